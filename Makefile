@@ -1,0 +1,98 @@
+# The two commands are `make demo` and `make test`; each does all set-up that
+# it needs and is quick when that is done. `make help` lists the others.
+
+PRESET ?= release
+BUILD := build/$(PRESET)
+PYTHON := .venv/bin/python
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 600
+# libFuzzer targets, without the prefix fuzz_.
+FUZZERS := container program vocabulary
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test unittests lit pytest check-format format \
+        tidy docs check-docs fuzz bench clean
+
+help:
+	@echo "make demo    set up, build, and optimize a real PyTorch graph"
+	@echo "make test    set up, build, and run all tests"
+	@echo "make fuzz    run every fuzzer for FUZZ_SECONDS (600) seconds"
+	@echo "make bench   run the benchmarks"
+	@echo "make docs    regenerate docs/reference from the sources"
+	@echo "make format  format all C++ sources; make tidy lints them"
+	@echo "make build   build only (PRESET=release, debug, gcc, asan)"
+
+setup:
+	@build_tools/setup.sh
+
+$(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json
+	@echo "[build] configuring preset $(PRESET)"
+	@cmake --preset $(PRESET) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+
+build: setup
+	@mkdir -p build
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@echo "[build] building preset $(PRESET) in $(BUILD)"
+	@cmake --build $(BUILD) -j $(JOBS)
+	@ln -sfn $(BUILD)/compile_commands.json compile_commands.json
+
+demo: build
+	@$(PYTHON) examples/demo.py --commute $(BUILD)/bin/commute
+
+# The last of these prints the closing summary.
+test: build check-format check-docs unittests lit pytest
+
+unittests: build
+	@echo "[test] unit tests and fuzz corpora"
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+lit: build
+	@echo "[test] lit tests"
+	@/usr/lib/llvm-22/bin/lit -sv -j $(JOBS) $(BUILD)/test
+
+pytest: build
+	@echo "[test] tests with PyTorch"
+	@COMMUTE_BUILD=$(BUILD) $(PYTHON) -m pytest -q python/tests
+
+SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
+
+check-format: setup
+	@echo "[test] format of the C++ sources"
+	@clang-format-22 --dry-run --Werror $(SOURCES)
+
+format: setup
+	@clang-format-22 -i $(SOURCES)
+
+# Slow (about half a minute a file), hence not part of test.
+tidy: build
+	@echo "[tidy] clang-tidy on all sources"
+	@run-clang-tidy-22 -quiet -p $(BUILD) -j $(JOBS) '$(CURDIR)/(lib|tools|unittests|fuzz)/.*'
+
+docs: build
+	@cmake --build $(BUILD) --target commute-docs
+	@mkdir -p docs/reference && cp $(BUILD)/docs/*.md docs/reference/
+
+check-docs: build
+	@echo "[test] docs/reference is up to date"
+	@cmake --build $(BUILD) --target commute-docs >/dev/null
+	@diff -r $(BUILD)/docs docs/reference || { echo "run 'make docs'"; exit 1; }
+
+fuzz: setup
+	@cmake --preset fuzz >/dev/null
+	@for target in $(FUZZERS); do \
+	  cmake --build build/fuzz -j $(JOBS) --target fuzz_$$target && \
+	  mkdir -p build/fuzz/corpus/$$target && \
+	  echo "[fuzz] $$target for $(FUZZ_SECONDS) s" && \
+	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) \
+	    -rss_limit_mb=4096 -print_final_stats=1 \
+	    build/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
+	done
+
+bench: build
+	@for benchmark in benchmarks/*/run.py; do \
+	  echo "[bench] $$benchmark"; \
+	  $(PYTHON) $$benchmark --build $(BUILD) || exit 1; \
+	done
+
+clean:
+	rm -rf build compile_commands.json

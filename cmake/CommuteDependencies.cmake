@@ -1,0 +1,20 @@
+# What Commute is built on: MLIR and LLVM 22, libzip, RapidJSON.
+
+find_package(MLIR REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/mlir)
+# MLIR's package file has no version to ask for, so it is checked here.
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR
+    "Commute needs MLIR 22, but ${MLIR_DIR} is of LLVM ${LLVM_PACKAGE_VERSION}. "
+    "Install libmlir-22-dev or set MLIR_DIR.")
+endif()
+
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+find_path(RAPIDJSON_INCLUDE_DIR rapidjson/reader.h REQUIRED)

@@ -1,0 +1,92 @@
+# Functions to declare Commute's libraries, tools and tests.
+
+# Flags that every target of the project shares.
+add_library(CommuteOptions INTERFACE)
+# $<BUILD_INTERFACE> keeps the build's own flags out of the exported package.
+target_include_directories(CommuteOptions INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_include_directories(CommuteOptions SYSTEM INTERFACE
+  ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+target_compile_definitions(CommuteOptions INTERFACE ${LLVM_DEFINITIONS_LIST})
+target_compile_options(CommuteOptions INTERFACE
+  $<BUILD_INTERFACE:-Wall -Wextra -Wno-unused-parameter -Wnon-virtual-dtor>
+  # Debian's LLVM is built with RTTI and without exceptions.
+  $<BUILD_INTERFACE:-fno-exceptions>
+  # gcc 12 warns wrongly about "literal" + std::string at -O3.
+  $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>)
+if(COMMUTE_WARNINGS_AS_ERRORS)
+  target_compile_options(CommuteOptions INTERFACE $<BUILD_INTERFACE:-Werror>)
+endif()
+if(COMMUTE_SANITIZERS)
+  target_compile_options(CommuteOptions INTERFACE
+    $<BUILD_INTERFACE:-fsanitize=${COMMUTE_SANITIZERS} -fno-omit-frame-pointer>)
+  target_link_options(CommuteOptions INTERFACE
+    $<BUILD_INTERFACE:-fsanitize=${COMMUTE_SANITIZERS}>)
+endif()
+if(COMMUTE_BUILD_FUZZERS)
+  # Coverage in every library; the fuzz targets alone get libFuzzer's main.
+  target_compile_options(CommuteOptions INTERFACE
+    $<BUILD_INTERFACE:-fsanitize=fuzzer-no-link>)
+endif()
+
+find_program(COMMUTE_MOLD mold)
+if(COMMUTE_MOLD)
+  target_link_options(CommuteOptions INTERFACE $<BUILD_INTERFACE:-fuse-ld=mold>)
+endif()
+
+# commute_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...])
+# A static library CommuteNAME, installed and exported with the package.
+function(commute_add_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  set(target Commute${name})
+  add_library(${target} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  add_library(Commute::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(${target} PUBLIC CommuteOptions ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${target} ${ARG_DEPENDS})
+  endif()
+  install(TARGETS ${target} EXPORT CommuteTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# commute_add_tool(NAME sources... LINK libraries...)
+# An executable in build/bin, installed.
+function(commute_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE CommuteOptions ${ARG_LINK})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# commute_add_unittest(NAME sources... LINK libraries...)
+# A GoogleTest program in build/unittests, run by ctest.
+function(commute_add_unittest name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE CommuteOptions ${ARG_LINK}
+                        GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# commute_add_doc(FILE.td name generator-options...)
+# Writes docs/generated/NAME.md of the build tree; `make docs` copies it into
+# the source tree.
+add_custom_target(commute-docs)
+function(commute_add_doc td_file name)
+  set(LLVM_TARGET_DEFINITIONS ${td_file})
+  tablegen(MLIR ${name}.md ${ARGN})
+  set(output ${PROJECT_BINARY_DIR}/docs/${name}.md)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_BINARY_DIR}/${name}.md ${output}
+    DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/${name}.md)
+  add_custom_target(commute-doc-${name} DEPENDS ${output})
+  add_dependencies(commute-docs commute-doc-${name})
+endfunction()

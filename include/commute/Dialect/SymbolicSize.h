@@ -1,0 +1,137 @@
+//===- SymbolicSize.h - sizes and strides as expressions --------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Sizes and strides of tensors as affine expressions over named symbols, and
+// the arithmetic that PyTorch does on them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_SYMBOLICSIZE_H
+#define COMMUTE_DIALECT_SYMBOLICSIZE_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
+
+namespace commute::tp {
+
+/// A list of sizes; a null expression is a size of which nothing is known.
+using Sizes = llvm::SmallVector<mlir::AffineExpr, 4>;
+/// Strides in elements, one a dim; nullopt when they are not known.
+using Strides = std::optional<llvm::SmallVector<mlir::AffineExpr, 4>>;
+
+/// Sizes and strides of one tensor.
+struct StridedShape {
+  Sizes sizes;
+  Strides strides;
+};
+
+/// The value of a symbol, for turning symbolic sizes into numbers; nullopt for
+/// a symbol that is not known.
+using SymbolValues =
+    llvm::function_ref<std::optional<int64_t>(llvm::StringRef)>;
+
+/// Numbers the symbols of several tensors, so that their sizes and strides can
+/// be compared: equal names are equal symbols, and equal expressions of one
+/// space are equal sizes.
+class SymbolSpace {
+public:
+  explicit SymbolSpace(mlir::MLIRContext *context) : context(context) {}
+
+  mlir::MLIRContext *getContext() const { return context; }
+  mlir::AffineExpr getSymbol(mlir::StringAttr name);
+  llvm::ArrayRef<mlir::StringAttr> getNames() const { return names; }
+
+  Sizes getSizes(mlir::RankedTensorType type);
+  Strides getStrides(mlir::RankedTensorType type);
+  StridedShape getShape(mlir::RankedTensorType type);
+
+  /// The tensor type with these sizes and strides, in the canonical form of
+  /// `#tp.layout`: no encoding for a static dense tensor.
+  mlir::RankedTensorType getType(mlir::Type elementType,
+                                 llvm::ArrayRef<mlir::AffineExpr> sizes,
+                                 const Strides &strides) const;
+
+private:
+  mlir::MLIRContext *context;
+  llvm::SmallVector<mlir::StringAttr> names;
+  llvm::DenseMap<mlir::StringAttr, unsigned> positions;
+};
+
+/// Product that may multiply symbols with each other.
+mlir::AffineExpr multiply(mlir::AffineExpr lhs, mlir::AffineExpr rhs);
+/// The constant that an expression is, or nullopt.
+std::optional<int64_t> getConstant(mlir::AffineExpr expression);
+bool isConstant(mlir::AffineExpr expression, int64_t value);
+
+/// A product of a constant and symbols, in ascending order of the symbols.
+struct Monomial {
+  int64_t coefficient = 1;
+  llvm::SmallVector<unsigned, 2> symbols;
+};
+/// nullopt for sums, remainders and the like.
+std::optional<Monomial> getMonomial(mlir::AffineExpr expression);
+/// `lhs / rhs` where it provably leaves no remainder, else null.
+mlir::AffineExpr divideExactly(mlir::AffineExpr lhs, mlir::AffineExpr rhs);
+
+/// Whether two sizes are certainly different; false for what is not known.
+bool areDifferent(mlir::AffineExpr lhs, mlir::AffineExpr rhs);
+
+/// The value of an expression at these values of the symbols named `names`.
+std::optional<int64_t> evaluate(mlir::AffineExpr expression,
+                                llvm::ArrayRef<mlir::StringAttr> names,
+                                SymbolValues symbols);
+/// Size of `dim`, or number of elements of a tensor type, at these values.
+std::optional<int64_t> evaluateSize(mlir::RankedTensorType type, unsigned dim,
+                                    SymbolValues symbols);
+std::optional<int64_t> evaluateNumElements(mlir::RankedTensorType type,
+                                           SymbolValues symbols);
+
+/// Prints an expression with the symbols' names.
+void printExpression(llvm::raw_ostream &os, mlir::AffineExpr expression,
+                     llvm::ArrayRef<mlir::StringAttr> names);
+
+//===----------------------------------------------------------------------===//
+// Strides, as PyTorch's kernels make them
+//===----------------------------------------------------------------------===//
+
+/// Strides of a dense row-major tensor; nullopt when a size that matters is
+/// not known.
+Strides getContiguousStrides(llvm::ArrayRef<mlir::AffineExpr> sizes);
+
+enum class Density {
+  /// Dense in row-major order, whatever the symbols are.
+  Dense,
+  /// Certainly not.
+  Strided,
+  /// Depends on symbols, or on strides that are not known.
+  Unknown,
+};
+/// PyTorch's `is_contiguous`: dims of size 1 may have any stride, and a tensor
+/// without elements is dense.
+Density getDensity(const StridedShape &shape);
+
+/// Strides of the result of an elementwise kernel (TensorIterator): those of
+/// the operands where they agree, else dense in the order of the operands'
+/// strides.
+Strides getElementwiseStrides(llvm::ArrayRef<StridedShape> operands,
+                              llvm::ArrayRef<mlir::AffineExpr> resultSizes);
+
+/// Strides after reading the elements under other sizes: a view where the
+/// strides allow it, else a dense copy.
+Strides getReshapedStrides(const StridedShape &shape,
+                           llvm::ArrayRef<mlir::AffineExpr> resultSizes);
+
+/// Strides of a copy that keeps the order of dims where the operand is dense
+/// in some order (PyTorch's preserve_format).
+Strides getPreservedStrides(const StridedShape &shape);
+
+} // namespace commute::tp
+
+#endif // COMMUTE_DIALECT_SYMBOLICSIZE_H

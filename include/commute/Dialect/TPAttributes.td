@@ -1,0 +1,243 @@
+//===- TPAttributes.td - attributes and types of tp --------*- tablegen -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_TPATTRIBUTES
+#define COMMUTE_DIALECT_TPATTRIBUTES
+
+include "commute/Dialect/TPBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
+
+class TP_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<TP_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+//===----------------------------------------------------------------------===//
+// Group
+//===----------------------------------------------------------------------===//
+
+def TP_GroupAttr : TP_Attr<"Group", "group"> {
+  let summary = "A group of ranks, with its members in order";
+  let description = [{
+    The ranks that take part in a collective. A group is one ordered list of
+    members, or, for an axis of a device mesh, the list of all its groups:
+    every rank runs the same graph and takes the group it is in. Blocks of a
+    collective are in the order of the members, not of the rank numbers.
+
+    ```mlir
+    #tp.group<"0", [0, 1, 2, 3]>
+    #tp.group<"tp", [[0, 1], [2, 3]]>
+    ```
+
+    Two groups are the same only if their members are (`hasSameMembers`):
+    groups of equal size are not interchangeable, and one group may have
+    several names. The name is PyTorch's; it is empty for groups that a program
+    states by their ranks alone.
+  }];
+  let parameters = (ins
+    StringRefParameter<"registered name of the process group">:$name,
+    "int64_t":$size,
+    ArrayRefParameter<"int64_t", "members, one group after the other">:$ranks);
+  let builders = [
+    AttrBuilderWithInferredContext<(ins "::mlir::MLIRContext *":$context,
+                                        "::llvm::StringRef":$name,
+                                        "::llvm::ArrayRef<int64_t>":$ranks), [{
+      return $_get(context, name, static_cast<int64_t>(ranks.size()), ranks);
+    }]>];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Number of groups of the axis; 1 for a plain group.
+    int64_t getNumGroups() const { return getRanks().size() / getSize(); }
+    /// The members of the `index`-th group.
+    ::llvm::ArrayRef<int64_t> getMembers(int64_t index) const {
+      return getRanks().slice(index * getSize(), getSize());
+    }
+    /// The members of the group that `rank` is in; empty if it is in none.
+    ::llvm::ArrayRef<int64_t> getMembersAround(int64_t rank) const;
+    /// The position of `rank` in its group; nullopt if it is in none.
+    std::optional<int64_t> getPosition(int64_t rank) const;
+    /// Same groups with the same order of members, whatever the names.
+    bool hasSameMembers(GroupAttr other) const {
+      return getSize() == other.getSize() && getRanks() == other.getRanks();
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+def TP_LayoutAttr : TP_Attr<"Layout", "layout",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "Symbolic sizes and strides of a tensor";
+  let description = [{
+    The encoding of tensors whose sizes are symbolic or whose elements do not
+    lie densely in row-major order. Sizes and strides (in elements) are
+    expressions over named symbols, so that divisibility can be proven: `8 * s0`
+    is divisible by 4 whatever `s0` is.
+
+    ```mlir
+    tensor<4x2xf32, #tp.layout<strides = [1, 4]>>
+    tensor<?x64xf32, #tp.layout<[s77] sizes = [s77 * 8, 64]>>
+    tensor<?x64xf32, #tp.layout<[s77] sizes = [s77 * 8, 64],
+                                      strides = [1, s77 * 8]>>
+    tensor<4x2xf32, #tp.layout<strides = ?>>
+    ```
+
+    Sizes are left out where all are static. Strides are left out where they are
+    the dense row-major ones, and are `?` where nothing is known of them. A
+    static dense tensor has no encoding at all.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"::mlir::StringAttr", "names of symbols s0, s1, ...">:$symbols,
+    ArrayRefParameter<"::mlir::AffineExpr">:$sizes,
+    ArrayRefParameter<"::mlir::AffineExpr">:$strides,
+    "bool":$knowsStrides);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and placements
+//===----------------------------------------------------------------------===//
+
+def TP_ReductionKind : I32EnumAttr<"ReductionKind", "how values are combined", [
+    I32EnumAttrCase<"Sum", 0, "sum">,
+    I32EnumAttrCase<"Avg", 1, "avg">,
+    I32EnumAttrCase<"Max", 2, "max">,
+    I32EnumAttrCase<"Min", 3, "min">,
+    I32EnumAttrCase<"Product", 4, "product">]> {
+  let cppNamespace = "::commute::tp";
+  let genSpecializedAttr = 0;
+}
+def TP_ReductionKindAttr : EnumAttr<TP_Dialect, TP_ReductionKind, "reduction">;
+
+def TP_PlacementKind : I32EnumAttr<"PlacementKind",
+    "how a value relates to its peers on the other ranks of a group", [
+    I32EnumAttrCase<"Replicated", 0, "replicated">,
+    I32EnumAttrCase<"Shard", 1, "shard">,
+    I32EnumAttrCase<"Partial", 2, "partial">,
+    I32EnumAttrCase<"Varying", 3, "varying">]> {
+  let cppNamespace = "::commute::tp";
+  let genSpecializedAttr = 0;
+}
+
+def TP_PlacementAttr : TP_Attr<"Placement", "placement"> {
+  let summary = "How a value relates to its peers on the other ranks of a group";
+  let description = [{
+    | placement | the values of the ranks |
+    |---|---|
+    | `replicated` | are equal |
+    | `shard(d)` | are the blocks of one tensor along dim d, in the order of the group |
+    | `partial(kind)` | give one tensor when combined by the reduction |
+    | `varying` | differ in an unknown way |
+
+    ```mlir
+    #tp.placement<shard(0)>
+    ```
+  }];
+  let parameters = (ins
+    "::commute::tp::PlacementKind":$kind,
+    "int64_t":$dim,
+    "::commute::tp::ReductionKind":$reduction);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static PlacementAttr getReplicated(::mlir::MLIRContext *context);
+    static PlacementAttr getShard(::mlir::MLIRContext *context, int64_t dim);
+    static PlacementAttr getPartial(::mlir::MLIRContext *context,
+                                    ReductionKind reduction);
+    static PlacementAttr getVarying(::mlir::MLIRContext *context);
+    /// Reads "replicated", "shard(0)", "partial(sum)", "varying"; a null
+    /// attribute for anything else.
+    static PlacementAttr parseText(::mlir::MLIRContext *context,
+                                   ::llvm::StringRef text);
+    /// The inverse of `parseText`.
+    std::string getText() const;
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of elementwise and row-wise ops
+//===----------------------------------------------------------------------===//
+
+def TP_MapFunction : I32EnumAttr<"MapFunction", "a scalar function", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Sub", 1, "sub">,
+    I32EnumAttrCase<"Mul", 2, "mul">, I32EnumAttrCase<"Div", 3, "div">,
+    I32EnumAttrCase<"Pow", 4, "pow">,
+    I32EnumAttrCase<"Maximum", 5, "maximum">,
+    I32EnumAttrCase<"Minimum", 6, "minimum">,
+    I32EnumAttrCase<"FloorDiv", 7, "floor_div">,
+    I32EnumAttrCase<"Remainder", 8, "remainder">,
+    I32EnumAttrCase<"Neg", 9, "neg">, I32EnumAttrCase<"Abs", 10, "abs">,
+    I32EnumAttrCase<"Exp", 11, "exp">, I32EnumAttrCase<"Log", 12, "log">,
+    I32EnumAttrCase<"Sqrt", 13, "sqrt">, I32EnumAttrCase<"Rsqrt", 14, "rsqrt">,
+    I32EnumAttrCase<"Reciprocal", 15, "reciprocal">,
+    I32EnumAttrCase<"Sin", 16, "sin">, I32EnumAttrCase<"Cos", 17, "cos">,
+    I32EnumAttrCase<"Tanh", 18, "tanh">, I32EnumAttrCase<"Erf", 19, "erf">,
+    I32EnumAttrCase<"Sigmoid", 20, "sigmoid">,
+    I32EnumAttrCase<"Silu", 21, "silu">, I32EnumAttrCase<"Relu", 22, "relu">,
+    I32EnumAttrCase<"Gelu", 23, "gelu">,
+    I32EnumAttrCase<"GeluTanh", 24, "gelu_tanh">,
+    I32EnumAttrCase<"Select", 25, "select">,
+    I32EnumAttrCase<"Equal", 26, "equal">,
+    I32EnumAttrCase<"NotEqual", 27, "not_equal">,
+    I32EnumAttrCase<"Less", 28, "less">,
+    I32EnumAttrCase<"LessEqual", 29, "less_equal">,
+    I32EnumAttrCase<"Greater", 30, "greater">,
+    I32EnumAttrCase<"GreaterEqual", 31, "greater_equal">,
+    I32EnumAttrCase<"LogicalAnd", 32, "logical_and">,
+    I32EnumAttrCase<"LogicalOr", 33, "logical_or">,
+    I32EnumAttrCase<"LogicalNot", 34, "logical_not">,
+    I32EnumAttrCase<"BitwiseAnd", 35, "bitwise_and">,
+    I32EnumAttrCase<"BitwiseOr", 36, "bitwise_or">,
+    I32EnumAttrCase<"BitwiseXor", 37, "bitwise_xor">,
+    I32EnumAttrCase<"BitwiseNot", 38, "bitwise_not">,
+    I32EnumAttrCase<"IsNan", 39, "is_nan">,
+    I32EnumAttrCase<"Round", 40, "round">,
+    I32EnumAttrCase<"Floor", 41, "floor">,
+    I32EnumAttrCase<"Ceil", 42, "ceil">,
+    I32EnumAttrCase<"Sign", 43, "sign">]> {
+  let cppNamespace = "::commute::tp";
+  let genSpecializedAttr = 0;
+}
+def TP_MapFunctionAttr : EnumAttr<TP_Dialect, TP_MapFunction, "map_function">;
+
+def TP_RowFunction : I32EnumAttr<"RowFunction", "a function of whole rows", [
+    I32EnumAttrCase<"Softmax", 0, "softmax">,
+    I32EnumAttrCase<"LogSoftmax", 1, "log_softmax">,
+    I32EnumAttrCase<"CumulativeSum", 2, "cumulative_sum">]> {
+  let cppNamespace = "::commute::tp";
+  let genSpecializedAttr = 0;
+}
+def TP_RowFunctionAttr : EnumAttr<TP_Dialect, TP_RowFunction, "row_function">;
+
+def TP_RegionMarkerKind : I32EnumAttr<"RegionMarkerKind", "what is marked", [
+    I32EnumAttrCase<"Begin", 0, "begin">, I32EnumAttrCase<"End", 1, "end">,
+    I32EnumAttrCase<"Copy", 2, "copy">]> {
+  let cppNamespace = "::commute::tp";
+  let genSpecializedAttr = 0;
+}
+def TP_RegionMarkerKindAttr
+    : EnumAttr<TP_Dialect, TP_RegionMarkerKind, "region_marker_kind">;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def TP_OpaqueType : TypeDef<TP_Dialect, "Opaque"> {
+  let mnemonic = "opaque";
+  let summary = "A value that is neither a tensor nor a number";
+  let description = [{
+    Effect tokens and custom (torch-bind) objects, which pass through a graph
+    from inputs to opaque calls.
+  }];
+}
+
+#endif // COMMUTE_DIALECT_TPATTRIBUTES

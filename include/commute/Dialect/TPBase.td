@@ -1,0 +1,63 @@
+//===- TPBase.td - the tp dialect itself -------------------*- tablegen -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_TPBASE
+#define COMMUTE_DIALECT_TPBASE
+
+include "mlir/IR/OpBase.td"
+
+def TP_Dialect : Dialect {
+  let name = "tp";
+  let cppNamespace = "::commute::tp";
+  let summary = "Tensor-parallel programs: tensor ops, collectives, groups";
+  let description = [{
+    The program that one rank of a tensor-parallel group runs: ops on local
+    tensors, and collectives that exchange them with the other ranks. Every
+    rank runs the same graph.
+
+    The dialect has few ops, grouped by how they treat dimensions rather than
+    one per PyTorch function. What passes need to know of an op they ask of its
+    interfaces: which dimensions may be sharded (dimension rule), how much it
+    computes and moves (work), which memory layout it produces (strides).
+
+    Values are builtin ranked tensors. A tensor without an encoding has static
+    sizes and is dense in row-major order; everything else is said by a
+    `#tp.layout` encoding.
+
+    Discardable attributes that tie an op to the PyTorch graph it came from:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `tp.names` | any op | the names of its results in the PyTorch graph; what has none was made by a pass or is part of another op's expansion |
+    | `tp.target` | any op | the PyTorch operator the op was read from |
+    | `tp.name`, `tp.kind`, `tp.parameter` | function arguments | graph name; `parameter`, `buffer`, `user`, ...; the name of the parameter in the module |
+    | `tp.placements` | function arguments | dictionary from group name to `#tp.placement`: what was stated about this input |
+    | `tp.groups`, `tp.rank`, `tp.assumptions`, `tp.symbol_hints` | the module | the groups, the rank the graph was captured on, what the user assumes of symbolic sizes, their values at capture |
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// Names of the discardable attributes that tie ops to the PyTorch graph.
+    static constexpr ::llvm::StringLiteral namesAttrName = "tp.names";
+    static constexpr ::llvm::StringLiteral targetAttrName = "tp.target";
+    static constexpr ::llvm::StringLiteral nameAttrName = "tp.name";
+    static constexpr ::llvm::StringLiteral kindAttrName = "tp.kind";
+    static constexpr ::llvm::StringLiteral parameterAttrName = "tp.parameter";
+    static constexpr ::llvm::StringLiteral placementsAttrName = "tp.placements";
+    static constexpr ::llvm::StringLiteral groupsAttrName = "tp.groups";
+    static constexpr ::llvm::StringLiteral rankAttrName = "tp.rank";
+    static constexpr ::llvm::StringLiteral assumptionsAttrName =
+        "tp.assumptions";
+    static constexpr ::llvm::StringLiteral symbolHintsAttrName =
+        "tp.symbol_hints";
+
+    void registerAttributes();
+    void registerTypes();
+    void registerOps();
+  }];
+}
+
+#endif // COMMUTE_DIALECT_TPBASE

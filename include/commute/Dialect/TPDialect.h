@@ -1,0 +1,40 @@
+//===- TPDialect.h - the tp dialect -----------------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_TPDIALECT_H
+#define COMMUTE_DIALECT_TPDIALECT_H
+
+#include "commute/Dialect/DimensionRule.h"
+#include "commute/Dialect/Evaluation.h"
+#include "commute/Dialect/SymbolicSize.h"
+#include "commute/Dialect/Work.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <optional>
+
+// The generated parts follow; their order matters.
+#include "commute/Dialect/TPDialect.h.inc"
+#include "commute/Dialect/TPEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "commute/Dialect/TPAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "commute/Dialect/TPTypes.h.inc"
+
+#include "commute/Dialect/TPInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "commute/Dialect/TPOps.h.inc"
+
+#endif // COMMUTE_DIALECT_TPDIALECT_H

@@ -1,0 +1,100 @@
+//===- TPInterfaces.td - what passes ask of an op ----------*- tablegen -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_TPINTERFACES
+#define COMMUTE_DIALECT_TPINTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Which dims of operands and results belong together, and whether an op may
+    run on a shard along them: see `DimensionRule`.
+  }];
+  let methods = [
+    InterfaceMethod<"The rule of this op, for the types it has.",
+                    "::commute::tp::DimensionRule", "getDimensionRule">];
+}
+
+def TP_EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    What an op computes, written once over an `Algebra`: floating point when a
+    program is run, a prime field when two programs are compared. An op that
+    has no such meaning (an opaque call) does not implement the interface.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Computes the results on one rank from the operands. Errors are emitted at
+      the op.
+    }], "::llvm::LogicalResult", "evaluate",
+    (ins "::commute::tp::Algebra &":$algebra,
+         "::llvm::ArrayRef<::commute::tp::AlgebraValue>":$operands,
+         "::llvm::SmallVectorImpl<::commute::tp::AlgebraValue> &":$results)>];
+}
+
+def TP_WorkOpInterface : OpInterface<"WorkOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    How much an op computes and moves on one rank: see `Work`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The work at the given values of the symbols; nullopt where a size is not
+      known.
+    }], "std::optional<::commute::tp::Work>", "getWork",
+    (ins "::commute::tp::SymbolValues":$symbols)>];
+}
+
+def TP_StrideOpInterface : OpInterface<"StrideOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    The memory layout of an op's results, as PyTorch's kernels produce it.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Strides of one result, given the sizes and strides of the operands (one
+      entry an operand; not tensors: empty) and the sizes of that result. All
+      are in one symbol space. nullopt where they cannot be told.
+    }], "::commute::tp::Strides", "inferStrides",
+    (ins "unsigned":$resultIndex,
+         "::llvm::ArrayRef<::commute::tp::StridedShape>":$operandShapes,
+         "::llvm::ArrayRef<::mlir::AffineExpr>":$resultSizes)>,
+    InterfaceMethod<[{
+      Whether a result may be a view of an operand, rather than memory of its
+      own.
+    }], "bool", "mayShareMemory", (ins), [{}], "return false;">];
+}
+
+def TP_DenseOperandsOpInterface : OpInterface<"DenseOperandsOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops that PyTorch refuses to run, or runs wrongly, on an input that is not
+    dense in row-major order.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether this operand has to be dense.", "bool",
+                    "requiresDense", (ins "::mlir::OpOperand &":$operand)>,
+    InterfaceMethod<[{
+      Whether the op writes into this operand, so that a copy of it would not
+      do instead.
+    }], "bool", "writesInto", (ins "::mlir::OpOperand &":$operand), [{}],
+    "return false;">];
+}
+
+def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops in which all ranks of a group take part. All ranks of a group execute
+    its collectives in the same order.
+  }];
+  let methods = [
+    InterfaceMethod<"The ranks that take part.", "::commute::tp::GroupAttr",
+                    "getCollectiveGroup">];
+}
+
+#endif // COMMUTE_DIALECT_TPINTERFACES

@@ -1,0 +1,444 @@
+//===- Json.cpp - JSON documents that remember their text -----------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// RapidJSON's SAX reader does the tokenizing and all syntax checks. It says
+// where strings stand; other tokens the builder finds behind the previous one,
+// as only whitespace, ',' and ':' lie between.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Archive/Json.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ConvertUTF.h"
+
+#include <cmath>
+#include <cstring>
+
+// RapidJSON checks its preconditions, which this file keeps, with assertions;
+// what is wrong with the input it reports as error codes.
+#ifdef __clang__
+// Its stack adds an offset to a null pointer before it has allocated, which
+// works, but which the undefined-behaviour sanitizer reports.
+#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), \
+                             apply_to = function)
+#endif
+#include <rapidjson/error/en.h>
+#include <rapidjson/reader.h>
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+
+namespace commute::archive {
+
+llvm::StringRef describe(JsonKind kind) {
+  switch (kind) {
+  case JsonKind::Null:
+    return "null";
+  case JsonKind::Boolean:
+    return "a boolean";
+  case JsonKind::Number:
+    return "a number";
+  case JsonKind::String:
+    return "a string";
+  case JsonKind::Array:
+    return "an array";
+  case JsonKind::Object:
+    return "an object";
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+/// Decodes the inside of a JSON string that the parser has accepted. Half of a
+/// surrogate pair, which Python writes for undecodable file names, becomes
+/// U+FFFD.
+static std::string decodeString(llvm::StringRef body) {
+  std::string result;
+  result.reserve(body.size());
+  auto hexadecimal = [&](size_t at) {
+    unsigned unit = 0;
+    body.substr(at, 4).getAsInteger(16, unit);
+    return unit;
+  };
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (body[i] != '\\') {
+      result += body[i];
+      continue;
+    }
+    char escape = body[++i];
+    switch (escape) {
+    case 'b':
+      result += '\b';
+      break;
+    case 'f':
+      result += '\f';
+      break;
+    case 'n':
+      result += '\n';
+      break;
+    case 'r':
+      result += '\r';
+      break;
+    case 't':
+      result += '\t';
+      break;
+    case 'u': {
+      unsigned codePoint = hexadecimal(i + 1);
+      i += 4;
+      if (codePoint >= 0xD800 && codePoint < 0xDC00) {
+        // The parser lets a high half pass only with its low half behind it.
+        codePoint = 0x10000 + ((codePoint - 0xD800) << 10) +
+                    (hexadecimal(i + 3) - 0xDC00);
+        i += 6;
+      } else if (codePoint >= 0xDC00 && codePoint < 0xE000) {
+        codePoint = 0xFFFD;
+      }
+      char bytes[UNI_MAX_UTF8_BYTES_PER_CODE_POINT];
+      char *end = bytes;
+      llvm::ConvertCodePointToUTF8(codePoint, end);
+      result.append(bytes, end);
+      break;
+    }
+    default: // '"', '\\' and '/' stand for themselves
+      result += escape;
+    }
+  }
+  return result;
+}
+
+static llvm::Error parseError(llvm::StringRef text, size_t offset,
+                              const llvm::Twine &reason) {
+  llvm::StringRef before = text.take_front(offset);
+  size_t line = before.count('\n') + 1;
+  size_t lastNewline = before.rfind('\n');
+  size_t column =
+      lastNewline == llvm::StringRef::npos ? offset + 1 : offset - lastNewline;
+  return llvm::createStringError("line " + llvm::Twine(line) + ", column " +
+                                 llvm::Twine(column) + ": " + reason);
+}
+
+/// RapidJSON's input: a text without NULs, which ends at its terminator. In
+/// RapidJSON's terms it is parsed in place, which makes string events point
+/// into the text; but nothing is ever put there, so the text stays as it is.
+class TextStream {
+public:
+  using Ch = char;
+
+  explicit TextStream(const std::string &text)
+      : start(text.data()), next(start), end(start + text.size()) {}
+
+  Ch Peek() const { return *next; }
+  /// Stays at the end, behind which the check of a cut-off UTF-8 sequence would
+  /// run.
+  Ch Take() { return next == end ? '\0' : *next++; }
+  size_t Tell() const { return next - start; }
+
+  Ch *PutBegin() { return const_cast<Ch *>(next); }
+  size_t PutEnd(const Ch *begin) { return next - begin; }
+  /// Called behind each decoded character of a string: the place to run ahead
+  /// over characters that need no look at each.
+  void Put(Ch put) {
+    if (put >= 0x20)
+      skipPlainCharacters();
+  }
+
+private:
+  /// Skips whole words of ASCII without controls, quotes and backslashes.
+  void skipPlainCharacters() {
+    constexpr uint64_t ones = ~uint64_t(0) / 255;
+    constexpr uint64_t highs = ones << 7;
+    // The high bit of each byte that is `c`; only the lowest such bit is exact,
+    // which is enough to tell whether there is any.
+    auto contains = [](uint64_t word, unsigned char c) {
+      uint64_t difference = word ^ (ones * c);
+      return (difference - ones) & ~difference & highs;
+    };
+    while (end - next >= 8) {
+      uint64_t word;
+      std::memcpy(&word, next, sizeof(word));
+      uint64_t controls = (word - ones * 0x20) & ~word & highs;
+      if (controls | (word & highs) | contains(word, '"') |
+          contains(word, '\\'))
+        return;
+      next += sizeof(word);
+    }
+  }
+
+  const char *start;
+  const char *next;
+  const char *end;
+};
+
+/// RapidJSON's handler: turns its events into the flat list of entries.
+class JsonBuilder {
+public:
+  JsonBuilder(JsonDocument &document, const JsonLimits &limits)
+      : content(document.content), entries(document.entries), limits(limits) {}
+
+  bool Null() { return addScalar(JsonKind::Null, 4); }
+  bool Bool(bool value) { return addScalar(JsonKind::Boolean, value ? 4 : 5); }
+  bool RawNumber(const char *, rapidjson::SizeType length, bool) {
+    return addScalar(JsonKind::Number, length);
+  }
+  bool String(const char *body, rapidjson::SizeType length, bool) {
+    cursor = body - content.data() - 1;
+    return append(JsonKind::String, cursor + length + 2,
+                  std::memchr(body, '\\', length) != nullptr);
+  }
+  bool Key(const char *body, rapidjson::SizeType length, bool copy) {
+    return String(body, length, copy);
+  }
+  bool StartObject() { return open(JsonKind::Object); }
+  bool EndObject(rapidjson::SizeType memberCount) {
+    uint32_t object = close();
+    return checkKeys(object, memberCount);
+  }
+  bool StartArray() { return open(JsonKind::Array); }
+  bool EndArray(rapidjson::SizeType) {
+    close();
+    return true;
+  }
+
+  // RapidJSON names these, but with numbers as strings never calls them.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(int64_t) { return false; }
+  bool Uint64(uint64_t) { return false; }
+  bool Double(double) { return false; }
+
+  /// What this builder refused, and where; empty when RapidJSON did.
+  std::string refusal;
+  size_t refusalOffset = 0;
+
+private:
+  bool refuse(size_t offset, const llvm::Twine &reason) {
+    refusal = reason.str();
+    refusalOffset = offset;
+    return false;
+  }
+
+  /// Moves the cursor to the next token.
+  void skipSeparators() {
+    while (true) {
+      switch (content[cursor]) {
+      case ' ':
+      case '\n':
+      case '\r':
+      case '\t':
+      case ',':
+      case ':':
+        ++cursor;
+        continue;
+      default:
+        return;
+      }
+    }
+  }
+
+  bool append(JsonKind kind, size_t end, bool hasEscapes) {
+    if (entries.size() >= limits.maxValues)
+      return refuse(cursor,
+                    "more than " + llvm::Twine(limits.maxValues) + " values");
+    uint32_t index = entries.size();
+    entries.push_back(
+        {{uint32_t(cursor), uint32_t(end)}, index + 1, kind, hasEscapes});
+    cursor = end;
+    return true;
+  }
+
+  bool addScalar(JsonKind kind, size_t length) {
+    skipSeparators();
+    return append(kind, cursor + length, /*hasEscapes=*/false);
+  }
+
+  bool open(JsonKind kind) {
+    skipSeparators();
+    if (openContainers.size() >= limits.maxDepth)
+      return refuse(cursor, "arrays and objects nested more than " +
+                                llvm::Twine(limits.maxDepth) + " deep");
+    openContainers.push_back(entries.size());
+    return append(kind, cursor + 1, false);
+  }
+
+  /// Completes the innermost container and returns its index.
+  uint32_t close() {
+    skipSeparators();
+    ++cursor;
+    uint32_t index = openContainers.pop_back_val();
+    entries[index].span.end = cursor;
+    entries[index].next = entries.size();
+    return index;
+  }
+
+  /// Refuses duplicate keys: readers disagree on which one counts.
+  bool checkKeys(uint32_t object, size_t memberCount) {
+    if (memberCount < 2)
+      return true;
+    keys.clear();
+    std::vector<std::string> decoded;
+    for (uint32_t i = object + 1; i < entries.size(); i = entries[i + 1].next) {
+      const JsonDocument::Entry &key = entries[i];
+      llvm::StringRef body =
+          llvm::StringRef(content).slice(key.span.begin + 1, key.span.end - 1);
+      keys.push_back({body, i});
+      if (!key.hasEscapes)
+        continue;
+      // Rare, hence the copies: the views must survive the vector's growth.
+      if (decoded.empty())
+        decoded.reserve(memberCount);
+      decoded.push_back(decodeString(body));
+      keys.back().first = decoded.back();
+    }
+    // Comparing all pairs is the fastest for what records look like; sorting
+    // keeps tables (and hostile objects) from being quadratic.
+    if (keys.size() <= 16) {
+      for (size_t i = 1; i < keys.size(); ++i)
+        for (size_t j = 0; j < i; ++j)
+          if (keys[i].first == keys[j].first)
+            return refuseDuplicate(keys[i]);
+      return true;
+    }
+    llvm::sort(keys);
+    for (size_t i = 1; i < keys.size(); ++i)
+      if (keys[i].first == keys[i - 1].first)
+        return refuseDuplicate(keys[i]);
+    return true;
+  }
+  bool refuseDuplicate(const std::pair<llvm::StringRef, uint32_t> &key) {
+    return refuse(entries[key.second].span.begin,
+                  "the object has the key " + quoteJson(key.first) + " twice");
+  }
+
+  const std::string &content;
+  std::vector<JsonDocument::Entry> &entries;
+  const JsonLimits &limits;
+  size_t cursor = 0;
+  llvm::SmallVector<uint32_t, 32> openContainers;
+  std::vector<std::pair<llvm::StringRef, uint32_t>> keys;
+};
+
+llvm::Expected<std::unique_ptr<JsonDocument>>
+JsonDocument::parse(std::string text, const JsonLimits &limits) {
+  // Spans are 32 bit wide.
+  uint64_t maxBytes = std::min<uint64_t>(limits.maxBytes, UINT32_MAX);
+  if (text.size() > maxBytes)
+    return llvm::createStringError(
+        "the JSON text has " + llvm::Twine(text.size()) + " bytes; at most " +
+        llvm::Twine(maxBytes) + " are read");
+
+  auto document = std::make_unique<JsonDocument>();
+  document->content = std::move(text);
+  std::string &content = document->content;
+  if (const void *nul = std::memchr(content.data(), 0, content.size()))
+    return parseError(content, static_cast<const char *>(nul) - content.data(),
+                      "a NUL byte, which JSON does not allow");
+  // Captured graphs have a value in every 7 to 10 bytes. What is not used is
+  // never touched, so it takes no memory.
+  document->entries.reserve(
+      std::min<uint64_t>(content.size() / 6 + 1, limits.maxValues));
+
+  JsonBuilder builder(*document, limits);
+  rapidjson::Reader reader;
+  TextStream stream(content);
+  rapidjson::ParseResult result =
+      reader
+          .Parse<rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag |
+                 rapidjson::kParseValidateEncodingFlag |
+                 rapidjson::kParseNumbersAsStringsFlag>(stream, builder);
+  if (result.IsError()) {
+    if (!builder.refusal.empty())
+      return parseError(content, builder.refusalOffset, builder.refusal);
+    return parseError(content, result.Offset(),
+                      rapidjson::GetParseError_En(result.Code()));
+  }
+  return document;
+}
+
+JsonValue JsonDocument::root() const { return JsonValue(this, 0); }
+
+std::optional<bool> JsonValue::getBoolean() const {
+  if (kind() != JsonKind::Boolean)
+    return std::nullopt;
+  return text() == "true";
+}
+
+std::optional<int64_t> JsonValue::getInteger() const {
+  int64_t value = 0;
+  if (kind() != JsonKind::Number || text().getAsInteger(10, value))
+    return std::nullopt;
+  return value;
+}
+
+std::optional<double> JsonValue::getNumber() const {
+  if (kind() == JsonKind::String)
+    return llvm::StringSwitch<std::optional<double>>(text())
+        .Case("\"Infinity\"", HUGE_VAL)
+        .Case("\"-Infinity\"", -HUGE_VAL)
+        .Case("\"NaN\"", std::nan(""))
+        .Default(std::nullopt);
+  double value = 0;
+  if (kind() != JsonKind::Number || text().getAsDouble(value))
+    return std::nullopt;
+  return value;
+}
+
+std::optional<llvm::StringRef>
+JsonValue::getString(std::string &storage) const {
+  if (kind() != JsonKind::String)
+    return std::nullopt;
+  llvm::StringRef body = text().drop_front().drop_back();
+  if (!entry().hasEscapes)
+    return body;
+  storage = decodeString(body);
+  return llvm::StringRef(storage);
+}
+
+JsonValue JsonValue::get(llvm::StringRef key) const {
+  if (kind() != JsonKind::Object)
+    return {};
+  std::string storage;
+  for (Iterator member = begin(), last = end(); member != last; ++member)
+    if (*member.key().getString(storage) == key)
+      return *member;
+  return {};
+}
+
+size_t JsonValue::size() const {
+  size_t count = 0;
+  for (Iterator member = begin(), last = end(); member != last; ++member)
+    ++count;
+  return count;
+}
+
+JsonValue JsonValue::Iterator::operator*() const {
+  return JsonValue(document, inObject ? index + 1 : index);
+}
+JsonValue JsonValue::Iterator::key() const {
+  return JsonValue(document, index);
+}
+JsonValue::Iterator &JsonValue::Iterator::operator++() {
+  index = document->entries[inObject ? index + 1 : index].next;
+  return *this;
+}
+
+JsonValue::Iterator JsonValue::begin() const {
+  Iterator result;
+  result.document = document;
+  result.index = index + 1;
+  result.inObject = kind() == JsonKind::Object;
+  return result;
+}
+JsonValue::Iterator JsonValue::end() const {
+  Iterator result;
+  result.document = document;
+  result.index = entry().next;
+  result.inObject = kind() == JsonKind::Object;
+  return result;
+}
+
+} // namespace commute::archive

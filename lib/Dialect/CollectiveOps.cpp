@@ -1,0 +1,293 @@
+//===- CollectiveOps.cpp - collectives, waits, markers ----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapeChecks.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace commute::tp;
+
+/// Operand and result of a collective have one element type.
+static LogicalResult verifyKeepsElementType(Operation *op) {
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  return verifySameElementType(op, "result", result, input.getElementType());
+}
+
+/// Collectives that scale `axis` of their operand's sizes: by `numerator` and
+/// `denominator`.
+static LogicalResult verifyScaledAxis(Operation *op, StringRef what,
+                                      int64_t axis, bool grows, int64_t size) {
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  if (failed(verifyKeepsElementType(op)) ||
+      failed(verifyDim(op, what, axis, input.getRank())))
+    return failure();
+  SymbolSpace space(op->getContext());
+  Sizes small = space.getSizes(grows ? input : result);
+  Sizes large = space.getSizes(grows ? result : input);
+  if (small.size() != large.size())
+    return op->emitOpError("operand and result differ in their number of dims");
+  if (!grows) {
+    std::optional<int64_t> total = getConstant(large[axis]);
+    if (total && *total % size != 0)
+      return op->emitOpError() << "cannot cut size " << *total << " along dim "
+                               << axis << " into " << size << " equal blocks";
+  }
+  Sizes expected = grows ? small : large;
+  AffineExpr count = getAffineConstantExpr(size, op->getContext());
+  if (grows)
+    expected[axis] = multiply(small[axis], count);
+  else if (std::optional<int64_t> total = getConstant(large[axis]))
+    expected[axis] = getAffineConstantExpr(*total / size, op->getContext());
+  else
+    // The block's size is checked through the whole.
+    expected[axis] = small[axis];
+  if (failed(verifySizes(op, space, "result", result, expected)))
+    return failure();
+  if (!grows && !getConstant(large[axis]) &&
+      areDifferent(multiply(small[axis], count), large[axis]))
+    return op->emitOpError() << "result times " << size
+                             << " is not the operand's size along dim " << axis;
+  return success();
+}
+
+/// All dims parallel, but for `axis`, which is whole on both sides.
+static DimensionRule getCollectiveRule(Operation *op, int64_t axis) {
+  DimensionRuleBuilder builder(op);
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  for (int64_t dim = 0; dim < input.getRank(); ++dim) {
+    if (dim == axis) {
+      builder.mapOperand(0, dim, builder.addWhole(input.getDimSize(dim)));
+      builder.mapResult(0, dim, builder.addWhole(result.getDimSize(dim)));
+      continue;
+    }
+    unsigned factor = builder.addParallel(input.getDimSize(dim));
+    builder.mapOperand(0, dim, factor);
+    builder.mapResult(0, dim, factor);
+  }
+  return std::move(builder).build();
+}
+
+//===----------------------------------------------------------------------===//
+// tp.all_reduce
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceOp::verify() {
+  SymbolSpace space(getContext());
+  if (failed(verifyKeepsElementType(*this)))
+    return failure();
+  return verifySizes(*this, space, "result", getTensor(getResult()),
+                     space.getSizes(getTensor(getInput())));
+}
+
+DimensionRule AllReduceOp::getDimensionRule() {
+  return getCollectiveRule(*this, /*axis=*/-1);
+}
+
+std::optional<Work> AllReduceOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 1, symbols);
+}
+
+Strides AllReduceOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                                  ArrayRef<AffineExpr> resultSizes) {
+  // The functional form copies its input to row-major order first.
+  return getContiguousStrides(resultSizes);
+}
+
+GroupAttr AllReduceOp::getCollectiveGroup() { return getGroup(); }
+
+//===----------------------------------------------------------------------===//
+// tp.all_gather
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherOp::verify() {
+  return verifyScaledAxis(*this, "gather_axis", getGatherAxis(),
+                          /*grows=*/true, getGroup().getSize());
+}
+
+DimensionRule AllGatherOp::getDimensionRule() {
+  return getCollectiveRule(*this, getGatherAxis());
+}
+
+std::optional<Work> AllGatherOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 0, symbols);
+}
+
+Strides AllGatherOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                                  ArrayRef<AffineExpr> resultSizes) {
+  return getContiguousStrides(resultSizes);
+}
+
+GroupAttr AllGatherOp::getCollectiveGroup() { return getGroup(); }
+
+bool AllGatherOp::requiresDense(OpOperand &) { return true; }
+
+//===----------------------------------------------------------------------===//
+// tp.reduce_scatter
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceScatterOp::verify() {
+  return verifyScaledAxis(*this, "scatter_axis", getScatterAxis(),
+                          /*grows=*/false, getGroup().getSize());
+}
+
+DimensionRule ReduceScatterOp::getDimensionRule() {
+  return getCollectiveRule(*this, getScatterAxis());
+}
+
+std::optional<Work> ReduceScatterOp::getWork(SymbolValues symbols) {
+  std::optional<Work> work = getStreamingWork(*this, 0, symbols);
+  std::optional<int64_t> elements =
+      evaluateNumElements(getTensor(getInput()), symbols);
+  if (!work || !elements)
+    return std::nullopt;
+  work->elementwiseFlops = *elements;
+  return work;
+}
+
+Strides ReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                                      ArrayRef<AffineExpr> resultSizes) {
+  return getContiguousStrides(resultSizes);
+}
+
+GroupAttr ReduceScatterOp::getCollectiveGroup() { return getGroup(); }
+
+bool ReduceScatterOp::requiresDense(OpOperand &) { return true; }
+
+//===----------------------------------------------------------------------===//
+// tp.all_to_all
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllToAllOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  RankedTensorType result = getTensor(getResult());
+  if (failed(verifyKeepsElementType(*this)) ||
+      failed(verifyDim(*this, "dim 0", 0, input.getRank())))
+    return failure();
+  int64_t size = getGroup().getSize();
+  SymbolSpace space(getContext());
+  Sizes expected = space.getSizes(input);
+  auto verifySplits = [&](StringRef what, ArrayRef<int64_t> splits,
+                          RankedTensorType type) -> LogicalResult {
+    if (splits.empty()) {
+      if (!type.isDynamicDim(0) && type.getDimSize(0) % size != 0)
+        return emitOpError() << "cannot cut size " << type.getDimSize(0)
+                             << " along dim 0 into " << size << " equal pieces";
+      return success();
+    }
+    if (static_cast<int64_t>(splits.size()) != size)
+      return emitOpError() << what << " has " << splits.size()
+                           << " pieces for a group of " << size;
+    if (llvm::any_of(splits, [](int64_t rows) { return rows < 0; }))
+      return emitOpError() << what << " has a negative piece";
+    int64_t total = std::accumulate(splits.begin(), splits.end(), int64_t(0));
+    if (!type.isDynamicDim(0) && type.getDimSize(0) != total)
+      return emitOpError() << what << " adds up to " << total
+                           << ", but dim 0 has size " << type.getDimSize(0);
+    return success();
+  };
+  if (result.getRank() == input.getRank())
+    expected[0] = space.getSizes(result)[0];
+  if (failed(verifySizes(*this, space, "result", result, expected)) ||
+      failed(verifySplits("input_splits", getInputSplits(), input)))
+    return failure();
+  return verifySplits("output_splits", getOutputSplits(), result);
+}
+
+DimensionRule AllToAllOp::getDimensionRule() {
+  return getCollectiveRule(*this, /*axis=*/0);
+}
+
+std::optional<Work> AllToAllOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 0, symbols);
+}
+
+Strides AllToAllOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                                 ArrayRef<AffineExpr> resultSizes) {
+  return getContiguousStrides(resultSizes);
+}
+
+GroupAttr AllToAllOp::getCollectiveGroup() { return getGroup(); }
+
+bool AllToAllOp::requiresDense(OpOperand &) { return true; }
+
+//===----------------------------------------------------------------------===//
+// tp.rank_slice
+//===----------------------------------------------------------------------===//
+
+LogicalResult RankSliceOp::verify() {
+  return verifyScaledAxis(*this, "slice_axis", getSliceAxis(), /*grows=*/false,
+                          getGroup().getSize());
+}
+
+DimensionRule RankSliceOp::getDimensionRule() {
+  return getCollectiveRule(*this, getSliceAxis());
+}
+
+std::optional<Work> RankSliceOp::getWork(SymbolValues) { return Work(); }
+
+Strides RankSliceOp::inferStrides(unsigned,
+                                  ArrayRef<StridedShape> operandShapes,
+                                  ArrayRef<AffineExpr>) {
+  return operandShapes[0].strides;
+}
+
+bool RankSliceOp::mayShareMemory() { return true; }
+
+//===----------------------------------------------------------------------===//
+// tp.wait
+//===----------------------------------------------------------------------===//
+
+LogicalResult WaitOp::verify() {
+  if (getInput().getType() != getType())
+    return emitOpError("result has another type than the operand");
+  return success();
+}
+
+DimensionRule WaitOp::getDimensionRule() {
+  return getCollectiveRule(*this, /*axis=*/-1);
+}
+
+std::optional<Work> WaitOp::getWork(SymbolValues) { return Work(); }
+
+Strides WaitOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                             ArrayRef<AffineExpr>) {
+  return operandShapes[0].strides;
+}
+
+bool WaitOp::mayShareMemory() { return true; }
+
+//===----------------------------------------------------------------------===//
+// tp.region_marker
+//===----------------------------------------------------------------------===//
+
+LogicalResult RegionMarkerOp::verify() {
+  SymbolSpace space(getContext());
+  if (failed(verifyKeepsElementType(*this)))
+    return failure();
+  return verifySizes(*this, space, "result", getTensor(getResult()),
+                     space.getSizes(getTensor(getInput())));
+}
+
+DimensionRule RegionMarkerOp::getDimensionRule() {
+  return getCollectiveRule(*this, /*axis=*/-1);
+}
+
+std::optional<Work> RegionMarkerOp::getWork(SymbolValues) { return Work(); }
+
+Strides RegionMarkerOp::inferStrides(unsigned,
+                                     ArrayRef<StridedShape> operandShapes,
+                                     ArrayRef<AffineExpr> resultSizes) {
+  // Markers are clones, which keep the order of dims.
+  return getPreservedStrides(operandShapes[0]);
+}
+
+bool RegionMarkerOp::mayShareMemory() { return true; }

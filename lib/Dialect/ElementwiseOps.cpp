@@ -1,0 +1,298 @@
+//===- ElementwiseOps.cpp - elementwise ops and factories -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapeChecks.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace commute::tp;
+
+//===----------------------------------------------------------------------===//
+// tp.map
+//===----------------------------------------------------------------------===//
+
+unsigned MapOp::getArity(MapFunction function) {
+  switch (function) {
+  case MapFunction::Add:
+  case MapFunction::Sub:
+  case MapFunction::Mul:
+  case MapFunction::Div:
+  case MapFunction::Pow:
+  case MapFunction::Maximum:
+  case MapFunction::Minimum:
+  case MapFunction::FloorDiv:
+  case MapFunction::Remainder:
+  case MapFunction::Equal:
+  case MapFunction::NotEqual:
+  case MapFunction::Less:
+  case MapFunction::LessEqual:
+  case MapFunction::Greater:
+  case MapFunction::GreaterEqual:
+  case MapFunction::LogicalAnd:
+  case MapFunction::LogicalOr:
+  case MapFunction::BitwiseAnd:
+  case MapFunction::BitwiseOr:
+  case MapFunction::BitwiseXor:
+    return 2;
+  case MapFunction::Select:
+    return 3;
+  default:
+    return 1;
+  }
+}
+
+bool MapOp::isPredicate(MapFunction function) {
+  switch (function) {
+  case MapFunction::Equal:
+  case MapFunction::NotEqual:
+  case MapFunction::Less:
+  case MapFunction::LessEqual:
+  case MapFunction::Greater:
+  case MapFunction::GreaterEqual:
+  case MapFunction::LogicalAnd:
+  case MapFunction::LogicalOr:
+  case MapFunction::LogicalNot:
+  case MapFunction::IsNan:
+    return true;
+  default:
+    return false;
+  }
+}
+
+LogicalResult MapOp::verify() {
+  unsigned arity = getArity(getFunction());
+  if (getOperands().size() != arity)
+    return emitOpError() << stringifyMapFunction(getFunction()) << " takes "
+                         << arity << " operands, but there are "
+                         << getOperands().size();
+  SymbolSpace space(getContext());
+  Sizes expected;
+  for (Value operand : getOperands()) {
+    std::optional<Sizes> broadcast =
+        broadcastSizes(expected, space.getSizes(getTensor(operand)));
+    if (!broadcast)
+      return emitOpError("operands cannot be broadcast to one shape");
+    expected = std::move(*broadcast);
+  }
+  if (isPredicate(getFunction()) &&
+      !getTensor(getResult()).getElementType().isInteger(1))
+    return emitOpError() << stringifyMapFunction(getFunction())
+                         << " gives i1, but the result has element type "
+                         << getTensor(getResult()).getElementType();
+  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+}
+
+DimensionRule MapOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  builder.addPointwise();
+  return std::move(builder).build();
+}
+
+/// Scalar operations of one application. Transcendental functions are counted
+/// as eight: vector units evaluate them by polynomials of about that degree.
+static int64_t getFlops(MapFunction function) {
+  switch (function) {
+  case MapFunction::Exp:
+  case MapFunction::Log:
+  case MapFunction::Sin:
+  case MapFunction::Cos:
+  case MapFunction::Tanh:
+  case MapFunction::Erf:
+  case MapFunction::Sigmoid:
+  case MapFunction::Silu:
+  case MapFunction::Gelu:
+  case MapFunction::GeluTanh:
+  case MapFunction::Pow:
+    return 8;
+  default:
+    return 1;
+  }
+}
+
+std::optional<Work> MapOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, getFlops(getFunction()), symbols);
+}
+
+Strides MapOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                            ArrayRef<AffineExpr> resultSizes) {
+  return getElementwiseStrides(operandShapes, resultSizes);
+}
+
+//===----------------------------------------------------------------------===//
+// tp.cast and tp.copy
+//===----------------------------------------------------------------------===//
+
+LogicalResult CastOp::verify() {
+  SymbolSpace space(getContext());
+  return verifySizes(*this, space, "result", getTensor(getResult()),
+                     space.getSizes(getTensor(getInput())));
+}
+
+DimensionRule CastOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  builder.addPointwise();
+  return std::move(builder).build();
+}
+
+std::optional<Work> CastOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 1, symbols);
+}
+
+Strides CastOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                             ArrayRef<AffineExpr> resultSizes) {
+  if (getContiguous())
+    return getContiguousStrides(resultSizes);
+  return getPreservedStrides(operandShapes[0]);
+}
+
+// `to` gives its operand back where there is nothing to convert.
+bool CastOp::mayShareMemory() { return true; }
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  return getInput().getType() == getType() ? getInput() : Value();
+}
+
+LogicalResult CopyOp::verify() {
+  SymbolSpace space(getContext());
+  if (failed(verifySameElementType(*this, "result", getTensor(getResult()),
+                                   getTensor(getInput()).getElementType())))
+    return failure();
+  if (failed(verifySizes(*this, space, "result", getTensor(getResult()),
+                         space.getSizes(getTensor(getInput())))))
+    return failure();
+  if (!getPreserveStrides() &&
+      getDensity(space.getShape(getTensor(getResult()))) != Density::Dense)
+    return emitOpError("result is not dense: without `preserve_strides` a copy "
+                       "has the dense row-major layout");
+  return success();
+}
+
+DimensionRule CopyOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  builder.addPointwise();
+  return std::move(builder).build();
+}
+
+std::optional<Work> CopyOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 0, symbols);
+}
+
+Strides CopyOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                             ArrayRef<AffineExpr> resultSizes) {
+  if (!getPreserveStrides())
+    return getContiguousStrides(resultSizes);
+  return getPreservedStrides(operandShapes[0]);
+}
+
+// `contiguous` gives its operand back where that is dense.
+bool CopyOp::mayShareMemory() { return true; }
+
+OpFoldResult CopyOp::fold(FoldAdaptor) {
+  // copy(copy(x)) -> copy(x): the inner one is fresh memory already.
+  auto inner = getInput().getDefiningOp<CopyOp>();
+  if (inner && inner.getType() == getType())
+    return inner.getResult();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Factories
+//===----------------------------------------------------------------------===//
+
+/// A rule for ops without tensor operands: every result dim is free.
+static DimensionRule getFactoryRule(Operation *op) {
+  DimensionRuleBuilder builder(op);
+  builder.addPointwise();
+  return std::move(builder).build();
+}
+
+LogicalResult ConstantOp::verify() {
+  if (!isa<IntegerAttr, FloatAttr>(getValue()))
+    return emitOpError("value is neither an integer nor a float");
+  return success();
+}
+
+DimensionRule ConstantOp::getDimensionRule() { return getFactoryRule(*this); }
+
+std::optional<Work> ConstantOp::getWork(SymbolValues symbols) {
+  // A Python scalar is an argument of the kernel that uses it.
+  if (getTensor(getResult()).getRank() == 0)
+    return Work();
+  return getStreamingWork(*this, 0, symbols);
+}
+
+Strides ConstantOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                                 ArrayRef<AffineExpr> resultSizes) {
+  return getContiguousStrides(resultSizes);
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+LogicalResult IotaOp::verify() {
+  if (getTensor(getResult()).getRank() != 1)
+    return emitOpError("result has ")
+           << getTensor(getResult()).getRank() << " dims, expected 1";
+  if (getStart().getType() != getStep().getType() ||
+      !isa<IntegerAttr, FloatAttr>(getStart()))
+    return emitOpError("start and step are not numbers of one type");
+  return success();
+}
+
+DimensionRule IotaOp::getDimensionRule() {
+  // A shard does not start at `start`.
+  DimensionRuleBuilder builder(*this);
+  builder.mapResult(0, 0,
+                    builder.addWhole(getTensor(getResult()).getDimSize(0)));
+  return std::move(builder).build();
+}
+
+std::optional<Work> IotaOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 1, symbols);
+}
+
+Strides IotaOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                             ArrayRef<AffineExpr> resultSizes) {
+  return getContiguousStrides(resultSizes);
+}
+
+LogicalResult TriangularOp::verify() {
+  if (getTensor(getInput()).getRank() < 2)
+    return emitOpError("operand has fewer than 2 dims");
+  SymbolSpace space(getContext());
+  if (failed(verifySameElementType(*this, "result", getTensor(getResult()),
+                                   getTensor(getInput()).getElementType())))
+    return failure();
+  return verifySizes(*this, space, "result", getTensor(getResult()),
+                     space.getSizes(getTensor(getInput())));
+}
+
+DimensionRule TriangularOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  RankedTensorType type = getTensor(getInput());
+  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
+    // Positions matter in the last two dims.
+    unsigned factor = dim + 2 < type.getRank()
+                          ? builder.addParallel(type.getDimSize(dim))
+                          : builder.addWhole(type.getDimSize(dim));
+    builder.mapOperand(0, dim, factor);
+    builder.mapResult(0, dim, factor);
+  }
+  return std::move(builder).build();
+}
+
+std::optional<Work> TriangularOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 1, symbols);
+}
+
+Strides TriangularOp::inferStrides(unsigned, ArrayRef<StridedShape> shapes,
+                                   ArrayRef<AffineExpr> resultSizes) {
+  // at::tril and at::triu allocate with the operand's layout only when it is
+  // row-major; other layouts are not relied on.
+  if (getDensity(shapes[0]) == Density::Dense)
+    return getContiguousStrides(resultSizes);
+  return std::nullopt;
+}

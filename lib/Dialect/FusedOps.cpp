@@ -1,0 +1,220 @@
+//===- FusedOps.cpp - collectives fused with matrix products ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapeChecks.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace commute::tp;
+
+//===----------------------------------------------------------------------===//
+// tp.all_gather_matmul
+//===----------------------------------------------------------------------===//
+
+/// Sizes of the gathered operand.
+static Sizes getGatheredSizes(AllGatherMatmulOp op, SymbolSpace &space) {
+  Sizes sizes = space.getSizes(getTensor(op.getShard()));
+  AffineExpr &axis = sizes[op.getGatherAxis()];
+  axis = multiply(
+      axis, getAffineConstantExpr(op.getGroup().getSize(), op.getContext()));
+  return sizes;
+}
+
+LogicalResult AllGatherMatmulOp::verify() {
+  RankedTensorType shard = getTensor(getShard());
+  if (shard.getRank() < 2)
+    return emitOpError("shard has fewer than 2 dims");
+  if (failed(verifyDim(*this, "gather_axis", getGatherAxis(), shard.getRank())))
+    return failure();
+  if (getRhs().empty())
+    return emitOpError("has no right-hand side");
+  if (!getBiases().empty() && getBiases().size() != getRhs().size())
+    return emitOpError() << "has " << getBiases().size() << " biases for "
+                         << getRhs().size() << " right-hand sides";
+  if (bool(getShardScale()) != !getRhsScales().empty() ||
+      (getShardScale() && getRhsScales().size() != getRhs().size()))
+    return emitOpError("needs scales of the shard and of every right-hand "
+                       "side, or none");
+  size_t products = getReturnsGathered() ? 1 : 0;
+  if (getOutputs().size() != getRhs().size() + products)
+    return emitOpError() << "has " << getOutputs().size()
+                         << " results, expected " << getRhs().size() + products;
+  SymbolSpace space(getContext());
+  Sizes gathered = getGatheredSizes(*this, space);
+  if (getReturnsGathered() &&
+      failed(verifySizes(*this, space, "gathered result",
+                         getTensor(getOutputs()[0]), gathered)))
+    return failure();
+  for (auto [index, rhs] : llvm::enumerate(getRhs())) {
+    RankedTensorType type = getTensor(rhs);
+    if (type.getRank() != 2)
+      return emitOpError() << "right-hand side " << index << " has "
+                           << type.getRank() << " dims, expected 2";
+    Sizes rhsSizes = space.getSizes(type);
+    if (areDifferent(rhsSizes[0], gathered.back()))
+      return emitOpError() << "right-hand side " << index << " has "
+                           << type.getDimSize(0)
+                           << " rows, which does not fit the gathered operand";
+    Sizes expected = gathered;
+    expected.back() = rhsSizes[1];
+    if (failed(verifySizes(*this, space, "result",
+                           getTensor(getOutputs()[index + products]),
+                           expected)))
+      return failure();
+  }
+  return success();
+}
+
+DimensionRule AllGatherMatmulOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  RankedTensorType shard = getTensor(getShard());
+  int64_t rank = shard.getRank();
+  unsigned firstProduct = getReturnsGathered() ? 1 : 0;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    bool isInner = dim == rank - 1;
+    // The gathered dim differs in size on the two sides of the collective; the
+    // contraction is kept whole so that the op stays one piece.
+    bool isParallel = !isInner && dim != static_cast<int64_t>(getGatherAxis());
+    unsigned factor = isParallel ? builder.addParallel(shard.getDimSize(dim))
+                                 : builder.addWhole(shard.getDimSize(dim));
+    builder.mapOperand(0, dim, factor);
+    for (unsigned result = 0; result < getNumResults(); ++result) {
+      if (isInner && result >= firstProduct)
+        continue;
+      builder.mapResult(
+          result, dim,
+          isParallel
+              ? factor
+              : builder.addWhole(getTensor(getResult(result)).getDimSize(dim)));
+    }
+  }
+  for (unsigned index = 0; index < getRhs().size(); ++index) {
+    RankedTensorType rhs = getTensor(getRhs()[index]);
+    builder.mapOperand(1 + index, 0, builder.addWhole(rhs.getDimSize(0)));
+    unsigned columns = builder.addParallel(rhs.getDimSize(1));
+    builder.mapOperand(1 + index, 1, columns);
+    builder.mapResult(firstProduct + index, rank - 1, columns);
+    if (!getBiases().empty())
+      builder.mapOperand(1 + getRhs().size() + index,
+                         getTensor(getBiases()[index]).getRank() - 1, columns);
+  }
+  return std::move(builder).build();
+}
+
+std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
+  std::optional<Work> work = getStreamingWork(*this, 0, symbols);
+  if (!work)
+    return std::nullopt;
+  for (auto [rhs, output] :
+       llvm::zip_equal(getRhs(), getOutputs().take_back(getRhs().size()))) {
+    std::optional<int64_t> inner = evaluateSize(getTensor(rhs), 0, symbols);
+    std::optional<int64_t> elements =
+        evaluateNumElements(getTensor(output), symbols);
+    if (!inner || !elements)
+      return std::nullopt;
+    work->matmulFlops += 2 * *elements * *inner;
+  }
+  return work;
+}
+
+Strides AllGatherMatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                                        ArrayRef<AffineExpr>) {
+  // PyTorch's implementation gathers along dim 0 of a moved view: the layout
+  // depends on the gathered dim and on the kernel chosen.
+  return std::nullopt;
+}
+
+GroupAttr AllGatherMatmulOp::getCollectiveGroup() { return getGroup(); }
+
+//===----------------------------------------------------------------------===//
+// tp.matmul_reduce_scatter
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatmulReduceScatterOp::verify() {
+  RankedTensorType lhs = getTensor(getLhs());
+  RankedTensorType rhs = getTensor(getRhs());
+  RankedTensorType result = getTensor(getResult());
+  if (lhs.getRank() < 2 || rhs.getRank() != 2)
+    return emitOpError("expected lhs of 2 or more dims and rhs of 2 dims");
+  if (failed(verifyDim(*this, "scatter_axis", getScatterAxis(), lhs.getRank())))
+    return failure();
+  if (getReduction() != ReductionKind::Sum &&
+      getReduction() != ReductionKind::Avg)
+    return emitOpError() << "reduces by "
+                         << stringifyReductionKind(getReduction())
+                         << "; only sum and avg go with matrix products";
+  SymbolSpace space(getContext());
+  Sizes expected = space.getSizes(lhs);
+  Sizes rhsSizes = space.getSizes(rhs);
+  if (areDifferent(expected.back(), rhsSizes[0]))
+    return emitOpError("lhs and rhs differ in the contracted size");
+  expected.back() = rhsSizes[1];
+  int64_t size = getGroup().getSize();
+  AffineExpr &axis = expected[getScatterAxis()];
+  if (std::optional<int64_t> total = getConstant(axis)) {
+    if (*total % size != 0)
+      return emitOpError() << "cannot cut size " << *total << " along dim "
+                           << getScatterAxis() << " into " << size
+                           << " equal blocks";
+    axis = getAffineConstantExpr(*total / size, getContext());
+  } else {
+    axis = divideExactly(axis, getAffineConstantExpr(size, getContext()));
+  }
+  return verifySizes(*this, space, "result", result, expected);
+}
+
+DimensionRule MatmulReduceScatterOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  RankedTensorType lhs = getTensor(getLhs());
+  RankedTensorType rhs = getTensor(getRhs());
+  RankedTensorType result = getTensor(getResult());
+  int64_t rank = lhs.getRank();
+  int64_t axis = getScatterAxis();
+  for (int64_t dim = 0; dim + 1 < rank; ++dim) {
+    bool isScattered = dim == axis;
+    unsigned factor = isScattered ? builder.addWhole(lhs.getDimSize(dim))
+                                  : builder.addParallel(lhs.getDimSize(dim));
+    builder.mapOperand(0, dim, factor);
+    builder.mapResult(0, dim,
+                      isScattered ? builder.addWhole(result.getDimSize(dim))
+                                  : factor);
+  }
+  bool scattersColumns = axis == rank - 1;
+  unsigned columns = scattersColumns ? builder.addWhole(rhs.getDimSize(1))
+                                     : builder.addParallel(rhs.getDimSize(1));
+  builder.mapOperand(1, 1, columns);
+  builder.mapResult(0, rank - 1,
+                    scattersColumns
+                        ? builder.addWhole(result.getDimSize(rank - 1))
+                        : columns);
+  unsigned inner = builder.addFactor(Factor::Kind::Reduction, rhs.getDimSize(0),
+                                     ReductionKind::Sum);
+  builder.mapOperand(0, rank - 1, inner);
+  builder.mapOperand(1, 0, inner);
+  return std::move(builder).build();
+}
+
+std::optional<Work> MatmulReduceScatterOp::getWork(SymbolValues symbols) {
+  std::optional<Work> work = getStreamingWork(*this, 0, symbols);
+  std::optional<int64_t> elements =
+      evaluateNumElements(getTensor(getResult()), symbols);
+  std::optional<int64_t> inner = evaluateSize(getTensor(getRhs()), 0, symbols);
+  if (!work || !elements || !inner)
+    return std::nullopt;
+  // Each rank computes the whole product, of which its result is one block.
+  int64_t product = *elements * getGroup().getSize();
+  work->matmulFlops = 2 * product * *inner;
+  work->elementwiseFlops = product;
+  return work;
+}
+
+Strides MatmulReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                                            ArrayRef<AffineExpr>) {
+  return std::nullopt;
+}
+
+GroupAttr MatmulReduceScatterOp::getCollectiveGroup() { return getGroup(); }

@@ -1,0 +1,344 @@
+//===- MatmulOps.cpp - matrix products, attention, look-ups -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapeChecks.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+using namespace commute::tp;
+
+//===----------------------------------------------------------------------===//
+// tp.matmul
+//===----------------------------------------------------------------------===//
+
+/// Positions of the rows (or columns) and of the contraction dim in an operand
+/// of rank `rank`: the outer one of its matrix, then K.
+static std::pair<int64_t, int64_t> getLhsDims(MatmulOp op) {
+  int64_t rank = getTensor(op.getLhs()).getRank();
+  return op.getTransposeLhs() ? std::pair(rank - 1, rank - 2)
+                              : std::pair(rank - 2, rank - 1);
+}
+
+static std::pair<int64_t, int64_t> getRhsDims(MatmulOp op) {
+  int64_t rank = getTensor(op.getRhs()).getRank();
+  return op.getTransposeRhs() ? std::pair(rank - 2, rank - 1)
+                              : std::pair(rank - 1, rank - 2);
+}
+
+LogicalResult MatmulOp::verify() {
+  RankedTensorType lhs = getTensor(getLhs());
+  RankedTensorType rhs = getTensor(getRhs());
+  if (lhs.getRank() < 2 || rhs.getRank() < 2)
+    return emitOpError("an operand has fewer than 2 dims");
+  SymbolSpace space(getContext());
+  Sizes lhsSizes = space.getSizes(lhs);
+  Sizes rhsSizes = space.getSizes(rhs);
+  auto [rowDim, lhsInner] = getLhsDims(*this);
+  auto [columnDim, rhsInner] = getRhsDims(*this);
+  if (areDifferent(lhsSizes[lhsInner], rhsSizes[rhsInner]))
+    return emitOpError() << "contracts dim " << lhsInner << " of lhs (size "
+                         << lhs.getDimSize(lhsInner) << ") with dim "
+                         << rhsInner << " of rhs (size "
+                         << rhs.getDimSize(rhsInner) << ")";
+  std::optional<Sizes> expected = broadcastSizes(
+      ArrayRef(lhsSizes).drop_back(2), ArrayRef(rhsSizes).drop_back(2));
+  if (!expected)
+    return emitOpError("batch dims cannot be broadcast to one shape");
+  expected->push_back(lhsSizes[rowDim]);
+  expected->push_back(rhsSizes[columnDim]);
+  if (getBias() && failed(verifyBroadcastsTo(*this, space, "bias",
+                                             getTensor(getBias()), *expected)))
+    return failure();
+  return verifySizes(*this, space, "result", getTensor(getResult()), *expected);
+}
+
+DimensionRule MatmulOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  // Rows, columns and batch dims as in the result; the bias goes along.
+  SmallVector<unsigned> likeResult;
+  unsigned firstScale = 2;
+  if (getBias())
+    likeResult.push_back(firstScale++);
+  builder.addPointwise(ArrayRef<unsigned>(likeResult));
+  RankedTensorType result = getTensor(getResult());
+  int64_t rank = result.getRank();
+  auto mapBatchDims = [&](unsigned operand) {
+    RankedTensorType type = getTensor(getOperand(operand));
+    for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim) {
+      int64_t resultDim = rank - type.getRank() + dim;
+      // A repeated batch dim of size 1 has no factor.
+      if (type.getDimSize(dim) == 1 && result.getDimSize(resultDim) != 1)
+        continue;
+      builder.mapOperand(operand, dim, resultDim);
+    }
+  };
+  auto [rowDim, lhsInner] = getLhsDims(*this);
+  auto [columnDim, rhsInner] = getRhsDims(*this);
+  mapBatchDims(0);
+  mapBatchDims(1);
+  builder.mapOperand(0, rowDim, rank - 2);
+  builder.mapOperand(1, columnDim, rank - 1);
+  unsigned inner = builder.addFactor(Factor::Kind::Reduction,
+                                     getTensor(getLhs()).getDimSize(lhsInner),
+                                     ReductionKind::Sum);
+  builder.mapOperand(0, lhsInner, inner);
+  builder.mapOperand(1, rhsInner, inner);
+  // A scale with one element a row or column is cut with it.
+  auto mapScale = [&](Value scale, unsigned operand, unsigned factor) {
+    RankedTensorType type = getTensor(scale);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.getDimSize(dim) != 1 &&
+          type.getDimSize(dim) == result.getDimSize(factor))
+        builder.mapOperand(operand, dim, factor);
+  };
+  if (getLhsScale())
+    mapScale(getLhsScale(), firstScale++, rank - 2);
+  if (getRhsScale())
+    mapScale(getRhsScale(), firstScale, rank - 1);
+  return std::move(builder).build();
+}
+
+/// 2 * elements of `result` * `inner`.
+static std::optional<int64_t> getProductFlops(RankedTensorType result,
+                                              std::optional<int64_t> inner,
+                                              SymbolValues symbols) {
+  std::optional<int64_t> elements = evaluateNumElements(result, symbols);
+  if (!elements || !inner)
+    return std::nullopt;
+  std::optional<int64_t> products = llvm::checkedMul(*elements, *inner);
+  return products ? llvm::checkedMul<int64_t>(2, *products) : std::nullopt;
+}
+
+std::optional<Work> MatmulOp::getWork(SymbolValues symbols) {
+  bool hasBias = bool(getBias());
+  std::optional<Work> work = getStreamingWork(*this, hasBias, symbols);
+  std::optional<int64_t> inner =
+      evaluateSize(getTensor(getLhs()), getLhsDims(*this).second, symbols);
+  std::optional<int64_t> flops =
+      getProductFlops(getTensor(getResult()), inner, symbols);
+  if (!work || !flops)
+    return std::nullopt;
+  work->matmulFlops = *flops;
+  return work;
+}
+
+Strides MatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                               ArrayRef<AffineExpr> resultSizes) {
+  // mm, addmm, bmm, linear and matmul allocate their result dense, whatever
+  // the operands' strides. matmul with batch dims on both sides folds or
+  // expands into bmm and reshapes its dense result.
+  return getContiguousStrides(resultSizes);
+}
+
+//===----------------------------------------------------------------------===//
+// tp.attention
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionOp::verify() {
+  RankedTensorType query = getTensor(getQuery());
+  RankedTensorType key = getTensor(getKey());
+  RankedTensorType value = getTensor(getValue());
+  int64_t rank = query.getRank();
+  if (rank < 2 || key.getRank() != rank || value.getRank() != rank)
+    return emitOpError("query, key and value must have the same number of "
+                       "dims, at least 2");
+  SymbolSpace space(getContext());
+  Sizes querySizes = space.getSizes(query);
+  Sizes keySizes = space.getSizes(key);
+  Sizes valueSizes = space.getSizes(value);
+  if (areDifferent(querySizes[rank - 1], keySizes[rank - 1]))
+    return emitOpError("query and key differ in width (last dim)");
+  if (areDifferent(keySizes[rank - 2], valueSizes[rank - 2]))
+    return emitOpError("key and value differ in length (dim before the last)");
+  for (int64_t dim = 0; dim + 2 < rank; ++dim) {
+    if (areDifferent(keySizes[dim], valueSizes[dim]))
+      return emitOpError() << "key and value differ in dim " << dim;
+    bool isHeads = dim + 3 == rank;
+    if (!(isHeads && getGroupedHeads())) {
+      if (areDifferent(querySizes[dim], keySizes[dim]))
+        return emitOpError() << "query and key differ in dim " << dim
+                             << (isHeads ? "; several query heads may share a "
+                                           "key head only with grouped_heads"
+                                         : "");
+      continue;
+    }
+    std::optional<int64_t> heads = getConstant(querySizes[dim]);
+    std::optional<int64_t> keyHeads = getConstant(keySizes[dim]);
+    if (heads && keyHeads && (*keyHeads == 0 || *heads % *keyHeads != 0))
+      return emitOpError() << *heads << " query heads cannot share "
+                           << *keyHeads << " key heads evenly";
+  }
+  Sizes expected = querySizes;
+  expected[rank - 1] = valueSizes[rank - 1];
+  if (getMask()) {
+    Sizes scores = querySizes;
+    scores[rank - 1] = keySizes[rank - 2];
+    if (failed(verifyBroadcastsTo(*this, space, "mask", getTensor(getMask()),
+                                  scores)))
+      return failure();
+  }
+  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+}
+
+DimensionRule AttentionOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  RankedTensorType query = getTensor(getQuery());
+  RankedTensorType key = getTensor(getKey());
+  int64_t rank = query.getRank();
+  auto mapMask = [&](int64_t dim, unsigned factor) {
+    if (!getMask())
+      return;
+    RankedTensorType mask = getTensor(getMask());
+    int64_t maskDim = dim - rank + mask.getRank();
+    if (maskDim >= 0 && mask.getDimSize(maskDim) != 1)
+      builder.mapOperand(3, maskDim, factor);
+  };
+  for (int64_t dim = 0; dim + 2 < rank; ++dim) {
+    bool isGrouped = dim + 3 == rank && getGroupedHeads() &&
+                     query.getDimSize(dim) != key.getDimSize(dim);
+    if (!isGrouped) {
+      unsigned factor = builder.addParallel(query.getDimSize(dim));
+      for (unsigned operand = 0; operand < 3; ++operand)
+        builder.mapOperand(operand, dim, factor);
+      builder.mapResult(0, dim, factor);
+      mapMask(dim, factor);
+      continue;
+    }
+    // Query heads are (key head, head within its group), major to minor.
+    int64_t keyHeads = key.getDimSize(dim);
+    int64_t groupSize = ShapedType::kDynamic;
+    if (!query.isDynamicDim(dim) && !key.isDynamicDim(dim))
+      groupSize = query.getDimSize(dim) / keyHeads;
+    unsigned head = builder.addParallel(keyHeads);
+    unsigned within = builder.addParallel(groupSize);
+    for (unsigned factor : {head, within}) {
+      builder.mapOperand(0, dim, factor);
+      builder.mapResult(0, dim, factor);
+      mapMask(dim, factor);
+    }
+    builder.mapOperand(1, dim, head);
+    builder.mapOperand(2, dim, head);
+  }
+  // Query rows are independent of each other, but with a causal mask their
+  // position counts.
+  unsigned rows = getIsCausal()
+                      ? builder.addWhole(query.getDimSize(rank - 2))
+                      : builder.addParallel(query.getDimSize(rank - 2));
+  builder.mapOperand(0, rank - 2, rows);
+  builder.mapResult(0, rank - 2, rows);
+  mapMask(rank - 2, rows);
+  unsigned positions = builder.addWhole(key.getDimSize(rank - 2));
+  builder.mapOperand(1, rank - 2, positions);
+  builder.mapOperand(2, rank - 2, positions);
+  mapMask(rank - 1, positions);
+  unsigned width = builder.addWhole(query.getDimSize(rank - 1));
+  builder.mapOperand(0, rank - 1, width);
+  builder.mapOperand(1, rank - 1, width);
+  unsigned valueWidth =
+      builder.addParallel(getTensor(getValue()).getDimSize(rank - 1));
+  builder.mapOperand(2, rank - 1, valueWidth);
+  builder.mapResult(0, rank - 1, valueWidth);
+  return std::move(builder).build();
+}
+
+std::optional<Work> AttentionOp::getWork(SymbolValues symbols) {
+  RankedTensorType query = getTensor(getQuery());
+  RankedTensorType key = getTensor(getKey());
+  int64_t rank = query.getRank();
+  std::optional<Work> work = getStreamingWork(*this, 0, symbols);
+  std::optional<int64_t> positions = evaluateSize(key, rank - 2, symbols);
+  std::optional<int64_t> width = evaluateSize(query, rank - 1, symbols);
+  std::optional<int64_t> scores = getProductFlops(query, positions, symbols);
+  std::optional<int64_t> values =
+      getProductFlops(getTensor(getResult()), positions, symbols);
+  std::optional<int64_t> elements = evaluateNumElements(query, symbols);
+  if (!work || !positions || !width || !scores || !values || !elements)
+    return std::nullopt;
+  // Half of the scores are masked when causal, as fused kernels skip them.
+  work->matmulFlops = (*scores + *values) / (getIsCausal() ? 2 : 1);
+  if (*width > 0)
+    work->elementwiseFlops = 12 * (*elements / *width) * *positions;
+  return work;
+}
+
+Strides AttentionOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+                                  ArrayRef<AffineExpr>) {
+  // Depends on the kernel that the device dispatches to: flash kernels write
+  // [batch, length, heads, width] memory, the composite form is dense.
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// tp.take
+//===----------------------------------------------------------------------===//
+
+LogicalResult TakeOp::verify() {
+  RankedTensorType table = getTensor(getTable());
+  RankedTensorType indices = getTensor(getIndices());
+  if (failed(verifyDim(*this, "dim", getDim(), table.getRank())))
+    return failure();
+  if (!isa<IntegerType>(indices.getElementType()) ||
+      indices.getElementType().isInteger(1))
+    return emitOpError() << "indices have element type "
+                         << indices.getElementType() << ", expected integers";
+  if (failed(verifySameElementType(*this, "result", getTensor(getResult()),
+                                   table.getElementType())))
+    return failure();
+  SymbolSpace space(getContext());
+  Sizes tableSizes = space.getSizes(table);
+  Sizes indexSizes = space.getSizes(indices);
+  Sizes expected;
+  llvm::append_range(expected, ArrayRef(tableSizes).take_front(getDim()));
+  llvm::append_range(expected, indexSizes);
+  llvm::append_range(expected, ArrayRef(tableSizes).drop_front(getDim() + 1));
+  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+}
+
+DimensionRule TakeOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  RankedTensorType table = getTensor(getTable());
+  RankedTensorType indices = getTensor(getIndices());
+  int64_t dim = getDim();
+  for (int64_t tableDim = 0; tableDim < table.getRank(); ++tableDim) {
+    if (tableDim == dim) {
+      // A shard of the table does not hold all that an index may mean.
+      builder.mapOperand(0, dim, builder.addWhole(table.getDimSize(dim)));
+      for (int64_t indexDim = 0; indexDim < indices.getRank(); ++indexDim) {
+        unsigned factor = builder.addParallel(indices.getDimSize(indexDim));
+        builder.mapOperand(1, indexDim, factor);
+        builder.mapResult(0, dim + indexDim, factor);
+      }
+      continue;
+    }
+    unsigned factor = builder.addParallel(table.getDimSize(tableDim));
+    builder.mapOperand(0, tableDim, factor);
+    int64_t shift = tableDim > dim ? indices.getRank() - 1 : 0;
+    builder.mapResult(0, tableDim + shift, factor);
+  }
+  return std::move(builder).build();
+}
+
+std::optional<Work> TakeOp::getWork(SymbolValues symbols) {
+  // Only the chosen rows are read.
+  std::optional<int64_t> bytes = getNumBytes(getResult().getType(), symbols);
+  std::optional<int64_t> indices = getNumBytes(getIndices().getType(), symbols);
+  if (!bytes || !indices)
+    return std::nullopt;
+  Work work;
+  work.bytesRead = *bytes + *indices;
+  work.bytesWritten = *bytes;
+  return work;
+}
+
+Strides TakeOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                             ArrayRef<AffineExpr> resultSizes) {
+  if (getDensity(operandShapes[0]) == Density::Dense &&
+      getDensity(operandShapes[1]) == Density::Dense)
+    return getContiguousStrides(resultSizes);
+  return std::nullopt;
+}

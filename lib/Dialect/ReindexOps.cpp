@@ -1,0 +1,400 @@
+//===- ReindexOps.cpp - reshape, permute, slice, concat, ... ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapeChecks.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace commute::tp;
+
+/// Views move nothing.
+static std::optional<Work> getViewWork() { return Work(); }
+
+/// Whether an op gives its operand back: same sizes and same layout.
+static bool isIdentity(Value input, Value result) {
+  return input.getType() == result.getType();
+}
+
+//===----------------------------------------------------------------------===//
+// tp.reshape
+//===----------------------------------------------------------------------===//
+
+static AffineExpr getProduct(ArrayRef<AffineExpr> sizes, MLIRContext *context) {
+  AffineExpr product = getAffineConstantExpr(1, context);
+  for (AffineExpr size : sizes)
+    product = multiply(product, size);
+  return product;
+}
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  RankedTensorType result = getTensor(getResult());
+  if (failed(verifySameElementType(*this, "result", result,
+                                   input.getElementType())))
+    return failure();
+  SymbolSpace space(getContext());
+  AffineExpr before = getProduct(space.getSizes(input), getContext());
+  AffineExpr after = getProduct(space.getSizes(result), getContext());
+  if (!areDifferent(before, after))
+    return success();
+  std::string counts;
+  llvm::raw_string_ostream os(counts);
+  printExpression(os, before, space.getNames());
+  os << " elements, the result ";
+  printExpression(os, after, space.getNames());
+  return emitOpError() << "operand has " << counts;
+}
+
+static int64_t getExtent(AffineExpr size) {
+  return getConstant(size).value_or(ShapedType::kDynamic);
+}
+
+DimensionRule ReshapeOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  SymbolSpace space(getContext());
+  Sizes before = space.getSizes(getTensor(getInput()));
+  Sizes after = space.getSizes(getTensor(getResult()));
+
+  // Both shapes are walked from the major dim; `remaining` is what of the
+  // current dim is not yet covered by factors. The next factor is the smaller
+  // of the two when it divides the larger one.
+  size_t i = 0, j = 0;
+  AffineExpr remainingBefore, remainingAfter;
+  auto takeNext = [](ArrayRef<AffineExpr> sizes, size_t &index,
+                     AffineExpr &remaining) {
+    while (!remaining && index < sizes.size() && isConstant(sizes[index], 1))
+      ++index;
+    if (!remaining && index < sizes.size())
+      remaining = sizes[index];
+    return index < sizes.size();
+  };
+  auto advance = [](size_t &index, AffineExpr &remaining, AffineExpr quotient) {
+    remaining = quotient;
+    if (isConstant(quotient, 1)) {
+      remaining = {};
+      ++index;
+    }
+  };
+  while (true) {
+    bool hasBefore = takeNext(before, i, remainingBefore);
+    bool hasAfter = takeNext(after, j, remainingAfter);
+    if (!hasBefore || !hasAfter || !remainingBefore || !remainingAfter)
+      break;
+    AffineExpr common;
+    if (AffineExpr quotient = divideExactly(remainingBefore, remainingAfter)) {
+      common = remainingAfter;
+      unsigned factor = builder.addParallel(getExtent(common));
+      builder.mapOperand(0, i, factor);
+      builder.mapResult(0, j, factor);
+      advance(i, remainingBefore, quotient);
+      advance(j, remainingAfter, getAffineConstantExpr(1, getContext()));
+    } else if (AffineExpr quotient =
+                   divideExactly(remainingAfter, remainingBefore)) {
+      unsigned factor = builder.addParallel(getExtent(remainingBefore));
+      builder.mapOperand(0, i, factor);
+      builder.mapResult(0, j, factor);
+      advance(j, remainingAfter, quotient);
+      advance(i, remainingBefore, getAffineConstantExpr(1, getContext()));
+    } else {
+      break;
+    }
+  }
+  // What is left has no common factors: it stays whole.
+  auto addRest = [&](ArrayRef<AffineExpr> sizes, size_t index,
+                     AffineExpr remaining, auto map) {
+    for (; index < sizes.size(); ++index) {
+      AffineExpr size = remaining ? remaining : sizes[index];
+      remaining = {};
+      if (!isConstant(size, 1))
+        map(index, builder.addWhole(getExtent(size)));
+    }
+  };
+  addRest(before, i, remainingBefore, [&](size_t dim, unsigned factor) {
+    builder.mapOperand(0, dim, factor);
+  });
+  addRest(after, j, remainingAfter, [&](size_t dim, unsigned factor) {
+    builder.mapResult(0, dim, factor);
+  });
+  return std::move(builder).build();
+}
+
+std::optional<Work> ReshapeOp::getWork(SymbolValues symbols) {
+  // A copy where the operand's strides do not allow a view.
+  SymbolSpace space(getContext());
+  StridedShape input = space.getShape(getTensor(getInput()));
+  Sizes sizes = space.getSizes(getTensor(getResult()));
+  bool isView = getDensity(input) == Density::Dense ||
+                ArrayRef(input.sizes) == ArrayRef(sizes);
+  if (!isView) {
+    Strides reshaped = getReshapedStrides(input, sizes);
+    isView = reshaped && getContiguousStrides(sizes) &&
+             *reshaped != *getContiguousStrides(sizes);
+  }
+  return isView ? getViewWork() : getStreamingWork(*this, 0, symbols);
+}
+
+Strides ReshapeOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                                ArrayRef<AffineExpr> resultSizes) {
+  return getReshapedStrides(operandShapes[0], resultSizes);
+}
+
+bool ReshapeOp::mayShareMemory() { return true; }
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  return isIdentity(getInput(), getResult()) ? getInput() : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// tp.permute
+//===----------------------------------------------------------------------===//
+
+LogicalResult PermuteOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  SmallVector<int64_t> sorted(getPermutation());
+  llvm::sort(sorted);
+  if (static_cast<int64_t>(sorted.size()) != input.getRank() ||
+      !llvm::equal(sorted, llvm::seq<int64_t>(0, input.getRank())))
+    return emitOpError("permutation does not name every dim of the operand "
+                       "once");
+  SymbolSpace space(getContext());
+  Sizes sizes = space.getSizes(input);
+  Sizes expected;
+  for (int64_t dim : getPermutation())
+    expected.push_back(sizes[dim]);
+  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+}
+
+DimensionRule PermuteOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  for (auto [resultDim, dim] : llvm::enumerate(getPermutation())) {
+    unsigned factor =
+        builder.addParallel(getTensor(getInput()).getDimSize(dim));
+    builder.mapOperand(0, dim, factor);
+    builder.mapResult(0, resultDim, factor);
+  }
+  return std::move(builder).build();
+}
+
+std::optional<Work> PermuteOp::getWork(SymbolValues) { return getViewWork(); }
+
+Strides PermuteOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                                ArrayRef<AffineExpr>) {
+  if (!operandShapes[0].strides)
+    return std::nullopt;
+  SmallVector<AffineExpr, 4> strides;
+  for (int64_t dim : getPermutation())
+    strides.push_back((*operandShapes[0].strides)[dim]);
+  return strides;
+}
+
+bool PermuteOp::mayShareMemory() { return true; }
+
+OpFoldResult PermuteOp::fold(FoldAdaptor) {
+  bool keepsOrder = llvm::is_sorted(getPermutation());
+  return keepsOrder && isIdentity(getInput(), getResult()) ? getInput()
+                                                           : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// tp.slice
+//===----------------------------------------------------------------------===//
+
+LogicalResult SliceOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  RankedTensorType result = getTensor(getResult());
+  if (failed(verifyDim(*this, "dim", getDim(), input.getRank())))
+    return failure();
+  if (static_cast<int64_t>(getStart()) < 0 ||
+      static_cast<int64_t>(getStep()) < 1)
+    return emitOpError("start is negative or step less than 1");
+  SymbolSpace space(getContext());
+  Sizes expected = space.getSizes(input);
+  if (result.getRank() == input.getRank())
+    expected[getDim()] = space.getSizes(result)[getDim()];
+  if (failed(verifySizes(*this, space, "result", result, expected)))
+    return failure();
+  int64_t size = result.getDimSize(getDim());
+  int64_t available = input.getDimSize(getDim());
+  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(available) ||
+      size == 0)
+    return success();
+  int64_t last;
+  if (llvm::MulOverflow<int64_t>(size - 1, getStep(), last) ||
+      llvm::AddOverflow<int64_t>(last, getStart(), last) || last >= available)
+    return emitOpError() << "takes " << size << " elements from " << getStart()
+                         << " on at step " << getStep() << ", but dim "
+                         << getDim() << " has " << available;
+  return success();
+}
+
+DimensionRule SliceOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  RankedTensorType input = getTensor(getInput());
+  RankedTensorType result = getTensor(getResult());
+  for (int64_t dim = 0; dim < input.getRank(); ++dim) {
+    if (dim == static_cast<int64_t>(getDim()) &&
+        input.getDimSize(dim) != result.getDimSize(dim)) {
+      builder.mapOperand(0, dim, builder.addWhole(input.getDimSize(dim)));
+      builder.mapResult(0, dim, builder.addWhole(result.getDimSize(dim)));
+      continue;
+    }
+    unsigned factor =
+        dim == static_cast<int64_t>(getDim()) && input.isDynamicDim(dim)
+            ? builder.addWhole(input.getDimSize(dim))
+            : builder.addParallel(input.getDimSize(dim));
+    builder.mapOperand(0, dim, factor);
+    builder.mapResult(0, dim, factor);
+  }
+  return std::move(builder).build();
+}
+
+std::optional<Work> SliceOp::getWork(SymbolValues) { return getViewWork(); }
+
+Strides SliceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                              ArrayRef<AffineExpr>) {
+  Strides strides = operandShapes[0].strides;
+  if (strides) {
+    AffineExpr &stride = (*strides)[getDim()];
+    stride = multiply(stride, getAffineConstantExpr(getStep(), getContext()));
+  }
+  return strides;
+}
+
+bool SliceOp::mayShareMemory() { return true; }
+
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  bool isWhole = getStart() == 0 && getStep() == 1;
+  return isWhole && isIdentity(getInput(), getResult()) ? getInput() : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// tp.concat
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcatOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("has no operands");
+  RankedTensorType first = getTensor(getInputs().front());
+  if (failed(verifyDim(*this, "dim", getDim(), first.getRank())))
+    return failure();
+  SymbolSpace space(getContext());
+  Sizes expected = space.getSizes(first);
+  AffineExpr total = getAffineConstantExpr(0, getContext());
+  for (Value input : getInputs()) {
+    RankedTensorType type = getTensor(input);
+    if (type.getRank() != first.getRank())
+      return emitOpError("operands differ in their number of dims");
+    Sizes sizes = space.getSizes(type);
+    total = total && sizes[getDim()] ? total + sizes[getDim()] : AffineExpr();
+    expected[getDim()] = sizes[getDim()];
+    if (failed(verifySizes(*this, space, "operand", type, expected)))
+      return failure();
+  }
+  expected[getDim()] = total;
+  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+}
+
+DimensionRule ConcatOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  RankedTensorType result = getTensor(getResult());
+  for (int64_t dim = 0; dim < result.getRank(); ++dim) {
+    if (dim != static_cast<int64_t>(getDim())) {
+      unsigned factor = builder.addParallel(result.getDimSize(dim));
+      for (unsigned operand = 0; operand < getNumOperands(); ++operand)
+        builder.mapOperand(operand, dim, factor);
+      builder.mapResult(0, dim, factor);
+      continue;
+    }
+    for (unsigned operand = 0; operand < getNumOperands(); ++operand)
+      builder.mapOperand(
+          operand, dim,
+          builder.addWhole(getTensor(getOperand(operand)).getDimSize(dim)));
+    builder.mapResult(0, dim, builder.addWhole(result.getDimSize(dim)));
+  }
+  return std::move(builder).build();
+}
+
+std::optional<Work> ConcatOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 0, symbols);
+}
+
+Strides ConcatOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                               ArrayRef<AffineExpr> resultSizes) {
+  // cat allocates row-major unless its operands look like channels-last
+  // images, which only tensors of rank 4 and 5 can.
+  bool mayBeChannelsLast = resultSizes.size() == 4 || resultSizes.size() == 5;
+  bool anyStrided = llvm::any_of(operandShapes, [](const StridedShape &shape) {
+    return getDensity(shape) != Density::Dense;
+  });
+  if (mayBeChannelsLast && anyStrided)
+    return std::nullopt;
+  return getContiguousStrides(resultSizes);
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  if (getInputs().size() == 1 && isIdentity(getInputs()[0], getResult()))
+    return getInputs()[0];
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// tp.broadcast
+//===----------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  if (failed(verifySameElementType(*this, "result", getTensor(getResult()),
+                                   getTensor(getInput()).getElementType())))
+    return failure();
+  SymbolSpace space(getContext());
+  return verifyBroadcastsTo(*this, space, "operand", getTensor(getInput()),
+                            space.getSizes(getTensor(getResult())));
+}
+
+DimensionRule BroadcastOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  builder.addPointwise();
+  return std::move(builder).build();
+}
+
+std::optional<Work> BroadcastOp::getWork(SymbolValues) { return getViewWork(); }
+
+Strides BroadcastOp::inferStrides(unsigned,
+                                  ArrayRef<StridedShape> operandShapes,
+                                  ArrayRef<AffineExpr> resultSizes) {
+  const StridedShape &input = operandShapes[0];
+  if (!input.strides)
+    return std::nullopt;
+  // at::inferExpandGeometry: stride 0 where repeated; a new dim of size 1 gets
+  // the stride a dense tensor would have there.
+  size_t offset = resultSizes.size() - input.sizes.size();
+  AffineExpr zero = getAffineConstantExpr(0, getContext());
+  AffineExpr one = getAffineConstantExpr(1, getContext());
+  SmallVector<AffineExpr, 4> strides(resultSizes.size());
+  for (size_t dim = resultSizes.size(); dim-- > 0;) {
+    AffineExpr size = dim >= offset ? input.sizes[dim - offset] : one;
+    AffineExpr stride;
+    if (dim >= offset)
+      stride = (*input.strides)[dim - offset];
+    else if (dim + 1 == resultSizes.size())
+      stride = one;
+    else
+      stride = multiply(resultSizes[dim + 1], strides[dim + 1]);
+    if (!size || !resultSizes[dim] || !stride)
+      return std::nullopt;
+    bool isRepeated = isConstant(size, 1) && !isConstant(resultSizes[dim], 1);
+    strides[dim] = isRepeated ? zero : stride;
+  }
+  return strides;
+}
+
+bool BroadcastOp::mayShareMemory() { return true; }
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor) {
+  return isIdentity(getInput(), getResult()) ? getInput() : Value();
+}

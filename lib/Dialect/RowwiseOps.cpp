@@ -1,0 +1,236 @@
+//===- RowwiseOps.cpp - reductions, softmax, norms --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapeChecks.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace commute::tp;
+
+//===----------------------------------------------------------------------===//
+// tp.reduce
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  llvm::SmallDenseSet<int64_t> reduced;
+  for (int64_t dim : getDims()) {
+    if (failed(verifyDim(*this, "an element of `dims`", dim, input.getRank())))
+      return failure();
+    if (!reduced.insert(dim).second)
+      return emitOpError() << "dim " << dim << " is reduced twice";
+  }
+  SymbolSpace space(getContext());
+  Sizes expected;
+  for (auto [dim, size] : llvm::enumerate(space.getSizes(input))) {
+    if (!reduced.contains(dim))
+      expected.push_back(size);
+    else if (getKeepDims())
+      expected.push_back(getAffineConstantExpr(1, getContext()));
+  }
+  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+}
+
+DimensionRule ReduceOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  RankedTensorType input = getTensor(getInput());
+  unsigned resultDim = 0;
+  for (unsigned dim = 0; dim < input.getRank(); ++dim) {
+    if (llvm::is_contained(getDims(), dim)) {
+      builder.mapOperand(0, dim,
+                         builder.addFactor(Factor::Kind::Reduction,
+                                           input.getDimSize(dim), getKind()));
+      resultDim += getKeepDims();
+      continue;
+    }
+    unsigned factor = builder.addParallel(input.getDimSize(dim));
+    builder.mapOperand(0, dim, factor);
+    builder.mapResult(0, resultDim++, factor);
+  }
+  return std::move(builder).build();
+}
+
+std::optional<Work> ReduceOp::getWork(SymbolValues symbols) {
+  std::optional<Work> work = getStreamingWork(*this, 0, symbols);
+  std::optional<int64_t> elements =
+      evaluateNumElements(getTensor(getInput()), symbols);
+  if (!work || !elements)
+    return std::nullopt;
+  work->elementwiseFlops = *elements;
+  return work;
+}
+
+Strides ReduceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                               ArrayRef<AffineExpr> resultSizes) {
+  // The reduction's TensorIterator orders the result like the operand; only
+  // the plain case is relied on.
+  if (getDensity(operandShapes[0]) == Density::Dense)
+    return getContiguousStrides(resultSizes);
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// tp.rowwise
+//===----------------------------------------------------------------------===//
+
+LogicalResult RowwiseOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  SymbolSpace space(getContext());
+  if (failed(verifyDim(*this, "dim", getDim(), input.getRank())))
+    return failure();
+  return verifySizes(*this, space, "result", getTensor(getResult()),
+                     space.getSizes(input));
+}
+
+/// The rule of ops that map rows over the dims from `firstWhole` on (or of the
+/// one dim `onlyWhole`), with operand 0 and all results of one shape.
+static DimensionRule getRowRule(Operation *op,
+                                llvm::function_ref<bool(unsigned)> isWhole,
+                                ArrayRef<unsigned> likeInput) {
+  DimensionRuleBuilder builder(op);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
+    unsigned factor = isWhole(dim) ? builder.addWhole(type.getDimSize(dim))
+                                   : builder.addParallel(type.getDimSize(dim));
+    for (unsigned operand : likeInput)
+      builder.mapOperand(operand, dim, factor);
+    for (unsigned result = 0; result < op->getNumResults(); ++result)
+      builder.mapResult(result, dim, factor);
+    // Weight and bias have the normalized dims.
+    for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
+      if (llvm::is_contained(likeInput, operand))
+        continue;
+      auto weight = cast<RankedTensorType>(op->getOperand(operand).getType());
+      int64_t weightDim = int64_t(dim) - type.getRank() + weight.getRank();
+      if (weightDim >= 0)
+        builder.mapOperand(operand, weightDim, factor);
+    }
+  }
+  return std::move(builder).build();
+}
+
+DimensionRule RowwiseOp::getDimensionRule() {
+  int64_t whole = getDim();
+  return getRowRule(*this, [&](unsigned dim) { return dim == whole; }, {0});
+}
+
+std::optional<Work> RowwiseOp::getWork(SymbolValues symbols) {
+  // A softmax takes a maximum, a difference, an exponential (8), a sum and a
+  // division.
+  bool isSum = getFunction() == RowFunction::CumulativeSum;
+  return getStreamingWork(*this, isSum ? 1 : 12, symbols);
+}
+
+Strides RowwiseOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                                ArrayRef<AffineExpr> resultSizes) {
+  // CPU and CUDA softmax differ in what they make of strided operands.
+  if (getDensity(operandShapes[0]) == Density::Dense)
+    return getContiguousStrides(resultSizes);
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// Checks result and weights of a norm over the last `dims` dims.
+static LogicalResult verifyNorm(Operation *op, int64_t dims,
+                                ArrayRef<Value> weights) {
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  SymbolSpace space(op->getContext());
+  Sizes sizes = space.getSizes(input);
+  if (dims < 1 || dims > input.getRank())
+    return op->emitOpError() << "normalizes " << dims
+                             << " dims of a tensor of rank " << input.getRank();
+  for (Value weight : weights)
+    if (weight && failed(verifySizes(op, space, "weight", getTensor(weight),
+                                     ArrayRef(sizes).take_back(dims))))
+      return failure();
+  for (Type type : op->getResultTypes())
+    if (failed(verifySizes(op, space, "result", cast<RankedTensorType>(type),
+                           sizes)))
+      return failure();
+  return success();
+}
+
+static DimensionRule getNormRule(Operation *op, int64_t dims,
+                                 ArrayRef<unsigned> likeInput) {
+  int64_t rank = cast<RankedTensorType>(op->getResult(0).getType()).getRank();
+  return getRowRule(
+      op, [&](unsigned dim) { return int64_t(dim) + dims >= rank; }, likeInput);
+}
+
+/// PyTorch's fused norm kernels write a dense result; the composite
+/// rms_norm ends in a multiplication and keeps a dense operand's layout.
+static Strides getNormStrides(const StridedShape &input,
+                              ArrayRef<AffineExpr> resultSizes) {
+  if (getDensity(input) == Density::Dense)
+    return getContiguousStrides(resultSizes);
+  return std::nullopt;
+}
+
+LogicalResult RmsNormOp::verify() {
+  return verifyNorm(*this, getNormalizedDims(), {getWeight()});
+}
+
+DimensionRule RmsNormOp::getDimensionRule() {
+  return getNormRule(*this, getNormalizedDims(), {0});
+}
+
+std::optional<Work> RmsNormOp::getWork(SymbolValues symbols) {
+  // Square, sum, product with the inverse root, product with the weight.
+  return getStreamingWork(*this, 4, symbols);
+}
+
+Strides RmsNormOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                                ArrayRef<AffineExpr> resultSizes) {
+  return getNormStrides(operandShapes[0], resultSizes);
+}
+
+LogicalResult LayerNormOp::verify() {
+  return verifyNorm(*this, getNormalizedDims(), {getWeight(), getBias()});
+}
+
+DimensionRule LayerNormOp::getDimensionRule() {
+  return getNormRule(*this, getNormalizedDims(), {0});
+}
+
+std::optional<Work> LayerNormOp::getWork(SymbolValues symbols) {
+  // Mean, difference, square, sum, product, weight, bias.
+  return getStreamingWork(*this, 7, symbols);
+}
+
+Strides LayerNormOp::inferStrides(unsigned,
+                                  ArrayRef<StridedShape> operandShapes,
+                                  ArrayRef<AffineExpr> resultSizes) {
+  return getNormStrides(operandShapes[0], resultSizes);
+}
+
+LogicalResult AddRmsNormOp::verify() {
+  SymbolSpace space(getContext());
+  if (failed(verifySizes(*this, space, "residual", getTensor(getResidual()),
+                         space.getSizes(getTensor(getInput())))))
+    return failure();
+  return verifyNorm(*this, 1, {getWeight()});
+}
+
+DimensionRule AddRmsNormOp::getDimensionRule() {
+  return getNormRule(*this, 1, {0, 1});
+}
+
+std::optional<Work> AddRmsNormOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 5, symbols);
+}
+
+Strides AddRmsNormOp::inferStrides(unsigned resultIndex,
+                                   ArrayRef<StridedShape> operandShapes,
+                                   ArrayRef<AffineExpr> resultSizes) {
+  if (resultIndex == 1)
+    return getElementwiseStrides(operandShapes.take_front(2), resultSizes);
+  return getNormStrides(operandShapes[0], resultSizes);
+}

@@ -1,0 +1,290 @@
+//===- Strides.cpp - strides as PyTorch's kernels make them -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Dialect/SymbolicSize.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace commute::tp;
+
+Strides commute::tp::getContiguousStrides(ArrayRef<AffineExpr> sizes) {
+  SmallVector<AffineExpr, 4> strides(sizes.size());
+  AffineExpr stride;
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    if (dim + 1 == sizes.size()) {
+      if (!sizes[dim] && sizes.size() > 1)
+        return std::nullopt;
+      // Only the context is taken from the size here.
+      AffineExpr any;
+      for (AffineExpr size : sizes)
+        any = any ? any : size;
+      if (!any)
+        return std::nullopt;
+      stride = getAffineConstantExpr(1, any.getContext());
+    } else {
+      AffineExpr inner = sizes[dim + 1];
+      if (!inner)
+        return std::nullopt;
+      // PyTorch counts an empty dim as 1 here.
+      if (!isConstant(inner, 0))
+        stride = multiply(stride, inner);
+    }
+    strides[dim] = stride;
+  }
+  return strides;
+}
+
+Density commute::tp::getDensity(const StridedShape &shape) {
+  if (llvm::any_of(shape.sizes,
+                   [](AffineExpr size) { return isConstant(size, 0); }))
+    return Density::Dense;
+  if (!shape.strides)
+    return shape.sizes.empty() ? Density::Dense : Density::Unknown;
+  Density density = Density::Dense;
+  AffineExpr expected;
+  for (size_t dim = shape.sizes.size(); dim-- > 0;) {
+    AffineExpr size = shape.sizes[dim];
+    AffineExpr stride = (*shape.strides)[dim];
+    if (!size)
+      return Density::Unknown;
+    if (!expected)
+      expected = getAffineConstantExpr(1, size.getContext());
+    if (!isConstant(size, 1)) {
+      if (stride != expected) {
+        // A symbolic size may turn out to be 1 or 0, which makes any stride
+        // legal: only a static tensor is certainly strided.
+        bool isCertain = getConstant(size) && areDifferent(stride, expected) &&
+                         llvm::all_of(shape.sizes, [](AffineExpr s) {
+                           return getConstant(s);
+                         });
+        if (isCertain)
+          return Density::Strided;
+        density = Density::Unknown;
+      }
+      expected = multiply(expected, size);
+    }
+  }
+  return density;
+}
+
+/// PyTorch's is_non_overlapping_and_dense: dense in some order of the dims.
+/// nullopt where it cannot be told.
+static std::optional<bool> isDenseInSomeOrder(const StridedShape &shape) {
+  if (!shape.strides)
+    return std::nullopt;
+  if (getDensity(shape) == Density::Dense)
+    return true;
+  SmallVector<std::pair<int64_t, int64_t>> dims;
+  for (auto [size, stride] : llvm::zip_equal(shape.sizes, *shape.strides)) {
+    std::optional<int64_t> constantSize = getConstant(size);
+    std::optional<int64_t> constantStride = getConstant(stride);
+    if (!constantSize || !constantStride)
+      return std::nullopt;
+    if (*constantSize != 1)
+      dims.emplace_back(*constantStride, *constantSize);
+  }
+  llvm::sort(dims);
+  int64_t expected = 1;
+  for (auto [stride, size] : dims) {
+    if (stride != expected)
+      return false;
+    expected *= size;
+  }
+  return true;
+}
+
+/// Orders two strides: -1, 0, 1, or nullopt where symbols decide. A product is
+/// at least as large as each of its positive factors.
+static std::optional<int> compareStrides(AffineExpr lhs, AffineExpr rhs) {
+  if (lhs == rhs)
+    return 0;
+  std::optional<Monomial> a = getMonomial(lhs);
+  std::optional<Monomial> b = getMonomial(rhs);
+  if (!a || !b || a->coefficient <= 0 || b->coefficient <= 0)
+    return std::nullopt;
+  auto includes = [](ArrayRef<unsigned> big, ArrayRef<unsigned> small) {
+    return std::includes(big.begin(), big.end(), small.begin(), small.end());
+  };
+  if (a->symbols == b->symbols)
+    return a->coefficient < b->coefficient ? -1 : 1;
+  if (a->coefficient >= b->coefficient && includes(a->symbols, b->symbols))
+    return 1;
+  if (b->coefficient >= a->coefficient && includes(b->symbols, a->symbols))
+    return -1;
+  return std::nullopt;
+}
+
+Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
+                                           ArrayRef<AffineExpr> resultSizes) {
+  if (resultSizes.empty())
+    return SmallVector<AffineExpr, 4>();
+  if (llvm::any_of(resultSizes, [](AffineExpr size) { return !size; }))
+    return std::nullopt;
+  size_t rank = resultSizes.size();
+  AffineExpr zero = getAffineConstantExpr(0, resultSizes.front().getContext());
+
+  // Operands with the strides of the broadcast: 0 along repeated dims. Those
+  // without dims (scalars) have no say.
+  SmallVector<SmallVector<AffineExpr, 4>> strides;
+  bool sameShape = true;
+  bool allContiguous = true;
+  for (const StridedShape &operand : operands) {
+    if (operand.sizes.empty())
+      continue;
+    if (!operand.strides)
+      return std::nullopt;
+    SmallVector<AffineExpr, 4> expanded(rank, zero);
+    size_t offset = rank - operand.sizes.size();
+    for (size_t dim = 0; dim < operand.sizes.size(); ++dim) {
+      AffineExpr size = operand.sizes[dim];
+      if (!size)
+        return std::nullopt;
+      bool isRepeated =
+          isConstant(size, 1) && !isConstant(resultSizes[offset + dim], 1);
+      if (!isRepeated)
+        expanded[offset + dim] = (*operand.strides)[dim];
+    }
+    sameShape &= ArrayRef(operand.sizes) == resultSizes;
+    allContiguous &= getDensity(operand) == Density::Dense;
+    strides.push_back(std::move(expanded));
+  }
+  if (strides.empty())
+    return getContiguousStrides(resultSizes);
+  // TensorIterator's fast paths: all operands of one shape and dense, or of
+  // one shape and equal strides that leave no gaps.
+  if (sameShape && allContiguous)
+    return getContiguousStrides(resultSizes);
+  if (sameShape && llvm::all_equal(strides)) {
+    StridedShape shape{Sizes(resultSizes), strides.front()};
+    if (isDenseInSomeOrder(shape) == true)
+      return strides.front();
+  }
+
+  // Else dims are sorted by the operands' strides (insertion sort from the
+  // last dim, where a comparison may be ambiguous) and the result is dense in
+  // that order.
+  bool isUnknown = false;
+  auto shouldSwap = [&](unsigned dim0, unsigned dim1) -> int {
+    for (const auto &operand : strides) {
+      AffineExpr stride0 = operand[dim0];
+      AffineExpr stride1 = operand[dim1];
+      if (isConstant(stride0, 0) || isConstant(stride1, 0))
+        continue;
+      std::optional<int> order = compareStrides(stride0, stride1);
+      if (!order) {
+        isUnknown = true;
+        return 0;
+      }
+      if (*order != 0)
+        return *order;
+      // Equal strides: the larger dim is the outer one.
+      std::optional<int> sizes =
+          compareStrides(resultSizes[dim0], resultSizes[dim1]);
+      if (!sizes) {
+        isUnknown = true;
+        return 0;
+      }
+      if (*sizes > 0)
+        return 1;
+    }
+    return 0;
+  };
+  SmallVector<unsigned> order(rank); // minor to major
+  std::iota(order.rbegin(), order.rend(), 0);
+  for (size_t i = 1; i < rank; ++i) {
+    size_t dim1 = i;
+    for (size_t dim0 = i; dim0-- > 0;) {
+      int comparison = shouldSwap(order[dim0], order[dim1]);
+      if (comparison > 0) {
+        std::swap(order[dim0], order[dim1]);
+        dim1 = dim0;
+      } else if (comparison < 0) {
+        break;
+      }
+    }
+  }
+  if (isUnknown)
+    return std::nullopt;
+  SmallVector<AffineExpr, 4> result(rank);
+  AffineExpr stride = getAffineConstantExpr(1, zero.getContext());
+  for (unsigned dim : order) {
+    result[dim] = stride;
+    if (!isConstant(resultSizes[dim], 0))
+      stride = multiply(stride, resultSizes[dim]);
+  }
+  return result;
+}
+
+Strides commute::tp::getPreservedStrides(const StridedShape &shape) {
+  if (getDensity(shape) == Density::Dense)
+    return getContiguousStrides(shape.sizes);
+  std::optional<bool> dense = isDenseInSomeOrder(shape);
+  if (dense && *dense)
+    return shape.strides;
+  // With gaps or overlaps the copy is made like an elementwise result.
+  return getElementwiseStrides({shape}, shape.sizes);
+}
+
+Strides commute::tp::getReshapedStrides(const StridedShape &shape,
+                                        ArrayRef<AffineExpr> resultSizes) {
+  if (ArrayRef(shape.sizes) == resultSizes && shape.strides)
+    return shape.strides;
+  // A dense tensor stays dense; so does one without elements.
+  if (getDensity(shape) == Density::Dense)
+    return getContiguousStrides(resultSizes);
+  if (!shape.strides || shape.sizes.empty())
+    return std::nullopt;
+  auto isUnknown = [](AffineExpr size) { return !size; };
+  if (llvm::any_of(shape.sizes, isUnknown) ||
+      llvm::any_of(resultSizes, isUnknown))
+    return std::nullopt;
+  bool isStatic =
+      llvm::all_of(shape.sizes, [](AffineExpr s) { return getConstant(s); }) &&
+      llvm::all_of(resultSizes, [](AffineExpr s) { return getConstant(s); });
+
+  // at::detail::computeStride: runs of operand dims that lie without gaps are
+  // cut anew; a result dim that would span two runs makes a copy.
+  Strides copied = isStatic ? getContiguousStrides(resultSizes) : std::nullopt;
+  MLIRContext *context = shape.sizes.front().getContext();
+  AffineExpr one = getAffineConstantExpr(1, context);
+  SmallVector<AffineExpr, 4> result(resultSizes.size(), one);
+  int64_t resultDim = static_cast<int64_t>(resultSizes.size()) - 1;
+  AffineExpr baseStride = shape.strides->back();
+  AffineExpr runElements = one;
+  AffineExpr resultElements = one;
+  for (int64_t dim = static_cast<int64_t>(shape.sizes.size()) - 1; dim >= 0;
+       --dim) {
+    runElements = multiply(runElements, shape.sizes[dim]);
+    bool runEnds = dim == 0;
+    if (!runEnds && !isConstant(shape.sizes[dim - 1], 1))
+      runEnds = (*shape.strides)[dim - 1] != multiply(runElements, baseStride);
+    if (!runEnds)
+      continue;
+    while (resultDim >= 0 && (resultElements != runElements ||
+                              isConstant(resultSizes[resultDim], 1))) {
+      std::optional<int64_t> run = getConstant(runElements);
+      std::optional<int64_t> elements = getConstant(resultElements);
+      if (run && elements && *elements > *run)
+        return copied;
+      result[resultDim] = multiply(resultElements, baseStride);
+      resultElements = multiply(resultElements, resultSizes[resultDim]);
+      --resultDim;
+    }
+    if (resultElements != runElements)
+      return copied;
+    if (dim > 0) {
+      baseStride = (*shape.strides)[dim - 1];
+      runElements = one;
+      resultElements = one;
+    }
+  }
+  if (resultDim != -1)
+    return copied;
+  return result;
+}

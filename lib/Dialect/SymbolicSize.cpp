@@ -1,0 +1,320 @@
+//===- SymbolicSize.cpp - sizes and strides as expressions ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Dialect/SymbolicSize.h"
+
+#include "commute/Dialect/TPDialect.h"
+
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+using namespace commute::tp;
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+AffineExpr commute::tp::multiply(AffineExpr lhs, AffineExpr rhs) {
+  if (!lhs || !rhs)
+    return {};
+  return getAffineBinaryOpExpr(AffineExprKind::Mul, lhs, rhs);
+}
+
+std::optional<int64_t> commute::tp::getConstant(AffineExpr expression) {
+  if (auto constant = llvm::dyn_cast_if_present<AffineConstantExpr>(expression))
+    return constant.getValue();
+  return std::nullopt;
+}
+
+bool commute::tp::isConstant(AffineExpr expression, int64_t value) {
+  return getConstant(expression) == value;
+}
+
+std::optional<Monomial> commute::tp::getMonomial(AffineExpr expression) {
+  if (!expression)
+    return std::nullopt;
+  if (std::optional<int64_t> constant = getConstant(expression))
+    return Monomial{*constant, {}};
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+    return Monomial{1, {symbol.getPosition()}};
+  auto product = dyn_cast<AffineBinaryOpExpr>(expression);
+  if (!product || product.getKind() != AffineExprKind::Mul)
+    return std::nullopt;
+  std::optional<Monomial> lhs = getMonomial(product.getLHS());
+  std::optional<Monomial> rhs = getMonomial(product.getRHS());
+  if (!lhs || !rhs)
+    return std::nullopt;
+  std::optional<int64_t> coefficient =
+      llvm::checkedMul(lhs->coefficient, rhs->coefficient);
+  if (!coefficient)
+    return std::nullopt;
+  lhs->coefficient = *coefficient;
+  lhs->symbols.append(rhs->symbols);
+  llvm::sort(lhs->symbols);
+  return lhs;
+}
+
+AffineExpr commute::tp::divideExactly(AffineExpr lhs, AffineExpr rhs) {
+  if (!lhs || !rhs)
+    return {};
+  MLIRContext *context = lhs.getContext();
+  if (lhs == rhs)
+    return getAffineConstantExpr(1, context);
+  std::optional<Monomial> dividend = getMonomial(lhs);
+  std::optional<Monomial> divisor = getMonomial(rhs);
+  if (!dividend || !divisor || divisor->coefficient == 0 ||
+      dividend->coefficient % divisor->coefficient != 0)
+    return {};
+  SmallVector<unsigned> rest;
+  const unsigned *next = divisor->symbols.begin();
+  for (unsigned symbol : dividend->symbols) {
+    if (next != divisor->symbols.end() && *next == symbol)
+      ++next;
+    else
+      rest.push_back(symbol);
+  }
+  if (next != divisor->symbols.end())
+    return {};
+  AffineExpr result = getAffineConstantExpr(
+      dividend->coefficient / divisor->coefficient, context);
+  for (unsigned symbol : rest)
+    result = multiply(result, getAffineSymbolExpr(symbol, context));
+  return result;
+}
+
+bool commute::tp::areDifferent(AffineExpr lhs, AffineExpr rhs) {
+  if (!lhs || !rhs || lhs == rhs)
+    return false;
+  std::optional<int64_t> difference = getConstant(lhs - rhs);
+  return difference && *difference != 0;
+}
+
+std::optional<int64_t> commute::tp::evaluate(AffineExpr expression,
+                                             ArrayRef<StringAttr> names,
+                                             SymbolValues symbols) {
+  if (!expression)
+    return std::nullopt;
+  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+    return constant.getValue();
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
+    if (symbol.getPosition() >= names.size())
+      return std::nullopt;
+    return symbols(names[symbol.getPosition()].getValue());
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+  if (!binary)
+    return std::nullopt;
+  std::optional<int64_t> lhs = evaluate(binary.getLHS(), names, symbols);
+  std::optional<int64_t> rhs = evaluate(binary.getRHS(), names, symbols);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  switch (binary.getKind()) {
+  case AffineExprKind::Add:
+    return llvm::checkedAdd(*lhs, *rhs);
+  case AffineExprKind::Mul:
+    return llvm::checkedMul(*lhs, *rhs);
+  case AffineExprKind::FloorDiv:
+    return *rhs > 0 ? std::optional(llvm::divideFloorSigned(*lhs, *rhs))
+                    : std::nullopt;
+  case AffineExprKind::CeilDiv:
+    return *rhs > 0 ? std::optional(llvm::divideCeilSigned(*lhs, *rhs))
+                    : std::nullopt;
+  case AffineExprKind::Mod:
+    return *rhs > 0 ? std::optional(llvm::mod(*lhs, *rhs)) : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+void commute::tp::printExpression(llvm::raw_ostream &os, AffineExpr expression,
+                                  ArrayRef<StringAttr> names) {
+  if (!expression) {
+    os << '?';
+    return;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
+    if (symbol.getPosition() < names.size())
+      os << names[symbol.getPosition()].getValue();
+    else
+      os << 's' << symbol.getPosition();
+    return;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+  if (!binary) {
+    expression.print(os);
+    return;
+  }
+  // Operands of a sum need no parentheses; all others do.
+  auto printOperand = [&](AffineExpr operand) {
+    bool parenthesize = isa<AffineBinaryOpExpr>(operand) &&
+                        binary.getKind() != AffineExprKind::Add;
+    if (parenthesize)
+      os << '(';
+    printExpression(os, operand, names);
+    if (parenthesize)
+      os << ')';
+  };
+  printOperand(binary.getLHS());
+  switch (binary.getKind()) {
+  case AffineExprKind::Add:
+    os << " + ";
+    break;
+  case AffineExprKind::Mul:
+    os << " * ";
+    break;
+  case AffineExprKind::FloorDiv:
+    os << " floordiv ";
+    break;
+  case AffineExprKind::CeilDiv:
+    os << " ceildiv ";
+    break;
+  case AffineExprKind::Mod:
+    os << " mod ";
+    break;
+  default:
+    llvm_unreachable("not a binary expression");
+  }
+  printOperand(binary.getRHS());
+}
+
+//===----------------------------------------------------------------------===//
+// SymbolSpace
+//===----------------------------------------------------------------------===//
+
+AffineExpr SymbolSpace::getSymbol(StringAttr name) {
+  auto [position, isNew] = positions.try_emplace(name, names.size());
+  if (isNew)
+    names.push_back(name);
+  return getAffineSymbolExpr(position->second, context);
+}
+
+/// The expressions of a layout in the numbering of `space`.
+static SmallVector<AffineExpr, 4> renumber(SymbolSpace &space,
+                                           LayoutAttr layout,
+                                           ArrayRef<AffineExpr> expressions) {
+  if (layout.getSymbols().empty())
+    return SmallVector<AffineExpr, 4>(expressions);
+  SmallVector<AffineExpr> symbols;
+  for (StringAttr name : layout.getSymbols())
+    symbols.push_back(space.getSymbol(name));
+  SmallVector<AffineExpr, 4> result;
+  for (AffineExpr expression : expressions)
+    result.push_back(expression.replaceSymbols(symbols));
+  return result;
+}
+
+Sizes SymbolSpace::getSizes(RankedTensorType type) {
+  auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
+  if (layout && !layout.getSizes().empty())
+    return renumber(*this, layout, layout.getSizes());
+  Sizes sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(ShapedType::isDynamic(size)
+                        ? AffineExpr()
+                        : getAffineConstantExpr(size, context));
+  return sizes;
+}
+
+Strides SymbolSpace::getStrides(RankedTensorType type) {
+  auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
+  if (!layout)
+    return getContiguousStrides(getSizes(type));
+  if (!layout.getKnowsStrides())
+    return std::nullopt;
+  if (layout.getStrides().empty())
+    return getContiguousStrides(getSizes(type));
+  return renumber(*this, layout, layout.getStrides());
+}
+
+StridedShape SymbolSpace::getShape(RankedTensorType type) {
+  return {getSizes(type), getStrides(type)};
+}
+
+RankedTensorType SymbolSpace::getType(Type elementType,
+                                      ArrayRef<AffineExpr> sizes,
+                                      const Strides &strides) const {
+  SmallVector<int64_t> shape;
+  bool isStatic = true;
+  bool knowsSizes = true;
+  for (AffineExpr size : sizes) {
+    std::optional<int64_t> constant = getConstant(size);
+    shape.push_back(constant.value_or(ShapedType::kDynamic));
+    isStatic &= constant.has_value();
+    knowsSizes &= bool(size);
+  }
+  // Sizes that are not known have no expressions: nothing is said of such a
+  // tensor's layout.
+  if (!knowsSizes)
+    return RankedTensorType::get(shape, elementType);
+  bool knowsStrides = strides.has_value();
+  Strides contiguous = getContiguousStrides(sizes);
+  bool isContiguous = knowsStrides && contiguous && *strides == *contiguous;
+  if (isStatic && isContiguous)
+    return RankedTensorType::get(shape, elementType);
+
+  // Symbols are numbered by their first appearance, so that equal layouts are
+  // equal attributes.
+  SmallVector<StringAttr> used;
+  DenseMap<unsigned, unsigned> renumbering;
+  auto collect = [&](ArrayRef<AffineExpr> expressions) {
+    for (AffineExpr expression : expressions)
+      expression.walk([&](AffineExpr part) {
+        auto symbol = dyn_cast<AffineSymbolExpr>(part);
+        if (!symbol)
+          return;
+        if (renumbering.try_emplace(symbol.getPosition(), used.size()).second)
+          used.push_back(names[symbol.getPosition()]);
+      });
+  };
+  ArrayRef<AffineExpr> statedSizes = isStatic ? ArrayRef<AffineExpr>() : sizes;
+  ArrayRef<AffineExpr> statedStrides = knowsStrides && !isContiguous
+                                           ? ArrayRef(*strides)
+                                           : ArrayRef<AffineExpr>();
+  collect(statedSizes);
+  collect(statedStrides);
+  SmallVector<AffineExpr> replacements(names.size());
+  for (unsigned position = 0; position < names.size(); ++position) {
+    auto it = renumbering.find(position);
+    replacements[position] =
+        getAffineSymbolExpr(it == renumbering.end() ? 0 : it->second, context);
+  }
+  auto rewrite = [&](ArrayRef<AffineExpr> expressions) {
+    SmallVector<AffineExpr> result;
+    for (AffineExpr expression : expressions)
+      result.push_back(expression.replaceSymbols(replacements));
+    return result;
+  };
+  return RankedTensorType::get(
+      shape, elementType,
+      LayoutAttr::get(context, used, rewrite(statedSizes),
+                      rewrite(statedStrides), knowsStrides));
+}
+
+std::optional<int64_t> commute::tp::evaluateSize(RankedTensorType type,
+                                                 unsigned dim,
+                                                 SymbolValues symbols) {
+  if (!type.isDynamicDim(dim))
+    return type.getDimSize(dim);
+  auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
+  if (!layout || layout.getSizes().empty())
+    return std::nullopt;
+  return evaluate(layout.getSizes()[dim], layout.getSymbols(), symbols);
+}
+
+std::optional<int64_t> commute::tp::evaluateNumElements(RankedTensorType type,
+                                                        SymbolValues symbols) {
+  int64_t count = 1;
+  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
+    std::optional<int64_t> size = evaluateSize(type, dim, symbols);
+    if (!size)
+      return std::nullopt;
+    std::optional<int64_t> product = llvm::checkedMul(count, *size);
+    if (!product)
+      return std::nullopt;
+    count = *product;
+  }
+  return count;
+}

@@ -1,0 +1,244 @@
+//===- ContiguousCollectives.cpp - dense inputs for collectives -*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Transforms/Passes.h"
+
+#include "commute/Analysis/StrideAnalysis.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace commute {
+#define GEN_PASS_DEF_CONTIGUOUSCOLLECTIVES
+#include "commute/Transforms/Passes.h.inc"
+} // namespace commute
+
+using namespace mlir;
+using namespace commute;
+
+namespace {
+
+/// How an input of a collective comes to be dense.
+enum class Remedy {
+  /// It is.
+  None,
+  /// An op that serves nobody else writes it dense.
+  WriteDense,
+  /// A dense copy of the value is there.
+  TakeCopy,
+  /// By a copy.
+  InsertCopy,
+};
+
+struct Plan {
+  Remedy remedy;
+  /// The op to change, or the copy to take.
+  Operation *op = nullptr;
+  /// Why the input is or may not be dense.
+  std::string reason;
+};
+
+class ContiguousCollectivesPass
+    : public commute::impl::ContiguousCollectivesBase<
+          ContiguousCollectivesPass> {
+public:
+  using ContiguousCollectivesBase::ContiguousCollectivesBase;
+
+  void runOnOperation() final {
+    analysis::StrideAnalysis strides(getOperation());
+    copies.clear();
+    hasMutation = false;
+    SmallVector<OpOperand *> uses;
+    getOperation().walk([&](tp::DenseOperandsOpInterface op) {
+      for (OpOperand &operand : op->getOpOperands()) {
+        hasMutation |= op.writesInto(operand);
+        if (op.requiresDense(operand))
+          uses.push_back(&operand);
+      }
+    });
+    for (OpOperand *use : uses) {
+      if (upstreamRule)
+        applyUpstreamRule(*use, strides);
+      else
+        legalize(*use, strides);
+    }
+  }
+
+private:
+  void legalize(OpOperand &use, analysis::StrideAnalysis &strides);
+  void applyUpstreamRule(OpOperand &use, analysis::StrideAnalysis &strides);
+  Plan plan(OpOperand &use, const analysis::StrideAnalysis &strides);
+  Value insertCopy(OpOperand &use, analysis::StrideAnalysis &strides);
+
+  remark::RemarkOpts getRemark(StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category(getArgument())
+        .function(getOperation().getName());
+  }
+
+  /// Whether a value may be written into between two uses: a copy made for the
+  /// first would then be stale at the second. Only opaque ops touch such
+  /// values.
+  bool mayChange(Value value) const {
+    return hasMutation &&
+           (!value.getDefiningOp() || isa<tp::CallOp>(value.getDefiningOp()));
+  }
+
+  /// The dense copy of a value, once there is one.
+  DenseMap<Value, Value> copies;
+  /// Whether some op writes into an operand.
+  bool hasMutation = false;
+};
+
+} // namespace
+
+/// Whether somebody other than `use`'s op can see what it writes into its
+/// operand: through the operand, or through memory that the operand shares.
+/// Returns who, for the remark.
+static std::optional<std::string> findOtherReader(OpOperand &use) {
+  Value value = use.get();
+  if (isa<BlockArgument>(value))
+    return "it is an input of the graph";
+  auto definition = dyn_cast<tp::StrideOpInterface>(value.getDefiningOp());
+  if (!definition || definition.mayShareMemory())
+    return "it may be a view of memory that others read";
+  for (OpOperand &other : value.getUses())
+    if (other.getOwner() != use.getOwner())
+      return "another op reads it";
+  return std::nullopt;
+}
+
+/// An op that could write its result dense, when every user of the result needs
+/// that or does not see the difference.
+static bool canWriteDense(Operation *op) {
+  bool hasFlag = isa_and_present<tp::CastOp>(op) ||
+                 (isa_and_present<tp::CopyOp>(op) &&
+                  cast<tp::CopyOp>(op).getPreserveStrides());
+  if (!hasFlag)
+    return false;
+  return llvm::all_of(op->getResult(0).getUses(), [](OpOperand &use) {
+    auto user = dyn_cast<tp::DenseOperandsOpInterface>(use.getOwner());
+    return user && user.requiresDense(use) && !user.writesInto(use);
+  });
+}
+
+Plan ContiguousCollectivesPass::plan(OpOperand &use,
+                                     const analysis::StrideAnalysis &strides) {
+  analysis::LayoutFact layout = strides.getLayout(use.get());
+  if (layout.density == tp::Density::Dense)
+    return {Remedy::None, nullptr, layout.reason};
+  if (mayChange(use.get()))
+    return {Remedy::InsertCopy, nullptr, layout.reason};
+  if (Value copy = copies.lookup(use.get()))
+    return {Remedy::TakeCopy, copy.getDefiningOp(), layout.reason};
+  // A dense copy that the program makes anyway, if it is made in time.
+  for (Operation *user : use.get().getUsers()) {
+    auto copy = dyn_cast<tp::CopyOp>(user);
+    if (copy && !copy.getPreserveStrides() &&
+        copy->getBlock() == use.getOwner()->getBlock() &&
+        copy->isBeforeInBlock(use.getOwner()))
+      return {Remedy::TakeCopy, copy, layout.reason};
+  }
+  if (canWriteDense(use.get().getDefiningOp()))
+    return {Remedy::WriteDense, use.get().getDefiningOp(), layout.reason};
+  return {Remedy::InsertCopy, nullptr, layout.reason};
+}
+
+Value ContiguousCollectivesPass::insertCopy(OpOperand &use,
+                                            analysis::StrideAnalysis &strides) {
+  Value value = use.get();
+  auto type = cast<RankedTensorType>(value.getType());
+  const tp::StridedShape &shape = strides.getShape(value);
+  OpBuilder builder(use.getOwner());
+  // The copy's layout is its own, not that of the value it copies.
+  RankedTensorType dense =
+      strides.getSymbols().getType(type.getElementType(), shape.sizes,
+                                   tp::getContiguousStrides(shape.sizes));
+  auto copy =
+      tp::CopyOp::create(builder, use.getOwner()->getLoc(), dense, value,
+                         /*preserve_strides=*/false);
+  strides.add(copy);
+  return copy;
+}
+
+void ContiguousCollectivesPass::legalize(OpOperand &use,
+                                         analysis::StrideAnalysis &strides) {
+  auto op = cast<tp::DenseOperandsOpInterface>(use.getOwner());
+  Plan plan = this->plan(use, strides);
+  if (plan.remedy == Remedy::None) {
+    ++numProven;
+    remark::analysis(op.getLoc(), getRemark("dense")) << remark::add(
+        "operand {0} is dense: {1}", use.getOperandNumber(), plan.reason);
+    return;
+  }
+  if (op.writesInto(use)) {
+    if (std::optional<std::string> reader = findOtherReader(use)) {
+      ++numRefused;
+      remark::missed(op.getLoc(), getRemark("in-place"))
+          << remark::add("operand {0} may not be dense: {1}; the op writes "
+                         "into it, and a copy cannot stand for it because {2}",
+                         use.getOperandNumber(), plan.reason, *reader)
+          << remark::suggest("use the functional form of the collective");
+      return;
+    }
+    // Nobody sees the operand's memory, but a shared copy would be seen.
+    plan.remedy = Remedy::InsertCopy;
+  }
+  switch (plan.remedy) {
+  case Remedy::None:
+    break;
+  case Remedy::TakeCopy:
+    ++numShared;
+    use.set(plan.op->getResult(0));
+    remark::passed(op.getLoc(), getRemark("shared-copy"))
+        << remark::add("operand {0} takes the dense copy that is there: {1}",
+                       use.getOperandNumber(), plan.reason);
+    return;
+  case Remedy::WriteDense: {
+    ++numMadeDense;
+    if (auto cast = dyn_cast<tp::CastOp>(plan.op))
+      cast.setContiguous(true);
+    else
+      mlir::cast<tp::CopyOp>(plan.op).setPreserveStrides(false);
+    const tp::StridedShape &shape = strides.getShape(use.get());
+    use.get().setType(strides.getSymbols().getType(
+        mlir::cast<RankedTensorType>(use.get().getType()).getElementType(),
+        shape.sizes, tp::getContiguousStrides(shape.sizes)));
+    strides.add(plan.op);
+    remark::passed(op.getLoc(), getRemark("write-dense"))
+        << remark::add("the op that computes operand {0} writes it dense: {1}",
+                       use.getOperandNumber(), plan.reason);
+    return;
+  }
+  case Remedy::InsertCopy: {
+    ++numCopies;
+    Value original = use.get();
+    Value copy = insertCopy(use, strides);
+    if (!op.writesInto(use))
+      copies[original] = copy;
+    use.set(copy);
+    remark::passed(op.getLoc(), getRemark("copy"))
+        << remark::add("copied operand {0} to dense memory: {1}",
+                       use.getOperandNumber(), plan.reason);
+    return;
+  }
+  }
+}
+
+void ContiguousCollectivesPass::applyUpstreamRule(
+    OpOperand &use, analysis::StrideAnalysis &strides) {
+  Operation *op = use.getOwner();
+  if (!isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
+    return;
+  auto copy = use.get().getDefiningOp<tp::CopyOp>();
+  if (copy && !copy.getPreserveStrides()) {
+    ++numProven;
+    return;
+  }
+  ++numCopies;
+  use.set(insertCopy(use, strides));
+  remark::passed(op->getLoc(), getRemark("upstream-copy")) << remark::add(
+      "copied operand {0}, whatever its strides", use.getOperandNumber());
+}

@@ -1,0 +1,391 @@
+//===- AtenElementwise.cpp - elementwise ATen operators ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::MemoryFormat;
+using tp::MapFunction;
+
+namespace {
+/// A function of one tensor, or of two operands of which either may be a
+/// number.
+struct Spelling {
+  MapFunction function;
+  StringLiteral name;
+};
+} // namespace
+
+static constexpr Spelling unaryFunctions[] = {
+    {MapFunction::Neg, "neg"},
+    {MapFunction::Abs, "abs"},
+    {MapFunction::Exp, "exp"},
+    {MapFunction::Log, "log"},
+    {MapFunction::Sqrt, "sqrt"},
+    {MapFunction::Rsqrt, "rsqrt"},
+    {MapFunction::Reciprocal, "reciprocal"},
+    {MapFunction::Sin, "sin"},
+    {MapFunction::Cos, "cos"},
+    {MapFunction::Tanh, "tanh"},
+    {MapFunction::Erf, "erf"},
+    {MapFunction::Sigmoid, "sigmoid"},
+    {MapFunction::Silu, "silu"},
+    {MapFunction::Relu, "relu"},
+    {MapFunction::LogicalNot, "logical_not"},
+    {MapFunction::BitwiseNot, "bitwise_not"},
+    {MapFunction::IsNan, "isnan"},
+    {MapFunction::Round, "round"},
+    {MapFunction::Floor, "floor"},
+    {MapFunction::Ceil, "ceil"},
+    {MapFunction::Sign, "sign"},
+};
+
+static constexpr Spelling binaryFunctions[] = {
+    {MapFunction::Add, "add.Tensor"},
+    {MapFunction::Sub, "sub.Tensor"},
+    {MapFunction::Mul, "mul.Tensor"},
+    {MapFunction::Div, "div.Tensor"},
+    {MapFunction::Pow, "pow.Tensor_Tensor"},
+    {MapFunction::Maximum, "maximum.default"},
+    {MapFunction::Minimum, "minimum.default"},
+    {MapFunction::FloorDiv, "floor_divide.default"},
+    {MapFunction::Remainder, "remainder.Tensor"},
+    {MapFunction::Equal, "eq.Tensor"},
+    {MapFunction::NotEqual, "ne.Tensor"},
+    {MapFunction::Less, "lt.Tensor"},
+    {MapFunction::LessEqual, "le.Tensor"},
+    {MapFunction::Greater, "gt.Tensor"},
+    {MapFunction::GreaterEqual, "ge.Tensor"},
+    {MapFunction::LogicalAnd, "logical_and.default"},
+    {MapFunction::LogicalOr, "logical_or.default"},
+    {MapFunction::BitwiseAnd, "bitwise_and.Tensor"},
+    {MapFunction::BitwiseOr, "bitwise_or.Tensor"},
+    {MapFunction::BitwiseXor, "bitwise_xor.Tensor"},
+};
+
+static std::string getTarget(StringRef name) {
+  return ("torch.ops.aten." + name).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// One tp.map of these operands as the node's result.
+static LogicalResult setMap(NodeReader &reader, MapFunction function,
+                            ArrayRef<Value> operands) {
+  RankedTensorType type = reader.getResultType();
+  if (!type || llvm::is_contained(operands, Value()))
+    return failure();
+  return reader.result(reader.create<tp::MapOp>(type, function, operands));
+}
+
+template <MapFunction function>
+static LogicalResult readUnary(NodeReader &reader) {
+  return setMap(reader, function, {reader.tensor("self")});
+}
+
+template <MapFunction function>
+static LogicalResult readBinary(NodeReader &reader) {
+  return setMap(reader, function,
+                {reader.operand("self"), reader.operand("other")});
+}
+
+/// `other` scaled by `alpha`, for add and sub.
+static Value readScaledOther(NodeReader &reader, StringRef name) {
+  Value other = reader.operand(name);
+  if (!other || reader.isAbsent("alpha"))
+    return other;
+  Value alpha = reader.operand("alpha");
+  if (!alpha)
+    return {};
+  if (std::optional<int64_t> one = reader.integer("alpha"); one == 1)
+    return other;
+  // Elementwise with a number: sizes and layout stay those of `other`.
+  return reader.create<tp::MapOp>(other.getType(), MapFunction::Mul,
+                                  ValueRange{other, alpha});
+}
+
+static LogicalResult readAdd(NodeReader &reader) {
+  return setMap(reader, MapFunction::Add,
+                {reader.operand("self"), readScaledOther(reader, "other")});
+}
+
+static LogicalResult readSub(NodeReader &reader) {
+  return setMap(reader, MapFunction::Sub,
+                {reader.operand("self"), readScaledOther(reader, "other")});
+}
+
+static LogicalResult readRsub(NodeReader &reader) {
+  if (!reader.isAbsent("alpha") && reader.integer("alpha") != 1)
+    return failure();
+  return setMap(reader, MapFunction::Sub,
+                {reader.operand("other"), reader.operand("self")});
+}
+
+static LogicalResult readPow(NodeReader &reader) {
+  return setMap(reader, MapFunction::Pow,
+                {reader.operand("self"), reader.operand("exponent")});
+}
+
+static LogicalResult readSquare(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  return setMap(reader, MapFunction::Mul, {self, self});
+}
+
+static LogicalResult readDivMode(NodeReader &reader) {
+  std::optional<StringRef> mode = reader.string("rounding_mode", StringRef());
+  if (!mode || (!mode->empty() && *mode != "floor"))
+    return failure();
+  return setMap(reader,
+                mode->empty() ? MapFunction::Div : MapFunction::FloorDiv,
+                {reader.operand("self"), reader.operand("other")});
+}
+
+static LogicalResult readGelu(NodeReader &reader) {
+  std::optional<StringRef> approximate = reader.string("approximate", "none");
+  if (!approximate || (*approximate != "none" && *approximate != "tanh"))
+    return failure();
+  return setMap(reader,
+                *approximate == "tanh" ? MapFunction::GeluTanh
+                                       : MapFunction::Gelu,
+                {reader.tensor("self")});
+}
+
+static LogicalResult readWhere(NodeReader &reader) {
+  return setMap(reader, MapFunction::Select,
+                {reader.tensor("condition"), reader.operand("self"),
+                 reader.operand("other")});
+}
+
+static LogicalResult readMaskedFill(NodeReader &reader) {
+  return setMap(
+      reader, MapFunction::Select,
+      {reader.tensor("mask"), reader.operand("value"), reader.tensor("self")});
+}
+
+static LogicalResult readClamp(NodeReader &reader) {
+  Value value = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!value || !type)
+    return failure();
+  for (auto [name, function] :
+       {std::pair<StringRef, MapFunction>("min", MapFunction::Maximum),
+        std::pair<StringRef, MapFunction>("max", MapFunction::Minimum)}) {
+    if (reader.isAbsent(name))
+      continue;
+    Value bound = reader.operand(name);
+    if (!bound)
+      return failure();
+    value = reader.create<tp::MapOp>(type, function, ValueRange{value, bound});
+  }
+  if (value == reader.tensor("self"))
+    return failure();
+  return reader.result(value);
+}
+
+/// to.dtype, _to_copy and the like, between tensors on one device.
+static LogicalResult readCast(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<MemoryFormat> format =
+      reader.memoryFormat("memory_format", MemoryFormat::Preserve);
+  // A move to another device, or into another layout, is no cast.
+  if (!self || !type || !format || !reader.isAbsent("layout") ||
+      !reader.isAbsent("device"))
+    return failure();
+  if (*format != MemoryFormat::Preserve && *format != MemoryFormat::Contiguous)
+    return failure();
+  auto op = reader.create<tp::CastOp>(type, self,
+                                      *format == MemoryFormat::Contiguous);
+  return reader.result(op);
+}
+
+static LogicalResult readClone(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<MemoryFormat> format =
+      reader.memoryFormat("memory_format", MemoryFormat::Preserve);
+  if (!self || !type || !format)
+    return failure();
+  if (*format != MemoryFormat::Preserve && *format != MemoryFormat::Contiguous)
+    return failure();
+  return reader.result(
+      reader.create<tp::CopyOp>(type, self, *format == MemoryFormat::Preserve));
+}
+
+static LogicalResult readContiguous(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type ||
+      reader.memoryFormat("memory_format", MemoryFormat::Contiguous) !=
+          MemoryFormat::Contiguous)
+    return failure();
+  return reader.result(
+      reader.create<tp::CopyOp>(type, self, /*preserve_strides=*/false));
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static bool isScalar(Value value) {
+  auto constant = value.getDefiningOp<tp::ConstantOp>();
+  return constant &&
+         cast<RankedTensorType>(constant.getType()).getRank() == 0 &&
+         !constant->hasAttr(tp::TPDialect::namesAttrName);
+}
+
+static LogicalResult writeMap(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::MapOp>(operation);
+  Location location = op.getLoc();
+  OperandRange operands = op.getOperands();
+  auto isFunction = [&](const Spelling &spelling) {
+    return spelling.function == op.getFunction();
+  };
+  if (const auto *unary = llvm::find_if(unaryFunctions, isFunction);
+      unary != std::end(unaryFunctions))
+    return writer
+        .node(location, writer.save(getTarget(unary->name) + ".default"))
+        .tensor("self", operands[0])
+        .finish(op.getResult());
+  if (op.getFunction() == MapFunction::Gelu ||
+      op.getFunction() == MapFunction::GeluTanh) {
+    NodeBuilder node = writer.node(location, "torch.ops.aten.gelu.default");
+    node.tensor("self", operands[0]);
+    if (op.getFunction() == MapFunction::GeluTanh)
+      node.keywords().string("approximate", "tanh");
+    return node.finish(op.getResult());
+  }
+  if (op.getFunction() == MapFunction::Select) {
+    // where's overloads say which branches are numbers.
+    StringRef target = "torch.ops.aten.where.self";
+    if (isScalar(operands[1]))
+      target = isScalar(operands[2]) ? "torch.ops.aten.where.Scalar"
+                                     : "torch.ops.aten.where.ScalarSelf";
+    else if (isScalar(operands[2]))
+      target = "torch.ops.aten.where.ScalarOther";
+    return writer.node(location, target)
+        .tensor("condition", operands[0])
+        .operand("self", operands[1])
+        .operand("other", operands[2])
+        .finish(op.getResult());
+  }
+  StringRef other = op.getFunction() == MapFunction::Pow ? "exponent" : "other";
+  const Spelling *binary = llvm::find_if(binaryFunctions, isFunction);
+  StringRef name = binary->name;
+  // A number on the left has overloads of its own only for pow; elsewhere
+  // PyTorch takes it for `self`, as its own decompositions do.
+  if (op.getFunction() == MapFunction::Pow && isScalar(operands[1]))
+    name = "pow.Tensor_Scalar";
+  else if (op.getFunction() == MapFunction::Pow && isScalar(operands[0]))
+    name = "pow.Scalar";
+  else if (isScalar(operands[1]) &&
+           (tp::MapOp::isPredicate(op.getFunction()) ||
+            op.getFunction() == MapFunction::BitwiseAnd ||
+            op.getFunction() == MapFunction::BitwiseOr ||
+            op.getFunction() == MapFunction::BitwiseXor ||
+            op.getFunction() == MapFunction::Remainder) &&
+           name.ends_with(".Tensor"))
+    name = writer.save((name.drop_back(strlen("Tensor")) + "Scalar").str());
+  return writer.node(location, writer.save(getTarget(name)))
+      .operand("self", operands[0])
+      .operand(other, operands[1])
+      .finish(op.getResult());
+}
+
+static LogicalResult writeCast(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::CastOp>(operation);
+  NodeBuilder node =
+      writer.node(op.getLoc(), "torch.ops.aten._to_copy.default");
+  node.tensor("self", op.getInput())
+      .keywords()
+      .scalarType("dtype",
+                  cast<RankedTensorType>(op.getType()).getElementType());
+  if (op.getContiguous())
+    node.memoryFormat("memory_format", MemoryFormat::Contiguous);
+  return node.finish(op.getResult());
+}
+
+static LogicalResult writeCopy(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::CopyOp>(operation);
+  NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.clone.default");
+  node.tensor("self", op.getInput());
+  if (!op.getPreserveStrides())
+    node.keywords().memoryFormat("memory_format", MemoryFormat::Contiguous);
+  return node.finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+template <size_t... indices>
+static void addUnary(Vocabulary &vocabulary, std::index_sequence<indices...>) {
+  (vocabulary.add(getTarget(unaryFunctions[indices].name) + ".default",
+                  readUnary<unaryFunctions[indices].function>),
+   ...);
+}
+
+template <size_t... indices>
+static void addBinary(Vocabulary &vocabulary, std::index_sequence<indices...>) {
+  auto addAll = [&](StringRef name, ReadFunction read) {
+    vocabulary.add(getTarget(name), read);
+    // The overload that takes a number as `other`.
+    if (name.consume_back("Tensor"))
+      vocabulary.add(getTarget(name) + "Scalar", read);
+  };
+  (addAll(binaryFunctions[indices].name,
+          readBinary<binaryFunctions[indices].function>),
+   ...);
+}
+
+void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
+  addUnary(vocabulary, std::make_index_sequence<std::size(unaryFunctions)>());
+  addBinary(vocabulary, std::make_index_sequence<std::size(binaryFunctions)>());
+  // After the tables, whose plain readers know no alpha and no exponent.
+  vocabulary.add({"torch.ops.aten.add.Tensor", "torch.ops.aten.add.Scalar"},
+                 readAdd);
+  vocabulary.add({"torch.ops.aten.sub.Tensor", "torch.ops.aten.sub.Scalar"},
+                 readSub);
+  vocabulary.add({"torch.ops.aten.rsub.Tensor", "torch.ops.aten.rsub.Scalar"},
+                 readRsub);
+  vocabulary.add({"torch.ops.aten.pow.Tensor_Tensor",
+                  "torch.ops.aten.pow.Tensor_Scalar",
+                  "torch.ops.aten.pow.Scalar"},
+                 readPow);
+  vocabulary.add("torch.ops.aten.square.default", readSquare);
+  vocabulary.add(
+      {"torch.ops.aten.div.Tensor_mode", "torch.ops.aten.div.Scalar_mode"},
+      readDivMode);
+  vocabulary.add("torch.ops.aten.gelu.default", readGelu);
+  vocabulary.add({"torch.ops.aten.__and__.Tensor"},
+                 readBinary<MapFunction::BitwiseAnd>);
+  vocabulary.add({"torch.ops.aten.__or__.Tensor"},
+                 readBinary<MapFunction::BitwiseOr>);
+  vocabulary.add(
+      {"torch.ops.aten.where.self", "torch.ops.aten.where.ScalarSelf",
+       "torch.ops.aten.where.ScalarOther", "torch.ops.aten.where.Scalar"},
+      readWhere);
+  vocabulary.add({"torch.ops.aten.masked_fill.Scalar",
+                  "torch.ops.aten.masked_fill.Tensor"},
+                 readMaskedFill);
+  vocabulary.add(
+      {"torch.ops.aten.clamp.default", "torch.ops.aten.clamp.Tensor"},
+      readClamp);
+  // They return their operand itself where there is nothing to convert.
+  vocabulary.addView(
+      {"torch.ops.aten.to.dtype", "torch.ops.aten.to.dtype_layout"}, readCast);
+  vocabulary.add("torch.ops.aten._to_copy.default", readCast);
+  vocabulary.add("torch.ops.aten.clone.default", readClone);
+  vocabulary.addView({"torch.ops.aten.contiguous.default"}, readContiguous);
+  vocabulary.addWriter<tp::MapOp>(writeMap);
+  vocabulary.addWriter<tp::CastOp>(writeCast);
+  vocabulary.addWriter<tp::CopyOp>(writeCopy);
+}

@@ -1,0 +1,161 @@
+//===- AtenFactories.cpp - ATen operators that make tensors -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
+
+/// A number argument as an attribute; null for anything else.
+static TypedAttr getNumber(NodeReader &reader, StringRef name) {
+  const Argument *argument = reader.find(name);
+  if (!argument)
+    return {};
+  Builder &builder = reader.getBuilder();
+  switch (argument->tag) {
+  case ArgumentTag::Int:
+    return builder.getI64IntegerAttr(argument->integer);
+  case ArgumentTag::Bool:
+    return builder.getIntegerAttr(builder.getI1Type(), argument->integer);
+  case ArgumentTag::Float:
+    return builder.getF64FloatAttr(argument->real);
+  default:
+    return {};
+  }
+}
+
+static LogicalResult setConstant(NodeReader &reader, TypedAttr value) {
+  RankedTensorType type = reader.getResultType();
+  if (!type || !value)
+    return failure();
+  return reader.result(reader.create<tp::ConstantOp>(type, value));
+}
+
+static LogicalResult readFull(NodeReader &reader) {
+  return setConstant(reader, getNumber(reader, "fill_value"));
+}
+
+static LogicalResult readScalarTensor(NodeReader &reader) {
+  return setConstant(reader, getNumber(reader, "s"));
+}
+
+static LogicalResult readZeros(NodeReader &reader) {
+  return setConstant(reader, reader.getBuilder().getI64IntegerAttr(0));
+}
+
+static LogicalResult readOnes(NodeReader &reader) {
+  return setConstant(reader, reader.getBuilder().getI64IntegerAttr(1));
+}
+
+static LogicalResult readArange(NodeReader &reader) {
+  RankedTensorType type = reader.getResultType();
+  Builder &builder = reader.getBuilder();
+  TypedAttr start = reader.isAbsent("start") ? builder.getI64IntegerAttr(0)
+                                             : getNumber(reader, "start");
+  TypedAttr step = reader.isAbsent("step") ? builder.getI64IntegerAttr(1)
+                                           : getNumber(reader, "step");
+  // Only integers: how many floats there are, and their rounding, depends on
+  // how the kernel counts.
+  if (!type || !isa_and_present<IntegerAttr>(start) ||
+      !isa_and_present<IntegerAttr>(step))
+    return failure();
+  return reader.result(reader.create<tp::IotaOp>(type, start, step));
+}
+
+template <bool upper>
+static LogicalResult readTriangular(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<int64_t> diagonal = reader.integer("diagonal", 0);
+  if (!self || !type || !diagonal)
+    return failure();
+  return reader.result(
+      reader.create<tp::TriangularOp>(type, self, upper, *diagonal));
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static void addNumber(NodeBuilder &node, StringRef name, TypedAttr value) {
+  if (auto number = dyn_cast<FloatAttr>(value)) {
+    node.number(name, number.getValueAsDouble());
+    return;
+  }
+  auto integer = cast<IntegerAttr>(value);
+  if (integer.getType().isInteger(1))
+    node.boolean(name, integer.getValue().getBoolValue());
+  else
+    node.integer(name, integer.getInt());
+}
+
+static LogicalResult writeConstant(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::ConstantOp>(operation);
+  auto type = cast<RankedTensorType>(op.getType());
+  if (!type.hasStaticShape())
+    return op.emitError("cannot write a constant with symbolic sizes");
+  NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.full.default");
+  node.integers("size", type.getShape());
+  addNumber(node, "fill_value", op.getValue());
+  node.keywords().scalarType("dtype", type.getElementType());
+  return node.finish(op.getResult());
+}
+
+static LogicalResult writeIota(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::IotaOp>(operation);
+  auto type = cast<RankedTensorType>(op.getType());
+  auto start = dyn_cast<IntegerAttr>(op.getStart());
+  auto step = dyn_cast<IntegerAttr>(op.getStep());
+  if (!type.hasStaticShape() || !start || !step)
+    return op.emitError("cannot write a range with a symbolic end or with "
+                        "floating-point steps");
+  return writer.node(op.getLoc(), "torch.ops.aten.arange.start_step")
+      .integer("start", start.getInt())
+      .integer("end", start.getInt() + type.getDimSize(0) * step.getInt())
+      .integer("step", step.getInt())
+      .keywords()
+      .scalarType("dtype", type.getElementType())
+      .finish(op.getResult());
+}
+
+static LogicalResult writeTriangular(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::TriangularOp>(operation);
+  return writer
+      .node(op.getLoc(), op.getUpper() ? "torch.ops.aten.triu.default"
+                                       : "torch.ops.aten.tril.default")
+      .tensor("self", op.getInput())
+      .integer("diagonal", op.getDiagonal())
+      .finish(op.getResult());
+}
+
+void vocabulary::addAtenFactories(Vocabulary &vocabulary) {
+  vocabulary.add({"torch.ops.aten.full.default",
+                  "torch.ops.aten.full_like.default",
+                  "torch.ops.aten.new_full.default"},
+                 readFull);
+  vocabulary.add("torch.ops.aten.scalar_tensor.default", readScalarTensor);
+  vocabulary.add({"torch.ops.aten.zeros.default",
+                  "torch.ops.aten.zeros_like.default",
+                  "torch.ops.aten.new_zeros.default"},
+                 readZeros);
+  vocabulary.add({"torch.ops.aten.ones.default",
+                  "torch.ops.aten.ones_like.default",
+                  "torch.ops.aten.new_ones.default"},
+                 readOnes);
+  vocabulary.add({"torch.ops.aten.arange.default",
+                  "torch.ops.aten.arange.start",
+                  "torch.ops.aten.arange.start_step"},
+                 readArange);
+  vocabulary.add("torch.ops.aten.triu.default", readTriangular<true>);
+  vocabulary.add("torch.ops.aten.tril.default", readTriangular<false>);
+  vocabulary.addWriter<tp::ConstantOp>(writeConstant);
+  vocabulary.addWriter<tp::IotaOp>(writeIota);
+  vocabulary.addWriter<tp::TriangularOp>(writeTriangular);
+}

@@ -1,0 +1,341 @@
+//===- AtenMatmul.cpp - ATen products, attention, look-ups ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static LogicalResult setMatmul(NodeReader &reader, Value lhs, Value rhs,
+                               Value bias, bool transposeRhs) {
+  RankedTensorType type = reader.getResultType();
+  // Vectors have other rules; they are not what is sharded.
+  if (!lhs || !rhs || !type || getTensor(lhs).getRank() < 2 ||
+      getTensor(rhs).getRank() < 2)
+    return failure();
+  return reader.result(reader.create<tp::MatmulOp>(
+      type, lhs, rhs, bias, /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
+      /*transpose_lhs=*/false, transposeRhs));
+}
+
+static LogicalResult readMm(NodeReader &reader) {
+  return setMatmul(reader, reader.tensor("self"), reader.tensor("mat2"),
+                   Value(), /*transposeRhs=*/false);
+}
+
+static LogicalResult readMatmul(NodeReader &reader) {
+  return setMatmul(reader, reader.tensor("self"), reader.tensor("other"),
+                   Value(), /*transposeRhs=*/false);
+}
+
+static LogicalResult readLinear(NodeReader &reader) {
+  Value bias;
+  if (!reader.isAbsent("bias")) {
+    bias = reader.tensor("bias");
+    if (!bias)
+      return failure();
+  }
+  return setMatmul(reader, reader.tensor("input"), reader.tensor("weight"),
+                   bias, /*transposeRhs=*/true);
+}
+
+/// addmm and baddbmm: self * beta + (lhs @ rhs) * alpha, plain sums only.
+static LogicalResult readAddProduct(NodeReader &reader) {
+  bool isBatched = reader.find("batch1");
+  Value bias = reader.tensor("self");
+  if (!bias || reader.number("beta", 1) != 1 || reader.number("alpha", 1) != 1)
+    return failure();
+  return setMatmul(reader, reader.tensor(isBatched ? "batch1" : "mat1"),
+                   reader.tensor(isBatched ? "batch2" : "mat2"), bias,
+                   /*transposeRhs=*/false);
+}
+
+/// _scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype,
+/// use_fast_accum): the fp8 product.
+static LogicalResult readScaledMm(NodeReader &reader) {
+  Value lhs = reader.tensor("self");
+  Value rhs = reader.tensor("mat2");
+  Value lhsScale = reader.tensor("scale_a");
+  Value rhsScale = reader.tensor("scale_b");
+  RankedTensorType type = reader.getResultType();
+  Value bias;
+  if (!reader.isAbsent("bias")) {
+    bias = reader.tensor("bias");
+    if (!bias)
+      return failure();
+  }
+  if (!lhs || !rhs || !lhsScale || !rhsScale || !type ||
+      !reader.isAbsent("scale_result") ||
+      !reader.boolean("use_fast_accum", false))
+    return failure();
+  // Block-wise scales (one a tile) are not modelled.
+  auto isModelled = [](Value scale) {
+    RankedTensorType type = getTensor(scale);
+    return type.hasStaticShape() &&
+           (type.getNumElements() == 1 ||
+            (type.getRank() == 2 &&
+             (type.getDimSize(0) == 1 || type.getDimSize(1) == 1)));
+  };
+  if (!isModelled(lhsScale) || !isModelled(rhsScale))
+    return failure();
+  return reader.result(reader.create<tp::MatmulOp>(
+      type, lhs, rhs, bias, lhsScale, rhsScale, false, false));
+}
+
+/// The transposed operand as a value of its own: PyTorch's products have no
+/// flags for it.
+static StringRef writeTransposed(Value operand, NodeWriter &writer) {
+  RankedTensorType type = getTensor(operand);
+  tp::SymbolSpace symbols(type.getContext());
+  tp::StridedShape shape = symbols.getShape(type);
+  int64_t rank = type.getRank();
+  std::swap(shape.sizes[rank - 2], shape.sizes[rank - 1]);
+  if (shape.strides)
+    std::swap((*shape.strides)[rank - 2], (*shape.strides)[rank - 1]);
+  return writer.node(operand.getLoc(), "torch.ops.aten.transpose.int")
+      .tensor("self", operand)
+      .integer("dim0", rank - 2)
+      .integer("dim1", rank - 1)
+      .finishIntermediate(
+          symbols.getType(type.getElementType(), shape.sizes, shape.strides));
+}
+
+static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::MatmulOp>(operation);
+  int64_t lhsRank = getTensor(op.getLhs()).getRank();
+  int64_t rhsRank = getTensor(op.getRhs()).getRank();
+  bool isScaled = bool(op.getLhsScale());
+  bool hasVectorBias = op.getBias() && getTensor(op.getBias()).getRank() == 1;
+  // A linear says all of this in one node.
+  if (!isScaled && op.getTransposeRhs() && !op.getTransposeLhs() &&
+      rhsRank == 2 && (!op.getBias() || hasVectorBias)) {
+    NodeBuilder node =
+        writer.node(op.getLoc(), "torch.ops.aten.linear.default");
+    node.tensor("input", op.getLhs()).tensor("weight", op.getRhs());
+    if (op.getBias())
+      node.tensor("bias", op.getBias());
+    return node.finish(op.getResult());
+  }
+  auto getOperand = [&](Value value, bool isTransposed) {
+    return isTransposed ? writeTransposed(value, writer)
+                        : writer.getName(value);
+  };
+  StringRef lhs = getOperand(op.getLhs(), op.getTransposeLhs());
+  StringRef rhs = getOperand(op.getRhs(), op.getTransposeRhs());
+  if (isScaled) {
+    NodeBuilder node =
+        writer.node(op.getLoc(), "torch.ops.aten._scaled_mm.default");
+    node.named("self", lhs)
+        .named("mat2", rhs)
+        .tensor("scale_a", op.getLhsScale())
+        .tensor("scale_b", op.getRhsScale())
+        .optionalTensor("bias", op.getBias())
+        .none("scale_result")
+        .scalarType("out_dtype", getTensor(op.getResult()).getElementType());
+    return node.finish(op.getResult());
+  }
+  if (op.getBias()) {
+    // addmm and baddbmm take matrices and batches of matrices only.
+    if (lhsRank == 2 && rhsRank == 2)
+      return writer.node(op.getLoc(), "torch.ops.aten.addmm.default")
+          .tensor("self", op.getBias())
+          .named("mat1", lhs)
+          .named("mat2", rhs)
+          .finish(op.getResult());
+    if (lhsRank == 3 && rhsRank == 3)
+      return writer.node(op.getLoc(), "torch.ops.aten.baddbmm.default")
+          .tensor("self", op.getBias())
+          .named("batch1", lhs)
+          .named("batch2", rhs)
+          .finish(op.getResult());
+    StringRef product =
+        writer.node(op.getLoc(), "torch.ops.aten.matmul.default")
+            .named("self", lhs)
+            .named("other", rhs)
+            .finishIntermediate(getTensor(op.getResult()));
+    return writer.node(op.getLoc(), "torch.ops.aten.add.Tensor")
+        .named("self", product)
+        .tensor("other", op.getBias())
+        .finish(op.getResult());
+  }
+  bool areMatrices = lhsRank == 2 && rhsRank == 2;
+  return writer
+      .node(op.getLoc(), areMatrices ? "torch.ops.aten.mm.default"
+                                     : "torch.ops.aten.matmul.default")
+      .named("self", lhs)
+      .named(areMatrices ? "mat2" : "other", rhs)
+      .finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readAttention(NodeReader &reader) {
+  Value query = reader.tensor("query");
+  Value key = reader.tensor("key");
+  Value value = reader.tensor("value");
+  RankedTensorType type = reader.getResultType();
+  std::optional<bool> isCausal = reader.boolean("is_causal", false);
+  std::optional<bool> isGrouped = reader.boolean("enable_gqa", false);
+  std::optional<double> dropout = reader.number("dropout_p", 0.0);
+  if (!query || !key || !value || !type || !isCausal || !isGrouped ||
+      dropout != 0.0)
+    return failure();
+  // The kernels that ATen decomposes to group heads without being told.
+  bool isKernel = reader.getNumResults() > 1;
+  int64_t headDim = getTensor(query).getRank() - 3;
+  if (isKernel && headDim >= 0 &&
+      getTensor(key).getRank() == getTensor(query).getRank())
+    isGrouped = getTensor(query).getDimSize(headDim) !=
+                getTensor(key).getDimSize(headDim);
+  // The second result, the log of the sums, serves the backward graph.
+  for (size_t index = 1; index < reader.getNumResults(); ++index)
+    if (reader.isResultUsed(index))
+      return failure();
+  Value mask;
+  if (!reader.isAbsent("attn_mask")) {
+    mask = reader.tensor("attn_mask");
+    if (!mask)
+      return failure();
+  }
+  FloatAttr scale;
+  if (!reader.isAbsent("scale")) {
+    std::optional<double> number = reader.number("scale");
+    if (!number)
+      return failure();
+    scale = reader.getBuilder().getF64FloatAttr(*number);
+  }
+  return reader.result(reader.create<tp::AttentionOp>(
+      type, query, key, value, mask, *isCausal, *isGrouped, scale));
+}
+
+static LogicalResult writeAttention(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::AttentionOp>(operation);
+  NodeBuilder node = writer.node(
+      op.getLoc(), "torch.ops.aten.scaled_dot_product_attention.default");
+  node.tensor("query", op.getQuery())
+      .tensor("key", op.getKey())
+      .tensor("value", op.getValue())
+      .optionalTensor("attn_mask", op.getMask())
+      .number("dropout_p", 0.0)
+      .boolean("is_causal", op.getIsCausal())
+      .keywords();
+  if (op.getScale())
+    node.number("scale", op.getScale()->convertToDouble());
+  if (op.getGroupedHeads())
+    node.boolean("enable_gqa", true);
+  return node.finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Look-ups
+//===----------------------------------------------------------------------===//
+
+static LogicalResult setTake(NodeReader &reader, Value table, Value indices,
+                             int64_t dim, bool wrapsNegative) {
+  RankedTensorType type = reader.getResultType();
+  if (!table || !indices || !type ||
+      getTensor(indices).getElementType().isInteger(1) ||
+      !isa<IntegerType>(getTensor(indices).getElementType()))
+    return failure();
+  return reader.result(
+      reader.create<tp::TakeOp>(type, table, indices, dim, wrapsNegative));
+}
+
+static LogicalResult readEmbedding(NodeReader &reader) {
+  return setTake(reader, reader.tensor("weight"), reader.tensor("indices"), 0,
+                 /*wrapsNegative=*/false);
+}
+
+static LogicalResult readIndexSelect(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  Value index = reader.tensor("index");
+  if (!self || !index || getTensor(index).getRank() != 1)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank());
+  if (!dim)
+    return failure();
+  return setTake(reader, self, index, *dim, /*wrapsNegative=*/false);
+}
+
+/// x[:, indices]: one index tensor among Nones.
+static LogicalResult readIndex(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  const Argument *indices = reader.find("indices");
+  if (!self || !indices ||
+      (indices->tag != ArgumentTag::OptionalTensors &&
+       indices->tag != ArgumentTag::Tensors))
+    return failure();
+  std::optional<int64_t> dim;
+  for (auto [position, index] : llvm::enumerate(indices->elements)) {
+    if (index.tag == ArgumentTag::None)
+      continue;
+    if (dim)
+      return failure();
+    dim = position;
+  }
+  if (!dim || *dim >= getTensor(self).getRank())
+    return failure();
+  return setTake(reader, self, reader.element("indices", *dim), *dim,
+                 /*wrapsNegative=*/true);
+}
+
+static LogicalResult writeTake(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::TakeOp>(operation);
+  if (op.getDim() == 0 && !op.getWrapsNegative() &&
+      getTensor(op.getTable()).getRank() == 2)
+    return writer.node(op.getLoc(), "torch.ops.aten.embedding.default")
+        .tensor("weight", op.getTable())
+        .tensor("indices", op.getIndices())
+        .finish(op.getResult());
+  if (!op.getWrapsNegative() && getTensor(op.getIndices()).getRank() == 1)
+    return writer.node(op.getLoc(), "torch.ops.aten.index_select.default")
+        .tensor("self", op.getTable())
+        .integer("dim", op.getDim())
+        .tensor("index", op.getIndices())
+        .finish(op.getResult());
+  SmallVector<Value> indices(op.getDim());
+  indices.push_back(op.getIndices());
+  return writer.node(op.getLoc(), "torch.ops.aten.index.Tensor")
+      .tensor("self", op.getTable())
+      .optionalTensors("indices", indices)
+      .finish(op.getResult());
+}
+
+void vocabulary::addAtenMatmul(Vocabulary &vocabulary) {
+  vocabulary.add({"torch.ops.aten.mm.default", "torch.ops.aten.bmm.default"},
+                 readMm);
+  vocabulary.add("torch.ops.aten.matmul.default", readMatmul);
+  vocabulary.add("torch.ops.aten.linear.default", readLinear);
+  vocabulary.add(
+      {"torch.ops.aten.addmm.default", "torch.ops.aten.baddbmm.default"},
+      readAddProduct);
+  vocabulary.add("torch.ops.aten._scaled_mm.default", readScaledMm);
+  vocabulary.add(
+      {"torch.ops.aten.scaled_dot_product_attention.default",
+       "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default",
+       "torch.ops.aten._scaled_dot_product_flash_attention.default"},
+      readAttention);
+  vocabulary.add("torch.ops.aten.embedding.default", readEmbedding);
+  vocabulary.add("torch.ops.aten.index_select.default", readIndexSelect);
+  vocabulary.add("torch.ops.aten.index.Tensor", readIndex);
+  vocabulary.addWriter<tp::MatmulOp>(writeMatmul);
+  vocabulary.addWriter<tp::AttentionOp>(writeAttention);
+  vocabulary.addWriter<tp::TakeOp>(writeTake);
+}

@@ -1,0 +1,370 @@
+//===- AtenReindex.cpp - ATen views, slices and concatenations --*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+/// Everything that reads the same elements in order: the result's type says
+/// the new sizes.
+static LogicalResult readReshape(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type ||
+      type.getElementType() != getTensor(self).getElementType())
+    return failure();
+  return reader.result(reader.create<tp::ReshapeOp>(type, self));
+}
+
+/// dropout that is switched off gives its operand back.
+static LogicalResult readDropout(NodeReader &reader) {
+  std::optional<bool> isTraining = reader.boolean("train");
+  Value input = reader.tensor("input");
+  RankedTensorType type = reader.getResultType();
+  if (!input || !type || isTraining != false)
+    return failure();
+  return reader.result(reader.create<tp::ReshapeOp>(type, input));
+}
+
+static LogicalResult writeReshape(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::ReshapeOp>(operation);
+  RankedTensorType type = getTensor(op.getResult());
+  // One symbolic size can be left to PyTorch.
+  SmallVector<int64_t> sizes(type.getShape());
+  if (llvm::count_if(sizes, ShapedType::isDynamic) > 1)
+    return op.emitError("cannot write a reshape to several symbolic sizes");
+  llvm::for_each(sizes, [](int64_t &size) {
+    if (ShapedType::isDynamic(size))
+      size = -1;
+  });
+  return writer.node(op.getLoc(), "torch.ops.aten.reshape.default")
+      .tensor("self", op.getInput())
+      .integers("shape", sizes)
+      .finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Permutations
+//===----------------------------------------------------------------------===//
+
+static LogicalResult setPermute(NodeReader &reader, Value self,
+                                ArrayRef<int64_t> permutation) {
+  RankedTensorType type = reader.getResultType();
+  if (!type)
+    return failure();
+  return reader.result(reader.create<tp::PermuteOp>(type, self, permutation));
+}
+
+static LogicalResult readPermute(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<SmallVector<int64_t>> dims = reader.integers("dims");
+  if (!self || !dims)
+    return failure();
+  for (int64_t &dim : *dims)
+    dim += dim < 0 ? getTensor(self).getRank() : 0;
+  return setPermute(reader, self, *dims);
+}
+
+static LogicalResult readTranspose(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self)
+    return failure();
+  int64_t rank = getTensor(self).getRank();
+  std::optional<int64_t> dim0 = reader.dim("dim0", rank);
+  std::optional<int64_t> dim1 = reader.dim("dim1", rank);
+  if (!dim0 || !dim1)
+    return failure();
+  SmallVector<int64_t> permutation(rank);
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[*dim0], permutation[*dim1]);
+  return setPermute(reader, self, permutation);
+}
+
+static LogicalResult readT(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self || getTensor(self).getRank() != 2)
+    return failure();
+  return setPermute(reader, self, {1, 0});
+}
+
+static LogicalResult writePermute(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::PermuteOp>(operation);
+  return writer.node(op.getLoc(), "torch.ops.aten.permute.default")
+      .tensor("self", op.getInput())
+      .integers("dims", op.getPermutation())
+      .finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// A start counted from the front; nullopt where that depends on a symbol.
+static std::optional<int64_t> getStart(RankedTensorType type, int64_t dim,
+                                       int64_t start) {
+  if (start >= 0)
+    return type.isDynamicDim(dim) ? start
+                                  : std::min(start, type.getDimSize(dim));
+  if (type.isDynamicDim(dim))
+    return std::nullopt;
+  return std::max<int64_t>(start + type.getDimSize(dim), 0);
+}
+
+static LogicalResult readSlice(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type)
+    return failure();
+  RankedTensorType input = getTensor(self);
+  std::optional<int64_t> dim = reader.dim("dim", input.getRank(), 0);
+  std::optional<int64_t> start = reader.integer("start", 0);
+  std::optional<int64_t> step = reader.integer("step", 1);
+  if (!dim || !start || !step || *step < 1)
+    return failure();
+  start = getStart(input, *dim, *start);
+  if (!start)
+    return failure();
+  // An empty slice may start anywhere.
+  if (type.getDimSize(*dim) == 0)
+    start = 0;
+  return reader.result(
+      reader.create<tp::SliceOp>(type, self, *dim, *start, *step));
+}
+
+static LogicalResult readNarrow(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type)
+    return failure();
+  RankedTensorType input = getTensor(self);
+  std::optional<int64_t> dim = reader.dim("dim", input.getRank());
+  std::optional<int64_t> start = reader.integer("start");
+  if (!dim || !start)
+    return failure();
+  start = getStart(input, *dim, *start);
+  if (!start)
+    return failure();
+  return reader.result(reader.create<tp::SliceOp>(type, self, *dim, *start, 1));
+}
+
+/// The type of `input` with size 1 along `dim`, as a view of it.
+static RankedTensorType getSingleType(NodeReader &reader, Value input,
+                                      int64_t dim) {
+  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
+  shape.sizes[dim] = getAffineConstantExpr(1, reader.getContext());
+  return reader.getSymbols().getType(getTensor(input).getElementType(),
+                                     shape.sizes, shape.strides);
+}
+
+/// x.select(dim, i): a slice of size 1, and the dim taken away.
+static LogicalResult setSelect(NodeReader &reader, size_t index, Value self,
+                               int64_t dim, int64_t start) {
+  RankedTensorType type = reader.getResultType(index);
+  if (!type)
+    return failure();
+  Value slice = reader.create<tp::SliceOp>(getSingleType(reader, self, dim),
+                                           self, dim, start, 1);
+  reader.setResult(index, reader.create<tp::ReshapeOp>(type, slice));
+  return success();
+}
+
+static LogicalResult readSelect(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self)
+    return failure();
+  RankedTensorType input = getTensor(self);
+  std::optional<int64_t> dim = reader.dim("dim", input.getRank());
+  std::optional<int64_t> position = reader.integer("index");
+  if (!dim || !position)
+    return failure();
+  position = getStart(input, *dim, *position);
+  if (!position)
+    return failure();
+  return setSelect(reader, 0, self, *dim, *position);
+}
+
+static LogicalResult readUnbind(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), 0);
+  if (!dim)
+    return failure();
+  for (size_t index = 0; index < reader.getNumResults(); ++index)
+    if (failed(setSelect(reader, index, self, *dim, index)))
+      return failure();
+  return success();
+}
+
+/// split, split_with_sizes and chunk: pieces one after the other, whose sizes
+/// the result types say.
+static LogicalResult readSplit(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self || reader.getNumResults() == 0)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), 0);
+  if (!dim)
+    return failure();
+  int64_t start = 0;
+  for (size_t index = 0; index < reader.getNumResults(); ++index) {
+    RankedTensorType type = reader.getResultType(index);
+    if (!type || type.getRank() <= *dim || type.isDynamicDim(*dim))
+      return failure();
+    reader.setResult(index,
+                     reader.create<tp::SliceOp>(type, self, *dim, start, 1));
+    start += type.getDimSize(*dim);
+  }
+  return success();
+}
+
+static LogicalResult writeSlice(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::SliceOp>(operation);
+  RankedTensorType type = getTensor(op.getResult());
+  int64_t dim = op.getDim();
+  if (type.isDynamicDim(dim))
+    return op.emitError("cannot write a slice of symbolic size");
+  int64_t start = op.getStart();
+  int64_t step = op.getStep();
+  int64_t end = type.getDimSize(dim) == 0
+                    ? start
+                    : start + (type.getDimSize(dim) - 1) * step + 1;
+  NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor");
+  node.tensor("self", op.getInput())
+      .integer("dim", dim)
+      .integer("start", start)
+      .integer("end", end);
+  if (step != 1)
+    node.integer("step", step);
+  return node.finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Concatenations and broadcasts
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readConcat(NodeReader &reader) {
+  std::optional<SmallVector<Value>> tensors = reader.tensors("tensors");
+  RankedTensorType type = reader.getResultType();
+  if (!tensors || tensors->empty() || !type)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank(), 0);
+  // PyTorch skips empty tensors of rank 1 among others, and promotes element
+  // types.
+  for (Value tensor : *tensors)
+    if (getTensor(tensor).getRank() != type.getRank() ||
+        getTensor(tensor).getElementType() != type.getElementType())
+      return failure();
+  if (!dim)
+    return failure();
+  return reader.result(reader.create<tp::ConcatOp>(type, *tensors, *dim));
+}
+
+static LogicalResult readStack(NodeReader &reader) {
+  std::optional<SmallVector<Value>> tensors = reader.tensors("tensors");
+  RankedTensorType type = reader.getResultType();
+  if (!tensors || tensors->empty() || !type)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank(), 0);
+  if (!dim)
+    return failure();
+  SmallVector<Value> parts;
+  for (Value tensor : *tensors) {
+    if (getTensor(tensor).getElementType() != type.getElementType())
+      return failure();
+    tp::StridedShape shape = reader.getSymbols().getShape(getTensor(tensor));
+    tp::Sizes sizes = shape.sizes;
+    sizes.insert(sizes.begin() + *dim,
+                 getAffineConstantExpr(1, reader.getContext()));
+    RankedTensorType part = reader.getSymbols().getType(
+        type.getElementType(), sizes, tp::getReshapedStrides(shape, sizes));
+    parts.push_back(reader.create<tp::ReshapeOp>(part, tensor));
+  }
+  return reader.result(reader.create<tp::ConcatOp>(type, parts, *dim));
+}
+
+static LogicalResult writeConcat(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::ConcatOp>(operation);
+  return writer.node(op.getLoc(), "torch.ops.aten.cat.default")
+      .tensors("tensors", op.getInputs())
+      .integer("dim", op.getDim())
+      .finish(op.getResult());
+}
+
+static LogicalResult readExpand(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type)
+    return failure();
+  return reader.result(reader.create<tp::BroadcastOp>(type, self));
+}
+
+static LogicalResult writeExpand(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::BroadcastOp>(operation);
+  RankedTensorType type = getTensor(op.getResult());
+  RankedTensorType input = getTensor(op.getInput());
+  SmallVector<int64_t> sizes(type.getShape());
+  int64_t offset = type.getRank() - input.getRank();
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (!ShapedType::isDynamic(size))
+      continue;
+    // -1 keeps the operand's size.
+    bool keeps =
+        static_cast<int64_t>(dim) >= offset && input.isDynamicDim(dim - offset);
+    if (!keeps)
+      return op.emitError("cannot write a broadcast to a symbolic size");
+    size = -1;
+  }
+  return writer.node(op.getLoc(), "torch.ops.aten.expand.default")
+      .tensor("self", op.getInput())
+      .integers("size", sizes)
+      .finish(op.getResult());
+}
+
+void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
+  vocabulary.addView(
+      {"torch.ops.aten.view.default", "torch.ops.aten.reshape.default",
+       "torch.ops.aten._unsafe_view.default",
+       "torch.ops.aten.unsqueeze.default", "torch.ops.aten.squeeze.default",
+       "torch.ops.aten.squeeze.dim", "torch.ops.aten.squeeze.dims",
+       "torch.ops.aten.flatten.using_ints", "torch.ops.aten.unflatten.int",
+       "torch.ops.aten.view_as.default", "torch.ops.aten.reshape_as.default",
+       "torch.ops.aten.alias.default", "torch.ops.aten.detach.default"},
+      readReshape);
+  vocabulary.addView({"torch.ops.aten.dropout.default"}, readDropout);
+  vocabulary.addView({"torch.ops.aten.permute.default"}, readPermute);
+  vocabulary.addView({"torch.ops.aten.transpose.int"}, readTranspose);
+  vocabulary.addView({"torch.ops.aten.t.default"}, readT);
+  vocabulary.addView({"torch.ops.aten.slice.Tensor"}, readSlice);
+  vocabulary.addView({"torch.ops.aten.narrow.default"}, readNarrow);
+  vocabulary.addView({"torch.ops.aten.select.int"}, readSelect);
+  vocabulary.addView({"torch.ops.aten.unbind.int"}, readUnbind);
+  vocabulary.addView({"torch.ops.aten.split.Tensor",
+                      "torch.ops.aten.split.sizes",
+                      "torch.ops.aten.split_with_sizes.default",
+                      "torch.ops.aten.chunk.default"},
+                     readSplit);
+  vocabulary.addView({"torch.ops.aten.expand.default"}, readExpand);
+  vocabulary.add("torch.ops.aten.cat.default", readConcat);
+  vocabulary.add("torch.ops.aten.stack.default", readStack);
+  vocabulary.addWriter<tp::ReshapeOp>(writeReshape);
+  vocabulary.addWriter<tp::PermuteOp>(writePermute);
+  vocabulary.addWriter<tp::SliceOp>(writeSlice);
+  vocabulary.addWriter<tp::ConcatOp>(writeConcat);
+  vocabulary.addWriter<tp::BroadcastOp>(writeExpand);
+}

@@ -1,0 +1,257 @@
+//===- AtenRowwise.cpp - ATen reductions, softmax, norms --------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using tp::ReductionKind;
+using tp::RowFunction;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+template <ReductionKind kind>
+static LogicalResult readReduce(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<bool> keepDims = reader.boolean("keepdim", false);
+  if (!self || !type || !keepDims)
+    return failure();
+  int64_t rank = getTensor(self).getRank();
+  std::optional<SmallVector<int64_t>> dims = SmallVector<int64_t>();
+  if (!reader.isAbsent("dim"))
+    dims = reader.integers("dim");
+  if (!dims)
+    return failure();
+  // No dims are all dims.
+  if (dims->empty())
+    *dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  for (int64_t &dim : *dims)
+    dim += dim < 0 ? rank : 0;
+  llvm::sort(*dims);
+  return reader.result(
+      reader.create<tp::ReduceOp>(type, kind, self, *dims, *keepDims));
+}
+
+static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::ReduceOp>(operation);
+  bool isBoolean = getTensor(op.getResult()).getElementType().isInteger(1);
+  NodeBuilder node = writer.node(op.getLoc(), [&]() -> StringRef {
+    switch (op.getKind()) {
+    case ReductionKind::Sum:
+      return "torch.ops.aten.sum.dim_IntList";
+    case ReductionKind::Avg:
+      return "torch.ops.aten.mean.dim";
+    case ReductionKind::Max:
+      return isBoolean ? "torch.ops.aten.any.dims"
+                       : "torch.ops.aten.amax.default";
+    case ReductionKind::Min:
+      return isBoolean ? "torch.ops.aten.all.dims"
+                       : "torch.ops.aten.amin.default";
+    case ReductionKind::Product:
+      return "torch.ops.aten.prod.dim_int";
+    }
+    llvm_unreachable("a reduction that is not listed");
+  }());
+  node.tensor("self", op.getInput());
+  if (op.getKind() == ReductionKind::Product) {
+    if (op.getDims().size() != 1)
+      return op.emitError("cannot write a product over several dims");
+    node.integer("dim", op.getDims()[0]);
+  } else {
+    node.integers("dim", op.getDims());
+  }
+  node.boolean("keepdim", op.getKeepDims());
+  Type input = getTensor(op.getInput()).getElementType();
+  Type result = getTensor(op.getResult()).getElementType();
+  if (input != result && (op.getKind() == ReductionKind::Sum ||
+                          op.getKind() == ReductionKind::Avg ||
+                          op.getKind() == ReductionKind::Product))
+    node.keywords().scalarType("dtype", result);
+  return node.finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax and the like
+//===----------------------------------------------------------------------===//
+
+template <RowFunction function>
+static LogicalResult readRowwise(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
+  if (!dim)
+    return failure();
+  return reader.result(
+      reader.create<tp::RowwiseOp>(type, function, self, *dim));
+}
+
+static LogicalResult writeRowwise(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::RowwiseOp>(operation);
+  StringRef target = "torch.ops.aten.softmax.int";
+  if (op.getFunction() == RowFunction::LogSoftmax)
+    target = "torch.ops.aten.log_softmax.int";
+  if (op.getFunction() == RowFunction::CumulativeSum)
+    target = "torch.ops.aten.cumsum.default";
+  NodeBuilder node = writer.node(op.getLoc(), target);
+  node.tensor("self", op.getInput()).integer("dim", op.getDim());
+  Type result = getTensor(op.getResult()).getElementType();
+  if (result != getTensor(op.getInput()).getElementType()) {
+    // A keyword argument of cumsum, a positional one of the others.
+    if (op.getFunction() == RowFunction::CumulativeSum)
+      node.keywords();
+    node.scalarType("dtype", result);
+  }
+  return node.finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// Number of normalized dims; nullopt where the sizes are no numbers.
+static std::optional<int64_t> getNormalizedDims(NodeReader &reader) {
+  std::optional<SmallVector<int64_t>> shape =
+      reader.integers("normalized_shape");
+  if (!shape || shape->empty())
+    return std::nullopt;
+  return shape->size();
+}
+
+/// A tensor argument that may be None; nullopt for anything else.
+static std::optional<Value> getOptionalTensor(NodeReader &reader,
+                                              StringRef name) {
+  if (reader.isAbsent(name))
+    return Value();
+  Value value = reader.tensor(name);
+  return value ? std::optional(value) : std::nullopt;
+}
+
+/// Results past the first are statistics saved for the backward graph; only
+/// forms that do not use them are modelled.
+static bool usesStatistics(NodeReader &reader) {
+  for (size_t index = 1; index < reader.getNumResults(); ++index)
+    if (reader.isResultUsed(index))
+      return true;
+  return false;
+}
+
+static LogicalResult readRmsNorm(NodeReader &reader) {
+  Value input = reader.tensor("input");
+  std::optional<Value> weight = getOptionalTensor(reader, "weight");
+  std::optional<int64_t> dims = getNormalizedDims(reader);
+  RankedTensorType type = reader.getResultType();
+  if (!input || !weight || !dims || !type || usesStatistics(reader))
+    return failure();
+  FloatAttr epsilon;
+  if (!reader.isAbsent("eps")) {
+    std::optional<double> value = reader.number("eps");
+    if (!value)
+      return failure();
+    epsilon = reader.getBuilder().getF64FloatAttr(*value);
+  }
+  return reader.result(
+      reader.create<tp::RmsNormOp>(type, input, *weight, epsilon, *dims));
+}
+
+static LogicalResult readLayerNorm(NodeReader &reader) {
+  Value input = reader.tensor("input");
+  std::optional<Value> weight = getOptionalTensor(reader, "weight");
+  std::optional<Value> bias = getOptionalTensor(reader, "bias");
+  std::optional<int64_t> dims = getNormalizedDims(reader);
+  std::optional<double> epsilon = reader.number("eps", 1e-5);
+  RankedTensorType type = reader.getResultType();
+  if (!input || !weight || !bias || !dims || !epsilon || !type ||
+      usesStatistics(reader))
+    return failure();
+  auto op = reader.create<tp::LayerNormOp>(type, input, *weight, *bias,
+                                           llvm::APFloat(*epsilon), *dims);
+  return reader.result(op);
+}
+
+/// Sizes of the normalized dims; empty where one is symbolic.
+static SmallVector<int64_t> getNormalizedShape(RankedTensorType type,
+                                               int64_t dims) {
+  ArrayRef<int64_t> shape = type.getShape().take_back(dims);
+  if (llvm::any_of(shape, ShapedType::isDynamic))
+    return {};
+  return SmallVector<int64_t>(shape);
+}
+
+static LogicalResult writeRmsNorm(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::RmsNormOp>(operation);
+  SmallVector<int64_t> shape =
+      getNormalizedShape(getTensor(op.getInput()), op.getNormalizedDims());
+  if (shape.empty())
+    return op.emitError("cannot write a norm over symbolic sizes");
+  NodeBuilder node =
+      writer.node(op.getLoc(), "torch.ops.aten.rms_norm.default");
+  node.tensor("input", op.getInput())
+      .integers("normalized_shape", shape)
+      .optionalTensor("weight", op.getWeight());
+  if (op.getEpsilon())
+    node.number("eps", op.getEpsilon()->convertToDouble());
+  return node.finish(op.getResult());
+}
+
+static LogicalResult writeLayerNorm(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::LayerNormOp>(operation);
+  SmallVector<int64_t> shape =
+      getNormalizedShape(getTensor(op.getInput()), op.getNormalizedDims());
+  if (shape.empty())
+    return op.emitError("cannot write a norm over symbolic sizes");
+  return writer.node(op.getLoc(), "torch.ops.aten.layer_norm.default")
+      .tensor("input", op.getInput())
+      .integers("normalized_shape", shape)
+      .optionalTensor("weight", op.getWeight())
+      .optionalTensor("bias", op.getBias())
+      .number("eps", op.getEpsilon().convertToDouble())
+      .finish(op.getResult());
+}
+
+void vocabulary::addAtenRowwise(Vocabulary &vocabulary) {
+  vocabulary.add(
+      {"torch.ops.aten.sum.dim_IntList", "torch.ops.aten.sum.default"},
+      readReduce<ReductionKind::Sum>);
+  vocabulary.add({"torch.ops.aten.mean.dim", "torch.ops.aten.mean.default"},
+                 readReduce<ReductionKind::Avg>);
+  vocabulary.add({"torch.ops.aten.amax.default", "torch.ops.aten.any.dim",
+                  "torch.ops.aten.any.dims", "torch.ops.aten.any.default"},
+                 readReduce<ReductionKind::Max>);
+  vocabulary.add({"torch.ops.aten.amin.default", "torch.ops.aten.all.dim",
+                  "torch.ops.aten.all.dims", "torch.ops.aten.all.default"},
+                 readReduce<ReductionKind::Min>);
+  vocabulary.add({"torch.ops.aten.prod.dim_int", "torch.ops.aten.prod.default"},
+                 readReduce<ReductionKind::Product>);
+  vocabulary.add(
+      {"torch.ops.aten.softmax.int", "torch.ops.aten._softmax.default"},
+      readRowwise<RowFunction::Softmax>);
+  vocabulary.add(
+      {"torch.ops.aten.log_softmax.int", "torch.ops.aten._log_softmax.default"},
+      readRowwise<RowFunction::LogSoftmax>);
+  vocabulary.add("torch.ops.aten.cumsum.default",
+                 readRowwise<RowFunction::CumulativeSum>);
+  vocabulary.add({"torch.ops.aten.rms_norm.default",
+                  "torch.ops.aten._fused_rms_norm.default"},
+                 readRmsNorm);
+  vocabulary.add({"torch.ops.aten.layer_norm.default",
+                  "torch.ops.aten.native_layer_norm.default"},
+                 readLayerNorm);
+  vocabulary.addWriter<tp::ReduceOp>(writeReduce);
+  vocabulary.addWriter<tp::RowwiseOp>(writeRowwise);
+  vocabulary.addWriter<tp::RmsNormOp>(writeRmsNorm);
+  vocabulary.addWriter<tp::LayerNormOp>(writeLayerNorm);
+}

@@ -1,0 +1,223 @@
+//===- C10dFunctional.cpp - PyTorch's functional collectives ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+#include "TensorCast.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static std::optional<tp::ReductionKind> getReduction(NodeReader &reader) {
+  std::optional<StringRef> name = reader.string("reduce_op");
+  if (!name)
+    return std::nullopt;
+  // PyTorch writes names in lower case, but takes them in any.
+  return tp::symbolizeReductionKind(name->lower());
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readAllReduce(NodeReader &reader) {
+  Value input = reader.tensor("input");
+  RankedTensorType type = reader.getResultType();
+  std::optional<tp::ReductionKind> reduction = getReduction(reader);
+  if (!input || !type || !reduction)
+    return failure();
+  tp::GroupAttr group = reader.group();
+  if (!group)
+    return failure();
+  return reader.result(reader.create<tp::AllReduceOp>(type, *reduction, input,
+                                                      group, /*async=*/true));
+}
+
+static LogicalResult readAllGather(NodeReader &reader) {
+  Value input = reader.tensor("input");
+  RankedTensorType type = reader.getResultType();
+  if (!input || !type || getTensor(input).getRank() == 0)
+    return failure();
+  tp::GroupAttr group = reader.group();
+  if (!group)
+    return failure();
+  return reader.result(reader.create<tp::AllGatherOp>(
+      type, input, /*gather_axis=*/0, group, /*async=*/true));
+}
+
+static LogicalResult readReduceScatter(NodeReader &reader) {
+  Value input = reader.tensor("input");
+  RankedTensorType type = reader.getResultType();
+  std::optional<tp::ReductionKind> reduction = getReduction(reader);
+  if (!input || !type || !reduction || getTensor(input).getRank() == 0)
+    return failure();
+  tp::GroupAttr group = reader.group();
+  if (!group)
+    return failure();
+  return reader.result(reader.create<tp::ReduceScatterOp>(
+      type, *reduction, input, /*scatter_axis=*/0, group, /*async=*/true));
+}
+
+static LogicalResult readAllToAll(NodeReader &reader) {
+  Value input = reader.tensor("input");
+  RankedTensorType type = reader.getResultType();
+  std::optional<SmallVector<int64_t>> outputs =
+      reader.integers("output_split_sizes");
+  std::optional<SmallVector<int64_t>> inputs =
+      reader.integers("input_split_sizes");
+  // Splits that are symbols stay opaque.
+  if (!input || !type || !outputs || !inputs || getTensor(input).getRank() == 0)
+    return failure();
+  tp::GroupAttr group = reader.group();
+  if (!group)
+    return failure();
+  return reader.result(reader.create<tp::AllToAllOp>(
+      type, input, *outputs, *inputs, group, /*async=*/true));
+}
+
+static LogicalResult readWait(NodeReader &reader) {
+  Value tensor = reader.tensor("tensor");
+  RankedTensorType type = reader.getResultType();
+  if (!tensor || type != tensor.getType())
+    return failure();
+  return reader.result(reader.create<tp::WaitOp>(type, tensor));
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+/// Adds the last argument and ends the node, with a wait behind it unless the
+/// op is asynchronous itself.
+static LogicalResult finishCollective(NodeWriter &writer, NodeBuilder &node,
+                                      tp::GroupAttr group, bool isAsync,
+                                      Value result) {
+  node.string("group_name", group.getName());
+  if (isAsync)
+    return node.finish(result);
+  StringRef started = node.finishIntermediate(getTensor(result));
+  return writer
+      .node(result.getLoc(), "torch.ops._c10d_functional.wait_tensor.default")
+      .named("tensor", started)
+      .finish(result);
+}
+
+/// PyTorch's collectives act on dim 0.
+static LogicalResult checkAxis(Operation *op, int64_t axis) {
+  if (axis == 0)
+    return success();
+  return op->emitError("PyTorch has no collective along dim ")
+         << axis << ": run the pass lower-collectives first";
+}
+
+static LogicalResult writeAllReduce(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::AllReduceOp>(operation);
+  if (op.getGroup().getName().empty())
+    return writeTensorCastCollective(op, writer);
+  NodeBuilder node =
+      writer.node(op.getLoc(), "torch.ops._c10d_functional.all_reduce.default");
+  node.tensor("input", op.getInput())
+      .string("reduce_op", tp::stringifyReductionKind(op.getReduction()));
+  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+                          op.getResult());
+}
+
+static LogicalResult writeAllGather(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::AllGatherOp>(operation);
+  if (op.getGroup().getName().empty())
+    return writeTensorCastCollective(op, writer);
+  if (failed(checkAxis(op, op.getGatherAxis())))
+    return failure();
+  NodeBuilder node = writer.node(
+      op.getLoc(), "torch.ops._c10d_functional.all_gather_into_tensor.default");
+  node.tensor("input", op.getInput())
+      .integer("group_size", op.getGroup().getSize());
+  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+                          op.getResult());
+}
+
+static LogicalResult writeReduceScatter(Operation *operation,
+                                        NodeWriter &writer) {
+  auto op = cast<tp::ReduceScatterOp>(operation);
+  if (op.getGroup().getName().empty())
+    return writeTensorCastCollective(op, writer);
+  if (failed(checkAxis(op, op.getScatterAxis())))
+    return failure();
+  NodeBuilder node = writer.node(
+      op.getLoc(), "torch.ops._c10d_functional.reduce_scatter_tensor.default");
+  node.tensor("input", op.getInput())
+      .string("reduce_op", tp::stringifyReductionKind(op.getReduction()))
+      .integer("group_size", op.getGroup().getSize());
+  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+                          op.getResult());
+}
+
+static LogicalResult writeAllToAll(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::AllToAllOp>(operation);
+  if (op.getGroup().getName().empty())
+    return writeTensorCastCollective(op, writer);
+  NodeBuilder node = writer.node(
+      op.getLoc(), "torch.ops._c10d_functional.all_to_all_single.default");
+  node.tensor("input", op.getInput())
+      .integers("output_split_sizes", op.getOutputSplits())
+      .integers("input_split_sizes", op.getInputSplits());
+  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+                          op.getResult());
+}
+
+static LogicalResult writeWait(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::WaitOp>(operation);
+  return writer
+      .node(op.getLoc(), "torch.ops._c10d_functional.wait_tensor.default")
+      .tensor("tensor", op.getInput())
+      .finish(op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void vocabulary::addC10dFunctional(Vocabulary &vocabulary) {
+  // The autograd forms compute the same; they differ in their gradients, which
+  // a captured graph has spelled out or does not need.
+  for (StringRef library : {"torch.ops._c10d_functional.",
+                            "torch.ops._c10d_functional_autograd."}) {
+    // c10d's rule: these refuse, or did in most releases refuse, an input that
+    // is not dense; all_reduce and broadcast copy theirs.
+    auto addDense = [&](const Twine &name, ReadFunction read,
+                        std::vector<std::string> arguments) {
+      OperatorEntry &entry = vocabulary.getOrAdd((library + name).str());
+      entry.read = read;
+      entry.denseArguments = std::move(arguments);
+    };
+    vocabulary.add((library + "all_reduce.default").str(), readAllReduce);
+    addDense("all_gather_into_tensor.default", readAllGather, {"input"});
+    addDense("reduce_scatter_tensor.default", readReduceScatter, {"input"});
+    addDense("all_to_all_single.default", readAllToAll, {"input"});
+    addDense("all_gather_into_tensor_coalesced.default", nullptr, {"inputs"});
+    addDense("reduce_scatter_tensor_coalesced.default", nullptr, {"inputs"});
+    addDense("all_gather_into_tensor_out.default", nullptr, {"input", "out"});
+    addDense("reduce_scatter_tensor_out.default", nullptr, {"input", "out"});
+    // The in-place forms hand their operand's memory to the backend.
+    addDense("all_reduce_.default", nullptr, {"input"});
+    addDense("all_reduce_coalesced_.default", nullptr, {"inputs"});
+    addDense("broadcast_.default", nullptr, {"input"});
+  }
+  // The result of an opaque collective is fresh memory all the same, and the
+  // value of a wait is the tensor that was waited for.
+  vocabulary.addView({"torch.ops._c10d_functional.wait_tensor.default"},
+                     readWait);
+  vocabulary.addWriter<tp::AllReduceOp>(writeAllReduce);
+  vocabulary.addWriter<tp::AllGatherOp>(writeAllGather);
+  vocabulary.addWriter<tp::ReduceScatterOp>(writeReduceScatter);
+  vocabulary.addWriter<tp::AllToAllOp>(writeAllToAll);
+  vocabulary.addWriter<tp::WaitOp>(writeWait);
+}

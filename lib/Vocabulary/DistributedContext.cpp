@@ -1,0 +1,352 @@
+//===- DistributedContext.cpp - what a graph does not say -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Vocabulary/DistributedContext.h"
+
+#include "commute/Archive/Json.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
+
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::JsonKind;
+using archive::JsonValue;
+using llvm::createStringError;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// More ranks than any machine has; a bound for hostile input.
+static constexpr int64_t maxRanks = 1 << 20;
+
+static llvm::Error checkGroup(StringRef name, const GroupRanks &groups) {
+  llvm::DenseSet<int64_t> seen;
+  if (groups.empty() || groups.front().empty())
+    return createStringError("group '" + name + "' has no ranks");
+  for (const std::vector<int64_t> &members : groups) {
+    if (members.size() != groups.front().size())
+      return createStringError("the groups of axis '" + name +
+                               "' have different sizes");
+    for (int64_t rank : members) {
+      if (rank < 0 || rank >= maxRanks)
+        return createStringError("group '" + name + "': " + Twine(rank) +
+                                 " is no rank");
+      if (!seen.insert(rank).second)
+        return createStringError("group '" + name + "': rank " + Twine(rank) +
+                                 " is in it twice");
+    }
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error checkPlacement(StringRef text) {
+  auto isNumber = [](StringRef digits) {
+    unsigned value;
+    return !digits.trim().getAsInteger(10, value);
+  };
+  StringRef rest = text.trim();
+  if (rest == "replicated" || rest == "varying")
+    return llvm::Error::success();
+  if (rest.consume_back(")")) {
+    if (rest.consume_front("shard(") && isNumber(rest))
+      return llvm::Error::success();
+    if (rest.consume_front("partial(") &&
+        llvm::is_contained({"sum", "avg", "max", "min", "product"},
+                           rest.trim()))
+      return llvm::Error::success();
+  }
+  return createStringError("'" + text +
+                           "' is no placement; legal are replicated, "
+                           "shard(DIM), partial(sum|avg|max|min|product) and "
+                           "varying");
+}
+
+//===----------------------------------------------------------------------===//
+// The sidecar
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads one sidecar; every method reports by an error that names the key.
+class SidecarReader {
+public:
+  explicit SidecarReader(StringRef origin) : origin(origin) {}
+
+  llvm::Expected<DistributedContext> read(StringRef text);
+
+private:
+  llvm::Error makeError(const Twine &message) {
+    return createStringError(origin + ": " + message);
+  }
+  llvm::Expected<std::vector<int64_t>> readRanks(StringRef name,
+                                                 JsonValue value);
+  llvm::Error readGroups(JsonValue groups, DistributedContext &context);
+  llvm::Error readInputs(JsonValue inputs, DistributedContext &context);
+
+  StringRef origin;
+};
+} // namespace
+
+static std::string getText(JsonValue value) {
+  std::string storage;
+  return value.getString(storage).value_or(StringRef()).str();
+}
+
+llvm::Expected<std::vector<int64_t>> SidecarReader::readRanks(StringRef name,
+                                                              JsonValue value) {
+  std::vector<int64_t> ranks;
+  for (JsonValue rank : value) {
+    std::optional<int64_t> number = rank.getInteger();
+    if (!number)
+      return makeError("groups." + name + ".ranks: " + rank.text() +
+                       " is no rank");
+    ranks.push_back(*number);
+  }
+  return ranks;
+}
+
+llvm::Error SidecarReader::readGroups(JsonValue groups,
+                                      DistributedContext &context) {
+  if (!groups.is(JsonKind::Object))
+    return makeError("\"groups\" is no object");
+  for (auto it = groups.begin(); it != groups.end(); ++it) {
+    std::string name = getText(it.key());
+    JsonValue ranks =
+        (*it).is(JsonKind::Object) ? (*it).get("ranks") : JsonValue();
+    if (!ranks || !ranks.is(JsonKind::Array))
+      return makeError("groups." + name +
+                       " has no list \"ranks\"; expected for example "
+                       "{\"ranks\": [0, 1, 2, 3]}");
+    GroupRanks result;
+    bool isAxis = ranks.size() > 0 && (*ranks.begin()).is(JsonKind::Array);
+    if (!isAxis) {
+      llvm::Expected<std::vector<int64_t>> members = readRanks(name, ranks);
+      if (!members)
+        return members.takeError();
+      result.push_back(std::move(*members));
+    } else {
+      for (JsonValue group : ranks) {
+        if (!group.is(JsonKind::Array))
+          return makeError("groups." + name +
+                           ".ranks mixes ranks and lists of ranks");
+        llvm::Expected<std::vector<int64_t>> members = readRanks(name, group);
+        if (!members)
+          return members.takeError();
+        result.push_back(std::move(*members));
+      }
+    }
+    if (llvm::Error error = checkGroup(name, result))
+      return makeError(llvm::toString(std::move(error)));
+    context.groups[name] = std::move(result);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error SidecarReader::readInputs(JsonValue inputs,
+                                      DistributedContext &context) {
+  if (!inputs.is(JsonKind::Object))
+    return makeError("\"inputs\" is no object");
+  for (auto input = inputs.begin(); input != inputs.end(); ++input) {
+    std::string name = getText(input.key());
+    if (!(*input).is(JsonKind::Object))
+      return makeError("inputs." + name +
+                       " is no object from group names to placements");
+    JsonValue placements = *input;
+    for (auto it = placements.begin(); it != placements.end(); ++it) {
+      std::string group = getText(it.key());
+      if (!(*it).is(JsonKind::String))
+        return makeError("inputs." + name + "." + group + " is no string");
+      std::string placement = getText(*it);
+      if (llvm::Error error = checkPlacement(placement))
+        return makeError("inputs." + name + "." + group + ": " +
+                         llvm::toString(std::move(error)));
+      context.inputs[name][group] = placement;
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
+  llvm::Expected<std::unique_ptr<archive::JsonDocument>> document =
+      archive::JsonDocument::parse(text.str());
+  if (!document)
+    return makeError(llvm::toString(document.takeError()));
+  JsonValue root = (*document)->root();
+  if (!root.is(JsonKind::Object))
+    return makeError("a sidecar is a JSON object");
+  JsonValue version = root.get("version");
+  if (!version || version.getInteger() != 1)
+    return makeError("\"version\" is missing or not 1, the version that this "
+                     "program reads");
+  DistributedContext context;
+  if (JsonValue rank = root.get("rank"); rank && !rank.is(JsonKind::Null)) {
+    context.rank = rank.getInteger();
+    if (!context.rank || *context.rank < 0)
+      return makeError("\"rank\" is no rank: " + rank.text());
+  }
+  if (JsonValue groups = root.get("groups"))
+    if (llvm::Error error = readGroups(groups, context))
+      return std::move(error);
+  if (JsonValue inputs = root.get("inputs"))
+    if (llvm::Error error = readInputs(inputs, context))
+      return std::move(error);
+  if (JsonValue assumptions = root.get("assumptions")) {
+    if (!assumptions.is(JsonKind::Array))
+      return makeError("\"assumptions\" is no list");
+    for (JsonValue assumption : assumptions)
+      if (llvm::Error error = addAssumptionOption(context, getText(assumption)))
+        return makeError(llvm::toString(std::move(error)));
+  }
+  return context;
+}
+
+llvm::Expected<DistributedContext> vocabulary::parseSidecar(StringRef text,
+                                                            StringRef origin) {
+  return SidecarReader(origin).read(text);
+}
+
+std::string vocabulary::renderSidecar(const DistributedContext &context) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "{\"version\": 1";
+  if (context.rank)
+    os << ", \"rank\": " << *context.rank;
+  os << ", \"groups\": {";
+  auto printRanks = [&](const std::vector<int64_t> &ranks) {
+    os << '[';
+    llvm::interleaveComma(ranks, os);
+    os << ']';
+  };
+  llvm::interleaveComma(context.groups, os, [&](const auto &group) {
+    os << archive::quoteJson(group.first) << ": {\"ranks\": ";
+    if (group.second.size() == 1) {
+      printRanks(group.second.front());
+    } else {
+      os << '[';
+      llvm::interleaveComma(group.second, os, printRanks);
+      os << ']';
+    }
+    os << '}';
+  });
+  os << "}, \"inputs\": {";
+  llvm::interleaveComma(context.inputs, os, [&](const auto &input) {
+    os << archive::quoteJson(input.first) << ": {";
+    llvm::interleaveComma(input.second, os, [&](const auto &placement) {
+      os << archive::quoteJson(placement.first) << ": "
+         << archive::quoteJson(placement.second);
+    });
+    os << '}';
+  });
+  os << '}';
+  if (!context.assumptions.empty()) {
+    os << ", \"assumptions\": [";
+    llvm::interleaveComma(context.assumptions, os,
+                          [&](const std::string &assumption) {
+                            os << archive::quoteJson(assumption);
+                          });
+    os << ']';
+  }
+  os << '}';
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+/// "0-3,8": ranks and ranges.
+static llvm::Expected<std::vector<int64_t>> parseRanks(StringRef text) {
+  std::vector<int64_t> ranks;
+  llvm::SmallVector<StringRef> items;
+  text.split(items, ',');
+  for (StringRef item : items) {
+    auto [first, last] = item.trim().split('-');
+    int64_t begin, end;
+    bool isRange = item.contains('-');
+    if (first.getAsInteger(10, begin) ||
+        (isRange && last.getAsInteger(10, end)))
+      return createStringError("'" + item +
+                               "' is neither a rank nor a range "
+                               "of ranks such as 0-3");
+    if (!isRange)
+      end = begin;
+    if (end < begin || begin < 0 || end >= maxRanks)
+      return createStringError("'" + item + "' is no range of ranks");
+    for (int64_t rank = begin; rank <= end; ++rank)
+      ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+llvm::Error vocabulary::addGroupOption(DistributedContext &context,
+                                       StringRef option) {
+  auto makeError = [&](const Twine &message) {
+    return createStringError("--group=" + option + ": " + message);
+  };
+  // The name may hold anything but '='.
+  auto [name, text] = option.rsplit('=');
+  if (!option.contains('=') || name.empty())
+    return makeError("expected NAME=RANKS, for example 0=0-3 or tp=0-3/4-7");
+  GroupRanks groups;
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, '/');
+  for (StringRef part : parts) {
+    llvm::Expected<std::vector<int64_t>> ranks = parseRanks(part);
+    if (!ranks)
+      return makeError(llvm::toString(ranks.takeError()));
+    groups.push_back(std::move(*ranks));
+  }
+  if (llvm::Error error = checkGroup(name, groups))
+    return makeError(llvm::toString(std::move(error)));
+  context.groups[name.str()] = std::move(groups);
+  return llvm::Error::success();
+}
+
+llvm::Error vocabulary::addPlacementOption(DistributedContext &context,
+                                           StringRef option) {
+  auto makeError = [&](const Twine &message) {
+    return createStringError("--input-placement=" + option + ": " + message);
+  };
+  auto [pattern, rest] = option.rsplit('=');
+  if (!option.contains('=') || pattern.empty())
+    return makeError("expected REGEX=PLACEMENT or REGEX=PLACEMENT@GROUP");
+  auto [placement, group] = rest.split('@');
+  std::string problem;
+  if (!llvm::Regex(pattern).isValid(problem))
+    return makeError("the regular expression is not valid: " + problem);
+  if (llvm::Error error = checkPlacement(placement))
+    return makeError(llvm::toString(std::move(error)));
+  context.rules.push_back(
+      {pattern.str(), placement.trim().str(), group.trim().str()});
+  return llvm::Error::success();
+}
+
+llvm::Error vocabulary::addAssumptionOption(DistributedContext &context,
+                                            StringRef option) {
+  // Two sides of integers, names, + - * // % and parentheses.
+  auto isExpression = [](StringRef side) {
+    side = side.trim();
+    return !side.empty() && llvm::all_of(side, [](char c) {
+      return llvm::isAlnum(c) || c == '_' || c == ' ' || c == '+' || c == '-' ||
+             c == '*' || c == '/' || c == '%' || c == '(' || c == ')';
+    });
+  };
+  for (StringRef comparison : {"==", ">=", "<=", ">", "<"}) {
+    size_t position = option.find(comparison);
+    if (position == StringRef::npos)
+      continue;
+    StringRef left = option.take_front(position);
+    StringRef right = option.drop_front(position + comparison.size());
+    if (!isExpression(left) || !isExpression(right))
+      break;
+    context.assumptions.push_back(option.trim().str());
+    return llvm::Error::success();
+  }
+  return createStringError("--assume=" + option +
+                           ": expected a comparison of sizes, for example "
+                           "'s0 % 8 == 0' or 's0 >= 16'");
+}

@@ -1,0 +1,403 @@
+//===- Exporter.cpp - tp modules back as PyTorch graphs ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Vocabulary/Translation.h"
+
+#include "ElementTypes.h"
+#include "Fingerprint.h"
+#include "NodeWriter.h"
+#include "SymbolicExpression.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::Node;
+using archive::ProgramEdits;
+
+namespace {
+
+class Exporter : public GraphWriter {
+public:
+  Exporter(ModuleOp module, const ImportedProgram &imported,
+           archive::Program &program, const Vocabulary &vocabulary)
+      : module(module), imported(imported), program(program),
+        graph(program.graph), vocabulary(vocabulary),
+        symbols(module.getContext()), writer(*this) {}
+
+  llvm::Expected<ProgramEdits> run();
+
+  // GraphWriter
+  StringRef getName(Value value) override;
+  StringRef makeName(Value value, StringRef base) override;
+  StringRef save(StringRef text) override { return program.strings.save(text); }
+  void add(Node node, ValueRange values, Location location) override;
+  void addIntermediate(Node node, StringRef name, RankedTensorType type,
+                       Location location) override;
+
+private:
+  /// The node whose op this is, as long as it is unchanged.
+  struct Origin {
+    size_t node;
+    const RootRecord *root;
+    Fingerprint now;
+  };
+  std::optional<Origin> findOrigin(Operation *op);
+  /// Keeps the source node; false where renaming its operands is not enough.
+  bool tryKeep(Operation *op, const Origin &origin);
+  LogicalResult write(Operation *op);
+  LogicalResult emit(Operation *op);
+  void collectNames();
+  archive::TensorMeta getMeta(RankedTensorType type, bool requiresGrad);
+  archive::SymInt getSize(AffineExpr size);
+  StringRef getMetadata(Location location);
+  void renameOuter();
+
+  ModuleOp module;
+  const ImportedProgram &imported;
+  archive::Program &program;
+  const archive::Graph &graph;
+  const Vocabulary &vocabulary;
+  tp::SymbolSpace symbols;
+  NodeWriter writer;
+  ProgramEdits edits;
+
+  DenseMap<StringRef, std::pair<size_t, const RootRecord *>> origins;
+  DenseMap<StringRef, size_t> nodeByName;
+  DenseMap<Value, StringRef> names;
+  /// Names of the source graph, and those made here: no name is used twice.
+  llvm::DenseSet<StringRef> takenNames;
+  llvm::DenseMap<StringRef, unsigned> nextSuffix;
+  /// Names that stand for a value in the new graph so far.
+  llvm::DenseSet<StringRef> definedNames;
+  llvm::BitVector keptNodes;
+  /// Sizes as the file writes them, by expression.
+  DenseMap<AffineExpr, archive::SymInt> writtenSizes;
+  DenseMap<StringRef, int64_t> symbolHints;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+void Exporter::collectNames() {
+  for (const Argument &input : graph.inputs)
+    input.forEachValue([&](const Argument &value) {
+      takenNames.insert(value.text);
+      definedNames.insert(value.text);
+    });
+  // Placeholders of constant inputs have names as well.
+  for (const archive::InputSpec &spec : program.inputSpecs)
+    if (!spec.name.empty()) {
+      takenNames.insert(spec.name);
+      definedNames.insert(spec.name);
+    }
+  for (auto [index, node] : llvm::enumerate(graph.nodes)) {
+    takenNames.insert(node.name);
+    nodeByName.try_emplace(node.name, index);
+    for (const Argument &output : node.outputs)
+      output.forEachValue(
+          [&](const Argument &value) { takenNames.insert(value.text); });
+    for (const RootRecord &root : imported.records[index].roots)
+      origins.try_emplace(root.name, index, &root);
+  }
+  if (auto hints = module->getAttrOfType<DictionaryAttr>(
+          tp::TPDialect::symbolHintsAttrName))
+    for (NamedAttribute hint : hints)
+      symbolHints[hint.getName().getValue()] =
+          cast<IntegerAttr>(hint.getValue()).getInt();
+}
+
+StringRef Exporter::getName(Value value) {
+  auto known = names.find(value);
+  if (known != names.end())
+    return known->second;
+  Operation *op = value.getDefiningOp();
+  // Inner ops are written where something other than their node needs them.
+  if (!op || failed(write(op)))
+    return {};
+  return names.lookup(value);
+}
+
+StringRef Exporter::makeName(Value value, StringRef base) {
+  // An op that stands for a node of the source keeps its name.
+  if (value) {
+    StringRef stated = getGraphName(value);
+    if (!stated.empty() && !definedNames.contains(stated))
+      return stated;
+  }
+  std::string candidate = base.str();
+  unsigned &suffix = nextSuffix[save(base)];
+  while (takenNames.contains(candidate))
+    candidate = (base + "_" + Twine(++suffix)).str();
+  StringRef name = save(candidate);
+  takenNames.insert(name);
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// New nodes
+//===----------------------------------------------------------------------===//
+
+archive::SymInt Exporter::getSize(AffineExpr size) {
+  archive::SymInt result;
+  if (std::optional<int64_t> constant = tp::getConstant(size)) {
+    result.value = constant;
+    return result;
+  }
+  if (writtenSizes.empty()) {
+    // Spellings of the file are taken where it has them: they may say more
+    // about a symbol than its name.
+    auto note = [&](const archive::SymInt &written) {
+      if (!written.isStatic())
+        writtenSizes.try_emplace(readSize(written, symbols), written);
+    };
+    for (const auto &[name, meta] : graph.tensorValues) {
+      llvm::for_each(meta.sizes, note);
+      llvm::for_each(meta.strides, note);
+    }
+  }
+  auto known = writtenSizes.find(size);
+  if (known != writtenSizes.end())
+    return known->second;
+  if (std::optional<std::string> text = writeSize(size, symbols.getNames()))
+    result.expression = save(*text);
+  result.hint = tp::evaluate(
+      size, symbols.getNames(), [&](StringRef name) -> std::optional<int64_t> {
+        auto hint = symbolHints.find(name);
+        return hint == symbolHints.end() ? std::nullopt
+                                         : std::optional(hint->second);
+      });
+  return result;
+}
+
+archive::TensorMeta Exporter::getMeta(RankedTensorType type,
+                                      bool requiresGrad) {
+  archive::TensorMeta meta;
+  meta.dtype = getScalarType(type.getElementType());
+  tp::StridedShape shape = symbols.getShape(type);
+  // Where strides are not known, PyTorch is told what most kernels produce:
+  // it recomputes them when the graph runs.
+  tp::Strides strides =
+      shape.strides ? shape.strides : tp::getContiguousStrides(shape.sizes);
+  for (AffineExpr size : shape.sizes)
+    meta.sizes.push_back(getSize(size));
+  for (AffineExpr stride : *strides)
+    meta.strides.push_back(getSize(stride));
+  meta.storageOffset.value = 0;
+  meta.requiresGrad = requiresGrad && isa<FloatType>(type.getElementType());
+  meta.device.type = "cpu";
+  if (!graph.tensorValues.empty())
+    meta.device = graph.tensorValues.begin()->second.device;
+  return meta;
+}
+
+StringRef Exporter::getMetadata(Location location) {
+  // A new node takes the metadata of the node that it was made for.
+  if (auto name = dyn_cast<NameLoc>(location)) {
+    auto node = nodeByName.find(name.getName().getValue());
+    if (node != nodeByName.end())
+      return graph.nodes[node->second].metadata;
+  }
+  return "{}";
+}
+
+void Exporter::add(Node node, ValueRange values, Location location) {
+  bool requiresGrad = false;
+  for (const archive::NamedArgument &input : node.inputs)
+    input.value.forEachValue([&](const Argument &value) {
+      auto meta = graph.tensorValues.find(value.text);
+      requiresGrad |=
+          meta != graph.tensorValues.end() && meta->second.requiresGrad;
+    });
+  size_t index = 0;
+  for (const Argument &output : node.outputs)
+    output.forEachValue([&](const Argument &result) {
+      Value value = values[index++];
+      names[value] = result.text;
+      takenNames.insert(result.text);
+      definedNames.insert(result.text);
+      auto type = cast<RankedTensorType>(value.getType());
+      if (graph.tensorValues.count(result.text))
+        edits.removeTensorValue(result.text);
+      edits.addTensorValue(result.text, getMeta(type, requiresGrad));
+    });
+  node.metadata = getMetadata(location);
+  edits.addNode(node);
+}
+
+void Exporter::addIntermediate(Node node, StringRef name, RankedTensorType type,
+                               Location location) {
+  definedNames.insert(name);
+  edits.addTensorValue(name, getMeta(type, /*requiresGrad=*/false));
+  node.metadata = getMetadata(location);
+  edits.addNode(node);
+}
+
+//===----------------------------------------------------------------------===//
+// Kept nodes
+//===----------------------------------------------------------------------===//
+
+std::optional<Exporter::Origin> Exporter::findOrigin(Operation *op) {
+  auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
+  if (!names || names.empty() || !isa<StringAttr>(names[0]))
+    return std::nullopt;
+  auto found = origins.find(cast<StringAttr>(names[0]).getValue());
+  if (found == origins.end())
+    return std::nullopt;
+  Origin origin{found->second.first, found->second.second, getFingerprint(op)};
+  if (origin.now.hash != origin.root->fingerprint)
+    return std::nullopt;
+  return origin;
+}
+
+bool Exporter::tryKeep(Operation *op, const Origin &origin) {
+  const Node &node = graph.nodes[origin.node];
+  llvm::SmallDenseMap<StringRef, StringRef> renames;
+  bool anyRename = false;
+  for (auto [before, leaf] :
+       llvm::zip_equal(origin.root->leafNames, origin.now.leaves)) {
+    StringRef now = getName(leaf);
+    if (now.empty())
+      return false;
+    auto [it, isNew] = renames.try_emplace(before, now);
+    // One name in the node cannot become two.
+    if (!isNew && it->second != now)
+      return false;
+    anyRename |= before != now;
+  }
+  auto registerResults = [&] {
+    for (OpResult result : op->getResults())
+      names[result] = getGraphName(result);
+  };
+  // Another result of a node that is there already (split).
+  if (keptNodes.test(origin.node)) {
+    registerResults();
+    return !anyRename;
+  }
+  SmallVector<ProgramEdits::Rename> edited;
+  bool isDefined = true;
+  for (const archive::NamedArgument &input : node.inputs)
+    input.value.forEachValue([&](const Argument &value) {
+      auto renamed = renames.find(value.text);
+      StringRef now = renamed == renames.end() ? value.text : renamed->second;
+      isDefined &= definedNames.contains(now);
+      if (now != value.text)
+        edited.push_back({value.nameSpan, now});
+    });
+  if (!isDefined)
+    return false;
+  for (const Argument &output : node.outputs)
+    output.forEachValue([&](const Argument &value) {
+      isDefined &= definedNames.insert(value.text).second;
+    });
+  edits.keepNode(origin.node, edited);
+  keptNodes.set(origin.node);
+  registerResults();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+LogicalResult Exporter::write(Operation *op) {
+  WriteFunction write = vocabulary.findWriter(op->getName());
+  if (!write)
+    return op->emitError("cannot be written as a PyTorch node: no vocabulary "
+                         "has a spelling of ")
+           << op->getName();
+  return write(op, writer);
+}
+
+LogicalResult Exporter::emit(Operation *op) {
+  if (op->hasAttr(innerAttrName))
+    return success();
+  if (std::optional<Origin> origin = findOrigin(op))
+    if (tryKeep(op, *origin))
+      return success();
+  bool isNamed = op->hasAttr(tp::TPDialect::namesAttrName);
+  if (!isNamed && op->use_empty() && isMemoryEffectFree(op))
+    return success();
+  if (llvm::all_of(op->getResults(),
+                   [&](Value result) { return names.contains(result); }) &&
+      op->getNumResults() > 0)
+    return success();
+  return write(op);
+}
+
+void Exporter::renameOuter() {
+  // What the graph returns, in the order of the outputs that name values.
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  auto results =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator())
+          .getOperands();
+  DenseMap<StringRef, StringRef> renames;
+  size_t index = 0;
+  for (const Argument &output : graph.outputs)
+    output.forEachValue([&](const Argument &value) {
+      StringRef now = getName(results[index++]);
+      if (now != value.text)
+        renames[value.text] = now;
+    });
+  if (renames.empty())
+    return;
+  for (const Argument &outer : program.outerNames) {
+    auto renamed = renames.find(outer.text);
+    if (renamed != renames.end())
+      edits.rename({outer.nameSpan, renamed->second});
+  }
+}
+
+llvm::Expected<ProgramEdits> Exporter::run() {
+  std::string message;
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        if (message.empty()) {
+          llvm::raw_string_ostream os(message);
+          os << diagnostic.getLocation() << ": " << diagnostic;
+        }
+        return success();
+      });
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  if (!function || !function.getBody().hasOneBlock())
+    return llvm::createStringError(program.origin +
+                                   ": the module has no function main");
+  collectNames();
+  keptNodes.resize(graph.nodes.size());
+  for (BlockArgument argument : function.getArguments())
+    names[argument] = getGraphName(argument);
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (failed(emit(&op)))
+      return llvm::createStringError(program.origin + ": " + message);
+  renameOuter();
+  // Metadata of values that are gone.
+  for (auto [index, node] : llvm::enumerate(graph.nodes))
+    if (!keptNodes.test(index))
+      for (const Argument &output : node.outputs)
+        output.forEachValue([&](const Argument &value) {
+          if (!definedNames.contains(value.text) &&
+              graph.tensorValues.count(value.text))
+            edits.removeTensorValue(value.text);
+        });
+  if (!message.empty())
+    return llvm::createStringError(program.origin + ": " + message);
+  return std::move(edits);
+}
+
+llvm::Expected<ProgramEdits>
+vocabulary::exportProgram(ModuleOp module, const ImportedProgram &imported,
+                          archive::Program &program,
+                          const Vocabulary &vocabulary) {
+  return Exporter(module, imported, program, vocabulary).run();
+}

@@ -1,0 +1,546 @@
+//===- Importer.cpp - PyTorch graphs as tp modules --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Vocabulary/Translation.h"
+
+#include "ElementTypes.h"
+#include "Fingerprint.h"
+#include "InPlace.h"
+#include "NodeReader.h"
+#include "SymbolicExpression.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
+using archive::Node;
+
+namespace {
+
+class Importer : public GraphReader {
+public:
+  Importer(const archive::Program &program, const Vocabulary &vocabulary,
+           const DistributedContext &distributed, MLIRContext *context)
+      : program(program), graph(program.graph), vocabulary(vocabulary),
+        distributed(distributed), context(context), builder(context),
+        symbols(context), rank(distributed.rank) {}
+
+  llvm::Expected<ImportedProgram> run();
+
+  // GraphReader
+  Value getValue(StringRef name) override { return values.lookup(name); }
+  RankedTensorType getTensorType(StringRef name) override;
+  bool isUsed(StringRef name) override { return usedNames.contains(name); }
+  tp::GroupAttr getGroup(StringRef name, std::string &error) override;
+  tp::SymbolSpace &getSymbols() override { return symbols; }
+  bool noteRank(int64_t stated) override {
+    if (!rank)
+      rank = stated;
+    return rank == stated;
+  }
+
+private:
+  llvm::Error makeError(const Twine &message) {
+    return llvm::createStringError(program.origin + ": " + message);
+  }
+  llvm::Error makeNodeError(size_t index, const Twine &message) {
+    return makeError("node '" + graph.nodes[index].name + "' (#" +
+                     Twine(index) + "): " + message);
+  }
+
+  void collectFacts();
+  /// The type of any value: tensor, number, or opaque.
+  Type getType(const Argument &value);
+  Location getLocation(const Node &node);
+  llvm::Error addFunction();
+  llvm::Error readNode(size_t index, archive::JsonValue json);
+  llvm::Error readModelled(size_t index, NodeReader &reader);
+  void readOpaque(const Node &node, const OperatorEntry *entry,
+                  archive::JsonValue json);
+  llvm::Error addReturn();
+  llvm::Error addPlacements();
+  void addModuleAttributes();
+
+  const archive::Program &program;
+  const archive::Graph &graph;
+  const Vocabulary &vocabulary;
+  const DistributedContext &distributed;
+  MLIRContext *context;
+  OpBuilder builder;
+  tp::SymbolSpace symbols;
+  std::optional<int64_t> rank;
+
+  ImportedProgram imported;
+  func::FuncOp function;
+  DenseMap<StringRef, Value> values;
+  DenseMap<StringRef, RankedTensorType> tensorTypes;
+  llvm::DenseSet<StringRef> usedNames;
+  /// Values that some node writes into, or that share memory with one.
+  llvm::DenseSet<StringRef> mutatedNames;
+  /// Group sizes that ops state.
+  llvm::MapVector<StringRef, int64_t, DenseMap<StringRef, unsigned>>
+      statedSizes;
+  llvm::MapVector<StringRef, tp::GroupAttr, DenseMap<StringRef, unsigned>>
+      groups;
+  std::map<std::string, int64_t> symbolHints;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Facts about the whole graph
+//===----------------------------------------------------------------------===//
+
+void Importer::collectFacts() {
+  for (const Node &node : graph.nodes) {
+    for (const archive::NamedArgument &input : node.inputs)
+      input.value.forEachValue(
+          [&](const Argument &value) { usedNames.insert(value.text); });
+    const Argument *name = node.find("group_name");
+    if (!name)
+      name = node.find("group");
+    const Argument *size = node.find("group_size");
+    if (name && name->tag == ArgumentTag::String && size &&
+        size->tag == ArgumentTag::Int)
+      statedSizes.insert({name->text, size->integer});
+  }
+  for (const Argument &output : graph.outputs)
+    output.forEachValue(
+        [&](const Argument &value) { usedNames.insert(value.text); });
+  mutatedNames = findMutatedValues(graph, vocabulary);
+
+  // A hint is known for a symbol where a size is that symbol alone.
+  auto addHint = [&](const archive::SymInt &size) {
+    if (size.isStatic() || !size.hint)
+      return;
+    auto symbol =
+        dyn_cast_if_present<AffineSymbolExpr>(readSize(size, symbols));
+    if (symbol)
+      symbolHints.try_emplace(
+          symbols.getNames()[symbol.getPosition()].getValue().str(),
+          *size.hint);
+  };
+  for (const auto &[name, meta] : graph.tensorValues)
+    llvm::for_each(meta.sizes, addHint);
+  for (const auto &[name, size] : graph.symIntValues)
+    addHint(size);
+}
+
+tp::GroupAttr Importer::getGroup(StringRef name, std::string &error) {
+  auto known = groups.find(name);
+  if (known != groups.end())
+    return known->second;
+  SmallVector<int64_t> ranks;
+  int64_t size = 0;
+  auto stated = distributed.groups.find(name.str());
+  if (stated != distributed.groups.end()) {
+    for (const std::vector<int64_t> &members : stated->second)
+      llvm::append_range(ranks, members);
+    size = stated->second.front().size();
+  } else if (auto bySize = statedSizes.find(name);
+             bySize != statedSizes.end() && bySize->second > 0 &&
+             bySize->second <= (1 << 20)) {
+    size = bySize->second;
+    llvm::append_range(ranks, llvm::seq<int64_t>(0, size));
+  } else {
+    error = "nothing states the members of process group '" + name.str() +
+            "': say --group=" + name.str() +
+            "=0-3 (its ranks), or give the archive a record "
+            "extra/commute.json with them";
+    return {};
+  }
+  // The context's groups were checked when they were read.
+  tp::GroupAttr group = tp::GroupAttr::get(context, name, size, ranks);
+  groups.insert({name, group});
+  return group;
+}
+
+//===----------------------------------------------------------------------===//
+// Types and locations
+//===----------------------------------------------------------------------===//
+
+RankedTensorType Importer::getTensorType(StringRef name) {
+  auto cached = tensorTypes.find(name);
+  if (cached != tensorTypes.end())
+    return cached->second;
+  auto found = graph.tensorValues.find(name);
+  if (found == graph.tensorValues.end())
+    return {};
+  const archive::TensorMeta &meta = found->second;
+  RankedTensorType type;
+  Type element = getElementType(meta.dtype, context);
+  if (element && meta.layout == archive::stridedLayout) {
+    tp::Sizes sizes;
+    SmallVector<AffineExpr, 4> strides;
+    for (const archive::SymInt &size : meta.sizes)
+      sizes.push_back(readSize(size, symbols));
+    for (const archive::SymInt &stride : meta.strides)
+      strides.push_back(readSize(stride, symbols));
+    type = symbols.getType(element, sizes, strides);
+  }
+  tensorTypes.try_emplace(name, type);
+  return type;
+}
+
+Type Importer::getType(const Argument &value) {
+  Type type;
+  switch (value.tag) {
+  case ArgumentTag::Tensor:
+    type = getTensorType(value.text);
+    break;
+  case ArgumentTag::SymInt:
+    type = builder.getIndexType();
+    break;
+  case ArgumentTag::SymBool:
+    type = builder.getI1Type();
+    break;
+  case ArgumentTag::SymFloat:
+    type = builder.getF64Type();
+    break;
+  default:
+    break;
+  }
+  return type ? type : tp::OpaqueType::get(context);
+}
+
+Location Importer::getLocation(const Node &node) {
+  Location where = UnknownLoc::get(context);
+  if (std::optional<archive::SourceLine> line =
+          archive::innermostSourceLine(node.stackTrace))
+    where = FileLineColLoc::get(builder.getStringAttr(line->file), line->line,
+                                /*column=*/0);
+  return NameLoc::get(builder.getStringAttr(node.name), where);
+}
+
+//===----------------------------------------------------------------------===//
+// The function and its arguments
+//===----------------------------------------------------------------------===//
+
+llvm::Error Importer::addFunction() {
+  Location location = UnknownLoc::get(context);
+  imported.module = ModuleOp::create(location);
+  SmallVector<const Argument *> inputs;
+  SmallVector<const archive::InputSpec *> specs;
+  SmallVector<Type> types;
+  for (auto [index, input] : llvm::enumerate(graph.inputs)) {
+    // Inputs specialised to a constant are no values.
+    if (!input.namesValue())
+      continue;
+    inputs.push_back(&input);
+    specs.push_back(&program.inputSpecs[index]);
+    types.push_back(getType(input));
+  }
+  builder.setInsertionPointToEnd(imported.module->getBody());
+  function = func::FuncOp::create(builder, location, "main",
+                                  builder.getFunctionType(types, {}));
+  Block *entry = function.addEntryBlock();
+  for (auto [index, input] : llvm::enumerate(inputs)) {
+    BlockArgument argument = entry->getArgument(index);
+    argument.setLoc(NameLoc::get(builder.getStringAttr(input->text)));
+    values.try_emplace(input->text, argument);
+    function.setArgAttr(index, tp::TPDialect::nameAttrName,
+                        builder.getStringAttr(input->text));
+    function.setArgAttr(
+        index, tp::TPDialect::kindAttrName,
+        builder.getStringAttr(archive::inputKindName(specs[index]->kind)));
+    if (!specs[index]->target.empty())
+      function.setArgAttr(index, tp::TPDialect::parameterAttrName,
+                          builder.getStringAttr(specs[index]->target));
+  }
+  builder.setInsertionPointToEnd(entry);
+  return llvm::Error::success();
+}
+
+llvm::Error Importer::addReturn() {
+  SmallVector<Value> results;
+  for (const Argument &output : graph.outputs)
+    output.forEachValue([&](const Argument &value) {
+      results.push_back(values.lookup(value.text));
+    });
+  func::ReturnOp::create(builder, UnknownLoc::get(context), results);
+  function.setFunctionType(builder.getFunctionType(
+      function.getArgumentTypes(), ValueRange(results).getTypes()));
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
+  const Node &node = graph.nodes[index];
+  const OperatorAlias *alias = vocabulary.findAlias(node.target);
+  StringRef target = alias ? StringRef(alias->sameAs) : node.target;
+  const OperatorEntry *entry = vocabulary.find(target);
+
+  // What is written into, or shares memory with such a value, is a place and
+  // not a value: nodes that touch it stay as they are and where they are.
+  bool isMutated = false;
+  auto check = [&](const Argument &value) {
+    isMutated |= mutatedNames.contains(value.text);
+  };
+  for (const archive::NamedArgument &input : node.inputs)
+    input.value.forEachValue(check);
+  for (const Argument &output : node.outputs)
+    output.forEachValue(check);
+
+  if (entry && entry->read && !isMutated) {
+    NodeReader reader(*this, node, alias, builder, getLocation(node));
+    if (succeeded(entry->read(reader)))
+      return readModelled(index, reader);
+    if (!reader.getError().empty())
+      return makeNodeError(index, reader.getError());
+    reader.eraseCreated();
+  }
+  readOpaque(node, entry, json);
+  return llvm::Error::success();
+}
+
+llvm::Error Importer::readModelled(size_t index, NodeReader &reader) {
+  const Node &node = graph.nodes[index];
+  NodeRecord &record = imported.records[index];
+  // Verifiers emit diagnostics; what they say becomes the error.
+  std::string message;
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (message.empty())
+      message = diagnostic.str();
+    return success();
+  });
+  DenseMap<Operation *, SmallVector<StringRef, 2>> namesOfOp;
+  for (auto [name, value] :
+       llvm::zip_equal(reader.getResultNames(), reader.getResults())) {
+    if (!value)
+      continue;
+    Operation *op = value.getDefiningOp();
+    auto &names = namesOfOp[op];
+    names.resize(op->getNumResults());
+    names[cast<OpResult>(value).getResultNumber()] = name;
+    values.try_emplace(name, value);
+  }
+  for (Operation *op : reader.getCreated()) {
+    auto names = namesOfOp.find(op);
+    if (names == namesOfOp.end()) {
+      op->setAttr(innerAttrName, builder.getUnitAttr());
+    } else {
+      op->setAttr(tp::TPDialect::namesAttrName,
+                  builder.getStrArrayAttr(names->second));
+      op->setAttr(tp::TPDialect::targetAttrName,
+                  builder.getStringAttr(node.target));
+    }
+    if (failed(op->getName().verifyInvariants(op))) {
+      // The op's name in front tells nothing that the node's does not.
+      return makeNodeError(index, node.target +
+                                      " does not fit the stated "
+                                      "shapes: " +
+                                      message);
+    }
+  }
+  for (Operation *op : reader.getCreated()) {
+    auto names = namesOfOp.find(op);
+    if (names == namesOfOp.end())
+      continue;
+    Fingerprint fingerprint = getFingerprint(op);
+    RootRecord root{names->second.front(), fingerprint.hash, {}};
+    for (Value leaf : fingerprint.leaves)
+      root.leafNames.push_back(getGraphName(leaf));
+    record.roots.push_back(std::move(root));
+  }
+  return llvm::Error::success();
+}
+
+void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
+                          archive::JsonValue json) {
+  SmallVector<Value> operands;
+  SmallVector<int64_t> dense, mutated;
+  SmallVector<StringRef, 2> mutatedArguments = getMutatedArguments(node, entry);
+  for (const archive::NamedArgument &input : node.inputs) {
+    bool isDense =
+        entry && llvm::is_contained(entry->denseArguments, input.name);
+    bool isMutated = llvm::is_contained(mutatedArguments, input.name);
+    input.value.forEachValue([&](const Argument &value) {
+      Value operand = values.lookup(value.text);
+      if (!operand)
+        return;
+      if (isa<RankedTensorType>(operand.getType())) {
+        if (isDense)
+          dense.push_back(operands.size());
+        if (isMutated)
+          mutated.push_back(operands.size());
+      }
+      operands.push_back(operand);
+    });
+  }
+  SmallVector<Type> types;
+  SmallVector<StringRef> names;
+  for (const Argument &output : node.outputs)
+    output.forEachValue([&](const Argument &value) {
+      types.push_back(getType(value));
+      names.push_back(value.text);
+    });
+  auto call = tp::CallOp::create(
+      builder, getLocation(node), types, builder.getStringAttr(node.target),
+      operands, builder.getStringAttr(json.get("inputs").text()),
+      builder.getDenseI64ArrayAttr(dense),
+      builder.getDenseI64ArrayAttr(mutated));
+  // A node without results is known by its own name.
+  if (names.empty())
+    names.push_back(node.name);
+  call->setAttr(tp::TPDialect::namesAttrName, builder.getStrArrayAttr(names));
+  for (auto [name, value] : llvm::zip(names, call.getOutputs()))
+    values.try_emplace(name, value);
+  Fingerprint fingerprint = getFingerprint(call);
+  RootRecord root{names.front(), fingerprint.hash, {}};
+  for (Value leaf : fingerprint.leaves)
+    root.leafNames.push_back(getGraphName(leaf));
+  imported.records[&node - graph.nodes.data()].roots.push_back(std::move(root));
+}
+
+//===----------------------------------------------------------------------===//
+// What the sidecar and the command line state
+//===----------------------------------------------------------------------===//
+
+llvm::Error Importer::addPlacements() {
+  std::vector<std::pair<llvm::Regex, const PlacementRule *>> rules;
+  for (const PlacementRule &rule : distributed.rules)
+    rules.emplace_back(llvm::Regex("^(" + rule.pattern + ")$"), &rule);
+  std::vector<bool> ruleMatched(rules.size());
+  std::map<std::string, bool> inputKnown;
+  for (const auto &[name, placements] : distributed.inputs)
+    inputKnown[name] = false;
+
+  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+    auto name = function.getArgAttrOfType<StringAttr>(
+        index, tp::TPDialect::nameAttrName);
+    auto parameter = function.getArgAttrOfType<StringAttr>(
+        index, tp::TPDialect::parameterAttrName);
+    std::map<std::string, std::string> stated;
+    for (StringAttr key : {parameter, name}) {
+      if (!key)
+        continue;
+      auto found = distributed.inputs.find(key.str());
+      if (found == distributed.inputs.end())
+        continue;
+      inputKnown[key.str()] = true;
+      for (const auto &[group, placement] : found->second)
+        stated[group] = placement;
+    }
+    for (auto [ruleIndex, item] : llvm::enumerate(rules)) {
+      auto &[regex, rule] = item;
+      if (!regex.match(name.getValue()) &&
+          !(parameter && regex.match(parameter.getValue())))
+        continue;
+      ruleMatched[ruleIndex] = true;
+      if (!rule->group.empty()) {
+        stated[rule->group] = rule->placement;
+        continue;
+      }
+      for (const auto &[group, attribute] : groups)
+        stated[group.str()] = rule->placement;
+      for (const auto &[group, ranks] : distributed.groups)
+        stated[group] = rule->placement;
+    }
+    SmallVector<NamedAttribute> placements;
+    for (const auto &[group, text] : stated) {
+      auto placement = tp::PlacementAttr::parseText(context, text);
+      auto type =
+          dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+      if (placement.getKind() == tp::PlacementKind::Shard && type &&
+          placement.getDim() >= type.getRank())
+        return makeError("input '" + name.getValue() + "' has " +
+                         Twine(type.getRank()) + " dims, but is placed " +
+                         text + " on group '" + group + "'");
+      placements.push_back(builder.getNamedAttr(group, placement));
+    }
+    if (!placements.empty())
+      function.setArgAttr(index, tp::TPDialect::placementsAttrName,
+                          builder.getDictionaryAttr(placements));
+  }
+  for (const auto &[name, isKnown] : inputKnown)
+    if (!isKnown)
+      return makeError("the sidecar states a placement for '" + name +
+                       "', but the graph has no input of that name");
+  for (auto [item, matched] : llvm::zip_equal(rules, ruleMatched))
+    if (!matched)
+      return makeError("no input matches --input-placement=" +
+                       item.second->pattern + "=" + item.second->placement);
+  return llvm::Error::success();
+}
+
+void Importer::addModuleAttributes() {
+  ModuleOp module = *imported.module;
+  std::string ignored;
+  for (const auto &[name, ranks] : distributed.groups)
+    getGroup(builder.getStringAttr(name).getValue(), ignored);
+  SmallVector<Attribute> list;
+  for (const auto &[name, group] : groups)
+    list.push_back(group);
+  if (!list.empty())
+    module->setAttr(tp::TPDialect::groupsAttrName, builder.getArrayAttr(list));
+  if (rank)
+    module->setAttr(tp::TPDialect::rankAttrName,
+                    builder.getI64IntegerAttr(*rank));
+  if (!distributed.assumptions.empty()) {
+    SmallVector<StringRef> assumptions(distributed.assumptions.begin(),
+                                       distributed.assumptions.end());
+    module->setAttr(tp::TPDialect::assumptionsAttrName,
+                    builder.getStrArrayAttr(assumptions));
+  }
+  SmallVector<NamedAttribute> hints;
+  for (const auto &[name, value] : symbolHints)
+    hints.push_back(
+        builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  if (!hints.empty())
+    module->setAttr(tp::TPDialect::symbolHintsAttrName,
+                    builder.getDictionaryAttr(hints));
+}
+
+llvm::Expected<ImportedProgram> Importer::run() {
+  context->loadDialect<tp::TPDialect, func::FuncDialect>();
+  collectFacts();
+  imported.records.resize(graph.nodes.size());
+  if (llvm::Error error = addFunction())
+    return std::move(error);
+  archive::JsonValue::Iterator json = program.nodesArray.begin();
+  for (size_t index = 0; index < graph.nodes.size(); ++index, ++json)
+    if (llvm::Error error = readNode(index, *json))
+      return std::move(error);
+  if (llvm::Error error = addReturn())
+    return std::move(error);
+  addModuleAttributes();
+  if (llvm::Error error = addPlacements())
+    return std::move(error);
+  return std::move(imported);
+}
+
+StringRef vocabulary::getGraphName(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto name = function
+                    ? function.getArgAttrOfType<StringAttr>(
+                          argument.getArgNumber(), tp::TPDialect::nameAttrName)
+                    : StringAttr();
+    return name ? name.getValue() : StringRef();
+  }
+  auto result = cast<OpResult>(value);
+  auto names =
+      result.getOwner()->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
+  if (!names || result.getResultNumber() >= names.size())
+    return {};
+  auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]);
+  return name ? name.getValue() : StringRef();
+}
+
+llvm::Expected<ImportedProgram> vocabulary::importProgram(
+    const archive::Program &program, const Vocabulary &vocabulary,
+    const DistributedContext &distributed, MLIRContext *context) {
+  return Importer(program, vocabulary, distributed, context).run();
+}

@@ -1,0 +1,29 @@
+//===- InPlace.h - which values a graph writes into -------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_VOCABULARY_INPLACE_H
+#define COMMUTE_LIB_VOCABULARY_INPLACE_H
+
+#include "commute/Archive/Graph.h"
+#include "commute/Vocabulary/Vocabulary.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace commute::vocabulary {
+
+/// Names of the arguments that a node writes into: the first one of an in-place
+/// form ("add_"), `out` arguments, and what the vocabulary states.
+llvm::SmallVector<llvm::StringRef, 2>
+getMutatedArguments(const archive::Node &node, const OperatorEntry *entry);
+
+/// All values of the graph that some node writes into, and all that may share
+/// memory with them through views.
+llvm::DenseSet<llvm::StringRef> findMutatedValues(const archive::Graph &graph,
+                                                  const Vocabulary &vocabulary);
+
+} // namespace commute::vocabulary
+
+#endif // COMMUTE_LIB_VOCABULARY_INPLACE_H

@@ -1,0 +1,239 @@
+//===- NodeReader.cpp - one node of a PyTorch graph, being read -*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
+
+NodeReader::NodeReader(GraphReader &graph, const archive::Node &node,
+                       const OperatorAlias *alias, OpBuilder &builder,
+                       Location location)
+    : graph(graph), node(node), alias(alias), builder(builder),
+      location(location) {
+  for (const Argument &output : node.outputs)
+    output.forEachValue(
+        [&](const Argument &value) { resultNames.push_back(value.text); });
+  results.resize(resultNames.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+const Argument *NodeReader::find(StringRef argument) const {
+  if (alias) {
+    auto renamed = alias->arguments.find(argument.str());
+    if (renamed != alias->arguments.end())
+      argument = renamed->second;
+  }
+  return node.find(argument);
+}
+
+bool NodeReader::isAbsent(StringRef argument) const {
+  const Argument *found = find(argument);
+  return !found || found->tag == ArgumentTag::None;
+}
+
+/// The value of a tensor argument, when it is a plain tensor in the module.
+static Value getTensorValue(GraphReader &graph, const Argument &argument) {
+  if (argument.tag == ArgumentTag::OptionalTensor)
+    return argument.elements.empty()
+               ? Value()
+               : getTensorValue(graph, argument.elements.front());
+  if (argument.tag != ArgumentTag::Tensor)
+    return {};
+  Value value = graph.getValue(argument.text);
+  return value && isa<RankedTensorType>(value.getType()) ? value : Value();
+}
+
+Value NodeReader::tensor(StringRef argument) {
+  const Argument *found = find(argument);
+  return found ? getTensorValue(graph, *found) : Value();
+}
+
+std::optional<SmallVector<Value>> NodeReader::tensors(StringRef argument) {
+  const Argument *found = find(argument);
+  if (!found || (found->tag != ArgumentTag::Tensors &&
+                 found->tag != ArgumentTag::OptionalTensors))
+    return std::nullopt;
+  SmallVector<Value> values;
+  for (const Argument &element : found->elements) {
+    values.push_back(getTensorValue(graph, element));
+    if (!values.back())
+      return std::nullopt;
+  }
+  return values;
+}
+
+Value NodeReader::element(StringRef argument, size_t index) {
+  const Argument *found = find(argument);
+  return found && index < found->elements.size()
+             ? getTensorValue(graph, found->elements[index])
+             : Value();
+}
+
+Value NodeReader::operand(StringRef argument) {
+  const Argument *found = find(argument);
+  if (!found)
+    return {};
+  switch (found->tag) {
+  case ArgumentTag::Tensor:
+  case ArgumentTag::OptionalTensor:
+    return getTensorValue(graph, *found);
+  case ArgumentTag::Int:
+    return constant(found->integer);
+  case ArgumentTag::Float:
+    return constant(found->real);
+  case ArgumentTag::Bool:
+    return constant(found->integer != 0);
+  default:
+    return {};
+  }
+}
+
+std::optional<int64_t> NodeReader::integer(StringRef argument,
+                                           std::optional<int64_t> byDefault) {
+  if (isAbsent(argument))
+    return byDefault;
+  const Argument *found = find(argument);
+  if (found->tag == ArgumentTag::Int)
+    return found->integer;
+  if (found->tag == ArgumentTag::SymInt && !found->namesValue())
+    return found->integer;
+  return std::nullopt;
+}
+
+std::optional<double> NodeReader::number(StringRef argument,
+                                         std::optional<double> byDefault) {
+  if (isAbsent(argument))
+    return byDefault;
+  const Argument *found = find(argument);
+  if (found->tag == ArgumentTag::Float)
+    return found->real;
+  if (found->tag == ArgumentTag::Int)
+    return static_cast<double>(found->integer);
+  return std::nullopt;
+}
+
+std::optional<bool> NodeReader::boolean(StringRef argument,
+                                        std::optional<bool> byDefault) {
+  if (isAbsent(argument))
+    return byDefault;
+  const Argument *found = find(argument);
+  if (found->tag == ArgumentTag::Bool)
+    return found->integer != 0;
+  return std::nullopt;
+}
+
+std::optional<SmallVector<int64_t>> NodeReader::integers(StringRef argument) {
+  const Argument *found = find(argument);
+  if (!found)
+    return std::nullopt;
+  if (found->tag == ArgumentTag::Int)
+    return SmallVector<int64_t>{found->integer};
+  if (found->tag != ArgumentTag::Ints && found->tag != ArgumentTag::SymInts)
+    return std::nullopt;
+  SmallVector<int64_t> values;
+  for (const Argument &element : found->elements) {
+    if (element.namesValue())
+      return std::nullopt;
+    values.push_back(element.integer);
+  }
+  return values;
+}
+
+std::optional<StringRef>
+NodeReader::string(StringRef argument, std::optional<StringRef> byDefault) {
+  if (isAbsent(argument))
+    return byDefault;
+  const Argument *found = find(argument);
+  if (found->tag == ArgumentTag::String)
+    return found->text;
+  return std::nullopt;
+}
+
+std::optional<archive::MemoryFormat>
+NodeReader::memoryFormat(StringRef argument, archive::MemoryFormat byDefault) {
+  if (isAbsent(argument))
+    return byDefault;
+  const Argument *found = find(argument);
+  if (found->tag != ArgumentTag::MemoryFormat)
+    return std::nullopt;
+  return static_cast<archive::MemoryFormat>(found->integer);
+}
+
+std::optional<int64_t> NodeReader::dim(StringRef argument, int64_t rank,
+                                       std::optional<int64_t> byDefault) {
+  std::optional<int64_t> value = integer(argument, byDefault);
+  if (!value)
+    return std::nullopt;
+  if (*value < 0)
+    *value += rank;
+  if (*value < 0 || *value >= rank)
+    return std::nullopt;
+  return value;
+}
+
+tp::GroupAttr NodeReader::group() {
+  std::optional<StringRef> name =
+      string(find("group_name") ? "group_name" : "group");
+  if (!name)
+    return {};
+  tp::GroupAttr found = graph.getGroup(*name, error);
+  if (!found)
+    return {};
+  std::optional<int64_t> stated = integer("group_size");
+  if (stated && *stated != found.getSize()) {
+    error = "states group_size " + std::to_string(*stated) + ", but group '" +
+            name->str() + "' has " + std::to_string(found.getSize()) +
+            " members";
+    return {};
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+RankedTensorType NodeReader::getResultType(size_t index) {
+  if (index >= resultNames.size())
+    return {};
+  return graph.getTensorType(resultNames[index]);
+}
+
+Value NodeReader::constant(int64_t value) {
+  Type type = builder.getI64Type();
+  return create<tp::ConstantOp>(RankedTensorType::get({}, type),
+                                IntegerAttr::get(type, value));
+}
+
+Value NodeReader::constant(double value) {
+  Type type = builder.getF64Type();
+  return create<tp::ConstantOp>(RankedTensorType::get({}, type),
+                                FloatAttr::get(type, value));
+}
+
+Value NodeReader::constant(bool value) {
+  Type type = builder.getI1Type();
+  return create<tp::ConstantOp>(RankedTensorType::get({}, type),
+                                IntegerAttr::get(type, value ? 1 : 0));
+}
+
+void NodeReader::setResult(size_t index, Value value) {
+  results[index] = value;
+}
+
+void NodeReader::eraseCreated() {
+  for (Operation *op : llvm::reverse(created))
+    op->erase();
+  created.clear();
+  std::fill(results.begin(), results.end(), Value());
+}

@@ -1,0 +1,154 @@
+//===- NodeReader.h - one node of a PyTorch graph, being read ---*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_VOCABULARY_NODEREADER_H
+#define COMMUTE_LIB_VOCABULARY_NODEREADER_H
+
+#include "commute/Archive/Graph.h"
+#include "commute/Dialect/TPDialect.h"
+#include "commute/Vocabulary/Vocabulary.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace commute::vocabulary {
+
+/// What a reader may ask of the graph around the node.
+class GraphReader {
+public:
+  virtual ~GraphReader() = default;
+  /// The value of this graph name; null when it is no value of the tp module.
+  virtual mlir::Value getValue(llvm::StringRef name) = 0;
+  /// The type of a tensor of the graph; null for what is no plain tensor.
+  virtual mlir::RankedTensorType getTensorType(llvm::StringRef name) = 0;
+  virtual bool isUsed(llvm::StringRef name) = 0;
+  /// The group of this name; on failure `error` says how to state it.
+  virtual tp::GroupAttr getGroup(llvm::StringRef name, std::string &error) = 0;
+  virtual tp::SymbolSpace &getSymbols() = 0;
+  /// Takes note of the rank that an op states; false when another one is known.
+  virtual bool noteRank(int64_t rank) = 0;
+};
+
+/// A node, its arguments by name with their defaults, and the ops built for it.
+/// Typed reads give nullopt or null both for arguments of another type and for
+/// absent ones without default: a reader then fails and the node becomes a
+/// tp.call.
+class NodeReader {
+public:
+  NodeReader(GraphReader &graph, const archive::Node &node,
+             const OperatorAlias *alias, mlir::OpBuilder &builder,
+             mlir::Location location);
+
+  const archive::Node &getNode() const { return node; }
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::MLIRContext *getContext() { return builder.getContext(); }
+  tp::SymbolSpace &getSymbols() { return graph.getSymbols(); }
+
+  //===--------------------------------------------------------------------===//
+  // Arguments
+  //===--------------------------------------------------------------------===//
+
+  /// nullptr when the argument was left at its default.
+  const archive::Argument *find(llvm::StringRef argument) const;
+  /// True for an argument that is left out or None.
+  bool isAbsent(llvm::StringRef argument) const;
+  mlir::Value tensor(llvm::StringRef argument);
+  /// Tensors of a list; nullopt when one is None or no tensor.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  tensors(llvm::StringRef argument);
+  /// One tensor of a list; null where that is None.
+  mlir::Value element(llvm::StringRef argument, size_t index);
+  /// A tensor, or a number as a tensor without dims.
+  mlir::Value operand(llvm::StringRef argument);
+  std::optional<int64_t> integer(llvm::StringRef argument,
+                                 std::optional<int64_t> byDefault = {});
+  std::optional<double> number(llvm::StringRef argument,
+                               std::optional<double> byDefault = {});
+  std::optional<bool> boolean(llvm::StringRef argument,
+                              std::optional<bool> byDefault = {});
+  /// A list of integers; a single integer counts as a list of one.
+  std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef argument);
+  std::optional<llvm::StringRef>
+  string(llvm::StringRef argument,
+         std::optional<llvm::StringRef> byDefault = {});
+  std::optional<archive::MemoryFormat>
+  memoryFormat(llvm::StringRef argument, archive::MemoryFormat byDefault);
+  /// A dim counted from the front, for a tensor of this rank; nullopt also for
+  /// one out of range.
+  std::optional<int64_t> dim(llvm::StringRef argument, int64_t rank,
+                             std::optional<int64_t> byDefault = {});
+  /// The group named by the argument `group_name`, or `group` in newer files.
+  tp::GroupAttr group();
+  /// See GraphReader.
+  bool noteRank(int64_t rank) { return graph.noteRank(rank); }
+
+  //===--------------------------------------------------------------------===//
+  // Results
+  //===--------------------------------------------------------------------===//
+
+  size_t getNumResults() const { return resultNames.size(); }
+  mlir::RankedTensorType getResultType(size_t index = 0);
+  bool isResultUsed(size_t index) { return graph.isUsed(resultNames[index]); }
+
+  /// Builds an op of the expansion.
+  template <typename OpType, typename... Arguments>
+  OpType create(Arguments &&...arguments) {
+    auto op = OpType::create(builder, location,
+                             std::forward<Arguments>(arguments)...);
+    created.push_back(op);
+    return op;
+  }
+  mlir::Value constant(int64_t value);
+  mlir::Value constant(double value);
+  mlir::Value constant(bool value);
+
+  /// Makes `value`, a result of an op built here, the node's result.
+  void setResult(size_t index, mlir::Value value);
+  mlir::LogicalResult result(mlir::Value value) {
+    setResult(0, value);
+    return mlir::success();
+  }
+
+  /// Reports a graph that is wrong, rather than a form that is not modelled.
+  mlir::LogicalResult fail(const llvm::Twine &message) {
+    error = message.str();
+    return mlir::failure();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // For the importer
+  //===--------------------------------------------------------------------===//
+
+  llvm::ArrayRef<mlir::Operation *> getCreated() const { return created; }
+  llvm::ArrayRef<llvm::StringRef> getResultNames() const { return resultNames; }
+  llvm::ArrayRef<mlir::Value> getResults() const { return results; }
+  llvm::StringRef getError() const { return error; }
+  void eraseCreated();
+
+private:
+  GraphReader &graph;
+  const archive::Node &node;
+  const OperatorAlias *alias;
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+  llvm::SmallVector<mlir::Operation *, 4> created;
+  llvm::SmallVector<llvm::StringRef, 2> resultNames;
+  llvm::SmallVector<mlir::Value, 2> results;
+  std::string error;
+};
+
+// Each fills in the operators of one file.
+void addAtenElementwise(Vocabulary &vocabulary);
+void addAtenFactories(Vocabulary &vocabulary);
+void addAtenReindex(Vocabulary &vocabulary);
+void addAtenRowwise(Vocabulary &vocabulary);
+void addAtenMatmul(Vocabulary &vocabulary);
+void addC10dFunctional(Vocabulary &vocabulary);
+void addSymmMem(Vocabulary &vocabulary);
+void addTensorCast(Vocabulary &vocabulary);
+
+} // namespace commute::vocabulary
+
+#endif // COMMUTE_LIB_VOCABULARY_NODEREADER_H

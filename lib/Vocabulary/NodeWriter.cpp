@@ -1,0 +1,200 @@
+//===- NodeWriter.cpp - new nodes of a PyTorch graph ------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeWriter.h"
+
+#include "ElementTypes.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
+
+NodeBuilder &NodeBuilder::add(StringRef name, Argument argument) {
+  node.inputs.push_back({name, std::move(argument), kind});
+  return *this;
+}
+
+Argument NodeBuilder::getTensor(Value value) {
+  Argument argument;
+  argument.tag = ArgumentTag::Tensor;
+  argument.text = graph.getName(value);
+  hasFailed |= argument.text.empty();
+  return argument;
+}
+
+static Argument getInteger(int64_t value) {
+  Argument argument;
+  argument.tag = ArgumentTag::Int;
+  argument.integer = value;
+  return argument;
+}
+
+static Argument getNumber(double value) {
+  Argument argument;
+  argument.tag = ArgumentTag::Float;
+  argument.real = value;
+  return argument;
+}
+
+static Argument getBoolean(bool value) {
+  Argument argument;
+  argument.tag = ArgumentTag::Bool;
+  argument.integer = value;
+  return argument;
+}
+
+NodeBuilder &NodeBuilder::tensor(StringRef name, Value value) {
+  return add(name, getTensor(value));
+}
+
+NodeBuilder &NodeBuilder::named(StringRef name, StringRef value) {
+  Argument argument;
+  argument.tag = ArgumentTag::Tensor;
+  argument.text = value;
+  hasFailed |= value.empty();
+  return add(name, std::move(argument));
+}
+
+NodeBuilder &NodeBuilder::operand(StringRef name, Value value) {
+  auto constant = value.getDefiningOp<tp::ConstantOp>();
+  bool isScalar = constant &&
+                  cast<RankedTensorType>(constant.getType()).getRank() == 0 &&
+                  !constant->hasAttr(tp::TPDialect::namesAttrName);
+  if (!isScalar)
+    return tensor(name, value);
+  if (auto number = dyn_cast<FloatAttr>(constant.getValue()))
+    return add(name, getNumber(number.getValueAsDouble()));
+  auto integer = cast<IntegerAttr>(constant.getValue());
+  if (integer.getType().isInteger(1))
+    return add(name, getBoolean(integer.getValue().getBoolValue()));
+  return add(name, getInteger(integer.getInt()));
+}
+
+NodeBuilder &NodeBuilder::tensors(StringRef name, ValueRange values) {
+  Argument list;
+  list.tag = ArgumentTag::Tensors;
+  for (Value value : values)
+    list.elements.push_back(getTensor(value));
+  return add(name, std::move(list));
+}
+
+NodeBuilder &NodeBuilder::optionalTensor(StringRef name, Value value) {
+  return value ? tensor(name, value) : none(name);
+}
+
+NodeBuilder &NodeBuilder::optionalTensors(StringRef name, ValueRange values) {
+  Argument list;
+  list.tag = ArgumentTag::OptionalTensors;
+  for (Value value : values)
+    list.elements.push_back(value ? getTensor(value) : Argument());
+  return add(name, std::move(list));
+}
+
+NodeBuilder &NodeBuilder::integer(StringRef name, int64_t value) {
+  return add(name, getInteger(value));
+}
+
+NodeBuilder &NodeBuilder::integers(StringRef name, ArrayRef<int64_t> values) {
+  Argument list;
+  list.tag = ArgumentTag::Ints;
+  for (int64_t value : values)
+    list.elements.push_back(getInteger(value));
+  return add(name, std::move(list));
+}
+
+NodeBuilder &NodeBuilder::number(StringRef name, double value) {
+  return add(name, getNumber(value));
+}
+
+NodeBuilder &NodeBuilder::boolean(StringRef name, bool value) {
+  return add(name, getBoolean(value));
+}
+
+NodeBuilder &NodeBuilder::string(StringRef name, StringRef value) {
+  Argument argument;
+  argument.tag = ArgumentTag::String;
+  argument.text = graph.save(value);
+  return add(name, std::move(argument));
+}
+
+NodeBuilder &NodeBuilder::none(StringRef name) { return add(name, Argument()); }
+
+NodeBuilder &NodeBuilder::scalarType(StringRef name, Type elementType) {
+  Argument argument;
+  argument.tag = ArgumentTag::ScalarType;
+  argument.integer = static_cast<int64_t>(getScalarType(elementType));
+  return add(name, std::move(argument));
+}
+
+NodeBuilder &NodeBuilder::memoryFormat(StringRef name,
+                                       archive::MemoryFormat format) {
+  Argument argument;
+  argument.tag = ArgumentTag::MemoryFormat;
+  argument.integer = static_cast<int64_t>(format);
+  return add(name, std::move(argument));
+}
+
+StringRef NodeBuilder::getBaseName() const {
+  // torch.ops.NAMESPACE.NAME.OVERLOAD
+  SmallVector<StringRef> parts;
+  node.target.split(parts, '.');
+  return parts.size() >= 2 ? parts[parts.size() - 2] : node.target;
+}
+
+Argument NodeBuilder::getOutput(Value result, StringRef base) {
+  Argument output;
+  output.tag = ArgumentTag::Tensor;
+  output.text = graph.makeName(result, base);
+  return output;
+}
+
+LogicalResult NodeBuilder::finish(ValueRange results) {
+  if (hasFailed)
+    return failure();
+  for (Value result : results)
+    node.outputs.push_back(getOutput(result, getBaseName()));
+  node.name = results.size() == 1 ? node.outputs.front().text
+                                  : graph.makeName(Value(), getBaseName());
+  graph.add(std::move(node), results, location);
+  return success();
+}
+
+LogicalResult NodeBuilder::finishOptionalAndList(Value first, ValueRange list) {
+  if (hasFailed)
+    return failure();
+  SmallVector<Value> results;
+  Argument tensors;
+  tensors.tag = ArgumentTag::Tensors;
+  if (first) {
+    node.outputs.push_back(getOutput(first, "getitem"));
+    results.push_back(first);
+  } else {
+    node.outputs.push_back(Argument());
+  }
+  for (Value result : list) {
+    tensors.elements.push_back(getOutput(result, "getitem"));
+    results.push_back(result);
+  }
+  node.outputs.push_back(std::move(tensors));
+  node.name = graph.makeName(Value(), getBaseName());
+  graph.add(std::move(node), results, location);
+  return success();
+}
+
+StringRef NodeBuilder::finishIntermediate(RankedTensorType type) {
+  if (hasFailed)
+    return {};
+  StringRef name = graph.makeName(Value(), getBaseName());
+  Argument output;
+  output.tag = ArgumentTag::Tensor;
+  output.text = name;
+  node.outputs.push_back(std::move(output));
+  node.name = name;
+  graph.addIntermediate(std::move(node), name, type, location);
+  return name;
+}

@@ -1,0 +1,111 @@
+//===- NodeWriter.h - new nodes of a PyTorch graph --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_VOCABULARY_NODEWRITER_H
+#define COMMUTE_LIB_VOCABULARY_NODEWRITER_H
+
+#include "commute/Archive/Graph.h"
+#include "commute/Dialect/TPDialect.h"
+
+#include "mlir/IR/Value.h"
+
+namespace commute::vocabulary {
+
+/// What a writer may ask of the graph that it writes into.
+class GraphWriter {
+public:
+  virtual ~GraphWriter() = default;
+  /// The graph name of a value, writing the op that computes it first where
+  /// that has not been done. Empty after an error, which has been reported.
+  virtual llvm::StringRef getName(mlir::Value value) = 0;
+  /// A new name for a value; uses the names that the op states where they are
+  /// free, else makes one from `base`.
+  virtual llvm::StringRef makeName(mlir::Value value, llvm::StringRef base) = 0;
+  /// A copy of `text` that lives as long as the program.
+  virtual llvm::StringRef save(llvm::StringRef text) = 0;
+  /// Adds a node; `values` are its results in the order of their names.
+  virtual void add(archive::Node node, mlir::ValueRange values,
+                   mlir::Location location) = 0;
+  /// Adds a node for an intermediate value that no op of the module has.
+  virtual void addIntermediate(archive::Node node, llvm::StringRef name,
+                               mlir::RankedTensorType type,
+                               mlir::Location location) = 0;
+};
+
+/// One node under construction: arguments in the order of the operator's
+/// schema, then the results. Nothing is added to the graph before `finish`.
+class NodeBuilder {
+public:
+  NodeBuilder(GraphWriter &graph, mlir::Location location,
+              llvm::StringRef target)
+      : graph(graph), location(location) {
+    node.target = target;
+  }
+
+  NodeBuilder &tensor(llvm::StringRef name, mlir::Value value);
+  /// A value by its graph name, for intermediates.
+  NodeBuilder &named(llvm::StringRef name, llvm::StringRef value);
+  /// A tensor, or a Python number where the value is a constant without dims.
+  NodeBuilder &operand(llvm::StringRef name, mlir::Value value);
+  NodeBuilder &tensors(llvm::StringRef name, mlir::ValueRange values);
+  /// None where the value is null.
+  NodeBuilder &optionalTensor(llvm::StringRef name, mlir::Value value);
+  /// A list in which null values are None.
+  NodeBuilder &optionalTensors(llvm::StringRef name, mlir::ValueRange values);
+  NodeBuilder &integer(llvm::StringRef name, int64_t value);
+  NodeBuilder &integers(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
+  NodeBuilder &number(llvm::StringRef name, double value);
+  NodeBuilder &boolean(llvm::StringRef name, bool value);
+  NodeBuilder &string(llvm::StringRef name, llvm::StringRef value);
+  NodeBuilder &none(llvm::StringRef name);
+  NodeBuilder &scalarType(llvm::StringRef name, mlir::Type elementType);
+  NodeBuilder &memoryFormat(llvm::StringRef name, archive::MemoryFormat format);
+  /// Arguments from here on are keyword arguments.
+  NodeBuilder &keywords() {
+    kind = archive::ArgumentKind::Keyword;
+    return *this;
+  }
+
+  /// One result after the other.
+  mlir::LogicalResult finish(mlir::ValueRange results);
+  /// Two results: a tensor, None where it is null, and a list of tensors.
+  mlir::LogicalResult finishOptionalAndList(mlir::Value first,
+                                            mlir::ValueRange list);
+  /// A result of which the op has no value; gives its name, "" on failure.
+  llvm::StringRef finishIntermediate(mlir::RankedTensorType type);
+
+private:
+  NodeBuilder &add(llvm::StringRef name, archive::Argument argument);
+  archive::Argument getTensor(mlir::Value value);
+  archive::Argument getOutput(mlir::Value result, llvm::StringRef base);
+  /// "clone" for "torch.ops.aten.clone.default".
+  llvm::StringRef getBaseName() const;
+
+  GraphWriter &graph;
+  mlir::Location location;
+  archive::Node node;
+  archive::ArgumentKind kind = archive::ArgumentKind::Positional;
+  bool hasFailed = false;
+};
+
+/// Handed to the write functions of the vocabularies.
+class NodeWriter {
+public:
+  explicit NodeWriter(GraphWriter &graph) : graph(graph) {}
+
+  NodeBuilder node(mlir::Location location, llvm::StringRef target) {
+    return NodeBuilder(graph, location, target);
+  }
+  llvm::StringRef save(llvm::StringRef text) { return graph.save(text); }
+  llvm::StringRef getName(mlir::Value value) { return graph.getName(value); }
+
+private:
+  GraphWriter &graph;
+};
+
+} // namespace commute::vocabulary
+
+#endif // COMMUTE_LIB_VOCABULARY_NODEWRITER_H

@@ -1,0 +1,30 @@
+//===- SymbolicExpression.h - SymPy text and affine expressions -*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_VOCABULARY_SYMBOLICEXPRESSION_H
+#define COMMUTE_LIB_VOCABULARY_SYMBOLICEXPRESSION_H
+
+#include "commute/Archive/Graph.h"
+#include "commute/Dialect/SymbolicSize.h"
+
+#include <string>
+
+namespace commute::vocabulary {
+
+/// Reads a size as PyTorch writes it: SymPy's srepr
+/// ("Mul(Integer(8), Symbol('s77', positive=True, integer=True))") or infix
+/// ("8*s77"). What is no sum, product, quotient or remainder of symbols and
+/// numbers becomes a symbol of its own, the same one for the same text.
+mlir::AffineExpr readSize(const archive::SymInt &size, tp::SymbolSpace &space);
+
+/// The inverse, in srepr form. nullopt for an unknown size, and for a symbol
+/// that stands for an expression not understood.
+std::optional<std::string>
+writeSize(mlir::AffineExpr size, llvm::ArrayRef<mlir::StringAttr> symbolNames);
+
+} // namespace commute::vocabulary
+
+#endif // COMMUTE_LIB_VOCABULARY_SYMBOLICEXPRESSION_H

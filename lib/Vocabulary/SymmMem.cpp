@@ -1,0 +1,155 @@
+//===- SymmMem.cpp - PyTorch's fused collectives ----------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// True for a list of Nones, or no list at all.
+static bool areAllNone(NodeReader &reader, StringRef name) {
+  const Argument *list = reader.find(name);
+  return !list || llvm::all_of(list->elements, [](const Argument &element) {
+    return element.tag == ArgumentTag::None;
+  });
+}
+
+/// fused_all_gather_matmul(A, Bs, gather_dim, group_name, *, return_A) and its
+/// scaled form: the gathered A, then the products. A is None in the first
+/// place with return_A = False.
+static LogicalResult readAllGatherMatmul(NodeReader &reader) {
+  Value shard = reader.tensor("A");
+  std::optional<SmallVector<Value>> rhs = reader.tensors("Bs");
+  if (!shard || !rhs || rhs->empty())
+    return failure();
+  std::optional<int64_t> axis =
+      reader.dim("gather_dim", getTensor(shard).getRank());
+  std::optional<bool> returnsGathered = reader.boolean("return_A", true);
+  if (!axis || !returnsGathered)
+    return failure();
+  Value shardScale;
+  SmallVector<Value> rhsScales;
+  if (!reader.isAbsent("A_scale")) {
+    shardScale = reader.tensor("A_scale");
+    std::optional<SmallVector<Value>> scales = reader.tensors("B_scales");
+    if (!shardScale || !scales || !areAllNone(reader, "biases") ||
+        !areAllNone(reader, "result_scales"))
+      return failure();
+    rhsScales = *scales;
+  }
+  tp::GroupAttr group = reader.group();
+  if (!group)
+    return failure();
+  SmallVector<Type> types;
+  for (size_t index = 0; index < reader.getNumResults(); ++index) {
+    types.push_back(reader.getResultType(index));
+    if (!types.back())
+      return failure();
+  }
+  if (types.size() != rhs->size() + *returnsGathered)
+    return failure();
+  auto op = reader.create<tp::AllGatherMatmulOp>(
+      types, shard, *rhs, /*biases=*/ValueRange(), shardScale, rhsScales, *axis,
+      group, *returnsGathered);
+  for (auto [index, output] : llvm::enumerate(op.getOutputs()))
+    reader.setResult(index, output);
+  return success();
+}
+
+/// fused_matmul_reduce_scatter(A, B, reduce_op, scatter_dim, group_name) and
+/// the scaled form where A was not flattened.
+static LogicalResult readMatmulReduceScatter(NodeReader &reader) {
+  Value lhs = reader.tensor("A");
+  Value rhs = reader.tensor("B");
+  RankedTensorType type = reader.getResultType();
+  std::optional<StringRef> name = reader.string("reduce_op");
+  if (!lhs || !rhs || !type || !name)
+    return failure();
+  int64_t rank = getTensor(lhs).getRank();
+  std::optional<tp::ReductionKind> reduction =
+      tp::symbolizeReductionKind(*name);
+  bool isScaled = !reader.isAbsent("A_scale");
+  std::optional<int64_t> axis =
+      reader.dim(isScaled ? "orig_scatter_dim" : "scatter_dim", rank);
+  if (!reduction || !axis)
+    return failure();
+  Value lhsScale, rhsScale;
+  if (isScaled) {
+    lhsScale = reader.tensor("A_scale");
+    rhsScale = reader.tensor("B_scale");
+    // With A flattened, the product is reshaped between matmul and scatter.
+    if (!lhsScale || !rhsScale || type.getRank() != rank ||
+        reader.dim("scatter_dim_after_maybe_reshape", rank) != axis ||
+        !reader.isAbsent("bias") || !reader.isAbsent("result_scale"))
+      return failure();
+  }
+  tp::GroupAttr group = reader.group();
+  if (!group)
+    return failure();
+  return reader.result(reader.create<tp::MatmulReduceScatterOp>(
+      type, *reduction, lhs, rhs, /*bias=*/Value(), lhsScale, rhsScale, *axis,
+      group));
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static LogicalResult writeAllGatherMatmul(Operation *operation,
+                                          NodeWriter &writer) {
+  auto op = cast<tp::AllGatherMatmulOp>(operation);
+  if (!op.getBiases().empty() || op.getShardScale())
+    return op.emitError("PyTorch has no fused op for an all-gather matmul with "
+                        "biases or with these scales");
+  NodeBuilder node = writer.node(
+      op.getLoc(), "torch.ops.symm_mem.fused_all_gather_matmul.default");
+  node.tensor("A", op.getShard())
+      .tensors("Bs", op.getRhs())
+      .integer("gather_dim", op.getGatherAxis())
+      .string("group_name", op.getGroup().getName())
+      .keywords()
+      .boolean("return_A", op.getReturnsGathered());
+  return node.finishOptionalAndList(
+      op.getReturnsGathered() ? op.getOutputs().front() : Value(),
+      op.getOutputs().take_back(op.getRhs().size()));
+}
+
+static LogicalResult writeMatmulReduceScatter(Operation *operation,
+                                              NodeWriter &writer) {
+  auto op = cast<tp::MatmulReduceScatterOp>(operation);
+  if (op.getBias() || op.getLhsScale())
+    return op.emitError("PyTorch has no fused op for a matmul reduce-scatter "
+                        "with a bias or with these scales");
+  return writer
+      .node(op.getLoc(),
+            "torch.ops.symm_mem.fused_matmul_reduce_scatter.default")
+      .tensor("A", op.getLhs())
+      .tensor("B", op.getRhs())
+      .string("reduce_op", tp::stringifyReductionKind(op.getReduction()))
+      .integer("scatter_dim", op.getScatterAxis())
+      .string("group_name", op.getGroup().getName())
+      .finish(op.getResult());
+}
+
+void vocabulary::addSymmMem(Vocabulary &vocabulary) {
+  vocabulary.add({"torch.ops.symm_mem.fused_all_gather_matmul.default",
+                  "torch.ops.symm_mem.fused_all_gather_scaled_matmul.default"},
+                 readAllGatherMatmul);
+  vocabulary.add(
+      {"torch.ops.symm_mem.fused_matmul_reduce_scatter.default",
+       "torch.ops.symm_mem.fused_scaled_matmul_reduce_scatter.default"},
+      readMatmulReduceScatter);
+  vocabulary.addWriter<tp::AllGatherMatmulOp>(writeAllGatherMatmul);
+  vocabulary.addWriter<tp::MatmulReduceScatterOp>(writeMatmulReduceScatter);
+}

@@ -1,0 +1,106 @@
+//===- Vocabulary.cpp - PyTorch operators and what they mean ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Vocabulary/Vocabulary.h"
+
+#include "NodeReader.h"
+
+#include "commute/Archive/Json.h"
+
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::JsonKind;
+using archive::JsonValue;
+using llvm::StringRef;
+
+Vocabulary::Vocabulary() {
+  addAtenElementwise(*this);
+  addAtenFactories(*this);
+  addAtenReindex(*this);
+  addAtenRowwise(*this);
+  addAtenMatmul(*this);
+  addC10dFunctional(*this);
+  addSymmMem(*this);
+  addTensorCast(*this);
+}
+
+const OperatorEntry *Vocabulary::find(StringRef target) const {
+  auto found = operators.find(target);
+  return found == operators.end() ? nullptr : &found->second;
+}
+
+const OperatorAlias *Vocabulary::findAlias(StringRef target) const {
+  auto found = aliases.find(target);
+  return found == aliases.end() ? nullptr : &found->second;
+}
+
+WriteFunction Vocabulary::findWriter(mlir::OperationName name) const {
+  return writers.lookup(name.getStringRef());
+}
+
+/// The decoded text of a JSON string; nullopt for anything else.
+static std::optional<std::string> getText(JsonValue value) {
+  std::string storage;
+  if (!value)
+    return std::nullopt;
+  std::optional<StringRef> text = value.getString(storage);
+  return text ? std::optional(text->str()) : std::nullopt;
+}
+
+llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
+  auto makeError = [&](const llvm::Twine &message) {
+    return llvm::createStringError(origin + ": " + message);
+  };
+  llvm::Expected<std::unique_ptr<archive::JsonDocument>> document =
+      archive::JsonDocument::parse(text.str());
+  if (!document)
+    return makeError(llvm::toString(document.takeError()));
+  JsonValue root = (*document)->root();
+  if (!root.is(JsonKind::Object))
+    return makeError("a vocabulary file is an object with \"version\" and "
+                     "\"operators\"");
+  if (!root.get("version") || root.get("version").getInteger() != 1)
+    return makeError("\"version\" is missing or not 1, the version that this "
+                     "program reads");
+  JsonValue list = root.get("operators");
+  if (!list || !list.is(JsonKind::Object))
+    return makeError("\"operators\" is missing or no object");
+  for (auto it = list.begin(); it != list.end(); ++it) {
+    std::string target = *getText(it.key());
+    JsonValue entry = *it;
+    if (!entry.is(JsonKind::Object))
+      return makeError("operator \"" + target + "\" is no object");
+    OperatorAlias alias;
+    std::optional<std::string> sameAs = getText(entry.get("same_as"));
+    if (!sameAs)
+      return makeError("operator \"" + target +
+                       "\" has no \"same_as\", the known operator that it is "
+                       "like");
+    alias.sameAs = *sameAs;
+    if (const OperatorEntry *known = find(alias.sameAs); !known || !known->read)
+      return makeError("operator \"" + target + "\" is said to be like \"" +
+                       alias.sameAs +
+                       "\", which no built-in vocabulary has; names are "
+                       "complete, as in torch.ops.aten.rms_norm.default");
+    if (const OperatorEntry *known = find(target); known && known->read)
+      return makeError("operator \"" + target +
+                       "\" is built in and cannot be given another meaning");
+    if (JsonValue arguments = entry.get("arguments")) {
+      if (!arguments.is(JsonKind::Object))
+        return makeError("operator \"" + target +
+                         "\": \"arguments\" is no object");
+      for (auto name = arguments.begin(); name != arguments.end(); ++name) {
+        std::optional<std::string> own = getText(*name);
+        if (!own)
+          return makeError("operator \"" + target + "\": argument \"" +
+                           *getText(name.key()) + "\" is no string");
+        alias.arguments[*getText(name.key())] = *own;
+      }
+    }
+    aliases[target] = std::move(alias);
+  }
+  return llvm::Error::success();
+}

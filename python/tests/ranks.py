@@ -1,0 +1,273 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Runs an exported archive on several gloo ranks, each a process of its own.
+
+    outputs = run_on_ranks("model.pt2", world_size=2, seed=0)
+    outputs[rank][index]   # a tensor
+
+Inputs and weights are drawn from `seed` so that they respect the placements
+in the archive's sidecar (`extra/commute.json`): two archives with the same
+inputs get the same values, and can be compared bit by bit.
+
+A rank that fails ends all and raises RankError with its traceback; ranks that
+hang are ended after `timeout` seconds, and the error shows where each stood.
+"""
+
+import datetime
+import faulthandler
+import io
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import tempfile
+import time
+import traceback
+import zlib
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+# Forked from a server that has imported torch already: a rank starts in
+# milliseconds. The server itself never computes, so that no thread pool of it
+# is lost in the fork.
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(
+    ["torch.export", "torch._export.serde.serialize", "torch._dynamo"]
+)
+
+
+class RankError(RuntimeError):
+    """A rank failed; the message holds its traceback."""
+
+    def __init__(self, message, rank=None):
+        super().__init__(message)
+        self.rank = rank
+
+
+def run_on_ranks(archive, world_size, seed=0, *, weights="seeded", inputs=None, timeout=120):
+    """The outputs of the archive on every rank, as a list of tensors a rank.
+
+    archive: a path, or one path per rank (archives with each rank's weights).
+    weights: "seeded" replaces what the sidecar does not call replicated by
+        random values of each rank's own; "archive" takes what is stored.
+    inputs: a list of tensors per rank, in place of the seeded user inputs.
+    """
+    if isinstance(archive, (str, os.PathLike)):
+        archives = [os.fspath(archive)] * world_size
+    else:
+        archives = [os.fspath(path) for path in archive]
+    if len(archives) != world_size:
+        raise ValueError(f"{len(archives)} archives for {world_size} ranks")
+    if weights not in ("seeded", "archive"):
+        raise ValueError(f"weights is {weights!r}; it is 'seeded' or 'archive'")
+    with tempfile.TemporaryDirectory(prefix="commute-ranks-") as folder:
+        ranks = []
+        try:
+            for rank in range(world_size):
+                given = None if inputs is None else _to_bytes(inputs[rank])
+                ours, theirs = _processes.Pipe(duplex=False)
+                process = _processes.Process(
+                    target=_rank_main,
+                    args=(theirs, archives[rank], rank, world_size, seed, weights, given),
+                    kwargs={"folder": folder, "timeout": timeout},
+                    daemon=True,
+                )
+                process.start()
+                theirs.close()
+                ranks.append((process, ours))
+            return _collect(ranks, folder, archives, timeout)
+        finally:
+            for process, connection in ranks:
+                process.kill()
+                process.join()
+                connection.close()
+
+
+def _collect(ranks, folder, archives, timeout):
+    """The ranks' answers; raises at the first failure, or when time is up."""
+    results = [None] * len(ranks)
+    waiting = {connection: rank for rank, (_, connection) in enumerate(ranks)}
+    deadline = time.monotonic() + timeout
+    while waiting:
+        left = max(0, deadline - time.monotonic())
+        ready = multiprocessing.connection.wait(list(waiting), left)
+        if not ready:
+            stacks = _stacks(ranks, folder, waiting.values())
+            message = f"{archives[0]}: no answer from ranks {sorted(waiting.values())}"
+            raise RankError(f"{message} within {timeout} s\n{stacks}")
+        for connection in ready:
+            rank = waiting.pop(connection)
+            try:
+                outcome, payload = connection.recv()
+            except EOFError:
+                ranks[rank][0].join(5)
+                code = ranks[rank][0].exitcode
+                message = f"{archives[rank]}: rank {rank} died with exit code {code}"
+                raise RankError(message, rank) from None
+            if outcome == "error":
+                raise RankError(f"{archives[rank]}: rank {rank} failed\n{payload}", rank)
+            results[rank] = torch.load(io.BytesIO(payload))
+    return results
+
+
+def _stacks(ranks, folder, hanging):
+    """Where the hanging ranks stand, from their own fault handlers."""
+    text = []
+    for rank in sorted(hanging):
+        process, _ = ranks[rank]
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGUSR1)
+    time.sleep(0.5)
+    for rank in sorted(hanging):
+        log = Path(folder) / f"stack-{rank}"
+        text.append(f"rank {rank}:\n{log.read_text() if log.exists() else 'not started'}")
+    return "\n".join(text)
+
+
+def _to_bytes(tensors):
+    buffer = io.BytesIO()
+    torch.save(tensors, buffer)
+    return buffer.getvalue()
+
+
+def _rank_main(answer, archive, rank, world_size, seed, weights, given, folder, timeout):
+    """The life of one rank."""
+    with open(Path(folder) / f"stack-{rank}", "w") as log:
+        faulthandler.register(signal.SIGUSR1, file=log)
+        try:
+            # One thread a rank: results do not depend on how many cores there are.
+            torch.set_num_threads(1)
+            inputs = None if given is None else torch.load(io.BytesIO(given))
+            outputs = _run(archive, rank, world_size, seed, weights, inputs, folder, timeout)
+            answer.send(("outputs", _to_bytes(outputs)))
+        except BaseException:
+            answer.send(("error", traceback.format_exc()))
+        answer.close()
+        # Wait to be killed: leaving would break the connections of slower
+        # ranks, whose error could then hide ours.
+        signal.pause()
+
+
+def _run(archive, rank, world_size, seed, weights, inputs, folder, timeout):
+    # The group is made first: a rank that cannot load its archive must not
+    # leave the others waiting for it before they report the same.
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group(
+        "gloo",
+        init_method=f"file://{folder}/store",
+        rank=rank,
+        world_size=world_size,
+        # Ours ends first, and says more.
+        timeout=datetime.timedelta(seconds=2 * timeout + 60),
+    )
+    program, sidecar = load(archive)
+    groups = _register_groups(sidecar, rank, world_size)
+    values = _Values(sidecar, groups, rank, seed)
+    if weights == "seeded":
+        values.replace_weights(program)
+    if inputs is None:
+        inputs = values.user_inputs(program)
+    with torch.no_grad():
+        outputs = program.module()(*inputs)
+    flat, _ = torch.utils._pytree.tree_flatten(outputs)
+    return [output.detach().clone() for output in flat]
+
+
+def load(archive):
+    """The exported program and its sidecar ({} if it has none)."""
+    extra = {"commute.json": ""}
+    program = torch.export.load(archive, extra_files=extra)
+    text = extra["commute.json"]
+    return program, json.loads(text) if text else {}
+
+
+def _register_groups(sidecar, rank, world_size):
+    """Makes the groups under the names the graph calls them by.
+
+    Returns {name: ranks of this rank's group}.
+    """
+    groups = {dist.group.WORLD.group_name: list(range(world_size))}
+    for name, group in sorted(sidecar.get("groups", {}).items()):
+        lists = group["ranks"]
+        if lists and isinstance(lists[0], int):
+            lists = [lists]
+        for ranks in lists:
+            if any(member >= world_size for member in ranks):
+                raise ValueError(f"group {name} has ranks {ranks}, there are {world_size}")
+        mine = next((ranks for ranks in lists if rank in ranks), None)
+        if mine is None or groups.get(name) == mine:
+            continue
+        if name in groups:
+            raise ValueError(f"group {name} is the world, {mine} in the sidecar")
+        # Made by its members only, this group gets a name of its own kind
+        # that cannot clash with the graph's.
+        process_group = dist.new_group(mine, use_local_synchronization=True)
+        torch._C._distributed_c10d._register_process_group(name, process_group)
+        groups[name] = mine
+    return groups
+
+
+class _Values:
+    """Random inputs and weights that respect the sidecar's placements."""
+
+    def __init__(self, sidecar, groups, rank, seed):
+        self.placements = sidecar.get("inputs", {})
+        self.groups = groups
+        self.rank = rank
+        self.seed = seed
+
+    def _key(self, name):
+        """What a value may depend on: its name, and the rank where it varies.
+
+        A value of which the sidecar says nothing varies.
+        """
+        placements = self.placements.get(name, {next(iter(self.groups)): "varying"})
+        places = [
+            f"{group}:{self.groups[group].index(self.rank)}"
+            for group, placement in sorted(placements.items())
+            if placement != "replicated" and group in self.groups
+        ]
+        return f"{name}@{','.join(places)}", bool(places)
+
+    def _draw(self, name, like):
+        """A tensor laid out as `like`; integers and booleans keep to its values."""
+        key, _ = self._key(name)
+        generator = torch.Generator().manual_seed(zlib.crc32(key.encode()) + self.seed)
+        if like.is_floating_point():
+            value = torch.randn(like.shape, generator=generator) * 0.5
+        else:
+            value = like.flatten()[torch.randint(like.numel(), like.shape, generator=generator)]
+        return torch.empty_strided(like.shape, like.stride(), dtype=like.dtype).copy_(value)
+
+    def replace_weights(self, program):
+        """Fresh values for what differs between ranks or was not stored.
+
+        Tensors are replaced, not overwritten: weights that were not stored
+        may all share one storage.
+        """
+        for tensors in (program.state_dict, program.constants):
+            for name, tensor in tensors.items():
+                if name not in self.placements or not isinstance(tensor, torch.Tensor):
+                    continue
+                _, varies = self._key(name)
+                if not tensor.numel() or (not varies and tensor.count_nonzero()):
+                    continue
+                value = self._draw(name, tensor.detach())
+                is_parameter = isinstance(tensor, torch.nn.Parameter)
+                tensors[name] = torch.nn.Parameter(value) if is_parameter else value
+
+    def user_inputs(self, program):
+        names = [spec.arg.name for spec in program.graph_signature.input_specs]
+        users = set(program.graph_signature.user_inputs)
+        if program.example_inputs is not None:
+            examples, _ = torch.utils._pytree.tree_flatten(program.example_inputs)
+        else:
+            examples = [
+                torch.zeros([int(s) for s in node.meta["val"].shape], dtype=node.meta["val"].dtype)
+                for node in program.graph.find_nodes(op="placeholder")
+                if node.name in users
+            ]
+        names = [name for name in names if name in users]
+        return [self._draw(name, example) for name, example in zip(names, examples, strict=True)]

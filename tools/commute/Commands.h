@@ -1,0 +1,40 @@
+//===- Commands.h - the commands of the commute tool ------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_TOOLS_COMMUTE_COMMANDS_H
+#define COMMUTE_TOOLS_COMMUTE_COMMANDS_H
+
+#include "llvm/Support/Error.h"
+
+namespace commute::tool {
+
+/// What the tool tells its caller by its exit code.
+enum ExitCode {
+  Success = 0,
+  /// The asked-for property does not hold.
+  PropertyFails = 1,
+  BadInput = 2,
+  /// A defect of Commute; a reproducer has been written.
+  InternalError = 3,
+};
+
+/// One subcommand: declares its options when it is constructed.
+class Command {
+public:
+  virtual ~Command() = default;
+  /// Whether the command line names this command.
+  virtual bool isChosen() const = 0;
+  /// Runs it. An error is bad usage or bad input.
+  virtual llvm::Expected<ExitCode> run() = 0;
+};
+
+std::unique_ptr<Command> createOptCommand();
+std::unique_ptr<Command> createPassesCommand();
+std::unique_ptr<Command> createShowCommand();
+
+} // namespace commute::tool
+
+#endif // COMMUTE_TOOLS_COMMUTE_COMMANDS_H

@@ -1,0 +1,196 @@
+//===- GraphSummary.cpp - what is in a graph --------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphSummary.h"
+
+#include "commute/Dialect/TPDialect.h"
+#include "commute/Report/RemarkCollector.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::tool;
+
+template <typename Printable>
+static std::string toText(Printable value) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << value;
+  return text;
+}
+
+/// "[0, 1, 2, 3]", or the groups of an axis one behind the other.
+static std::string getMembers(tp::GroupAttr group) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (int64_t index = 0; index < group.getNumGroups(); ++index) {
+    os << (index ? " [" : "[");
+    llvm::interleaveComma(group.getMembers(index), os);
+    os << ']';
+  }
+  return text;
+}
+
+static void addInputs(func::FuncOp function, GraphSummary &summary) {
+  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+    auto kind = function.getArgAttrOfType<StringAttr>(
+        index, tp::TPDialect::kindAttrName);
+    ++summary.inputsByKind[kind ? kind.str() : "user"];
+    if (function.getArgAttr(index, tp::TPDialect::placementsAttrName))
+      continue;
+    auto name = function.getArgAttrOfType<StringAttr>(
+        index, tp::TPDialect::nameAttrName);
+    summary.unplacedInputs.push_back(name ? name.str()
+                                          : "#" + std::to_string(index));
+  }
+}
+
+GraphSummary tool::summarize(ModuleOp module) {
+  GraphSummary summary;
+  if (auto hints = module->getAttrOfType<DictionaryAttr>(
+          tp::TPDialect::symbolHintsAttrName))
+    for (NamedAttribute hint : hints)
+      summary.symbols[hint.getName().str()] =
+          cast<IntegerAttr>(hint.getValue()).getInt();
+  auto symbols = [&](StringRef name) -> std::optional<int64_t> {
+    auto found = summary.symbols.find(name.str());
+    return found == summary.symbols.end() ? std::nullopt
+                                          : std::optional(found->second);
+  };
+  if (auto assumptions =
+          module->getAttrOfType<ArrayAttr>(tp::TPDialect::assumptionsAttrName))
+    for (StringAttr assumption : assumptions.getAsRange<StringAttr>())
+      summary.assumptions.push_back(assumption.str());
+  if (auto groups =
+          module->getAttrOfType<ArrayAttr>(tp::TPDialect::groupsAttrName))
+    for (tp::GroupAttr group : groups.getAsRange<tp::GroupAttr>())
+      summary.groups.emplace_back(group.getName().str(), getMembers(group));
+
+  module.walk([&](func::FuncOp function) {
+    addInputs(function, summary);
+    summary.numOutputs += function.getNumResults();
+  });
+  module.walk([&](Operation *op) {
+    if (!isa_and_present<tp::TPDialect>(op->getDialect()))
+      return;
+    ++summary.numOps;
+    if (auto call = dyn_cast<tp::CallOp>(op)) {
+      ++summary.opaque[call.getCallee().str()];
+      return;
+    }
+    ++summary.modelled[op->getName().getStringRef().str()];
+    auto collective = dyn_cast<tp::CollectiveOpInterface>(op);
+    if (!collective)
+      return;
+    CollectiveSummary entry;
+    entry.kind = op->getName().stripDialect().str();
+    std::string file;
+    unsigned line = 0;
+    report::describeLocation(op->getLoc(), entry.node, file, line);
+    if (!file.empty())
+      entry.source = file + ":" + std::to_string(line);
+    entry.group = collective.getCollectiveGroup().getName().str();
+    if (entry.group.empty())
+      entry.group = getMembers(collective.getCollectiveGroup());
+    entry.groupSize = collective.getCollectiveGroup().getSize();
+    entry.type = toText(op->getOperand(0).getType());
+    entry.bytes = tp::getNumBytes(op->getOperand(0).getType(), symbols);
+    summary.collectives.push_back(std::move(entry));
+  });
+  return summary;
+}
+
+static std::string formatBytes(std::optional<int64_t> bytes) {
+  if (!bytes)
+    return "size not known";
+  static constexpr StringLiteral units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(*bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
+    value /= 1024;
+  return toText(llvm::format(unit ? "%.1f " : "%.0f ", value)) +
+         units[unit].str();
+}
+
+void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
+  os << summary.numOps << " ops, " << summary.numOutputs << " outputs; inputs:";
+  for (const auto &[kind, count] : summary.inputsByKind)
+    os << ' ' << count << ' ' << kind;
+  os << '\n';
+  if (!summary.symbols.empty()) {
+    os << "\nsymbolic sizes (with their values at capture):";
+    for (const auto &[name, value] : summary.symbols)
+      os << ' ' << name << " = " << value;
+    os << '\n';
+  }
+  if (!summary.groups.empty()) {
+    os << "\ngroups:\n";
+    for (const auto &[name, members] : summary.groups)
+      os << "  " << name << ": ranks " << members << '\n';
+  }
+  os << "\ncollectives:" << (summary.collectives.empty() ? " none\n" : "\n");
+  for (const CollectiveSummary &entry : summary.collectives) {
+    os << "  " << entry.kind << "  " << entry.node;
+    if (!entry.source.empty())
+      os << " (" << entry.source << ")";
+    os << "  group " << entry.group << " of " << entry.groupSize << "  "
+       << entry.type << ", " << formatBytes(entry.bytes) << '\n';
+  }
+  os << "\nops:\n";
+  for (const auto &[name, count] : summary.modelled)
+    os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
+  if (!summary.opaque.empty()) {
+    os << "\nopaque ops, carried through unchanged:\n";
+    for (const auto &[name, count] : summary.opaque)
+      os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
+  }
+  if (!summary.assumptions.empty()) {
+    os << "\nassumed of sizes:\n";
+    for (const std::string &assumption : summary.assumptions)
+      os << "  " << assumption << '\n';
+  }
+  if (!summary.unplacedInputs.empty() && !summary.groups.empty())
+    os << "\nnothing states how " << summary.unplacedInputs.size()
+       << " inputs differ between ranks (first: "
+       << summary.unplacedInputs.front() << "); see --input-placement\n";
+}
+
+llvm::json::Object tool::toJson(const GraphSummary &summary) {
+  auto toObject = [](const auto &counts) {
+    llvm::json::Object object;
+    for (const auto &[name, count] : counts)
+      object[name] = static_cast<int64_t>(count);
+    return object;
+  };
+  llvm::json::Array collectives;
+  for (const CollectiveSummary &entry : summary.collectives) {
+    llvm::json::Object object{{"kind", entry.kind},
+                              {"node", entry.node},
+                              {"source", entry.source},
+                              {"group", entry.group},
+                              {"group_size", entry.groupSize},
+                              {"type", entry.type}};
+    if (entry.bytes)
+      object["bytes"] = *entry.bytes;
+    collectives.push_back(std::move(object));
+  }
+  llvm::json::Object groups;
+  for (const auto &[name, members] : summary.groups)
+    groups[name] = members;
+  return llvm::json::Object{
+      {"ops", static_cast<int64_t>(summary.numOps)},
+      {"outputs", static_cast<int64_t>(summary.numOutputs)},
+      {"inputs", toObject(summary.inputsByKind)},
+      {"symbols", toObject(summary.symbols)},
+      {"groups", std::move(groups)},
+      {"collectives", std::move(collectives)},
+      {"modelled", toObject(summary.modelled)},
+      {"opaque", toObject(summary.opaque)},
+      {"assumptions", llvm::json::Array(summary.assumptions)},
+      {"unplaced_inputs", llvm::json::Array(summary.unplacedInputs)}};
+}

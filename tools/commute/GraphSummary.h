@@ -1,0 +1,54 @@
+//===- GraphSummary.h - what is in a graph ----------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_TOOLS_COMMUTE_GRAPHSUMMARY_H
+#define COMMUTE_TOOLS_COMMUTE_GRAPHSUMMARY_H
+
+#include "ProgramFile.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace commute::tool {
+
+struct CollectiveSummary {
+  std::string kind;
+  std::string node;
+  std::string source;
+  std::string group;
+  int64_t groupSize = 0;
+  std::string type;
+  /// Bytes of the operand on one rank, at the sizes of capture; nullopt where
+  /// those are not known.
+  std::optional<int64_t> bytes;
+};
+
+struct GraphSummary {
+  std::map<std::string, size_t> inputsByKind;
+  size_t numOutputs = 0;
+  size_t numOps = 0;
+  /// Modelled ops by name, and opaque ones by their PyTorch target.
+  std::map<std::string, size_t> modelled;
+  std::map<std::string, size_t> opaque;
+  std::vector<CollectiveSummary> collectives;
+  /// Name, then members.
+  std::vector<std::pair<std::string, std::string>> groups;
+  /// Inputs for which nothing states how they differ between ranks.
+  std::vector<std::string> unplacedInputs;
+  std::vector<std::string> assumptions;
+  std::map<std::string, int64_t> symbols;
+};
+
+GraphSummary summarize(mlir::ModuleOp module);
+void print(const GraphSummary &summary, llvm::raw_ostream &os);
+llvm::json::Object toJson(const GraphSummary &summary);
+
+} // namespace commute::tool
+
+#endif // COMMUTE_TOOLS_COMMUTE_GRAPHSUMMARY_H

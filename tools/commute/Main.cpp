@@ -1,0 +1,59 @@
+//===- Main.cpp - the commute tool ------------------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace commute::tool;
+
+static constexpr char overview[] =
+    "Commute optimizes tensor-parallel programs captured from PyTorch.\n\n"
+    "  commute show IN.pt2             what is in this graph\n"
+    "  commute opt IN.pt2 -o OUT.pt2   optimize it\n"
+    "  commute passes                  what opt can do\n\n"
+    "Exit codes: 0 success, 1 a property that was asked for does not hold,\n"
+    "2 bad usage or bad input, 3 a defect of Commute.\n";
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "commute " << COMMUTE_VERSION << '\n';
+  });
+  // Options that LLVM's libraries declare are nobody's business here.
+  for (auto &[name, option] : llvm::cl::getRegisteredOptions())
+    if (name != "help" && name != "version")
+      option->setHiddenFlag(llvm::cl::ReallyHidden);
+
+  llvm::SmallVector<std::unique_ptr<Command>, 4> commands;
+  commands.push_back(createOptCommand());
+  commands.push_back(createPassesCommand());
+  commands.push_back(createShowCommand());
+
+  if (argc == 1) {
+    llvm::errs() << overview;
+    return BadInput;
+  }
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
+    return BadInput;
+  for (const std::unique_ptr<Command> &command : commands) {
+    if (!command->isChosen())
+      continue;
+    llvm::Expected<ExitCode> code = command->run();
+    if (code)
+      return *code;
+    llvm::WithColor::error(llvm::errs(), "commute")
+        << llvm::toString(code.takeError()) << '\n';
+    return BadInput;
+  }
+  llvm::WithColor::error(llvm::errs(), "commute")
+      << "no command is named; try 'commute --help'\n";
+  return BadInput;
+}

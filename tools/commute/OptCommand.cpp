@@ -1,0 +1,182 @@
+//===- OptCommand.cpp - commute opt -----------------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ProgramFile.h"
+#include "ProgramOptions.h"
+
+#include "commute/Report/RemarkCollector.h"
+#include "commute/Transforms/Pipeline.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace commute;
+using namespace commute::tool;
+namespace cl = llvm::cl;
+
+namespace {
+class OptCommand : public Command {
+public:
+  bool isChosen() const override { return bool(command); }
+  llvm::Expected<ExitCode> run() override;
+
+private:
+  llvm::Expected<ExitCode> runPasses(ProgramFile &file);
+  void printProgress(llvm::StringRef stage) const;
+  llvm::Error writeReport(const report::RemarkCollector &remarks,
+                          const ProgramFile &file,
+                          const WriteSummary &summary) const;
+  void printSummary(const report::RemarkCollector &remarks,
+                    const ProgramFile &file, const WriteSummary &summary) const;
+
+  cl::SubCommand command{"opt", "Optimize a graph"};
+  cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
+                             cl::desc("IN")};
+  cl::opt<std::string> output{"o", cl::Required, cl::sub(command),
+                              cl::value_desc("OUT"),
+                              cl::desc("Where the result goes")};
+  cl::opt<std::string> passes{
+      "passes", cl::sub(command), cl::value_desc("a,b,..."),
+      cl::desc("The passes to run, in this order (default: all, see commute "
+               "passes); options in braces: a{x=1}")};
+  cl::opt<bool> noVerify{
+      "no-verify", cl::sub(command),
+      cl::desc("Do not check the result before it is written")};
+  cl::opt<std::string> reportFile{"report", cl::sub(command),
+                                  cl::value_desc("FILE.html"),
+                                  cl::desc("Write all remarks as a page")};
+  cl::opt<bool> json{"json", cl::sub(command),
+                     cl::desc("Print JSON for machines")};
+  cl::opt<bool> quiet{"quiet", cl::sub(command),
+                      cl::desc("Print nothing but errors")};
+  ProgramOptions options{command};
+};
+} // namespace
+
+void OptCommand::printProgress(llvm::StringRef stage) const {
+  // For somebody who waits at a terminal; never in a log.
+  if (!quiet && !json && llvm::sys::Process::StandardErrIsDisplayed())
+    llvm::errs() << "commute: " << stage << " ...\n";
+}
+
+llvm::Expected<ExitCode> OptCommand::runPasses(ProgramFile &file) {
+  mlir::MLIRContext *context = file.getModule()->getContext();
+  mlir::PassManager manager(context);
+  if (llvm::Error error = buildPipeline(manager, passes))
+    return std::move(error);
+  manager.enableVerifier(!noVerify);
+  std::string reproducer = output + ".reproducer.mlir";
+  manager.enableCrashReproducerGeneration(reproducer);
+  // Passes refuse by remarks; a diagnostic is a failure of the pass itself.
+  mlir::ScopedDiagnosticHandler handler(
+      context, [&](mlir::Diagnostic &diagnostic) {
+        llvm::errs() << "commute: internal error: " << diagnostic.getLocation()
+                     << ": " << diagnostic << '\n';
+        return mlir::success();
+      });
+  if (succeeded(manager.run(file.getModule())))
+    return Success;
+  llvm::errs() << "commute: internal error: a pass failed; " << reproducer
+               << " shows it: please report it\n";
+  return InternalError;
+}
+
+llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
+                                    const ProgramFile &file,
+                                    const WriteSummary &summary) const {
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"Input", input},
+      {"Output", output},
+      {"Nodes after", std::to_string(summary.numNodes)}};
+  if (file.archive)
+    facts.insert(facts.begin() + 2,
+                 {"Nodes before",
+                  std::to_string(file.archive->program->graph.nodes.size())});
+  std::string page =
+      report::renderHtml("Commute: " + input, facts, remarks.getEntries());
+  return llvm::writeToOutput(reportFile, [&](llvm::raw_ostream &os) {
+    os << page;
+    return llvm::Error::success();
+  });
+}
+
+void OptCommand::printSummary(const report::RemarkCollector &remarks,
+                              const ProgramFile &file,
+                              const WriteSummary &summary) const {
+  // The graph itself may be going to standard output.
+  llvm::raw_ostream &os = output == "-" ? llvm::errs() : llvm::outs();
+  if (json) {
+    llvm::json::Object object{
+        {"input", input.getValue()},
+        {"output", output.getValue()},
+        {"nodes_after", static_cast<int64_t>(summary.numNodes)},
+        {"unchanged", summary.isUnchanged},
+        {"remarks", remarks.toJson()}};
+    if (file.archive)
+      object["nodes_before"] =
+          static_cast<int64_t>(file.archive->program->graph.nodes.size());
+    os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << '\n';
+    return;
+  }
+  if (quiet)
+    return;
+  remarks.print(os);
+  os << output << ": ";
+  if (summary.isUnchanged)
+    os << "the graph is unchanged, " << summary.numNodes << " nodes\n";
+  else if (file.archive)
+    os << file.archive->program->graph.nodes.size() << " nodes before, "
+       << summary.numNodes << " after\n";
+  else
+    os << summary.numNodes << " ops\n";
+}
+
+llvm::Expected<ExitCode> OptCommand::run() {
+  // What would fail only at the end is found first.
+  if (llvm::Expected<FileKind> kind = getFileKind(output); !kind)
+    return kind.takeError();
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
+      options.loadVocabulary();
+  if (!vocabulary)
+    return vocabulary.takeError();
+
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  report::RemarkCollector remarks;
+  if (failed(remarks.attach(context)))
+    return InternalError;
+  printProgress("reading " + input);
+  llvm::Expected<ProgramFile> file = readProgramFile(
+      input, **vocabulary,
+      [&](vocabulary::DistributedContext &stated) {
+        return options.addTo(stated);
+      },
+      context);
+  if (!file)
+    return file.takeError();
+
+  printProgress("optimizing");
+  llvm::Expected<ExitCode> code = runPasses(*file);
+  if (!code || *code != Success)
+    return code;
+
+  printProgress("writing " + output);
+  llvm::Expected<WriteSummary> summary =
+      writeProgramFile(*file, output, **vocabulary, !noVerify);
+  if (!summary)
+    return summary.takeError();
+  if (!reportFile.empty())
+    if (llvm::Error error = writeReport(remarks, *file, *summary))
+      return std::move(error);
+  printSummary(remarks, *file, *summary);
+  return Success;
+}
+
+std::unique_ptr<Command> tool::createOptCommand() {
+  return std::make_unique<OptCommand>();
+}

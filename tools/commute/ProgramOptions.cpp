@@ -1,0 +1,64 @@
+//===- ProgramOptions.cpp - options that all commands share -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramOptions.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace commute;
+using namespace commute::tool;
+namespace cl = llvm::cl;
+
+ProgramOptions::ProgramOptions(cl::SubCommand &command)
+    : groups("group", cl::sub(command), cl::value_desc("NAME=RANKS"),
+             cl::desc("Members of a process group, in order: 0=0-3, or for an "
+                      "axis of a mesh tp=0-3/4-7")),
+      rank("rank", cl::sub(command), cl::value_desc("R"), cl::init(-1),
+           cl::desc("The rank that the graph was captured on")),
+      placements("input-placement", cl::sub(command),
+                 cl::value_desc("REGEX=PLACEMENT[@GROUP]"),
+                 cl::desc("How inputs of matching name differ between ranks: "
+                          "replicated, shard(DIM), partial(sum), varying")),
+      assumptions("assume", cl::sub(command), cl::value_desc("EXPR"),
+                  cl::desc("A fact about symbolic sizes: 's0 % 8 == 0'")),
+      vocabularies("vocabulary", cl::sub(command), cl::value_desc("F.json"),
+                   cl::desc("Operators of your own, said to be like known "
+                            "ones")) {}
+
+llvm::Error
+ProgramOptions::addTo(vocabulary::DistributedContext &context) const {
+  for (const std::string &group : groups)
+    if (llvm::Error error = vocabulary::addGroupOption(context, group))
+      return error;
+  for (const std::string &placement : placements)
+    if (llvm::Error error = vocabulary::addPlacementOption(context, placement))
+      return error;
+  for (const std::string &assumption : assumptions)
+    if (llvm::Error error =
+            vocabulary::addAssumptionOption(context, assumption))
+      return error;
+  if (rank.getNumOccurrences() > 0) {
+    if (rank < 0)
+      return llvm::createStringError("--rank=" + llvm::Twine(rank) +
+                                     ": a rank is not negative");
+    context.rank = rank;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
+ProgramOptions::loadVocabulary() const {
+  auto result = std::make_unique<vocabulary::Vocabulary>();
+  for (const std::string &path : vocabularies) {
+    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+    if (!buffer)
+      return llvm::createStringError(path + ": " + buffer.getError().message());
+    if (llvm::Error error =
+            result->addUserVocabulary((*buffer)->getBuffer(), path))
+      return std::move(error);
+  }
+  return result;
+}

@@ -1,0 +1,39 @@
+//===- ProgramOptions.h - options that all commands share -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_TOOLS_COMMUTE_PROGRAMOPTIONS_H
+#define COMMUTE_TOOLS_COMMUTE_PROGRAMOPTIONS_H
+
+#include "commute/Vocabulary/DistributedContext.h"
+#include "commute/Vocabulary/Vocabulary.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace commute::tool {
+
+/// What the user states about a program on the command line: groups, rank,
+/// placements, assumptions, vocabularies.
+class ProgramOptions {
+public:
+  explicit ProgramOptions(llvm::cl::SubCommand &command);
+
+  /// Adds what was stated to what the archive's sidecar says.
+  llvm::Error addTo(vocabulary::DistributedContext &context) const;
+  /// The built-in vocabularies and the user's.
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
+  loadVocabulary() const;
+
+private:
+  llvm::cl::list<std::string> groups;
+  llvm::cl::opt<int64_t> rank;
+  llvm::cl::list<std::string> placements;
+  llvm::cl::list<std::string> assumptions;
+  llvm::cl::list<std::string> vocabularies;
+};
+
+} // namespace commute::tool
+
+#endif // COMMUTE_TOOLS_COMMUTE_PROGRAMOPTIONS_H

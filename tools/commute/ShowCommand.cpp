@@ -1,0 +1,77 @@
+//===- ShowCommand.cpp - commute show ---------------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "GraphSummary.h"
+#include "ProgramFile.h"
+#include "ProgramOptions.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace commute;
+using namespace commute::tool;
+namespace cl = llvm::cl;
+
+namespace {
+class ShowCommand : public Command {
+public:
+  bool isChosen() const override { return bool(command); }
+  llvm::Expected<ExitCode> run() override;
+
+private:
+  cl::SubCommand command{"show", "What is in a graph: inputs, groups, "
+                                 "collectives, ops"};
+  cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
+                             cl::desc("IN")};
+  cl::opt<bool> json{"json", cl::sub(command),
+                     cl::desc("Print JSON for machines")};
+  ProgramOptions options{command};
+};
+} // namespace
+
+llvm::Expected<ExitCode> ShowCommand::run() {
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
+      options.loadVocabulary();
+  if (!vocabulary)
+    return vocabulary.takeError();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  llvm::Expected<ProgramFile> file = readProgramFile(
+      input, **vocabulary,
+      [&](vocabulary::DistributedContext &stated) {
+        return options.addTo(stated);
+      },
+      context);
+  if (!file)
+    return file.takeError();
+  GraphSummary summary = summarize(file->getModule());
+  if (json) {
+    llvm::json::Object object = toJson(summary);
+    object["file"] = input.getValue();
+    if (file->archive) {
+      object["torch_version"] = file->archive->program->torchVersion;
+      object["nodes"] =
+          static_cast<int64_t>(file->archive->program->graph.nodes.size());
+    }
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
+                 << '\n';
+    return Success;
+  }
+  llvm::outs() << input;
+  if (file->archive)
+    llvm::outs() << ": " << file->archive->program->graph.nodes.size()
+                 << " nodes, by PyTorch "
+                 << file->archive->program->torchVersion << ", schema "
+                 << file->archive->program->schemaMajor << '.'
+                 << file->archive->program->schemaMinor;
+  llvm::outs() << '\n';
+  print(summary, llvm::outs());
+  return Success;
+}
+
+std::unique_ptr<Command> tool::createShowCommand() {
+  return std::make_unique<ShowCommand>();
+}
