@@ -76,6 +76,25 @@ static DimensionRule getCollectiveRule(Operation *op, int64_t axis) {
   return std::move(builder).build();
 }
 
+/// Sends the same tensor to every member.
+static FailureOr<SmallVector<AlgebraValue>>
+exchangeAll(Algebra &algebra, Operation *op, GroupAttr group,
+            const AlgebraValue &input) {
+  SmallVector<AlgebraValue> toMembers(group.getSize(), input);
+  return algebra.exchange(op, group, toMembers);
+}
+
+/// Equal blocks of a tensor along `axis`, one for each member.
+static SmallVector<AlgebraValue> cutBlocks(Algebra &algebra,
+                                           const AlgebraValue &input,
+                                           int64_t axis, int64_t count) {
+  SmallVector<AlgebraValue> blocks;
+  int64_t size = input->getSizes()[axis] / count;
+  for (int64_t index = 0; index < count; ++index)
+    blocks.push_back(algebra.slice(input, axis, index * size, 1, size));
+  return blocks;
+}
+
 //===----------------------------------------------------------------------===//
 // tp.all_reduce
 //===----------------------------------------------------------------------===//
@@ -90,6 +109,18 @@ LogicalResult AllReduceOp::verify() {
 
 DimensionRule AllReduceOp::getDimensionRule() {
   return getCollectiveRule(*this, /*axis=*/-1);
+}
+
+LogicalResult AllReduceOp::evaluate(Algebra &algebra,
+                                    ArrayRef<AlgebraValue> operands,
+                                    SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<AlgebraValue>> inputs =
+      exchangeAll(algebra, *this, getGroup(), operands[0]);
+  if (failed(inputs))
+    return failure();
+  results.push_back(algebra.combine(getReduction(), *inputs,
+                                    getTensor(getResult()).getElementType()));
+  return success();
 }
 
 std::optional<Work> AllReduceOp::getWork(SymbolValues symbols) {
@@ -117,6 +148,17 @@ DimensionRule AllGatherOp::getDimensionRule() {
   return getCollectiveRule(*this, getGatherAxis());
 }
 
+LogicalResult AllGatherOp::evaluate(Algebra &algebra,
+                                    ArrayRef<AlgebraValue> operands,
+                                    SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<AlgebraValue>> shards =
+      exchangeAll(algebra, *this, getGroup(), operands[0]);
+  if (failed(shards))
+    return failure();
+  results.push_back(algebra.concat(*shards, getGatherAxis()));
+  return success();
+}
+
 std::optional<Work> AllGatherOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
@@ -141,6 +183,19 @@ LogicalResult ReduceScatterOp::verify() {
 
 DimensionRule ReduceScatterOp::getDimensionRule() {
   return getCollectiveRule(*this, getScatterAxis());
+}
+
+LogicalResult
+ReduceScatterOp::evaluate(Algebra &algebra, ArrayRef<AlgebraValue> operands,
+                          SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<AlgebraValue>> blocks = algebra.exchange(
+      *this, getGroup(),
+      cutBlocks(algebra, operands[0], getScatterAxis(), getGroup().getSize()));
+  if (failed(blocks))
+    return failure();
+  results.push_back(algebra.combine(getReduction(), *blocks,
+                                    getTensor(getResult()).getElementType()));
+  return success();
 }
 
 std::optional<Work> ReduceScatterOp::getWork(SymbolValues symbols) {
@@ -206,6 +261,32 @@ DimensionRule AllToAllOp::getDimensionRule() {
   return getCollectiveRule(*this, /*axis=*/0);
 }
 
+LogicalResult AllToAllOp::evaluate(Algebra &algebra,
+                                   ArrayRef<AlgebraValue> operands,
+                                   SmallVectorImpl<AlgebraValue> &results) {
+  SmallVector<AlgebraValue> pieces;
+  if (getInputSplits().empty()) {
+    pieces = cutBlocks(algebra, operands[0], 0, getGroup().getSize());
+  } else {
+    int64_t start = 0;
+    for (int64_t rows : getInputSplits()) {
+      pieces.push_back(algebra.slice(operands[0], 0, start, 1, rows));
+      start += rows;
+    }
+  }
+  FailureOr<SmallVector<AlgebraValue>> received =
+      algebra.exchange(*this, getGroup(), pieces);
+  if (failed(received))
+    return failure();
+  for (auto [index, rows] : llvm::enumerate(getOutputSplits()))
+    if ((*received)[index]->getSizes()[0] != rows)
+      return emitError("expected ")
+             << rows << " rows from member " << index << " of the group, but "
+             << (*received)[index]->getSizes()[0] << " came";
+  results.push_back(algebra.concat(*received, 0));
+  return success();
+}
+
 std::optional<Work> AllToAllOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
@@ -232,6 +313,17 @@ DimensionRule RankSliceOp::getDimensionRule() {
   return getCollectiveRule(*this, getSliceAxis());
 }
 
+LogicalResult RankSliceOp::evaluate(Algebra &algebra,
+                                    ArrayRef<AlgebraValue> operands,
+                                    SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<int64_t> position = algebra.getPosition(getGroup());
+  if (failed(position))
+    return emitError("this rank is in no group of the op");
+  results.push_back(cutBlocks(algebra, operands[0], getSliceAxis(),
+                              getGroup().getSize())[*position]);
+  return success();
+}
+
 std::optional<Work> RankSliceOp::getWork(SymbolValues) { return Work(); }
 
 Strides RankSliceOp::inferStrides(unsigned,
@@ -254,6 +346,13 @@ LogicalResult WaitOp::verify() {
 
 DimensionRule WaitOp::getDimensionRule() {
   return getCollectiveRule(*this, /*axis=*/-1);
+}
+
+LogicalResult WaitOp::evaluate(Algebra &algebra,
+                               ArrayRef<AlgebraValue> operands,
+                               SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(operands[0]);
+  return success();
 }
 
 std::optional<Work> WaitOp::getWork(SymbolValues) { return Work(); }
@@ -279,6 +378,13 @@ LogicalResult RegionMarkerOp::verify() {
 
 DimensionRule RegionMarkerOp::getDimensionRule() {
   return getCollectiveRule(*this, /*axis=*/-1);
+}
+
+LogicalResult RegionMarkerOp::evaluate(Algebra &algebra,
+                                       ArrayRef<AlgebraValue> operands,
+                                       SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(operands[0]);
+  return success();
 }
 
 std::optional<Work> RegionMarkerOp::getWork(SymbolValues) { return Work(); }

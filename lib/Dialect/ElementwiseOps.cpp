@@ -113,6 +113,13 @@ static int64_t getFlops(MapFunction function) {
   }
 }
 
+LogicalResult MapOp::evaluate(Algebra &algebra, ArrayRef<AlgebraValue> operands,
+                              SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(algebra.map(getFunction(), operands,
+                                getTensor(getResult()).getElementType()));
+  return success();
+}
+
 std::optional<Work> MapOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, getFlops(getFunction()), symbols);
 }
@@ -136,6 +143,14 @@ DimensionRule CastOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   builder.addPointwise();
   return std::move(builder).build();
+}
+
+LogicalResult CastOp::evaluate(Algebra &algebra,
+                               ArrayRef<AlgebraValue> operands,
+                               SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(
+      algebra.cast(operands[0], getTensor(getResult()).getElementType()));
+  return success();
 }
 
 std::optional<Work> CastOp::getWork(SymbolValues symbols) {
@@ -175,6 +190,14 @@ DimensionRule CopyOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   builder.addPointwise();
   return std::move(builder).build();
+}
+
+LogicalResult CopyOp::evaluate(Algebra &algebra,
+                               ArrayRef<AlgebraValue> operands,
+                               SmallVectorImpl<AlgebraValue> &results) {
+  // The same values: layouts are not part of what is computed.
+  results.push_back(operands[0]);
+  return success();
 }
 
 std::optional<Work> CopyOp::getWork(SymbolValues symbols) {
@@ -218,6 +241,18 @@ LogicalResult ConstantOp::verify() {
 
 DimensionRule ConstantOp::getDimensionRule() { return getFactoryRule(*this); }
 
+LogicalResult ConstantOp::evaluate(Algebra &algebra,
+                                   ArrayRef<AlgebraValue> operands,
+                                   SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<int64_t>> sizes =
+      algebra.getSizes(getTensor(getResult()));
+  if (failed(sizes))
+    return emitError("sizes of the result are not known");
+  results.push_back(algebra.constant(getValue(), *sizes,
+                                     getTensor(getResult()).getElementType()));
+  return success();
+}
+
 std::optional<Work> ConstantOp::getWork(SymbolValues symbols) {
   // A Python scalar is an argument of the kernel that uses it.
   if (getTensor(getResult()).getRank() == 0)
@@ -248,6 +283,18 @@ DimensionRule IotaOp::getDimensionRule() {
   builder.mapResult(0, 0,
                     builder.addWhole(getTensor(getResult()).getDimSize(0)));
   return std::move(builder).build();
+}
+
+LogicalResult IotaOp::evaluate(Algebra &algebra,
+                               ArrayRef<AlgebraValue> operands,
+                               SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<int64_t>> sizes =
+      algebra.getSizes(getTensor(getResult()));
+  if (failed(sizes))
+    return emitError("sizes of the result are not known");
+  results.push_back(algebra.iota(getStart(), getStep(), sizes->front(),
+                                 getTensor(getResult()).getElementType()));
+  return success();
 }
 
 std::optional<Work> IotaOp::getWork(SymbolValues symbols) {
@@ -282,6 +329,32 @@ DimensionRule TriangularOp::getDimensionRule() {
     builder.mapResult(0, dim, factor);
   }
   return std::move(builder).build();
+}
+
+LogicalResult TriangularOp::evaluate(Algebra &algebra,
+                                     ArrayRef<AlgebraValue> operands,
+                                     SmallVectorImpl<AlgebraValue> &results) {
+  // select(column - row >= diagonal, x, 0), or <= for the lower triangle.
+  ArrayRef<int64_t> sizes = operands[0]->getSizes();
+  Type type = getTensor(getResult()).getElementType();
+  Builder builder(getContext());
+  Type position = builder.getI64Type();
+  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  AlgebraValue rows = algebra.reshape(
+      algebra.iota(number(0), number(1), sizes[sizes.size() - 2], position),
+      {sizes[sizes.size() - 2], 1});
+  AlgebraValue columns =
+      algebra.iota(number(0), number(1), sizes.back(), position);
+  AlgebraValue distance =
+      algebra.map(MapFunction::Sub, {columns, rows}, position);
+  AlgebraValue keeps = algebra.map(
+      getUpper() ? MapFunction::GreaterEqual : MapFunction::LessEqual,
+      {distance, algebra.constant(number(getDiagonal()), {}, position)},
+      builder.getI1Type());
+  AlgebraValue zero = algebra.constant(number(0), {}, type);
+  results.push_back(
+      algebra.map(MapFunction::Select, {keeps, operands[0], zero}, type));
+  return success();
 }
 
 std::optional<Work> TriangularOp::getWork(SymbolValues symbols) {

@@ -105,6 +105,52 @@ DimensionRule AllGatherMatmulOp::getDimensionRule() {
   return std::move(builder).build();
 }
 
+LogicalResult
+AllGatherMatmulOp::evaluate(Algebra &algebra, ArrayRef<AlgebraValue> operands,
+                            SmallVectorImpl<AlgebraValue> &results) {
+  // Operands: shard, right-hand sides, biases, scale of the shard, scales.
+  unsigned count = getRhs().size();
+  ArrayRef<AlgebraValue> rhs = operands.slice(1, count);
+  ArrayRef<AlgebraValue> biases = operands.slice(1 + count, getBiases().size());
+  ArrayRef<AlgebraValue> scales =
+      operands.drop_front(1 + count + getBiases().size());
+  int64_t axis = getGatherAxis();
+  auto gather = [&](const AlgebraValue &input) -> FailureOr<AlgebraValue> {
+    SmallVector<AlgebraValue> toMembers(getGroup().getSize(), input);
+    FailureOr<SmallVector<AlgebraValue>> shards =
+        algebra.exchange(*this, getGroup(), toMembers);
+    if (failed(shards))
+      return failure();
+    return algebra.concat(*shards, axis);
+  };
+  FailureOr<AlgebraValue> gathered = gather(operands[0]);
+  if (failed(gathered))
+    return failure();
+  if (getReturnsGathered())
+    results.push_back(*gathered);
+  AlgebraValue shardScale;
+  if (!scales.empty()) {
+    shardScale = scales.front();
+    // One scale a row is cut like the rows.
+    if (shardScale->getNumElements() != 1) {
+      FailureOr<AlgebraValue> all = gather(shardScale);
+      if (failed(all))
+        return failure();
+      shardScale = *all;
+    }
+  }
+  for (unsigned index = 0; index < count; ++index) {
+    Type type =
+        getTensor(getOutputs()[index + getReturnsGathered()]).getElementType();
+    AlgebraValue output =
+        algebra.linear(*gathered, rhs[index], shardScale,
+                       scales.empty() ? AlgebraValue() : scales[1 + index],
+                       biases.empty() ? AlgebraValue() : biases[index], type);
+    results.push_back(output);
+  }
+  return success();
+}
+
 std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
   std::optional<Work> work = getStreamingWork(*this, 0, symbols);
   if (!work)
@@ -196,6 +242,30 @@ DimensionRule MatmulReduceScatterOp::getDimensionRule() {
   builder.mapOperand(0, rank - 1, inner);
   builder.mapOperand(1, 0, inner);
   return std::move(builder).build();
+}
+
+LogicalResult
+MatmulReduceScatterOp::evaluate(Algebra &algebra,
+                                ArrayRef<AlgebraValue> operands,
+                                SmallVectorImpl<AlgebraValue> &results) {
+  unsigned next = 2;
+  AlgebraValue bias = getBias() ? operands[next++] : AlgebraValue();
+  AlgebraValue lhsScale = getLhsScale() ? operands[next++] : AlgebraValue();
+  AlgebraValue rhsScale = getRhsScale() ? operands[next] : AlgebraValue();
+  Type type = getTensor(getResult()).getElementType();
+  AlgebraValue product =
+      algebra.linear(operands[0], operands[1], lhsScale, rhsScale, bias, type);
+  SmallVector<AlgebraValue> blocks;
+  int64_t size = product->getSizes()[getScatterAxis()] / getGroup().getSize();
+  for (int64_t index = 0; index < getGroup().getSize(); ++index)
+    blocks.push_back(
+        algebra.slice(product, getScatterAxis(), index * size, 1, size));
+  FailureOr<SmallVector<AlgebraValue>> received =
+      algebra.exchange(*this, getGroup(), blocks);
+  if (failed(received))
+    return failure();
+  results.push_back(algebra.combine(getReduction(), *received, type));
+  return success();
 }
 
 std::optional<Work> MatmulReduceScatterOp::getWork(SymbolValues symbols) {

@@ -9,6 +9,9 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace commute::tp;
 
@@ -112,6 +115,24 @@ static std::optional<int64_t> getProductFlops(RankedTensorType result,
     return std::nullopt;
   std::optional<int64_t> products = llvm::checkedMul(*elements, *inner);
   return products ? llvm::checkedMul<int64_t>(2, *products) : std::nullopt;
+}
+
+LogicalResult MatmulOp::evaluate(Algebra &algebra,
+                                 ArrayRef<AlgebraValue> operands,
+                                 SmallVectorImpl<AlgebraValue> &results) {
+  Type type = getTensor(getResult()).getElementType();
+  AlgebraValue lhs = operands[0];
+  AlgebraValue rhs = operands[1];
+  if (getTransposeLhs())
+    lhs = algebra.transpose(lhs);
+  if (getTransposeRhs())
+    rhs = algebra.transpose(rhs);
+  unsigned next = 2;
+  AlgebraValue bias = getBias() ? operands[next++] : AlgebraValue();
+  AlgebraValue lhsScale = getLhsScale() ? operands[next++] : AlgebraValue();
+  AlgebraValue rhsScale = getRhsScale() ? operands[next] : AlgebraValue();
+  results.push_back(algebra.linear(lhs, rhs, lhsScale, rhsScale, bias, type));
+  return success();
 }
 
 std::optional<Work> MatmulOp::getWork(SymbolValues symbols) {
@@ -246,6 +267,81 @@ DimensionRule AttentionOp::getDimensionRule() {
   return std::move(builder).build();
 }
 
+LogicalResult AttentionOp::evaluate(Algebra &algebra,
+                                    ArrayRef<AlgebraValue> operands,
+                                    SmallVectorImpl<AlgebraValue> &results) {
+  Type type = getTensor(getResult()).getElementType();
+  Type compute = Algebra::getComputeType(type);
+  AlgebraValue query = operands[0];
+  AlgebraValue key = operands[1];
+  AlgebraValue value = operands[2];
+  // Each head of key and value repeated for the query heads that share it.
+  auto repeatHeads = [&](const AlgebraValue &input) {
+    SmallVector<int64_t> sizes(input->getSizes());
+    int64_t heads = input->getRank() - 3;
+    int64_t repeats = query->getSizes()[heads] / sizes[heads];
+    if (repeats == 1)
+      return input;
+    SmallVector<int64_t> single(sizes), repeated(sizes);
+    single.insert(single.begin() + heads + 1, 1);
+    repeated.insert(repeated.begin() + heads + 1, repeats);
+    sizes[heads] *= repeats;
+    return algebra.reshape(
+        algebra.broadcast(algebra.reshape(input, single), repeated), sizes);
+  };
+  if (getGroupedHeads() && query->getRank() >= 3) {
+    key = repeatHeads(key);
+    value = repeatHeads(value);
+  }
+  double scale = getScale() ? getScale()->convertToDouble()
+                            : 1 / std::sqrt(double(query->getSizes().back()));
+  AlgebraValue scores =
+      algebra.matmul(algebra.cast(query, compute),
+                     algebra.transpose(algebra.cast(key, compute)), compute);
+  scores = algebra.map(MapFunction::Mul,
+                       {scores, algebra.scalar(scale, compute)}, compute);
+  Builder builder(getContext());
+  AlgebraValue minusInfinity =
+      algebra.scalar(-std::numeric_limits<double>::infinity(), compute);
+  auto keep = [&](const AlgebraValue &mask) {
+    scores = algebra.map(MapFunction::Select, {mask, scores, minusInfinity},
+                         compute);
+  };
+  if (getMask()) {
+    if (operands[3]->getElementType().isInteger(1))
+      keep(operands[3]);
+    else
+      scores =
+          algebra.map(MapFunction::Add,
+                      {scores, algebra.cast(operands[3], compute)}, compute);
+  }
+  if (getIsCausal()) {
+    Type position = builder.getI64Type();
+    auto count = [&](int64_t size) {
+      return algebra.iota(builder.getI64IntegerAttr(0),
+                          builder.getI64IntegerAttr(1), size, position);
+    };
+    int64_t rows = query->getSizes()[query->getRank() - 2];
+    int64_t columns = key->getSizes()[key->getRank() - 2];
+    keep(algebra.map(MapFunction::LessEqual,
+                     {count(columns), algebra.reshape(count(rows), {rows, 1})},
+                     builder.getI1Type()));
+  }
+  int64_t last = scores->getRank() - 1;
+  AlgebraValue largest =
+      algebra.reduce(ReductionKind::Max, scores, {last}, true, compute);
+  AlgebraValue exponentials = algebra.map(
+      MapFunction::Exp,
+      {algebra.map(MapFunction::Sub, {scores, largest}, compute)}, compute);
+  AlgebraValue sum =
+      algebra.reduce(ReductionKind::Sum, exponentials, {last}, true, compute);
+  AlgebraValue weights =
+      algebra.map(MapFunction::Div, {exponentials, sum}, compute);
+  results.push_back(algebra.cast(
+      algebra.matmul(weights, algebra.cast(value, compute), compute), type));
+  return success();
+}
+
 std::optional<Work> AttentionOp::getWork(SymbolValues symbols) {
   RankedTensorType query = getTensor(getQuery());
   RankedTensorType key = getTensor(getKey());
@@ -321,6 +417,14 @@ DimensionRule TakeOp::getDimensionRule() {
     builder.mapResult(0, tableDim + shift, factor);
   }
   return std::move(builder).build();
+}
+
+LogicalResult TakeOp::evaluate(Algebra &algebra,
+                               ArrayRef<AlgebraValue> operands,
+                               SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(
+      algebra.take(operands[0], operands[1], getDim(), getWrapsNegative()));
+  return success();
 }
 
 std::optional<Work> TakeOp::getWork(SymbolValues symbols) {

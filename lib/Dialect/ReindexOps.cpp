@@ -124,6 +124,17 @@ DimensionRule ReshapeOp::getDimensionRule() {
   return std::move(builder).build();
 }
 
+LogicalResult ReshapeOp::evaluate(Algebra &algebra,
+                                  ArrayRef<AlgebraValue> operands,
+                                  SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<int64_t>> sizes =
+      algebra.getSizes(getTensor(getResult()));
+  if (failed(sizes))
+    return emitError("sizes of the result are not known");
+  results.push_back(algebra.reshape(operands[0], *sizes));
+  return success();
+}
+
 std::optional<Work> ReshapeOp::getWork(SymbolValues symbols) {
   // A copy where the operand's strides do not allow a view.
   SymbolSpace space(getContext());
@@ -179,6 +190,13 @@ DimensionRule PermuteOp::getDimensionRule() {
     builder.mapResult(0, resultDim, factor);
   }
   return std::move(builder).build();
+}
+
+LogicalResult PermuteOp::evaluate(Algebra &algebra,
+                                  ArrayRef<AlgebraValue> operands,
+                                  SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(algebra.permute(operands[0], getPermutation()));
+  return success();
 }
 
 std::optional<Work> PermuteOp::getWork(SymbolValues) { return getViewWork(); }
@@ -254,6 +272,18 @@ DimensionRule SliceOp::getDimensionRule() {
   return std::move(builder).build();
 }
 
+LogicalResult SliceOp::evaluate(Algebra &algebra,
+                                ArrayRef<AlgebraValue> operands,
+                                SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<int64_t>> sizes =
+      algebra.getSizes(getTensor(getResult()));
+  if (failed(sizes))
+    return emitError("sizes of the result are not known");
+  results.push_back(algebra.slice(operands[0], getDim(), getStart(), getStep(),
+                                  (*sizes)[getDim()]));
+  return success();
+}
+
 std::optional<Work> SliceOp::getWork(SymbolValues) { return getViewWork(); }
 
 Strides SliceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
@@ -320,6 +350,13 @@ DimensionRule ConcatOp::getDimensionRule() {
   return std::move(builder).build();
 }
 
+LogicalResult ConcatOp::evaluate(Algebra &algebra,
+                                 ArrayRef<AlgebraValue> operands,
+                                 SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(algebra.concat(operands, getDim()));
+  return success();
+}
+
 std::optional<Work> ConcatOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
@@ -360,6 +397,17 @@ DimensionRule BroadcastOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   builder.addPointwise();
   return std::move(builder).build();
+}
+
+LogicalResult BroadcastOp::evaluate(Algebra &algebra,
+                                    ArrayRef<AlgebraValue> operands,
+                                    SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<int64_t>> sizes =
+      algebra.getSizes(getTensor(getResult()));
+  if (failed(sizes))
+    return emitError("sizes of the result are not known");
+  results.push_back(algebra.broadcast(operands[0], *sizes));
+  return success();
 }
 
 std::optional<Work> BroadcastOp::getWork(SymbolValues) { return getViewWork(); }

@@ -9,6 +9,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace commute::tp;
 
@@ -53,6 +55,15 @@ DimensionRule ReduceOp::getDimensionRule() {
     builder.mapResult(0, resultDim++, factor);
   }
   return std::move(builder).build();
+}
+
+LogicalResult ReduceOp::evaluate(Algebra &algebra,
+                                 ArrayRef<AlgebraValue> operands,
+                                 SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(algebra.reduce(getKind(), operands[0], getDims(),
+                                   getKeepDims(),
+                                   getTensor(getResult()).getElementType()));
+  return success();
 }
 
 std::optional<Work> ReduceOp::getWork(SymbolValues symbols) {
@@ -119,6 +130,35 @@ DimensionRule RowwiseOp::getDimensionRule() {
   return getRowRule(*this, [&](unsigned dim) { return dim == whole; }, {0});
 }
 
+LogicalResult RowwiseOp::evaluate(Algebra &algebra,
+                                  ArrayRef<AlgebraValue> operands,
+                                  SmallVectorImpl<AlgebraValue> &results) {
+  Type type = getTensor(getResult()).getElementType();
+  if (getFunction() == RowFunction::CumulativeSum) {
+    results.push_back(algebra.cumulativeSum(operands[0], getDim(), type));
+    return success();
+  }
+  Type compute = Algebra::getComputeType(type);
+  int64_t dim = getDim();
+  AlgebraValue input = algebra.cast(operands[0], compute);
+  AlgebraValue largest =
+      algebra.reduce(ReductionKind::Max, input, {dim}, true, compute);
+  AlgebraValue shifted =
+      algebra.map(MapFunction::Sub, {input, largest}, compute);
+  AlgebraValue exponentials = algebra.map(MapFunction::Exp, {shifted}, compute);
+  AlgebraValue sum =
+      algebra.reduce(ReductionKind::Sum, exponentials, {dim}, true, compute);
+  AlgebraValue output;
+  if (getFunction() == RowFunction::Softmax)
+    output = algebra.map(MapFunction::Div, {exponentials, sum}, compute);
+  else
+    output = algebra.map(
+        MapFunction::Sub,
+        {shifted, algebra.map(MapFunction::Log, {sum}, compute)}, compute);
+  results.push_back(algebra.cast(output, type));
+  return success();
+}
+
 std::optional<Work> RowwiseOp::getWork(SymbolValues symbols) {
   // A softmax takes a maximum, a difference, an exponential (8), a sum and a
   // division.
@@ -174,12 +214,50 @@ static Strides getNormStrides(const StridedShape &input,
   return std::nullopt;
 }
 
+/// x * rsqrt(mean(x^2) + epsilon), over the last `dims` dims.
+static AlgebraValue evaluateRms(Algebra &algebra, const AlgebraValue &input,
+                                int64_t dims, double epsilon, Type compute) {
+  SmallVector<int64_t> normalized;
+  for (int64_t dim = input->getRank() - dims; dim < input->getRank(); ++dim)
+    normalized.push_back(dim);
+  AlgebraValue square = algebra.map(MapFunction::Mul, {input, input}, compute);
+  AlgebraValue mean =
+      algebra.reduce(ReductionKind::Avg, square, normalized, true, compute);
+  AlgebraValue shifted = algebra.map(
+      MapFunction::Add, {mean, algebra.scalar(epsilon, compute)}, compute);
+  AlgebraValue inverse = algebra.map(MapFunction::Rsqrt, {shifted}, compute);
+  return algebra.map(MapFunction::Mul, {input, inverse}, compute);
+}
+
+/// What PyTorch takes for an epsilon that is not stated: the distance from 1
+/// to the next number of the type that it computes in.
+static double getDefaultEpsilon(Type type) {
+  int mantissa = cast<FloatType>(type).getFPMantissaWidth();
+  return std::ldexp(1.0, 1 - mantissa);
+}
+
 LogicalResult RmsNormOp::verify() {
   return verifyNorm(*this, getNormalizedDims(), {getWeight()});
 }
 
 DimensionRule RmsNormOp::getDimensionRule() {
   return getNormRule(*this, getNormalizedDims(), {0});
+}
+
+LogicalResult RmsNormOp::evaluate(Algebra &algebra,
+                                  ArrayRef<AlgebraValue> operands,
+                                  SmallVectorImpl<AlgebraValue> &results) {
+  Type type = getTensor(getResult()).getElementType();
+  Type compute = Algebra::getComputeType(type);
+  double epsilon = getEpsilon() ? getEpsilon()->convertToDouble()
+                                : getDefaultEpsilon(compute);
+  AlgebraValue output = evaluateRms(algebra, algebra.cast(operands[0], compute),
+                                    getNormalizedDims(), epsilon, compute);
+  if (getWeight())
+    output = algebra.map(MapFunction::Mul,
+                         {output, algebra.cast(operands[1], compute)}, compute);
+  results.push_back(algebra.cast(output, type));
+  return success();
 }
 
 std::optional<Work> RmsNormOp::getWork(SymbolValues symbols) {
@@ -198,6 +276,35 @@ LogicalResult LayerNormOp::verify() {
 
 DimensionRule LayerNormOp::getDimensionRule() {
   return getNormRule(*this, getNormalizedDims(), {0});
+}
+
+LogicalResult LayerNormOp::evaluate(Algebra &algebra,
+                                    ArrayRef<AlgebraValue> operands,
+                                    SmallVectorImpl<AlgebraValue> &results) {
+  Type type = getTensor(getResult()).getElementType();
+  Type compute = Algebra::getComputeType(type);
+  AlgebraValue input = algebra.cast(operands[0], compute);
+  SmallVector<int64_t> normalized;
+  for (int64_t dim = input->getRank() - int64_t(getNormalizedDims());
+       dim < input->getRank(); ++dim)
+    normalized.push_back(dim);
+  AlgebraValue mean =
+      algebra.reduce(ReductionKind::Avg, input, normalized, true, compute);
+  AlgebraValue centered = algebra.map(MapFunction::Sub, {input, mean}, compute);
+  // The variance is the mean square of what is left.
+  AlgebraValue output = evaluateRms(algebra, centered, getNormalizedDims(),
+                                    getEpsilon().convertToDouble(), compute);
+  unsigned next = 1;
+  if (getWeight())
+    output =
+        algebra.map(MapFunction::Mul,
+                    {output, algebra.cast(operands[next++], compute)}, compute);
+  if (getBias())
+    output =
+        algebra.map(MapFunction::Add,
+                    {output, algebra.cast(operands[next], compute)}, compute);
+  results.push_back(algebra.cast(output, type));
+  return success();
 }
 
 std::optional<Work> LayerNormOp::getWork(SymbolValues symbols) {
@@ -221,6 +328,23 @@ LogicalResult AddRmsNormOp::verify() {
 
 DimensionRule AddRmsNormOp::getDimensionRule() {
   return getNormRule(*this, 1, {0, 1});
+}
+
+LogicalResult AddRmsNormOp::evaluate(Algebra &algebra,
+                                     ArrayRef<AlgebraValue> operands,
+                                     SmallVectorImpl<AlgebraValue> &results) {
+  Type type = getTensor(getNormalized()).getElementType();
+  Type compute = Algebra::getComputeType(type);
+  AlgebraValue sum =
+      algebra.map(MapFunction::Add, {operands[0], operands[1]}, type);
+  AlgebraValue output = evaluateRms(algebra, algebra.cast(sum, compute), 1,
+                                    getEpsilon().convertToDouble(), compute);
+  output = algebra.map(MapFunction::Mul,
+                       {output, algebra.cast(operands[2], compute)}, compute);
+  results.push_back(algebra.cast(output, type));
+  if (getSum())
+    results.push_back(sum);
+  return success();
 }
 
 std::optional<Work> AddRmsNormOp::getWork(SymbolValues symbols) {

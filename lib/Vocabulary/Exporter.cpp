@@ -15,6 +15,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace commute;
@@ -53,6 +54,11 @@ private:
   std::optional<Origin> findOrigin(Operation *op);
   /// Keeps the source node; false where renaming its operands is not enough.
   bool tryKeep(Operation *op, const Origin &origin);
+  /// The values that a node reads, in order, with the names that they have now;
+  /// nullopt where one name would have to become two and it is not known which
+  /// stands where.
+  std::optional<SmallVector<std::pair<const Argument *, StringRef>>>
+  getOperandNames(const Node &node, const Origin &origin);
   LogicalResult write(Operation *op);
   LogicalResult emit(Operation *op);
   void collectNames();
@@ -70,7 +76,10 @@ private:
   NodeWriter writer;
   ProgramEdits edits;
 
-  DenseMap<StringRef, std::pair<size_t, const RootRecord *>> origins;
+  using OriginMap = DenseMap<StringRef, std::pair<size_t, const RootRecord *>>;
+  OriginMap origins;
+  /// The same for ops without results, whose names are no names of values.
+  OriginMap effectOrigins;
   DenseMap<StringRef, size_t> nodeByName;
   DenseMap<Value, StringRef> names;
   /// Names of the source graph, and those made here: no name is used twice.
@@ -78,7 +87,9 @@ private:
   llvm::DenseMap<StringRef, unsigned> nextSuffix;
   /// Names that stand for a value in the new graph so far.
   llvm::DenseSet<StringRef> definedNames;
-  llvm::BitVector keptNodes;
+  /// The source nodes that are kept, with the new names of their operands.
+  DenseMap<size_t, SmallVector<std::pair<const Argument *, StringRef>>>
+      keptNodes;
   /// Sizes as the file writes them, by expression.
   DenseMap<AffineExpr, archive::SymInt> writtenSizes;
   DenseMap<StringRef, int64_t> symbolHints;
@@ -109,7 +120,8 @@ void Exporter::collectNames() {
       output.forEachValue(
           [&](const Argument &value) { takenNames.insert(value.text); });
     for (const RootRecord &root : imported.records[index].roots)
-      origins.try_emplace(root.name, index, &root);
+      (node.outputs.empty() ? effectOrigins : origins)
+          .try_emplace(root.name, index, &root);
   }
   if (auto hints = module->getAttrOfType<DictionaryAttr>(
           tp::TPDialect::symbolHintsAttrName))
@@ -170,8 +182,13 @@ archive::SymInt Exporter::getSize(AffineExpr size) {
   auto known = writtenSizes.find(size);
   if (known != writtenSizes.end())
     return known->second;
-  if (std::optional<std::string> text = writeSize(size, symbols.getNames()))
-    result.expression = save(*text);
+  auto getSpelling = [&](AffineExpr part) -> std::optional<StringRef> {
+    auto written = writtenSizes.find(part);
+    return written == writtenSizes.end()
+               ? std::nullopt
+               : std::optional(written->second.expression);
+  };
+  result.expression = save(writeSize(size, symbols.getNames(), getSpelling));
   result.hint = tp::evaluate(
       size, symbols.getNames(), [&](StringRef name) -> std::optional<int64_t> {
         auto hint = symbolHints.find(name);
@@ -252,8 +269,9 @@ std::optional<Exporter::Origin> Exporter::findOrigin(Operation *op) {
   auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
   if (!names || names.empty() || !isa<StringAttr>(names[0]))
     return std::nullopt;
-  auto found = origins.find(cast<StringAttr>(names[0]).getValue());
-  if (found == origins.end())
+  const OriginMap &known = op->getNumResults() > 0 ? origins : effectOrigins;
+  auto found = known.find(cast<StringAttr>(names[0]).getValue());
+  if (found == known.end())
     return std::nullopt;
   Origin origin{found->second.first, found->second.second, getFingerprint(op)};
   if (origin.now.hash != origin.root->fingerprint)
@@ -261,48 +279,77 @@ std::optional<Exporter::Origin> Exporter::findOrigin(Operation *op) {
   return origin;
 }
 
+std::optional<SmallVector<std::pair<const Argument *, StringRef>>>
+Exporter::getOperandNames(const Node &node, const Origin &origin) {
+  SmallVector<std::pair<const Argument *, StringRef>> operands;
+  for (const archive::NamedArgument &input : node.inputs)
+    input.value.forEachValue([&](const Argument &value) {
+      operands.emplace_back(&value, value.text);
+    });
+  SmallVector<StringRef> leafNames;
+  for (Value leaf : origin.now.leaves) {
+    leafNames.push_back(getName(leaf));
+    if (leafNames.back().empty())
+      return std::nullopt;
+  }
+  // An opaque op reads what its node reads, in the same order.
+  const auto &before = origin.root->leafNames;
+  bool isSameOrder = llvm::equal(operands, before, [](auto operand, auto name) {
+    return operand.second == name;
+  });
+  if (isSameOrder) {
+    for (auto [operand, now] : llvm::zip_equal(operands, leafNames))
+      operand.second = now;
+    return operands;
+  }
+  llvm::SmallDenseMap<StringRef, StringRef> renames;
+  for (auto [name, now] : llvm::zip_equal(before, leafNames)) {
+    auto [it, isNew] = renames.try_emplace(name, now);
+    if (!isNew && it->second != now)
+      return std::nullopt;
+  }
+  for (auto &[argument, name] : operands)
+    if (auto renamed = renames.find(name); renamed != renames.end())
+      name = renamed->second;
+  return operands;
+}
+
 bool Exporter::tryKeep(Operation *op, const Origin &origin) {
   const Node &node = graph.nodes[origin.node];
-  llvm::SmallDenseMap<StringRef, StringRef> renames;
-  bool anyRename = false;
-  for (auto [before, leaf] :
-       llvm::zip_equal(origin.root->leafNames, origin.now.leaves)) {
-    StringRef now = getName(leaf);
-    if (now.empty())
-      return false;
-    auto [it, isNew] = renames.try_emplace(before, now);
-    // One name in the node cannot become two.
-    if (!isNew && it->second != now)
-      return false;
-    anyRename |= before != now;
-  }
+  auto operands = getOperandNames(node, origin);
+  if (!operands)
+    return false;
   auto registerResults = [&] {
     for (OpResult result : op->getResults())
       names[result] = getGraphName(result);
   };
   // Another result of a node that is there already (split).
-  if (keptNodes.test(origin.node)) {
+  if (auto kept = keptNodes.find(origin.node); kept != keptNodes.end()) {
+    if (kept->second != *operands)
+      return false;
     registerResults();
-    return !anyRename;
+    return true;
   }
-  SmallVector<ProgramEdits::Rename> edited;
-  bool isDefined = true;
-  for (const archive::NamedArgument &input : node.inputs)
-    input.value.forEachValue([&](const Argument &value) {
-      auto renamed = renames.find(value.text);
-      StringRef now = renamed == renames.end() ? value.text : renamed->second;
-      isDefined &= definedNames.contains(now);
-      if (now != value.text)
-        edited.push_back({value.nameSpan, now});
-    });
-  if (!isDefined)
-    return false;
+  // Its names may have gone to a node written for another of its results.
+  bool isFree = true;
   for (const Argument &output : node.outputs)
     output.forEachValue([&](const Argument &value) {
-      isDefined &= definedNames.insert(value.text).second;
+      isFree &= !definedNames.contains(value.text);
     });
+  bool areDefined = llvm::all_of(*operands, [&](const auto &operand) {
+    return definedNames.contains(operand.second);
+  });
+  if (!isFree || !areDefined)
+    return false;
+  SmallVector<ProgramEdits::Rename> edited;
+  for (auto [argument, name] : *operands)
+    if (name != argument->text)
+      edited.push_back({argument->nameSpan, name});
+  for (const Argument &output : node.outputs)
+    output.forEachValue(
+        [&](const Argument &value) { definedNames.insert(value.text); });
   edits.keepNode(origin.node, edited);
-  keptNodes.set(origin.node);
+  keptNodes[origin.node] = std::move(*operands);
   registerResults();
   return true;
 }
@@ -374,7 +421,6 @@ llvm::Expected<ProgramEdits> Exporter::run() {
     return llvm::createStringError(program.origin +
                                    ": the module has no function main");
   collectNames();
-  keptNodes.resize(graph.nodes.size());
   for (BlockArgument argument : function.getArguments())
     names[argument] = getGraphName(argument);
   for (Operation &op : function.getBody().front().without_terminator())
@@ -383,7 +429,7 @@ llvm::Expected<ProgramEdits> Exporter::run() {
   renameOuter();
   // Metadata of values that are gone.
   for (auto [index, node] : llvm::enumerate(graph.nodes))
-    if (!keptNodes.test(index))
+    if (!keptNodes.contains(index))
       for (const Argument &output : node.outputs)
         output.forEachValue([&](const Argument &value) {
           if (!definedNames.contains(value.text) &&

@@ -24,6 +24,10 @@ using archive::Argument;
 using archive::ArgumentTag;
 using archive::Node;
 
+/// PyTorch's operators take tensors of at most this many dims
+/// (dim_bitset_size). What has more is carried, but not understood.
+static constexpr size_t maxDims = 64;
+
 namespace {
 
 class Importer : public GraphReader {
@@ -81,6 +85,9 @@ private:
 
   ImportedProgram imported;
   func::FuncOp function;
+  /// Set all at once: an op's attributes are immutable, and setting those of
+  /// one argument copies those of all.
+  std::vector<NamedAttrList> inputAttributes;
   DenseMap<StringRef, Value> values;
   DenseMap<StringRef, RankedTensorType> tensorTypes;
   llvm::DenseSet<StringRef> usedNames;
@@ -178,7 +185,8 @@ RankedTensorType Importer::getTensorType(StringRef name) {
   const archive::TensorMeta &meta = found->second;
   RankedTensorType type;
   Type element = getElementType(meta.dtype, context);
-  if (element && meta.layout == archive::stridedLayout) {
+  if (element && meta.layout == archive::stridedLayout &&
+      meta.sizes.size() <= maxDims) {
     tp::Sizes sizes;
     SmallVector<AffineExpr, 4> strides;
     for (const archive::SymInt &size : meta.sizes)
@@ -243,18 +251,20 @@ llvm::Error Importer::addFunction() {
   function = func::FuncOp::create(builder, location, "main",
                                   builder.getFunctionType(types, {}));
   Block *entry = function.addEntryBlock();
+  inputAttributes.resize(inputs.size());
   for (auto [index, input] : llvm::enumerate(inputs)) {
     BlockArgument argument = entry->getArgument(index);
     argument.setLoc(NameLoc::get(builder.getStringAttr(input->text)));
     values.try_emplace(input->text, argument);
-    function.setArgAttr(index, tp::TPDialect::nameAttrName,
-                        builder.getStringAttr(input->text));
-    function.setArgAttr(
-        index, tp::TPDialect::kindAttrName,
+    NamedAttrList &attributes = inputAttributes[index];
+    attributes.set(tp::TPDialect::nameAttrName,
+                   builder.getStringAttr(input->text));
+    attributes.set(
+        tp::TPDialect::kindAttrName,
         builder.getStringAttr(archive::inputKindName(specs[index]->kind)));
     if (!specs[index]->target.empty())
-      function.setArgAttr(index, tp::TPDialect::parameterAttrName,
-                          builder.getStringAttr(specs[index]->target));
+      attributes.set(tp::TPDialect::parameterAttrName,
+                     builder.getStringAttr(specs[index]->target));
   }
   builder.setInsertionPointToEnd(entry);
   return llvm::Error::success();
@@ -276,6 +286,14 @@ llvm::Error Importer::addReturn() {
 // Nodes
 //===----------------------------------------------------------------------===//
 
+/// Whether the ops built for a node give all of its results that others read.
+static bool givesUsedResults(NodeReader &reader) {
+  for (auto [index, value] : llvm::enumerate(reader.getResults()))
+    if (!value && reader.isResultUsed(index))
+      return false;
+  return true;
+}
+
 llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   const Node &node = graph.nodes[index];
   const OperatorAlias *alias = vocabulary.findAlias(node.target);
@@ -295,7 +313,7 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
 
   if (entry && entry->read && !isMutated) {
     NodeReader reader(*this, node, alias, builder, getLocation(node));
-    if (succeeded(entry->read(reader)))
+    if (succeeded(entry->read(reader)) && givesUsedResults(reader))
       return readModelled(index, reader);
     if (!reader.getError().empty())
       return makeNodeError(index, reader.getError());
@@ -391,9 +409,12 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
       operands, builder.getStringAttr(json.get("inputs").text()),
       builder.getDenseI64ArrayAttr(dense),
       builder.getDenseI64ArrayAttr(mutated));
-  // A node without results is known by its own name.
+  // A node without results is known by its place; its own name need not be
+  // its alone.
   if (names.empty())
-    names.push_back(node.name);
+    names.push_back(
+        builder.getStringAttr("#" + Twine(&node - graph.nodes.data()))
+            .getValue());
   call->setAttr(tp::TPDialect::namesAttrName, builder.getStrArrayAttr(names));
   for (auto [name, value] : llvm::zip(names, call.getOutputs()))
     values.try_emplace(name, value);
@@ -418,10 +439,10 @@ llvm::Error Importer::addPlacements() {
     inputKnown[name] = false;
 
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    auto name = function.getArgAttrOfType<StringAttr>(
-        index, tp::TPDialect::nameAttrName);
-    auto parameter = function.getArgAttrOfType<StringAttr>(
-        index, tp::TPDialect::parameterAttrName);
+    NamedAttrList &attributes = inputAttributes[index];
+    auto name = cast<StringAttr>(attributes.get(tp::TPDialect::nameAttrName));
+    auto parameter = dyn_cast_if_present<StringAttr>(
+        attributes.get(tp::TPDialect::parameterAttrName));
     std::map<std::string, std::string> stated;
     for (StringAttr key : {parameter, name}) {
       if (!key)
@@ -461,8 +482,8 @@ llvm::Error Importer::addPlacements() {
       placements.push_back(builder.getNamedAttr(group, placement));
     }
     if (!placements.empty())
-      function.setArgAttr(index, tp::TPDialect::placementsAttrName,
-                          builder.getDictionaryAttr(placements));
+      attributes.set(tp::TPDialect::placementsAttrName,
+                     builder.getDictionaryAttr(placements));
   }
   for (const auto &[name, isKnown] : inputKnown)
     if (!isKnown)
@@ -518,6 +539,10 @@ llvm::Expected<ImportedProgram> Importer::run() {
   addModuleAttributes();
   if (llvm::Error error = addPlacements())
     return std::move(error);
+  SmallVector<DictionaryAttr> dictionaries;
+  for (NamedAttrList &attributes : inputAttributes)
+    dictionaries.push_back(attributes.getDictionary(context));
+  function.setAllArgAttrs(dictionaries);
   return std::move(imported);
 }
 

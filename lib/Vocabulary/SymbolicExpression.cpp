@@ -27,8 +27,10 @@ public:
   }
 
 private:
-  // Sizes nest a few levels; a file made to overflow the stack nests more.
+  // Sizes nest a few levels and have a few parts; a file made to overflow the
+  // stack, here or where the expression is walked, has more.
   static constexpr unsigned maxDepth = 100;
+  static constexpr unsigned maxParts = 500;
 
   void skipSpace() { rest = rest.ltrim(); }
   bool consume(StringRef token) {
@@ -85,7 +87,7 @@ private:
   }
 
   AffineExpr parseFactor() {
-    if (++depth > maxDepth)
+    if (++depth > maxDepth || ++numParts > maxParts)
       return {};
     AffineExpr result = parseAtom();
     --depth;
@@ -176,6 +178,7 @@ private:
   tp::SymbolSpace &space;
   MLIRContext *context;
   unsigned depth = 0;
+  unsigned numParts = 0;
 };
 } // namespace
 
@@ -195,51 +198,43 @@ AffineExpr vocabulary::readSize(const archive::SymInt &size,
   return space.getSymbol(StringAttr::get(space.getContext(), name));
 }
 
-std::optional<std::string>
-vocabulary::writeSize(AffineExpr size, ArrayRef<StringAttr> symbolNames) {
-  if (!size)
-    return std::nullopt;
+std::string vocabulary::writeSize(
+    AffineExpr size, ArrayRef<StringAttr> symbolNames,
+    llvm::function_ref<std::optional<StringRef>(AffineExpr)> getSpelling) {
   if (std::optional<int64_t> constant = tp::getConstant(size))
     return "Integer(" + std::to_string(*constant) + ")";
+  if (std::optional<StringRef> known = getSpelling(size))
+    return known->str();
   if (auto symbol = dyn_cast<AffineSymbolExpr>(size)) {
     StringRef name = symbolNames[symbol.getPosition()].getValue();
-    if (name.starts_with(opaquePrefix))
-      return std::nullopt;
     // Unbacked symbols (u0) are not known to be positive.
     StringRef assumptions = name.starts_with("u")
                                 ? ", integer=True"
                                 : ", positive=True, integer=True";
     return ("Symbol('" + name + "'" + assumptions + ")").str();
   }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(size);
-  if (!binary)
-    return std::nullopt;
-  std::optional<std::string> lhs = writeSize(binary.getLHS(), symbolNames);
-  std::optional<std::string> rhs = writeSize(binary.getRHS(), symbolNames);
-  if (!lhs || !rhs)
-    return std::nullopt;
-  StringRef function;
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
-    function = "Add";
-    break;
-  case AffineExprKind::Mul:
-    function = "Mul";
-    // SymPy puts the number first.
-    if (tp::getConstant(binary.getRHS()))
-      std::swap(lhs, rhs);
-    break;
-  case AffineExprKind::FloorDiv:
-    function = "FloorDiv";
-    break;
-  case AffineExprKind::CeilDiv:
-    function = "CeilDiv";
-    break;
-  case AffineExprKind::Mod:
-    function = "Mod";
-    break;
-  default:
-    return std::nullopt;
-  }
-  return (function + "(" + *lhs + ", " + *rhs + ")").str();
+  auto binary = cast<AffineBinaryOpExpr>(size);
+  std::string lhs = writeSize(binary.getLHS(), symbolNames, getSpelling);
+  std::string rhs = writeSize(binary.getRHS(), symbolNames, getSpelling);
+  StringRef function = [&]() -> StringRef {
+    switch (binary.getKind()) {
+    case AffineExprKind::Add:
+      return "Add";
+    case AffineExprKind::Mul:
+      return "Mul";
+    case AffineExprKind::FloorDiv:
+      return "FloorDiv";
+    case AffineExprKind::CeilDiv:
+      return "CeilDiv";
+    case AffineExprKind::Mod:
+      return "Mod";
+    default:
+      llvm_unreachable("not a binary expression");
+    }
+  }();
+  // SymPy puts the number first.
+  if (binary.getKind() == AffineExprKind::Mul &&
+      tp::getConstant(binary.getRHS()))
+    std::swap(lhs, rhs);
+  return (function + "(" + lhs + ", " + rhs + ")").str();
 }

@@ -20,10 +20,13 @@ namespace commute::vocabulary {
 /// numbers becomes a symbol of its own, the same one for the same text.
 mlir::AffineExpr readSize(const archive::SymInt &size, tp::SymbolSpace &space);
 
-/// The inverse, in srepr form. nullopt for an unknown size, and for a symbol
-/// that stands for an expression not understood.
-std::optional<std::string>
-writeSize(mlir::AffineExpr size, llvm::ArrayRef<mlir::StringAttr> symbolNames);
+/// The inverse, in srepr form. `getSpelling` gives the text of parts that the
+/// graph spells out already: it has that of every expression which `readSize`
+/// did not understand.
+std::string writeSize(
+    mlir::AffineExpr size, llvm::ArrayRef<mlir::StringAttr> symbolNames,
+    llvm::function_ref<std::optional<llvm::StringRef>(mlir::AffineExpr)>
+        getSpelling);
 
 } // namespace commute::vocabulary
 

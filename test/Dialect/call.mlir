@@ -12,8 +12,8 @@ func.func @call(%arg0: tensor<4x8xf32>, %arg1: i64, %arg2: !tp.opaque) {
   %1:2 = tp.call "torch.ops.mylib.two.default"(%arg0, %arg1) arguments "[1]" : (tensor<4x8xf32>, i64) -> (tensor<4x8xf32>, i64)
   // CHECK-NEXT: tp.call "torch.ops.mylib.effect.default"() arguments "" : () -> ()
   tp.call "torch.ops.mylib.effect.default"() arguments "" : () -> ()
-  // CHECK-NEXT: %3 = tp.call "torch.ops.mylib.token.default"(%arg2) arguments "" : (!tp.opaque) -> !tp.opaque
-  %3 = tp.call "torch.ops.mylib.token.default"(%arg2) arguments "" : (!tp.opaque) -> !tp.opaque
+  // CHECK-NEXT: %2 = tp.call "torch.ops.mylib.token.default"(%arg2) arguments "" : (!tp.opaque) -> !tp.opaque
+  %2 = tp.call "torch.ops.mylib.token.default"(%arg2) arguments "" : (!tp.opaque) -> !tp.opaque
   return
 }
 

@@ -36,8 +36,8 @@ func.func @rms_norm(%arg0: tensor<2x4x8xf32>, %arg1: tensor<8xf32>, %arg2: tenso
   %0 = tp.rms_norm %arg0 weight %arg1 epsilon 1.000000e-05 dims 1 : (tensor<2x4x8xf32>, tensor<8xf32>) -> tensor<2x4x8xf32>
   // CHECK-NEXT: %1 = tp.rms_norm %arg0 weight %arg2 dims 2 : (tensor<2x4x8xf32>, tensor<4x8xf32>) -> tensor<2x4x8xf32>
   %1 = tp.rms_norm %arg0 weight %arg2 dims 2 : (tensor<2x4x8xf32>, tensor<4x8xf32>) -> tensor<2x4x8xf32>
-  // CHECK-NEXT: %2 = tp.rms_norm %arg0 epsilon 1.000000e-06 dims 1 : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
-  %2 = tp.rms_norm %arg0 epsilon 1.000000e-06 dims 1 : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  // CHECK-NEXT: %2 = tp.rms_norm %arg0 epsilon 1.000000e-05 dims 1 : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  %2 = tp.rms_norm %arg0 epsilon 1.000000e-05 dims 1 : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
   // CHECK-NEXT: %3 = tp.rms_norm %arg0 dims 3 : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
   %3 = tp.rms_norm %arg0 dims 3 : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
   return
@@ -58,14 +58,14 @@ func.func @layer_norm(%arg0: tensor<2x4x8xf32>, %arg1: tensor<8xf32>) {
 
 // CHECK-LABEL: func.func @add_rms_norm(
 func.func @add_rms_norm(%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf32>, %arg2: tensor<8xf32>) {
-  // CHECK-NEXT: %0 = tp.add_rms_norm %arg0, %arg1 weight %arg2 epsilon 1.000000e-06 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
-  %0 = tp.add_rms_norm %arg0, %arg1 weight %arg2 epsilon 1.000000e-06 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: %normalized = tp.add_rms_norm %arg0, %arg1 weight %arg2 epsilon 1.000000e-05 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %normalized = tp.add_rms_norm %arg0, %arg1 weight %arg2 epsilon 1.000000e-05 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
   return
 }
 
 // CHECK-LABEL: func.func @add_rms_norm_with_sum(
 func.func @add_rms_norm_with_sum(%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf32>, %arg2: tensor<8xf32>) {
-  // CHECK-NEXT: %normalized, %sum = tp.add_rms_norm %arg0, %arg1 weight %arg2 epsilon 1.000000e-06 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
-  %normalized, %sum = tp.add_rms_norm %arg0, %arg1 weight %arg2 epsilon 1.000000e-06 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK-NEXT: %normalized, %sum = tp.add_rms_norm %arg0, %arg1 weight %arg2 epsilon 1.000000e-05 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  %normalized, %sum = tp.add_rms_norm %arg0, %arg1 weight %arg2 epsilon 1.000000e-05 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
   return
 }

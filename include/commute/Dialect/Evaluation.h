@@ -8,14 +8,15 @@
 // (floating point) and comparing two programs (a prime field, where scalar
 // nonlinearities are random functions) are two implementations of `Algebra`.
 // Row-wise ops are stated by their scalar steps, so that only scalars are
-// opaque to the prime field; an algebra may still recognise a whole op and
-// compute it by a fused kernel (`tryWhole`).
+// opaque to the prime field; an algebra may still compute a whole op by a fused
+// kernel (`tryWhole`).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMUTE_DIALECT_EVALUATION_H
 #define COMMUTE_DIALECT_EVALUATION_H
 
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Support/LLVM.h"
@@ -28,28 +29,59 @@ class GroupAttr;
 enum class MapFunction : uint32_t;
 enum class ReductionKind : uint32_t;
 
-/// A tensor of some algebra on one rank; only that algebra looks inside.
-using AlgebraValue = std::shared_ptr<const void>;
+/// A tensor of an algebra, on one rank: what all algebras have in common.
+class AlgebraTensor {
+public:
+  AlgebraTensor(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType)
+      : sizes(sizes), elementType(elementType) {}
+  virtual ~AlgebraTensor() = default;
 
-/// Tensors with concrete sizes, and what can be done to them on one rank.
-/// `type` is the element type that the result is rounded to; an algebra without
-/// rounding ignores it.
+  llvm::ArrayRef<int64_t> getSizes() const { return sizes; }
+  int64_t getRank() const { return sizes.size(); }
+  int64_t getNumElements() const {
+    int64_t count = 1;
+    for (int64_t size : sizes)
+      count *= size;
+    return count;
+  }
+  mlir::Type getElementType() const { return elementType; }
+
+private:
+  llvm::SmallVector<int64_t, 4> sizes;
+  mlir::Type elementType;
+};
+
+/// Tensors are immutable and shared.
+using AlgebraValue = std::shared_ptr<const AlgebraTensor>;
+
+/// What can be done to tensors on one rank. Sizes are concrete and legal: ops
+/// are verified before they are evaluated. `type` is the element type of the
+/// result.
 class Algebra {
 public:
   virtual ~Algebra() = default;
+
+  /// Concrete sizes of a tensor type, with the values its symbols have in this
+  /// evaluation; failure when one is not known.
+  virtual mlir::FailureOr<llvm::SmallVector<int64_t>>
+  getSizes(mlir::RankedTensorType type) = 0;
 
   /// Lets an algebra compute `op` in one kernel; false to go by the primitives.
   virtual bool tryWhole(mlir::Operation *op,
                         mlir::ArrayRef<AlgebraValue> operands,
                         mlir::SmallVectorImpl<AlgebraValue> &results) = 0;
 
-  virtual mlir::ArrayRef<int64_t> getSizes(const AlgebraValue &value) = 0;
+  //===--------------------------------------------------------------------===//
+  // Elements
+  //===--------------------------------------------------------------------===//
 
   virtual AlgebraValue constant(mlir::TypedAttr value,
                                 mlir::ArrayRef<int64_t> sizes,
                                 mlir::Type type) = 0;
-  virtual AlgebraValue iota(int64_t size, unsigned dim,
-                            mlir::ArrayRef<int64_t> sizes, mlir::Type type) = 0;
+  /// start + i * step, in one dim.
+  virtual AlgebraValue iota(mlir::TypedAttr start, mlir::TypedAttr step,
+                            int64_t size, mlir::Type type) = 0;
+  /// Elementwise with broadcasting, in the promoted type of the operands.
   virtual AlgebraValue map(MapFunction function,
                            mlir::ArrayRef<AlgebraValue> operands,
                            mlir::Type type) = 0;
@@ -59,13 +91,17 @@ public:
                               mlir::Type type) = 0;
   virtual AlgebraValue cumulativeSum(const AlgebraValue &input, unsigned dim,
                                      mlir::Type type) = 0;
-  /// Batched product of [..., M, K] and [..., K, N].
+  /// Product of [..., M, K] and [..., K, N], batch dims broadcast.
   virtual AlgebraValue matmul(const AlgebraValue &lhs, const AlgebraValue &rhs,
                               mlir::Type type) = 0;
+
+  //===--------------------------------------------------------------------===//
+  // Positions
+  //===--------------------------------------------------------------------===//
+
   virtual AlgebraValue take(const AlgebraValue &table,
                             const AlgebraValue &indices, unsigned dim,
                             bool wrapsNegative) = 0;
-
   virtual AlgebraValue reshape(const AlgebraValue &input,
                                mlir::ArrayRef<int64_t> sizes) = 0;
   virtual AlgebraValue permute(const AlgebraValue &input,
@@ -77,12 +113,37 @@ public:
   virtual AlgebraValue broadcast(const AlgebraValue &input,
                                  mlir::ArrayRef<int64_t> sizes) = 0;
 
-  /// The values of all members of this rank's group, in their order. All
-  /// collectives are stated by this exchange and local primitives.
+  //===--------------------------------------------------------------------===//
+  // Ranks
+  //===--------------------------------------------------------------------===//
+
+  /// Sends one tensor to each member of this rank's group, and gives what each
+  /// of them sent here, in the order of the members. All collectives are stated
+  /// by this and by local primitives. Failure has been reported.
   virtual mlir::FailureOr<mlir::SmallVector<AlgebraValue>>
-  exchange(mlir::Operation *op, GroupAttr group, const AlgebraValue &input) = 0;
-  /// This rank's position in the group.
+  exchange(mlir::Operation *op, GroupAttr group,
+           mlir::ArrayRef<AlgebraValue> toMembers) = 0;
+  /// This rank's position in its group; failure when it is in none.
   virtual mlir::FailureOr<int64_t> getPosition(GroupAttr group) = 0;
+
+  //===--------------------------------------------------------------------===//
+  // Steps that several ops share
+  //===--------------------------------------------------------------------===//
+
+  /// The type that a row-wise op computes in: f32 for narrower floats.
+  static mlir::Type getComputeType(mlir::Type type);
+  AlgebraValue scalar(double value, mlir::Type type);
+  /// A tensor with its last two dims swapped.
+  AlgebraValue transpose(const AlgebraValue &input);
+  /// lhs @ rhs + bias in element type `type`; scales (fp8) multiply the
+  /// operands first. Bias and scales may be null.
+  AlgebraValue linear(AlgebraValue lhs, AlgebraValue rhs,
+                      const AlgebraValue &lhsScale,
+                      const AlgebraValue &rhsScale, const AlgebraValue &bias,
+                      mlir::Type type);
+  /// Sum, mean, maximum, ... of several tensors of one shape, in order.
+  AlgebraValue combine(ReductionKind kind, mlir::ArrayRef<AlgebraValue> inputs,
+                       mlir::Type type);
 };
 
 } // namespace commute::tp

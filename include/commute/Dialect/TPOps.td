@@ -23,6 +23,7 @@ class TP_TensorOp<string mnemonic, list<Trait> traits = [],
     : TP_Op<mnemonic, [
         Pure,
         DeclareOpInterfaceMethods<TP_DimensionRuleOpInterface>,
+        DeclareOpInterfaceMethods<TP_EvaluationOpInterface>,
         DeclareOpInterfaceMethods<TP_WorkOpInterface>,
         DeclareOpInterfaceMethods<TP_StrideOpInterface,
             !if(isView, ["inferStrides", "mayShareMemory"],

@@ -1,0 +1,62 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""What PyTorch makes of an archive, in a form that can be compared."""
+
+import warnings
+
+import torch
+import torch.distributed  # registers the operators of functional collectives
+
+
+def load(path):
+    with warnings.catch_warnings():
+        # Of weights that PyTorch calls incomplete, and of pickled ones.
+        warnings.simplefilter("ignore")
+        return torch.export.load(path)
+
+
+def description(exported):
+    """Everything of a program but its tensors, as text by subject."""
+    return {
+        "code": exported.graph_module.code,
+        "graph": str(exported.graph),
+        "signature": str(exported.graph_signature),
+        "ranges": str(exported.range_constraints),
+        "call specification": str(exported.call_spec),
+        "module calls": str(exported.module_call_graph),
+        "verifiers": [verifier.dialect for verifier in exported.verifiers],
+        "metadata": {node.name: describe_metadata(node) for node in exported.graph.nodes},
+    }
+
+
+def describe_metadata(node):
+    keys = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom")
+    described = {key: str(node.meta[key]) for key in keys if key in node.meta}
+    described["val"] = describe_value(node.meta.get("val"))
+    return described
+
+
+def describe_value(value):
+    """Type, sizes and strides of whatever a node gives."""
+    if isinstance(value, torch.Tensor):
+        layout = (tuple(map(str, value.shape)), tuple(map(str, value.stride())))
+        return f"{value.dtype} {layout} +{value.storage_offset()} {value.device}"
+    if isinstance(value, (list, tuple)):
+        return [describe_value(item) for item in value]
+    return f"{type(value).__name__} {value}"
+
+
+def tensors(exported):
+    """All weights and constants by name."""
+    named = {**exported.state_dict, **exported.constants}
+    return {name: value for name, value in named.items() if isinstance(value, torch.Tensor)}
+
+
+def same_tensor(a, b):
+    """Equal in type, sizes, strides and every bit (NaN included)."""
+    if (a.dtype, a.shape, a.stride()) != (b.dtype, b.shape, b.stride()):
+        return False
+    return torch.equal(_bytes(a), _bytes(b))
+
+
+def _bytes(tensor):
+    return tensor.detach().contiguous().flatten().view(torch.uint8)
