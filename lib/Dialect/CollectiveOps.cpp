@@ -8,7 +8,6 @@
 
 #include "mlir/IR/Builders.h"
 
-#include <numeric>
 
 using namespace mlir;
 using namespace commute::tp;
@@ -58,15 +57,17 @@ static LogicalResult verifyScaledAxis(Operation *op, StringRef what,
   return success();
 }
 
-/// All dims parallel, but for `axis`, which is whole on both sides.
-static DimensionRule getCollectiveRule(Operation *op, int64_t axis) {
+/// All dims parallel, but for `axis`, which is whole on both sides and counts
+/// in units of `unitSize`.
+static DimensionRule getCollectiveRule(Operation *op, int64_t axis,
+                                       int64_t unitSize = 0) {
   DimensionRuleBuilder builder(op);
   auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
   for (int64_t dim = 0; dim < input.getRank(); ++dim) {
     if (dim == axis) {
-      builder.mapOperand(0, dim, builder.addWhole(input.getDimSize(dim)));
-      builder.mapResult(0, dim, builder.addWhole(result.getDimSize(dim)));
+      unsigned unit = builder.addWhole(unitSize);
+      builder.mapOperandUnits(0, dim, unit);
+      builder.mapResultUnits(0, dim, unit);
       continue;
     }
     unsigned factor = builder.addParallel(input.getDimSize(dim));
@@ -145,7 +146,8 @@ LogicalResult AllGatherOp::verify() {
 }
 
 DimensionRule AllGatherOp::getDimensionRule() {
-  return getCollectiveRule(*this, getGatherAxis());
+  return getCollectiveRule(*this, getGatherAxis(),
+                           getTensor(getInput()).getDimSize(getGatherAxis()));
 }
 
 LogicalResult AllGatherOp::evaluate(Algebra &algebra,
@@ -182,7 +184,9 @@ LogicalResult ReduceScatterOp::verify() {
 }
 
 DimensionRule ReduceScatterOp::getDimensionRule() {
-  return getCollectiveRule(*this, getScatterAxis());
+  return getCollectiveRule(
+      *this, getScatterAxis(),
+      getTensor(getResult()).getDimSize(getScatterAxis()));
 }
 
 LogicalResult
@@ -243,7 +247,10 @@ LogicalResult AllToAllOp::verify() {
                            << " pieces for a group of " << size;
     if (llvm::any_of(splits, [](int64_t rows) { return rows < 0; }))
       return emitOpError() << what << " has a negative piece";
-    int64_t total = std::accumulate(splits.begin(), splits.end(), int64_t(0));
+    int64_t total = 0;
+    for (int64_t rows : splits)
+      if (llvm::AddOverflow(total, rows, total))
+        return emitOpError() << what << " adds up to more than can be counted";
     if (!type.isDynamicDim(0) && type.getDimSize(0) != total)
       return emitOpError() << what << " adds up to " << total
                            << ", but dim 0 has size " << type.getDimSize(0);
@@ -257,8 +264,40 @@ LogicalResult AllToAllOp::verify() {
   return verifySplits("output_splits", getOutputSplits(), result);
 }
 
+/// Rows that all pieces are multiples of.
+static int64_t getPieceUnit(AllToAllOp op) {
+  int64_t size = op.getGroup().getSize();
+  RankedTensorType input = getTensor(op.getInput());
+  RankedTensorType result = getTensor(op.getResult());
+  SmallVector<int64_t> pieces(op.getInputSplits());
+  llvm::append_range(pieces, op.getOutputSplits());
+  for (auto [splits, type] :
+       {std::pair(op.getInputSplits(), input),
+        std::pair(op.getOutputSplits(), result)})
+    if (splits.empty())
+      pieces.push_back(type.isDynamicDim(0) ? ShapedType::kDynamic
+                                            : type.getDimSize(0) / size);
+  return getUnitSize(pieces);
+}
+
 DimensionRule AllToAllOp::getDimensionRule() {
-  return getCollectiveRule(*this, /*axis=*/0);
+  return getCollectiveRule(*this, /*axis=*/0, getPieceUnit(*this));
+}
+
+void AllToAllOp::scaleAttributes(const DimensionRule &rule,
+                                 ArrayRef<int64_t> newSizes) {
+  int64_t unit = getPieceUnit(*this);
+  if (unit <= 0)
+    return;
+  int64_t newUnit = newSizes[rule.results[0][0].back()];
+  auto scale = [&](ArrayRef<int64_t> splits) {
+    SmallVector<int64_t> scaled;
+    for (int64_t rows : splits)
+      scaled.push_back(rows / unit * newUnit);
+    return scaled;
+  };
+  setInputSplits(scale(getInputSplits()));
+  setOutputSplits(scale(getOutputSplits()));
 }
 
 LogicalResult AllToAllOp::evaluate(Algebra &algebra,
@@ -310,7 +349,8 @@ LogicalResult RankSliceOp::verify() {
 }
 
 DimensionRule RankSliceOp::getDimensionRule() {
-  return getCollectiveRule(*this, getSliceAxis());
+  return getCollectiveRule(*this, getSliceAxis(),
+                           getTensor(getResult()).getDimSize(getSliceAxis()));
 }
 
 LogicalResult RankSliceOp::evaluate(Algebra &algebra,

@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace commute::tp;
 
@@ -61,6 +63,14 @@ void DimensionRule::print(llvm::raw_ostream &os) const {
   };
   printKind(Factor::Kind::Reduction, "reduction");
   printKind(Factor::Kind::Whole, "whole");
+  auto fixed = llvm::make_filter_range(
+      llvm::enumerate(factors), [](auto item) { return item.value().isFixed; });
+  if (fixed.empty())
+    return;
+  os << " fixed={";
+  llvm::interleaveComma(
+      fixed, os, [&](auto item) { os << getFactorName(item.index()); });
+  os << '}';
 }
 
 std::optional<unsigned>
@@ -117,4 +127,39 @@ void DimensionRuleBuilder::addPointwise(
       mapOperand(operand, operandDim, factor);
     }
   }
+}
+
+int64_t commute::tp::getUnitSize(ArrayRef<int64_t> values) {
+  int64_t unit = 0;
+  for (int64_t value : values) {
+    if (ShapedType::isDynamic(value))
+      return ShapedType::kDynamic;
+    unit = std::gcd(unit, value);
+  }
+  return unit;
+}
+
+void DimensionRuleBuilder::mapUnits(DimensionRule::DimFactors &dim,
+                                    int64_t size, unsigned unit) {
+  int64_t unitSize = rule.factors[unit].size;
+  if (ShapedType::isDynamic(unitSize) || ShapedType::isDynamic(size) ||
+      unitSize == 0) {
+    dim.push_back(addWhole(size));
+    return;
+  }
+  if (size != unitSize)
+    dim.push_back(addFixed(size / unitSize));
+  dim.push_back(unit);
+}
+
+void DimensionRuleBuilder::mapOperandUnits(unsigned operand, unsigned dim,
+                                           unsigned unit) {
+  auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
+  mapUnits(rule.operands[operand][dim], type.getDimSize(dim), unit);
+}
+
+void DimensionRuleBuilder::mapResultUnits(unsigned result, unsigned dim,
+                                          unsigned unit) {
+  auto type = cast<RankedTensorType>(op->getResult(result).getType());
+  mapUnits(rule.results[result][dim], type.getDimSize(dim), unit);
 }

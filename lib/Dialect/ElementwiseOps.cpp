@@ -179,8 +179,12 @@ LogicalResult CopyOp::verify() {
   if (failed(verifySizes(*this, space, "result", getTensor(getResult()),
                          space.getSizes(getTensor(getInput())))))
     return failure();
-  if (!getPreserveStrides() &&
-      getDensity(space.getShape(getTensor(getResult()))) != Density::Dense)
+  StridedShape shape = space.getShape(getTensor(getResult()));
+  // A type without sizes says nothing of its layout either.
+  bool knowsSizes =
+      llvm::all_of(shape.sizes, [](AffineExpr size) { return bool(size); });
+  if (!getPreserveStrides() && knowsSizes &&
+      getDensity(shape) != Density::Dense)
     return emitOpError("result is not dense: without `preserve_strides` a copy "
                        "has the dense row-major layout");
   return success();

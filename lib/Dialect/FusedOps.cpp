@@ -73,28 +73,29 @@ DimensionRule AllGatherMatmulOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   RankedTensorType shard = getTensor(getShard());
   int64_t rank = shard.getRank();
+  auto axis = static_cast<int64_t>(getGatherAxis());
   unsigned firstProduct = getReturnsGathered() ? 1 : 0;
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    bool isInner = dim == rank - 1;
-    // The gathered dim differs in size on the two sides of the collective; the
-    // contraction is kept whole so that the op stays one piece.
-    bool isParallel = !isInner && dim != static_cast<int64_t>(getGatherAxis());
-    unsigned factor = isParallel ? builder.addParallel(shard.getDimSize(dim))
-                                 : builder.addWhole(shard.getDimSize(dim));
+  for (int64_t dim = 0; dim + 1 < rank; ++dim) {
+    // The gathered dim counts in shards.
+    bool isGathered = dim == axis;
+    unsigned factor = isGathered ? builder.addWhole(shard.getDimSize(dim))
+                                 : builder.addParallel(shard.getDimSize(dim));
     builder.mapOperand(0, dim, factor);
     for (unsigned result = 0; result < getNumResults(); ++result) {
-      if (isInner && result >= firstProduct)
-        continue;
-      builder.mapResult(
-          result, dim,
-          isParallel
-              ? factor
-              : builder.addWhole(getTensor(getResult(result)).getDimSize(dim)));
+      if (isGathered)
+        builder.mapResultUnits(result, dim, factor);
+      else
+        builder.mapResult(result, dim, factor);
     }
   }
+  // The contraction is kept whole so that the op stays one piece.
+  unsigned inner = builder.addWhole(shard.getDimSize(rank - 1));
+  builder.mapOperand(0, rank - 1, inner);
+  if (getReturnsGathered())
+    builder.mapResultUnits(0, rank - 1, inner);
   for (unsigned index = 0; index < getRhs().size(); ++index) {
     RankedTensorType rhs = getTensor(getRhs()[index]);
-    builder.mapOperand(1 + index, 0, builder.addWhole(rhs.getDimSize(0)));
+    builder.mapOperandUnits(1 + index, 0, inner);
     unsigned columns = builder.addParallel(rhs.getDimSize(1));
     builder.mapOperand(1 + index, 1, columns);
     builder.mapResult(firstProduct + index, rank - 1, columns);
@@ -160,9 +161,11 @@ std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
     std::optional<int64_t> inner = evaluateSize(getTensor(rhs), 0, symbols);
     std::optional<int64_t> elements =
         evaluateNumElements(getTensor(output), symbols);
-    if (!inner || !elements)
+    if (!inner || !elements ||
+        llvm::MulOverflow(*elements, *inner, *elements) ||
+        llvm::MulOverflow<int64_t>(*elements, 2, *elements) ||
+        llvm::AddOverflow(work->matmulFlops, *elements, work->matmulFlops))
       return std::nullopt;
-    work->matmulFlops += 2 * *elements * *inner;
   }
   return work;
 }
@@ -219,26 +222,29 @@ DimensionRule MatmulReduceScatterOp::getDimensionRule() {
   RankedTensorType rhs = getTensor(getRhs());
   RankedTensorType result = getTensor(getResult());
   int64_t rank = lhs.getRank();
-  int64_t axis = getScatterAxis();
+  auto axis = static_cast<int64_t>(getScatterAxis());
+  // The scattered dim counts in blocks.
   for (int64_t dim = 0; dim + 1 < rank; ++dim) {
     bool isScattered = dim == axis;
-    unsigned factor = isScattered ? builder.addWhole(lhs.getDimSize(dim))
+    unsigned factor = isScattered ? builder.addWhole(result.getDimSize(dim))
                                   : builder.addParallel(lhs.getDimSize(dim));
-    builder.mapOperand(0, dim, factor);
-    builder.mapResult(0, dim,
-                      isScattered ? builder.addWhole(result.getDimSize(dim))
-                                  : factor);
+    builder.mapResult(0, dim, factor);
+    if (isScattered)
+      builder.mapOperandUnits(0, dim, factor);
+    else
+      builder.mapOperand(0, dim, factor);
   }
   bool scattersColumns = axis == rank - 1;
-  unsigned columns = scattersColumns ? builder.addWhole(rhs.getDimSize(1))
-                                     : builder.addParallel(rhs.getDimSize(1));
-  builder.mapOperand(1, 1, columns);
-  builder.mapResult(0, rank - 1,
-                    scattersColumns
-                        ? builder.addWhole(result.getDimSize(rank - 1))
-                        : columns);
-  unsigned inner = builder.addFactor(Factor::Kind::Reduction, rhs.getDimSize(0),
-                                     ReductionKind::Sum);
+  unsigned columns = scattersColumns
+                         ? builder.addWhole(result.getDimSize(rank - 1))
+                         : builder.addParallel(rhs.getDimSize(1));
+  builder.mapResult(0, rank - 1, columns);
+  if (scattersColumns)
+    builder.mapOperandUnits(1, 1, columns);
+  else
+    builder.mapOperand(1, 1, columns);
+  unsigned inner = builder.addFactor(Factor::Kind::Reduction,
+                                     rhs.getDimSize(0), ReductionKind::Sum);
   builder.mapOperand(0, rank - 1, inner);
   builder.mapOperand(1, 0, inner);
   return std::move(builder).build();
@@ -276,9 +282,11 @@ std::optional<Work> MatmulReduceScatterOp::getWork(SymbolValues symbols) {
   if (!work || !elements || !inner)
     return std::nullopt;
   // Each rank computes the whole product, of which its result is one block.
-  int64_t product = *elements * getGroup().getSize();
-  work->matmulFlops = 2 * product * *inner;
-  work->elementwiseFlops = product;
+  if (llvm::MulOverflow(*elements, getGroup().getSize(),
+                        work->elementwiseFlops) ||
+      llvm::MulOverflow(work->elementwiseFlops, *inner, work->matmulFlops) ||
+      llvm::MulOverflow<int64_t>(work->matmulFlops, 2, work->matmulFlops))
+    return std::nullopt;
   return work;
 }
 

@@ -355,10 +355,16 @@ std::optional<Work> AttentionOp::getWork(SymbolValues symbols) {
   std::optional<int64_t> elements = evaluateNumElements(query, symbols);
   if (!work || !positions || !width || !scores || !values || !elements)
     return std::nullopt;
+  if (llvm::AddOverflow(*scores, *values, work->matmulFlops))
+    return std::nullopt;
   // Half of the scores are masked when causal, as fused kernels skip them.
-  work->matmulFlops = (*scores + *values) / (getIsCausal() ? 2 : 1);
-  if (*width > 0)
-    work->elementwiseFlops = 12 * (*elements / *width) * *positions;
+  if (getIsCausal())
+    work->matmulFlops /= 2;
+  if (*width > 0 && (llvm::MulOverflow(*elements / *width, *positions,
+                                       work->elementwiseFlops) ||
+                     llvm::MulOverflow<int64_t>(work->elementwiseFlops, 12,
+                                                work->elementwiseFlops)))
+    return std::nullopt;
   return work;
 }
 
@@ -434,7 +440,8 @@ std::optional<Work> TakeOp::getWork(SymbolValues symbols) {
   if (!bytes || !indices)
     return std::nullopt;
   Work work;
-  work.bytesRead = *bytes + *indices;
+  if (llvm::AddOverflow(*bytes, *indices, work.bytesRead))
+    return std::nullopt;
   work.bytesWritten = *bytes;
   return work;
 }

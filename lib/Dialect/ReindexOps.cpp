@@ -16,9 +16,12 @@ using namespace commute::tp;
 /// Views move nothing.
 static std::optional<Work> getViewWork() { return Work(); }
 
-/// Whether an op gives its operand back: same sizes and same layout.
+/// Whether an op gives its operand back: same sizes and same layout. Sizes that
+/// no layout states are not known to be the same.
 static bool isIdentity(Value input, Value result) {
-  return input.getType() == result.getType();
+  RankedTensorType type = getTensor(input);
+  return type == result.getType() &&
+         (type.hasStaticShape() || type.getEncoding());
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,22 +258,42 @@ DimensionRule SliceOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   RankedTensorType input = getTensor(getInput());
   RankedTensorType result = getTensor(getResult());
+  auto sliced = static_cast<int64_t>(getDim());
   for (int64_t dim = 0; dim < input.getRank(); ++dim) {
-    if (dim == static_cast<int64_t>(getDim()) &&
-        input.getDimSize(dim) != result.getDimSize(dim)) {
-      builder.mapOperand(0, dim, builder.addWhole(input.getDimSize(dim)));
-      builder.mapResult(0, dim, builder.addWhole(result.getDimSize(dim)));
+    bool isPart = dim == sliced &&
+                  (input.isDynamicDim(dim) ||
+                   input.getDimSize(dim) != result.getDimSize(dim));
+    if (!isPart) {
+      unsigned factor = builder.addParallel(input.getDimSize(dim));
+      builder.mapOperand(0, dim, factor);
+      builder.mapResult(0, dim, factor);
       continue;
     }
-    unsigned factor =
-        dim == static_cast<int64_t>(getDim()) && input.isDynamicDim(dim)
-            ? builder.addWhole(input.getDimSize(dim))
-            : builder.addParallel(input.getDimSize(dim));
-    builder.mapOperand(0, dim, factor);
-    builder.mapResult(0, dim, factor);
+    // Start, size and extent count in units; with a step they do not.
+    unsigned unit =
+        getStep() == 1
+            ? builder.addWhole(getUnitSize({input.getDimSize(dim),
+                                            result.getDimSize(dim),
+                                            static_cast<int64_t>(getStart())}))
+            : builder.addFixed(1);
+    builder.mapOperandUnits(0, dim, unit);
+    builder.mapResultUnits(0, dim, unit);
   }
   return std::move(builder).build();
 }
+
+void SliceOp::scaleAttributes(const DimensionRule &rule,
+                              ArrayRef<int64_t> newSizes) {
+  // The unit is the minor factor of the sliced dim.
+  const DimensionRule::DimFactors &dim = rule.results[0][getDim()];
+  if (dim.empty() || getStart() == 0)
+    return;
+  int64_t unit = rule.factors[dim.back()].size;
+  if (unit > 0)
+    setStart(getStart() / unit * newSizes[dim.back()]);
+}
+
+std::optional<Work> SliceOp::getWork(SymbolValues) { return getViewWork(); }
 
 LogicalResult SliceOp::evaluate(Algebra &algebra,
                                 ArrayRef<AlgebraValue> operands,
@@ -283,8 +306,6 @@ LogicalResult SliceOp::evaluate(Algebra &algebra,
                                   (*sizes)[getDim()]));
   return success();
 }
-
-std::optional<Work> SliceOp::getWork(SymbolValues) { return getViewWork(); }
 
 Strides SliceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
                               ArrayRef<AffineExpr>) {
@@ -341,13 +362,19 @@ DimensionRule ConcatOp::getDimensionRule() {
       builder.mapResult(0, dim, factor);
       continue;
     }
+    SmallVector<int64_t> sizes;
+    for (Value input : getInputs())
+      sizes.push_back(getTensor(input).getDimSize(dim));
+    unsigned unit = builder.addWhole(getUnitSize(sizes));
     for (unsigned operand = 0; operand < getNumOperands(); ++operand)
-      builder.mapOperand(
-          operand, dim,
-          builder.addWhole(getTensor(getOperand(operand)).getDimSize(dim)));
-    builder.mapResult(0, dim, builder.addWhole(result.getDimSize(dim)));
+      builder.mapOperandUnits(operand, dim, unit);
+    builder.mapResultUnits(0, dim, unit);
   }
   return std::move(builder).build();
+}
+
+std::optional<Work> ConcatOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 0, symbols);
 }
 
 LogicalResult ConcatOp::evaluate(Algebra &algebra,
@@ -357,17 +384,15 @@ LogicalResult ConcatOp::evaluate(Algebra &algebra,
   return success();
 }
 
-std::optional<Work> ConcatOp::getWork(SymbolValues symbols) {
-  return getStreamingWork(*this, 0, symbols);
-}
-
 Strides ConcatOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
                                ArrayRef<AffineExpr> resultSizes) {
   // cat allocates row-major unless its operands look like channels-last
-  // images, which only tensors of rank 4 and 5 can.
+  // images, which only tensors of rank 4 and 5 can. A dense operand can be
+  // both, by the stride of a channel dim of size 1: only the very strides of a
+  // row-major tensor rule it out.
   bool mayBeChannelsLast = resultSizes.size() == 4 || resultSizes.size() == 5;
   bool anyStrided = llvm::any_of(operandShapes, [](const StridedShape &shape) {
-    return getDensity(shape) != Density::Dense;
+    return !shape.strides || shape.strides != getContiguousStrides(shape.sizes);
   });
   if (mayBeChannelsLast && anyStrided)
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include "commute/Dialect/SymbolicSize.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -51,10 +52,11 @@ Density commute::tp::getDensity(const StridedShape &shape) {
   for (size_t dim = shape.sizes.size(); dim-- > 0;) {
     AffineExpr size = shape.sizes[dim];
     AffineExpr stride = (*shape.strides)[dim];
-    if (!size)
-      return Density::Unknown;
     if (!expected)
-      expected = getAffineConstantExpr(1, size.getContext());
+      expected = getAffineConstantExpr(1, stride.getContext());
+    // The size of the outermost dim does not matter where its stride is right.
+    if (!size && (dim > 0 || stride != expected))
+      return Density::Unknown;
     if (!isConstant(size, 1)) {
       if (stride != expected) {
         // A symbolic size may turn out to be 1 or 0, which makes any stride
@@ -94,7 +96,8 @@ static std::optional<bool> isDenseInSomeOrder(const StridedShape &shape) {
   for (auto [stride, size] : dims) {
     if (stride != expected)
       return false;
-    expected *= size;
+    if (llvm::MulOverflow(expected, size, expected))
+      return std::nullopt;
   }
   return true;
 }

@@ -65,7 +65,7 @@ AffineExpr commute::tp::divideExactly(AffineExpr lhs, AffineExpr rhs) {
     return getAffineConstantExpr(1, context);
   std::optional<Monomial> dividend = getMonomial(lhs);
   std::optional<Monomial> divisor = getMonomial(rhs);
-  if (!dividend || !divisor || divisor->coefficient == 0 ||
+  if (!dividend || !divisor || divisor->coefficient < 1 ||
       dividend->coefficient % divisor->coefficient != 0)
     return {};
   SmallVector<unsigned> rest;
@@ -88,8 +88,17 @@ AffineExpr commute::tp::divideExactly(AffineExpr lhs, AffineExpr rhs) {
 bool commute::tp::areDifferent(AffineExpr lhs, AffineExpr rhs) {
   if (!lhs || !rhs || lhs == rhs)
     return false;
-  std::optional<int64_t> difference = getConstant(lhs - rhs);
-  return difference && *difference != 0;
+  AffineExpr difference = lhs - rhs;
+  if (!getConstant(difference)) {
+    // Subtraction alone does not cancel terms: s0 - (s0 + 1).
+    unsigned numSymbols = 0;
+    difference.walk([&](AffineExpr part) {
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+        numSymbols = std::max(numSymbols, symbol.getPosition() + 1);
+    });
+    difference = simplifyAffineExpr(difference, /*numDims=*/0, numSymbols);
+  }
+  return getConstant(difference).value_or(0) != 0;
 }
 
 std::optional<int64_t> commute::tp::evaluate(AffineExpr expression,

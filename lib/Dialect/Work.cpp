@@ -6,6 +6,7 @@
 
 #include "commute/Dialect/Work.h"
 
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -25,33 +26,38 @@ std::optional<int64_t> commute::tp::getNumBytes(Type type,
     element = complex.getElementType();
     components = 2;
   }
-  return *elements * components *
-         int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+  return llvm::checkedMul<int64_t>(
+      *elements,
+      components * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
 }
 
 std::optional<Work> commute::tp::getStreamingWork(Operation *op,
                                                   int64_t flopsPerElement,
                                                   SymbolValues symbols) {
+  auto getTotal = [&](TypeRange types) {
+    std::optional<int64_t> total = 0;
+    for (Type type : types) {
+      std::optional<int64_t> bytes = getNumBytes(type, symbols);
+      total = total && bytes ? llvm::checkedAdd(*total, *bytes) : std::nullopt;
+    }
+    return total;
+  };
+  std::optional<int64_t> read = getTotal(op->getOperandTypes());
+  std::optional<int64_t> written = getTotal(op->getResultTypes());
+  if (!read || !written)
+    return std::nullopt;
   Work work;
-  for (Type type : op->getOperandTypes()) {
-    std::optional<int64_t> bytes = getNumBytes(type, symbols);
-    if (!bytes)
-      return std::nullopt;
-    work.bytesRead += *bytes;
-  }
-  for (Type type : op->getResultTypes()) {
-    std::optional<int64_t> bytes = getNumBytes(type, symbols);
-    if (!bytes)
-      return std::nullopt;
-    work.bytesWritten += *bytes;
-  }
+  work.bytesRead = *read;
+  work.bytesWritten = *written;
   if (op->getNumResults() > 0 && flopsPerElement > 0) {
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
     std::optional<int64_t> elements =
         type ? evaluateNumElements(type, symbols) : 0;
-    if (!elements)
+    std::optional<int64_t> flops =
+        elements ? llvm::checkedMul(*elements, flopsPerElement) : std::nullopt;
+    if (!flops)
       return std::nullopt;
-    work.elementwiseFlops = *elements * flopsPerElement;
+    work.elementwiseFlops = *flops;
   }
   return work;
 }

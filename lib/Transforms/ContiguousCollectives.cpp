@@ -129,6 +129,10 @@ Plan ContiguousCollectivesPass::plan(OpOperand &use,
   analysis::LayoutFact layout = strides.getLayout(use.get());
   if (layout.density == tp::Density::Dense)
     return {Remedy::None, nullptr, layout.reason};
+  // Dense whatever its sizes are, which may not be known.
+  if (auto copy = use.get().getDefiningOp<tp::CopyOp>();
+      copy && !copy.getPreserveStrides())
+    return {Remedy::None, nullptr, "it is a dense copy"};
   if (mayChange(use.get()))
     return {Remedy::InsertCopy, nullptr, layout.reason};
   if (Value copy = copies.lookup(use.get()))

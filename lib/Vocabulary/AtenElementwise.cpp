@@ -242,6 +242,96 @@ static bool isScalar(Value value) {
          !constant->hasAttr(tp::TPDialect::namesAttrName);
 }
 
+/// The predicate that holds for (b, a) where `function` holds for (a, b).
+static MapFunction getSwapped(MapFunction function) {
+  switch (function) {
+  case MapFunction::Less:
+    return MapFunction::Greater;
+  case MapFunction::LessEqual:
+    return MapFunction::GreaterEqual;
+  case MapFunction::Greater:
+    return MapFunction::Less;
+  case MapFunction::GreaterEqual:
+    return MapFunction::LessEqual;
+  default:
+    return function;
+  }
+}
+
+/// Where a number stands among the operands, the overload depends on it, and
+/// some functions have none.
+static LogicalResult writeBinary(tp::MapOp op, NodeWriter &writer) {
+  MapFunction function = op.getFunction();
+  Value self = op.getOperands()[0];
+  Value other = op.getOperands()[1];
+  auto finish = [&](const Twine &name, StringRef otherName, bool isNumber) {
+    NodeBuilder node =
+        writer.node(op.getLoc(), writer.save(getTarget(name.str())));
+    node.operand("self", self);
+    if (isNumber)
+      node.operand(otherName, other);
+    else
+      node.tensor(otherName, other);
+    return node.finish(op.getResult());
+  };
+  auto getName = [&](MapFunction wanted) -> StringRef {
+    return llvm::find_if(binaryFunctions,
+                         [&](const Spelling &spelling) {
+                           return spelling.function == wanted;
+                         })
+        ->name;
+  };
+  switch (function) {
+  case MapFunction::Add:
+  case MapFunction::Sub:
+  case MapFunction::Mul:
+  case MapFunction::Div:
+  case MapFunction::FloorDiv:
+    // PyTorch takes a number for either tensor of these.
+    return finish(getName(function), "other", /*isNumber=*/!isScalar(self));
+  case MapFunction::Pow:
+    if (isScalar(other) && !isScalar(self))
+      return finish("pow.Tensor_Scalar", "exponent", /*isNumber=*/true);
+    return finish(isScalar(self) ? "pow.Scalar" : "pow.Tensor_Tensor",
+                  "exponent", /*isNumber=*/false);
+  case MapFunction::Remainder:
+    if (isScalar(other) && !isScalar(self))
+      return finish("remainder.Scalar", "other", /*isNumber=*/true);
+    return finish(isScalar(self) ? "remainder.Scalar_Tensor"
+                                 : "remainder.Tensor",
+                  "other", /*isNumber=*/false);
+  default:
+    break;
+  }
+  // All others commute, or have a mirrored form.
+  if (isScalar(self)) {
+    std::swap(self, other);
+    function = getSwapped(function);
+  }
+  StringRef name = getName(function);
+  auto writeTensors = [&] {
+    return writer.node(op.getLoc(), writer.save(getTarget(name)))
+        .tensor("self", self)
+        .tensor("other", other)
+        .finish(op.getResult());
+  };
+  if (!isScalar(other) || isScalar(self))
+    return writeTensors();
+  if (function == MapFunction::Maximum || function == MapFunction::Minimum) {
+    // A clamp with one bound.
+    NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.clamp.default");
+    node.tensor("self", self);
+    if (function == MapFunction::Minimum)
+      node.none("min").operand("max", other);
+    else
+      node.operand("min", other);
+    return node.finish(op.getResult());
+  }
+  if (name.consume_back("Tensor"))
+    return finish(name + "Scalar", "other", /*isNumber=*/true);
+  return writeTensors();
+}
+
 static LogicalResult writeMap(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::MapOp>(operation);
   Location location = op.getLoc();
@@ -277,27 +367,7 @@ static LogicalResult writeMap(Operation *operation, NodeWriter &writer) {
         .operand("other", operands[2])
         .finish(op.getResult());
   }
-  StringRef other = op.getFunction() == MapFunction::Pow ? "exponent" : "other";
-  const Spelling *binary = llvm::find_if(binaryFunctions, isFunction);
-  StringRef name = binary->name;
-  // A number on the left has overloads of its own only for pow; elsewhere
-  // PyTorch takes it for `self`, as its own decompositions do.
-  if (op.getFunction() == MapFunction::Pow && isScalar(operands[1]))
-    name = "pow.Tensor_Scalar";
-  else if (op.getFunction() == MapFunction::Pow && isScalar(operands[0]))
-    name = "pow.Scalar";
-  else if (isScalar(operands[1]) &&
-           (tp::MapOp::isPredicate(op.getFunction()) ||
-            op.getFunction() == MapFunction::BitwiseAnd ||
-            op.getFunction() == MapFunction::BitwiseOr ||
-            op.getFunction() == MapFunction::BitwiseXor ||
-            op.getFunction() == MapFunction::Remainder) &&
-           name.ends_with(".Tensor"))
-    name = writer.save((name.drop_back(strlen("Tensor")) + "Scalar").str());
-  return writer.node(location, writer.save(getTarget(name)))
-      .operand("self", operands[0])
-      .operand(other, operands[1])
-      .finish(op.getResult());
+  return writeBinary(op, writer);
 }
 
 static LogicalResult writeCast(Operation *operation, NodeWriter &writer) {
@@ -360,6 +430,8 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
                   "torch.ops.aten.pow.Tensor_Scalar",
                   "torch.ops.aten.pow.Scalar"},
                  readPow);
+  vocabulary.add("torch.ops.aten.remainder.Scalar_Tensor",
+                 readBinary<MapFunction::Remainder>);
   vocabulary.add("torch.ops.aten.square.default", readSquare);
   vocabulary.add(
       {"torch.ops.aten.div.Tensor_mode", "torch.ops.aten.div.Scalar_mode"},

@@ -104,7 +104,7 @@ static LogicalResult writeConstant(Operation *operation, NodeWriter &writer) {
   NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.full.default");
   node.integers("size", type.getShape());
   addNumber(node, "fill_value", op.getValue());
-  node.keywords().scalarType("dtype", type.getElementType());
+  node.keywords().scalarType("dtype", type.getElementType()).device();
   return node.finish(op.getResult());
 }
 
@@ -116,12 +116,18 @@ static LogicalResult writeIota(Operation *operation, NodeWriter &writer) {
   if (!type.hasStaticShape() || !start || !step)
     return op.emitError("cannot write a range with a symbolic end or with "
                         "floating-point steps");
+  int64_t end;
+  if (llvm::MulOverflow(type.getDimSize(0), step.getInt(), end) ||
+      llvm::AddOverflow(end, start.getInt(), end))
+    return op.emitError("cannot write a range whose end is no number of 64 "
+                        "bits");
   return writer.node(op.getLoc(), "torch.ops.aten.arange.start_step")
       .integer("start", start.getInt())
-      .integer("end", start.getInt() + type.getDimSize(0) * step.getInt())
+      .integer("end", end)
       .integer("step", step.getInt())
       .keywords()
       .scalarType("dtype", type.getElementType())
+      .device()
       .finish(op.getResult());
 }
 

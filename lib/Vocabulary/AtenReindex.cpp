@@ -228,7 +228,8 @@ static LogicalResult readSplit(NodeReader &reader) {
       return failure();
     reader.setResult(index,
                      reader.create<tp::SliceOp>(type, self, *dim, start, 1));
-    start += type.getDimSize(*dim);
+    if (llvm::AddOverflow(start, type.getDimSize(*dim), start))
+      return failure();
   }
   return success();
 }
@@ -241,9 +242,11 @@ static LogicalResult writeSlice(Operation *operation, NodeWriter &writer) {
     return op.emitError("cannot write a slice of symbolic size");
   int64_t start = op.getStart();
   int64_t step = op.getStep();
-  int64_t end = type.getDimSize(dim) == 0
-                    ? start
-                    : start + (type.getDimSize(dim) - 1) * step + 1;
+  int64_t end = start;
+  if (type.getDimSize(dim) > 0 &&
+      (llvm::MulOverflow(type.getDimSize(dim) - 1, step, end) ||
+       llvm::AddOverflow(end, start, end) || llvm::AddOverflow(end, 1L, end)))
+    return op.emitError("takes more elements than can be counted");
   NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor");
   node.tensor("self", op.getInput())
       .integer("dim", dim)
@@ -285,7 +288,8 @@ static LogicalResult readStack(NodeReader &reader) {
     return failure();
   SmallVector<Value> parts;
   for (Value tensor : *tensors) {
-    if (getTensor(tensor).getElementType() != type.getElementType())
+    if (getTensor(tensor).getElementType() != type.getElementType() ||
+        getTensor(tensor).getRank() + 1 != type.getRank())
       return failure();
     tp::StridedShape shape = reader.getSymbols().getShape(getTensor(tensor));
     tp::Sizes sizes = shape.sizes;

@@ -28,6 +28,10 @@ static LogicalResult readReduce(NodeReader &reader) {
   std::optional<bool> keepDims = reader.boolean("keepdim", false);
   if (!self || !type || !keepDims)
     return failure();
+  // any and all ask of a number whether it is 0, which no maximum does.
+  bool isExtremum = kind == ReductionKind::Max || kind == ReductionKind::Min;
+  if (isExtremum && getTensor(self).getElementType() != type.getElementType())
+    return failure();
   int64_t rank = getTensor(self).getRank();
   std::optional<SmallVector<int64_t>> dims = SmallVector<int64_t>();
   if (!reader.isAbsent("dim"))
@@ -47,6 +51,10 @@ static LogicalResult readReduce(NodeReader &reader) {
 static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::ReduceOp>(operation);
   bool isBoolean = getTensor(op.getResult()).getElementType().isInteger(1);
+  bool isWhole = static_cast<int64_t>(op.getDims().size()) ==
+                 getTensor(op.getInput()).getRank();
+  bool isWholeProduct =
+      op.getKind() == ReductionKind::Product && isWhole && !op.getKeepDims();
   NodeBuilder node = writer.node(op.getLoc(), [&]() -> StringRef {
     switch (op.getKind()) {
     case ReductionKind::Sum:
@@ -60,19 +68,19 @@ static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
       return isBoolean ? "torch.ops.aten.all.dims"
                        : "torch.ops.aten.amin.default";
     case ReductionKind::Product:
-      return "torch.ops.aten.prod.dim_int";
+      return isWholeProduct ? "torch.ops.aten.prod.default"
+                            : "torch.ops.aten.prod.dim_int";
     }
     llvm_unreachable("a reduction that is not listed");
   }());
   node.tensor("self", op.getInput());
-  if (op.getKind() == ReductionKind::Product) {
+  if (op.getKind() != ReductionKind::Product) {
+    node.integers("dim", op.getDims()).boolean("keepdim", op.getKeepDims());
+  } else if (!isWholeProduct) {
     if (op.getDims().size() != 1)
       return op.emitError("cannot write a product over several dims");
-    node.integer("dim", op.getDims()[0]);
-  } else {
-    node.integers("dim", op.getDims());
+    node.integer("dim", op.getDims()[0]).boolean("keepdim", op.getKeepDims());
   }
-  node.boolean("keepdim", op.getKeepDims());
   Type input = getTensor(op.getInput()).getElementType();
   Type result = getTensor(op.getResult()).getElementType();
   if (input != result && (op.getKind() == ReductionKind::Sum ||

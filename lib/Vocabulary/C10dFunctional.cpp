@@ -100,7 +100,7 @@ static LogicalResult readWait(NodeReader &reader) {
 static LogicalResult finishCollective(NodeWriter &writer, NodeBuilder &node,
                                       tp::GroupAttr group, bool isAsync,
                                       Value result) {
-  node.string("group_name", group.getName());
+  node.group(group);
   if (isAsync)
     return node.finish(result);
   StringRef started = node.finishIntermediate(getTensor(result));

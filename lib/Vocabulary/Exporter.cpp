@@ -39,6 +39,8 @@ public:
   // GraphWriter
   StringRef getName(Value value) override;
   StringRef makeName(Value value, StringRef base) override;
+  const archive::Device &getDevice() override { return device; }
+  StringRef getGroupArgument() override { return groupArgument; }
   StringRef save(StringRef text) override { return program.strings.save(text); }
   void add(Node node, ValueRange values, Location location) override;
   void addIntermediate(Node node, StringRef name, RankedTensorType type,
@@ -62,6 +64,7 @@ private:
   LogicalResult write(Operation *op);
   LogicalResult emit(Operation *op);
   void collectNames();
+  void collectSpelling();
   archive::TensorMeta getMeta(RankedTensorType type, bool requiresGrad);
   archive::SymInt getSize(AffineExpr size);
   StringRef getMetadata(Location location);
@@ -93,6 +96,8 @@ private:
   /// Sizes as the file writes them, by expression.
   DenseMap<AffineExpr, archive::SymInt> writtenSizes;
   DenseMap<StringRef, int64_t> symbolHints;
+  archive::Device device;
+  StringRef groupArgument = "group_name";
 };
 
 } // namespace
@@ -128,6 +133,19 @@ void Exporter::collectNames() {
     for (NamedAttribute hint : hints)
       symbolHints[hint.getName().getValue()] =
           cast<IntegerAttr>(hint.getValue()).getInt();
+}
+
+void Exporter::collectSpelling() {
+  device.type = "cpu";
+  if (!graph.tensorValues.empty())
+    device = graph.tensorValues.begin()->second.device;
+  // PyTorch renamed the argument, and loads only the name that it has.
+  for (const Node &node : graph.nodes)
+    if (node.target.starts_with("torch.ops._c10d_functional.") &&
+        node.find("group")) {
+      groupArgument = "group";
+      return;
+    }
 }
 
 StringRef Exporter::getName(Value value) {
@@ -213,9 +231,7 @@ archive::TensorMeta Exporter::getMeta(RankedTensorType type,
     meta.strides.push_back(getSize(stride));
   meta.storageOffset.value = 0;
   meta.requiresGrad = requiresGrad && isa<FloatType>(type.getElementType());
-  meta.device.type = "cpu";
-  if (!graph.tensorValues.empty())
-    meta.device = graph.tensorValues.begin()->second.device;
+  meta.device = device;
   return meta;
 }
 
@@ -421,6 +437,7 @@ llvm::Expected<ProgramEdits> Exporter::run() {
     return llvm::createStringError(program.origin +
                                    ": the module has no function main");
   collectNames();
+  collectSpelling();
   for (BlockArgument argument : function.getArguments())
     names[argument] = getGraphName(argument);
   for (Operation &op : function.getBody().front().without_terminator())

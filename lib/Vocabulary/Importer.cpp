@@ -66,8 +66,10 @@ private:
   Type getType(const Argument &value);
   Location getLocation(const Node &node);
   llvm::Error addFunction();
+  void setInputAttributes();
   llvm::Error readNode(size_t index, archive::JsonValue json);
   llvm::Error readModelled(size_t index, NodeReader &reader);
+  std::string getOpaqueArguments(const Node &node, archive::JsonValue inputs);
   void readOpaque(const Node &node, const OperatorEntry *entry,
                   archive::JsonValue json);
   llvm::Error addReturn();
@@ -266,8 +268,16 @@ llvm::Error Importer::addFunction() {
       attributes.set(tp::TPDialect::parameterAttrName,
                      builder.getStringAttr(specs[index]->target));
   }
+  setInputAttributes();
   builder.setInsertionPointToEnd(entry);
   return llvm::Error::success();
+}
+
+void Importer::setInputAttributes() {
+  SmallVector<DictionaryAttr> dictionaries;
+  for (NamedAttrList &attributes : inputAttributes)
+    dictionaries.push_back(attributes.getDictionary(context));
+  function.setAllArgAttrs(dictionaries);
 }
 
 llvm::Error Importer::addReturn() {
@@ -375,6 +385,26 @@ llvm::Error Importer::readModelled(size_t index, NodeReader &reader) {
   return llvm::Error::success();
 }
 
+/// The text of a node's arguments with the names of its operands replaced by
+/// "%0", "%1", ...: what the op does is independent of what values are called.
+std::string Importer::getOpaqueArguments(const Node &node,
+                                         archive::JsonValue inputs) {
+  std::string text;
+  StringRef source = program.document->text();
+  uint32_t copied = inputs.span().begin;
+  unsigned operand = 0;
+  for (const archive::NamedArgument &input : node.inputs)
+    input.value.forEachValue([&](const Argument &value) {
+      if (!values.contains(value.text))
+        return;
+      text += source.slice(copied, value.nameSpan.begin);
+      text += "\"%" + std::to_string(operand++) + "\"";
+      copied = value.nameSpan.end;
+    });
+  text += source.slice(copied, inputs.span().end);
+  return text;
+}
+
 void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
                           archive::JsonValue json) {
   SmallVector<Value> operands;
@@ -406,7 +436,8 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
     });
   auto call = tp::CallOp::create(
       builder, getLocation(node), types, builder.getStringAttr(node.target),
-      operands, builder.getStringAttr(json.get("inputs").text()),
+      operands,
+      builder.getStringAttr(getOpaqueArguments(node, json.get("inputs"))),
       builder.getDenseI64ArrayAttr(dense),
       builder.getDenseI64ArrayAttr(mutated));
   // A node without results is known by its place; its own name need not be
@@ -539,10 +570,7 @@ llvm::Expected<ImportedProgram> Importer::run() {
   addModuleAttributes();
   if (llvm::Error error = addPlacements())
     return std::move(error);
-  SmallVector<DictionaryAttr> dictionaries;
-  for (NamedAttrList &attributes : inputAttributes)
-    dictionaries.push_back(attributes.getDictionary(context));
-  function.setAllArgAttrs(dictionaries);
+  setInputAttributes();
   return std::move(imported);
 }
 

@@ -34,6 +34,13 @@ vocabulary::getMutatedArguments(const Node &node, const OperatorEntry *entry) {
     names.push_back(node.inputs.front().name);
   if (node.find("out"))
     names.push_back("out");
+  // An operator of which nothing is known and that gives nothing is called for
+  // what it writes. ATen's own such operators are assertions.
+  if (names.empty() && !entry && node.outputs.empty() &&
+      node.target.starts_with("torch.ops.") &&
+      !node.target.starts_with("torch.ops.aten."))
+    for (const archive::NamedArgument &input : node.inputs)
+      names.push_back(input.name);
   return names;
 }
 

@@ -139,6 +139,22 @@ NodeBuilder &NodeBuilder::memoryFormat(StringRef name,
   return add(name, std::move(argument));
 }
 
+NodeBuilder &NodeBuilder::group(tp::GroupAttr group) {
+  return string(graph.getGroupArgument(), group.getName());
+}
+
+NodeBuilder &NodeBuilder::device() {
+  const archive::Device &device = graph.getDevice();
+  // PyTorch's default, which exporters leave out as well.
+  if (device.type == "cpu")
+    return *this;
+  Argument argument;
+  argument.tag = ArgumentTag::Device;
+  argument.text = device.type;
+  argument.integer = device.index.value_or(-1);
+  return add("device", std::move(argument));
+}
+
 StringRef NodeBuilder::getBaseName() const {
   // torch.ops.NAMESPACE.NAME.OVERLOAD
   SmallVector<StringRef> parts;

@@ -24,6 +24,10 @@ public:
   /// A new name for a value; uses the names that the op states where they are
   /// free, else makes one from `base`.
   virtual llvm::StringRef makeName(mlir::Value value, llvm::StringRef base) = 0;
+  /// Where the graph's tensors are.
+  virtual const archive::Device &getDevice() = 0;
+  /// What the graph's collectives call the argument that names their group.
+  virtual llvm::StringRef getGroupArgument() = 0;
   /// A copy of `text` that lives as long as the program.
   virtual llvm::StringRef save(llvm::StringRef text) = 0;
   /// Adds a node; `values` are its results in the order of their names.
@@ -63,6 +67,9 @@ public:
   NodeBuilder &none(llvm::StringRef name);
   NodeBuilder &scalarType(llvm::StringRef name, mlir::Type elementType);
   NodeBuilder &memoryFormat(llvm::StringRef name, archive::MemoryFormat format);
+  NodeBuilder &group(tp::GroupAttr group);
+  /// For factories, which have no operand that says where the result is.
+  NodeBuilder &device();
   /// Arguments from here on are keyword arguments.
   NodeBuilder &keywords() {
     kind = archive::ArgumentKind::Keyword;

@@ -23,10 +23,10 @@ mlir::AffineExpr readSize(const archive::SymInt &size, tp::SymbolSpace &space);
 /// The inverse, in srepr form. `getSpelling` gives the text of parts that the
 /// graph spells out already: it has that of every expression which `readSize`
 /// did not understand.
-std::string writeSize(
-    mlir::AffineExpr size, llvm::ArrayRef<mlir::StringAttr> symbolNames,
-    llvm::function_ref<std::optional<llvm::StringRef>(mlir::AffineExpr)>
-        getSpelling);
+std::string
+writeSize(mlir::AffineExpr size, llvm::ArrayRef<mlir::StringAttr> symbolNames,
+          llvm::function_ref<std::optional<llvm::StringRef>(mlir::AffineExpr)>
+              getSpelling);
 
 } // namespace commute::vocabulary
 

@@ -36,10 +36,13 @@ def describe_metadata(node):
 
 
 def describe_value(value):
-    """Type, sizes and strides of whatever a node gives."""
+    """Type, sizes and strides of whatever a node gives.
+
+    Not the storage offset: PyTorch 2.13 writes it, but does not read it.
+    """
     if isinstance(value, torch.Tensor):
         layout = (tuple(map(str, value.shape)), tuple(map(str, value.stride())))
-        return f"{value.dtype} {layout} +{value.storage_offset()} {value.device}"
+        return f"{value.dtype} {layout} {value.device}"
     if isinstance(value, (list, tuple)):
         return [describe_value(item) for item in value]
     return f"{type(value).__name__} {value}"

@@ -193,14 +193,15 @@ def input_as_output():
 @program
 def element_types():
     """Every element type that can be stored, as weight, input and result."""
-    names = "uint8 int8 int16 int32 int64 bool float16 bfloat16 float32 float64 complex64 complex128 "
-    names += "uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
-    names += "float8_e8m0fnu"
+    names = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 bool float16 bfloat16 float32 "
+    names += "float64 complex64 complex128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz "
+    names += "float8_e5m2fnuz float8_e8m0fnu"
     types = {name: getattr(torch, name) for name in names.split()}
 
     def forward(self, x):
         buffers = [self.get_buffer(f"as_{name}") for name in types]
-        return [x.to(kind) for kind in types.values()], [buffer.reshape(-1) for buffer in buffers]
+        flat = [buffer.reshape(-1) for buffer in buffers]
+        return [x.to(kind) for kind in types.values()], flat
 
     buffers = {f"as_{name}": torch.ones(2, 3).to(kind) for name, kind in types.items()}
     return export_function(forward, torch.rand(4), **buffers)
@@ -224,8 +225,9 @@ def odd_arguments():
 
 def use_unknown_library(self, x):
     left, right = torch.ops.mylib.split_heads(x, [2, 6])
+    numbers, names = [0.5, float("inf")], ["a", '"\\\u00e9\n']
     lists = torch.ops.mylib.lists(
-        x, [True, False], [0.5, float("inf")], ["a", '"\\\u00e9\n'], [[0.5, -1e-9], []], [[x], [x, x]]
+        x, [True, False], numbers, names, [[0.5, -1e-9], []], [[x], [x, x]]
     )
     scaled = x * 2
     torch.ops.mylib.scale_(scaled, 0.5)

@@ -34,6 +34,7 @@ public:
 std::unique_ptr<Command> createOptCommand();
 std::unique_ptr<Command> createPassesCommand();
 std::unique_ptr<Command> createShowCommand();
+std::unique_ptr<Command> createVerifyCommand();
 
 } // namespace commute::tool
 

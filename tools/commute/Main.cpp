@@ -18,6 +18,7 @@ static constexpr char overview[] =
     "Commute optimizes tensor-parallel programs captured from PyTorch.\n\n"
     "  commute show IN.pt2             what is in this graph\n"
     "  commute opt IN.pt2 -o OUT.pt2   optimize it\n"
+    "  commute verify A.pt2 B.pt2      do two graphs compute the same\n"
     "  commute passes                  what opt can do\n\n"
     "Exit codes: 0 success, 1 a property that was asked for does not hold,\n"
     "2 bad usage or bad input, 3 a defect of Commute.\n";
@@ -36,6 +37,7 @@ int main(int argc, char **argv) {
   commands.push_back(createOptCommand());
   commands.push_back(createPassesCommand());
   commands.push_back(createShowCommand());
+  commands.push_back(createVerifyCommand());
 
   if (argc == 1) {
     llvm::errs() << overview;

@@ -37,6 +37,9 @@ struct Factor {
   int64_t size = 0;
   /// For Kind::Reduction.
   std::optional<ReductionKind> reduction;
+  /// The extent is part of what the op means, such as the size of a group or a
+  /// number of pieces: it stays when the program is made smaller.
+  bool isFixed = false;
 };
 
 /// For every dim of every operand and result, the factors it is made of, from
@@ -44,7 +47,8 @@ struct Factor {
 /// none for a dim of size 1 that is repeated or new. In the manner of Shardy's
 /// sharding rules.
 ///
-/// Printed as `([i, k], [k, j]) -> ([i, j]) {i=8, j=4, k=2} reduction={k}`.
+/// Printed as `([i, k], [k, j]) -> ([i, j]) {i=8, j=4, k=2} reduction={k: sum}`;
+/// the factors of a dim are joined by dots.
 struct DimensionRule {
   using DimFactors = llvm::SmallVector<unsigned, 1>;
   using TensorFactors = llvm::SmallVector<DimFactors, 4>;
@@ -75,6 +79,17 @@ public:
   unsigned addWhole(int64_t size) {
     return addFactor(Factor::Kind::Whole, size);
   }
+  /// A whole factor whose extent is part of the op's meaning.
+  unsigned addFixed(int64_t size) {
+    unsigned factor = addWhole(size);
+    rule.factors[factor].isFixed = true;
+    return factor;
+  }
+  /// A dim of `size` elements that counts in units: a fixed number of them and
+  /// the shared factor `unit`, of `unitSize`. Maps both to the dim of an
+  /// operand or result. A symbolic size is whole, without a unit.
+  void mapOperandUnits(unsigned operand, unsigned dim, unsigned unit);
+  void mapResultUnits(unsigned result, unsigned dim, unsigned unit);
   /// Appends `factor`, as the next minor one, to a dim. Operands that are not
   /// tensors have no dims.
   void mapOperand(unsigned operand, unsigned dim, unsigned factor);
@@ -88,9 +103,15 @@ public:
   DimensionRule build() && { return std::move(rule); }
 
 private:
+  void mapUnits(DimensionRule::DimFactors &dim, int64_t size, unsigned unit);
+
   mlir::Operation *op;
   DimensionRule rule;
 };
+
+/// Greatest common divisor of sizes and positions along a dim, as the extent of
+/// a unit; kDynamic when one is symbolic.
+int64_t getUnitSize(llvm::ArrayRef<int64_t> values);
 
 } // namespace commute::tp
 

@@ -17,7 +17,13 @@ def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The rule of this op, for the types it has.",
-                    "::commute::tp::DimensionRule", "getDimensionRule">];
+                    "::commute::tp::DimensionRule", "getDimensionRule">,
+    InterfaceMethod<[{
+      Adjusts positions and counts among the attributes of a copy of the op in
+      which the factors of `rule`, the op's rule before, have new extents.
+    }], "void", "scaleAttributes",
+    (ins "const ::commute::tp::DimensionRule &":$rule,
+         "::llvm::ArrayRef<int64_t>":$newSizes), [{}], [{ return; }]>];
 }
 
 def TP_EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {

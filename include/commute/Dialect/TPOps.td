@@ -384,6 +384,10 @@ def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
     $input `dim` $dim `start` $start `step` $step attr-dict
     `:` type($input) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    void scaleAttributes(const DimensionRule &rule,
+                         ::llvm::ArrayRef<int64_t> newSizes);
+  }];
   let hasFolder = 1;
 }
 
@@ -509,6 +513,10 @@ def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
   let assemblyFormat = [{
     $input `output_splits` $output_splits `input_splits` $input_splits
     `group` $group (`async` $async^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    void scaleAttributes(const DimensionRule &rule,
+                         ::llvm::ArrayRef<int64_t> newSizes);
   }];
 }
 
@@ -636,8 +644,8 @@ def TP_CallOp : TP_Op<"call", [
   let description = [{
     Carried whole and never touched: it may read all its operands, have effects,
     and write into the operands listed in `mutated_operands`. `arguments` is the
-    PyTorch node's list of arguments as JSON text; the operands are the values
-    it names, in order. `dense_operands` lists the operands that PyTorch
+    PyTorch node's list of arguments as JSON text, in which the operands stand as
+    "%0", "%1", ... in order. `dense_operands` lists the operands that PyTorch
     requires to be dense (coalesced and in-place collectives).
 
     ```mlir

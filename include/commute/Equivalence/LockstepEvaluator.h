@@ -1,0 +1,49 @@
+//===- LockstepEvaluator.h - all ranks at once ------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_EQUIVALENCE_LOCKSTEPEVALUATOR_H
+#define COMMUTE_EQUIVALENCE_LOCKSTEPEVALUATOR_H
+
+#include "commute/Analysis/InputPlacements.h"
+#include "commute/Equivalence/FieldAlgebra.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace commute::equivalence {
+
+/// One value on all ranks, in the order of the world.
+using RankValues = llvm::SmallVector<FieldValue>;
+
+/// Random inputs for a program, equal for ranks that hold the same tensor.
+/// Integers are small; see docs/equivalence.md.
+class InputGenerator {
+public:
+  InputGenerator(const analysis::InputPlacements &placements, uint64_t seed)
+      : placements(placements), seed(seed) {}
+
+  /// What all ranks hold of input `argument`, of this type.
+  RankValues generate(unsigned argument, mlir::RankedTensorType type) const;
+
+private:
+  const analysis::InputPlacements &placements;
+  uint64_t seed;
+};
+
+/// What an op did on all ranks, in the order of execution.
+using Observer =
+    llvm::function_ref<void(mlir::Operation *op, llvm::ArrayRef<RankValues>)>;
+
+/// Evaluates a program on all ranks of `world`, op after op. Gives the returned
+/// values; the error names the op.
+llvm::Expected<std::vector<RankValues>>
+evaluateOnAllRanks(mlir::func::FuncOp function,
+                   llvm::ArrayRef<RankValues> inputs,
+                   llvm::ArrayRef<int64_t> world, Precision precision,
+                   Observer observe);
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_EQUIVALENCE_LOCKSTEPEVALUATOR_H

@@ -1,0 +1,36 @@
+//===- SizeReduction.h - small programs that mean the same ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_EQUIVALENCE_SIZEREDUCTION_H
+#define COMMUTE_EQUIVALENCE_SIZEREDUCTION_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+namespace commute::equivalence {
+
+/// Copies of two programs with static sizes and without layouts, made as small
+/// as their ops' dimension rules allow: dims that belong together keep equal
+/// sizes, in both programs; what an op counts in (ranks of a group, pieces of a
+/// split) stays; every other extent of at least 2 stays at least 2; and dims of
+/// one tensor that had different sizes keep different ones where that is
+/// possible. Symbolic sizes take the values they had at capture.
+struct ReducedPrograms {
+  mlir::OwningOpRef<mlir::ModuleOp> first;
+  mlir::OwningOpRef<mlir::ModuleOp> second;
+  /// Elements of all values of the first program, before and after.
+  double elementsBefore = 0;
+  double elementsAfter = 0;
+};
+/// With `reduce` false only symbols and layouts are resolved.
+llvm::Expected<ReducedPrograms> reduceSizes(mlir::ModuleOp first,
+                                            mlir::ModuleOp second, bool reduce);
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_EQUIVALENCE_SIZEREDUCTION_H

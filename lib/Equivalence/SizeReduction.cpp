@@ -1,0 +1,273 @@
+//===- SizeReduction.cpp - small programs that mean the same ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Equivalence/SizeReduction.h"
+
+#include "DimClasses.h"
+#include "commute/Dialect/TPDialect.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+namespace {
+
+using Id = DimClasses::Id;
+
+class SizeReducer {
+public:
+  /// Resolves symbols and drops layouts.
+  llvm::Error makeStatic(ModuleOp module);
+  /// Learns which dims of a program belong together.
+  void collect(ModuleOp module);
+  /// Inputs and outputs of both programs are the same tensors, and so are the
+  /// results of an opaque call that both make.
+  void unitePrograms(ModuleOp first, ModuleOp second);
+  void chooseSizes();
+  /// Gives a program its new sizes; failure where an op does not hold with
+  /// them.
+  LogicalResult apply(ModuleOp module);
+  double countElements(ModuleOp module);
+
+private:
+  SmallVector<Id> &getDims(Value value);
+  void uniteTensors(Value a, Value b);
+  RankedTensorType getNewType(Value value);
+
+  DimClasses classes;
+  DenseMap<Value, SmallVector<Id>> dims;
+  /// By op: its rule at the original sizes, and the classes of its factors.
+  struct OpFactors {
+    tp::DimensionRule rule;
+    SmallVector<Id> factors;
+  };
+  DenseMap<Operation *, OpFactors> opFactors;
+};
+
+} // namespace
+
+static func::FuncOp getMain(ModuleOp module) {
+  return *module.getOps<func::FuncOp>().begin();
+}
+
+llvm::Error SizeReducer::makeStatic(ModuleOp module) {
+  auto hints =
+      module->getAttrOfType<DictionaryAttr>(tp::TPDialect::symbolHintsAttrName);
+  auto symbols = [&](StringRef name) -> std::optional<int64_t> {
+    auto hint = hints ? hints.getAs<IntegerAttr>(name) : IntegerAttr();
+    return hint ? std::optional(hint.getInt()) : std::nullopt;
+  };
+  std::string unknown;
+  auto convert = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return;
+    SmallVector<int64_t> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      std::optional<int64_t> size = tp::evaluateSize(type, dim, symbols);
+      if (!size && unknown.empty())
+        llvm::raw_string_ostream(unknown) << type;
+      sizes.push_back(size.value_or(1));
+    }
+    value.setType(RankedTensorType::get(sizes, type.getElementType()));
+  };
+  func::FuncOp function = getMain(module);
+  llvm::for_each(function.getArguments(), convert);
+  function.walk([&](Operation *op) { llvm::for_each(op->getResults(), convert); });
+  if (!unknown.empty())
+    return llvm::createStringError("nothing states the size of a value of type " +
+                                   unknown);
+  Operation *terminator = function.getBody().front().getTerminator();
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getBody().front().getArgumentTypes(),
+      terminator->getOperandTypes()));
+  return llvm::Error::success();
+}
+
+SmallVector<Id> &SizeReducer::getDims(Value value) {
+  auto [it, isNew] = dims.try_emplace(value);
+  if (isNew)
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      for (int64_t size : type.getShape())
+        it->second.push_back(classes.add(size));
+  return it->second;
+}
+
+void SizeReducer::collect(ModuleOp module) {
+  getMain(module).walk([&](tp::DimensionRuleOpInterface op) {
+    OpFactors entry{op.getDimensionRule(), {}};
+    for (const tp::Factor &factor : entry.rule.factors)
+      entry.factors.push_back(classes.add(factor.size, factor.isFixed));
+    auto unite = [&](ValueRange values,
+                     ArrayRef<tp::DimensionRule::TensorFactors> tensors) {
+      for (auto [value, tensor] : llvm::zip_equal(values, tensors)) {
+        SmallVector<Id> valueDims = getDims(value);
+        for (auto [dim, factors] : llvm::zip_equal(valueDims, tensor)) {
+          if (factors.empty())
+            continue;
+          SmallVector<Id> parts;
+          for (unsigned factor : factors)
+            parts.push_back(entry.factors[factor]);
+          classes.unite(dim, classes.addProduct(parts));
+        }
+      }
+    };
+    unite(op->getOperands(), entry.rule.operands);
+    unite(op->getResults(), entry.rule.results);
+    opFactors[op] = std::move(entry);
+  });
+}
+
+void SizeReducer::uniteTensors(Value a, Value b) {
+  SmallVector<Id> aDims = getDims(a);
+  SmallVector<Id> bDims = getDims(b);
+  if (aDims.size() != bDims.size())
+    return;
+  for (auto [aDim, bDim] : llvm::zip_equal(aDims, bDims))
+    classes.unite(aDim, bDim);
+}
+
+void SizeReducer::unitePrograms(ModuleOp first, ModuleOp second) {
+  func::FuncOp a = getMain(first);
+  func::FuncOp b = getMain(second);
+  for (auto [x, y] : llvm::zip(a.getArguments(), b.getArguments()))
+    uniteTensors(x, y);
+  auto getResults = [](func::FuncOp function) {
+    return function.getBody().front().getTerminator()->getOperands();
+  };
+  for (auto [x, y] : llvm::zip(getResults(a), getResults(b)))
+    uniteTensors(x, y);
+  auto aCalls = llvm::to_vector(a.getOps<tp::CallOp>());
+  auto bCalls = llvm::to_vector(b.getOps<tp::CallOp>());
+  for (auto [x, y] : llvm::zip(aCalls, bCalls))
+    for (auto [p, q] : llvm::zip(x.getOutputs(), y.getOutputs()))
+      uniteTensors(p, q);
+}
+
+void SizeReducer::chooseSizes() {
+  std::vector<Id> free = classes.getFreeAtoms();
+  for (Id atom : free)
+    classes.setNewSize(atom, 2);
+  // Dims of one tensor that were different stay different, so that a swapped
+  // pair of them is seen. Each collision enlarges one extent; a few rounds
+  // settle nearly all of them.
+  for (int round = 0; round < 6; ++round) {
+    bool changed = false;
+    for (auto &[value, valueDims] : dims) {
+      for (size_t i = 0; i < valueDims.size(); ++i)
+        for (size_t j = i + 1; j < valueDims.size(); ++j) {
+          Id a = valueDims[i], b = valueDims[j];
+          if (classes.getSize(a) == classes.getSize(b) ||
+              classes.getNewSize(a) != classes.getNewSize(b) ||
+              classes.getNewSize(a) == 1)
+            continue;
+          for (Id side : {b, a}) {
+            SmallVector<Id> atoms = classes.getAtoms(side);
+            auto *atom = llvm::find_if(atoms, [&](Id candidate) {
+              return !classes.isFixed(candidate) &&
+                     classes.getNewSize(candidate) < 5 &&
+                     classes.getNewSize(candidate) <
+                         classes.getSize(candidate);
+            });
+            if (atom == atoms.end())
+              continue;
+            classes.setNewSize(*atom, classes.getNewSize(*atom) + 1);
+            changed = true;
+            break;
+          }
+        }
+    }
+    if (!changed)
+      break;
+  }
+}
+
+RankedTensorType SizeReducer::getNewType(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> sizes;
+  for (Id dim : getDims(value))
+    sizes.push_back(classes.getNewSize(dim));
+  return RankedTensorType::get(sizes, type.getElementType());
+}
+
+LogicalResult SizeReducer::apply(ModuleOp module) {
+  func::FuncOp function = getMain(module);
+  auto convert = [&](Value value) {
+    if (isa<RankedTensorType>(value.getType()))
+      value.setType(getNewType(value));
+  };
+  llvm::for_each(function.getArguments(), convert);
+  function.walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), convert);
+    auto entry = opFactors.find(op);
+    if (entry == opFactors.end())
+      return;
+    SmallVector<int64_t> newSizes;
+    for (Id factor : entry->second.factors)
+      newSizes.push_back(classes.getNewSize(factor));
+    cast<tp::DimensionRuleOpInterface>(op).scaleAttributes(entry->second.rule,
+                                                           newSizes);
+  });
+  Operation *terminator = function.getBody().front().getTerminator();
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getBody().front().getArgumentTypes(),
+      terminator->getOperandTypes()));
+  // A rule that says too little shows here; such a program keeps its sizes.
+  ScopedDiagnosticHandler handler(module.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  return module.verify();
+}
+
+double SizeReducer::countElements(ModuleOp module) {
+  double total = 0;
+  auto count = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return;
+    double elements = 1;
+    for (int64_t size : type.getShape())
+      elements *= size;
+    total += elements;
+  };
+  func::FuncOp function = getMain(module);
+  llvm::for_each(function.getArguments(), count);
+  function.walk([&](Operation *op) { llvm::for_each(op->getResults(), count); });
+  return total;
+}
+
+llvm::Expected<ReducedPrograms>
+equivalence::reduceSizes(ModuleOp first, ModuleOp second, bool reduce) {
+  ReducedPrograms result;
+  auto cloneStatic = [&](SizeReducer &reducer) -> llvm::Error {
+    result.first = cast<ModuleOp>(first->clone());
+    result.second = cast<ModuleOp>(second->clone());
+    if (llvm::Error error = reducer.makeStatic(*result.first))
+      return error;
+    return reducer.makeStatic(*result.second);
+  };
+  SizeReducer reducer;
+  if (llvm::Error error = cloneStatic(reducer))
+    return std::move(error);
+  result.elementsBefore = result.elementsAfter =
+      reducer.countElements(*result.first);
+  if (!reduce)
+    return result;
+  reducer.collect(*result.first);
+  reducer.collect(*result.second);
+  reducer.unitePrograms(*result.first, *result.second);
+  reducer.chooseSizes();
+  if (succeeded(reducer.apply(*result.first)) &&
+      succeeded(reducer.apply(*result.second))) {
+    result.elementsAfter = reducer.countElements(*result.first);
+    return result;
+  }
+  // No consistent reduction: real sizes.
+  if (llvm::Error error = cloneStatic(reducer))
+    return std::move(error);
+  return result;
+}

@@ -1,0 +1,123 @@
+//===- StaticChecks.cpp - what evaluation cannot see ------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StaticChecks.h"
+
+#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/StrideAnalysis.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+template <typename Printable> static std::string toText(Printable value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
+
+static OperandRange getOutputs(func::FuncOp function) {
+  return function.getBody().front().getTerminator()->getOperands();
+}
+
+static void checkOutputs(func::FuncOp first, func::FuncOp second,
+                         const analysis::StrideAnalysis &firstStrides,
+                         const analysis::StrideAnalysis &secondStrides,
+                         VerifyResult &result) {
+  for (auto [index, a, b] :
+       llvm::enumerate(getOutputs(first), getOutputs(second))) {
+    auto add = [&, a = a, b = b, index = index](const Twine &what) {
+      result.differences.push_back(
+          {("output " + Twine(index) + " has " + what).str(), a.getLoc(),
+           b.getLoc()});
+    };
+    auto aType = dyn_cast<RankedTensorType>(a.getType());
+    auto bType = dyn_cast<RankedTensorType>(b.getType());
+    if (!aType || !bType) {
+      if (a.getType() != b.getType())
+        add("another type");
+      continue;
+    }
+    if (aType.getElementType() != bType.getElementType())
+      add("element type " + toText(bType.getElementType()) + " instead of " +
+          toText(aType.getElementType()));
+    if (aType.getShape() != bType.getShape()) {
+      add("type " + toText(bType) + " instead of " + toText(aType));
+      continue;
+    }
+    // Both dense is the same, however the strides of single elements read.
+    tp::Density aDensity = firstStrides.getLayout(a).density;
+    tp::Density bDensity = secondStrides.getLayout(b).density;
+    bool bothDense =
+        aDensity == tp::Density::Dense && bDensity == tp::Density::Dense;
+    if (!bothDense && aType != bType)
+      add("type " + toText(bType) + " instead of " + toText(aType) +
+          ": other strides");
+  }
+}
+
+/// Inputs that have to be dense, by density.
+static unsigned countNotDense(func::FuncOp function,
+                              const analysis::StrideAnalysis &strides,
+                              Operation *&culprit) {
+  unsigned count = 0;
+  function.walk([&](tp::DenseOperandsOpInterface op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!op.requiresDense(operand) ||
+          strides.getLayout(operand.get()).density == tp::Density::Dense)
+        continue;
+      ++count;
+      culprit = op;
+    }
+  });
+  return count;
+}
+
+void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
+                                  VerifyResult &result) {
+  analysis::StrideAnalysis firstStrides(first);
+  analysis::StrideAnalysis secondStrides(second);
+  checkOutputs(first, second, firstStrides, secondStrides, result);
+
+  Operation *culprit = nullptr;
+  unsigned before = countNotDense(first, firstStrides, culprit);
+  unsigned after = countNotDense(second, secondStrides, culprit);
+  if (after > before)
+    result.differences.push_back(
+        {"the second program gives a collective an input that may not be "
+         "dense where the first does not",
+         first.getLoc(), culprit->getLoc()});
+
+  // Every rank runs every op.
+  SmallVector<int64_t> world =
+      analysis::getWorld(second->getParentOfType<ModuleOp>());
+  second.walk([&](tp::CollectiveOpInterface op) {
+    for (int64_t rank : world)
+      if (op.getCollectiveGroup().getMembersAround(rank).empty()) {
+        result.differences.push_back(
+            {"rank " + std::to_string(rank) +
+                 " runs a collective of a group that it is not in",
+             first.getLoc(), op.getLoc()});
+        return;
+      }
+  });
+
+  // Opaque ops may have effects: the same ones in the same order.
+  auto firstCalls = llvm::to_vector(first.getOps<tp::CallOp>());
+  auto secondCalls = llvm::to_vector(second.getOps<tp::CallOp>());
+  for (auto [a, b] : llvm::zip(firstCalls, secondCalls))
+    if (a.getCallee() != b.getCallee() || a.getArguments() != b.getArguments()) {
+      result.differences.push_back(
+          {"opaque ops are not the same ones in the same order", a.getLoc(),
+           b.getLoc()});
+      return;
+    }
+  if (firstCalls.size() != secondCalls.size())
+    result.differences.push_back(
+        {"the programs have " + std::to_string(firstCalls.size()) + " and " +
+             std::to_string(secondCalls.size()) + " opaque ops",
+         first.getLoc(), second.getLoc()});
+}

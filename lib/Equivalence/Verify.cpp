@@ -1,0 +1,233 @@
+//===- Verify.cpp - do two programs compute the same? -----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Equivalence/Verify.h"
+
+#include "StaticChecks.h"
+#include "commute/Equivalence/LockstepEvaluator.h"
+#include "commute/Equivalence/SizeReduction.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+static func::FuncOp getMain(ModuleOp module) {
+  auto functions = module.getOps<func::FuncOp>();
+  return llvm::hasSingleElement(functions) ? *functions.begin()
+                                           : func::FuncOp();
+}
+
+static StringRef getInputName(func::FuncOp function, unsigned index) {
+  auto name = function.getArgAttrOfType<StringAttr>(
+      index, tp::TPDialect::nameAttrName);
+  return name ? name.getValue() : StringRef();
+}
+
+/// Two programs can be compared when they take the same inputs on the same
+/// ranks and give as many outputs.
+static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
+  if (!first || !second || !first.getBody().hasOneBlock() ||
+      !second.getBody().hasOneBlock())
+    return llvm::createStringError(
+        "a program is one function with one block");
+  if (first.getNumArguments() != second.getNumArguments())
+    return llvm::createStringError(
+        "the programs take " + Twine(first.getNumArguments()) + " and " +
+        Twine(second.getNumArguments()) + " inputs");
+  for (unsigned index = 0; index < first.getNumArguments(); ++index) {
+    StringRef firstName = getInputName(first, index);
+    StringRef secondName = getInputName(second, index);
+    if (firstName != secondName && !firstName.empty() && !secondName.empty())
+      return llvm::createStringError("input " + Twine(index) + " is '" +
+                                     firstName + "' in one program and '" +
+                                     secondName + "' in the other");
+    if (first.getArgumentTypes()[index] != second.getArgumentTypes()[index])
+      return llvm::createStringError("input " + Twine(index) + " ('" +
+                                     firstName +
+                                     "') has different types");
+  }
+  if (first.getNumResults() != second.getNumResults())
+    return llvm::createStringError(
+        "the programs give " + Twine(first.getNumResults()) + " and " +
+        Twine(second.getNumResults()) + " outputs");
+  return llvm::Error::success();
+}
+
+/// What a program computed under the names of its graph: for finding the first
+/// place where two programs part.
+namespace {
+struct NamedValue {
+  RankValues values;
+  Location location;
+};
+using NamedValues = llvm::MapVector<StringAttr, NamedValue>;
+} // namespace
+
+static void record(Operation *op, ArrayRef<RankValues> results,
+                   NamedValues &named) {
+  auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
+  if (!names)
+    return;
+  for (auto [name, values] : llvm::zip(names, results))
+    if (auto text = dyn_cast<StringAttr>(name))
+      named.insert({text, {values, op->getLoc()}});
+}
+
+/// The index of the first element that differs; nullopt for equal tensors.
+static std::optional<size_t> findDifference(const FieldTensor &a,
+                                            const FieldTensor &b) {
+  if (a.getSizes() != b.getSizes())
+    return 0;
+  for (size_t index = 0; index < a.elements.size(); ++index)
+    if (a.elements[index] != b.elements[index])
+      return index;
+  return std::nullopt;
+}
+
+static std::string formatIndex(ArrayRef<int64_t> sizes, size_t position) {
+  SmallVector<int64_t> index(sizes.size());
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    index[dim] = position % sizes[dim];
+    position /= sizes[dim];
+  }
+  std::string text = "[";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(index, os);
+  os << ']';
+  return text;
+}
+
+/// The first rank on which two values differ, as "on rank 1 at index [0, 2]".
+static std::optional<std::string>
+describeDifference(const RankValues &a, const RankValues &b,
+                   ArrayRef<int64_t> world) {
+  for (auto [rank, x, y] : llvm::zip_equal(world, a, b)) {
+    if (x->getSizes() != y->getSizes())
+      return "on rank " + std::to_string(rank) + ": they have other sizes";
+    if (std::optional<size_t> position = findDifference(*x, *y))
+      return "on rank " + std::to_string(rank) + " at index " +
+             formatIndex(x->getSizes(), *position) +
+             (a.front()->getNumElements() > 0 ? " (of the reduced program)"
+                                              : "");
+  }
+  return std::nullopt;
+}
+
+/// The earliest value that both programs have under one name and shape, but
+/// with other content.
+static void addFirstPartition(const NamedValues &first,
+                              const NamedValues &second,
+                              ArrayRef<int64_t> world, VerifyResult &result) {
+  for (const auto &[name, value] : first) {
+    auto other = second.find(name);
+    if (other == second.end() ||
+        value.values.front()->getSizes() !=
+            other->second.values.front()->getSizes())
+      continue;
+    if (std::optional<std::string> where = describeDifference(
+            value.values, other->second.values, world)) {
+      result.differences.push_back(
+          {"the programs part at value '" + name.str() + "', " + *where,
+           value.location, other->second.location});
+      return;
+    }
+  }
+}
+
+llvm::Expected<VerifyResult>
+equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
+                               const VerifyOptions &options) {
+  VerifyResult result;
+  func::FuncOp firstMain = getMain(first);
+  func::FuncOp secondMain = getMain(second);
+  if (llvm::Error error = checkComparable(firstMain, secondMain))
+    return std::move(error);
+  // Placements are premises: contradictory ones would prove anything.
+  llvm::Expected<analysis::InputPlacements> placements =
+      analysis::InputPlacements::resolve(firstMain);
+  if (!placements)
+    return placements.takeError();
+  llvm::Expected<analysis::InputPlacements> secondPlacements =
+      analysis::InputPlacements::resolve(secondMain);
+  if (!secondPlacements)
+    return secondPlacements.takeError();
+  if (placements->getWorld() != secondPlacements->getWorld())
+    return llvm::createStringError(
+        "the programs run on different ranks: " +
+        Twine(placements->getWorld().size()) + " and " +
+        Twine(secondPlacements->getWorld().size()));
+  result.assumptions = placements->getAssumptions().vec();
+  result.numRanks = placements->getWorld().size();
+  checkStatically(firstMain, secondMain, result);
+
+  llvm::Expected<ReducedPrograms> reduced =
+      reduceSizes(first, second, options.reducesSizes);
+  if (!reduced)
+    return reduced.takeError();
+  result.elementsBefore = reduced->elementsBefore;
+  result.elementsAfter = reduced->elementsAfter;
+  func::FuncOp smallFirst = getMain(*reduced->first);
+  func::FuncOp smallSecond = getMain(*reduced->second);
+  InputGenerator generator(*placements, options.seed);
+  std::vector<RankValues> inputs;
+  for (BlockArgument argument : smallFirst.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    // Numbers and objects are inputs like any other, known by a random number.
+    if (!type)
+      type = RankedTensorType::get(
+          {}, IntegerType::get(first.getContext(), 64));
+    inputs.push_back(generator.generate(argument.getArgNumber(), type));
+  }
+  auto evaluate = [&](func::FuncOp function, Observer observe) {
+    return evaluateOnAllRanks(function, inputs, placements->getWorld(),
+                              options.precision, observe);
+  };
+  auto ignore = [](Operation *, ArrayRef<RankValues>) {};
+  auto firstOutputs = evaluate(smallFirst, ignore);
+  if (!firstOutputs)
+    return firstOutputs.takeError();
+  auto secondOutputs = evaluate(smallSecond, ignore);
+  if (!secondOutputs)
+    return secondOutputs.takeError();
+
+  bool differs = false;
+  for (auto [index, a, b] : llvm::enumerate(*firstOutputs, *secondOutputs)) {
+    std::optional<std::string> where =
+        describeDifference(a, b, placements->getWorld());
+    if (!where)
+      continue;
+    differs = true;
+    auto getLocation = [index = index](func::FuncOp function) {
+      return function.getBody()
+          .front()
+          .getTerminator()
+          ->getOperand(index)
+          .getLoc();
+    };
+    result.differences.push_back({"output " + std::to_string(index) +
+                                      " differs " + *where,
+                                  getLocation(firstMain),
+                                  getLocation(secondMain)});
+  }
+  if (!differs)
+    return result;
+  // Only now values are kept, to say where it begins.
+  NamedValues firstNamed, secondNamed;
+  auto again = evaluate(smallFirst, [&](Operation *op, ArrayRef<RankValues> r) {
+    record(op, r, firstNamed);
+  });
+  if (!again)
+    return again.takeError();
+  again = evaluate(smallSecond, [&](Operation *op, ArrayRef<RankValues> r) {
+    record(op, r, secondNamed);
+  });
+  if (!again)
+    return again.takeError();
+  addFirstPartition(firstNamed, secondNamed, placements->getWorld(), result);
+  return result;
+}

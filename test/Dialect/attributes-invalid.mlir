@@ -1,0 +1,121 @@
+// What the parsers and verifiers of groups, layouts and placements refuse.
+// Legal twins of all are in attributes.mlir.
+// RUN: commute-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @below {{group "0" has no members}}
+func.func private @group_of_nobody() attributes {group = #tp.group<"0", []>}
+
+// -----
+
+// expected-error @below {{group "0" has no members}}
+func.func private @axis_of_nobody() attributes {group = #tp.group<"0", [[]]>}
+
+// -----
+
+// expected-error @below {{group "0": rank 1 is in it twice}}
+func.func private @duplicate() attributes {group = #tp.group<"0", [0, 1, 1]>}
+
+// -----
+
+// expected-error @below {{group "tp": rank 1 is in it twice}}
+func.func private @duplicate_on_axis() attributes {group = #tp.group<"tp", [[0, 1], [1, 2]]>}
+
+// -----
+
+// expected-error @below {{group "0": rank -1 is negative}}
+func.func private @negative() attributes {group = #tp.group<"0", [0, -1]>}
+
+// -----
+
+// expected-error @below {{the groups of one axis must have equal sizes, but there are 2 and 1 members}}
+func.func private @unequal() attributes {group = #tp.group<"tp", [[0, 1], [2]]>}
+
+// -----
+
+// expected-error @below {{expected a list of ranks, as before}}
+func.func private @rank_after_list() attributes {group = #tp.group<"tp", [[0, 1], 2]>}
+
+// -----
+
+// expected-error @below {{expected a rank, as before}}
+func.func private @list_after_rank() attributes {group = #tp.group<"tp", [0, [1, 2]]>}
+
+// -----
+
+// expected-error @below {{expected string}}
+func.func private @nameless() attributes {group = #tp.group<[0, 1]>}
+
+// -----
+
+// expected-error @below {{layout has 1 strides for a tensor of rank 2}}
+func.func private @number_of_strides(tensor<4x2xf32, #tp.layout<strides = [1]>>)
+
+// -----
+
+// expected-error @below {{layout has 1 sizes for a tensor of rank 2}}
+func.func private @number_of_sizes(tensor<?x2xf32, #tp.layout<[s0] sizes = [s0]>>)
+
+// -----
+
+// expected-error @below {{a tensor with dynamic dims needs `sizes` in its layout}}
+func.func private @no_sizes(tensor<?x2xf32, #tp.layout<strides = [2, 1]>>)
+
+// -----
+
+// expected-error @below {{layout and shape disagree about the size of dim 1}}
+func.func private @other_size(tensor<?x2xf32, #tp.layout<[s0] sizes = [s0, 3]>>)
+
+// -----
+
+// expected-error @below {{layout and shape disagree about the size of dim 0}}
+func.func private @static_dim_of_symbolic_size(tensor<4x2xf32, #tp.layout<[s0] sizes = [s0, 2]>>)
+
+// -----
+
+// expected-error @below {{layout and shape disagree about the size of dim 0}}
+func.func private @dynamic_dim_of_static_size(tensor<?x2xf32, #tp.layout<sizes = [4, 2]>>)
+
+// -----
+
+// expected-error @below {{use of undeclared identifier}}
+func.func private @unlisted_symbol(tensor<?xf32, #tp.layout<[s0] sizes = [s1]>>)
+
+// -----
+
+// expected-error @below {{expected 'strides'}}
+func.func private @layout_of_nothing(tensor<4xf32, #tp.layout<>>)
+
+// -----
+
+// expected-error @below {{a layout states sizes, strides or both; a static dense tensor has none}}
+func.func private @empty_lists(tensor<4xf32, #tp.layout<strides = []>>)
+
+// -----
+
+// expected-error @below {{'scattered' is no placement; legal are replicated, shard(DIM), partial(sum|avg|max|min|product) and varying}}
+func.func private @unknown_placement() attributes {placement = #tp.placement<scattered>}
+
+// -----
+
+// expected-error @below {{'shard' is no placement}}
+func.func private @shard_of_no_dim() attributes {placement = #tp.placement<shard>}
+
+// -----
+
+// expected-error @below {{'shard(-1)' is no placement}}
+func.func private @shard_of_negative_dim() attributes {placement = #tp.placement<shard(-1)>}
+
+// -----
+
+// expected-error @below {{'partial(0)' is no placement}}
+func.func private @partial_of_a_dim() attributes {placement = #tp.placement<partial(0)>}
+
+// -----
+
+// expected-error @below {{'partial(median)' is no placement}}
+func.func private @partial_of_unknown_reduction() attributes {placement = #tp.placement<partial(median)>}
+
+// -----
+
+// expected-error @below {{'replicated(0)' is no placement}}
+func.func private @replicated_along_a_dim() attributes {placement = #tp.placement<replicated(0)>}

@@ -1,0 +1,154 @@
+// What the verifiers of fused collectives refuse.
+// Each is beside a twin that is legal.
+// RUN: commute-opt %s -split-input-file -verify-diagnostics
+
+func.func @all_gather_matmul_rank(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<8xf32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op shard has fewer than 2 dims}}
+  %illegal = tp.all_gather_matmul %c, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_axis(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op gather_axis is 2, expected a dim of a tensor of rank 2}}
+  %illegal = tp.all_gather_matmul %a, rhs(%b) gather_axis 2 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_nothing(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op has no right-hand side}}
+  %none = tp.all_gather_matmul %a, rhs() gather_axis 0 group <"0", [0, 1]> returns_gathered : (tensor<4x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_biases(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<16xf32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) biases(%c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op has 2 biases for 1 right-hand sides}}
+  %illegal = tp.all_gather_matmul %a, rhs(%b) biases(%c, %c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_scales(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<f32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) shard_scale %c rhs_scales(%c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<f32>, tensor<f32>) -> tensor<8x16xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op needs scales of the shard and of every right-hand side, or none}}
+  %illegal = tp.all_gather_matmul %a, rhs(%b) shard_scale %c gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_results(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
+  %l:2 = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> returns_gathered : (tensor<4x8xf32>, tensor<8x16xf32>) -> (tensor<8x8xf32>, tensor<8x16xf32>)
+  // expected-error @below {{'tp.all_gather_matmul' op has 1 results, expected 2}}
+  %illegal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> returns_gathered : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_gathered(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
+  %l:2 = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> returns_gathered : (tensor<4x8xf32>, tensor<8x16xf32>) -> (tensor<8x8xf32>, tensor<8x16xf32>)
+  // expected-error @below {{'tp.all_gather_matmul' op gathered result has size 4 along dim 0, expected 8}}
+  %i:2 = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> returns_gathered : (tensor<4x8xf32>, tensor<8x16xf32>) -> (tensor<4x8xf32>, tensor<8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_rhs_rank(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<1x8x16xf32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op right-hand side 0 has 3 dims, expected 2}}
+  %illegal = tp.all_gather_matmul %a, rhs(%c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<1x8x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_rows(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<4x16xf32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op right-hand side 0 has 4 rows, which does not fit the gathered operand}}
+  %illegal = tp.all_gather_matmul %a, rhs(%c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_product(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op result has size 4 along dim 0, expected 8}}
+  %illegal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_matmul_contraction(%a: tensor<4x8xf32>, %b: tensor<16x5xf32>, %c: tensor<8x16xf32>) {
+  %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 1 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<16x5xf32>) -> tensor<4x5xf32>
+  // expected-error @below {{'tp.all_gather_matmul' op right-hand side 0 has 8 rows, which does not fit the gathered operand}}
+  %illegal = tp.all_gather_matmul %a, rhs(%c) gather_axis 1 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_reduce_scatter_rank(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>, %c: tensor<1x8x16xf32>) {
+  %legal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  // expected-error @below {{'tp.matmul_reduce_scatter' op expected lhs of 2 or more dims and rhs of 2 dims}}
+  %illegal = tp.matmul_reduce_scatter sum %a, %c scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<1x8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_reduce_scatter_axis(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>) {
+  %legal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  // expected-error @below {{'tp.matmul_reduce_scatter' op scatter_axis is 2, expected a dim of a tensor of rank 2}}
+  %illegal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 2 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_reduce_scatter_reduction(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>) {
+  %legal = tp.matmul_reduce_scatter avg %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  // expected-error @below {{'tp.matmul_reduce_scatter' op reduces by max; only sum and avg go with matrix products}}
+  %illegal = tp.matmul_reduce_scatter max %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_reduce_scatter_contraction(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>) {
+  %legal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  // expected-error @below {{'tp.matmul_reduce_scatter' op lhs and rhs differ in the contracted size}}
+  %illegal = tp.matmul_reduce_scatter sum %b, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_reduce_scatter_indivisible(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>) {
+  %legal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  // expected-error @below {{'tp.matmul_reduce_scatter' op cannot cut size 8 along dim 0 into 3 equal blocks}}
+  %illegal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1, 2]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_reduce_scatter_result(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>) {
+  %legal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  // expected-error @below {{'tp.matmul_reduce_scatter' op result has size 4 along dim 0, expected 8}}
+  %illegal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 1 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return
+}

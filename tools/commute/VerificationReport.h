@@ -1,0 +1,23 @@
+//===- VerificationReport.h - the verdict of the checker --------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_TOOLS_COMMUTE_VERIFICATIONREPORT_H
+#define COMMUTE_TOOLS_COMMUTE_VERIFICATIONREPORT_H
+
+#include "commute/Equivalence/Verify.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace commute::tool {
+
+/// "equivalent on 4 ranks ..." or the differences, with where they arise.
+void print(const equivalence::VerifyResult &result, llvm::raw_ostream &os);
+llvm::json::Object toJson(const equivalence::VerifyResult &result);
+
+} // namespace commute::tool
+
+#endif // COMMUTE_TOOLS_COMMUTE_VERIFICATIONREPORT_H

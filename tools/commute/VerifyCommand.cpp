@@ -1,0 +1,97 @@
+//===- VerifyCommand.cpp - commute verify -----------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ProgramFile.h"
+#include "ProgramOptions.h"
+#include "VerificationReport.h"
+
+#include "llvm/Support/CommandLine.h"
+
+using namespace commute;
+using namespace commute::tool;
+namespace cl = llvm::cl;
+
+namespace {
+class VerifyCommand : public Command {
+public:
+  bool isChosen() const override { return bool(command); }
+  llvm::Expected<ExitCode> run() override;
+
+private:
+  cl::SubCommand command{"verify", "Whether two graphs compute the same on "
+                                   "every rank"};
+  cl::opt<std::string> first{cl::Positional, cl::Required, cl::sub(command),
+                             cl::desc("A")};
+  cl::opt<std::string> second{cl::Positional, cl::Required, cl::sub(command),
+                              cl::desc("B")};
+  cl::opt<int64_t> ranks{
+      "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
+      cl::desc("Expect the graphs to run on this many ranks")};
+  cl::opt<equivalence::Precision> precision{
+      "precision", cl::sub(command),
+      cl::init(equivalence::Precision::Algebraic),
+      cl::desc("What a cast to a narrower float type is:"),
+      cl::values(clEnumValN(equivalence::Precision::Algebraic, "algebraic",
+                            "nothing: only the algebra counts (default)"),
+                 clEnumValN(equivalence::Precision::Strict, "strict",
+                            "a function of its own, that must not move across "
+                            "a sum"))};
+  cl::opt<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
+                         cl::init(1), cl::desc("Seed of the random inputs")};
+  cl::opt<bool> realSizes{"real-sizes", cl::sub(command),
+                          cl::desc("Do not make the graphs smaller first")};
+  cl::opt<bool> json{"json", cl::sub(command),
+                     cl::desc("Print JSON for machines")};
+  ProgramOptions options{command};
+};
+} // namespace
+
+llvm::Expected<ExitCode> VerifyCommand::run() {
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
+      options.loadVocabulary();
+  if (!vocabulary)
+    return vocabulary.takeError();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto read = [&](llvm::StringRef path) {
+    return readProgramFile(
+        path, **vocabulary,
+        [&](vocabulary::DistributedContext &stated) {
+          return options.addTo(stated);
+        },
+        context);
+  };
+  llvm::Expected<ProgramFile> a = read(first);
+  if (!a)
+    return a.takeError();
+  llvm::Expected<ProgramFile> b = read(second);
+  if (!b)
+    return b.takeError();
+  equivalence::VerifyOptions verifyOptions;
+  verifyOptions.precision = precision;
+  verifyOptions.seed = seed;
+  verifyOptions.reducesSizes = !realSizes;
+  llvm::Expected<equivalence::VerifyResult> result =
+      equivalence::verifyEquivalence(a->getModule(), b->getModule(),
+                                     verifyOptions);
+  if (!result)
+    return result.takeError();
+  if (ranks.getNumOccurrences() > 0 && ranks != result->numRanks)
+    return llvm::createStringError(
+        "--ranks=" + llvm::Twine(ranks) + ": the groups of the graphs have " +
+        llvm::Twine(result->numRanks) +
+        " ranks; --group states the members of a group");
+  if (json)
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(toJson(*result)))
+                 << '\n';
+  else
+    print(*result, llvm::outs());
+  return result->isEquivalent() ? Success : PropertyFails;
+}
+
+std::unique_ptr<Command> tool::createVerifyCommand() {
+  return std::make_unique<VerifyCommand>();
+}

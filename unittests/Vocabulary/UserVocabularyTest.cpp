@@ -1,0 +1,97 @@
+//===- UserVocabularyTest.cpp - operators that users state ----------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramBuilder.h"
+
+#include "commute/Dialect/TPDialect.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace commute;
+using namespace commute::test;
+using testing::HasSubstr;
+
+static constexpr llvm::StringLiteral rmsNorm =
+    R"({"version": 1, "operators": {"torch.ops.mylib.norm.default": {)"
+    R"("same_as": "torch.ops.tensor_cast.rms_norm.default", )"
+    R"("arguments": {"x": "input", "weight": "gamma"}}}})";
+
+TEST(UserVocabulary, OperatorIsReadLikeTheKnownOne) {
+  Translator translator;
+  llvm::Error error =
+      translator.vocabulary.addUserVocabulary(rmsNorm, "v.json");
+  ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+  Imported imported =
+      translator.import(ProgramBuilder()
+                            .input({"x", {4, 8}})
+                            .parameter({"w", {8}}, "norm.w")
+                            // eps has the same name in both.
+                            .node("mylib.norm.default",
+                                  {tensor("input", "x"), tensor("gamma", "w"),
+                                   number("eps", "1e-06")},
+                                  {{"y", {4, 8}}})
+                            .output("y"));
+  auto norm = llvm::dyn_cast_if_present<tp::RmsNormOp>(imported.getOp("y"));
+  ASSERT_TRUE(norm);
+  EXPECT_EQ(norm.getEpsilon()->convertToDouble(), 1e-6);
+  auto edits = translator.exportEdits(imported);
+  ASSERT_TRUE(bool(edits)) << llvm::toString(edits.takeError());
+  EXPECT_TRUE(edits->changesNothing(*imported.program));
+}
+
+TEST(UserVocabulary, FormsThatDoNotFitStayOpaque) {
+  Translator translator;
+  cantFail(translator.vocabulary.addUserVocabulary(rmsNorm, "v.json"));
+  Imported imported = translator.import(
+      ProgramBuilder()
+          .input({"x", {4, 8}})
+          .node("mylib.norm.default", {tensor("input", "x")}, {{"y", {4, 8}}})
+          .output("y"));
+  EXPECT_TRUE(llvm::isa_and_present<tp::CallOp>(imported.getOp("y")));
+}
+
+TEST(UserVocabulary, Errors) {
+  auto getError = [](llvm::StringRef text) {
+    vocabulary::Vocabulary vocabulary;
+    llvm::Error error = vocabulary.addUserVocabulary(text, "v.json");
+    EXPECT_TRUE(bool(error)) << "is accepted: " << text.str();
+    std::string message = llvm::toString(std::move(error));
+    EXPECT_THAT(message, testing::StartsWith("v.json: "));
+    return message;
+  };
+  EXPECT_THAT(getError("{"), HasSubstr("line 1"));
+  EXPECT_THAT(getError("[]"), HasSubstr("a vocabulary file is an object"));
+  EXPECT_THAT(getError("{}"), HasSubstr("\"version\" is missing or not 1"));
+  EXPECT_THAT(getError(R"({"version": 3})"), HasSubstr("not 1"));
+  EXPECT_THAT(getError(R"({"version": 1})"),
+              HasSubstr("\"operators\" is missing or no object"));
+  EXPECT_THAT(getError(R"({"version": 1, "operators": []})"),
+              HasSubstr("\"operators\" is missing or no object"));
+  auto getOperatorError = [&](llvm::StringRef target, llvm::StringRef entry) {
+    return getError(
+        (R"({"version": 1, "operators": {")" + target + R"(": )" + entry + "}}")
+            .str());
+  };
+  EXPECT_THAT(getOperatorError("torch.ops.m.f.default", "1"),
+              HasSubstr("operator \"torch.ops.m.f.default\" is no object"));
+  EXPECT_THAT(getOperatorError("torch.ops.m.f.default", "{}"),
+              HasSubstr("has no \"same_as\""));
+  EXPECT_THAT(
+      getOperatorError("torch.ops.m.f.default", R"({"same_as": "aten.add"})"),
+      HasSubstr("which no built-in vocabulary has"));
+  EXPECT_THAT(getOperatorError("torch.ops.aten.relu.default",
+                               R"({"same_as": "torch.ops.aten.neg.default"})"),
+              HasSubstr("is built in and cannot be given another meaning"));
+  EXPECT_THAT(getOperatorError("torch.ops.m.f.default",
+                               R"({"same_as": "torch.ops.aten.neg.default", )"
+                               R"("arguments": []})"),
+              HasSubstr("\"arguments\" is no object"));
+  EXPECT_THAT(getOperatorError("torch.ops.m.f.default",
+                               R"({"same_as": "torch.ops.aten.neg.default", )"
+                               R"("arguments": {"self": 1}})"),
+              HasSubstr("argument \"self\" is no string"));
+}
