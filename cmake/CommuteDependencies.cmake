@@ -1,4 +1,4 @@
-# What Commute is built on: MLIR and LLVM 22, libzip, RapidJSON.
+# What Commute is built on: MLIR and LLVM 22, libzip, RapidJSON, oneDNN, MPI.
 
 find_package(MLIR REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/mlir)
 # MLIR's package file has no version to ask for, so it is checked here.
@@ -18,3 +18,9 @@ separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 find_path(RAPIDJSON_INCLUDE_DIR rapidjson/reader.h REQUIRED)
+
+# Debian's dnnl-config.cmake asks for OpenCL, which the CPU kernels do not need.
+find_path(DNNL_INCLUDE_DIR dnnl.h REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+find_package(MPI REQUIRED COMPONENTS C)
+find_package(Threads REQUIRED)

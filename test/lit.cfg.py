@@ -1,6 +1,7 @@
 """Configuration of Commute's lit tests."""
 
 import os
+import sys
 
 import lit.formats
 
@@ -16,3 +17,4 @@ config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
 config.substitutions.append(
     ("%fixtures", os.path.join(config.test_source_root, "fixtures"))
 )
+config.substitutions.append(("%python", sys.executable))

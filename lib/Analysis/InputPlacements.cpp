@@ -17,8 +17,8 @@ using tp::PlacementKind;
 
 SmallVector<tp::GroupAttr> analysis::getGroups(ModuleOp module) {
   llvm::SetVector<tp::GroupAttr> groups;
-  if (auto stated = module->getAttrOfType<ArrayAttr>(
-          tp::TPDialect::groupsAttrName))
+  if (auto stated =
+          module->getAttrOfType<ArrayAttr>(tp::TPDialect::groupsAttrName))
     for (auto group : stated.getAsRange<tp::GroupAttr>())
       groups.insert(group);
   module.walk([&](Operation *op) {
@@ -65,8 +65,7 @@ InputPlacements::resolve(func::FuncOp function) {
     unsigned index = argument.getArgNumber();
     auto nameAttr = function.getArgAttrOfType<StringAttr>(
         index, tp::TPDialect::nameAttrName);
-    std::string name =
-        nameAttr ? nameAttr.str() : "#" + std::to_string(index);
+    std::string name = nameAttr ? nameAttr.str() : "#" + std::to_string(index);
     auto stated = function.getArgAttrOfType<DictionaryAttr>(
         index, tp::TPDialect::placementsAttrName);
     bool isWeight = isNormWeight(argument);
@@ -78,9 +77,9 @@ InputPlacements::resolve(func::FuncOp function) {
       auto type = dyn_cast<RankedTensorType>(argument.getType());
       if (placement && placement.getKind() == PlacementKind::Shard &&
           (!type || placement.getDim() >= type.getRank()))
-        return llvm::createStringError(
-            "input '" + name + "' is placed " + placement.getText() +
-            ", but has no such dim");
+        return llvm::createStringError("input '" + name + "' is placed " +
+                                       placement.getText() +
+                                       ", but has no such dim");
       // One group may have several names.
       for (auto [other, otherGroup] : llvm::enumerate(result.groups)) {
         if (other >= position || !otherGroup.hasSameMembers(group))
@@ -126,7 +125,8 @@ InputInstance InputPlacements::getInstance(unsigned argument,
   };
   llvm::IntEqClasses classes(world.size());
   InputInstance instance;
-  for (auto [group, placement] : llvm::zip_equal(groups, placements[argument])) {
+  for (auto [group, placement] :
+       llvm::zip_equal(groups, placements[argument])) {
     if (placement.getKind() != PlacementKind::Replicated &&
         placement.getKind() != PlacementKind::Shard)
       continue;
@@ -143,8 +143,7 @@ InputInstance InputPlacements::getInstance(unsigned argument,
     std::optional<int64_t> position = group.getPosition(rank);
     if (placement.getKind() == PlacementKind::Shard && position &&
         !isCutAlready)
-      instance.cuts.push_back(
-          {placement.getDim(), *position, group.getSize()});
+      instance.cuts.push_back({placement.getDim(), *position, group.getSize()});
   }
   classes.compress();
   instance.tensor = classes[getIndex(rank)];

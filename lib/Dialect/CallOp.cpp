@@ -66,4 +66,4 @@ bool CallOp::writesInto(OpOperand &operand) {
                             static_cast<int64_t>(operand.getOperandNumber()));
 }
 
-bool CallOp::mayShareMemory() { return true; }
+bool CallOp::mayShareMemory() { return !getFreshResults(); }

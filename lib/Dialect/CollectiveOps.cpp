@@ -8,7 +8,6 @@
 
 #include "mlir/IR/Builders.h"
 
-
 using namespace mlir;
 using namespace commute::tp;
 
@@ -184,9 +183,8 @@ LogicalResult ReduceScatterOp::verify() {
 }
 
 DimensionRule ReduceScatterOp::getDimensionRule() {
-  return getCollectiveRule(
-      *this, getScatterAxis(),
-      getTensor(getResult()).getDimSize(getScatterAxis()));
+  return getCollectiveRule(*this, getScatterAxis(),
+                           getTensor(getResult()).getDimSize(getScatterAxis()));
 }
 
 LogicalResult
@@ -271,9 +269,8 @@ static int64_t getPieceUnit(AllToAllOp op) {
   RankedTensorType result = getTensor(op.getResult());
   SmallVector<int64_t> pieces(op.getInputSplits());
   llvm::append_range(pieces, op.getOutputSplits());
-  for (auto [splits, type] :
-       {std::pair(op.getInputSplits(), input),
-        std::pair(op.getOutputSplits(), result)})
+  for (auto [splits, type] : {std::pair(op.getInputSplits(), input),
+                              std::pair(op.getOutputSplits(), result)})
     if (splits.empty())
       pieces.push_back(type.isDynamicDim(0) ? ShapedType::kDynamic
                                             : type.getDimSize(0) / size);

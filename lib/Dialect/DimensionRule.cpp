@@ -68,8 +68,8 @@ void DimensionRule::print(llvm::raw_ostream &os) const {
   if (fixed.empty())
     return;
   os << " fixed={";
-  llvm::interleaveComma(
-      fixed, os, [&](auto item) { os << getFactorName(item.index()); });
+  llvm::interleaveComma(fixed, os,
+                        [&](auto item) { os << getFactorName(item.index()); });
   os << '}';
 }
 

@@ -92,6 +92,24 @@ DimensionRule MapOp::getDimensionRule() {
   return std::move(builder).build();
 }
 
+bool MapOp::isLinearIn(ArrayRef<bool> operands) {
+  switch (getFunction()) {
+  case MapFunction::Add:
+  case MapFunction::Sub:
+    return operands[0] && operands[1];
+  case MapFunction::Mul:
+    return operands[0] != operands[1];
+  case MapFunction::Div:
+    return operands[0] && !operands[1];
+  case MapFunction::Neg:
+    return operands[0];
+  case MapFunction::Select:
+    return !operands[0] && operands[1] && operands[2];
+  default:
+    return false;
+  }
+}
+
 /// Scalar operations of one application. Transcendental functions are counted
 /// as eight: vector units evaluate them by polynomials of about that degree.
 static int64_t getFlops(MapFunction function) {

@@ -243,8 +243,8 @@ DimensionRule MatmulReduceScatterOp::getDimensionRule() {
     builder.mapOperandUnits(1, 1, columns);
   else
     builder.mapOperand(1, 1, columns);
-  unsigned inner = builder.addFactor(Factor::Kind::Reduction,
-                                     rhs.getDimSize(0), ReductionKind::Sum);
+  unsigned inner = builder.addFactor(Factor::Kind::Reduction, rhs.getDimSize(0),
+                                     ReductionKind::Sum);
   builder.mapOperand(0, rank - 1, inner);
   builder.mapOperand(1, 0, inner);
   return std::move(builder).build();

@@ -135,6 +135,19 @@ LogicalResult MatmulOp::evaluate(Algebra &algebra,
   return success();
 }
 
+bool MatmulOp::isLinearIn(ArrayRef<bool> operands) {
+  // A bias belongs to one summand: it must be partial with the product.
+  if (getBias() && !operands[2])
+    return false;
+  bool anyScale =
+      llvm::is_contained(operands.drop_front(getBias() ? 3 : 2), true);
+  return operands[0] != operands[1] && !anyScale;
+}
+
+bool MatmulOp::addsOperands(ArrayRef<bool> operands) {
+  return getBias() && operands[2];
+}
+
 std::optional<Work> MatmulOp::getWork(SymbolValues symbols) {
   bool hasBias = bool(getBias());
   std::optional<Work> work = getStreamingWork(*this, hasBias, symbols);
@@ -431,6 +444,10 @@ LogicalResult TakeOp::evaluate(Algebra &algebra,
   results.push_back(
       algebra.take(operands[0], operands[1], getDim(), getWrapsNegative()));
   return success();
+}
+
+bool TakeOp::isLinearIn(ArrayRef<bool> operands) {
+  return operands[0] && !operands[1];
 }
 
 std::optional<Work> TakeOp::getWork(SymbolValues symbols) {

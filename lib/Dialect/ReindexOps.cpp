@@ -260,9 +260,9 @@ DimensionRule SliceOp::getDimensionRule() {
   RankedTensorType result = getTensor(getResult());
   auto sliced = static_cast<int64_t>(getDim());
   for (int64_t dim = 0; dim < input.getRank(); ++dim) {
-    bool isPart = dim == sliced &&
-                  (input.isDynamicDim(dim) ||
-                   input.getDimSize(dim) != result.getDimSize(dim));
+    bool isPart =
+        dim == sliced && (input.isDynamicDim(dim) ||
+                          input.getDimSize(dim) != result.getDimSize(dim));
     if (!isPart) {
       unsigned factor = builder.addParallel(input.getDimSize(dim));
       builder.mapOperand(0, dim, factor);
@@ -270,12 +270,11 @@ DimensionRule SliceOp::getDimensionRule() {
       continue;
     }
     // Start, size and extent count in units; with a step they do not.
-    unsigned unit =
-        getStep() == 1
-            ? builder.addWhole(getUnitSize({input.getDimSize(dim),
-                                            result.getDimSize(dim),
-                                            static_cast<int64_t>(getStart())}))
-            : builder.addFixed(1);
+    unsigned unit = getStep() == 1
+                        ? builder.addWhole(getUnitSize(
+                              {input.getDimSize(dim), result.getDimSize(dim),
+                               static_cast<int64_t>(getStart())}))
+                        : builder.addFixed(1);
     builder.mapOperandUnits(0, dim, unit);
     builder.mapResultUnits(0, dim, unit);
   }
@@ -371,6 +370,10 @@ DimensionRule ConcatOp::getDimensionRule() {
     builder.mapResultUnits(0, dim, unit);
   }
   return std::move(builder).build();
+}
+
+bool ConcatOp::isLinearIn(ArrayRef<bool> operands) {
+  return llvm::all_of(operands, [](bool isSummand) { return isSummand; });
 }
 
 std::optional<Work> ConcatOp::getWork(SymbolValues symbols) {

@@ -66,6 +66,11 @@ LogicalResult ReduceOp::evaluate(Algebra &algebra,
   return success();
 }
 
+bool ReduceOp::isLinearIn(ArrayRef<bool> operands) {
+  return operands[0] &&
+         (getKind() == ReductionKind::Sum || getKind() == ReductionKind::Avg);
+}
+
 std::optional<Work> ReduceOp::getWork(SymbolValues symbols) {
   std::optional<Work> work = getStreamingWork(*this, 0, symbols);
   std::optional<int64_t> elements =
@@ -157,6 +162,10 @@ LogicalResult RowwiseOp::evaluate(Algebra &algebra,
         {shifted, algebra.map(MapFunction::Log, {sum}, compute)}, compute);
   results.push_back(algebra.cast(output, type));
   return success();
+}
+
+bool RowwiseOp::isLinearIn(ArrayRef<bool> operands) {
+  return operands[0] && getFunction() == RowFunction::CumulativeSum;
 }
 
 std::optional<Work> RowwiseOp::getWork(SymbolValues symbols) {

@@ -229,8 +229,12 @@ Sizes SymbolSpace::getSizes(RankedTensorType type) {
 
 Strides SymbolSpace::getStrides(RankedTensorType type) {
   auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
-  if (!layout)
+  if (!layout) {
+    // Where sizes are not stated, strides cannot be (see getType).
+    if (!type.hasStaticShape())
+      return std::nullopt;
     return getContiguousStrides(getSizes(type));
+  }
   if (!layout.getKnowsStrides())
     return std::nullopt;
   if (layout.getStrides().empty())

@@ -35,9 +35,9 @@ static SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> sizes) {
 /// Calls `visit` with the offset in each of several strided tensors, for all
 /// indices of `sizes` in row-major order.
 template <size_t count, typename Visitor>
-static void
-forEachOffset(ArrayRef<int64_t> sizes,
-              std::array<SmallVector<int64_t>, count> strides, Visitor visit) {
+static void forEachOffset(ArrayRef<int64_t> sizes,
+                          std::array<SmallVector<int64_t>, count> strides,
+                          Visitor visit) {
   int64_t total = 1;
   for (int64_t size : sizes)
     total *= size;
@@ -128,8 +128,8 @@ AlgebraValue FieldAlgebra::map(tp::MapFunction function,
   }
   uint64_t *output = result->elements.data();
   forEachOffset<3>(sizes, strides, [&](const auto &offsets) {
-    *output++ = scalar(data[0][offsets[0]], data[1][offsets[1]],
-                       data[2][offsets[2]]);
+    *output++ =
+        scalar(data[0][offsets[0]], data[1][offsets[1]], data[2][offsets[2]]);
   });
   return result;
 }
@@ -195,19 +195,16 @@ AlgebraValue FieldAlgebra::reduce(tp::ReductionKind kind,
   std::fill(result->elements.begin(), result->elements.end(),
             combiner.getStart());
   std::vector<bool> started(result->elements.size());
-  forEachOffset<2>(from.getSizes(),
-                   {getRowMajorStrides(from.getSizes()), outputStrides},
-                   [&](const auto &offsets) {
-                     uint64_t &output = result->elements[offsets[1]];
-                     uint64_t value =
-                         combiner.convert(from.elements[offsets[0]]);
-                     output = started[offsets[1]]
-                                  ? combiner.combine(output, value)
-                                  : value;
-                     started[offsets[1]] = true;
-                   });
+  forEachOffset<2>(
+      from.getSizes(), {getRowMajorStrides(from.getSizes()), outputStrides},
+      [&](const auto &offsets) {
+        uint64_t &output = result->elements[offsets[1]];
+        uint64_t value = combiner.convert(from.elements[offsets[0]]);
+        output = started[offsets[1]] ? combiner.combine(output, value) : value;
+        started[offsets[1]] = true;
+      });
   for (uint64_t &element : result->elements)
-    element = combiner.finish(element, count);
+    element = combiner.finish(element, averageCount.value_or(count));
   return result;
 }
 
@@ -263,11 +260,11 @@ AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
             transposed[j * inner + k] = right[k * columns + j];
         for (int64_t i = 0; i < rows; ++i)
           for (int64_t j = 0; j < columns; ++j)
-            *output++ = isField ? dotField(left + i * inner,
-                                           transposed.data() + j * inner, inner)
-                                : dotInteger(left + i * inner,
-                                             transposed.data() + j * inner,
-                                             inner);
+            *output++ = isField
+                            ? dotField(left + i * inner,
+                                       transposed.data() + j * inner, inner)
+                            : dotInteger(left + i * inner,
+                                         transposed.data() + j * inner, inner);
       });
   return result;
 }

@@ -115,6 +115,22 @@ static bool isLess(uint64_t a, uint64_t b) {
   return (bit != 0) != isSwapped;
 }
 
+/// The larger of two elements in a random total order, which keeps maximum and
+/// minimum associative, commutative and idempotent. In the order of the numbers
+/// themselves a constant like 0 would be below nearly every random value, and a
+/// bound by it would never bind.
+static uint64_t getLarger(uint64_t a, uint64_t b) {
+  uint64_t key = getKey(MapFunction::Maximum);
+  auto place = [&](uint64_t x) {
+    return std::pair(PrimeField::mix(x, key), x);
+  };
+  return place(a) < place(b) ? b : a;
+}
+
+static uint64_t getSmaller(uint64_t a, uint64_t b) {
+  return getLarger(a, b) == a ? b : a;
+}
+
 bool ScalarFunction::compare(uint64_t a, uint64_t b) const {
   auto less = [&](uint64_t x, uint64_t y) {
     return isField ? isLess(x, y)
@@ -160,15 +176,14 @@ uint64_t ScalarFunction::operator()(uint64_t a, uint64_t b, uint64_t c) const {
     return a != 0 ? finish(isField ? toField(1, b) : b, isField)
                   : finish(isField ? toField(2, c) : c, isField);
   if (tp::MapOp::isPredicate(function)) {
-    bool truth = isField ? compare(toField(0, a), toField(1, b))
-                         : compare(a, b);
+    bool truth =
+        isField ? compare(toField(0, a), toField(1, b)) : compare(a, b);
     return finish(truth, /*fromField=*/false);
   }
   if (isField)
     return finish(evaluateField(toField(0, a), toField(1, b)), true);
-  return finish(evaluateInteger(static_cast<int64_t>(a),
-                                static_cast<int64_t>(b)),
-                false);
+  return finish(
+      evaluateInteger(static_cast<int64_t>(a), static_cast<int64_t>(b)), false);
 }
 
 static uint64_t evaluateSquareRoot(uint64_t a) {
@@ -206,9 +221,9 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Pow:
     return evaluatePower(a, b);
   case MapFunction::Maximum:
-    return std::max(a, b);
+    return getLarger(a, b);
   case MapFunction::Minimum:
-    return std::min(a, b);
+    return getSmaller(a, b);
   case MapFunction::Neg:
     return F::negate(a);
   case MapFunction::Reciprocal:
@@ -304,12 +319,11 @@ uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
   case ReductionKind::Product:
     return isField ? PrimeField::multiply(a, b) : a * b;
   case ReductionKind::Max:
-    // Of representatives: associative, commutative and idempotent.
-    return isField ? std::max(a, b)
+    return isField ? getLarger(a, b)
                    : static_cast<uint64_t>(std::max(static_cast<int64_t>(a),
                                                     static_cast<int64_t>(b)));
   case ReductionKind::Min:
-    return isField ? std::min(a, b)
+    return isField ? getSmaller(a, b)
                    : static_cast<uint64_t>(std::min(static_cast<int64_t>(a),
                                                     static_cast<int64_t>(b)));
   }
@@ -318,9 +332,9 @@ uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
 
 uint64_t Combiner::finish(uint64_t value, int64_t count) const {
   if (kind == ReductionKind::Avg && count > 0)
-    return isField ? PrimeField::multiply(
-                         value, PrimeField::invert(
-                                    PrimeField::fromInteger(count)))
-                   : static_cast<uint64_t>(static_cast<int64_t>(value) / count);
+    return isField
+               ? PrimeField::multiply(
+                     value, PrimeField::invert(PrimeField::fromInteger(count)))
+               : static_cast<uint64_t>(static_cast<int64_t>(value) / count);
   return isField ? value : wrapInteger(static_cast<int64_t>(value), to);
 }

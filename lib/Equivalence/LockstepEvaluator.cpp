@@ -6,7 +6,9 @@
 
 #include "commute/Equivalence/LockstepEvaluator.h"
 
+#include "SharedMemory.h"
 #include "commute/Equivalence/PrimeField.h"
+#include "commute/Equivalence/SizeReduction.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/xxhash.h"
@@ -32,14 +34,14 @@ RankValues InputGenerator::generate(unsigned argument,
       for (const analysis::InputInstance::Cut &cut : instance.cuts)
         sizes[cut.dim] *= cut.count;
       auto tensor = std::make_shared<FieldTensor>(sizes, type.getElementType());
-      uint64_t key = PrimeField::mix(
-          argument, PrimeField::mix(instance.tensor + 1, seed));
+      uint64_t key =
+          PrimeField::mix(argument, PrimeField::mix(instance.tensor + 1, seed));
       for (auto [position, element] : llvm::enumerate(tensor->elements)) {
         element = PrimeField::mix(position, key);
         // Indices, masks and positions: small numbers hit every branch.
         if (!tensor->isField())
-          element = type.getElementType().isInteger(1) ? element & 1
-                                                       : element & 7;
+          element =
+              type.getElementType().isInteger(1) ? element & 1 : element & 7;
       }
       whole = tensor;
     }
@@ -96,8 +98,7 @@ LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
     FieldAlgebra::Exchange &exchange = algebra.getExchanges().back();
     if (algebra.getExchanges().size() != number)
       return op->emitError("ranks differ in how often they communicate");
-    ArrayRef<int64_t> members =
-        exchange.group.getMembersAround(world[index]);
+    ArrayRef<int64_t> members = exchange.group.getMembersAround(world[index]);
     if (members.empty())
       return op->emitError("rank ")
              << world[index] << " runs a collective of group \""
@@ -120,6 +121,9 @@ LockstepEvaluator::evaluateModelled(tp::EvaluationOpInterface op,
                                     SmallVectorImpl<RankValues> &results) {
   for (FieldAlgebra &algebra : algebras)
     algebra.clearExchanges();
+  auto count = op->getAttrOfType<IntegerAttr>(averageCountAttrName);
+  std::optional<int64_t> averageCount =
+      count ? std::optional(count.getInt()) : std::nullopt;
   // An op is evaluated again after each exchange: the first time ranks say what
   // they send, then they know what they receive.
   while (true) {
@@ -135,10 +139,10 @@ LockstepEvaluator::evaluateModelled(tp::EvaluationOpInterface op,
         key.push_back(operand[rank].get());
       }
       FieldAlgebra &algebra = algebras[rank];
-      algebra.restart();
+      algebra.restart(averageCount);
       SmallVector<AlgebraValue> outputs;
-      bool isLocal = !isa<tp::CollectiveOpInterface, tp::RankSliceOp>(
-          op.getOperation());
+      bool isLocal =
+          !isa<tp::CollectiveOpInterface, tp::RankSliceOp>(op.getOperation());
       auto known = computed.find(key);
       if (isLocal && known != computed.end()) {
         outputs = known->second;
@@ -161,20 +165,44 @@ LockstepEvaluator::evaluateModelled(tp::EvaluationOpInterface op,
   }
 }
 
+/// A hash of what an opaque op is and of all that it reads on one rank.
+static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
+                            size_t rank) {
+  uint64_t hash =
+      llvm::xxh3_64bits((call.getCallee() + "\n" + call.getArguments()).str());
+  for (const RankValues &operand : operands)
+    hash = PrimeField::mix(operand[rank] ? getContentHash(*operand[rank]) : 0,
+                           hash + 1);
+  return hash;
+}
+
+/// What a value is once memory that it may lie in has been written to: a random
+/// function of what it was and of all that the writer read. It works element by
+/// element, so that a view taken before is the view taken after.
+static RankValues overwrite(const RankValues &values, tp::CallOp call,
+                            ArrayRef<RankValues> operands, bool isCertain) {
+  RankValues result;
+  for (auto [rank, value] : llvm::enumerate(values)) {
+    uint64_t hash = getCallHash(call, operands, rank) + (isCertain ? 0 : 1);
+    auto written = std::make_shared<FieldTensor>(*value);
+    for (uint64_t &element : written->elements) {
+      element = PrimeField::mix(element, hash);
+      if (!written->isField())
+        element &= value->getElementType().isInteger(1) ? 1 : 7;
+    }
+    result.push_back(std::move(written));
+  }
+  return result;
+}
+
 LogicalResult
 LockstepEvaluator::evaluateOpaque(tp::CallOp call,
                                   ArrayRef<RankValues> operands,
                                   SmallVectorImpl<RankValues> &results) {
-  uint64_t callee = llvm::xxh3_64bits((call.getCallee() + "\n" +
-                                       call.getArguments())
-                                          .str());
   results.resize(call->getNumResults());
   for (size_t rank = 0; rank < world.size(); ++rank) {
     // A random function of everything that it reads.
-    uint64_t hash = callee;
-    for (const RankValues &operand : operands)
-      hash = PrimeField::mix(
-          operand[rank] ? getContentHash(*operand[rank]) : 0, hash + 1);
+    uint64_t hash = getCallHash(call, operands, rank);
     for (auto [index, result] : llvm::enumerate(call.getOutputs())) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
       // What is no tensor is known by what it was made from.
@@ -206,11 +234,9 @@ LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
   return op->emitError("cannot be evaluated");
 }
 
-llvm::Expected<std::vector<RankValues>>
-equivalence::evaluateOnAllRanks(func::FuncOp function,
-                                ArrayRef<RankValues> inputs,
-                                ArrayRef<int64_t> world, Precision precision,
-                                Observer observe) {
+llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
+    func::FuncOp function, ArrayRef<RankValues> inputs, ArrayRef<int64_t> world,
+    Precision precision, Observer observe) {
   std::string message;
   ScopedDiagnosticHandler handler(
       function.getContext(), [&](Diagnostic &diagnostic) {
@@ -220,6 +246,7 @@ equivalence::evaluateOnAllRanks(func::FuncOp function,
         return success();
       });
   LockstepEvaluator evaluator(world, precision);
+  SharedMemory memory(function);
   DenseMap<Value, RankValues> values;
   DenseMap<Value, unsigned> remainingUses;
   for (auto [argument, input] :
@@ -234,7 +261,14 @@ equivalence::evaluateOnAllRanks(func::FuncOp function,
     SmallVector<RankValues> results;
     if (failed(evaluator.evaluate(&op, operands, results)))
       return llvm::createStringError(message);
-    observe(&op, results);
+    observe(&op, operands, results);
+    if (auto call = dyn_cast<tp::CallOp>(op))
+      for (auto &[value, held] : values) {
+        SharedMemory::Sharing sharing = memory.isWritten(call, value);
+        if (sharing != SharedMemory::No)
+          held = overwrite(held, call, operands,
+                           sharing == SharedMemory::Certainly);
+      }
     for (auto [result, value] : llvm::zip_equal(op.getResults(), results))
       if (!result.use_empty())
         values[result] = std::move(value);

@@ -55,12 +55,54 @@ static func::FuncOp getMain(ModuleOp module) {
   return *module.getOps<func::FuncOp>().begin();
 }
 
+/// Writes down the numbers that an op derives from sizes, while those are the
+/// real ones.
+static void keepDerivedNumbers(Operation *op) {
+  Builder builder(op->getContext());
+  if (auto attention = dyn_cast<tp::AttentionOp>(op)) {
+    int64_t width = cast<RankedTensorType>(attention.getQuery().getType())
+                        .getShape()
+                        .back();
+    if (!attention.getScale())
+      attention.setScaleAttr(
+          builder.getF64FloatAttr(1 / std::sqrt(static_cast<double>(width))));
+    return;
+  }
+  auto keepCount = [&](Value input, llvm::function_ref<bool(int64_t)> isMeant) {
+    auto type = cast<RankedTensorType>(input.getType());
+    int64_t count = 1;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (isMeant(dim))
+        count *= type.getDimSize(dim);
+    op->setAttr(averageCountAttrName, builder.getI64IntegerAttr(count));
+  };
+  auto keepLast = [&](Value input, int64_t dims) {
+    int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
+    keepCount(input, [&](int64_t dim) { return dim >= rank - dims; });
+  };
+  if (auto reduce = dyn_cast<tp::ReduceOp>(op)) {
+    if (reduce.getKind() == tp::ReductionKind::Avg)
+      keepCount(reduce.getInput(), [&](int64_t dim) {
+        return llvm::is_contained(reduce.getDims(), dim);
+      });
+  } else if (auto norm = dyn_cast<tp::RmsNormOp>(op)) {
+    keepLast(norm.getInput(), norm.getNormalizedDims());
+  } else if (auto norm = dyn_cast<tp::LayerNormOp>(op)) {
+    keepLast(norm.getInput(), norm.getNormalizedDims());
+  } else if (auto norm = dyn_cast<tp::AddRmsNormOp>(op)) {
+    keepLast(norm.getInput(), 1);
+  }
+}
+
 llvm::Error SizeReducer::makeStatic(ModuleOp module) {
   auto hints =
       module->getAttrOfType<DictionaryAttr>(tp::TPDialect::symbolHintsAttrName);
   auto symbols = [&](StringRef name) -> std::optional<int64_t> {
     auto hint = hints ? hints.getAs<IntegerAttr>(name) : IntegerAttr();
-    return hint ? std::optional(hint.getInt()) : std::nullopt;
+    // A size that depends on data has no value at capture: any will do, as long
+    // as it is the same in both programs.
+    constexpr int64_t anySize = 16;
+    return hint ? hint.getInt() : anySize;
   };
   std::string unknown;
   auto convert = [&](Value value) {
@@ -78,10 +120,12 @@ llvm::Error SizeReducer::makeStatic(ModuleOp module) {
   };
   func::FuncOp function = getMain(module);
   llvm::for_each(function.getArguments(), convert);
-  function.walk([&](Operation *op) { llvm::for_each(op->getResults(), convert); });
+  function.walk(
+      [&](Operation *op) { llvm::for_each(op->getResults(), convert); });
   if (!unknown.empty())
-    return llvm::createStringError("nothing states the size of a value of type " +
-                                   unknown);
+    return llvm::createStringError(
+        "nothing states the size of a value of type " + unknown);
+  function.walk(keepDerivedNumbers);
   Operation *terminator = function.getBody().front().getTerminator();
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getBody().front().getArgumentTypes(),
@@ -171,8 +215,7 @@ void SizeReducer::chooseSizes() {
             auto *atom = llvm::find_if(atoms, [&](Id candidate) {
               return !classes.isFixed(candidate) &&
                      classes.getNewSize(candidate) < 5 &&
-                     classes.getNewSize(candidate) <
-                         classes.getSize(candidate);
+                     classes.getNewSize(candidate) < classes.getSize(candidate);
             });
             if (atom == atoms.end())
               continue;
@@ -236,7 +279,8 @@ double SizeReducer::countElements(ModuleOp module) {
   };
   func::FuncOp function = getMain(module);
   llvm::for_each(function.getArguments(), count);
-  function.walk([&](Operation *op) { llvm::for_each(op->getResults(), count); });
+  function.walk(
+      [&](Operation *op) { llvm::for_each(op->getResults(), count); });
   return total;
 }
 

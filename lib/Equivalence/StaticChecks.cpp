@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-template <typename Printable> static std::string toText(Printable value) {
+template <typename Printable>
+static std::string toText(Printable value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
   return text;
@@ -109,7 +110,8 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   auto firstCalls = llvm::to_vector(first.getOps<tp::CallOp>());
   auto secondCalls = llvm::to_vector(second.getOps<tp::CallOp>());
   for (auto [a, b] : llvm::zip(firstCalls, secondCalls))
-    if (a.getCallee() != b.getCallee() || a.getArguments() != b.getArguments()) {
+    if (a.getCallee() != b.getCallee() ||
+        a.getArguments() != b.getArguments()) {
       result.differences.push_back(
           {"opaque ops are not the same ones in the same order", a.getLoc(),
            b.getLoc()});

@@ -23,8 +23,8 @@ static func::FuncOp getMain(ModuleOp module) {
 }
 
 static StringRef getInputName(func::FuncOp function, unsigned index) {
-  auto name = function.getArgAttrOfType<StringAttr>(
-      index, tp::TPDialect::nameAttrName);
+  auto name =
+      function.getArgAttrOfType<StringAttr>(index, tp::TPDialect::nameAttrName);
   return name ? name.getValue() : StringRef();
 }
 
@@ -33,12 +33,11 @@ static StringRef getInputName(func::FuncOp function, unsigned index) {
 static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
   if (!first || !second || !first.getBody().hasOneBlock() ||
       !second.getBody().hasOneBlock())
-    return llvm::createStringError(
-        "a program is one function with one block");
+    return llvm::createStringError("a program is one function with one block");
   if (first.getNumArguments() != second.getNumArguments())
-    return llvm::createStringError(
-        "the programs take " + Twine(first.getNumArguments()) + " and " +
-        Twine(second.getNumArguments()) + " inputs");
+    return llvm::createStringError("the programs take " +
+                                   Twine(first.getNumArguments()) + " and " +
+                                   Twine(second.getNumArguments()) + " inputs");
   for (unsigned index = 0; index < first.getNumArguments(); ++index) {
     StringRef firstName = getInputName(first, index);
     StringRef secondName = getInputName(second, index);
@@ -48,13 +47,30 @@ static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
                                      secondName + "' in the other");
     if (first.getArgumentTypes()[index] != second.getArgumentTypes()[index])
       return llvm::createStringError("input " + Twine(index) + " ('" +
-                                     firstName +
-                                     "') has different types");
+                                     firstName + "') has different types");
+  }
+  // Premises that contradict each other would prove anything.
+  for (unsigned index = 0; index < first.getNumArguments(); ++index) {
+    auto stated = [&](func::FuncOp function) {
+      auto placements = function.getArgAttrOfType<DictionaryAttr>(
+          index, tp::TPDialect::placementsAttrName);
+      return placements ? placements
+                        : DictionaryAttr::get(function.getContext());
+    };
+    for (NamedAttribute entry : stated(second)) {
+      auto other = stated(first).getAs<tp::PlacementAttr>(entry.getName());
+      auto own = dyn_cast<tp::PlacementAttr>(entry.getValue());
+      if (other && own && other != own)
+        return llvm::createStringError(
+            "input '" + getInputName(first, index) + "' is placed " +
+            other.getText() + " on group '" + entry.getName().getValue() +
+            "' in one program and " + own.getText() + " in the other");
+    }
   }
   if (first.getNumResults() != second.getNumResults())
-    return llvm::createStringError(
-        "the programs give " + Twine(first.getNumResults()) + " and " +
-        Twine(second.getNumResults()) + " outputs");
+    return llvm::createStringError("the programs give " +
+                                   Twine(first.getNumResults()) + " and " +
+                                   Twine(second.getNumResults()) + " outputs");
   return llvm::Error::success();
 }
 
@@ -103,17 +119,17 @@ static std::string formatIndex(ArrayRef<int64_t> sizes, size_t position) {
 }
 
 /// The first rank on which two values differ, as "on rank 1 at index [0, 2]".
-static std::optional<std::string>
-describeDifference(const RankValues &a, const RankValues &b,
-                   ArrayRef<int64_t> world) {
+static std::optional<std::string> describeDifference(const RankValues &a,
+                                                     const RankValues &b,
+                                                     ArrayRef<int64_t> world,
+                                                     bool isReduced) {
   for (auto [rank, x, y] : llvm::zip_equal(world, a, b)) {
     if (x->getSizes() != y->getSizes())
       return "on rank " + std::to_string(rank) + ": they have other sizes";
     if (std::optional<size_t> position = findDifference(*x, *y))
       return "on rank " + std::to_string(rank) + " at index " +
              formatIndex(x->getSizes(), *position) +
-             (a.front()->getNumElements() > 0 ? " (of the reduced program)"
-                                              : "");
+             (isReduced ? " (of the reduced program)" : "");
   }
   return std::nullopt;
 }
@@ -122,20 +138,66 @@ describeDifference(const RankValues &a, const RankValues &b,
 /// with other content.
 static void addFirstPartition(const NamedValues &first,
                               const NamedValues &second,
-                              ArrayRef<int64_t> world, VerifyResult &result) {
+                              ArrayRef<int64_t> world, bool isReduced,
+                              VerifyResult &result) {
   for (const auto &[name, value] : first) {
     auto other = second.find(name);
-    if (other == second.end() ||
-        value.values.front()->getSizes() !=
-            other->second.values.front()->getSizes())
+    if (other == second.end() || value.values.front()->getSizes() !=
+                                     other->second.values.front()->getSizes())
       continue;
     if (std::optional<std::string> where = describeDifference(
-            value.values, other->second.values, world)) {
+            value.values, other->second.values, world, isReduced)) {
       result.differences.push_back(
           {"the programs part at value '" + name.str() + "', " + *where,
            value.location, other->second.location});
       return;
     }
+  }
+}
+
+/// What the opaque ops of a program read, in the order of execution: they may
+/// have effects, whether their results are used or not.
+namespace {
+struct OpaqueRead {
+  tp::CallOp call;
+  /// Hashes, by operand and rank.
+  SmallVector<SmallVector<uint64_t>> contents;
+};
+} // namespace
+
+static void recordReads(Operation *op, ArrayRef<RankValues> operands,
+                        std::vector<OpaqueRead> &reads) {
+  auto call = dyn_cast<tp::CallOp>(op);
+  if (!call)
+    return;
+  OpaqueRead &read = reads.emplace_back(OpaqueRead{call, {}});
+  for (const RankValues &operand : operands) {
+    auto &hashes = read.contents.emplace_back();
+    for (const FieldValue &value : operand)
+      hashes.push_back(value ? getContentHash(*value) : 0);
+  }
+}
+
+/// The first opaque op that reads other values in the second program.
+static void addFirstOtherRead(ArrayRef<OpaqueRead> first,
+                              ArrayRef<OpaqueRead> second,
+                              ArrayRef<int64_t> world, VerifyResult &result) {
+  for (auto [a, b] : llvm::zip(first, second)) {
+    // Other ops in this place are reported by the static checks.
+    tp::CallOp aCall = a.call, bCall = b.call;
+    if (aCall.getCallee() != bCall.getCallee() ||
+        a.contents.size() != b.contents.size())
+      return;
+    for (auto [index, x, y] : llvm::enumerate(a.contents, b.contents))
+      for (auto [rank, p, q] : llvm::zip_equal(world, x, y))
+        if (p != q) {
+          result.differences.push_back(
+              {("opaque op '" + aCall.getCallee() + "' reads another operand " +
+                Twine(index) + " on rank " + Twine(rank))
+                   .str(),
+               aCall.getLoc(), bCall.getLoc()});
+          return;
+        }
   }
 }
 
@@ -157,10 +219,10 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
   if (!secondPlacements)
     return secondPlacements.takeError();
   if (placements->getWorld() != secondPlacements->getWorld())
-    return llvm::createStringError(
-        "the programs run on different ranks: " +
-        Twine(placements->getWorld().size()) + " and " +
-        Twine(secondPlacements->getWorld().size()));
+    return llvm::createStringError("the programs run on different ranks: " +
+                                   Twine(placements->getWorld().size()) +
+                                   " and " +
+                                   Twine(secondPlacements->getWorld().size()));
   result.assumptions = placements->getAssumptions().vec();
   result.numRanks = placements->getWorld().size();
   checkStatically(firstMain, secondMain, result);
@@ -179,26 +241,41 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     // Numbers and objects are inputs like any other, known by a random number.
     if (!type)
-      type = RankedTensorType::get(
-          {}, IntegerType::get(first.getContext(), 64));
+      type =
+          RankedTensorType::get({}, IntegerType::get(first.getContext(), 64));
     inputs.push_back(generator.generate(argument.getArgNumber(), type));
   }
   auto evaluate = [&](func::FuncOp function, Observer observe) {
     return evaluateOnAllRanks(function, inputs, placements->getWorld(),
                               options.precision, observe);
   };
-  auto ignore = [](Operation *, ArrayRef<RankValues>) {};
-  auto firstOutputs = evaluate(smallFirst, ignore);
+  std::vector<OpaqueRead> firstReads, secondReads;
+  auto firstOutputs =
+      evaluate(smallFirst, [&](Operation *op, ArrayRef<RankValues> operands,
+                               ArrayRef<RankValues>) {
+        recordReads(op, operands, firstReads);
+      });
   if (!firstOutputs)
     return firstOutputs.takeError();
-  auto secondOutputs = evaluate(smallSecond, ignore);
-  if (!secondOutputs)
-    return secondOutputs.takeError();
+  auto secondOutputs =
+      evaluate(smallSecond, [&](Operation *op, ArrayRef<RankValues> operands,
+                                ArrayRef<RankValues>) {
+        recordReads(op, operands, secondReads);
+      });
+  if (!secondOutputs) {
+    // The first program shows that it can be done on these inputs.
+    result.differences.push_back({"the second program cannot run: " +
+                                      llvm::toString(secondOutputs.takeError()),
+                                  firstMain.getLoc(), secondMain.getLoc()});
+    return result;
+  }
+  addFirstOtherRead(firstReads, secondReads, placements->getWorld(), result);
 
+  bool isReduced = result.elementsAfter < result.elementsBefore;
   bool differs = false;
   for (auto [index, a, b] : llvm::enumerate(*firstOutputs, *secondOutputs)) {
     std::optional<std::string> where =
-        describeDifference(a, b, placements->getWorld());
+        describeDifference(a, b, placements->getWorld(), isReduced);
     if (!where)
       continue;
     differs = true;
@@ -209,25 +286,27 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
           ->getOperand(index)
           .getLoc();
     };
-    result.differences.push_back({"output " + std::to_string(index) +
-                                      " differs " + *where,
-                                  getLocation(firstMain),
-                                  getLocation(secondMain)});
+    result.differences.push_back(
+        {"output " + std::to_string(index) + " differs " + *where,
+         getLocation(firstMain), getLocation(secondMain)});
   }
   if (!differs)
     return result;
   // Only now values are kept, to say where it begins.
   NamedValues firstNamed, secondNamed;
-  auto again = evaluate(smallFirst, [&](Operation *op, ArrayRef<RankValues> r) {
-    record(op, r, firstNamed);
+  auto again = evaluate(smallFirst, [&](Operation *op, ArrayRef<RankValues>,
+                                        ArrayRef<RankValues> results) {
+    record(op, results, firstNamed);
   });
   if (!again)
     return again.takeError();
-  again = evaluate(smallSecond, [&](Operation *op, ArrayRef<RankValues> r) {
-    record(op, r, secondNamed);
+  again = evaluate(smallSecond, [&](Operation *op, ArrayRef<RankValues>,
+                                    ArrayRef<RankValues> results) {
+    record(op, results, secondNamed);
   });
   if (!again)
     return again.takeError();
-  addFirstPartition(firstNamed, secondNamed, placements->getWorld(), result);
+  addFirstPartition(firstNamed, secondNamed, placements->getWorld(), isReduced,
+                    result);
   return result;
 }

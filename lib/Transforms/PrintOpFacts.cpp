@@ -6,6 +6,7 @@
 
 #include "commute/Transforms/TestPasses.h"
 
+#include "commute/Analysis/PlacementAnalysis.h"
 #include "commute/Analysis/StrideAnalysis.h"
 #include "commute/Dialect/TPDialect.h"
 
@@ -25,7 +26,34 @@ class PrintOpFactsPass
 public:
   using PrintOpFactsBase::PrintOpFactsBase;
 
+  void printPlacements() {
+    llvm::Expected<analysis::PlacementAnalysis> found =
+        analysis::PlacementAnalysis::run(getOperation());
+    if (!found) {
+      getOperation().emitError() << llvm::toString(found.takeError());
+      signalPassFailure();
+      return;
+    }
+    getOperation().walk([&](Operation *op) {
+      for (OpResult result : op->getResults()) {
+        std::string text;
+        llvm::raw_string_ostream os(text);
+        llvm::interleaveComma(found->getGroups(), os, [&](tp::GroupAttr group) {
+          os << found->getPlacement(result, group).getText() << " on '"
+             << group.getName() << "'";
+        });
+        op->emitRemark() << "result " << result.getResultNumber() << " is "
+                         << text;
+      }
+    });
+    for (const analysis::PlacementProblem &problem :
+         found->findProblems(getOperation()))
+      problem.op->emitWarning() << problem.message;
+  }
+
   void runOnOperation() final {
+    if (placements)
+      printPlacements();
     analysis::StrideAnalysis analysis(getOperation());
     DictionaryAttr hints;
     if (auto module = getOperation()->getParentOfType<ModuleOp>())

@@ -56,6 +56,13 @@ private:
   llvm::Error makeError(const Twine &message) {
     return llvm::createStringError(program.origin + ": " + message);
   }
+  /// For what the sidecar or the command line states wrongly: the graph's own
+  /// record has no part in it.
+  llvm::Error makeStatementError(const Twine &message) {
+    return llvm::createStringError(
+        StringRef(program.origin).split(": record ").first +
+        ": record extra/commute.json or command line: " + message);
+  }
   llvm::Error makeNodeError(size_t index, const Twine &message) {
     return makeError("node '" + graph.nodes[index].name + "' (#" +
                      Twine(index) + "): " + message);
@@ -127,16 +134,29 @@ void Importer::collectFacts() {
         [&](const Argument &value) { usedNames.insert(value.text); });
   mutatedNames = findMutatedValues(graph, vocabulary);
 
-  // A hint is known for a symbol where a size is that symbol alone.
+  // The value of a symbol at capture follows from any product that it is the
+  // only unknown of.
   auto addHint = [&](const archive::SymInt &size) {
     if (size.isStatic() || !size.hint)
       return;
-    auto symbol =
-        dyn_cast_if_present<AffineSymbolExpr>(readSize(size, symbols));
-    if (symbol)
-      symbolHints.try_emplace(
-          symbols.getNames()[symbol.getPosition()].getValue().str(),
-          *size.hint);
+    std::optional<tp::Monomial> product =
+        tp::getMonomial(readSize(size, symbols));
+    if (!product)
+      return;
+    int64_t known = product->coefficient;
+    std::optional<std::string> unknown;
+    for (unsigned symbol : product->symbols) {
+      std::string name = symbols.getNames()[symbol].str();
+      auto hint = symbolHints.find(name);
+      if (hint != symbolHints.end())
+        known *= hint->second;
+      else if (unknown)
+        return;
+      else
+        unknown = name;
+    }
+    if (unknown && known != 0 && *size.hint % known == 0)
+      symbolHints.emplace(*unknown, *size.hint / known);
   };
   for (const auto &[name, meta] : graph.tensorValues)
     llvm::for_each(meta.sizes, addHint);
@@ -440,6 +460,9 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
       builder.getStringAttr(getOpaqueArguments(node, json.get("inputs"))),
       builder.getDenseI64ArrayAttr(dense),
       builder.getDenseI64ArrayAttr(mutated));
+  // Nothing else can see the memory of a result that the operator has made.
+  if (entry && entry->read && !entry->mayAlias && mutatedArguments.empty())
+    call.setFreshResults(true);
   // A node without results is known by its place; its own name need not be
   // its alone.
   if (names.empty())
@@ -507,9 +530,9 @@ llvm::Error Importer::addPlacements() {
           dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
       if (placement.getKind() == tp::PlacementKind::Shard && type &&
           placement.getDim() >= type.getRank())
-        return makeError("input '" + name.getValue() + "' has " +
-                         Twine(type.getRank()) + " dims, but is placed " +
-                         text + " on group '" + group + "'");
+        return makeStatementError(
+            "input '" + name.getValue() + "' has " + Twine(type.getRank()) +
+            " dims, but is placed " + text + " on group '" + group + "'");
       placements.push_back(builder.getNamedAttr(group, placement));
     }
     if (!placements.empty())
@@ -518,12 +541,13 @@ llvm::Error Importer::addPlacements() {
   }
   for (const auto &[name, isKnown] : inputKnown)
     if (!isKnown)
-      return makeError("the sidecar states a placement for '" + name +
-                       "', but the graph has no input of that name");
+      return makeStatementError("a placement is stated for '" + name +
+                              "', but the graph has no input of that name");
   for (auto [item, matched] : llvm::zip_equal(rules, ruleMatched))
     if (!matched)
-      return makeError("no input matches --input-placement=" +
-                       item.second->pattern + "=" + item.second->placement);
+      return makeStatementError(
+          "no input matches --input-placement=" + item.second->pattern + "=" +
+          item.second->placement);
   return llvm::Error::success();
 }
 

@@ -197,3 +197,12 @@ func.func @region_marker_element_type(%a: tensor<4x8xf32>) {
   %illegal = tp.region_marker end %a id 0 : tensor<4x8xf32> -> tensor<4x8xf16>
   return
 }
+
+// -----
+
+func.func @all_to_all_overflow(%a: tensor<4x8xf32>) {
+  %legal = tp.all_to_all %a output_splits [2, 2] input_splits [2, 2] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  // expected-error @below {{'tp.all_to_all' op input_splits adds up to more than can be counted}}
+  %illegal = tp.all_to_all %a output_splits [2, 2] input_splits [9223372036854775807, 2] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}

@@ -7,7 +7,9 @@
 #include "Commands.h"
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
+#include "VerificationReport.h"
 
+#include "commute/Equivalence/Verify.h"
 #include "commute/Report/RemarkCollector.h"
 #include "commute/Transforms/Pipeline.h"
 
@@ -28,12 +30,17 @@ public:
 
 private:
   llvm::Expected<ExitCode> runPasses(ProgramFile &file);
+  /// Compares the program with what it was; prints what is wrong.
+  ExitCode verify(mlir::ModuleOp before, mlir::ModuleOp after);
   void printProgress(llvm::StringRef stage) const;
   llvm::Error writeReport(const report::RemarkCollector &remarks,
                           const ProgramFile &file,
                           const WriteSummary &summary) const;
   void printSummary(const report::RemarkCollector &remarks,
                     const ProgramFile &file, const WriteSummary &summary) const;
+
+  /// The verdict, where there was anything to verify.
+  std::optional<equivalence::VerifyResult> verification;
 
   cl::SubCommand command{"opt", "Optimize a graph"};
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
@@ -47,7 +54,7 @@ private:
                "passes); options in braces: a{x=1}")};
   cl::opt<bool> noVerify{
       "no-verify", cl::sub(command),
-      cl::desc("Do not check the result before it is written")};
+      cl::desc("Do not prove the result equivalent before it is written")};
   cl::opt<std::string> reportFile{"report", cl::sub(command),
                                   cl::value_desc("FILE.html"),
                                   cl::desc("Write all remarks as a page")};
@@ -87,6 +94,40 @@ llvm::Expected<ExitCode> OptCommand::runPasses(ProgramFile &file) {
   return InternalError;
 }
 
+/// Whether passes left a module as it was: the same ops with the same
+/// attributes and types.
+static bool isUnchanged(mlir::ModuleOp before, mlir::ModuleOp after) {
+  return mlir::OperationEquivalence::isEquivalentTo(
+      before, after, mlir::OperationEquivalence::IgnoreLocations);
+}
+
+ExitCode OptCommand::verify(mlir::ModuleOp before, mlir::ModuleOp after) {
+  llvm::Expected<equivalence::VerifyResult> result =
+      equivalence::verifyEquivalence(before, after, {});
+  if (!result) {
+    llvm::errs()
+        << "commute: the result could not be verified: "
+        << llvm::toString(result.takeError())
+        << "; nothing was written (--no-verify writes it unverified)\n";
+    return PropertyFails;
+  }
+  if (!result->isEquivalent()) {
+    llvm::errs() << "commute: internal error: the optimized graph is not "
+                    "equivalent; nothing was written\n";
+    print(*result, llvm::errs());
+    std::string reproducer = output + ".reproducer.mlir";
+    if (!llvm::errorToBool(
+            llvm::writeToOutput(reproducer, [&](llvm::raw_ostream &os) {
+              before.print(os);
+              return llvm::Error::success();
+            })))
+      llvm::errs() << reproducer << " holds the input: please report it\n";
+    return InternalError;
+  }
+  verification = std::move(*result);
+  return Success;
+}
+
 llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
                                     const ProgramFile &file,
                                     const WriteSummary &summary) const {
@@ -118,6 +159,8 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
         {"nodes_after", static_cast<int64_t>(summary.numNodes)},
         {"unchanged", summary.isUnchanged},
         {"remarks", remarks.toJson()}};
+    if (verification)
+      object["verification"] = toJson(*verification);
     if (file.archive)
       object["nodes_before"] =
           static_cast<int64_t>(file.archive->program->graph.nodes.size());
@@ -127,6 +170,10 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
   if (quiet)
     return;
   remarks.print(os);
+  if (verification) {
+    os << "proof: ";
+    print(*verification, os);
+  }
   os << output << ": ";
   if (summary.isUnchanged)
     os << "the graph is unchanged, " << summary.numNodes << " nodes\n";
@@ -161,9 +208,18 @@ llvm::Expected<ExitCode> OptCommand::run() {
     return file.takeError();
 
   printProgress("optimizing");
+  mlir::OwningOpRef<mlir::ModuleOp> before;
+  if (!noVerify)
+    before = mlir::cast<mlir::ModuleOp>(file->getModule()->clone());
   llvm::Expected<ExitCode> code = runPasses(*file);
   if (!code || *code != Success)
     return code;
+  if (!noVerify && !isUnchanged(*before, file->getModule())) {
+    printProgress("verifying");
+    if (ExitCode verdict = verify(*before, file->getModule());
+        verdict != Success)
+      return verdict;
+  }
 
   printProgress("writing " + output);
   llvm::Expected<WriteSummary> summary =

@@ -18,7 +18,8 @@ static std::string describe(mlir::Location location) {
   report::describeLocation(location, node, file, line);
   if (node.empty())
     node = "an unnamed value";
-  return file.empty() ? node : node + " (" + file + ":" + std::to_string(line) + ")";
+  return file.empty() ? node
+                      : node + " (" + file + ":" + std::to_string(line) + ")";
 }
 
 void tool::print(const equivalence::VerifyResult &result,
@@ -27,9 +28,9 @@ void tool::print(const equivalence::VerifyResult &result,
     os << "equivalent on " << result.numRanks
        << (result.numRanks == 1 ? " rank" : " ranks") << '\n';
   for (const equivalence::Difference &difference : result.differences)
-    os << "different: " << difference.message << "\n  first:  "
-       << describe(difference.first) << "\n  second: "
-       << describe(difference.second) << '\n';
+    os << "different: " << difference.message
+       << "\n  first:  " << describe(difference.first)
+       << "\n  second: " << describe(difference.second) << '\n';
   if (result.assumptions.empty())
     return;
   os << "assumed, as nothing states it:\n";

@@ -104,14 +104,12 @@ TEST(Sidecar, ErrorsOfInputsAndAssumptions) {
               HasSubstr("inputs.x is no object from group names"));
   EXPECT_THAT(getInputError(R"({"x": {"0": 1}})"),
               HasSubstr("inputs.x.0 is no string"));
-  EXPECT_THAT(getInputError(R"({"x": {"0": "split(1)"
-}
-})"),
+  EXPECT_THAT(getInputError(R"json({"x": {"0": "split(1)"}})json"),
               HasSubstr("inputs.x.0: 'split(1)' is no placement; legal are"));
-EXPECT_THAT(getError(R"({"version": 1, "assumptions": "s0 > 1"})"),
-            HasSubstr("\"assumptions\" is no list"));
-EXPECT_THAT(getError(R"({"version": 1, "assumptions": ["s0"]})"),
-            HasSubstr("expected a comparison"));
+  EXPECT_THAT(getError(R"({"version": 1, "assumptions": "s0 > 1"})"),
+              HasSubstr("\"assumptions\" is no list"));
+  EXPECT_THAT(getError(R"({"version": 1, "assumptions": ["s0"]})"),
+              HasSubstr("expected a comparison"));
 }
 
 //===----------------------------------------------------------------------===//

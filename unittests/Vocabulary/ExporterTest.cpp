@@ -92,7 +92,7 @@ TEST_F(ExporterTest, NewCopyIsACloneWithMetadataOfItsOwn) {
             {{"clone", {4, 2}, f32, {1, 4}}})
       .node("_c10d_functional.all_gather_into_tensor.default",
             {tensor("input", "clone"), integer("group_size", 2),
-             text("group_name", "0")},
+             test::text("group_name", "0")},
             {{"g", {8, 2}}})
       .output("g");
   module = translator.import(builder);

@@ -47,8 +47,8 @@ struct Factor {
 /// none for a dim of size 1 that is repeated or new. In the manner of Shardy's
 /// sharding rules.
 ///
-/// Printed as `([i, k], [k, j]) -> ([i, j]) {i=8, j=4, k=2} reduction={k: sum}`;
-/// the factors of a dim are joined by dots.
+/// Printed as `([i, k], [k, j]) -> ([i, j]) {i=8, j=4, k=2} reduction={k:
+/// sum}`; the factors of a dim are joined by dots.
 struct DimensionRule {
   using DimFactors = llvm::SmallVector<unsigned, 1>;
   using TensorFactors = llvm::SmallVector<DimFactors, 4>;

@@ -19,6 +19,17 @@ def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
     InterfaceMethod<"The rule of this op, for the types it has.",
                     "::commute::tp::DimensionRule", "getDimensionRule">,
     InterfaceMethod<[{
+      Whether the op distributes over sums in these operands taken together, the
+      others held fixed: f(a + b) = f(a) + f(b). A sum is linear in both of its
+      operands and in neither alone; a product in either alone and not in both.
+    }], "bool", "isLinearIn", (ins "::llvm::ArrayRef<bool>":$operands), [{}],
+    "return false;">,
+    InterfaceMethod<[{
+      Whether one of these operands is added to what the op reduces, so that it
+      would be counted once for each part of the reduction (a bias).
+    }], "bool", "addsOperands", (ins "::llvm::ArrayRef<bool>":$operands), [{}],
+    "return false;">,
+    InterfaceMethod<[{
       Adjusts positions and counts among the attributes of a copy of the op in
       which the factors of `rule`, the op's rule before, have new extents.
     }], "void", "scaleAttributes",

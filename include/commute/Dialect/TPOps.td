@@ -55,6 +55,7 @@ def TP_MapOp : TP_TensorOp<"map"> {
     $function `(` $operands `)` attr-dict `:` functional-type($operands, $result)
   }];
   let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
     /// Number of operands that the function takes.
     static unsigned getArity(MapFunction function);
     /// Whether the function gives a truth value.
@@ -76,6 +77,9 @@ def TP_CastOp : TP_TensorOp<"cast", [], /*isView=*/true> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 def TP_CopyOp : TP_TensorOp<"copy", [], /*isView=*/true> {
@@ -94,6 +98,9 @@ def TP_CopyOp : TP_TensorOp<"copy", [], /*isView=*/true> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 def TP_ConstantOp : TP_TensorOp<"constant", [ConstantLike]> {
@@ -141,6 +148,9 @@ def TP_TriangularOp : TP_TensorOp<"triangular"> {
   let assemblyFormat = [{
     $input (`upper` $upper^)? `diagonal` $diagonal attr-dict `:` type($input) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,6 +175,9 @@ def TP_ReduceOp : TP_TensorOp<"reduce"> {
     $kind $input `dims` $dims (`keep_dims` $keep_dims^)? attr-dict
     `:` type($input) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
 }
 
 def TP_RowwiseOp : TP_TensorOp<"rowwise"> {
@@ -182,6 +195,9 @@ def TP_RowwiseOp : TP_TensorOp<"rowwise"> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $function $input `dim` $dim attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
   }];
 }
 
@@ -281,6 +297,10 @@ def TP_MatmulOp : TP_TensorOp<"matmul", [AttrSizedOperandSegments]> {
     (`lhs_scale` $lhs_scale^)? (`rhs_scale` $rhs_scale^)?
     attr-dict `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = [{
+    bool addsOperands(::llvm::ArrayRef<bool> operands);
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
 }
 
 def TP_AttentionOp : TP_TensorOp<"attention"> {
@@ -327,6 +347,9 @@ def TP_TakeOp : TP_TensorOp<"take"> {
     $table `,` $indices `dim` $dim (`wraps_negative` $wraps_negative^)? attr-dict
     `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,6 +370,9 @@ def TP_ReshapeOp : TP_TensorOp<"reshape", [], /*isView=*/true> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 def TP_PermuteOp : TP_TensorOp<"permute", [], /*isView=*/true> {
@@ -365,6 +391,9 @@ def TP_PermuteOp : TP_TensorOp<"permute", [], /*isView=*/true> {
     $input $permutation attr-dict `:` type($input) `->` type($result)
   }];
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
@@ -385,6 +414,7 @@ def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
     `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
     void scaleAttributes(const DimensionRule &rule,
                          ::llvm::ArrayRef<int64_t> newSizes);
   }];
@@ -404,6 +434,9 @@ def TP_ConcatOp : TP_TensorOp<"concat"> {
     $inputs `dim` $dim attr-dict `:` functional-type($inputs, $result)
   }];
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
 }
 
 def TP_BroadcastOp : TP_TensorOp<"broadcast", [], /*isView=*/true> {
@@ -419,6 +452,9 @@ def TP_BroadcastOp : TP_TensorOp<"broadcast", [], /*isView=*/true> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -448,6 +484,9 @@ def TP_AllReduceOp : TP_CollectiveOp<"all_reduce"> {
     $reduction $input `group` $group (`async` $async^)? attr-dict
     `:` type($input) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
@@ -467,6 +506,9 @@ def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
   let assemblyFormat = [{
     $input `gather_axis` $gather_axis `group` $group (`async` $async^)? attr-dict
     `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
   }];
 }
 
@@ -489,6 +531,9 @@ def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
   let assemblyFormat = [{
     $reduction $input `scatter_axis` $scatter_axis `group` $group
     (`async` $async^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
   }];
 }
 
@@ -515,6 +560,7 @@ def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
     `group` $group (`async` $async^)? attr-dict `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
     void scaleAttributes(const DimensionRule &rule,
                          ::llvm::ArrayRef<int64_t> newSizes);
   }];
@@ -537,6 +583,9 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
     $input `slice_axis` $slice_axis `group` $group attr-dict
     `:` type($input) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 def TP_WaitOp : TP_TensorOp<"wait", [], /*isView=*/true> {
@@ -549,6 +598,9 @@ def TP_WaitOp : TP_TensorOp<"wait", [], /*isView=*/true> {
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -631,6 +683,9 @@ def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [], /*isView=*/true> {
   let assemblyFormat = [{
     $kind $input `id` $id attr-dict `:` type($input) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
 }
 
 def TP_CallOp : TP_Op<"call", [
@@ -646,7 +701,8 @@ def TP_CallOp : TP_Op<"call", [
     and write into the operands listed in `mutated_operands`. `arguments` is the
     PyTorch node's list of arguments as JSON text, in which the operands stand as
     "%0", "%1", ... in order. `dense_operands` lists the operands that PyTorch
-    requires to be dense (coalesced and in-place collectives).
+    requires to be dense (coalesced and in-place collectives). With
+    `fresh_results` the results are no views of the operands.
 
     ```mlir
     %r = tp.call "torch.ops.mylib.op.default"(%x) arguments "[...]"
@@ -656,12 +712,13 @@ def TP_CallOp : TP_Op<"call", [
   let arguments = (ins StrAttr:$callee, Variadic<AnyType>:$operands,
                        StrAttr:$arguments,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dense_operands,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mutated_operands);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mutated_operands,
+                       UnitAttr:$fresh_results);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $callee `(` $operands `)` `arguments` $arguments
     (`dense` $dense_operands^)? (`mutates` $mutated_operands^)?
-    attr-dict `:` functional-type($operands, $outputs)
+    (`fresh` $fresh_results^)? attr-dict `:` functional-type($operands, $outputs)
   }];
   let hasVerifier = 1;
 }

@@ -37,7 +37,9 @@ public:
   FieldTensor(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType)
       : AlgebraTensor(sizes, elementType), elements(getNumElements()) {}
 
-  bool isField() const { return !mlir::isa<mlir::IntegerType>(getElementType()); }
+  bool isField() const {
+    return !mlir::isa<mlir::IntegerType>(getElementType());
+  }
 
   std::vector<uint64_t> elements;
 };
@@ -61,8 +63,12 @@ public:
       : rank(rank), precision(precision) {}
 
   /// Starts the evaluation of an op over again, with what is known of its
-  /// exchanges.
-  void restart() { nextExchange = 0; }
+  /// exchanges. `count` is by what its means divide, if not by the elements
+  /// that are there (see setAverageCounts).
+  void restart(std::optional<int64_t> count) {
+    nextExchange = 0;
+    averageCount = count;
+  }
   void clearExchanges() { exchanges.clear(); }
   llvm::SmallVectorImpl<Exchange> &getExchanges() { return exchanges; }
   /// Whether the evaluation stopped at an exchange that is not complete.
@@ -115,6 +121,7 @@ private:
   Precision precision;
   llvm::SmallVector<Exchange> exchanges;
   size_t nextExchange = 0;
+  std::optional<int64_t> averageCount;
   bool waiting = false;
 };
 

@@ -32,17 +32,17 @@ private:
   uint64_t seed;
 };
 
-/// What an op did on all ranks, in the order of execution.
-using Observer =
-    llvm::function_ref<void(mlir::Operation *op, llvm::ArrayRef<RankValues>)>;
+/// What an op read and what it computed, on all ranks, in the order of
+/// execution.
+using Observer = llvm::function_ref<void(mlir::Operation *op,
+                                         llvm::ArrayRef<RankValues> operands,
+                                         llvm::ArrayRef<RankValues> results)>;
 
 /// Evaluates a program on all ranks of `world`, op after op. Gives the returned
 /// values; the error names the op.
-llvm::Expected<std::vector<RankValues>>
-evaluateOnAllRanks(mlir::func::FuncOp function,
-                   llvm::ArrayRef<RankValues> inputs,
-                   llvm::ArrayRef<int64_t> world, Precision precision,
-                   Observer observe);
+llvm::Expected<std::vector<RankValues>> evaluateOnAllRanks(
+    mlir::func::FuncOp function, llvm::ArrayRef<RankValues> inputs,
+    llvm::ArrayRef<int64_t> world, Precision precision, Observer observe);
 
 } // namespace commute::equivalence
 

@@ -27,6 +27,13 @@ struct ReducedPrograms {
   double elementsBefore = 0;
   double elementsAfter = 0;
 };
+/// Numbers that an op derives from a size stay those of the real size: the
+/// default scale of an attention, and the count of a mean, which is noted in
+/// this attribute. Else a mean over 4096 elements would equal a sum divided by
+/// the reduced size.
+inline constexpr llvm::StringLiteral averageCountAttrName =
+    "equivalence.average_count";
+
 /// With `reduce` false only symbols and layouts are resolved.
 llvm::Expected<ReducedPrograms> reduceSizes(mlir::ModuleOp first,
                                             mlir::ModuleOp second, bool reduce);

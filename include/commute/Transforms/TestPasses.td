@@ -20,7 +20,10 @@ def PrintOpFacts : Pass<"print-op-facts", "::mlir::func::FuncOp"> {
            "Print dimension rules">,
     Option<"work", "work", "bool", "false", "Print work">,
     Option<"strides", "strides", "bool", "false",
-           "Print what stride analysis finds">];
+           "Print what stride analysis finds">,
+    Option<"placements", "placements", "bool", "false",
+           "Print what placement analysis finds, and misuses of partial "
+           "values">];
 }
 
 #endif // COMMUTE_TRANSFORMS_TESTPASSES

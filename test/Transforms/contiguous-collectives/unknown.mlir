@@ -61,12 +61,17 @@ func.func @unstated_sizes() {
   return
 }
 
-// The size of the outermost dim does not matter for the strides.
+// The size of the outermost dim does not matter for the strides of a result;
+// an input of unstated size may have any.
 // CHECK-LABEL: func.func @unstated_number_of_rows(
-// CHECK-NEXT: tp.all_gather %arg0
+// CHECK-NEXT: %[[COPY:.*]] = tp.copy %arg0
+// CHECK-NEXT: %[[GATHERED:.*]] = tp.all_gather %[[COPY]]
+// CHECK-NEXT: tp.all_gather %[[GATHERED]]
 // CHECK-NEXT: return
 func.func @unstated_number_of_rows(%x: tensor<?x8xf32>) {
-  // expected-remark @below {{operand 0 is dense: the graph states it as a dense input}}
+  // expected-remark @below {{copied operand 0 to dense memory: its strides are not known}}
   %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<?x8xf32> -> tensor<?x8xf32>
+  // expected-remark @below {{operand 0 is dense: its strides follow from the ops that compute it}}
+  %1 = tp.all_gather %0 gather_axis 0 group <"0", [0, 1]> : tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }

@@ -1,0 +1,63 @@
+//===- Tensor.h - dense tensors in memory -----------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_RUNTIME_TENSOR_H
+#define COMMUTE_RUNTIME_TENSOR_H
+
+#include "commute/Dialect/Evaluation.h"
+#include "commute/Runtime/ElementKind.h"
+
+namespace commute::runtime {
+
+/// A tensor whose elements lie densely in row-major order. Memory is shared by
+/// views and may be a file's.
+class Tensor : public tp::AlgebraTensor {
+public:
+  /// Elements that lie at `data`, kept alive by what it shares.
+  Tensor(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType,
+         std::shared_ptr<const std::byte> data);
+  /// Memory of its own, not initialized, aligned to 64 bytes.
+  static std::shared_ptr<Tensor> allocate(llvm::ArrayRef<int64_t> sizes,
+                                          mlir::Type elementType);
+
+  ElementKind getKind() const { return kind; }
+  size_t getNumBytes() const {
+    return getNumElements() * runtime::getNumBytes(kind);
+  }
+  const std::byte *getData() const { return data.get(); }
+  const std::shared_ptr<const std::byte> &getSharedData() const { return data; }
+  /// For filling a tensor that `allocate` made.
+  std::byte *getMutableData() { return const_cast<std::byte *>(data.get()); }
+  template <typename Element>
+  const Element *getDataAs() const {
+    return reinterpret_cast<const Element *>(data.get());
+  }
+  template <typename Element>
+  Element *getMutableDataAs() {
+    return reinterpret_cast<Element *>(getMutableData());
+  }
+
+private:
+  ElementKind kind;
+  std::shared_ptr<const std::byte> data;
+};
+
+using TensorValue = std::shared_ptr<const Tensor>;
+
+inline const Tensor &asTensor(const tp::AlgebraValue &value) {
+  return static_cast<const Tensor &>(*value);
+}
+
+/// Strides of a dense row-major tensor.
+llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> sizes);
+/// Product of sizes.
+int64_t getNumElements(llvm::ArrayRef<int64_t> sizes);
+/// "[2, 4]".
+std::string formatSizes(llvm::ArrayRef<int64_t> sizes);
+
+} // namespace commute::runtime
+
+#endif // COMMUTE_RUNTIME_TENSOR_H

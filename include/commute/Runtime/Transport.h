@@ -1,0 +1,71 @@
+//===- Transport.h - how tensors get from rank to rank ----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_RUNTIME_TRANSPORT_H
+#define COMMUTE_RUNTIME_TRANSPORT_H
+
+#include "commute/Runtime/Tensor.h"
+
+#include "llvm/Support/Error.h"
+
+#include <chrono>
+#include <string>
+
+namespace commute::runtime {
+
+/// What a rank is about to do together with others. All members of the group
+/// must come with the same, but for `node`, where it stands in the program, if
+/// one of them does not know it.
+struct CollectiveCall {
+  /// The op with the attributes that say what it does: "tp.all_reduce sum".
+  std::string operation;
+  /// Element type and sizes of the operand.
+  std::string operand;
+  /// Members of the group, in order.
+  llvm::SmallVector<int64_t> members;
+  /// Name and source line.
+  std::string node;
+
+  bool matches(const CollectiveCall &other) const {
+    return operation == other.operation && operand == other.operand &&
+           members == other.members &&
+           (node == other.node || node.empty() || other.node.empty());
+  }
+  /// "tp.all_reduce sum of tensor<4xf32> in group [0, 1] at add_1 (a.py:3)".
+  std::string describe() const;
+};
+
+/// "rank 0 runs X, but rank 1 runs Y": what is said of calls that do not match.
+std::string describeMismatch(int64_t rank, const CollectiveCall &call,
+                             int64_t otherRank, const CollectiveCall &other);
+
+/// One rank's way to the others.
+class Transport {
+public:
+  virtual ~Transport() = default;
+
+  virtual int64_t getRank() const = 0;
+  /// Gives `toMembers[i]` to the i-th member of the group and returns what each
+  /// of them gave to this rank. The error says what went wrong here; it is a
+  /// PeerFailure where another rank has already said it.
+  virtual llvm::Expected<llvm::SmallVector<TensorValue>>
+  exchange(const CollectiveCall &call,
+           llvm::ArrayRef<TensorValue> toMembers) = 0;
+  /// A PeerFailure once another rank has failed.
+  virtual llvm::Error checkPeers() = 0;
+};
+
+/// This rank ends because another one failed: not worth a message of its own.
+class PeerFailure : public llvm::ErrorInfo<PeerFailure> {
+public:
+  static char ID;
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+};
+
+} // namespace commute::runtime
+
+#endif // COMMUTE_RUNTIME_TRANSPORT_H

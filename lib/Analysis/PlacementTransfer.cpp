@@ -1,0 +1,247 @@
+//===- PlacementTransfer.cpp - placements through one op --------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlacementTransfer.h"
+
+using namespace mlir;
+using namespace commute;
+using tp::PlacementAttr;
+using tp::PlacementKind;
+
+static bool is(PlacementAttr placement, PlacementKind kind) {
+  return placement && placement.getKind() == kind;
+}
+
+/// Whether ranks of one `group` communicate, in a collective over `other`, with
+/// ranks that are of one `group` again, position by position: the axes of a
+/// mesh do.
+static bool areIndependent(tp::GroupAttr group, tp::GroupAttr other) {
+  for (int64_t index = 0; index < group.getNumGroups(); ++index) {
+    ArrayRef<int64_t> members = group.getMembers(index);
+    ArrayRef<int64_t> reference = other.getMembersAround(members.front());
+    for (int64_t member : members) {
+      ArrayRef<int64_t> peers = other.getMembersAround(member);
+      if (peers.size() != reference.size() || peers.empty())
+        return false;
+      for (auto [peer, first] : llvm::zip_equal(peers, reference))
+        if (!llvm::is_contained(group.getMembersAround(first), peer))
+          return false;
+    }
+  }
+  return true;
+}
+
+/// What a collective over this very group makes of its operand; null for ops
+/// to which the general rule applies.
+static PlacementAttr transferCollective(Operation *op, tp::GroupAttr group,
+                                        PlacementAttr operand) {
+  MLIRContext *context = op->getContext();
+  if (auto slice = dyn_cast<tp::RankSliceOp>(op)) {
+    if (!slice.getGroup().hasSameMembers(group))
+      return {};
+    return is(operand, PlacementKind::Replicated)
+               ? PlacementAttr::getShard(context, slice.getSliceAxis())
+               : PlacementAttr::getVarying(context);
+  }
+  auto collective = dyn_cast<tp::CollectiveOpInterface>(op);
+  if (!collective || !collective.getCollectiveGroup().hasSameMembers(group))
+    return {};
+  // All ranks compute these from the same values.
+  if (isa<tp::AllReduceOp, tp::AllGatherOp>(op))
+    return PlacementAttr::getReplicated(context);
+  if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
+    return PlacementAttr::getShard(context, scatter.getScatterAxis());
+  if (auto scatter = dyn_cast<tp::MatmulReduceScatterOp>(op))
+    return PlacementAttr::getShard(context, scatter.getScatterAxis());
+  return PlacementAttr::getVarying(context);
+}
+
+/// all_gather_matmul gathers one operand and multiplies it with others: its
+/// results are what the product of a replicated operand would be.
+static std::optional<SmallVector<PlacementAttr>>
+transferGatherMatmul(Operation *op, tp::GroupAttr group,
+                     ArrayRef<PlacementAttr> operands) {
+  auto fused = dyn_cast<tp::AllGatherMatmulOp>(op);
+  if (!fused || !fused.getGroup().hasSameMembers(group))
+    return std::nullopt;
+  MLIRContext *context = op->getContext();
+  SmallVector<PlacementAttr> results;
+  if (fused.getReturnsGathered())
+    results.push_back(PlacementAttr::getReplicated(context));
+  for (unsigned index = 0; index < fused.getRhs().size(); ++index) {
+    PlacementAttr rhs = operands[1 + index];
+    int64_t last =
+        cast<RankedTensorType>(fused.getShard().getType()).getRank() - 1;
+    bool isPlain = fused.getBiases().empty() && !fused.getShardScale();
+    if (isPlain && is(rhs, PlacementKind::Replicated))
+      results.push_back(rhs);
+    else if (isPlain && is(rhs, PlacementKind::Shard) && rhs.getDim() == 1)
+      results.push_back(PlacementAttr::getShard(context, last));
+    else
+      results.push_back(PlacementAttr::getVarying(context));
+  }
+  return results;
+}
+
+/// Whether all that is partial is so by this reduction, and the op is linear in
+/// it; operands that are not partial must be replicated then.
+static bool passesPartial(Operation *op, ArrayRef<PlacementAttr> operands) {
+  auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
+  SmallVector<bool> partial;
+  std::optional<tp::ReductionKind> kind;
+  for (PlacementAttr placement : operands) {
+    bool isPartial = is(placement, PlacementKind::Partial);
+    partial.push_back(isPartial);
+    if (!isPartial && placement && !is(placement, PlacementKind::Replicated))
+      return false;
+    if (!isPartial)
+      continue;
+    if (kind && *kind != placement.getReduction())
+      return false;
+    kind = placement.getReduction();
+  }
+  bool isLinearReduction =
+      kind == tp::ReductionKind::Sum || kind == tp::ReductionKind::Avg;
+  return ruled && isLinearReduction && ruled.isLinearIn(partial);
+}
+
+/// Results of an op some of whose operands are shards: shards along the result
+/// dims that the same factor leads, partial values where it is reduced.
+static SmallVector<PlacementAttr>
+transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
+  MLIRContext *context = op->getContext();
+  SmallVector<PlacementAttr> varying(op->getNumResults(),
+                                     PlacementAttr::getVarying(context));
+  auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
+  if (!ruled)
+    return varying;
+  tp::DimensionRule rule = ruled.getDimensionRule();
+  std::optional<unsigned> factor;
+  for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands)) {
+    if (!is(placement, PlacementKind::Shard))
+      continue;
+    std::optional<unsigned> own =
+        tp::DimensionRule::getMajorFactor(tensor, placement.getDim());
+    if (!own || (factor && *factor != *own))
+      return varying;
+    factor = own;
+  }
+  auto contains = [&](const tp::DimensionRule::TensorFactors &tensor) {
+    return llvm::any_of(tensor, [&](const tp::DimensionRule::DimFactors &dim) {
+      return llvm::is_contained(dim, *factor);
+    });
+  };
+  // Who has the factor must be cut along it, and nobody else.
+  for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands))
+    if (placement && is(placement, PlacementKind::Shard) != contains(tensor))
+      return varying;
+  const tp::Factor &shared = rule.factors[*factor];
+  if (shared.kind == tp::Factor::Kind::Whole)
+    return varying;
+  SmallVector<PlacementAttr> results;
+  for (const tp::DimensionRule::TensorFactors &tensor : rule.results) {
+    if (shared.kind == tp::Factor::Kind::Reduction) {
+      results.push_back(PlacementAttr::getPartial(context, *shared.reduction));
+      continue;
+    }
+    PlacementAttr placement = PlacementAttr::getVarying(context);
+    for (unsigned dim = 0; dim < tensor.size(); ++dim)
+      if (tp::DimensionRule::getMajorFactor(tensor, dim) == factor)
+        placement = PlacementAttr::getShard(context, dim);
+    results.push_back(placement);
+  }
+  // What does not have the reduced factor, such as a bias, would be added once
+  // on every rank: the op has to be linear in nothing but what is cut.
+  if (shared.kind == tp::Factor::Kind::Reduction) {
+    SmallVector<bool> summands;
+    for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands))
+      summands.push_back(placement && !contains(tensor));
+    if (llvm::is_contained(summands, true) && ruled.addsOperands(summands))
+      return varying;
+  }
+  return results;
+}
+
+SmallVector<PlacementAttr>
+analysis::transferPlacements(Operation *op, tp::GroupAttr group,
+                             ArrayRef<PlacementAttr> operands) {
+  MLIRContext *context = op->getContext();
+  SmallVector<PlacementAttr> varying(op->getNumResults(),
+                                     PlacementAttr::getVarying(context));
+  if (isa<tp::CallOp>(op))
+    return varying;
+  if (auto fused = transferGatherMatmul(op, group, operands))
+    return *fused;
+  if (PlacementAttr own = transferCollective(
+          op, group, operands.empty() ? PlacementAttr() : operands[0]))
+    return SmallVector<PlacementAttr>(op->getNumResults(), own);
+  if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op))
+    if (!areIndependent(group, collective.getCollectiveGroup()))
+      return varying;
+  auto hasKind = [&](PlacementKind kind) {
+    return llvm::any_of(operands, [&](PlacementAttr p) { return is(p, kind); });
+  };
+  if (hasKind(PlacementKind::Varying))
+    return varying;
+  if (hasKind(PlacementKind::Partial)) {
+    if (!passesPartial(op, operands))
+      return varying;
+    auto *partial = llvm::find_if(operands, [](PlacementAttr placement) {
+      return is(placement, PlacementKind::Partial);
+    });
+    return SmallVector<PlacementAttr>(op->getNumResults(), *partial);
+  }
+  if (hasKind(PlacementKind::Shard))
+    return transferShards(op, operands);
+  return SmallVector<PlacementAttr>(op->getNumResults(),
+                                    PlacementAttr::getReplicated(context));
+}
+
+std::optional<std::string>
+analysis::findMisuse(Operation *op, tp::GroupAttr group,
+                     ArrayRef<PlacementAttr> operands) {
+  std::string on = " on group '" + group.getName().str() + "'";
+  bool readsPartial = llvm::any_of(operands, [](PlacementAttr placement) {
+    return is(placement, PlacementKind::Partial);
+  });
+  auto collective = dyn_cast<tp::CollectiveOpInterface>(op);
+  bool isOwn =
+      collective && collective.getCollectiveGroup().hasSameMembers(group);
+  auto getReduction = [&]() -> std::optional<tp::ReductionKind> {
+    if (auto reduce = dyn_cast<tp::AllReduceOp>(op))
+      return reduce.getReduction();
+    if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
+      return scatter.getReduction();
+    return std::nullopt;
+  };
+  if (isOwn && !operands.empty()) {
+    if (std::optional<tp::ReductionKind> reduction = getReduction()) {
+      PlacementAttr operand = operands[0];
+      // Sum and mean differ by a factor that the program may well mean; max
+      // and min of equal values are those values.
+      if (is(operand, PlacementKind::Partial) &&
+          operand.getReduction() != *reduction)
+        return "combines by " + tp::stringifyReductionKind(*reduction).str() +
+               on + " a value that is " + operand.getText();
+      if (is(operand, PlacementKind::Shard))
+        return "combines shards of one tensor" + on +
+               "; an all_gather would join them";
+      if (is(operand, PlacementKind::Replicated) &&
+          *reduction == tp::ReductionKind::Sum)
+        return "adds up a value that is equal on all ranks" + on +
+               ", which multiplies it by " + std::to_string(group.getSize());
+      return std::nullopt;
+    }
+    if (readsPartial)
+      return "moves a value that is only a summand" + on +
+             "; it has to be reduced first";
+    return std::nullopt;
+  }
+  if (readsPartial && !isa<tp::CallOp>(op) && !passesPartial(op, operands))
+    return "reads a value that is only a summand" + on +
+           ", and is not linear in it; it has to be reduced first";
+  return std::nullopt;
+}

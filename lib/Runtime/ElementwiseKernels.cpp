@@ -1,0 +1,247 @@
+//===- ElementwiseKernels.cpp - scalar functions of elements ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::runtime;
+
+/// Elements are converted and computed in pieces that stay in the cache.
+static constexpr int64_t pieceSize = 1024;
+
+//===----------------------------------------------------------------------===//
+// Promotion
+//===----------------------------------------------------------------------===//
+
+/// Booleans, integers, floats.
+static unsigned getCategory(ElementKind kind) {
+  return kind == ElementKind::Bool ? 0 : isFloat(kind) ? 2 : 1;
+}
+
+/// The float that holds both, as PyTorch promotes: the wider one, and f32 for
+/// two different narrow ones.
+static ElementKind promoteFloats(ElementKind a, ElementKind b) {
+  if (a == b)
+    return a;
+  for (ElementKind wide : {ElementKind::F64, ElementKind::F32})
+    if (a == wide || b == wide)
+      return wide;
+  if (runtime::getNumBytes(a) != runtime::getNumBytes(b))
+    return runtime::getNumBytes(a) > runtime::getNumBytes(b) ? a : b;
+  return ElementKind::F32;
+}
+
+/// The type that operands are promoted to: PyTorch's rule, by which tensors
+/// without dims do not promote within their category. All integers are computed
+/// as int64 and wrapped at the end, so that I64 stands for them all.
+static ElementKind promote(ArrayRef<const Tensor *> operands) {
+  std::optional<ElementKind> withDims, scalars;
+  for (const Tensor *operand : operands) {
+    std::optional<ElementKind> &result =
+        operand->getRank() > 0 ? withDims : scalars;
+    ElementKind kind = operand->getKind();
+    if (!result || getCategory(kind) > getCategory(*result))
+      result = kind;
+    else if (isFloat(kind) && isFloat(*result))
+      result = promoteFloats(kind, *result);
+  }
+  if (!withDims)
+    return *scalars;
+  if (scalars && getCategory(*scalars) > getCategory(*withDims))
+    return *scalars;
+  return *withDims;
+}
+
+static bool isPredicate(tp::MapFunction function) {
+  return tp::MapOp::isPredicate(function);
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An operand read as numbers of type Compute, piece by piece.
+template <typename Compute>
+class OperandReader {
+public:
+  OperandReader(const Tensor &tensor, ElementKind promoted, int64_t stride)
+      : tensor(tensor), stride(stride),
+        isDirect(std::is_same_v<Compute, float>
+                     ? tensor.getKind() == ElementKind::F32
+                 : std::is_same_v<Compute, double>
+                     ? tensor.getKind() == ElementKind::F64
+                     : tensor.getKind() == ElementKind::I64),
+        // An integer tensor beside narrow floats is rounded to them. A scalar
+        // keeps its precision, as in PyTorch's kernels.
+        roundsTo(tensor.getRank() > 0 && !isFloat(tensor.getKind()) &&
+                         isFloat(promoted) && getNumBytes(promoted) < 4
+                     ? std::optional(promoted)
+                     : std::nullopt) {}
+
+  /// `count` numbers of the row that begins at element `row`, from `start` on.
+  const Compute *read(int64_t row, int64_t start, int64_t count) {
+    int64_t offset = row + start * stride;
+    const std::byte *source =
+        tensor.getData() + offset * runtime::getNumBytes(tensor.getKind());
+    if (stride != 0 && isDirect)
+      return reinterpret_cast<const Compute *>(source);
+    if (stride == 0) {
+      if (offset != repeatedOffset || count > repeatedCount) {
+        load(source, 1);
+        std::fill(buffer.begin() + 1, buffer.begin() + count, buffer[0]);
+        repeatedOffset = offset;
+        repeatedCount = count;
+      }
+      return buffer.data();
+    }
+    load(source, count);
+    return buffer.data();
+  }
+
+private:
+  void load(const std::byte *source, int64_t count) {
+    loadElements(tensor.getKind(), source, count, buffer.data());
+    if (!roundsTo)
+      return;
+    std::array<uint16_t, pieceSize> narrow;
+    storeElements(*roundsTo, buffer.data(), count, narrow.data());
+    loadElements(*roundsTo, narrow.data(), count, buffer.data());
+  }
+
+  const Tensor &tensor;
+  int64_t stride;
+  bool isDirect;
+  std::optional<ElementKind> roundsTo;
+  int64_t repeatedOffset = -1;
+  int64_t repeatedCount = 0;
+  std::array<Compute, pieceSize> buffer;
+};
+} // namespace
+
+/// One row after the other; within a row an operand is dense or repeated.
+template <typename Compute>
+static bool mapRows(tp::MapFunction function, ArrayRef<const Tensor *> operands,
+                    ElementKind promoted, Tensor &result) {
+  SmallVector<int64_t> sizes(result.getSizes());
+  SmallVector<SmallVector<int64_t>> strides;
+  for (const Tensor *operand : operands)
+    strides.push_back(getBroadcastStrides(operand->getSizes(), sizes));
+  coalesceDims(sizes, strides);
+  int64_t rowSize = sizes.pop_back_val();
+  std::vector<OperandReader<Compute>> readers;
+  for (auto [operand, operandStrides] : llvm::zip_equal(operands, strides))
+    readers.emplace_back(*operand, promoted, operandStrides.pop_back_val());
+
+  bool isDirect =
+      std::is_same_v<Compute, float>    ? result.getKind() == ElementKind::F32
+      : std::is_same_v<Compute, double> ? result.getKind() == ElementKind::F64
+                                        : result.getKind() == ElementKind::I64;
+  unsigned numBytes = runtime::getNumBytes(result.getKind());
+  std::byte *output = result.getMutableData();
+  std::array<Compute, pieceSize> buffer;
+  bool succeeds = true;
+  forEachOffset(sizes, strides, [&](ArrayRef<int64_t> offsets) {
+    for (int64_t start = 0; start < rowSize; start += pieceSize) {
+      int64_t count = std::min(pieceSize, rowSize - start);
+      std::array<const Compute *, 3> data{};
+      for (auto [index, reader] : llvm::enumerate(readers))
+        data[index] = reader.read(offsets[index], start, count);
+      auto *target =
+          isDirect ? reinterpret_cast<Compute *>(output) : buffer.data();
+      succeeds &=
+          computeFunction(function, data[0], data[1], data[2], target, count);
+      if (!isDirect)
+        storeElements(result.getKind(), buffer.data(), count, output);
+      output += count * numBytes;
+    }
+  });
+  return succeeds;
+}
+
+TensorValue runtime::mapElements(tp::MapFunction function,
+                                 ArrayRef<const Tensor *> operands, Type type,
+                                 std::string &failure) {
+  SmallVector<int64_t> sizes;
+  for (const Tensor *operand : operands)
+    if (!broadcastSizes(operand->getSizes(), sizes)) {
+      failure = "operands of sizes " + formatSizes(sizes) + " and " +
+                formatSizes(operand->getSizes()) + " do not fit together";
+      return nullptr;
+    }
+  // A condition does not take part in promotion.
+  ArrayRef<const Tensor *> promoting =
+      function == tp::MapFunction::Select ? operands.drop_front() : operands;
+  ElementKind promoted = promote(promoting);
+  std::shared_ptr<Tensor> result = Tensor::allocate(sizes, type);
+  // The complement of a truth value has one bit only.
+  if (function == tp::MapFunction::BitwiseNot && promoted == ElementKind::Bool)
+    function = tp::MapFunction::LogicalNot;
+  ComputeKind compute = getComputeKind(promoted);
+  // Integers divided, or put into a function such as exp, give floats.
+  if (compute == ComputeKind::Integer && !isPredicate(function))
+    compute = getComputeKind(result->getKind());
+  bool succeeds = dispatch(compute, [&](auto zero) {
+    return mapRows<decltype(zero)>(function, operands, promoted, *result);
+  });
+  if (!succeeds) {
+    bool divides = function == tp::MapFunction::Div ||
+                   function == tp::MapFunction::FloorDiv ||
+                   function == tp::MapFunction::Remainder;
+    failure = divides ? "an integer is divided by zero"
+                      : (tp::stringifyMapFunction(function) +
+                         " is not defined for these element types")
+                            .str();
+    return nullptr;
+  }
+  return result;
+}
+
+TensorValue runtime::castElements(const Tensor &input, Type type) {
+  std::shared_ptr<Tensor> result = Tensor::allocate(input.getSizes(), type);
+  unsigned fromBytes = runtime::getNumBytes(input.getKind());
+  unsigned toBytes = runtime::getNumBytes(result->getKind());
+  int64_t total = input.getNumElements();
+  dispatch(getComputeKind(input.getKind()), [&](auto zero) {
+    std::array<decltype(zero), pieceSize> buffer;
+    for (int64_t start = 0; start < total; start += pieceSize) {
+      int64_t count = std::min(pieceSize, total - start);
+      loadElements(input.getKind(), input.getData() + start * fromBytes, count,
+                   buffer.data());
+      storeElements(result->getKind(), buffer.data(), count,
+                    result->getMutableData() + start * toBytes);
+    }
+  });
+  return result;
+}
+
+template <typename Compute>
+static TensorValue fillWith(Compute value, ArrayRef<int64_t> sizes, Type type) {
+  std::shared_ptr<Tensor> result = Tensor::allocate(sizes, type);
+  unsigned numBytes = runtime::getNumBytes(result->getKind());
+  std::array<Compute, pieceSize> buffer;
+  buffer.fill(value);
+  int64_t total = result->getNumElements();
+  for (int64_t start = 0; start < total; start += pieceSize)
+    storeElements(result->getKind(), buffer.data(),
+                  std::min(pieceSize, total - start),
+                  result->getMutableData() + start * numBytes);
+  return result;
+}
+
+TensorValue runtime::fill(const llvm::APFloat &value, ArrayRef<int64_t> sizes,
+                          Type type) {
+  llvm::APFloat number = value;
+  bool losesInfo = false;
+  number.convert(llvm::APFloat::IEEEdouble(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return fillWith(number.convertToDouble(), sizes, type);
+}
+
+TensorValue runtime::fill(int64_t value, ArrayRef<int64_t> sizes, Type type) {
+  return fillWith(value, sizes, type);
+}

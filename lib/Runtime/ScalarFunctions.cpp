@@ -1,0 +1,290 @@
+//===- ScalarFunctions.cpp - the functions of tp.map on arrays --*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+
+#include <cmath>
+#include <type_traits>
+
+using namespace commute;
+using namespace commute::runtime;
+using tp::MapFunction;
+
+template <typename Compute, typename Function>
+static void forAll(const Compute *a, Compute *result, size_t count,
+                   Function function) {
+  for (size_t index = 0; index < count; ++index)
+    result[index] = static_cast<Compute>(function(a[index]));
+}
+
+template <typename Compute, typename Function>
+static void forAll(const Compute *a, const Compute *b, Compute *result,
+                   size_t count, Function function) {
+  for (size_t index = 0; index < count; ++index)
+    result[index] = static_cast<Compute>(function(a[index], b[index]));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of all numbers
+//===----------------------------------------------------------------------===//
+
+/// False for a function that is not among them.
+template <typename C>
+static bool computeCommon(MapFunction function, const C *a, const C *b,
+                          const C *c, C *result, size_t count) {
+  switch (function) {
+  case MapFunction::Maximum:
+    // NaN wins, as in PyTorch.
+    forAll(a, b, result, count,
+           [](C x, C y) { return x > y || x != x ? x : y; });
+    return true;
+  case MapFunction::Minimum:
+    forAll(a, b, result, count,
+           [](C x, C y) { return x < y || x != x ? x : y; });
+    return true;
+  case MapFunction::Relu:
+    forAll(a, result, count, [](C x) { return x < 0 ? C(0) : x; });
+    return true;
+  case MapFunction::Sign:
+    forAll(a, result, count, [](C x) { return (x > 0) - (x < 0); });
+    return true;
+  case MapFunction::Select:
+    for (size_t index = 0; index < count; ++index)
+      result[index] = a[index] != 0 ? b[index] : c[index];
+    return true;
+  case MapFunction::Equal:
+    forAll(a, b, result, count, [](C x, C y) { return x == y; });
+    return true;
+  case MapFunction::NotEqual:
+    forAll(a, b, result, count, [](C x, C y) { return x != y; });
+    return true;
+  case MapFunction::Less:
+    forAll(a, b, result, count, [](C x, C y) { return x < y; });
+    return true;
+  case MapFunction::LessEqual:
+    forAll(a, b, result, count, [](C x, C y) { return x <= y; });
+    return true;
+  case MapFunction::Greater:
+    forAll(a, b, result, count, [](C x, C y) { return x > y; });
+    return true;
+  case MapFunction::GreaterEqual:
+    forAll(a, b, result, count, [](C x, C y) { return x >= y; });
+    return true;
+  case MapFunction::LogicalAnd:
+    forAll(a, b, result, count, [](C x, C y) { return x != 0 && y != 0; });
+    return true;
+  case MapFunction::LogicalOr:
+    forAll(a, b, result, count, [](C x, C y) { return x != 0 || y != 0; });
+    return true;
+  case MapFunction::LogicalNot:
+    forAll(a, result, count, [](C x) { return x == 0; });
+    return true;
+  case MapFunction::IsNan:
+    forAll(a, result, count, [](C x) { return x != x; });
+    return true;
+  default:
+    return false;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of floats
+//===----------------------------------------------------------------------===//
+
+/// PyTorch's floor division, in which the remainder decides.
+template <typename F>
+static F divideToFloor(F x, F y) {
+  if (y == 0)
+    return x / y;
+  F rest = std::fmod(x, y);
+  F quotient = (x - rest) / y;
+  if (rest != 0 && (y < 0) != (rest < 0))
+    quotient -= 1;
+  if (quotient == 0)
+    return std::copysign(F(0), x / y);
+  F floor = std::floor(quotient);
+  return quotient - floor > F(0.5) ? floor + 1 : floor;
+}
+
+/// Remainder with the sign of the divisor.
+template <typename F>
+static F getRemainder(F x, F y) {
+  F rest = std::fmod(x, y);
+  return rest != 0 && (y < 0) != (rest < 0) ? rest + y : rest;
+}
+
+template <typename F>
+static bool computeFloats(MapFunction function, const F *a, const F *b,
+                          F *result, size_t count) {
+  auto unary = [&](auto scalar) {
+    forAll(a, result, count, scalar);
+    return true;
+  };
+  auto binary = [&](auto scalar) {
+    forAll(a, b, result, count, scalar);
+    return true;
+  };
+  constexpr F rootHalf = F(0.70710678118654752440);
+  switch (function) {
+  case MapFunction::Add:
+    return binary([](F x, F y) { return x + y; });
+  case MapFunction::Sub:
+    return binary([](F x, F y) { return x - y; });
+  case MapFunction::Mul:
+    return binary([](F x, F y) { return x * y; });
+  case MapFunction::Div:
+    return binary([](F x, F y) { return x / y; });
+  case MapFunction::Pow:
+    return binary([](F x, F y) { return y == 2 ? x * x : std::pow(x, y); });
+  case MapFunction::FloorDiv:
+    return binary(divideToFloor<F>);
+  case MapFunction::Remainder:
+    return binary(getRemainder<F>);
+  case MapFunction::Neg:
+    return unary([](F x) { return -x; });
+  case MapFunction::Abs:
+    return unary([](F x) { return std::fabs(x); });
+  case MapFunction::Exp:
+    return unary([](F x) { return std::exp(x); });
+  case MapFunction::Log:
+    return unary([](F x) { return std::log(x); });
+  case MapFunction::Sqrt:
+    return unary([](F x) { return std::sqrt(x); });
+  case MapFunction::Rsqrt:
+    return unary([](F x) { return 1 / std::sqrt(x); });
+  case MapFunction::Reciprocal:
+    return unary([](F x) { return 1 / x; });
+  case MapFunction::Sin:
+    return unary([](F x) { return std::sin(x); });
+  case MapFunction::Cos:
+    return unary([](F x) { return std::cos(x); });
+  case MapFunction::Tanh:
+    return unary([](F x) { return std::tanh(x); });
+  case MapFunction::Erf:
+    return unary([](F x) { return std::erf(x); });
+  case MapFunction::Sigmoid:
+    return unary([](F x) { return 1 / (1 + std::exp(-x)); });
+  case MapFunction::Silu:
+    return unary([](F x) { return x / (1 + std::exp(-x)); });
+  case MapFunction::Gelu:
+    return unary([](F x) { return x * F(0.5) * (1 + std::erf(x * rootHalf)); });
+  case MapFunction::GeluTanh:
+    return unary([](F x) {
+      // sqrt(2 / pi)
+      F inner = F(0.79788456080286535588) * (x + F(0.044715) * x * x * x);
+      return F(0.5) * x * (1 + std::tanh(inner));
+    });
+  case MapFunction::Round:
+    // Ties to even, in the rounding mode that every thread starts with.
+    return unary([](F x) { return std::nearbyint(x); });
+  case MapFunction::Floor:
+    return unary([](F x) { return std::floor(x); });
+  case MapFunction::Ceil:
+    return unary([](F x) { return std::ceil(x); });
+  default:
+    return false;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of integers, which wrap
+//===----------------------------------------------------------------------===//
+
+static int64_t raise(int64_t base, int64_t exponent) {
+  if (exponent < 0)
+    return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+  uint64_t result = 1;
+  for (auto square = static_cast<uint64_t>(base); exponent; exponent >>= 1) {
+    if (exponent & 1)
+      result *= square;
+    square *= square;
+  }
+  return static_cast<int64_t>(result);
+}
+
+static int64_t divideToFloor(int64_t x, int64_t y) {
+  // The one quotient that does not fit.
+  if (y == -1)
+    return static_cast<int64_t>(-static_cast<uint64_t>(x));
+  return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+
+static int64_t getRemainder(int64_t x, int64_t y) {
+  if (y == -1)
+    return 0;
+  int64_t rest = x % y;
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+static bool computeIntegers(MapFunction function, const int64_t *a,
+                            const int64_t *b, int64_t *result, size_t count) {
+  using U = uint64_t;
+  auto unary = [&](auto scalar) {
+    forAll(a, result, count, scalar);
+    return true;
+  };
+  auto binary = [&](auto scalar) {
+    forAll(a, b, result, count, scalar);
+    return true;
+  };
+  auto divide = [&](auto scalar) {
+    return std::find(b, b + count, 0) == b + count && binary(scalar);
+  };
+  switch (function) {
+  case MapFunction::Add:
+    return binary([](int64_t x, int64_t y) { return U(x) + U(y); });
+  case MapFunction::Sub:
+    return binary([](int64_t x, int64_t y) { return U(x) - U(y); });
+  case MapFunction::Mul:
+    return binary([](int64_t x, int64_t y) { return U(x) * U(y); });
+  case MapFunction::Pow:
+    return binary(raise);
+  case MapFunction::Div:
+  case MapFunction::FloorDiv:
+    return divide([](int64_t x, int64_t y) { return divideToFloor(x, y); });
+  case MapFunction::Remainder:
+    return divide([](int64_t x, int64_t y) { return getRemainder(x, y); });
+  case MapFunction::Neg:
+    return unary([](int64_t x) { return -U(x); });
+  case MapFunction::Abs:
+    return unary([](int64_t x) { return x < 0 ? -U(x) : U(x); });
+  case MapFunction::BitwiseAnd:
+    return binary([](int64_t x, int64_t y) { return x & y; });
+  case MapFunction::BitwiseOr:
+    return binary([](int64_t x, int64_t y) { return x | y; });
+  case MapFunction::BitwiseXor:
+    return binary([](int64_t x, int64_t y) { return x ^ y; });
+  case MapFunction::BitwiseNot:
+    return unary([](int64_t x) { return ~x; });
+  case MapFunction::Round:
+  case MapFunction::Floor:
+  case MapFunction::Ceil:
+    return unary([](int64_t x) { return x; });
+  default:
+    return false;
+  }
+}
+
+template <typename Compute>
+bool runtime::computeFunction(MapFunction function, const Compute *a,
+                              const Compute *b, const Compute *c,
+                              Compute *result, size_t count) {
+  if (computeCommon(function, a, b, c, result, count))
+    return true;
+  if constexpr (std::is_integral_v<Compute>)
+    return computeIntegers(function, a, b, result, count);
+  else
+    return computeFloats(function, a, b, result, count);
+}
+
+namespace commute::runtime {
+template bool computeFunction(MapFunction, const int64_t *, const int64_t *,
+                              const int64_t *, int64_t *, size_t);
+template bool computeFunction(MapFunction, const float *, const float *,
+                              const float *, float *, size_t);
+template bool computeFunction(MapFunction, const double *, const double *,
+                              const double *, double *, size_t);
+} // namespace commute::runtime
