@@ -15,7 +15,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/Endian.h"
 
 #include <cmath>
 #include <cstring>
@@ -66,11 +68,12 @@ static std::string decodeString(llvm::StringRef body) {
     return unit;
   };
   for (size_t i = 0; i < body.size(); ++i) {
-    if (body[i] != '\\') {
-      result += body[i];
-      continue;
-    }
-    char escape = body[++i];
+    size_t plain = std::min(body.find('\\', i), body.size());
+    result += body.slice(i, plain);
+    if (plain == body.size())
+      break;
+    i = plain + 1;
+    char escape = body[i];
     switch (escape) {
     case 'b':
       result += '\b';
@@ -148,23 +151,25 @@ public:
   }
 
 private:
-  /// Skips whole words of ASCII without controls, quotes and backslashes.
+  /// Skips ASCII without controls, quotes and backslashes, by words.
   void skipPlainCharacters() {
     constexpr uint64_t ones = ~uint64_t(0) / 255;
     constexpr uint64_t highs = ones << 7;
     // The high bit of each byte that is `c`; only the lowest such bit is exact,
-    // which is enough to tell whether there is any.
+    // which is enough to find the first one.
     auto contains = [](uint64_t word, unsigned char c) {
       uint64_t difference = word ^ (ones * c);
       return (difference - ones) & ~difference & highs;
     };
     while (end - next >= 8) {
-      uint64_t word;
-      std::memcpy(&word, next, sizeof(word));
+      uint64_t word = llvm::support::endian::read64le(next);
       uint64_t controls = (word - ones * 0x20) & ~word & highs;
-      if (controls | (word & highs) | contains(word, '"') |
-          contains(word, '\\'))
+      uint64_t special = controls | (word & highs) | contains(word, '"') |
+                         contains(word, '\\');
+      if (special) {
+        next += llvm::countr_zero(special) / 8;
         return;
+      }
       next += sizeof(word);
     }
   }

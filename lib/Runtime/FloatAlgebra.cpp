@@ -287,7 +287,10 @@ static CollectiveCall makeCall(Operation *op, ArrayRef<int64_t> members,
                                const LocationPrinter &describe) {
   CollectiveCall call;
   call.members.assign(members.begin(), members.end());
-  call.node = describe(op->getLoc());
+  call.place = describe(op->getLoc());
+  if (auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName))
+    for (auto name : names.getAsRange<StringAttr>())
+      call.node += name.str();
   llvm::raw_string_ostream operation(call.operation);
   operation << op->getName();
   if (auto allReduce = dyn_cast<tp::AllReduceOp>(op))

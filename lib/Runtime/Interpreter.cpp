@@ -6,8 +6,6 @@
 
 #include "commute/Runtime/Interpreter.h"
 
-#include <unistd.h>
-
 using namespace mlir;
 using namespace commute;
 using namespace commute::runtime;
@@ -113,21 +111,6 @@ RunnableProgram::create(func::FuncOp function, LocationPrinter describe) {
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
-
-/// Refuses what this machine cannot hold, rather than being ended by the system
-/// in the middle of it.
-static llvm::Error checkMemory(ArrayRef<int64_t> sizes, Type elementType) {
-  static const uint64_t memory =
-      uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  uint64_t numBytes = getNumBytes(*getElementKind(elementType));
-  for (int64_t size : sizes)
-    if (__builtin_mul_overflow(numBytes, uint64_t(size), &numBytes))
-      numBytes = ~uint64_t(0) / 2;
-  if (numBytes <= memory)
-    return llvm::Error::success();
-  return llvm::createStringError("a tensor of sizes " + formatSizes(sizes) +
-                                 " is larger than this machine's memory");
-}
 
 /// The results of one op.
 static llvm::Error evaluateStep(Operation *op, ArrayRef<AlgebraValue> operands,

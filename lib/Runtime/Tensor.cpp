@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemAlloc.h"
 
+#include <unistd.h>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::runtime;
@@ -56,4 +58,17 @@ std::string runtime::formatSizes(ArrayRef<int64_t> sizes) {
   llvm::interleaveComma(sizes, os);
   os << ']';
   return text;
+}
+
+llvm::Error runtime::checkMemory(ArrayRef<int64_t> sizes, Type elementType) {
+  static const uint64_t memory =
+      uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  uint64_t numBytes = getNumBytes(*getElementKind(elementType));
+  for (int64_t size : sizes)
+    if (__builtin_mul_overflow(numBytes, uint64_t(size), &numBytes))
+      numBytes = ~uint64_t(0) / 2;
+  if (numBytes <= memory)
+    return llvm::Error::success();
+  return llvm::createStringError("a tensor of sizes " + formatSizes(sizes) +
+                                 " is larger than this machine's memory");
 }

@@ -23,8 +23,8 @@ std::string CollectiveCall::describe() const {
   if (!operand.empty())
     text += " of " + operand;
   text += " in group " + formatSizes(members);
-  if (!node.empty())
-    text += " at " + node;
+  if (!place.empty())
+    text += " at " + place;
   return text;
 }
 

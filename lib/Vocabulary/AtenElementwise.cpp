@@ -100,13 +100,11 @@ static LogicalResult readBinary(NodeReader &reader) {
 /// `other` scaled by `alpha`, for add and sub.
 static Value readScaledOther(NodeReader &reader, StringRef name) {
   Value other = reader.operand(name);
-  if (!other || reader.isAbsent("alpha"))
+  if (!other || reader.integer("alpha", 1) == 1)
     return other;
   Value alpha = reader.operand("alpha");
   if (!alpha)
     return {};
-  if (std::optional<int64_t> one = reader.integer("alpha"); one == 1)
-    return other;
   // Elementwise with a number: sizes and layout stay those of `other`.
   return reader.create<tp::MapOp>(other.getType(), MapFunction::Mul,
                                   ValueRange{other, alpha});

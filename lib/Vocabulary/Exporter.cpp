@@ -390,6 +390,12 @@ LogicalResult Exporter::emit(Operation *op) {
     if (tryKeep(op, *origin))
       return success();
   bool isNamed = op->hasAttr(tp::TPDialect::namesAttrName);
+  // A number is an argument of the nodes that use it, not a node: it becomes
+  // one where something asks for its name.
+  if (auto constant = dyn_cast<tp::ConstantOp>(op);
+      constant && !isNamed &&
+      cast<RankedTensorType>(constant.getType()).getRank() == 0)
+    return success();
   if (!isNamed && op->use_empty() && isMemoryEffectFree(op))
     return success();
   if (llvm::all_of(op->getResults(),

@@ -539,10 +539,22 @@ llvm::Error Importer::addPlacements() {
       attributes.set(tp::TPDialect::placementsAttrName,
                      builder.getDictionaryAttr(placements));
   }
+  for (const PlacementRule &rule : distributed.rules)
+    if (!rule.group.empty() && !groups.count(rule.group) &&
+        !distributed.groups.count(rule.group))
+      return makeStatementError("--input-placement=" + rule.pattern + "=" +
+                                rule.placement + "@" + rule.group +
+                                ": the graph has no group of that name");
+  bool isInGroup = llvm::any_of(groups, [&](const auto &entry) {
+    return rank && !entry.second.getMembersAround(*rank).empty();
+  });
+  if (rank && !groups.empty() && !isInGroup)
+    return makeStatementError("rank " + Twine(*rank) +
+                              " is in none of the graph's groups");
   for (const auto &[name, isKnown] : inputKnown)
     if (!isKnown)
       return makeStatementError("a placement is stated for '" + name +
-                              "', but the graph has no input of that name");
+                                "', but the graph has no input of that name");
   for (auto [item, matched] : llvm::zip_equal(rules, ruleMatched))
     if (!matched)
       return makeStatementError(

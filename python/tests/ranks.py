@@ -209,6 +209,24 @@ def _register_groups(sidecar, rank, world_size):
     return groups
 
 
+def values_of_rank(archive, world_size, rank, seed):
+    """The weights and user inputs that `run_on_ranks` gives a rank.
+
+    Two dictionaries, the weights by parameter name and the inputs by graph name.
+    """
+    program, sidecar = load(archive)
+    groups = {}
+    for name, group in sidecar["groups"].items():
+        ranks = group["ranks"]
+        lists = [ranks] if isinstance(ranks[0], int) else ranks
+        groups |= {name: members for members in lists if rank in members}
+    values = _Values(sidecar, groups, rank, seed)
+    values.replace_weights(program)
+    tensors = {**program.state_dict, **program.constants}
+    weights = {name: value for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+    return weights, dict(zip(program.graph_signature.user_inputs, values.user_inputs(program)))
+
+
 class _Values:
     """Random inputs and weights that respect the sidecar's placements."""
 

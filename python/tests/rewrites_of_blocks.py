@@ -2,17 +2,20 @@
 """Correct rewrites of transformer blocks, and faults to plant into them.
 
 Every rewrite is two functions of a program: one writes what was captured, the
-other the rewritten form, optionally with one fault in it. Weights and biases
-have the scale that transformers initializes them with.
+other the rewritten form, optionally with one fault in it.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Callable
 
 import torch
 from spmd_programs import Group, Program
 
-WEIGHT_STD = 0.02
+# Products of the narrow matrices here keep the scale of their operands, as those
+# of a model's wide ones do; biases are small, as in models.
+WEIGHT_STD = 0.35
+BIAS_STD = 0.02
 EPSILON = 1e-5
 
 
@@ -26,12 +29,17 @@ class Rewrite:
     faults: dict = field(default_factory=dict)
     # Faults that only --precision=strict sees.
     strict_faults: dict = field(default_factory=dict)
+    # Whether PyTorch computes all that it does: nobody knows opaque operators.
+    has_floats: bool = True
+    # "meta" for programs too large to compute.
+    device: str = "cpu"
 
-    def build_original(self):
-        return self.original(Program(self.groups))
+    @cached_property
+    def captured(self):
+        return self.original(Program(self.groups, self.device))
 
     def build_rewritten(self, fault=None):
-        return self.rewritten(Program(self.groups), fault)
+        return self.rewritten(Program(self.groups, self.device), fault)
 
 
 def line(width):
@@ -75,7 +83,7 @@ class TransformerBlock:
         self.residual = p.input("residual", [*self.lead, h], placed(g, "replicated", "varying"))
         weight = {"std": WEIGHT_STD}
         self.wo = p.input("wo", [h, self.HEADS_WIDTH], placed(g, "shard(1)"), **weight)
-        self.bias = p.input("bias", [h], placed(g, "replicated"), **weight)
+        self.bias = p.input("bias", [h], placed(g, "replicated"), std=BIAS_STD)
         self.scale = p.input("norm_weight", [h], placed(g, "replicated"), std=0.1, mean=1.0)
         self.w_gate = p.input("w_gate", [self.INNER, h], placed(g, "shard(0)"), **weight)
         self.w_up = p.input("w_up", [self.INNER, h], placed(g, "shard(0)"), **weight)
@@ -304,6 +312,18 @@ def block_rewrite(layout, groups, faults):
     )
 
 
+class WideTransformerBlock(TransformerBlock):
+    """The same block in the sizes of a model in use."""
+
+    HIDDEN, HEADS_WIDTH, INNER, LOCAL = 4096, 1024, 4096, 512
+
+
+def wide_block_rewrite(layout, width, faults):
+    block = WideTransformerBlock(layout, line(width))
+    name = f"wide, {layout}, {width} ranks"
+    return Rewrite(name, line(width), block.original, block.rewritten, faults, device="meta")
+
+
 # ---------------------------------------------------- precision of reductions
 
 
@@ -352,4 +372,9 @@ BLOCK_REWRITES = [
     block_rewrite("tokens", MESH, MESH_FAULTS),
     block_rewrite("batch first", MESH, MESH_FAULTS),
     precision_rewrite(),
+]
+
+WIDE_BLOCK_REWRITES = [
+    wide_block_rewrite("tokens", 8, BLOCK_FAULTS),
+    wide_block_rewrite("batch first", 4, {**BLOCK_FAULTS, **BATCH_FAULTS}),
 ]

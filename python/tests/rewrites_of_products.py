@@ -5,7 +5,7 @@ As rewrites_of_blocks.py: correct rewrites, and faults to plant into them.
 """
 
 import torch
-from rewrites_of_blocks import WEIGHT_STD, Rewrite, line
+from rewrites_of_blocks import BIAS_STD, WEIGHT_STD, Rewrite, line
 from spmd_programs import Group
 
 # --------------------------------------------------------- partial linears
@@ -16,7 +16,7 @@ def linear_of_concat(p, fault="captured"):
     weight = {"std": WEIGHT_STD}
     parts = [p.input(name, [6, 4], {"0": "replicated"}) for name in "abc"]
     w = p.input("w", [12, 12], {"0": "replicated"}, **weight)
-    bias = p.input("bias", [12], {"0": "replicated"}, **weight)
+    bias = p.input("bias", [12], {"0": "replicated"}, std=BIAS_STD)
     if fault == "captured":
         return p.returns(p.linear(p.concat(parts, 1), w, bias))
     starts = [0, 4, 8]
@@ -70,7 +70,7 @@ def linear_of_rows(p, fault="captured"):
     a = p.input("a", [4, 6], {"0": "replicated"})
     b = p.input("b", [4, 6], {"0": "replicated"})
     w = p.input("w", [10, 6], {"0": "replicated"}, std=WEIGHT_STD)
-    bias = p.input("bias", [10], {"0": "replicated"}, std=WEIGHT_STD)
+    bias = p.input("bias", [10], {"0": "replicated"}, std=BIAS_STD)
     if fault == "captured":
         both = p.linear(p.concat([a, b], 0), w, bias)
         return p.returns(both, p.copy(p.slice(p.linear(a, w), 1, 2, 4)))
@@ -94,7 +94,7 @@ def parallel_linear_of_concat(p, fault="captured"):
     group = p.groups[0]
     parts = [p.input(name, [6, 4], {"0": "varying"}) for name in "ab"]
     w = p.input("w", [9, 8], {"0": "varying"}, std=WEIGHT_STD)
-    bias = p.input("bias", [9], {"0": "replicated"}, std=WEIGHT_STD)
+    bias = p.input("bias", [9], {"0": "replicated"}, std=BIAS_STD)
     if fault == "captured":
         reduced = p.all_reduce("sum", p.linear(p.concat(parts, 1), w), group)
         return p.returns(p.add(reduced, bias))
@@ -175,7 +175,7 @@ def scattered_product(p, fault="captured"):
     size = group.size
     a = p.input("a", [4 * size, 6], {"0": "varying"})
     b = p.input("b", [6, 4 * size], {"0": "varying"}, std=WEIGHT_STD)
-    bias = p.input("bias", [4 * size], {"0": "replicated"}, std=WEIGHT_STD)
+    bias = p.input("bias", [4 * size], {"0": "replicated"}, std=BIAS_STD)
     rows = p.input("row_scale", [4 * size, 1], {"0": "varying"}, std=0.1, mean=1.0)
     columns = p.input("column_scale", [1, 4 * size], {"0": "varying"}, std=0.1, mean=1.0)
     scales = (rows, columns)
@@ -462,13 +462,14 @@ CLAMP_FAULTS = {
 }
 
 
-def same(name, build, faults, groups=None):
+def same(name, build, faults, groups=None, has_floats=True):
     return Rewrite(
         name,
         groups or line(2),
         build,
         lambda p, fault: build(p, fault or "twin"),
         faults,
+        has_floats=has_floats,
     )
 
 
@@ -496,6 +497,6 @@ PRODUCT_REWRITES = [
     same("attention batch by batch", attention_block, ATTENTION_FAULTS),
     same("masked softmax of a shard", masked_softmax, SOFTMAX_FAULTS, [Group("0", [1, 0])]),
     same("embedding of a shard", embedding, EMBEDDING_FAULTS),
-    same("around opaque operators", opaque_calls, OPAQUE_FAULTS),
+    same("around opaque operators", opaque_calls, OPAQUE_FAULTS, has_floats=False),
     same("a lower bound under a sum", clamp, CLAMP_FAULTS),
 ]

@@ -31,14 +31,11 @@ MAP_FUNCTIONS = {
     "add": torch.add,
     "sub": torch.sub,
     "mul": torch.mul,
-    "div": torch.div,
     "maximum": torch.maximum,
     "neg": torch.neg,
-    "exp": torch.exp,
     "rsqrt": torch.rsqrt,
     "silu": F.silu,
     "gelu": F.gelu,
-    "sigmoid": torch.sigmoid,
     "select": torch.where,
     "less_equal": torch.le,
 }
@@ -141,16 +138,12 @@ class Program:
 
     # ---------------------------------------------------------------- inputs
 
-    def input(self, name, shape, placements, dtype=torch.float32, std=1.0, mean=0.0, strides=None):
+    def input(self, name, shape, placements, dtype=torch.float32, std=1.0, mean=0.0):
         """A random input: `shape` is what one rank holds."""
         shards = [
             self._make_input(name, shape, placements, dtype, std, mean, rank)
             for rank in self.world
         ]
-        if strides is not None:
-            shards = [
-                shard.new_empty_strided(shape, strides).copy_(shard) for shard in shards
-            ]
         value = Value(f"%{name}", shards)
         texts = ", ".join(
             f'"{group}" = #tp.placement<{placement}>' for group, placement in placements.items()
@@ -272,8 +265,9 @@ class Program:
         )
 
     def layer_norm(self, x, weight, bias, epsilon):
+        text = f"layer_norm {x.name} weight {weight.name} bias {bias.name}"
         return self._add(
-            f"layer_norm {x.name} weight {weight.name} bias {bias.name} epsilon {format_float(epsilon)} dims 1",
+            f"{text} epsilon {format_float(epsilon)} dims 1",
             [x, weight, bias],
             lambda t, w, b: F.layer_norm(t, t.shape[-1:], w, b, epsilon),
         )
@@ -282,8 +276,9 @@ class Program:
         def compute(t, r, w):
             return F.rms_norm(t + r, t.shape[-1:], w, epsilon), t + r
 
+        text = f"add_rms_norm {x.name}, {residual.name} weight {weight.name}"
         return self._add(
-            f"add_rms_norm {x.name}, {residual.name} weight {weight.name} epsilon {format_float(epsilon)}",
+            f"{text} epsilon {format_float(epsilon)}",
             [x, residual, weight],
             compute,
             count=2,

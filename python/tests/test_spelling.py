@@ -17,10 +17,16 @@ from fixtures import FIXTURES
 from loaded_programs import load
 from ranks import run_on_ranks
 
-# Graphs with spelled out norms and the like round at other places in bfloat16
-# where a fused operator stands for several.
-EXACT = ["llama_tp2", "llama_model_tp2", "gpt2_tp2", "every_collective_tp4"]
-CLOSE = ["llama_tp2_aten", "bert_tp4_aten", "llama_sequence_parallel_tp2"]
+NAMES = [
+    "llama_tp2",
+    "llama_tp2_aten",
+    "llama_model_tp2",
+    "llama_sequence_parallel_tp2",
+    "llama_sequence_first_tp4_dynamic",
+    "gpt2_tp2",
+    "bert_tp4_aten",
+    "every_collective_tp4",
+]
 
 
 def respell(source, target):
@@ -32,21 +38,19 @@ def respell(source, target):
     return int(written), int(total)
 
 
-@pytest.mark.parametrize("name", EXACT + CLOSE)
+@pytest.mark.parametrize("name", NAMES)
 def test_fixture_written_anew_computes_the_same(name, fixtures_folder, tmp_path):
     source = fixtures_folder / f"{name}.pt2"
     target = tmp_path / f"{name}.pt2"
     written, total = respell(source, target)
-    assert written > 0.8 * total
+    # Views to symbolic sizes are none that can be written.
+    assert written > (0.5 if "dynamic" in name else 0.9) * total
     size = FIXTURES[name].size
     before = run_on_ranks(source, size)
     after = run_on_ranks(target, size)
     for old, new in zip(before, after, strict=True):
         for a, b in zip(old, new, strict=True):
-            if name in EXACT:
-                assert torch.equal(a, b)
-            else:
-                torch.testing.assert_close(a, b)
+            assert torch.equal(a, b)
 
 
 def elementwise(x, y, i, p):

@@ -33,6 +33,7 @@ public:
 
 std::unique_ptr<Command> createOptCommand();
 std::unique_ptr<Command> createPassesCommand();
+std::unique_ptr<Command> createRunCommand();
 std::unique_ptr<Command> createShowCommand();
 std::unique_ptr<Command> createVerifyCommand();
 

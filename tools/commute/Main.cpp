@@ -19,6 +19,7 @@ static constexpr char overview[] =
     "  commute show IN.pt2             what is in this graph\n"
     "  commute opt IN.pt2 -o OUT.pt2   optimize it\n"
     "  commute verify A.pt2 B.pt2      do two graphs compute the same\n"
+    "  commute run IN.pt2              run it on several ranks\n"
     "  commute passes                  what opt can do\n\n"
     "Exit codes: 0 success, 1 a property that was asked for does not hold,\n"
     "2 bad usage or bad input, 3 a defect of Commute.\n";
@@ -36,6 +37,7 @@ int main(int argc, char **argv) {
   llvm::SmallVector<std::unique_ptr<Command>, 4> commands;
   commands.push_back(createOptCommand());
   commands.push_back(createPassesCommand());
+  commands.push_back(createRunCommand());
   commands.push_back(createShowCommand());
   commands.push_back(createVerifyCommand());
 

@@ -43,7 +43,8 @@ struct WriteSummary {
 };
 
 /// Writes the program to `path`, complete or not at all. An archive can only be
-/// written from an archive. With `checkResult` the new text is read again first.
+/// written from an archive. With `checkResult` the new text is read again
+/// first.
 llvm::Expected<WriteSummary>
 writeProgramFile(const ProgramFile &file, llvm::StringRef path,
                  const vocabulary::Vocabulary &vocabulary, bool checkResult);

@@ -449,7 +449,7 @@ TEST_F(ImporterTest, LaterPlacementsWin) {
 TEST_F(ImporterTest, PlacementErrors) {
   translator.distributed.inputs["nobody"]["0"] = "replicated";
   EXPECT_THAT(translator.getImportError(makeLinear()),
-              HasSubstr("the sidecar states a placement for 'nobody', but the "
+              HasSubstr("a placement is stated for 'nobody', but the "
                         "graph has no input of that name"));
   translator.distributed.inputs.clear();
   translator.distributed.rules = {{"w", "replicated", ""}};

@@ -73,7 +73,7 @@ const std::vector<Form> test::elementwiseForms = {
      "sub.Tensor"},
     {"aten.square.default", {tensor("self", "x")}, {"z", {4, 6}}, "mul.Tensor"},
     {"aten.div.Tensor",
-     {tensor("self", "x"), number("other", "Infinity")},
+     {tensor("self", "x"), number("other", "\"Infinity\"")},
      {"z", {4, 6}},
      "div.Tensor"},
     {"aten.div.Tensor_mode",
@@ -150,7 +150,7 @@ const std::vector<Form> test::elementwiseForms = {
      "where.ScalarSelf"},
     {"aten.where.Scalar",
      {tensor("condition", "p"), number("self", "0.0"),
-      number("other", "-Infinity")},
+      number("other", "\"-Infinity\"")},
      {"z", {4, 6}},
      "where.Scalar"},
     {"aten.masked_fill.Scalar",
@@ -178,7 +178,7 @@ const std::vector<Form> test::elementwiseForms = {
 
 const std::vector<Form> test::factoriesForms = {
     {"aten.full.default",
-     {integers("size", {2, 3}), number("fill_value", "-Infinity")},
+     {integers("size", {2, 3}), number("fill_value", "\"-Infinity\"")},
      {"z", {2, 3}},
      "full.default"},
     {"aten.full.default",

@@ -10,6 +10,8 @@
 #include "commute/Dialect/Evaluation.h"
 #include "commute/Runtime/ElementKind.h"
 
+#include "llvm/Support/Error.h"
+
 namespace commute::runtime {
 
 /// A tensor whose elements lie densely in row-major order. Memory is shared by
@@ -55,6 +57,9 @@ inline const Tensor &asTensor(const tp::AlgebraValue &value) {
 llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> sizes);
 /// Product of sizes.
 int64_t getNumElements(llvm::ArrayRef<int64_t> sizes);
+/// Refuses a tensor that this machine cannot hold, before the system ends the
+/// program in the middle of it.
+llvm::Error checkMemory(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType);
 /// "[2, 4]".
 std::string formatSizes(llvm::ArrayRef<int64_t> sizes);
 

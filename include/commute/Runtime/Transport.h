@@ -17,8 +17,7 @@
 namespace commute::runtime {
 
 /// What a rank is about to do together with others. All members of the group
-/// must come with the same, but for `node`, where it stands in the program, if
-/// one of them does not know it.
+/// must come with the same, wherever it stands in their source.
 struct CollectiveCall {
   /// The op with the attributes that say what it does: "tp.all_reduce sum".
   std::string operation;
@@ -26,8 +25,10 @@ struct CollectiveCall {
   std::string operand;
   /// Members of the group, in order.
   llvm::SmallVector<int64_t> members;
-  /// Name and source line.
+  /// Name in the graph; empty for an op that a pass made.
   std::string node;
+  /// Name and source line, for messages.
+  std::string place;
 
   bool matches(const CollectiveCall &other) const {
     return operation == other.operation && operand == other.operand &&

@@ -1,0 +1,141 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""`commute run` computes what PyTorch computes, on threads and on processes."""
+
+import json
+
+import pytest
+import torch
+from commute_tool import commute, succeed
+from ranks import load, run_on_ranks, values_of_rank
+from safetensors_files import read_safetensors, write_safetensors
+
+# Of the largest value: sums are made in another order, and what is rounded
+# differently once is rounded again by every op that follows.
+TOLERANCES = {torch.float32: 2e-5, torch.bfloat16: 3e-2}
+
+FIXTURES = {
+    "bert_tp2": 2,
+    "bert_tp4_aten": 4,
+    "gpt2_tp2": 2,
+    "gpt2_tp2_aten": 2,
+    "llama_model_tp2": 2,
+    "llama_sequence_first_tp2": 2,
+    "llama_sequence_first_tp4_dynamic": 4,
+    "llama_sequence_parallel_tp2": 2,
+    "llama_sequence_parallel_tp2_aten": 2,
+    "llama_tp2": 2,
+    "llama_tp2_aten": 2,
+    "llama_tp2_dynamic": 2,
+    "llama_tp2_no_weights": 2,
+    "llama_tp4": 4,
+    "llama_transposed_gather_tp2": 2,
+    "llama_transposed_gather_tp2_batch1": 2,
+    "llama_transposed_gather_tp4": 4,
+    "qwen_tp4": 4,
+}
+OPAQUE = {
+    "every_collective_tp4": "torch.ops._c10d_functional.broadcast.default",
+    "in_place_collectives_tp2": "torch.ops.aten.mul.Tensor",
+    "in_place_with_holes_tp2": "torch.ops.aten.mul.Tensor",
+}
+
+
+def write_inputs(archive, world_size, seed, path):
+    """What PyTorch's ranks are given, for ours; returns the user inputs."""
+    tensors, users = {}, []
+    for rank in range(world_size):
+        weights, inputs = values_of_rank(archive, world_size, rank, seed)
+        for name, tensor in (weights | inputs).items():
+            tensors[f"rank{rank}.{name}"] = tensor
+        users.append(list(inputs.values()))
+    write_safetensors(path, tensors)
+    return users
+
+
+def read_outputs(path, world_size):
+    tensors = read_safetensors(path)
+    return [
+        [tensors[f"rank{rank}.output{index}"] for index in range(len(tensors) // world_size)]
+        for rank in range(world_size)
+    ]
+
+
+def run(archive, tmp_path, *options):
+    outputs = tmp_path / "outputs.safetensors"
+    succeed("run", archive, f"--outputs={outputs}", *options)
+    return outputs
+
+
+def check_close(ours, theirs):
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    ours, expected = ours.double(), theirs.double()
+    largest = expected.abs().max()
+    assert torch.isfinite(largest) and largest > 0
+    assert (ours - expected).abs().max() <= TOLERANCES[theirs.dtype] * largest
+
+
+def test_every_fixture_is_here(fixtures_folder):
+    assert {path.stem for path in fixtures_folder.glob("*.pt2")} == set(FIXTURES) | set(OPAQUE)
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_fixture_gives_what_pytorch_gives(name, fixtures_folder, tmp_path):
+    archive, world_size = fixtures_folder / f"{name}.pt2", FIXTURES[name]
+    inputs = tmp_path / "inputs.safetensors"
+    write_inputs(archive, world_size, 5, inputs)
+    ours = read_outputs(run(archive, tmp_path, f"--inputs={inputs}"), world_size)
+    theirs = run_on_ranks(archive, world_size, seed=5)
+    for our_rank, their_rank in zip(ours, theirs, strict=True):
+        for our_output, their_output in zip(our_rank, their_rank, strict=True):
+            check_close(our_output, their_output)
+
+
+@pytest.mark.parametrize("name", OPAQUE)
+def test_opaque_operator_is_named(name, fixtures_folder):
+    process = commute("run", fixtures_folder / f"{name}.pt2")
+    assert process.returncode == 2
+    assert f"operator {OPAQUE[name]} is not modelled, and cannot be run" in process.stderr
+    assert "examples/tensor_parallel/every_collective.py:" in process.stderr
+
+
+def test_weights_of_the_archive_are_used(fixtures_folder, tmp_path):
+    archive = fixtures_folder / "llama_tp2.pt2"
+    inputs = tmp_path / "inputs.safetensors"
+    program, _ = load(archive)
+    x = torch.linspace(-1, 1, 2 * 8 * 32).reshape(2, 8, 32)
+    write_safetensors(inputs, {"x": x})
+    ours = read_outputs(run(archive, tmp_path, f"--inputs={inputs}"), 2)
+    theirs = run_on_ranks(archive, 2, weights="archive", inputs=[[x], [x]])
+    for rank in range(2):
+        check_close(ours[rank][0], theirs[rank][0])
+
+
+def test_symbols_follow_the_inputs(fixtures_folder, tmp_path):
+    archive = fixtures_folder / "llama_tp2_dynamic.pt2"
+    inputs = tmp_path / "inputs.safetensors"
+    x = torch.linspace(-1, 1, 3 * 5 * 32).reshape(3, 5, 32).bfloat16()
+    write_safetensors(inputs, {"x": x})
+    ours = read_outputs(run(archive, tmp_path, f"--inputs={inputs}"), 2)
+    theirs = run_on_ranks(archive, 2, weights="archive", inputs=[[x], [x]])
+    for rank in range(2):
+        check_close(ours[rank][0], theirs[rank][0])
+
+
+def test_optimized_archive_gives_the_same_bits(fixtures_folder, tmp_path):
+    source = fixtures_folder / "llama_transposed_gather_tp2.pt2"
+    optimized = tmp_path / "optimized.pt2"
+    succeed("opt", source, "-o", optimized, "--passes=contiguous-collectives", "--quiet")
+    before = run(source, tmp_path, "--seed=7").read_bytes()
+    assert run(optimized, tmp_path, "--seed=7").read_bytes() == before
+
+
+def test_random_inputs_respect_placements(fixtures_folder, tmp_path):
+    archive = fixtures_folder / "llama_tp2.pt2"
+    report = json.loads(succeed("run", archive, "--weights=seeded", "--json"))
+    assert report["ranks"] == 2
+    assert report["assumptions"] == []
+    assert [output["equal_on_all_ranks"] for output in report["outputs"]] == [True]
+    option = "--input-placement=x=varying"
+    report = json.loads(succeed("run", archive, "--weights=seeded", "--json", option))
+    assert [output["equal_on_all_ranks"] for output in report["outputs"]] == [False]

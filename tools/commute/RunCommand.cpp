@@ -1,0 +1,245 @@
+//===- RunCommand.cpp - commute run -----------------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ProgramFile.h"
+#include "ProgramOptions.h"
+#include "RunReport.h"
+
+#include "commute/Report/RemarkCollector.h"
+#include "commute/Runtime/MpiWorld.h"
+#include "commute/Runtime/ProgramInputs.h"
+#include "commute/Runtime/Run.h"
+
+#include "llvm/Support/CommandLine.h"
+
+using namespace commute;
+using namespace commute::tool;
+namespace cl = llvm::cl;
+
+namespace {
+enum class WeightSource { Archive, Seeded };
+
+class RunCommand : public Command {
+public:
+  bool isChosen() const override { return bool(command); }
+  llvm::Expected<ExitCode> run() override;
+
+private:
+  llvm::Error checkOptions() const;
+  llvm::Error checkWorld(llvm::ArrayRef<int64_t> world) const;
+  llvm::Expected<runtime::ProgramInputs>
+  openInputs(const ProgramFile &file, mlir::func::FuncOp function) const;
+  /// Where nobody is in the world, all outcomes are of threads; else those of
+  /// all processes, on the first of them, and none on the others.
+  llvm::Expected<std::vector<runtime::RankOutcome>>
+  runOnRanks(const runtime::RunnableProgram &program,
+             const runtime::ProgramInputs &inputs,
+             runtime::MpiWorld *processes) const;
+  llvm::Error writeOutputs(llvm::ArrayRef<runtime::RankOutcome> outcomes) const;
+
+  cl::SubCommand command{"run", "Run a graph on several ranks: threads, or "
+                                "processes under mpirun"};
+  cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
+                             cl::desc("IN")};
+  cl::opt<int64_t> ranks{
+      "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
+      cl::desc(
+          "Run on this many ranks: those of the graph's groups (default)")};
+  cl::opt<std::string> inputFile{
+      "inputs", cl::sub(command), cl::value_desc("F.safetensors"),
+      cl::desc("Tensors for inputs, by NAME for all ranks or rank0.NAME for "
+               "one; inputs without one are random")};
+  cl::opt<std::string> outputFile{
+      "outputs", cl::sub(command), cl::value_desc("F.safetensors"),
+      cl::desc("Write all outputs: rank0.output0, rank0.output1, ...")};
+  cl::opt<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
+                         cl::init(0), cl::desc("Seed of the random inputs")};
+  cl::opt<WeightSource> weights{
+      "weights", cl::sub(command), cl::init(WeightSource::Archive),
+      cl::desc("Where parameters and buffers come from:"),
+      cl::values(clEnumValN(WeightSource::Archive, "archive",
+                            "the archive, the same on all ranks; random where "
+                            "it has none (default)"),
+                 clEnumValN(WeightSource::Seeded, "seeded",
+                            "random, as the placements say"))};
+  cl::opt<int64_t> timeout{
+      "timeout", cl::sub(command), cl::value_desc("SECONDS"), cl::init(300),
+      cl::desc("The longest that a rank waits for the others (300)")};
+  cl::opt<int64_t> threads{
+      "threads", cl::sub(command), cl::value_desc("T"), cl::init(0),
+      cl::desc("Threads for the kernels of each rank (default: an equal part "
+               "of the cores)")};
+  cl::opt<int64_t> repeat{"repeat", cl::sub(command), cl::value_desc("K"),
+                          cl::init(1),
+                          cl::desc("Run K times and tell the shortest time")};
+  cl::opt<bool> printsElements{
+      "print-elements", cl::sub(command),
+      cl::desc("Print all elements of the outputs, and nothing else")};
+  cl::opt<bool> json{"json", cl::sub(command),
+                     cl::desc("Print JSON for machines")};
+  ProgramOptions options{command};
+};
+} // namespace
+
+/// "node (model.py:12)", and the place in the file for a module as text.
+static std::string describe(mlir::Location location) {
+  std::string node, file;
+  unsigned line = 0;
+  report::describeLocation(location, node, file, line);
+  std::string place = file.empty() ? "" : file + ":" + std::to_string(line);
+  if (node.empty())
+    return place.empty() ? "an unnamed value" : place;
+  return place.empty() ? node : node + " (" + place + ")";
+}
+
+llvm::Error RunCommand::checkOptions() const {
+  constexpr int64_t largest = 1 << 30;
+  for (const auto *option : {&timeout, &threads, &repeat}) {
+    bool mayBeZero = option == &threads;
+    if (*option < (mayBeZero ? 0 : 1) || *option > largest)
+      return llvm::createStringError(
+          "--" + option->ArgStr + "=" + llvm::Twine(int64_t(*option)) +
+          ": expected a number from " + (mayBeZero ? "0" : "1") + " to " +
+          llvm::Twine(largest));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error RunCommand::checkWorld(llvm::ArrayRef<int64_t> world) const {
+  if (ranks.getNumOccurrences() == 0 || ranks == int64_t(world.size()))
+    return llvm::Error::success();
+  return llvm::createStringError("--ranks=" + llvm::Twine(int64_t(ranks)) +
+                                 ": the groups of the graph have " +
+                                 llvm::Twine(world.size()) +
+                                 (world.size() == 1 ? " rank" : " ranks") +
+                                 "; --group states the members of a group");
+}
+
+llvm::Expected<runtime::ProgramInputs>
+RunCommand::openInputs(const ProgramFile &file,
+                       mlir::func::FuncOp function) const {
+  runtime::InputSources sources;
+  sources.seed = seed;
+  if (!inputFile.empty()) {
+    llvm::Expected<runtime::SafetensorsFile> opened =
+        runtime::SafetensorsFile::open(inputFile);
+    if (!opened)
+      return opened.takeError();
+    sources.file = std::move(*opened);
+  }
+  if (file.archive && weights == WeightSource::Archive) {
+    llvm::Expected<archive::Weights> opened =
+        archive::Weights::open(*file.archive);
+    if (!opened)
+      return opened.takeError();
+    sources.weights = std::move(*opened);
+  }
+  return runtime::ProgramInputs::create(function, std::move(sources));
+}
+
+llvm::Expected<std::vector<runtime::RankOutcome>>
+RunCommand::runOnRanks(const runtime::RunnableProgram &program,
+                       const runtime::ProgramInputs &inputs,
+                       runtime::MpiWorld *processes) const {
+  runtime::RunOptions runOptions;
+  runOptions.symbols = inputs.getSymbols();
+  runOptions.timeout = std::chrono::seconds(int64_t(timeout));
+  runOptions.threadsPerRank = threads;
+  runOptions.repetitions = repeat;
+  auto getInput = [&](unsigned argument, int64_t rank) {
+    return inputs.get(argument, rank);
+  };
+  if (processes)
+    return runtime::runOnProcesses(program, *processes, getInput, runOptions);
+  return runtime::runOnThreads(program, inputs.getWorld(), getInput,
+                               runOptions);
+}
+
+llvm::Error
+RunCommand::writeOutputs(llvm::ArrayRef<runtime::RankOutcome> outcomes) const {
+  std::vector<runtime::NamedTensor> tensors;
+  for (const runtime::RankOutcome &outcome : outcomes)
+    for (auto [index, output] : llvm::enumerate(outcome.outputs))
+      if (output)
+        tensors.push_back({"rank" + std::to_string(outcome.rank) + ".output" +
+                               std::to_string(index),
+                           output});
+  return runtime::writeSafetensors(outputFile, tensors);
+}
+
+llvm::Expected<ExitCode> RunCommand::run() {
+  if (llvm::Error error = checkOptions())
+    return std::move(error);
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
+      options.loadVocabulary();
+  if (!vocabulary)
+    return vocabulary.takeError();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  llvm::Expected<ProgramFile> file = readProgramFile(
+      input, **vocabulary,
+      [&](vocabulary::DistributedContext &stated) {
+        return options.addTo(stated);
+      },
+      context);
+  if (!file)
+    return file.takeError();
+  auto function = file->getModule().lookupSymbol<mlir::func::FuncOp>("main");
+  if (!function || function.isExternal())
+    return llvm::createStringError(input + ": there is no function @main");
+  llvm::Expected<runtime::RunnableProgram> program =
+      runtime::RunnableProgram::create(function, describe);
+  if (!program)
+    return program.takeError();
+  llvm::Expected<runtime::ProgramInputs> inputs = openInputs(*file, function);
+  if (!inputs)
+    return inputs.takeError();
+  llvm::ArrayRef<int64_t> world = inputs->getWorld();
+  if (llvm::Error error = checkWorld(world))
+    return std::move(error);
+
+  std::unique_ptr<runtime::MpiWorld> processes;
+  if (runtime::MpiWorld::isStartedByMpi()) {
+    auto joined =
+        runtime::MpiWorld::join(world, std::chrono::seconds(int64_t(timeout)));
+    if (!joined)
+      return joined.takeError();
+    processes = std::move(*joined);
+  }
+  // From here on ranks may use the context at the same time.
+  context.enableMultithreading();
+  llvm::Expected<std::vector<runtime::RankOutcome>> outcomes =
+      runOnRanks(*program, *inputs, processes.get());
+  if (!outcomes) {
+    // The program is legal; that it runs is the property that does not hold.
+    // In one piece: several processes may be writing.
+    llvm::errs() << "commute: error: " + input + ": " +
+                        llvm::toString(outcomes.takeError()) + "\n";
+    if (processes)
+      processes->abort(PropertyFails);
+    return PropertyFails;
+  }
+  if (outcomes->empty())
+    return Success;
+  if (!outputFile.empty())
+    if (llvm::Error error = writeOutputs(*outcomes))
+      return std::move(error);
+  if (printsElements) {
+    printElements(*outcomes, llvm::outs());
+    return Success;
+  }
+  RunSummary summary = summarize(*outcomes, inputs->getAssumptions());
+  if (json)
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(toJson(summary)))
+                 << '\n';
+  else
+    print(summary, llvm::outs());
+  return Success;
+}
+
+std::unique_ptr<Command> tool::createRunCommand() {
+  return std::make_unique<RunCommand>();
+}

@@ -1,0 +1,170 @@
+//===- PrimeFieldTest.cpp - arithmetic modulo 2^61 - 1 --------------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Equivalence/PrimeField.h"
+
+#include "gtest/gtest.h"
+
+#include <limits>
+#include <set>
+#include <vector>
+
+using F = commute::equivalence::PrimeField;
+using Wide = unsigned __int128;
+
+namespace {
+
+constexpr uint64_t p = F::prime;
+
+/// Elements at the edges, and some random ones.
+std::vector<uint64_t> getElements() {
+  std::vector<uint64_t> elements = {
+      0,           1,           2,
+      3,           p - 1,       p - 2,
+      (p - 1) / 2, (p + 1) / 2, F::reduce(uint64_t(1) << 60)};
+  for (uint64_t index = 0; index < 8; ++index)
+    elements.push_back(F::mix(index, 7));
+  return elements;
+}
+
+/// The remainder by division, which reduction by shifts must equal.
+uint64_t getRemainder(Wide value) { return static_cast<uint64_t>(value % p); }
+
+TEST(PrimeFieldTest, ReducesAnyNumber) {
+  for (uint64_t value : {uint64_t(0), p - 1, p, p + 1, 2 * p - 1, 2 * p,
+                         2 * p + 1, 7 * p, 8 * p, ~uint64_t(0)})
+    EXPECT_EQ(F::reduce(value), value % p) << value;
+}
+
+TEST(PrimeFieldTest, ReducesAnyWideNumber) {
+  Wide one = 1;
+  Wide square = static_cast<Wide>(p) * p;
+  std::vector<Wide> values = {0,
+                              p - 1,
+                              p,
+                              p + 1,
+                              one << 61,
+                              (one << 61) + 1,
+                              one << 64,
+                              one << 122,
+                              (one << 122) - 1,
+                              (one << 127) - 1,
+                              one << 127,
+                              ~Wide(0),
+                              ~Wide(0) - 1,
+                              square,
+                              square - 1,
+                              square + p,
+                              static_cast<Wide>(p - 1) * (p - 1),
+                              static_cast<Wide>(p - 1) * (p - 1) * 32,
+                              ~Wide(0) / p * p,
+                              ~Wide(0) / p * p - 1};
+  // Around every multiple of p that the folds may produce.
+  for (int shift = 0; shift < 67; ++shift)
+    for (int offset = -2; offset <= 2; ++offset)
+      values.push_back(static_cast<Wide>(p) * (one << shift) + offset);
+  for (Wide value : values)
+    EXPECT_EQ(F::reduceWide(value), getRemainder(value))
+        << static_cast<uint64_t>(value >> 64) << " "
+        << static_cast<uint64_t>(value);
+}
+
+TEST(PrimeFieldTest, IsARing) {
+  for (uint64_t a : getElements())
+    for (uint64_t b : getElements()) {
+      EXPECT_EQ(F::add(a, b), getRemainder(static_cast<Wide>(a) + b));
+      EXPECT_EQ(F::multiply(a, b), getRemainder(static_cast<Wide>(a) * b));
+      EXPECT_EQ(F::add(F::subtract(a, b), b), a);
+      EXPECT_EQ(F::multiply(F::negate(a), b), F::negate(F::multiply(a, b)));
+      for (uint64_t c : getElements())
+        EXPECT_EQ(F::multiply(a, F::add(b, c)),
+                  F::add(F::multiply(a, b), F::multiply(a, c)));
+    }
+}
+
+TEST(PrimeFieldTest, InvertsAllButZero) {
+  for (uint64_t a : getElements())
+    EXPECT_EQ(F::multiply(a, F::invert(a)), a == 0 ? 0u : 1u) << a;
+  EXPECT_EQ(F::invert(0), 0u);
+}
+
+TEST(PrimeFieldTest, HasPowers) {
+  EXPECT_EQ(F::power(0, 0), 1u);
+  EXPECT_EQ(F::power(3, 5), 243u);
+  EXPECT_EQ(F::power(2, 61), 1u);
+  for (uint64_t a : getElements())
+    EXPECT_EQ(F::power(a, p), a) << "Fermat's little theorem, " << a;
+}
+
+TEST(PrimeFieldTest, MapsIntegers) {
+  EXPECT_EQ(F::fromInteger(0), 0u);
+  EXPECT_EQ(F::fromInteger(5), 5u);
+  EXPECT_EQ(F::fromInteger(-1), p - 1);
+  for (int64_t value : {std::numeric_limits<int64_t>::max(),
+                        std::numeric_limits<int64_t>::min(), int64_t(-7)}) {
+    __int128 remainder = static_cast<__int128>(value) % p;
+    EXPECT_EQ(F::fromInteger(value),
+              static_cast<uint64_t>(remainder < 0 ? remainder + p : remainder));
+  }
+}
+
+TEST(PrimeFieldTest, MapsDoublesExactly) {
+  EXPECT_EQ(F::fromDouble(0.0), 0u);
+  EXPECT_EQ(F::fromDouble(-0.0), 0u);
+  EXPECT_EQ(F::fromDouble(1.0), 1u);
+  EXPECT_EQ(F::fromDouble(-1.0), p - 1);
+  EXPECT_EQ(F::fromDouble(4096.0), 4096u);
+  EXPECT_EQ(F::fromDouble(0.5), F::invert(2));
+  EXPECT_EQ(F::fromDouble(-0.375), F::negate(F::multiply(3, F::invert(8))));
+  // 2^61 is 1 here.
+  EXPECT_EQ(F::fromDouble(0x1p61), 1u);
+  EXPECT_EQ(F::fromDouble(0x1p-61), 1u);
+  // 0.1 is this integer over 2^55.
+  EXPECT_EQ(F::fromDouble(0.1),
+            F::multiply(3602879701896397, F::invert(F::power(2, 55))));
+}
+
+TEST(PrimeFieldTest, SumsDoublesAsIfWithoutRounding) {
+  // The double 0.3 is 2^-55 less than the doubles 0.1 and 0.2 make: rounding is
+  // no part of the algebra.
+  EXPECT_EQ(F::add(F::fromDouble(0.1), F::fromDouble(0.2)),
+            F::add(F::fromDouble(0.3), F::fromDouble(0x1p-55)));
+  // Sums that a double holds are exact.
+  EXPECT_EQ(F::add(F::fromDouble(0.1), F::fromDouble(0.1)), F::fromDouble(0.2));
+  EXPECT_EQ(F::add(F::fromDouble(0.25), F::fromDouble(0.5)),
+            F::fromDouble(0.75));
+  EXPECT_EQ(F::multiply(F::fromDouble(1.5), F::fromDouble(-2.5)),
+            F::fromDouble(-3.75));
+}
+
+TEST(PrimeFieldTest, MapsTheSmallestAndTheLargestDoubles) {
+  double least = std::numeric_limits<double>::denorm_min();
+  EXPECT_EQ(F::fromDouble(least), F::invert(F::power(2, 1074)));
+  EXPECT_EQ(F::fromDouble(3 * least), F::multiply(3, F::fromDouble(least)));
+  double largest = std::numeric_limits<double>::max();
+  EXPECT_EQ(F::fromDouble(largest),
+            F::multiply(F::reduce((uint64_t(1) << 53) - 1), F::power(2, 971)));
+  // What is no number is a value of its own each.
+  double infinity = std::numeric_limits<double>::infinity();
+  std::set<uint64_t> values = {
+      F::fromDouble(infinity), F::fromDouble(-infinity),
+      F::fromDouble(std::numeric_limits<double>::quiet_NaN()), 0};
+  EXPECT_EQ(values.size(), 4u);
+}
+
+TEST(PrimeFieldTest, MixesByValueAndKey) {
+  std::set<uint64_t> images;
+  for (uint64_t key = 0; key < 32; ++key)
+    for (uint64_t value = 0; value < 32; ++value) {
+      uint64_t image = F::mix(value, key);
+      EXPECT_LT(image, p);
+      EXPECT_EQ(image, F::mix(value, key));
+      images.insert(image);
+    }
+  EXPECT_EQ(images.size(), 32u * 32u);
+}
+
+} // namespace
