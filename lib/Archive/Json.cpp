@@ -339,9 +339,8 @@ JsonDocument::parse(std::string text, const JsonLimits &limits) {
   auto document = std::make_unique<JsonDocument>();
   document->content = std::move(text);
   std::string &content = document->content;
-  if (const void *nul = std::memchr(content.data(), 0, content.size()))
-    return parseError(content, static_cast<const char *>(nul) - content.data(),
-                      "a NUL byte, which JSON does not allow");
+  if (size_t nul = content.find('\0'); nul != std::string::npos)
+    return parseError(content, nul, "a NUL byte, which JSON does not allow");
   // Captured graphs have a value in every 7 to 10 bytes. What is not used is
   // never touched, so it takes no memory.
   document->entries.reserve(

@@ -196,8 +196,9 @@ llvm::Error Weights::mapFile() {
     if (local == 0xffffffff) {
       llvm::StringRef extra =
           bytes.substr(at + entryBytes + nameSize, extraSize);
-      size_t skipped = 8 * ((endian::read32le(entry + 24) == 0xffffffff) +
-                            (endian::read32le(entry + 20) == 0xffffffff));
+      size_t skipped = 0;
+      for (size_t field : {24, 20})
+        skipped += endian::read32le(entry + field) == 0xffffffff ? 8 : 0;
       while (extra.size() >= 4) {
         uint16_t id = endian::read16le(extra.data());
         uint16_t size = endian::read16le(extra.data() + 2);

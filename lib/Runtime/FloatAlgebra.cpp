@@ -143,7 +143,6 @@ AlgebraValue FloatAlgebra::constant(TypedAttr value, ArrayRef<int64_t> sizes,
 AlgebraValue FloatAlgebra::iota(TypedAttr start, TypedAttr step, int64_t size,
                                 Type type) {
   // start + i * step, in f64 where one of them is a float.
-  std::string message;
   Type wide = isa<FloatAttr>(start) || isa<FloatAttr>(step)
                   ? Type(Float64Type::get(type.getContext()))
                   : Type(IntegerType::get(type.getContext(), 64));

@@ -146,7 +146,7 @@ static int64_t getIntegerBound(BlockArgument input,
         std::optional<int64_t> size =
             tp::evaluateSize(table, take.getDim(), lookup);
         if (size && (!bound || *size < *bound))
-          bound = *size;
+          bound = size;
         continue;
       }
       for (Value result : use.getOwner()->getResults()) {

@@ -485,6 +485,7 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
 
 llvm::Error Importer::addPlacements() {
   std::vector<std::pair<llvm::Regex, const PlacementRule *>> rules;
+  rules.reserve(distributed.rules.size());
   for (const PlacementRule &rule : distributed.rules)
     rules.emplace_back(llvm::Regex("^(" + rule.pattern + ")$"), &rule);
   std::vector<bool> ruleMatched(rules.size());
