@@ -91,11 +91,11 @@ AlgebraValue FieldAlgebra::iota(TypedAttr start, TypedAttr step, int64_t size,
                                 Type type) {
   int64_t sizes[] = {size};
   auto result = std::make_shared<FieldTensor>(sizes, type);
-  int64_t value = cast<IntegerAttr>(start).getInt();
+  int64_t value = llvm::cast<IntegerAttr>(start).getInt();
   for (uint64_t &element : result->elements) {
     element = result->isField() ? PrimeField::fromInteger(value)
                                 : static_cast<uint64_t>(value);
-    value += cast<IntegerAttr>(step).getInt();
+    value += llvm::cast<IntegerAttr>(step).getInt();
   }
   return result;
 }

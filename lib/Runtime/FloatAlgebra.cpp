@@ -83,7 +83,8 @@ AlgebraValue FloatAlgebra::combineInPlace(tp::ReductionKind kind,
 bool FloatAlgebra::tryWhole(Operation *op, ArrayRef<AlgebraValue> operands,
                             SmallVectorImpl<AlgebraValue> &results) {
   auto getElement = [&] {
-    return cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+    return llvm::cast<RankedTensorType>(op->getResult(0).getType())
+        .getElementType();
   };
   // Operands are read transposed where they lie, and the bias is added before
   // the one rounding.
@@ -301,7 +302,7 @@ static CollectiveCall makeCall(Operation *op, ArrayRef<int64_t> members,
               << " along dim " << scatter.getScatterAxis();
   // Ranks may exchange different numbers of rows.
   llvm::raw_string_ostream operand(call.operand);
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto type = llvm::cast<RankedTensorType>(op->getOperand(0).getType());
   if (isa<tp::AllToAllOp>(op))
     operand << type.getElementType();
   else if (type.hasStaticShape())
