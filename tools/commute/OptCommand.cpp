@@ -198,12 +198,8 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (failed(remarks.attach(context)))
     return InternalError;
   printProgress("reading " + input);
-  llvm::Expected<ProgramFile> file = readProgramFile(
-      input, **vocabulary,
-      [&](vocabulary::DistributedContext &stated) {
-        return options.addTo(stated);
-      },
-      context);
+  llvm::Expected<ProgramFile> file =
+      readProgramFile(input, **vocabulary, options, context);
   if (!file)
     return file.takeError();
 

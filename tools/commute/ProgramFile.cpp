@@ -59,10 +59,9 @@ static llvm::Error readModule(ProgramFile &file, MLIRContext &context) {
   return llvm::Error::success();
 }
 
-llvm::Expected<ProgramFile> tool::readProgramFile(
-    StringRef path, const vocabulary::Vocabulary &vocabulary,
-    llvm::function_ref<llvm::Error(vocabulary::DistributedContext &)> addStated,
-    MLIRContext &context) {
+llvm::Expected<ProgramFile>
+tool::readProgramFile(StringRef path, const vocabulary::Vocabulary &vocabulary,
+                      const ProgramOptions &stated, MLIRContext &context) {
   ProgramFile file;
   file.path = path.str();
   llvm::Expected<FileKind> kind = getFileKind(path);
@@ -72,7 +71,7 @@ llvm::Expected<ProgramFile> tool::readProgramFile(
   if (*kind != FileKind::Archive) {
     // Such files say everything themselves; what the options say is checked
     // all the same.
-    if (llvm::Error error = addStated(file.distributed))
+    if (llvm::Error error = stated.addTo(file.distributed))
       return std::move(error);
     if (llvm::Error error = readModule(file, context))
       return std::move(error);
@@ -92,7 +91,7 @@ llvm::Expected<ProgramFile> tool::readProgramFile(
     file.distributed = std::move(*distributed);
   }
   std::string before = vocabulary::renderSidecar(file.distributed);
-  if (llvm::Error error = addStated(file.distributed))
+  if (llvm::Error error = stated.addTo(file.distributed))
     return std::move(error);
   file.statesMore = !file.distributed.rules.empty() ||
                     vocabulary::renderSidecar(file.distributed) != before;

@@ -7,6 +7,8 @@
 #ifndef COMMUTE_TOOLS_COMMUTE_PROGRAMFILE_H
 #define COMMUTE_TOOLS_COMMUTE_PROGRAMFILE_H
 
+#include "ProgramOptions.h"
+
 #include "commute/Archive/Program.h"
 #include "commute/Vocabulary/Translation.h"
 
@@ -31,10 +33,9 @@ struct ProgramFile {
 };
 
 /// Reads and translates `path`; `stated` holds what the command line says.
-llvm::Expected<ProgramFile> readProgramFile(
-    llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
-    llvm::function_ref<llvm::Error(vocabulary::DistributedContext &)> addStated,
-    mlir::MLIRContext &context);
+llvm::Expected<ProgramFile>
+readProgramFile(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
+                const ProgramOptions &stated, mlir::MLIRContext &context);
 
 /// What writing did.
 struct WriteSummary {

@@ -179,12 +179,8 @@ llvm::Expected<ExitCode> RunCommand::run() {
   if (!vocabulary)
     return vocabulary.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ProgramFile> file = readProgramFile(
-      input, **vocabulary,
-      [&](vocabulary::DistributedContext &stated) {
-        return options.addTo(stated);
-      },
-      context);
+  llvm::Expected<ProgramFile> file =
+      readProgramFile(input, **vocabulary, options, context);
   if (!file)
     return file.takeError();
   auto function = file->getModule().lookupSymbol<mlir::func::FuncOp>("main");

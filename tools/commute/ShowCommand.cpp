@@ -39,12 +39,8 @@ llvm::Expected<ExitCode> ShowCommand::run() {
   if (!vocabulary)
     return vocabulary.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ProgramFile> file = readProgramFile(
-      input, **vocabulary,
-      [&](vocabulary::DistributedContext &stated) {
-        return options.addTo(stated);
-      },
-      context);
+  llvm::Expected<ProgramFile> file =
+      readProgramFile(input, **vocabulary, options, context);
   if (!file)
     return file.takeError();
   GraphSummary summary = summarize(file->getModule());

@@ -57,12 +57,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
     return vocabulary.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto read = [&](llvm::StringRef path) {
-    return readProgramFile(
-        path, **vocabulary,
-        [&](vocabulary::DistributedContext &stated) {
-          return options.addTo(stated);
-        },
-        context);
+    return readProgramFile(path, **vocabulary, options, context);
   };
   llvm::Expected<ProgramFile> a = read(first);
   if (!a)
