@@ -4,18 +4,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "commute/Vocabulary/StatedPlacements.h"
 #include "commute/Vocabulary/Translation.h"
 
 #include "ElementTypes.h"
 #include "Fingerprint.h"
 #include "InPlace.h"
 #include "NodeReader.h"
+#include "SymbolHints.h"
 #include "SymbolicExpression.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace commute;
@@ -73,14 +74,12 @@ private:
   Type getType(const Argument &value);
   Location getLocation(const Node &node);
   llvm::Error addFunction();
-  void setInputAttributes();
   llvm::Error readNode(size_t index, archive::JsonValue json);
   llvm::Error readModelled(size_t index, NodeReader &reader);
   std::string getOpaqueArguments(const Node &node, archive::JsonValue inputs);
   void readOpaque(const Node &node, const OperatorEntry *entry,
                   archive::JsonValue json);
   llvm::Error addReturn();
-  llvm::Error addPlacements();
   void addModuleAttributes();
 
   const archive::Program &program;
@@ -94,9 +93,6 @@ private:
 
   ImportedProgram imported;
   func::FuncOp function;
-  /// Set all at once: an op's attributes are immutable, and setting those of
-  /// one argument copies those of all.
-  std::vector<NamedAttrList> inputAttributes;
   DenseMap<StringRef, Value> values;
   DenseMap<StringRef, RankedTensorType> tensorTypes;
   llvm::DenseSet<StringRef> usedNames;
@@ -107,7 +103,7 @@ private:
       statedSizes;
   llvm::MapVector<StringRef, tp::GroupAttr, DenseMap<StringRef, unsigned>>
       groups;
-  std::map<std::string, int64_t> symbolHints;
+  SymbolHints symbolHints;
 };
 
 } // namespace
@@ -133,35 +129,7 @@ void Importer::collectFacts() {
     output.forEachValue(
         [&](const Argument &value) { usedNames.insert(value.text); });
   mutatedNames = findMutatedValues(graph, vocabulary);
-
-  // The value of a symbol at capture follows from any product that it is the
-  // only unknown of.
-  auto addHint = [&](const archive::SymInt &size) {
-    if (size.isStatic() || !size.hint)
-      return;
-    std::optional<tp::Monomial> product =
-        tp::getMonomial(readSize(size, symbols));
-    if (!product)
-      return;
-    int64_t known = product->coefficient;
-    std::optional<std::string> unknown;
-    for (unsigned symbol : product->symbols) {
-      std::string name = symbols.getNames()[symbol].str();
-      auto hint = symbolHints.find(name);
-      if (hint != symbolHints.end())
-        known *= hint->second;
-      else if (unknown)
-        return;
-      else
-        unknown = name;
-    }
-    if (unknown && known != 0 && *size.hint % known == 0)
-      symbolHints.emplace(*unknown, *size.hint / known);
-  };
-  for (const auto &[name, meta] : graph.tensorValues)
-    llvm::for_each(meta.sizes, addHint);
-  for (const auto &[name, size] : graph.symIntValues)
-    addHint(size);
+  symbolHints = collectSymbolHints(graph, symbols);
 }
 
 tp::GroupAttr Importer::getGroup(StringRef name, std::string &error) {
@@ -273,12 +241,12 @@ llvm::Error Importer::addFunction() {
   function = func::FuncOp::create(builder, location, "main",
                                   builder.getFunctionType(types, {}));
   Block *entry = function.addEntryBlock();
-  inputAttributes.resize(inputs.size());
+  SmallVector<DictionaryAttr> inputAttributes;
   for (auto [index, input] : llvm::enumerate(inputs)) {
     BlockArgument argument = entry->getArgument(index);
     argument.setLoc(NameLoc::get(builder.getStringAttr(input->text)));
     values.try_emplace(input->text, argument);
-    NamedAttrList &attributes = inputAttributes[index];
+    NamedAttrList attributes;
     attributes.set(tp::TPDialect::nameAttrName,
                    builder.getStringAttr(input->text));
     attributes.set(
@@ -287,17 +255,13 @@ llvm::Error Importer::addFunction() {
     if (!specs[index]->target.empty())
       attributes.set(tp::TPDialect::parameterAttrName,
                      builder.getStringAttr(specs[index]->target));
+    inputAttributes.push_back(attributes.getDictionary(context));
   }
-  setInputAttributes();
+  // Set all at once: an op's attributes are immutable, and setting those of one
+  // argument copies those of all.
+  function.setAllArgAttrs(inputAttributes);
   builder.setInsertionPointToEnd(entry);
   return llvm::Error::success();
-}
-
-void Importer::setInputAttributes() {
-  SmallVector<DictionaryAttr> dictionaries;
-  for (NamedAttrList &attributes : inputAttributes)
-    dictionaries.push_back(attributes.getDictionary(context));
-  function.setAllArgAttrs(dictionaries);
 }
 
 llvm::Error Importer::addReturn() {
@@ -479,91 +443,6 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
   imported.records[&node - graph.nodes.data()].roots.push_back(std::move(root));
 }
 
-//===----------------------------------------------------------------------===//
-// What the sidecar and the command line state
-//===----------------------------------------------------------------------===//
-
-llvm::Error Importer::addPlacements() {
-  std::vector<std::pair<llvm::Regex, const PlacementRule *>> rules;
-  rules.reserve(distributed.rules.size());
-  for (const PlacementRule &rule : distributed.rules)
-    rules.emplace_back(llvm::Regex("^(" + rule.pattern + ")$"), &rule);
-  std::vector<bool> ruleMatched(rules.size());
-  std::map<std::string, bool> inputKnown;
-  for (const auto &[name, placements] : distributed.inputs)
-    inputKnown[name] = false;
-
-  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    NamedAttrList &attributes = inputAttributes[index];
-    auto name = cast<StringAttr>(attributes.get(tp::TPDialect::nameAttrName));
-    auto parameter = dyn_cast_if_present<StringAttr>(
-        attributes.get(tp::TPDialect::parameterAttrName));
-    std::map<std::string, std::string> stated;
-    for (StringAttr key : {parameter, name}) {
-      if (!key)
-        continue;
-      auto found = distributed.inputs.find(key.str());
-      if (found == distributed.inputs.end())
-        continue;
-      inputKnown[key.str()] = true;
-      for (const auto &[group, placement] : found->second)
-        stated[group] = placement;
-    }
-    for (auto [ruleIndex, item] : llvm::enumerate(rules)) {
-      auto &[regex, rule] = item;
-      if (!regex.match(name.getValue()) &&
-          !(parameter && regex.match(parameter.getValue())))
-        continue;
-      ruleMatched[ruleIndex] = true;
-      if (!rule->group.empty()) {
-        stated[rule->group] = rule->placement;
-        continue;
-      }
-      for (const auto &[group, attribute] : groups)
-        stated[group.str()] = rule->placement;
-      for (const auto &[group, ranks] : distributed.groups)
-        stated[group] = rule->placement;
-    }
-    SmallVector<NamedAttribute> placements;
-    for (const auto &[group, text] : stated) {
-      auto placement = tp::PlacementAttr::parseText(context, text);
-      auto type =
-          dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
-      if (placement.getKind() == tp::PlacementKind::Shard && type &&
-          placement.getDim() >= type.getRank())
-        return makeStatementError(
-            "input '" + name.getValue() + "' has " + Twine(type.getRank()) +
-            " dims, but is placed " + text + " on group '" + group + "'");
-      placements.push_back(builder.getNamedAttr(group, placement));
-    }
-    if (!placements.empty())
-      attributes.set(tp::TPDialect::placementsAttrName,
-                     builder.getDictionaryAttr(placements));
-  }
-  for (const PlacementRule &rule : distributed.rules)
-    if (!rule.group.empty() && !groups.count(rule.group) &&
-        !distributed.groups.count(rule.group))
-      return makeStatementError("--input-placement=" + rule.pattern + "=" +
-                                rule.placement + "@" + rule.group +
-                                ": the graph has no group of that name");
-  bool isInGroup = llvm::any_of(groups, [&](const auto &entry) {
-    return rank && !entry.second.getMembersAround(*rank).empty();
-  });
-  if (rank && !groups.empty() && !isInGroup)
-    return makeStatementError("rank " + Twine(*rank) +
-                              " is in none of the graph's groups");
-  for (const auto &[name, isKnown] : inputKnown)
-    if (!isKnown)
-      return makeStatementError("a placement is stated for '" + name +
-                                "', but the graph has no input of that name");
-  for (auto [item, matched] : llvm::zip_equal(rules, ruleMatched))
-    if (!matched)
-      return makeStatementError(
-          "no input matches --input-placement=" + item.second->pattern + "=" +
-          item.second->placement);
-  return llvm::Error::success();
-}
-
 void Importer::addModuleAttributes() {
   ModuleOp module = *imported.module;
   std::string ignored;
@@ -605,28 +484,13 @@ llvm::Expected<ImportedProgram> Importer::run() {
   if (llvm::Error error = addReturn())
     return std::move(error);
   addModuleAttributes();
-  if (llvm::Error error = addPlacements())
-    return std::move(error);
-  setInputAttributes();
+  SmallVector<tp::GroupAttr> usedGroups;
+  for (const auto &[name, group] : groups)
+    usedGroups.push_back(group);
+  if (llvm::Error error =
+          statePlacements(function, distributed, usedGroups, rank))
+    return makeStatementError(llvm::toString(std::move(error)));
   return std::move(imported);
-}
-
-StringRef vocabulary::getGraphName(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    auto name = function
-                    ? function.getArgAttrOfType<StringAttr>(
-                          argument.getArgNumber(), tp::TPDialect::nameAttrName)
-                    : StringAttr();
-    return name ? name.getValue() : StringRef();
-  }
-  auto result = cast<OpResult>(value);
-  auto names =
-      result.getOwner()->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
-  if (!names || result.getResultNumber() >= names.size())
-    return {};
-  auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]);
-  return name ? name.getValue() : StringRef();
 }
 
 llvm::Expected<ImportedProgram> vocabulary::importProgram(

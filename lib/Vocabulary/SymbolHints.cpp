@@ -1,0 +1,47 @@
+//===- SymbolHints.cpp - values that symbols had at capture -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SymbolHints.h"
+
+#include "SymbolicExpression.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+
+SymbolHints vocabulary::collectSymbolHints(const archive::Graph &graph,
+                                           tp::SymbolSpace &symbols) {
+  SymbolHints hints;
+  // The value of a symbol at capture follows from any product that it is the
+  // only unknown of.
+  auto addHint = [&](const archive::SymInt &size) {
+    if (size.isStatic() || !size.hint)
+      return;
+    std::optional<tp::Monomial> product =
+        tp::getMonomial(readSize(size, symbols));
+    if (!product)
+      return;
+    int64_t known = product->coefficient;
+    std::optional<std::string> unknown;
+    for (unsigned symbol : product->symbols) {
+      std::string name = symbols.getNames()[symbol].str();
+      auto hint = hints.find(name);
+      if (hint != hints.end())
+        known *= hint->second;
+      else if (unknown)
+        return;
+      else
+        unknown = name;
+    }
+    if (unknown && known != 0 && *size.hint % known == 0)
+      hints.emplace(*unknown, *size.hint / known);
+  };
+  for (const auto &[name, meta] : graph.tensorValues)
+    llvm::for_each(meta.sizes, addHint);
+  for (const auto &[name, size] : graph.symIntValues)
+    addHint(size);
+  return hints;
+}

@@ -1,0 +1,27 @@
+//===- SymbolHints.h - values that symbols had at capture -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_VOCABULARY_SYMBOLHINTS_H
+#define COMMUTE_LIB_VOCABULARY_SYMBOLHINTS_H
+
+#include "commute/Archive/Graph.h"
+#include "commute/Dialect/SymbolicSize.h"
+
+#include <map>
+#include <string>
+
+namespace commute::vocabulary {
+
+using SymbolHints = std::map<std::string, int64_t>;
+
+/// The values that a graph's symbolic sizes had when it was captured, as far as
+/// the sizes that it records tell.
+SymbolHints collectSymbolHints(const archive::Graph &graph,
+                               tp::SymbolSpace &symbols);
+
+} // namespace commute::vocabulary
+
+#endif // COMMUTE_LIB_VOCABULARY_SYMBOLHINTS_H
