@@ -6,9 +6,12 @@
 
 #include "Quoted.h"
 #include "commute/Archive/Program.h"
+#include "commute/Archive/Weights.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <utility>
 
 namespace commute::archive {
 
@@ -131,6 +134,9 @@ readProgramArchive(llvm::StringRef path, llvm::StringRef model) {
                                 .moveInto(archive->program))
     return failure;
 
+  if (llvm::Error failure = Weights::checkRecords(*archive))
+    return failure;
+
   if (container.find(sidecarRecord)) {
     llvm::Expected<std::string> sidecar =
         container.read(sidecarRecord, maxSidecarBytes);
@@ -167,11 +173,13 @@ llvm::Error writeProgramArchive(const ProgramArchive &source,
     if (index == records.size())
       break;
     const std::string &name = records[index].name;
-    llvm::Error failure = name == source.modelRecord
-                              ? writer->add(name, std::move(programJson))
-                          : name == sidecarRecord && sidecar
-                              ? writer->add(name, std::move(*sidecar))
-                              : writer->copy(container, name);
+    // Names are unique in a container: each of the two is moved once.
+    llvm::Error failure =
+        name == source.modelRecord
+            ? writer->add(name, std::exchange(programJson, {}))
+        : name == sidecarRecord && sidecar
+            ? writer->add(name, std::exchange(*sidecar, {}))
+            : writer->copy(container, name);
     if (failure)
       return failure;
   }

@@ -108,8 +108,13 @@ llvm::Error Weights::readConfig(llvm::StringRef folder,
   model.consume_front("models/");
   model.consume_back(".json");
   std::string record = (folder + model + suffix).str();
-  if (!archive->container->find(record))
+  if (!archive->container->find(record)) {
+    // PyTorch 2.8 pickled all tensors of a folder into one record, which only
+    // PyTorch can read.
+    if (archive->container->find((folder + model + ".pt").str()))
+      isDescribed = false;
     return llvm::Error::success();
+  }
   llvm::Expected<std::string> text =
       archive->container->read(record, maxConfigBytes);
   if (!text)
@@ -226,7 +231,7 @@ llvm::Error Weights::mapFile() {
   return llvm::Error::success();
 }
 
-llvm::Expected<Weights> Weights::open(const ProgramArchive &archive) {
+llvm::Expected<Weights> Weights::describe(const ProgramArchive &archive) {
   Weights weights;
   weights.archive = &archive;
   if (llvm::Error error =
@@ -235,7 +240,39 @@ llvm::Expected<Weights> Weights::open(const ProgramArchive &archive) {
   if (llvm::Error error =
           weights.readConfig("data/constants/", "_constants_config.json"))
     return std::move(error);
-  if (llvm::Error error = weights.mapFile())
+  return weights;
+}
+
+llvm::Error Weights::checkRecords(const ProgramArchive &archive) {
+  llvm::Expected<Weights> weights = describe(archive);
+  if (!weights)
+    return weights.takeError();
+  if (!weights->isDescribed)
+    return llvm::Error::success();
+  for (const InputSpec &input : archive.program->inputSpecs) {
+    if (input.kind != InputKind::Parameter && input.kind != InputKind::Buffer &&
+        input.kind != InputKind::TensorConstant)
+      continue;
+    const StoredTensor *tensor = weights->find(input.target);
+    if (!tensor)
+      return llvm::createStringError(
+          archive.container->path() + ": the program needs " +
+          inputKindName(input.kind) + " " + quoted(input.target) +
+          ", but no record data/weights/*_weights_config.json or "
+          "data/constants/*_constants_config.json says where it lies");
+    if (!archive.container->find(tensor->record))
+      return weights->error(tensor->record, "missing, though " +
+                                                quoted(input.target) +
+                                                " is said to lie there");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Weights> Weights::open(const ProgramArchive &archive) {
+  llvm::Expected<Weights> weights = describe(archive);
+  if (!weights)
+    return weights.takeError();
+  if (llvm::Error error = weights->mapFile())
     return std::move(error);
   return weights;
 }

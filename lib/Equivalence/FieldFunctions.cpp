@@ -180,7 +180,7 @@ uint64_t ScalarFunction::operator()(uint64_t a, uint64_t b, uint64_t c) const {
   if (tp::MapOp::isPredicate(function)) {
     bool truth =
         isField ? compare(toField(0, a), toField(1, b)) : compare(a, b);
-    return finish(truth, /*fromField=*/false);
+    return finish(truth, /*isField=*/false);
   }
   if (isField)
     return finish(evaluateField(toField(0, a), toField(1, b)), true);

@@ -41,7 +41,11 @@ llvm::Expected<RankOutcome> runtime::runOnRank(const RunnableProgram &program,
        ++repetition) {
     // Only the last one may give its inputs away.
     bool isLast = repetition + 1 == options.repetitions;
-    std::vector<TensorValue> given = isLast ? std::move(inputs) : inputs;
+    std::vector<TensorValue> given;
+    if (isLast)
+      given.swap(inputs);
+    else
+      given = inputs;
     auto start = std::chrono::steady_clock::now();
     llvm::Expected<std::vector<TensorValue>> outputs =
         program.run(std::move(given), options.symbols, transport);

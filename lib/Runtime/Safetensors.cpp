@@ -106,7 +106,7 @@ parseEntry(archive::JsonValue value, StringRef data, std::string &message) {
 }
 
 llvm::Expected<SafetensorsFile>
-SafetensorsFile::parse(std::shared_ptr<llvm::MemoryBuffer> buffer,
+SafetensorsFile::parse(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
                        StringRef origin) {
   auto refuse = [&](const Twine &message) {
     return llvm::createStringError(origin + ": " + message);

@@ -17,7 +17,7 @@ using namespace commute;
 using namespace commute::tool;
 
 template <typename Printable>
-static std::string toText(Printable value) {
+static std::string toText(const Printable &value) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << value;

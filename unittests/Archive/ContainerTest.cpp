@@ -138,7 +138,7 @@ TEST(Container, OpensFiles) {
                              HasSubstr("No such file")));
   EXPECT_THAT(folder.list(), ElementsAre("model.pt2"));
 
-  for (std::string path : {folder.path(""), std::string("/dev/null")}) {
+  for (const std::string &path : {folder.path(""), std::string("/dev/null")}) {
     auto special = Container::open(path);
     ASSERT_FALSE(bool(special));
     EXPECT_EQ(llvm::toString(special.takeError()),

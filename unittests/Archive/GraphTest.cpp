@@ -12,7 +12,6 @@
 #include "gtest/gtest.h"
 
 using namespace commute::archive;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 

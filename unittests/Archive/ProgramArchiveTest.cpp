@@ -20,10 +20,16 @@ using testing::HasSubstr;
 namespace {
 class ProgramArchiveTest : public testing::Test {
 protected:
+  /// Describes where the parameter of `programText` lies.
+  static std::string weightsConfig() {
+    return R"({"config": {"m.weight": {"path_name": "weight_0", )"
+           R"("is_param": true, "use_pickle": true, "tensor_meta": null}}})";
+  }
   /// The records that PyTorch writes, in its order.
   static ZipBuilder standardRecords() {
     ZipBuilder zip;
     zip.add("m/data/weights/weight_0", std::string(24, 'w'))
+        .add("m/data/weights/model_weights_config.json", weightsConfig())
         .add("m/models/model.json", programText())
         .add("m/archive_format", "pt2")
         .add("m/archive_version", "0")
@@ -83,6 +89,25 @@ TEST_F(ProgramArchiveTest, ReadsPickledWeights) {
             "");
 }
 
+TEST_F(ProgramArchiveTest, MissesWeights) {
+  auto withWeights = [&](llvm::StringRef config, bool hasRecord) {
+    ZipBuilder zip;
+    zip.add("m/archive_format", "pt2")
+        .add("m/archive_version", "0")
+        .add("m/models/model.json", programText())
+        .add("m/data/weights/model_weights_config.json", config.str());
+    if (hasRecord)
+      zip.add("m/data/weights/weight_0", "");
+    return errorOf(zip);
+  };
+  EXPECT_EQ(withWeights(weightsConfig(), true), "");
+  EXPECT_EQ(withWeights(weightsConfig(), false),
+            "record data/weights/weight_0: missing, though 'm.weight' is said "
+            "to lie there");
+  EXPECT_THAT(withWeights(R"({"config": {}})", true),
+              HasSubstr("the program needs parameter 'm.weight'"));
+}
+
 TEST_F(ProgramArchiveTest, ChecksFormatAndVersion) {
   EXPECT_EQ(errorOf(ZipBuilder()
                         .add("m/models/model.json", programText())
@@ -122,7 +147,8 @@ TEST_F(ProgramArchiveTest, SaysWhatIsThereInsteadOfAProgram) {
   EXPECT_THAT(errorOf(zip), HasSubstr("only code compiled by AOTInductor "
                                       "(data/aotinductor/); there is no graph "
                                       "in it"));
-  zip.add("m/models/model.json", programText());
+  zip.add("m/models/model.json", programText())
+      .add("m/data/weights/model.pt", "pickle");
   EXPECT_EQ(errorOf(zip), "");
 }
 
@@ -130,15 +156,18 @@ TEST_F(ProgramArchiveTest, ChoosesAmongPrograms) {
   ZipBuilder zip;
   zip.add("m/archive_format", "pt2")
       .add("m/archive_version", "0")
-      .add("m/models/first.json", programText());
+      .add("m/models/first.json", programText())
+      .add("m/data/weights/first.pt", "pickle");
   EXPECT_EQ(errorOf(zip), "");
-  zip.add("m/models/second.json", programText());
+  zip.add("m/models/second.json", programText())
+      .add("m/data/weights/second.pt", "pickle");
   EXPECT_EQ(errorOf(zip), "the archive has several programs; choose one of "
                           "'first', 'second'");
   EXPECT_EQ(errorOf(zip, "second"), "");
   EXPECT_EQ(errorOf(zip, "third"), "there is no program 'third' in this "
                                    "archive; it has 'first', 'second'");
-  zip.add("m/models/model.json", programText());
+  zip.add("m/models/model.json", programText())
+      .add("m/data/weights/model.pt", "pickle");
   folder.write("a.pt2", zip.build());
   auto archive = read("a.pt2");
   ASSERT_TRUE(archive);
@@ -158,7 +187,7 @@ TEST_F(ProgramArchiveTest, NamesTheRecordOfABrokenProgram) {
 }
 
 TEST_F(ProgramArchiveTest, WritesEverythingElseByteForByte) {
-  std::string path = folder.write("in.pt2", standardRecords().build());
+  folder.write("in.pt2", standardRecords().build());
   auto archive = read("in.pt2");
   ASSERT_TRUE(archive);
   std::string json = replaced(programText(), "2.13.0+cpu", "other");
@@ -184,23 +213,25 @@ TEST_F(ProgramArchiveTest, WritesEverythingElseByteForByte) {
 
 TEST_F(ProgramArchiveTest, AddsReplacesAndKeepsTheSidecar) {
   std::string path = folder.write("a.pt2", standardRecords().build());
-  auto write = [&](std::optional<std::string> sidecar) {
+  auto write = [&](const std::optional<std::string> &sidecar) {
     auto archive = read("a.pt2");
     ASSERT_TRUE(archive);
     llvm::Error error =
-        writeProgramArchive(*archive, path, programText(), std::move(sidecar));
+        writeProgramArchive(*archive, path, programText(), sidecar);
     ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
   };
-  auto expectSidecar = [&](std::optional<std::string> sidecar) {
+  auto expectSidecar = [&](const std::optional<std::string> &sidecar) {
     auto archive = read("a.pt2");
     ASSERT_TRUE(archive);
     EXPECT_EQ(archive->sidecar, sidecar);
     if (sidecar) {
       EXPECT_THAT(recordNames(*archive->container),
-                  ElementsAre("data/weights/weight_0", "models/model.json",
-                              "archive_format", "archive_version",
-                              "extra/commute.json", ".data/version",
-                              "byteorder", ".data/serialization_id"));
+                  ElementsAre("data/weights/weight_0",
+                              "data/weights/model_weights_config.json",
+                              "models/model.json", "archive_format",
+                              "archive_version", "extra/commute.json",
+                              ".data/version", "byteorder",
+                              ".data/serialization_id"));
     }
   };
   write(std::nullopt);
@@ -218,6 +249,7 @@ TEST_F(ProgramArchiveTest, AddsTheSidecarWithoutATail) {
   ZipBuilder zip;
   zip.add("m/archive_format", "pt2")
       .add("m/archive_version", "0")
+      .add("m/data/weights/model.pt", "pickle")
       .add("m/models/model.json", programText());
   std::string path = folder.write("a.pt2", zip.build());
   auto archive = read("a.pt2");
@@ -250,6 +282,8 @@ TEST_F(ProgramArchiveTest, ADamagedWeightLeavesTheTargetAlone) {
                              .add("m/archive_format", "pt2")
                              .add("m/archive_version", "0")
                              .add(weight)
+                             .add("m/data/weights/model_weights_config.json",
+                                  weightsConfig())
                              .add("m/models/model.json", programText())
                              .build());
   // The weights are not read, so that reading succeeds.

@@ -8,9 +8,10 @@
 
 #include "llvm/ADT/APFloat.h"
 
+#include "gtest/gtest.h"
+
 #include <bit>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <limits>
 #include <random>
 

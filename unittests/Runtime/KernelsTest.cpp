@@ -8,8 +8,9 @@
 
 #include "mlir/IR/MLIRContext.h"
 
+#include "gtest/gtest.h"
+
 #include <cmath>
-#include <gtest/gtest.h>
 #include <limits>
 #include <random>
 

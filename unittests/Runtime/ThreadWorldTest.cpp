@@ -41,7 +41,7 @@ protected:
   }
 
   /// Takes part in a collective, with one number for all members.
-  Rank call(std::string operation, SmallVector<int64_t> members,
+  Rank call(const std::string &operation, const SmallVector<int64_t> &members,
             std::vector<int64_t> *received = nullptr) {
     return [=, this](Transport &transport) -> llvm::Error {
       std::shared_ptr<Tensor> tensor = Tensor::allocate({}, i64);
@@ -59,7 +59,7 @@ protected:
       return llvm::Error::success();
     };
   }
-  static Rank inOrder(std::vector<Rank> steps) {
+  static Rank inOrder(const std::vector<Rank> &steps) {
     return [=](Transport &transport) -> llvm::Error {
       for (const Rank &step : steps)
         if (llvm::Error error = step(transport))

@@ -34,6 +34,8 @@ class Weights {
 public:
   /// An archive that describes no weights, as older ones do, has none.
   static llvm::Expected<Weights> open(const ProgramArchive &archive);
+  /// Fails for an archive without the records that hold its program's weights.
+  static llvm::Error checkRecords(const ProgramArchive &archive);
 
   /// The tensor of this name in the module; nullptr where there is none.
   const StoredTensor *find(llvm::StringRef name) const;
@@ -48,12 +50,16 @@ public:
   llvm::Expected<Bytes> load(const StoredTensor &tensor) const;
 
 private:
+  /// All but the payloads.
+  static llvm::Expected<Weights> describe(const ProgramArchive &archive);
   llvm::Error readConfig(llvm::StringRef folder, llvm::StringRef suffix);
   llvm::Error mapFile();
   llvm::Error error(llvm::StringRef record, const llvm::Twine &message) const;
 
   const ProgramArchive *archive = nullptr;
   llvm::StringMap<StoredTensor> tensors;
+  /// False where an older release has pickled the tensors.
+  bool isDescribed = true;
   /// The whole file, and where in it the payloads of stored records begin.
   std::shared_ptr<llvm::MemoryBuffer> file;
   llvm::StringMap<uint64_t> payloads;

@@ -35,7 +35,8 @@ public:
   static llvm::Expected<SafetensorsFile> open(llvm::StringRef path);
   /// The same for bytes in memory; `origin` stands in front of messages.
   static llvm::Expected<SafetensorsFile>
-  parse(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef origin);
+  parse(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
+        llvm::StringRef origin);
 
   llvm::StringRef getPath() const { return path; }
   /// nullptr where there is none of this name.
