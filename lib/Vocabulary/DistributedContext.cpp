@@ -7,6 +7,7 @@
 #include "commute/Vocabulary/DistributedContext.h"
 
 #include "commute/Archive/Json.h"
+#include "commute/Dialect/SizeAssumption.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -327,26 +328,12 @@ llvm::Error vocabulary::addPlacementOption(DistributedContext &context,
 
 llvm::Error vocabulary::addAssumptionOption(DistributedContext &context,
                                             StringRef option) {
-  // Two sides of integers, names, + - * // % and parentheses.
-  auto isExpression = [](StringRef side) {
-    side = side.trim();
-    return !side.empty() && llvm::all_of(side, [](char c) {
-      return llvm::isAlnum(c) || c == '_' || c == ' ' || c == '+' || c == '-' ||
-             c == '*' || c == '/' || c == '%' || c == '(' || c == ')';
-    });
-  };
-  for (StringRef comparison : {"==", ">=", "<=", ">", "<"}) {
-    size_t position = option.find(comparison);
-    if (position == StringRef::npos)
-      continue;
-    StringRef left = option.take_front(position);
-    StringRef right = option.drop_front(position + comparison.size());
-    if (!isExpression(left) || !isExpression(right))
-      break;
-    context.assumptions.push_back(option.trim().str());
-    return llvm::Error::success();
-  }
-  return createStringError("--assume=" + option +
-                           ": expected a comparison of sizes, for example "
-                           "'s0 % 8 == 0' or 's0 >= 16'");
+  llvm::Expected<tp::SizeAssumption> assumption =
+      tp::parseSizeAssumption(option);
+  if (!assumption)
+    return createStringError("--assume=" + option + ": " +
+                             llvm::toString(assumption.takeError()));
+  if (!llvm::is_contained(context.assumptions, assumption->text))
+    context.assumptions.push_back(assumption->text);
+  return llvm::Error::success();
 }

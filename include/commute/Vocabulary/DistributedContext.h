@@ -60,7 +60,7 @@ llvm::Error addGroupOption(DistributedContext &context, llvm::StringRef option);
 /// "REGEX=PLACEMENT" or "REGEX=PLACEMENT@GROUP".
 llvm::Error addPlacementOption(DistributedContext &context,
                                llvm::StringRef option);
-/// "s0 % 8 == 0", "s0 >= 16", "s0 == 4 * s1": a comparison of two expressions.
+/// "s0 % 8 == 0", "s0 == 4096", "s0 >= 16": see tp::SizeAssumption.
 llvm::Error addAssumptionOption(DistributedContext &context,
                                 llvm::StringRef option);
 
