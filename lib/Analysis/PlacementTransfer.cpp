@@ -15,10 +15,7 @@ static bool is(PlacementAttr placement, PlacementKind kind) {
   return placement && placement.getKind() == kind;
 }
 
-/// Whether ranks of one `group` communicate, in a collective over `other`, with
-/// ranks that are of one `group` again, position by position: the axes of a
-/// mesh do.
-static bool areIndependent(tp::GroupAttr group, tp::GroupAttr other) {
+bool analysis::areIndependent(tp::GroupAttr group, tp::GroupAttr other) {
   for (int64_t index = 0; index < group.getNumGroups(); ++index) {
     ArrayRef<int64_t> members = group.getMembers(index);
     ArrayRef<int64_t> reference = other.getMembersAround(members.front());

@@ -17,6 +17,11 @@ llvm::SmallVector<tp::PlacementAttr>
 transferPlacements(mlir::Operation *op, tp::GroupAttr group,
                    llvm::ArrayRef<tp::PlacementAttr> operands);
 
+/// Whether ranks of one `group` communicate, in a collective over `other`, with
+/// ranks that are of one `group` again, position by position: the axes of a
+/// mesh do.
+bool areIndependent(tp::GroupAttr group, tp::GroupAttr other);
+
 /// Why an op misuses the placement of an operand on `group`; nullopt where it
 /// does not.
 std::optional<std::string>

@@ -1,0 +1,113 @@
+//===- ShardRegions.h - where values may live as shards ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Which ops may run on this rank's rows only, instead of on all rows on every
+// rank: the legality of sequence parallelism. Nothing is said here of whether
+// that pays.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_ANALYSIS_SHARDREGIONS_H
+#define COMMUTE_ANALYSIS_SHARDREGIONS_H
+
+#include "commute/Analysis/PlacementAnalysis.h"
+#include "commute/Analysis/SymbolicSizes.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <string>
+#include <vector>
+
+namespace commute::analysis {
+
+/// What an op does with the rows of its region.
+enum class RegionRole {
+  /// Maps rows to rows, one by one: it may run on a shard.
+  RowLocal,
+  /// An all_reduce over the group: as a reduce_scatter it gives a shard.
+  Reduce,
+  /// An all_gather over the group along the region's dim: the shard is there.
+  Gather,
+  /// A rank_slice over the group along the region's dim: it asks for a shard.
+  Slice,
+};
+
+struct RegionOp {
+  mlir::Operation *op = nullptr;
+  RegionRole role = RegionRole::RowLocal;
+  /// RowLocal: the factor of its dimension rule that is cut.
+  unsigned factor = 0;
+  /// Reduce: the all_reduce, and what rearranges its result up to `op`, which
+  /// is the last of them. Nobody else reads what lies between.
+  llvm::SmallVector<mlir::Operation *, 2> chain;
+};
+
+/// Why an op has to see all rows.
+struct RowRefusal {
+  enum Reason {
+    /// It has effects, or nothing is known of it.
+    Opaque,
+    /// It is a collective that mixes the rows of this group.
+    Collective,
+    /// It combines rows, or needs all of them.
+    WholeRows,
+    /// It merges the dim with one that lies outside of it: a block of rows
+    /// would be no block of the merged dim.
+    MinorDim,
+    /// The dim stands in two places of one tensor.
+    TwoDims,
+    /// `operand` differs between the ranks.
+    Varying,
+    /// The ranks cannot share the rows equally.
+    Indivisible,
+  };
+  Reason reason = Opaque;
+  unsigned operand = 0;
+};
+/// The refusal as the end of a sentence about `op`.
+std::string describe(const RowRefusal &refusal, mlir::Operation *op);
+
+/// Ops connected by values that one group may hold as shards along
+/// corresponding dims. All of these values are replicated on the group.
+struct ShardRegion {
+  tp::GroupAttr group;
+  /// In program order.
+  std::vector<RegionOp> ops;
+  /// The dim along which a value of the region would be cut.
+  llvm::DenseMap<mlir::Value, unsigned> dims;
+  /// Ops that read a value of the region and need all of it.
+  llvm::MapVector<mlir::Operation *, RowRefusal> borders;
+  /// Rows before they are shared, where static; else kDynamic. With padding
+  /// they need not be a multiple of the group's size.
+  int64_t rows = 0;
+  /// Rows have to be padded to the next multiple.
+  bool isPadded = false;
+  /// What divisibility rests on, as the user wrote it.
+  llvm::SmallVector<std::string, 1> assumptions;
+};
+
+/// An all_reduce that no region can use, and why.
+struct UnusedReduce {
+  mlir::Operation *op;
+  std::string reason;
+};
+
+struct ShardRegions {
+  std::vector<ShardRegion> regions;
+  std::vector<UnusedReduce> unused;
+};
+
+/// All regions of one group, one for each class of corresponding dims that an
+/// all_reduce or all_gather of the group leads to. With `allowsPadding`, dims
+/// that the group's size does not divide count as well, where they are static
+/// and merged with no other.
+ShardRegions findShardRegions(mlir::func::FuncOp function, tp::GroupAttr group,
+                              const PlacementAnalysis &placements,
+                              const SymbolicSizes &sizes, bool allowsPadding);
+
+} // namespace commute::analysis
+
+#endif // COMMUTE_ANALYSIS_SHARDREGIONS_H

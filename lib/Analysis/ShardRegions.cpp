@@ -1,0 +1,452 @@
+//===- ShardRegions.cpp - where values may live as shards -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Analysis/ShardRegions.h"
+
+#include "PlacementTransfer.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+using tp::DimensionRule;
+
+std::string analysis::describe(const RowRefusal &refusal, Operation *op) {
+  switch (refusal.reason) {
+  case RowRefusal::Opaque:
+    return "nothing is known of what it does with its rows";
+  case RowRefusal::Collective:
+    return "it exchanges rows between the ranks itself";
+  case RowRefusal::WholeRows:
+    return "it needs all rows at once";
+  case RowRefusal::MinorDim:
+    return "it merges the dim into one of which it is not the outermost part, "
+           "so that a block of its rows would lie scattered";
+  case RowRefusal::TwoDims:
+    return "the dim stands in two places of one tensor";
+  case RowRefusal::Varying:
+    return "its operand " + std::to_string(refusal.operand) +
+           " differs between the ranks (or is not known to be equal: see "
+           "--input-placement)";
+  case RowRefusal::Indivisible:
+    return "the ranks cannot share its rows equally";
+  }
+  llvm_unreachable("all reasons are listed");
+}
+
+static RankedTensorType getTensor(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+/// Whether an op gives the elements of its operand, all and unchanged, in
+/// another arrangement at most.
+static bool isRearrangement(Operation *op) {
+  auto strided = dyn_cast<tp::StrideOpInterface>(op);
+  if (!strided || !strided.mayShareMemory() || op->getNumOperands() != 1 ||
+      op->getNumResults() != 1)
+    return false;
+  RankedTensorType from = getTensor(op->getOperand(0));
+  RankedTensorType to = getTensor(op->getResult(0));
+  if (!from || !to || from.getElementType() != to.getElementType())
+    return false;
+  // Slices and broadcasts change the number of elements.
+  auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
+  if (!ruled)
+    return false;
+  DimensionRule rule = ruled.getDimensionRule();
+  auto collect = [](const DimensionRule::TensorFactors &tensor) {
+    SmallVector<unsigned> factors;
+    for (const DimensionRule::DimFactors &dim : tensor)
+      llvm::append_range(factors, dim);
+    llvm::sort(factors);
+    return factors;
+  };
+  return llvm::none_of(rule.factors,
+                       [](const tp::Factor &f) { return f.isFixed; }) &&
+         collect(rule.operands[0]) == collect(rule.results[0]);
+}
+
+/// The factor of `rule` that a cut along `dim` of `tensor` would cut, if the op
+/// works on each of its indices alone.
+static std::optional<unsigned>
+findRowFactor(const DimensionRule &rule,
+              const DimensionRule::TensorFactors &tensor, unsigned dim,
+              RowRefusal &refusal) {
+  std::optional<unsigned> factor = DimensionRule::getMajorFactor(tensor, dim);
+  refusal.reason = RowRefusal::WholeRows;
+  if (!factor || rule.factors[*factor].kind != tp::Factor::Kind::Parallel ||
+      rule.factors[*factor].isFixed)
+    return std::nullopt;
+  auto check = [&](const DimensionRule::TensorFactors &other, bool isResult) {
+    unsigned count = 0;
+    for (const DimensionRule::DimFactors &factors : other) {
+      auto *found = llvm::find(factors, *factor);
+      if (found == factors.end())
+        continue;
+      if (found != factors.begin()) {
+        refusal.reason = RowRefusal::MinorDim;
+        return false;
+      }
+      ++count;
+    }
+    if (count > 1)
+      refusal.reason = RowRefusal::TwoDims;
+    return count == 1 || (count == 0 && !isResult);
+  };
+  for (const DimensionRule::TensorFactors &other : rule.operands)
+    if (!check(other, /*isResult=*/false))
+      return std::nullopt;
+  for (const DimensionRule::TensorFactors &other : rule.results)
+    if (!check(other, /*isResult=*/true))
+      return std::nullopt;
+  return factor;
+}
+
+/// The dim of a tensor that `factor` leads; nullopt where it is in none.
+static std::optional<unsigned>
+findDim(const DimensionRule::TensorFactors &tensor, unsigned factor) {
+  for (unsigned dim = 0; dim < tensor.size(); ++dim)
+    if (DimensionRule::getMajorFactor(tensor, dim) == factor)
+      return dim;
+  return std::nullopt;
+}
+
+namespace {
+
+/// Grows one region from one dim of one value.
+class RegionGrowth {
+public:
+  RegionGrowth(tp::GroupAttr group, const PlacementAnalysis &placements,
+               const SymbolicSizes &sizes)
+      : placements(placements), sizes(sizes) {
+    region.group = group;
+  }
+
+  ShardRegion grow(Value value, unsigned dim, bool isPadded);
+
+private:
+  /// Adds a value that is to be cut along `dim`.
+  void addValue(Value value, unsigned dim);
+  /// Adds an op that has a value of the region as operand or result.
+  void addOp(Operation *op, Value value, unsigned dim);
+  void addDefinition(Value value, unsigned dim);
+  std::optional<RegionOp> findRole(Operation *op, Value value, unsigned dim,
+                                   RowRefusal &refusal);
+  std::optional<RegionOp> findRowLocal(Operation *op, Value value, unsigned dim,
+                                       RowRefusal &refusal);
+  /// The all_reduce of the group that `value` rearranges the result of.
+  std::optional<RegionOp> findReduceBehind(Value value);
+  bool isDivisible(Operation *op, const DimensionRule &rule, unsigned factor);
+  bool isReplicated(Value value) const {
+    return placements.getPlacement(value, region.group).getKind() ==
+           tp::PlacementKind::Replicated;
+  }
+  bool isOwn(tp::GroupAttr other) const {
+    return other.hasSameMembers(region.group);
+  }
+
+  const PlacementAnalysis &placements;
+  const SymbolicSizes &sizes;
+  ShardRegion region;
+  DenseMap<Operation *, unsigned> indexOfOp;
+  /// Ops that meet the region in two ways that do not fit together.
+  llvm::SmallPtrSet<Operation *, 4> torn;
+  llvm::SmallPtrSet<Operation *, 4> refusedDefinitions;
+  SmallVector<std::pair<Value, unsigned>> worklist;
+};
+
+} // namespace
+
+void RegionGrowth::addValue(Value value, unsigned dim) {
+  auto [known, isNew] = region.dims.try_emplace(value, dim);
+  if (isNew) {
+    worklist.emplace_back(value, dim);
+    return;
+  }
+  if (known->second == dim)
+    return;
+  // The value cannot be cut both ways: whoever touches it needs all of it.
+  if (Operation *definition = value.getDefiningOp())
+    torn.insert(definition);
+  for (Operation *user : value.getUsers())
+    torn.insert(user);
+}
+
+bool RegionGrowth::isDivisible(Operation *op, const DimensionRule &rule,
+                               unsigned factor) {
+  int64_t count = region.group.getSize();
+  int64_t extent = rule.factors[factor].size;
+  if (region.isPadded) {
+    // Rows can be added behind the last only where each is one index.
+    auto isAlone = [&](const DimensionRule::TensorFactors &tensor) {
+      std::optional<unsigned> dim = findDim(tensor, factor);
+      return !dim || tensor[*dim].size() == 1;
+    };
+    return extent == region.rows && llvm::all_of(rule.operands, isAlone) &&
+           llvm::all_of(rule.results, isAlone);
+  }
+  if (!ShapedType::isDynamic(extent))
+    return extent % count == 0;
+  // The extent of a symbolic factor is told by a dim that is nothing else.
+  auto check = [&](Value value, const DimensionRule::TensorFactors &tensor) {
+    for (unsigned dim = 0; dim < tensor.size(); ++dim) {
+      if (tensor[dim].size() != 1 || tensor[dim].front() != factor)
+        continue;
+      Divisibility answer = sizes.isDivisible(getTensor(value), dim, count);
+      for (const std::string &assumption : answer.assumptions)
+        if (!llvm::is_contained(region.assumptions, assumption))
+          region.assumptions.push_back(assumption);
+      return answer.holds();
+    }
+    return false;
+  };
+  for (auto [value, tensor] :
+       llvm::zip_equal(op->getOperands(), rule.operands))
+    if (getTensor(value) && check(value, tensor))
+      return true;
+  for (auto [value, tensor] : llvm::zip_equal(op->getResults(), rule.results))
+    if (check(value, tensor))
+      return true;
+  return false;
+}
+
+std::optional<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
+                                                   unsigned dim,
+                                                   RowRefusal &refusal) {
+  refusal.reason = RowRefusal::Opaque;
+  auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
+  if (!ruled || !isMemoryEffectFree(op))
+    return std::nullopt;
+  DimensionRule rule = ruled.getDimensionRule();
+  const DimensionRule::TensorFactors *tensor = nullptr;
+  if (value.getDefiningOp() == op)
+    tensor = &rule.results[cast<OpResult>(value).getResultNumber()];
+  else
+    tensor = &rule.operands[llvm::find(op->getOperands(), value).getIndex()];
+  std::optional<unsigned> factor = findRowFactor(rule, *tensor, dim, refusal);
+  if (!factor)
+    return std::nullopt;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (getTensor(operand) && !isReplicated(operand)) {
+      refusal = {RowRefusal::Varying, unsigned(index)};
+      return std::nullopt;
+    }
+  if (!isDivisible(op, rule, *factor)) {
+    refusal.reason = RowRefusal::Indivisible;
+    return std::nullopt;
+  }
+  // An operand used twice must be cut the same way both times.
+  for (auto [operand, factors] :
+       llvm::zip_equal(op->getOperands(), rule.operands))
+    if (std::optional<unsigned> own = findDim(factors, *factor))
+      addValue(operand, *own);
+  for (auto [result, factors] :
+       llvm::zip_equal(op->getResults(), rule.results))
+    addValue(result, *findDim(factors, *factor));
+  return RegionOp{op, RegionRole::RowLocal, *factor, {}};
+}
+
+std::optional<RegionOp> RegionGrowth::findReduceBehind(Value value) {
+  SmallVector<Operation *, 2> chain;
+  for (Operation *op = value.getDefiningOp(); op;
+       op = op->getOperand(0).getDefiningOp()) {
+    chain.push_back(op);
+    if (auto reduce = dyn_cast<tp::AllReduceOp>(op)) {
+      if (!isOwn(reduce.getGroup()) || region.isPadded)
+        return std::nullopt;
+      RankedTensorType type = getTensor(value);
+      if (!sizes.isDivisible(type, region.dims.lookup(value),
+                             region.group.getSize())
+               .holds())
+        return std::nullopt;
+      std::reverse(chain.begin(), chain.end());
+      return RegionOp{value.getDefiningOp(), RegionRole::Reduce, 0, chain};
+    }
+    if (!isRearrangement(op) || !op->getOperand(0).hasOneUse())
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
+                                               unsigned dim,
+                                               RowRefusal &refusal) {
+  bool isDefinition = value.getDefiningOp() == op;
+  refusal.reason = RowRefusal::Collective;
+  if (auto reduce = dyn_cast<tp::AllReduceOp>(op);
+      reduce && isOwn(reduce.getGroup())) {
+    if (!isDefinition)
+      return std::nullopt;
+    return RegionOp{op, RegionRole::Reduce, 0, {op}};
+  }
+  if (auto gather = dyn_cast<tp::AllGatherOp>(op);
+      gather && isOwn(gather.getGroup())) {
+    if (!isDefinition || gather.getGatherAxis() != dim)
+      return std::nullopt;
+    return RegionOp{op, RegionRole::Gather, 0, {}};
+  }
+  if (auto slice = dyn_cast<tp::RankSliceOp>(op);
+      slice && isOwn(slice.getGroup())) {
+    if (isDefinition || slice.getSliceAxis() != dim || region.isPadded)
+      return std::nullopt;
+    return RegionOp{op, RegionRole::Slice, 0, {}};
+  }
+  // A collective over another group may run on shards where its ranks hold the
+  // same block of this one.
+  if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op))
+    if (isOwn(collective.getCollectiveGroup()) ||
+        !areIndependent(region.group, collective.getCollectiveGroup()))
+      return std::nullopt;
+  if (auto slice = dyn_cast<tp::RankSliceOp>(op))
+    if (!areIndependent(region.group, slice.getGroup()))
+      return std::nullopt;
+  return findRowLocal(op, value, dim, refusal);
+}
+
+void RegionGrowth::addOp(Operation *op, Value value, unsigned dim) {
+  auto known = indexOfOp.find(op);
+  if (known != indexOfOp.end()) {
+    // Met again by another value: the same rows must be meant.
+    const RegionOp &entry = region.ops[known->second];
+    if (entry.role != RegionRole::RowLocal)
+      return;
+    DimensionRule rule =
+        cast<tp::DimensionRuleOpInterface>(op).getDimensionRule();
+    const DimensionRule::TensorFactors &tensor =
+        value.getDefiningOp() == op
+            ? rule.results[cast<OpResult>(value).getResultNumber()]
+            : rule.operands[llvm::find(op->getOperands(), value).getIndex()];
+    if (DimensionRule::getMajorFactor(tensor, dim) != entry.factor)
+      torn.insert(op);
+    return;
+  }
+  bool isDefinition = value.getDefiningOp() == op;
+  if (isDefinition ? refusedDefinitions.contains(op)
+                   : region.borders.count(op) > 0)
+    return;
+  RowRefusal refusal;
+  std::optional<RegionOp> entry = findRole(op, value, dim, refusal);
+  if (!entry && isDefinition)
+    entry = findReduceBehind(value);
+  if (entry) {
+    indexOfOp[op] = region.ops.size();
+    region.ops.push_back(std::move(*entry));
+  } else if (isDefinition) {
+    refusedDefinitions.insert(op);
+  } else {
+    region.borders.insert({op, refusal});
+  }
+}
+
+ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
+  region.isPadded = isPadded;
+  region.rows = getTensor(value).getDimSize(dim);
+  addValue(value, dim);
+  while (!worklist.empty()) {
+    auto [next, nextDim] = worklist.pop_back_val();
+    if (Operation *definition = next.getDefiningOp())
+      addOp(definition, next, nextDim);
+    for (Operation *user : next.getUsers())
+      addOp(user, next, nextDim);
+  }
+  for (Operation *op : torn)
+    region.borders.insert({op, {RowRefusal::TwoDims, 0}});
+  llvm::erase_if(region.ops,
+                 [&](const RegionOp &entry) { return torn.contains(entry.op); });
+  llvm::sort(region.ops, [](const RegionOp &a, const RegionOp &b) {
+    return a.op->isBeforeInBlock(b.op);
+  });
+  return std::move(region);
+}
+
+/// Where a region may begin: the result of an all_reduce, each rearrangement of
+/// it, and the gathered dim of an all_gather.
+static SmallVector<std::pair<Value, unsigned>> getSeeds(Operation *op,
+                                                        tp::GroupAttr group) {
+  SmallVector<std::pair<Value, unsigned>> seeds;
+  if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
+    if (gather.getGroup().hasSameMembers(group))
+      seeds.emplace_back(gather.getResult(), gather.getGatherAxis());
+    return seeds;
+  }
+  auto reduce = dyn_cast<tp::AllReduceOp>(op);
+  if (!reduce || !reduce.getGroup().hasSameMembers(group))
+    return seeds;
+  Value value = reduce.getResult();
+  while (true) {
+    for (unsigned dim = 0; dim < getTensor(value).getRank(); ++dim)
+      seeds.emplace_back(value, dim);
+    if (!value.hasOneUse() || !isRearrangement(*value.user_begin()))
+      return seeds;
+    value = (*value.user_begin())->getResult(0);
+  }
+}
+
+/// "dim 0 has 7 rows" for all dims, for the refusal of an all_reduce.
+static std::string describeRows(RankedTensorType type, tp::GroupAttr group,
+                                bool mayPad) {
+  std::string text = "no dim of its result can be shared equally by " +
+                     std::to_string(group.getSize()) + " ranks (";
+  llvm::raw_string_ostream os(text);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    os << (dim ? ", " : "");
+    if (type.isDynamicDim(dim))
+      os << "a symbol";
+    else
+      os << type.getDimSize(dim);
+  }
+  os << ')';
+  if (llvm::any_of(type.getShape(), ShapedType::isDynamic))
+    os << "; an assumption would allow it, such as --assume 's0 % "
+       << group.getSize() << " == 0'";
+  else if (!mayPad)
+    os << "; sequence-parallel{pad=true} would add rows";
+  return text;
+}
+
+ShardRegions analysis::findShardRegions(func::FuncOp function,
+                                        tp::GroupAttr group,
+                                        const PlacementAnalysis &placements,
+                                        const SymbolicSizes &sizes,
+                                        bool allowsPadding) {
+  ShardRegions result;
+  if (group.getSize() == 1) {
+    function.walk([&](tp::AllReduceOp reduce) {
+      if (reduce.getGroup().hasSameMembers(group))
+        result.unused.push_back({reduce, "its group has one member"});
+    });
+    return result;
+  }
+  llvm::DenseSet<std::pair<Value, unsigned>> seen;
+  for (Operation &op : function.getBody().front()) {
+    SmallVector<std::pair<Value, unsigned>> seeds = getSeeds(&op, group);
+    if (seeds.empty())
+      continue;
+    bool hasRegion = false;
+    for (auto [value, dim] : seeds) {
+      bool isDivisible =
+          sizes.isDivisible(getTensor(value), dim, group.getSize()).holds();
+      int64_t rows = getTensor(value).getDimSize(dim);
+      bool isPadded = !isDivisible && allowsPadding &&
+                      !ShapedType::isDynamic(rows) && rows > group.getSize();
+      if (!isDivisible && !isPadded)
+        continue;
+      hasRegion = true;
+      if (seen.contains({value, dim}))
+        continue;
+      ShardRegion region =
+          RegionGrowth(group, placements, sizes).grow(value, dim, isPadded);
+      for (const auto &entry : region.dims)
+        seen.insert(entry);
+      result.regions.push_back(std::move(region));
+    }
+    if (!hasRegion && isa<tp::AllReduceOp>(op))
+      result.unused.push_back(
+          {&op, describeRows(getTensor(op.getResult(0)), group, allowsPadding)});
+  }
+  return result;
+}
