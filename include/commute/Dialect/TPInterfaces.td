@@ -111,7 +111,12 @@ def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The ranks that take part.", "::commute::tp::GroupAttr",
-                    "getCollectiveGroup">];
+                    "getCollectiveGroup">,
+    InterfaceMethod<[{
+      What is moved between them at the given values of the symbols; nullopt
+      where a size is not known.
+    }], "std::optional<::commute::tp::Communication>", "getCommunication",
+    (ins "::commute::tp::SymbolValues":$symbols)>];
 }
 
 #endif // COMMUTE_DIALECT_TPINTERFACES

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_DIALECT_WORK_H
 #define COMMUTE_DIALECT_WORK_H
 
+#include "commute/Dialect/DimensionRule.h"
 #include "commute/Dialect/SymbolicSize.h"
 
 #include "mlir/IR/Operation.h"
@@ -31,6 +32,24 @@ struct Work {
   bool operator==(const Work &) const = default;
 };
 
+enum class CommunicationKind { AllReduce, AllGather, ReduceScatter, AllToAll };
+/// "all_reduce" and so on.
+llvm::StringRef getName(CommunicationKind kind);
+
+/// What a collective moves between the ranks of its group.
+struct Communication {
+  CommunicationKind kind = CommunicationKind::AllReduce;
+  /// Bytes of the whole tensor: of what an all-gather gives and of what the
+  /// others take.
+  int64_t bytes = 0;
+  /// Blocks lie along another dim than the first. PyTorch's collectives know
+  /// only that one, so that one side of the exchange is copied into order.
+  bool rearranges = false;
+  /// For an op that computes while it communicates: the work between two
+  /// transfers, of as many as the group has members.
+  std::optional<Work> chunkWork;
+};
+
 /// Bytes of a tensor at these values of the symbols. Sub-byte elements are
 /// counted as whole bytes, as PyTorch stores them.
 std::optional<int64_t> getNumBytes(mlir::Type type, SymbolValues symbols);
@@ -40,6 +59,17 @@ std::optional<int64_t> getNumBytes(mlir::Type type, SymbolValues symbols);
 std::optional<Work> getStreamingWork(mlir::Operation *op,
                                      int64_t flopsPerElement,
                                      SymbolValues symbols);
+
+/// The work on one rank when `factor` of the op's dimension rule is cut into
+/// `parts`: tensors that run along the factor are cut with it, the others
+/// (weights) are read whole.
+std::optional<Work> getShardedWork(mlir::Operation *op,
+                                   const DimensionRule &rule, unsigned factor,
+                                   int64_t parts, SymbolValues symbols);
+/// The same for what a collective moves.
+std::optional<Communication>
+getShardedCommunication(mlir::Operation *op, const DimensionRule &rule,
+                        unsigned factor, int64_t parts, SymbolValues symbols);
 
 } // namespace commute::tp
 
