@@ -95,6 +95,16 @@ static SmallVector<AlgebraValue> cutBlocks(Algebra &algebra,
   return blocks;
 }
 
+/// What a collective over a whole tensor of type `whole` moves.
+static std::optional<Communication>
+getWholeCommunication(CommunicationKind kind, Type whole, int64_t axis,
+                      SymbolValues symbols) {
+  std::optional<int64_t> bytes = getNumBytes(whole, symbols);
+  if (!bytes)
+    return std::nullopt;
+  return Communication{kind, *bytes, /*rearranges=*/axis != 0, std::nullopt};
+}
+
 //===----------------------------------------------------------------------===//
 // tp.all_reduce
 //===----------------------------------------------------------------------===//
@@ -135,6 +145,12 @@ Strides AllReduceOp::inferStrides(unsigned, ArrayRef<StridedShape>,
 
 GroupAttr AllReduceOp::getCollectiveGroup() { return getGroup(); }
 
+std::optional<Communication>
+AllReduceOp::getCommunication(SymbolValues symbols) {
+  return getWholeCommunication(CommunicationKind::AllReduce,
+                               getInput().getType(), /*axis=*/0, symbols);
+}
+
 //===----------------------------------------------------------------------===//
 // tp.all_gather
 //===----------------------------------------------------------------------===//
@@ -170,6 +186,12 @@ Strides AllGatherOp::inferStrides(unsigned, ArrayRef<StridedShape>,
 }
 
 GroupAttr AllGatherOp::getCollectiveGroup() { return getGroup(); }
+
+std::optional<Communication>
+AllGatherOp::getCommunication(SymbolValues symbols) {
+  return getWholeCommunication(CommunicationKind::AllGather,
+                               getResult().getType(), getGatherAxis(), symbols);
+}
 
 bool AllGatherOp::requiresDense(OpOperand &) { return true; }
 
@@ -216,6 +238,12 @@ Strides ReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
 }
 
 GroupAttr ReduceScatterOp::getCollectiveGroup() { return getGroup(); }
+
+std::optional<Communication>
+ReduceScatterOp::getCommunication(SymbolValues symbols) {
+  return getWholeCommunication(CommunicationKind::ReduceScatter,
+                               getInput().getType(), getScatterAxis(), symbols);
+}
 
 bool ReduceScatterOp::requiresDense(OpOperand &) { return true; }
 
@@ -333,6 +361,12 @@ Strides AllToAllOp::inferStrides(unsigned, ArrayRef<StridedShape>,
 }
 
 GroupAttr AllToAllOp::getCollectiveGroup() { return getGroup(); }
+
+std::optional<Communication>
+AllToAllOp::getCommunication(SymbolValues symbols) {
+  return getWholeCommunication(CommunicationKind::AllToAll,
+                               getInput().getType(), /*axis=*/0, symbols);
+}
 
 bool AllToAllOp::requiresDense(OpOperand &) { return true; }
 

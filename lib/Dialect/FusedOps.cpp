@@ -11,6 +11,17 @@
 using namespace mlir;
 using namespace commute::tp;
 
+/// The part of an op's work that goes with one of `parts` transfers: the
+/// arithmetic is cut evenly, the traffic is as stated.
+static Work getChunk(const Work &work, int64_t parts, int64_t bytesRead,
+                     int64_t bytesWritten) {
+  auto cut = [&](int64_t amount) -> int64_t {
+    return llvm::divideCeil(static_cast<uint64_t>(amount), parts);
+  };
+  return Work{cut(work.matmulFlops), cut(work.elementwiseFlops), bytesRead,
+              bytesWritten};
+}
+
 //===----------------------------------------------------------------------===//
 // tp.all_gather_matmul
 //===----------------------------------------------------------------------===//
@@ -167,6 +178,10 @@ std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
         llvm::AddOverflow(work->matmulFlops, *elements, work->matmulFlops))
       return std::nullopt;
   }
+  for (size_t index = 0; index < getBiases().size(); ++index)
+    // Checked above: it is a part of the product's flops.
+    work->elementwiseFlops += *evaluateNumElements(
+        getTensor(getOutputs().take_back(getRhs().size())[index]), symbols);
   return work;
 }
 
@@ -178,6 +193,30 @@ Strides AllGatherMatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
 }
 
 GroupAttr AllGatherMatmulOp::getCollectiveGroup() { return getGroup(); }
+
+std::optional<Communication>
+AllGatherMatmulOp::getCommunication(SymbolValues symbols) {
+  std::optional<Work> work = getWork(symbols);
+  std::optional<int64_t> shard = getNumBytes(getShard().getType(), symbols);
+  int64_t parts = getGroup().getSize();
+  int64_t whole = 0;
+  if (!work || !shard || llvm::MulOverflow(*shard, parts, whole))
+    return std::nullopt;
+  RankedTensorType type = getTensor(getShard());
+  auto axis = static_cast<int64_t>(getGatherAxis());
+  bool contracts = axis + 1 == type.getRank();
+  int64_t others = work->bytesRead - *shard;
+  // Rows: each chunk reads the right-hand sides whole and writes its rows.
+  // Contraction: it reads its rows of the right-hand sides and adds to all of
+  // the results.
+  int64_t read = contracts ? *shard + others / parts : *shard + others;
+  int64_t written = contracts ? work->bytesWritten : work->bytesWritten / parts;
+  if (contracts && llvm::AddOverflow(read, written, read))
+    return std::nullopt;
+  return Communication{CommunicationKind::AllGather, whole,
+                       /*rearranges=*/false,
+                       getChunk(*work, parts, read, written)};
+}
 
 //===----------------------------------------------------------------------===//
 // tp.matmul_reduce_scatter
@@ -287,6 +326,10 @@ std::optional<Work> MatmulReduceScatterOp::getWork(SymbolValues symbols) {
       llvm::MulOverflow(work->elementwiseFlops, *inner, work->matmulFlops) ||
       llvm::MulOverflow<int64_t>(work->matmulFlops, 2, work->matmulFlops))
     return std::nullopt;
+  // One addition more for each element of the product.
+  if (getBias() && llvm::MulOverflow<int64_t>(work->elementwiseFlops, 2,
+                                              work->elementwiseFlops))
+    return std::nullopt;
   return work;
 }
 
@@ -296,3 +339,24 @@ Strides MatmulReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
 }
 
 GroupAttr MatmulReduceScatterOp::getCollectiveGroup() { return getGroup(); }
+
+std::optional<Communication>
+MatmulReduceScatterOp::getCommunication(SymbolValues symbols) {
+  std::optional<Work> work = getWork(symbols);
+  std::optional<int64_t> lhs = getNumBytes(getLhs().getType(), symbols);
+  int64_t parts = getGroup().getSize();
+  int64_t whole = 0;
+  if (!work || !lhs || llvm::MulOverflow(work->bytesWritten, parts, whole))
+    return std::nullopt;
+  // Each chunk is one block of the product: of its rows, from rows of lhs and
+  // all of rhs, or of its columns, the other way round.
+  RankedTensorType type = getTensor(getLhs());
+  bool scattersColumns =
+      static_cast<int64_t>(getScatterAxis()) + 1 == type.getRank();
+  int64_t others = work->bytesRead - *lhs;
+  int64_t read =
+      scattersColumns ? *lhs + others / parts : *lhs / parts + others;
+  return Communication{CommunicationKind::ReduceScatter, whole,
+                       /*rearranges=*/false,
+                       getChunk(*work, parts, read, work->bytesWritten)};
+}

@@ -6,6 +6,8 @@
 
 #include "commute/Dialect/Work.h"
 
+#include "commute/Dialect/TPDialect.h"
+
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -60,4 +62,96 @@ std::optional<Work> commute::tp::getStreamingWork(Operation *op,
     work.elementwiseFlops = *flops;
   }
   return work;
+}
+
+StringRef commute::tp::getName(CommunicationKind kind) {
+  switch (kind) {
+  case CommunicationKind::AllReduce:
+    return "all_reduce";
+  case CommunicationKind::AllGather:
+    return "all_gather";
+  case CommunicationKind::ReduceScatter:
+    return "reduce_scatter";
+  case CommunicationKind::AllToAll:
+    return "all_to_all";
+  }
+  llvm_unreachable("a kind of communication");
+}
+
+//===----------------------------------------------------------------------===//
+// Shards
+//===----------------------------------------------------------------------===//
+
+static bool runsAlong(const DimensionRule::TensorFactors &tensor,
+                      unsigned factor) {
+  return llvm::any_of(tensor, [&](const DimensionRule::DimFactors &dim) {
+    return llvm::is_contained(dim, factor);
+  });
+}
+
+static int64_t cut(int64_t amount, int64_t parts) {
+  return llvm::divideCeil(static_cast<uint64_t>(amount), parts);
+}
+
+/// Bytes of these tensors, whole and with `factor` cut.
+static std::optional<std::pair<int64_t, int64_t>>
+getBytesWholeAndCut(TypeRange types,
+                    ArrayRef<DimensionRule::TensorFactors> factors,
+                    unsigned factor, int64_t parts, SymbolValues symbols) {
+  int64_t whole = 0, sharded = 0;
+  for (auto [type, tensor] : llvm::zip_equal(types, factors)) {
+    std::optional<int64_t> bytes = getNumBytes(type, symbols);
+    if (!bytes || llvm::AddOverflow(whole, *bytes, whole))
+      return std::nullopt;
+    // No overflow: it is no more than the whole.
+    sharded += runsAlong(tensor, factor) ? cut(*bytes, parts) : *bytes;
+  }
+  return std::pair(whole, sharded);
+}
+
+std::optional<Work> commute::tp::getShardedWork(Operation *op,
+                                                const DimensionRule &rule,
+                                                unsigned factor, int64_t parts,
+                                                SymbolValues symbols) {
+  auto workOp = dyn_cast<WorkOpInterface>(op);
+  std::optional<Work> work =
+      workOp ? workOp.getWork(symbols) : std::optional<Work>();
+  auto read = getBytesWholeAndCut(op->getOperandTypes(), rule.operands, factor,
+                                  parts, symbols);
+  auto written = getBytesWholeAndCut(op->getResultTypes(), rule.results, factor,
+                                     parts, symbols);
+  if (!work || !read || !written)
+    return std::nullopt;
+  // A factor is an index of the op's loops, so that cutting it cuts the
+  // arithmetic. An op that does not read its operands once (a look-up reads
+  // only the chosen rows) is cut evenly.
+  auto cutBytes = [&](int64_t bytes, std::pair<int64_t, int64_t> streamed) {
+    return bytes == streamed.first ? streamed.second : cut(bytes, parts);
+  };
+  work->matmulFlops = cut(work->matmulFlops, parts);
+  work->elementwiseFlops = cut(work->elementwiseFlops, parts);
+  work->bytesRead = cutBytes(work->bytesRead, *read);
+  work->bytesWritten = cutBytes(work->bytesWritten, *written);
+  return work;
+}
+
+std::optional<Communication>
+commute::tp::getShardedCommunication(Operation *op, const DimensionRule &rule,
+                                     unsigned factor, int64_t parts,
+                                     SymbolValues symbols) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  std::optional<Communication> communication =
+      collective ? collective.getCommunication(symbols)
+                 : std::optional<Communication>();
+  if (!communication)
+    return std::nullopt;
+  bool isMoved =
+      runsAlong(rule.operands[0], factor) || runsAlong(rule.results[0], factor);
+  if (isMoved)
+    communication->bytes = cut(communication->bytes, parts);
+  if (std::optional<Work> &work = communication->chunkWork)
+    for (int64_t *amount : {&work->matmulFlops, &work->elementwiseFlops,
+                            &work->bytesRead, &work->bytesWritten})
+      *amount = cut(*amount, parts);
+  return communication;
 }

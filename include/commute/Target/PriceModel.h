@@ -39,7 +39,9 @@ struct OpPrice {
   double pipelineSeconds = 0;
   Bound bound = Bound::Nothing;
 
-  bool overlaps() const { return computeSeconds > 0 && communicationSeconds > 0; }
+  bool overlaps() const {
+    return computeSeconds > 0 && communicationSeconds > 0;
+  }
   double getSeconds() const;
 };
 
@@ -89,7 +91,10 @@ public:
                            mlir::Type elementType) const;
 
 private:
+  /// Whether an op that may be a view must be a copy, by its strides.
   bool copiesInFact(mlir::Operation *op) const;
+  OpPrice getPrice(mlir::Operation *op, const tp::Work &work,
+                   const std::optional<tp::Communication> &communication) const;
   /// Seconds on the links, with or without the latency of a collective.
   double getLinkSeconds(tp::CommunicationKind kind, tp::GroupAttr group,
                         double bytes, bool withLatency) const;

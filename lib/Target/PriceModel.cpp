@@ -1,0 +1,290 @@
+//===- PriceModel.cpp - seconds of ops on a target --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Target/PriceModel.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::target;
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// "s0 == 4096", or the other way round.
+static std::optional<std::pair<StringRef, int64_t>>
+parseEquality(StringRef assumption) {
+  auto [lhs, rhs] = assumption.split("==");
+  lhs = lhs.trim();
+  rhs = rhs.trim();
+  int64_t value = 0;
+  if (!lhs.getAsInteger(10, value))
+    std::swap(lhs, rhs);
+  if (rhs.getAsInteger(10, value) || lhs.empty() ||
+      !llvm::all_of(lhs, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+    return std::nullopt;
+  return std::pair(lhs, value);
+}
+
+SizeTable target::getStatedSizes(ModuleOp module) {
+  SizeTable sizes;
+  if (auto hints = module->getAttrOfType<DictionaryAttr>(
+          tp::TPDialect::symbolHintsAttrName))
+    for (NamedAttribute hint : hints)
+      if (auto value = dyn_cast<IntegerAttr>(hint.getValue()))
+        sizes[hint.getName().str()] = value.getInt();
+  if (auto assumptions =
+          module->getAttrOfType<ArrayAttr>(tp::TPDialect::assumptionsAttrName))
+    for (StringAttr assumption : assumptions.getAsRange<StringAttr>())
+      if (auto equality = parseEquality(assumption.getValue()))
+        sizes[equality->first.str()] = equality->second;
+  return sizes;
+}
+
+std::optional<int64_t> PriceModel::getSize(StringRef symbol) const {
+  auto found = sizes.find(symbol.str());
+  return found == sizes.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<int64_t> PriceModel::getBytes(Type type) const {
+  return tp::getNumBytes(type, [&](StringRef name) { return getSize(name); });
+}
+
+//===----------------------------------------------------------------------===//
+// Prices of work
+//===----------------------------------------------------------------------===//
+
+StringRef target::getName(Bound bound) {
+  switch (bound) {
+  case Bound::Nothing:
+    return "nothing";
+  case Bound::Compute:
+    return "compute";
+  case Bound::Memory:
+    return "memory";
+  case Bound::Overhead:
+    return "overhead";
+  case Bound::Communication:
+    return "communication";
+  }
+  llvm_unreachable("a bound");
+}
+
+double OpPrice::getSeconds() const {
+  if (overlaps())
+    return std::max(computeSeconds, communicationSeconds) + pipelineSeconds;
+  return computeSeconds + packSeconds + communicationSeconds + unpackSeconds;
+}
+
+OpPrice PriceModel::getWorkPrice(const tp::Work &work, Type elementType) const {
+  OpPrice price;
+  if (work == tp::Work())
+    return price;
+  double arithmetic =
+      target.getMatmulSeconds(double(work.matmulFlops), elementType) +
+      double(work.elementwiseFlops) / target.vectorFlopsPerSecond.value;
+  double memory = target.getMemorySeconds(double(work.bytesRead) +
+                                          double(work.bytesWritten));
+  double overhead = target.kernelOverheadSeconds.value;
+  price.computeSeconds = std::max(arithmetic, memory) + overhead;
+  price.bound = std::max(arithmetic, memory) < overhead ? Bound::Overhead
+                : arithmetic > memory                   ? Bound::Compute
+                                                        : Bound::Memory;
+  return price;
+}
+
+double PriceModel::getCopySeconds(double bytes) const {
+  return target.getMemorySeconds(2 * bytes) +
+         target.kernelOverheadSeconds.value;
+}
+
+//===----------------------------------------------------------------------===//
+// Prices of communication
+//===----------------------------------------------------------------------===//
+
+/// The machines that a group's members are in, and how many of them are in the
+/// fullest one, with `devices` consecutive ranks on each.
+static std::pair<int64_t, int64_t> getMachines(ArrayRef<int64_t> members,
+                                               int64_t devices) {
+  std::map<int64_t, int64_t> membersByMachine;
+  int64_t fullest = 0;
+  for (int64_t rank : members)
+    fullest = std::max(fullest, ++membersByMachine[rank / devices]);
+  return {membersByMachine.size(), fullest};
+}
+
+double PriceModel::getLinkSeconds(tp::CommunicationKind kind,
+                                  tp::GroupAttr group, double bytes,
+                                  bool withLatency) const {
+  int64_t size = group.getSize();
+  if (size <= 1)
+    return 0;
+  auto getInside = [&](int64_t members) {
+    return withLatency
+               ? target.collectives.getSeconds(kind, members, bytes)
+               : target.collectives.getTransferSeconds(kind, members, bytes);
+  };
+  auto [machines, members] = getMachines(
+      group.getMembers(0), static_cast<int64_t>(target.devices.value));
+  if (machines == 1 || !target.network)
+    return getInside(size);
+  // Inside each machine, then between machines, where each device carries its
+  // share.
+  double steps =
+      double(machines - 1) * (kind == tp::CommunicationKind::AllReduce ? 2 : 1);
+  double share = bytes / double(machines * members);
+  double between = steps * share / target.network->bytesPerSecond.value;
+  if (withLatency)
+    between += steps * target.network->latencySeconds.value;
+  return getInside(members) + between;
+}
+
+OpPrice
+PriceModel::getCommunicationPrice(const tp::Communication &communication,
+                                  tp::GroupAttr group) const {
+  OpPrice price;
+  price.bound = Bound::Communication;
+  price.communicationSeconds =
+      getLinkSeconds(communication.kind, group, double(communication.bytes),
+                     /*withLatency=*/true);
+  if (communication.rearranges && group.getSize() > 1) {
+    bool isBefore = communication.kind != tp::CommunicationKind::AllGather;
+    (isBefore ? price.packSeconds : price.unpackSeconds) =
+        getCopySeconds(double(communication.bytes));
+  }
+  return price;
+}
+
+double PriceModel::getCommunicationSeconds(tp::CommunicationKind kind,
+                                           tp::GroupAttr group, int64_t bytes,
+                                           bool rearranges) const {
+  return getCommunicationPrice({kind, bytes, rearranges, std::nullopt}, group)
+      .getSeconds();
+}
+
+OpPrice PriceModel::getPipelinePrice(const tp::Communication &communication,
+                                     tp::GroupAttr group,
+                                     const tp::Work &chunkWork,
+                                     Type elementType) const {
+  auto chunks = static_cast<double>(group.getSize());
+  OpPrice price;
+  double chunk = getWorkPrice(chunkWork, elementType).computeSeconds;
+  price.computeSeconds = chunks * chunk;
+  if (group.getSize() > 1)
+    price.communicationSeconds =
+        getLinkSeconds(communication.kind, group, double(communication.bytes),
+                       /*withLatency=*/false) +
+        (chunks - 1) * target.transferOverheadSeconds.value;
+  // Two stages, as many equal pieces as chunks: the shorter stage shows once.
+  price.pipelineSeconds = std::min(chunk, price.communicationSeconds / chunks);
+  price.bound = price.computeSeconds > price.communicationSeconds
+                    ? Bound::Compute
+                    : Bound::Communication;
+  return price;
+}
+
+//===----------------------------------------------------------------------===//
+// Prices of ops
+//===----------------------------------------------------------------------===//
+
+static Type getElementType(Operation *op) {
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        return tensor.getElementType();
+  return Float32Type::get(op->getContext());
+}
+
+bool PriceModel::copiesInFact(Operation *op) const {
+  // A view has as many elements as its operand and no holes where that has
+  // none: dense from strided can only be a copy.
+  if (op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return false;
+  auto before = dyn_cast<RankedTensorType>(op->getOperandTypes()[0]);
+  auto after = dyn_cast<RankedTensorType>(op->getResultTypes()[0]);
+  if (!before || !after || !before.getEncoding())
+    return false;
+  tp::SymbolSpace space(op->getContext());
+  tp::StridedShape shape = space.getShape(before);
+  auto values = [&](StringRef name) { return getSize(name); };
+  return tp::getDensity(shape) == tp::Density::Strided &&
+         tp::getDensity(space.getShape(after)) == tp::Density::Dense &&
+         tp::evaluateNumElements(before, values) ==
+             tp::evaluateNumElements(after, values);
+}
+
+OpPrice PriceModel::getPrice(
+    Operation *op, const tp::Work &work,
+    const std::optional<tp::Communication> &communication) const {
+  if (communication) {
+    auto collective = cast<tp::CollectiveOpInterface>(op);
+    tp::GroupAttr group = collective.getCollectiveGroup();
+    if (communication->chunkWork)
+      return getPipelinePrice(*communication, group, *communication->chunkWork,
+                              getElementType(op));
+    return getCommunicationPrice(*communication, group);
+  }
+  return getWorkPrice(work, getElementType(op));
+}
+
+std::optional<OpPrice> PriceModel::getPrice(Operation *op) const {
+  auto values = [&](StringRef name) { return getSize(name); };
+  auto workOp = dyn_cast<tp::WorkOpInterface>(op);
+  if (!workOp)
+    return OpPrice();
+  std::optional<tp::Work> work = workOp.getWork(values);
+  if (!work)
+    return std::nullopt;
+  if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
+    std::optional<tp::Communication> communication =
+        collective.getCommunication(values);
+    if (!communication)
+      return std::nullopt;
+    return getPrice(op, *work, communication);
+  }
+  if (*work == tp::Work() && copiesInFact(op)) {
+    std::optional<int64_t> bytes = getBytes(op->getOperandTypes()[0]);
+    if (!bytes)
+      return std::nullopt;
+    *work = {0, 0, *bytes, *bytes};
+  }
+  return getPrice(op, *work, std::nullopt);
+}
+
+std::optional<double> PriceModel::getSeconds(Operation *op) const {
+  std::optional<OpPrice> price = getPrice(op);
+  return price ? std::optional(price->getSeconds()) : std::nullopt;
+}
+
+std::optional<double> PriceModel::getShardSeconds(Operation *op,
+                                                  const tp::DimensionRule &rule,
+                                                  unsigned factor,
+                                                  int64_t parts) const {
+  auto values = [&](StringRef name) { return getSize(name); };
+  if (!isa<tp::WorkOpInterface>(op))
+    return 0;
+  std::optional<tp::Work> work =
+      tp::getShardedWork(op, rule, factor, parts, values);
+  if (!work)
+    return std::nullopt;
+  std::optional<tp::Communication> communication;
+  if (isa<tp::CollectiveOpInterface>(op)) {
+    communication =
+        tp::getShardedCommunication(op, rule, factor, parts, values);
+    if (!communication)
+      return std::nullopt;
+  }
+  if (!communication && *work == tp::Work() && copiesInFact(op)) {
+    std::optional<int64_t> bytes = getBytes(op->getOperandTypes()[0]);
+    if (!bytes)
+      return std::nullopt;
+    *work = {0, 0, *bytes / parts, *bytes / parts};
+  }
+  return getPrice(op, *work, communication).getSeconds();
+}

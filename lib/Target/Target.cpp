@@ -1,0 +1,131 @@
+//===- Target.cpp - a machine that programs are priced for ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Target/Target.h"
+
+#include "EmbeddedTargets.h"
+#include "Interpolation.h"
+
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace commute;
+using namespace commute::target;
+
+double MatmulEfficiency::getFraction(double flops) const {
+  if (points.size() == 1 || flops >= points.back().first)
+    return points.back().second;
+  if (flops <= 0)
+    return points.front().second;
+  return interpolateLogarithms(points, flops);
+}
+
+/// The names under which a target may state the rate for these elements, from
+/// the element's own to wider ones.
+static llvm::SmallVector<llvm::StringRef, 4> getRateNames(mlir::Type type) {
+  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type))
+    type = complex.getElementType();
+  if (type.isF64())
+    return {"f64"};
+  if (type.isBF16())
+    return {"bf16", "f16", "f32", "f64"};
+  if (type.isF16())
+    return {"f16", "bf16", "f32", "f64"};
+  if (mlir::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() <= 8)
+    return {"f8", "bf16", "f16", "f32", "f64"};
+  if (type.isInteger(8))
+    return {"i8", "bf16", "f16", "f32", "f64"};
+  return {"f32", "f64"};
+}
+
+double Target::getMatmulRate(mlir::Type elementType) const {
+  for (llvm::StringRef rateName : getRateNames(elementType))
+    if (auto found = matmulFlopsPerSecond.find(rateName.str());
+        found != matmulFlopsPerSecond.end())
+      return found->second.value;
+  return vectorFlopsPerSecond.value;
+}
+
+double Target::getMatmulSeconds(double flops, mlir::Type elementType) const {
+  if (flops <= 0)
+    return 0;
+  return flops /
+         (getMatmulRate(elementType) * matmulEfficiency.getFraction(flops));
+}
+
+double Target::getMemorySeconds(double bytes) const {
+  return bytes / (memoryBytesPerSecond.value * memoryEfficiency.value);
+}
+
+//===----------------------------------------------------------------------===//
+// Where targets come from
+//===----------------------------------------------------------------------===//
+
+llvm::ArrayRef<Target> target::getBuiltinTargets() {
+  static const std::vector<Target> targets = [] {
+    std::vector<Target> parsed;
+    for (llvm::StringRef text : getEmbeddedTargets()) {
+      llvm::Expected<Target> target = parseTarget(text, "built-in target");
+      if (!target)
+        llvm::report_fatal_error(target.takeError());
+      parsed.push_back(std::move(*target));
+    }
+    return parsed;
+  }();
+  return targets;
+}
+
+std::string target::getLocalTargetPath() {
+  llvm::SmallString<128> path;
+  if (auto config = llvm::sys::Process::GetEnv("XDG_CONFIG_HOME");
+      config && !config->empty())
+    path = *config;
+  else if (llvm::sys::path::home_directory(path))
+    llvm::sys::path::append(path, ".config");
+  llvm::sys::path::append(path, "commute", "local.json");
+  return path.str().str();
+}
+
+static llvm::Expected<Target> readTarget(llvm::StringRef path) {
+  // A target takes some kilobytes; whatever is larger is something else.
+  constexpr uint64_t largestFile = 1 << 20;
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status))
+    return llvm::createStringError(path + ": " + error.message());
+  if (!llvm::sys::fs::is_regular_file(status) || status.getSize() > largestFile)
+    return llvm::createStringError(path + ": a target is a file of JSON text "
+                                          "of no more than 1 MiB");
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError(path + ": " + buffer.getError().message());
+  return parseTarget((*buffer)->getBuffer(), path);
+}
+
+llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
+  for (const Target &target : getBuiltinTargets())
+    if (target.name == nameOrPath)
+      return target;
+  if (nameOrPath.ends_with(".json"))
+    return readTarget(nameOrPath);
+  if (nameOrPath == "local") {
+    std::string path = getLocalTargetPath();
+    if (!llvm::sys::fs::exists(path))
+      return llvm::createStringError("target local: there is no " + path +
+                                     "; 'commute calibrate' measures this "
+                                     "machine and writes it");
+    return readTarget(path);
+  }
+  std::string known;
+  for (const Target &target : getBuiltinTargets())
+    known += target.name + ", ";
+  return llvm::createStringError(
+      "unknown target '" + nameOrPath + "'; known are " + known +
+      "local (measured by 'commute calibrate'), and files by a path that ends "
+      "with .json");
+}
