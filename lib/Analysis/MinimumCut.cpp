@@ -135,13 +135,19 @@ MinimumCut::Solution MinimumCut::solve() const {
 
   // The source's tree is what it reaches through edges with capacity left: the
   // smallest such side.
-  for (uint32_t node = 0; node < nodes.size(); ++node) {
+  for (uint32_t node = 0; node < nodes.size(); ++node)
     solution.isOnA[node] =
         colors[node] == boost::color_traits<boost::default_color_type>::black();
-    solution.cost += solution.isOnA[node] ? nodes[node].onA : nodes[node].onB;
-  }
-  for (const Edge &edge : edges)
-    if (solution.isOnA[edge.from] && !solution.isOnA[edge.to])
-      solution.cost += edge.cost;
+  solution.cost = getCost(solution.isOnA);
   return solution;
+}
+
+MinimumCut::Cost MinimumCut::getCost(const std::vector<bool> &isOnA) const {
+  Cost cost = 0;
+  for (uint32_t node = 0; node < nodes.size(); ++node)
+    cost += isOnA[node] ? nodes[node].onA : nodes[node].onB;
+  for (const Edge &edge : edges)
+    if (isOnA[edge.from] && !isOnA[edge.to])
+      cost += edge.cost;
+  return cost;
 }

@@ -38,6 +38,11 @@ std::string analysis::describe(const RowRefusal &refusal, Operation *op) {
   llvm_unreachable("all reasons are listed");
 }
 
+bool analysis::readsOnlyTypes(Operation *op) {
+  auto call = dyn_cast<tp::CallOp>(op);
+  return call && call.getReadsTypes();
+}
+
 static RankedTensorType getTensor(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
@@ -113,6 +118,21 @@ findDim(const DimensionRule::TensorFactors &tensor, unsigned factor) {
     if (DimensionRule::getMajorFactor(tensor, dim) == factor)
       return dim;
   return std::nullopt;
+}
+
+/// Whether the op has `factor` at `dim` wherever it has `value`: it may read a
+/// value twice, by rows and as a whole.
+static bool hasRowsEverywhere(Operation *op, const DimensionRule &rule,
+                              Value value, unsigned dim, unsigned factor) {
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), rule.operands))
+    if (operand == value &&
+        DimensionRule::getMajorFactor(tensor, dim) != factor)
+      return false;
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
+    if (result == value && DimensionRule::getMajorFactor(tensor, dim) != factor)
+      return false;
+  return true;
 }
 
 namespace {
@@ -204,8 +224,7 @@ bool RegionGrowth::isDivisible(Operation *op, const DimensionRule &rule,
     }
     return false;
   };
-  for (auto [value, tensor] :
-       llvm::zip_equal(op->getOperands(), rule.operands))
+  for (auto [value, tensor] : llvm::zip_equal(op->getOperands(), rule.operands))
     if (getTensor(value) && check(value, tensor))
       return true;
   for (auto [value, tensor] : llvm::zip_equal(op->getResults(), rule.results))
@@ -230,6 +249,10 @@ std::optional<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
   std::optional<unsigned> factor = findRowFactor(rule, *tensor, dim, refusal);
   if (!factor)
     return std::nullopt;
+  if (!hasRowsEverywhere(op, rule, value, dim, *factor)) {
+    refusal.reason = RowRefusal::WholeRows;
+    return std::nullopt;
+  }
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (getTensor(operand) && !isReplicated(operand)) {
       refusal = {RowRefusal::Varying, unsigned(index)};
@@ -244,8 +267,7 @@ std::optional<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
        llvm::zip_equal(op->getOperands(), rule.operands))
     if (std::optional<unsigned> own = findDim(factors, *factor))
       addValue(operand, *own);
-  for (auto [result, factors] :
-       llvm::zip_equal(op->getResults(), rule.results))
+  for (auto [result, factors] : llvm::zip_equal(op->getResults(), rule.results))
     addValue(result, *findDim(factors, *factor));
   return RegionOp{op, RegionRole::RowLocal, *factor, {}};
 }
@@ -259,8 +281,9 @@ std::optional<RegionOp> RegionGrowth::findReduceBehind(Value value) {
       if (!isOwn(reduce.getGroup()) || region.isPadded)
         return std::nullopt;
       RankedTensorType type = getTensor(value);
-      if (!sizes.isDivisible(type, region.dims.lookup(value),
-                             region.group.getSize())
+      if (!sizes
+               .isDivisible(type, region.dims.lookup(value),
+                            region.group.getSize())
                .holds())
         return std::nullopt;
       std::reverse(chain.begin(), chain.end());
@@ -316,11 +339,7 @@ void RegionGrowth::addOp(Operation *op, Value value, unsigned dim) {
       return;
     DimensionRule rule =
         cast<tp::DimensionRuleOpInterface>(op).getDimensionRule();
-    const DimensionRule::TensorFactors &tensor =
-        value.getDefiningOp() == op
-            ? rule.results[cast<OpResult>(value).getResultNumber()]
-            : rule.operands[llvm::find(op->getOperands(), value).getIndex()];
-    if (DimensionRule::getMajorFactor(tensor, dim) != entry.factor)
+    if (!hasRowsEverywhere(op, rule, value, dim, entry.factor))
       torn.insert(op);
     return;
   }
@@ -351,12 +370,14 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
     if (Operation *definition = next.getDefiningOp())
       addOp(definition, next, nextDim);
     for (Operation *user : next.getUsers())
-      addOp(user, next, nextDim);
+      if (!readsOnlyTypes(user))
+        addOp(user, next, nextDim);
   }
   for (Operation *op : torn)
     region.borders.insert({op, {RowRefusal::TwoDims, 0}});
-  llvm::erase_if(region.ops,
-                 [&](const RegionOp &entry) { return torn.contains(entry.op); });
+  llvm::erase_if(region.ops, [&](const RegionOp &entry) {
+    return torn.contains(entry.op);
+  });
   llvm::sort(region.ops, [](const RegionOp &a, const RegionOp &b) {
     return a.op->isBeforeInBlock(b.op);
   });
@@ -445,8 +466,8 @@ ShardRegions analysis::findShardRegions(func::FuncOp function,
       result.regions.push_back(std::move(region));
     }
     if (!hasRegion && isa<tp::AllReduceOp>(op))
-      result.unused.push_back(
-          {&op, describeRows(getTensor(op.getResult(0)), group, allowsPadding)});
+      result.unused.push_back({&op, describeRows(getTensor(op.getResult(0)),
+                                                 group, allowsPadding)});
   }
   return result;
 }

@@ -11,6 +11,8 @@
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace commute::tp;
 
@@ -89,15 +91,15 @@ static bool runsAlong(const DimensionRule::TensorFactors &tensor,
   });
 }
 
-static int64_t cut(int64_t amount, int64_t parts) {
-  return llvm::divideCeil(static_cast<uint64_t>(amount), parts);
+static int64_t cut(int64_t amount, double parts) {
+  return std::ceil(static_cast<double>(amount) / parts);
 }
 
 /// Bytes of these tensors, whole and with `factor` cut.
 static std::optional<std::pair<int64_t, int64_t>>
 getBytesWholeAndCut(TypeRange types,
                     ArrayRef<DimensionRule::TensorFactors> factors,
-                    unsigned factor, int64_t parts, SymbolValues symbols) {
+                    unsigned factor, double parts, SymbolValues symbols) {
   int64_t whole = 0, sharded = 0;
   for (auto [type, tensor] : llvm::zip_equal(types, factors)) {
     std::optional<int64_t> bytes = getNumBytes(type, symbols);
@@ -111,7 +113,7 @@ getBytesWholeAndCut(TypeRange types,
 
 std::optional<Work> commute::tp::getShardedWork(Operation *op,
                                                 const DimensionRule &rule,
-                                                unsigned factor, int64_t parts,
+                                                unsigned factor, double parts,
                                                 SymbolValues symbols) {
   auto workOp = dyn_cast<WorkOpInterface>(op);
   std::optional<Work> work =
@@ -137,7 +139,7 @@ std::optional<Work> commute::tp::getShardedWork(Operation *op,
 
 std::optional<Communication>
 commute::tp::getShardedCommunication(Operation *op, const DimensionRule &rule,
-                                     unsigned factor, int64_t parts,
+                                     unsigned factor, double parts,
                                      SymbolValues symbols) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   std::optional<Communication> communication =

@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::target;
@@ -265,7 +267,7 @@ std::optional<double> PriceModel::getSeconds(Operation *op) const {
 std::optional<double> PriceModel::getShardSeconds(Operation *op,
                                                   const tp::DimensionRule &rule,
                                                   unsigned factor,
-                                                  int64_t parts) const {
+                                                  double parts) const {
   auto values = [&](StringRef name) { return getSize(name); };
   if (!isa<tp::WorkOpInterface>(op))
     return 0;
@@ -284,7 +286,8 @@ std::optional<double> PriceModel::getShardSeconds(Operation *op,
     std::optional<int64_t> bytes = getBytes(op->getOperandTypes()[0]);
     if (!bytes)
       return std::nullopt;
-    *work = {0, 0, *bytes / parts, *bytes / parts};
+    auto cut = static_cast<int64_t>(std::ceil(*bytes / parts));
+    *work = {0, 0, cut, cut};
   }
   return getPrice(op, *work, communication).getSeconds();
 }

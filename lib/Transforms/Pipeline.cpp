@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace commute;
 
 ArrayRef<StringRef> commute::getPipelinePasses() {
-  static constexpr StringRef passes[] = {"contiguous-collectives"};
+  static constexpr StringRef passes[] = {
+      "sequence-parallel", "lower-collectives", "contiguous-collectives"};
   return passes;
 }
 
@@ -27,36 +28,71 @@ void commute::registerPipelinePasses() {
   (void)isRegistered;
 }
 
-/// The names in "a,b{x=1,y=2},c".
-static SmallVector<StringRef> getNames(StringRef text) {
-  SmallVector<StringRef> names;
+namespace {
+/// "a{x=1}": a pass and its options.
+struct PassText {
+  StringRef name;
+  StringRef options;
+};
+} // namespace
+
+/// The passes in "a,b{x=1,y=2},c".
+static SmallVector<PassText> getPasses(StringRef text) {
+  SmallVector<PassText> passes;
   size_t begin = 0;
   unsigned depth = 0;
   for (size_t index = 0; index <= text.size(); ++index) {
     char c = index < text.size() ? text[index] : ',';
     depth += c == '{';
     if (c == ',' && depth == 0) {
-      names.push_back(text.slice(begin, index).split('{').first.trim());
+      auto [name, options] = text.slice(begin, index).split('{');
+      options = options.rtrim();
+      options.consume_back("}");
+      passes.push_back({name.trim(), options});
       begin = index + 1;
     }
     depth -= c == '}' && depth > 0;
   }
-  return names;
+  return passes;
 }
 
-llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text) {
+/// Whether a pass has an option of this name.
+static bool hasOption(const PassInfo &pass, StringRef name) {
+  OpPassManager manager("any");
+  std::string ignored;
+  llvm::raw_string_ostream os(ignored);
+  auto fail = [&](const Twine &message) { return failure(); };
+  // An option that is not there is an error, whatever its value.
+  return succeeded(pass.addToPipeline(manager, (name + "=x").str(), fail));
+}
+
+llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text,
+                                   const PassSettings &settings) {
   registerPipelinePasses();
   std::string all = llvm::join(getPipelinePasses(), ",");
   if (text.empty())
     text = all;
-  for (StringRef name : getNames(text))
-    if (!llvm::is_contained(getPipelinePasses(), name))
-      return llvm::createStringError("'" + name + "' is no pass; there are: " +
-                                     llvm::join(getPipelinePasses(), ", "));
+  std::string complete;
+  for (const PassText &pass : getPasses(text)) {
+    if (!llvm::is_contained(getPipelinePasses(), pass.name))
+      return llvm::createStringError(
+          "'" + pass.name +
+          "' is no pass; there are: " + llvm::join(getPipelinePasses(), ", "));
+    // Options of its own come last, and win.
+    std::string options;
+    const PassInfo *info = PassInfo::lookup(pass.name);
+    if (hasOption(*info, "policy"))
+      options += "policy=" + settings.policy + " ";
+    if (hasOption(*info, "target"))
+      options += "target=" + settings.target + " ";
+    options += pass.options;
+    complete += (complete.empty() ? "" : ",") + pass.name.str() + "{" +
+                StringRef(options).trim().str() + "}";
+  }
   std::string message;
   llvm::raw_string_ostream os(message);
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  if (failed(parsePassPipeline(text, functions, os)))
+  if (failed(parsePassPipeline(complete, functions, os)))
     return llvm::createStringError("--passes=" + text + ": " + message);
   return llvm::Error::success();
 }

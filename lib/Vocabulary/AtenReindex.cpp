@@ -9,6 +9,8 @@
 
 #include <numeric>
 
+#include "mlir/IR/BuiltinOps.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
@@ -257,6 +259,30 @@ static LogicalResult writeSlice(Operation *operation, NodeWriter &writer) {
   return node.finish(op.getResult());
 }
 
+/// A rank's block is a slice in the program of that rank.
+static LogicalResult writeRankSlice(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::RankSliceOp>(operation);
+  auto module = op->getParentOfType<ModuleOp>();
+  auto rank = module->getAttrOfType<IntegerAttr>(tp::TPDialect::rankAttrName);
+  if (!rank || !module->hasAttr(tp::TPDialect::rankSpecificAttrName))
+    return op.emitError("takes the rows of one rank, in a graph that is for "
+                        "all ranks: say --rank=R for the graph of one");
+  std::optional<int64_t> position = op.getGroup().getPosition(rank.getInt());
+  if (!position)
+    return op.emitError("rank ") << rank.getInt() << " is not in the group";
+  int64_t axis = op.getSliceAxis();
+  RankedTensorType type = getTensor(op.getResult());
+  if (type.isDynamicDim(axis))
+    return op.emitError("cannot write a slice of symbolic size");
+  int64_t size = type.getDimSize(axis);
+  return writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor")
+      .tensor("self", op.getInput())
+      .integer("dim", axis)
+      .integer("start", *position * size)
+      .integer("end", (*position + 1) * size)
+      .finish(op.getResult());
+}
+
 //===----------------------------------------------------------------------===//
 // Concatenations and broadcasts
 //===----------------------------------------------------------------------===//
@@ -369,6 +395,7 @@ void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
   vocabulary.addWriter<tp::ReshapeOp>(writeReshape);
   vocabulary.addWriter<tp::PermuteOp>(writePermute);
   vocabulary.addWriter<tp::SliceOp>(writeSlice);
+  vocabulary.addWriter<tp::RankSliceOp>(writeRankSlice);
   vocabulary.addWriter<tp::ConcatOp>(writeConcat);
   vocabulary.addWriter<tp::BroadcastOp>(writeExpand);
 }

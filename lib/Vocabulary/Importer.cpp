@@ -37,7 +37,8 @@ public:
            const DistributedContext &distributed, MLIRContext *context)
       : program(program), graph(program.graph), vocabulary(vocabulary),
         distributed(distributed), context(context), builder(context),
-        symbols(context), rank(distributed.rank) {}
+        symbols(context), rank(distributed.rank),
+        isRankSpecific(distributed.isRankSpecific) {}
 
   llvm::Expected<ImportedProgram> run();
 
@@ -50,6 +51,8 @@ public:
   bool noteRank(int64_t stated) override {
     if (!rank)
       rank = stated;
+    // Ops that state a rank make the graph that rank's own.
+    isRankSpecific = true;
     return rank == stated;
   }
 
@@ -90,6 +93,7 @@ private:
   OpBuilder builder;
   tp::SymbolSpace symbols;
   std::optional<int64_t> rank;
+  bool isRankSpecific;
 
   ImportedProgram imported;
   func::FuncOp function;
@@ -389,6 +393,17 @@ std::string Importer::getOpaqueArguments(const Node &node,
   return text;
 }
 
+/// An assertion about a tensor's element type, and not its sizes or strides.
+static bool readsOnlyTypes(const Node &node) {
+  if (node.target != "torch.ops.aten._assert_tensor_metadata.default")
+    return false;
+  for (StringRef name : {"size", "stride"})
+    if (const Argument *argument = node.find(name);
+        argument && argument->tag != ArgumentTag::None)
+      return false;
+  return true;
+}
+
 void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
                           archive::JsonValue json) {
   SmallVector<Value> operands;
@@ -427,6 +442,8 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
   // Nothing else can see the memory of a result that the operator has made.
   if (entry && entry->read && !entry->mayAlias && mutatedArguments.empty())
     call.setFreshResults(true);
+  if (readsOnlyTypes(node))
+    call.setReadsTypes(true);
   // A node without results is known by its place; its own name need not be
   // its alone.
   if (names.empty())
@@ -456,6 +473,8 @@ void Importer::addModuleAttributes() {
   if (rank)
     module->setAttr(tp::TPDialect::rankAttrName,
                     builder.getI64IntegerAttr(*rank));
+  if (rank && isRankSpecific)
+    module->setAttr(tp::TPDialect::rankSpecificAttrName, builder.getUnitAttr());
   if (!distributed.assumptions.empty()) {
     SmallVector<StringRef> assumptions(distributed.assumptions.begin(),
                                        distributed.assumptions.end());

@@ -11,6 +11,7 @@
 
 #include "commute/Equivalence/Verify.h"
 #include "commute/Report/RemarkCollector.h"
+#include "commute/Target/Target.h"
 #include "commute/Transforms/Pipeline.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -52,6 +53,15 @@ private:
       "passes", cl::sub(command), cl::value_desc("a,b,..."),
       cl::desc("The passes to run, in this order (default: all, see commute "
                "passes); options in braces: a{x=1}")};
+  cl::opt<std::string> policy{
+      "policy", cl::sub(command), cl::value_desc("always|profitable"),
+      cl::init("profitable"),
+      cl::desc("Apply every legal rewrite, or those that pay (default)")};
+  cl::opt<std::string> target{
+      "target", cl::sub(command), cl::value_desc("NAME|FILE"),
+      cl::init("h100x8"),
+      cl::desc("The machine to price for (default: h100x8; see commute "
+               "targets)")};
   cl::opt<bool> noVerify{
       "no-verify", cl::sub(command),
       cl::desc("Do not prove the result equivalent before it is written")};
@@ -75,7 +85,7 @@ void OptCommand::printProgress(llvm::StringRef stage) const {
 llvm::Expected<ExitCode> OptCommand::runPasses(ProgramFile &file) {
   mlir::MLIRContext *context = file.getModule()->getContext();
   mlir::PassManager manager(context);
-  if (llvm::Error error = buildPipeline(manager, passes))
+  if (llvm::Error error = buildPipeline(manager, passes, {policy, target}))
     return std::move(error);
   manager.enableVerifier(!noVerify);
   std::string reproducer = output + ".reproducer.mlir";
@@ -188,6 +198,11 @@ llvm::Expected<ExitCode> OptCommand::run() {
   // What would fail only at the end is found first.
   if (llvm::Expected<FileKind> kind = getFileKind(output); !kind)
     return kind.takeError();
+  if (policy != "always" && policy != "profitable")
+    return llvm::createStringError("--policy=" + policy +
+                                   ": legal are always and profitable");
+  if (llvm::Expected<target::Target> known = target::loadTarget(target); !known)
+    return known.takeError();
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
       options.loadVocabulary();
   if (!vocabulary)

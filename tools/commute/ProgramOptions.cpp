@@ -16,8 +16,10 @@ ProgramOptions::ProgramOptions(cl::SubCommand &command)
     : groups("group", cl::sub(command), cl::value_desc("NAME=RANKS"),
              cl::desc("Members of a process group, in order: 0=0-3, or for an "
                       "axis of a mesh tp=0-3/4-7")),
-      rank("rank", cl::sub(command), cl::value_desc("R"), cl::init(-1),
-           cl::desc("The rank that the graph was captured on")),
+      rank(
+          "rank", cl::sub(command), cl::value_desc("R"), cl::init(-1),
+          cl::desc("The rank that the graph was captured on; the result may be "
+                   "that rank's alone")),
       placements("input-placement", cl::sub(command),
                  cl::value_desc("REGEX=PLACEMENT[@GROUP]"),
                  cl::desc("How inputs of matching name differ between ranks: "
@@ -45,6 +47,7 @@ ProgramOptions::addTo(vocabulary::DistributedContext &context) const {
       return llvm::createStringError("--rank=" + llvm::Twine(rank) +
                                      ": a rank is not negative");
     context.rank = rank;
+    context.isRankSpecific = true;
   }
   return llvm::Error::success();
 }

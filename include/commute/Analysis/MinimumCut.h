@@ -21,7 +21,7 @@ public:
   using Node = uint32_t;
   using Cost = int64_t;
   /// What must not be. Sums of costs that are paid stay far below it.
-  static constexpr Cost forbidden = int64_t(1) << 52;
+  static constexpr Cost forbidden = int64_t(1) << 60;
 
   Node addNode(Cost onA, Cost onB);
   /// Adds to what a node pays.
@@ -41,6 +41,8 @@ public:
   };
   /// Of several cheapest solutions, the one with the fewest nodes on side A.
   Solution solve() const;
+  /// What an assignment costs.
+  Cost getCost(const std::vector<bool> &isOnA) const;
 
 private:
   struct NodeCosts {

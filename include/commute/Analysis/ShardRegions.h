@@ -70,6 +70,9 @@ struct RowRefusal {
 /// The refusal as the end of a sentence about `op`.
 std::string describe(const RowRefusal &refusal, mlir::Operation *op);
 
+/// Whether an op sees no difference between a value and a shard of it.
+bool readsOnlyTypes(mlir::Operation *op);
+
 /// Ops connected by values that one group may hold as shards along
 /// corresponding dims. All of these values are replicated on the group.
 struct ShardRegion {

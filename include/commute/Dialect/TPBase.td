@@ -35,6 +35,7 @@ def TP_Dialect : Dialect {
     | `tp.target` | any op | the PyTorch operator the op was read from |
     | `tp.name`, `tp.kind`, `tp.parameter` | function arguments | graph name; `parameter`, `buffer`, `user`, ...; the name of the parameter in the module |
     | `tp.placements` | function arguments | dictionary from group name to `#tp.placement`: what was stated about this input |
+    | `tp.rank_specific` | the module | the program is that of `tp.rank` alone and may say so in its ops: TensorCast's programs, and others with `--rank` |
     | `tp.groups`, `tp.rank`, `tp.assumptions`, `tp.symbol_hints` | the module | the groups, the rank the graph was captured on, what the user assumes of symbolic sizes, their values at capture |
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -49,6 +50,8 @@ def TP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral placementsAttrName = "tp.placements";
     static constexpr ::llvm::StringLiteral groupsAttrName = "tp.groups";
     static constexpr ::llvm::StringLiteral rankAttrName = "tp.rank";
+    static constexpr ::llvm::StringLiteral rankSpecificAttrName =
+        "tp.rank_specific";
     static constexpr ::llvm::StringLiteral assumptionsAttrName =
         "tp.assumptions";
     static constexpr ::llvm::StringLiteral symbolHintsAttrName =

@@ -702,7 +702,9 @@ def TP_CallOp : TP_Op<"call", [
     PyTorch node's list of arguments as JSON text, in which the operands stand as
     "%0", "%1", ... in order. `dense_operands` lists the operands that PyTorch
     requires to be dense (coalesced and in-place collectives). With
-    `fresh_results` the results are no views of the operands.
+    `fresh_results` the results are no views of the operands. With `reads_types`
+    the op looks at nothing of its operands but their element types, as the
+    assertions do that torch.export leaves behind a cast.
 
     ```mlir
     %r = tp.call "torch.ops.mylib.op.default"(%x) arguments "[...]"
@@ -713,12 +715,12 @@ def TP_CallOp : TP_Op<"call", [
                        StrAttr:$arguments,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dense_operands,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mutated_operands,
-                       UnitAttr:$fresh_results);
+                       UnitAttr:$fresh_results, UnitAttr:$reads_types);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $callee `(` $operands `)` `arguments` $arguments
     (`dense` $dense_operands^)? (`mutates` $mutated_operands^)?
-    (`fresh` $fresh_results^)? attr-dict `:` functional-type($operands, $outputs)
+    (`fresh` $fresh_results^)? (`reads_types` $reads_types^)? attr-dict `:` functional-type($operands, $outputs)
   }];
   let hasVerifier = 1;
 }

@@ -61,15 +61,15 @@ std::optional<Work> getStreamingWork(mlir::Operation *op,
                                      SymbolValues symbols);
 
 /// The work on one rank when `factor` of the op's dimension rule is cut into
-/// `parts`: tensors that run along the factor are cut with it, the others
+/// `parts` (or, for fewer than one, is longer): tensors that run along the factor are cut with it, the others
 /// (weights) are read whole.
 std::optional<Work> getShardedWork(mlir::Operation *op,
                                    const DimensionRule &rule, unsigned factor,
-                                   int64_t parts, SymbolValues symbols);
+                                   double parts, SymbolValues symbols);
 /// The same for what a collective moves.
 std::optional<Communication>
 getShardedCommunication(mlir::Operation *op, const DimensionRule &rule,
-                        unsigned factor, int64_t parts, SymbolValues symbols);
+                        unsigned factor, double parts, SymbolValues symbols);
 
 } // namespace commute::tp
 

@@ -64,10 +64,10 @@ public:
   std::optional<OpPrice> getPrice(mlir::Operation *op) const;
   std::optional<double> getSeconds(mlir::Operation *op) const;
   /// Seconds of the op where `factor` of its dimension rule is cut into
-  /// `parts`: what runs along the factor is cut, weights are not.
+  /// `parts` (or, for fewer than one, is longer): what runs along the factor is cut, weights are not.
   std::optional<double> getShardSeconds(mlir::Operation *op,
                                         const tp::DimensionRule &rule,
-                                        unsigned factor, int64_t parts) const;
+                                        unsigned factor, double parts) const;
 
   /// One kernel that does this work. Matrix products are at the rate of
   /// `elementType`.

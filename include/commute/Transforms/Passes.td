@@ -62,4 +62,96 @@ def ContiguousCollectives
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
+def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
+  let summary = "Runs row-wise ops on shards between collectives";
+  let description = [{
+    An all_reduce is a reduce_scatter and an all_gather. Ops between the two that
+    work row by row, on values that all ranks of the group have alike, may run
+    on this rank's rows only: norms, residual additions, casts, quantization,
+    and products with replicated weights.
+
+    For every group, and every class of dims that its all_reduces lead to, the
+    pass finds the ops that may run on shards (by dimension rules and placements,
+    see `ShardRegions.h`) and chooses for each of them between shard and whole by
+    an exact minimum cut: an op costs its time on all rows or on its share, an
+    all_reduce on shards is a reduce_scatter, a value that is local where it is
+    made and whole for a reader is gathered once, and a replicated value of which
+    a shard is needed is cut once. Where several dims would do (batch or
+    sequence), the one that saves most is taken. Existing all_gathers and
+    rank_slices take part in the choice.
+
+    A replicated value is cut by `tp.rank_slice` where the program is one rank's
+    own (`--rank=R`, TensorCast); a program that all ranks share gets a
+    reduce_scatter of equal values, by maximum, which is exact.
+
+    Nothing becomes local that is not legal: groups are compared by their
+    members, only the outermost part of a merged dim is cut, sizes that the
+    group's size does not divide are refused (or padded, with `pad`), and outputs
+    of the function are whole.
+
+    Before:
+
+    ```mlir
+    %s = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x64xbf16> -> tensor<8x64xbf16>
+    %n = tp.rms_norm %s weight %w epsilon 1.0e-05 dims 1
+      : (tensor<8x64xbf16>, tensor<64xbf16>) -> tensor<8x64xbf16>
+    ```
+
+    After:
+
+    ```mlir
+    %s = tp.reduce_scatter sum %p scatter_axis 0 group <"0", [0, 1]>
+      : tensor<8x64xbf16> -> tensor<4x64xbf16>
+    %n = tp.rms_norm %s weight %w epsilon 1.0e-05 dims 1
+      : (tensor<4x64xbf16>, tensor<64xbf16>) -> tensor<4x64xbf16>
+    %g = tp.all_gather %n gather_axis 0 group <"0", [0, 1]> : tensor<4x64xbf16> -> tensor<8x64xbf16>
+    ```
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"profitable\"",
+           "profitable: where the price model says that it pays; always: every "
+           "all_reduce that can be followed by work on shards">,
+    Option<"targetName", "target", "std::string", "\"h100x8\"",
+           "The machine to price for: a name of commute targets, or a file">,
+    Option<"pad", "pad", "bool", "false",
+           "Add rows where the group's size does not divide them">];
+  let statistics = [
+    Statistic<"numScatters", "num-reduce-scatters",
+              "All-reduces that became reduce-scatters">,
+    Statistic<"numLocalOps", "num-local-ops", "Ops that run on shards">,
+    Statistic<"numGathers", "num-all-gathers", "All-gathers inserted">,
+    Statistic<"numSlices", "num-slices", "Replicated values cut">,
+    Statistic<"numRefused", "num-refused", "All-reduces left alone">];
+  let dependentDialects = ["::commute::tp::TPDialect"];
+}
+
+def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Spells collectives along any dim by those along dim 0";
+  let description = [{
+    PyTorch's collectives act on dim 0. One along another dim becomes one along
+    dim 0 with the rearrangement that makes it the same: blocks are cut and
+    joined (`chunk` and `cat`), or, for symbolic sizes, a dim for the ranks is
+    moved. Where all dims in front have size 1, a view does. TensorCast's
+    collectives, whose groups have no names, act on any dim and stay.
+
+    Before:
+
+    ```mlir
+    %g = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<2x4xf32> -> tensor<2x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %h = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<2x4xf32> -> tensor<4x4xf32>
+    %a = tp.slice %h dim 0 start 0 step 1 : tensor<4x4xf32> -> tensor<2x4xf32>
+    %b = tp.slice %h dim 0 start 2 step 1 : tensor<4x4xf32> -> tensor<2x4xf32>
+    %g = tp.concat %a, %b dim 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numLowered", "num-lowered", "Collectives moved to dim 0">];
+  let dependentDialects = ["::commute::tp::TPDialect"];
+}
+
 #endif // COMMUTE_TRANSFORMS_PASSES

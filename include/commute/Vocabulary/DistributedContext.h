@@ -42,6 +42,10 @@ struct DistributedContext {
   std::map<std::string, GroupRanks> groups;
   /// The rank that the graph was captured on.
   std::optional<int64_t> rank;
+  /// The program need not be the same for all ranks: the user named the one
+  /// that runs it. What the sidecar says does not suffice, for all ranks may
+  /// load one archive.
+  bool isRankSpecific = false;
   /// Placements by exact input name, then group: the sidecar's form.
   std::map<std::string, std::map<std::string, std::string>> inputs;
   /// The command line's form; a later rule wins, and any wins over `inputs`.

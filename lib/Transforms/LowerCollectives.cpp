@@ -1,0 +1,256 @@
+//===- LowerCollectives.cpp - collectives along dim 0 -----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace commute {
+#define GEN_PASS_DEF_LOWERCOLLECTIVES
+#include "commute/Transforms/Passes.h.inc"
+} // namespace commute
+
+using namespace mlir;
+using namespace commute;
+
+namespace {
+
+/// Builds ops whose types follow from their operands.
+class Rearranger {
+public:
+  Rearranger(Operation *before)
+      : builder(before), symbols(before->getContext()),
+        location(before->getLoc()) {}
+
+  OpBuilder &getBuilder() { return builder; }
+  tp::Sizes getSizes(Value value) { return symbols.getSizes(getTensor(value)); }
+  RankedTensorType getDenseType(Value like, const tp::Sizes &sizes) {
+    return symbols.getType(getTensor(like).getElementType(), sizes,
+                           tp::getContiguousStrides(sizes));
+  }
+
+  Value reshape(Value value, const tp::Sizes &sizes) {
+    return infer(tp::ReshapeOp::create(builder, location,
+                                       getDenseType(value, sizes), value),
+                 sizes);
+  }
+  Value permute(Value value, ArrayRef<int64_t> permutation) {
+    tp::Sizes from = getSizes(value), sizes;
+    for (int64_t dim : permutation)
+      sizes.push_back(from[dim]);
+    return infer(tp::PermuteOp::create(builder, location,
+                                       getDenseType(value, sizes), value,
+                                       permutation),
+                 sizes);
+  }
+  Value copy(Value value) {
+    return tp::CopyOp::create(builder, location,
+                              getDenseType(value, getSizes(value)), value,
+                              /*preserve_strides=*/false);
+  }
+  Value slice(Value value, int64_t dim, int64_t start, int64_t size) {
+    tp::Sizes sizes = getSizes(value);
+    sizes[dim] = builder.getAffineConstantExpr(size);
+    return infer(tp::SliceOp::create(builder, location,
+                                     getDenseType(value, sizes), value, dim,
+                                     start, /*step=*/1),
+                 sizes);
+  }
+  Value concat(ArrayRef<Value> values, int64_t dim, const tp::Sizes &sizes) {
+    return infer(tp::ConcatOp::create(builder, location,
+                                      getDenseType(values.front(), sizes),
+                                      values, dim),
+                 sizes);
+  }
+  /// The `count` blocks of `dim` one behind the other along `target`, which
+  /// gives a value of sizes `moved`.
+  Value moveBlocks(Value value, int64_t dim, int64_t target, int64_t count,
+                   const tp::Sizes &moved);
+
+private:
+  static RankedTensorType getTensor(Value value) {
+    return cast<RankedTensorType>(value.getType());
+  }
+  Value infer(Operation *op, const tp::Sizes &sizes) {
+    SmallVector<tp::StridedShape> shapes;
+    for (Value operand : op->getOperands())
+      shapes.push_back(symbols.getShape(getTensor(operand)));
+    Value result = op->getResult(0);
+    result.setType(symbols.getType(
+        getTensor(result).getElementType(), sizes,
+        cast<tp::StrideOpInterface>(op).inferStrides(0, shapes, sizes)));
+    return result;
+  }
+
+  OpBuilder builder;
+  tp::SymbolSpace symbols;
+  Location location;
+};
+
+class LowerCollectivesPass
+    : public commute::impl::LowerCollectivesBase<LowerCollectivesPass> {
+public:
+  using LowerCollectivesBase::LowerCollectivesBase;
+
+  void runOnOperation() final {
+    // Collected first: lowering takes waits away as well.
+    SmallVector<Operation *> collectives;
+    getOperation().walk([&](Operation *op) {
+      if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
+        collectives.push_back(op);
+    });
+    for (Operation *op : collectives) {
+      if (auto gather = dyn_cast<tp::AllGatherOp>(op))
+        lower(gather);
+      else
+        lower(cast<tp::ReduceScatterOp>(op));
+    }
+  }
+
+private:
+  void lower(tp::AllGatherOp gather);
+  void lower(tp::ReduceScatterOp scatter);
+};
+
+} // namespace
+
+/// The product of two sizes; null where one is not known.
+static AffineExpr multiply(AffineExpr size, int64_t factor) {
+  return size ? size * factor : AffineExpr();
+}
+
+Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,
+                             int64_t count, const tp::Sizes &moved) {
+  std::optional<int64_t> number = tp::getConstant(moved[dim]);
+  if (number) {
+    SmallVector<Value> blocks;
+    for (int64_t index = 0; index < count; ++index)
+      blocks.push_back(slice(value, dim, index * *number, *number));
+    return concat(blocks, target, moved);
+  }
+  // A dim for the blocks, moved in front of the target.
+  tp::Sizes split = getSizes(value);
+  split[dim] = moved[dim];
+  split.insert(split.begin() + dim, builder.getAffineConstantExpr(count));
+  SmallVector<int64_t> permutation =
+      llvm::to_vector(llvm::seq<int64_t>(0, split.size()));
+  permutation.erase(permutation.begin() + dim);
+  int64_t place = target <= dim ? target : target + 1;
+  permutation.insert(llvm::find(permutation, place), dim);
+  // Copied by an op that says so: whether a reshape copies depends on sizes.
+  return reshape(copy(permute(reshape(value, split), permutation)), moved);
+}
+
+/// Whether all dims in front of `axis` have size 1: its blocks lie one behind
+/// the other in memory, as along dim 0.
+static bool isOutermost(const tp::Sizes &sizes, int64_t axis) {
+  return llvm::all_of(ArrayRef(sizes).take_front(axis),
+                      [](AffineExpr size) { return tp::isConstant(size, 1); });
+}
+
+/// Whether nobody reads the result of an asynchronous collective unwaited.
+static bool isWaitedFor(Value result, bool isAsync) {
+  return !isAsync || llvm::all_of(result.getUsers(), [](Operation *user) {
+    return isa<tp::WaitOp>(user);
+  });
+}
+
+/// Waits for the result where the collective is asynchronous, and puts `value`
+/// in place of what was waited for.
+template <typename Op>
+static void replaceWaited(Op op, Value value,
+                          llvm::function_ref<Value(Value)> finish) {
+  if (!op.getAsync()) {
+    op.getResult().replaceAllUsesWith(finish(value));
+    op.erase();
+    return;
+  }
+  SmallVector<tp::WaitOp> waits;
+  for (Operation *user : op.getResult().getUsers())
+    waits.push_back(cast<tp::WaitOp>(user));
+  for (tp::WaitOp wait : waits) {
+    OpBuilder builder(wait);
+    Value waited =
+        tp::WaitOp::create(builder, wait.getLoc(), value.getType(), value);
+    wait.getResult().replaceAllUsesWith(finish(waited));
+    wait.erase();
+  }
+  op.erase();
+}
+
+void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
+  int64_t axis = gather.getGatherAxis();
+  int64_t count = gather.getGroup().getSize();
+  if (axis == 0 || gather.getGroup().getName().empty() ||
+      !isWaitedFor(gather.getResult(), gather.getAsync()))
+    return;
+  ++numLowered;
+  Rearranger before(gather);
+  Value shard = gather.getInput();
+  tp::Sizes sizes = before.getSizes(shard);
+  tp::Sizes whole = before.getSizes(gather.getResult());
+  bool isView = isOutermost(sizes, axis);
+  if (isView)
+    shard = before.reshape(shard, tp::Sizes(llvm::drop_begin(sizes, axis)));
+  tp::Sizes gathered = before.getSizes(shard);
+  gathered[0] = multiply(gathered[0], count);
+  Value result = tp::AllGatherOp::create(before.getBuilder(), gather.getLoc(),
+                                         before.getDenseType(shard, gathered),
+                                         shard, /*gather_axis=*/0,
+                                         gather.getGroup(), gather.getAsync());
+  remark::passed(gather.getLoc(), remark::RemarkOpts::name("dim-0")
+                                      .category(getArgument())
+                                      .function(getOperation().getName()))
+      << remark::add(isView ? "gathers along dim {0} by a view of dim 0"
+                            : "gathers along dim 0 and moves the blocks to dim "
+                              "{0}",
+                     axis);
+  replaceWaited(gather, result, [&](Value value) -> Value {
+    Rearranger after(gather);
+    after.getBuilder().setInsertionPointAfterValue(value);
+    return isView ? after.reshape(value, whole)
+                  : after.moveBlocks(value, 0, axis, count, whole);
+  });
+}
+
+void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
+  int64_t axis = scatter.getScatterAxis();
+  int64_t count = scatter.getGroup().getSize();
+  if (axis == 0 || scatter.getGroup().getName().empty() ||
+      !isWaitedFor(scatter.getResult(), scatter.getAsync()))
+    return;
+  ++numLowered;
+  Rearranger before(scatter);
+  Value input = scatter.getInput();
+  tp::Sizes sizes = before.getSizes(input);
+  tp::Sizes shard = before.getSizes(scatter.getResult());
+  bool isView = isOutermost(sizes, axis);
+  tp::Sizes moved = shard;
+  moved[0] = multiply(shard[0], count);
+  input = isView
+              ? before.reshape(input, tp::Sizes(llvm::drop_begin(sizes, axis)))
+              : before.moveBlocks(input, axis, 0, count, moved);
+  tp::Sizes scattered =
+      isView ? tp::Sizes(llvm::drop_begin(shard, axis)) : shard;
+  Value result = tp::ReduceScatterOp::create(
+      before.getBuilder(), scatter.getLoc(),
+      before.getDenseType(input, scattered), scatter.getReduction(), input,
+      /*scatter_axis=*/0, scatter.getGroup(), scatter.getAsync());
+  remark::passed(scatter.getLoc(), remark::RemarkOpts::name("dim-0")
+                                       .category(getArgument())
+                                       .function(getOperation().getName()))
+      << remark::add(isView ? "scatters along dim {0} by a view of dim 0"
+                            : "moves the blocks of dim {0} to dim 0 and "
+                              "scatters there",
+                     axis);
+  replaceWaited(scatter, result, [&](Value value) -> Value {
+    if (!isView)
+      return value;
+    Rearranger after(scatter);
+    after.getBuilder().setInsertionPointAfterValue(value);
+    return after.reshape(value, shard);
+  });
+}

@@ -1,0 +1,336 @@
+//===- RegionRewrite.cpp - runs chosen ops on shards ------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionRewrite.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using analysis::RegionOp;
+using analysis::RegionRole;
+using tp::DimensionRule;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+namespace {
+
+class RegionRewriter {
+public:
+  RegionRewriter(const analysis::ShardRegion &region,
+                 llvm::function_ref<bool(unsigned)> isLocal,
+                 bool isRankSpecific)
+      : region(region), isLocal(isLocal), isRankSpecific(isRankSpecific),
+        builder(region.group.getContext()), symbols(region.group.getContext()),
+        count(region.group.getSize()) {}
+
+  RegionChanges run();
+
+private:
+  /// What a local value was before, and the dim along which it is cut.
+  struct LocalValue {
+    RankedTensorType wholeType;
+    unsigned dim;
+  };
+
+  /// The size of a rank's part of a dim.
+  AffineExpr getShardSize(AffineExpr size);
+  /// The type of a rank's part of a dense tensor.
+  RankedTensorType getShardType(RankedTensorType type, unsigned dim);
+  RankedTensorType getPaddedType(RankedTensorType type, unsigned dim);
+  Value pad(Value value, unsigned dim, Location location);
+
+  void rewriteReduce(const RegionOp &entry);
+  void rewriteGather(const RegionOp &entry);
+  void rewriteRowLocal(const RegionOp &entry);
+  /// The shard of a value that is whole where it is made.
+  Value getSlice(Value value);
+  /// Joins the shards of a value for those who read all of it.
+  void gatherFor(Value value, const LocalValue &local);
+
+  const analysis::ShardRegion &region;
+  llvm::function_ref<bool(unsigned)> isLocal;
+  bool isRankSpecific;
+  OpBuilder builder;
+  tp::SymbolSpace symbols;
+  int64_t count;
+  RegionChanges changes;
+  /// Ops that read shards.
+  llvm::DenseSet<Operation *> localOps;
+  llvm::MapVector<Value, LocalValue> localValues;
+  /// Stand for the shards that gathers of the program were given.
+  SmallVector<tp::ReshapeOp> placeholders;
+  DenseMap<Value, Value> slices;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+AffineExpr RegionRewriter::getShardSize(AffineExpr size) {
+  if (AffineExpr exact =
+          tp::divideExactly(size, builder.getAffineConstantExpr(count)))
+    return exact;
+  // Padded, or assumed to be divisible.
+  if (std::optional<int64_t> number = tp::getConstant(size))
+    return builder.getAffineConstantExpr(llvm::divideCeil(*number, count));
+  return size ? size.floorDiv(count) : AffineExpr();
+}
+
+RankedTensorType RegionRewriter::getShardType(RankedTensorType type,
+                                              unsigned dim) {
+  tp::Sizes sizes = symbols.getSizes(type);
+  sizes[dim] = getShardSize(sizes[dim]);
+  return symbols.getType(type.getElementType(), sizes,
+                         tp::getContiguousStrides(sizes));
+}
+
+RankedTensorType RegionRewriter::getPaddedType(RankedTensorType type,
+                                               unsigned dim) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = llvm::alignTo(shape[dim], count);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+Value RegionRewriter::pad(Value value, unsigned dim, Location location) {
+  RankedTensorType type = getTensor(value);
+  RankedTensorType padded = getPaddedType(type, dim);
+  int64_t missing = padded.getDimSize(dim) - type.getDimSize(dim);
+  if (missing == 0)
+    return value;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = missing;
+  auto fillType = RankedTensorType::get(shape, type.getElementType());
+  TypedAttr zero = builder.getZeroAttr(type.getElementType());
+  Value fill = tp::ConstantOp::create(builder, location, fillType, zero);
+  return tp::ConcatOp::create(builder, location, padded,
+                              ValueRange{value, fill}, dim);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void RegionRewriter::rewriteReduce(const RegionOp &entry) {
+  auto reduce = cast<tp::AllReduceOp>(entry.chain.front());
+  unsigned dim = region.dims.lookup(entry.op->getResult(0));
+  builder.setInsertionPoint(reduce);
+  // Rearranging all of it first is the same; it is a view there as well.
+  Value operand = reduce.getInput();
+  for (Operation *view : ArrayRef(entry.chain).drop_front()) {
+    if (isa<tp::WaitOp>(view))
+      continue;
+    IRMapping mapping;
+    mapping.map(view->getOperand(0), operand);
+    Operation *moved = builder.clone(*view, mapping);
+    moved->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
+    auto strided = cast<tp::StrideOpInterface>(moved);
+    tp::StridedShape shape = symbols.getShape(getTensor(operand));
+    tp::Sizes sizes = symbols.getSizes(getTensor(moved->getResult(0)));
+    moved->getResult(0).setType(
+        symbols.getType(getTensor(operand).getElementType(), sizes,
+                        strided.inferStrides(0, {shape}, sizes)));
+    operand = moved->getResult(0);
+  }
+  operand = region.isPadded ? pad(operand, dim, reduce.getLoc()) : operand;
+  auto scatter = tp::ReduceScatterOp::create(
+      builder, reduce.getLoc(), getShardType(getTensor(operand), dim),
+      reduce.getReduction(), operand, dim, region.group, reduce.getAsync());
+  ++changes.numScatters;
+  Value result = scatter.getResult();
+  // A chain of its own waits here; else the wait is an op of the region.
+  if (reduce.getAsync() && entry.chain.size() > 1) {
+    builder.setInsertionPoint(entry.op);
+    result = tp::WaitOp::create(builder, entry.op->getLoc(), result.getType(),
+                                result);
+  }
+  Value old = entry.op->getResult(0);
+  localValues.insert({result, {getTensor(old), dim}});
+  old.replaceAllUsesWith(result);
+  for (Operation *op : llvm::reverse(entry.chain))
+    op->erase();
+}
+
+void RegionRewriter::rewriteGather(const RegionOp &entry) {
+  auto gather = cast<tp::AllGatherOp>(entry.op);
+  // The shard itself stands for the gathered value; those who read all of it
+  // get it gathered anew, behind what is local.
+  Value shard = gather.getInput();
+  Value result = gather.getResult();
+  RankedTensorType type = getTensor(result);
+  // What waited for the gather has nothing to wait for.
+  for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
+    auto wait = dyn_cast<tp::WaitOp>(user);
+    if (!wait || !gather.getAsync())
+      continue;
+    localOps.erase(wait);
+    wait.getResult().replaceAllUsesWith(result);
+    wait.erase();
+  }
+  // A value of its own, so that other readers of the shard are left alone.
+  builder.setInsertionPoint(gather);
+  auto local =
+      tp::ReshapeOp::create(builder, gather.getLoc(), shard.getType(), shard);
+  localValues.insert(
+      {local.getResult(), {type, unsigned(gather.getGatherAxis())}});
+  placeholders.push_back(local);
+  result.replaceAllUsesWith(local.getResult());
+  gather.erase();
+  ++changes.numRemovedGathers;
+}
+
+Value RegionRewriter::getSlice(Value value) {
+  Value &known = slices[value];
+  if (known)
+    return known;
+  builder.setInsertionPointAfterValue(value);
+  unsigned dim = region.dims.lookup(value);
+  Value whole = region.isPadded ? pad(value, dim, value.getLoc()) : value;
+  RankedTensorType type = getShardType(getTensor(whole), dim);
+  SliceMethod method =
+      *findSliceMethod(value, dim, region.group, isRankSpecific);
+  if (method == SliceMethod::ReduceScatter) {
+    known = tp::ReduceScatterOp::create(builder, value.getLoc(), type,
+                                        tp::ReductionKind::Max, whole, dim,
+                                        region.group, /*async=*/false);
+  } else {
+    auto op = tp::RankSliceOp::create(builder, value.getLoc(), type, whole, dim,
+                                      region.group);
+    tp::Sizes sizes = symbols.getSizes(type);
+    op.getResult().setType(symbols.getType(
+        type.getElementType(), sizes,
+        cast<tp::StrideOpInterface>(op.getOperation())
+            .inferStrides(0, {symbols.getShape(getTensor(whole))}, sizes)));
+    known = op;
+  }
+  ++changes.numSlices;
+  changes.sliced.emplace_back(value, method);
+  return known;
+}
+
+void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
+  Operation *op = entry.op;
+  auto ruled = cast<tp::DimensionRuleOpInterface>(op);
+  DimensionRule rule = ruled.getDimensionRule();
+  SmallVector<int64_t> newSizes = llvm::map_to_vector(
+      rule.factors, [](const tp::Factor &factor) { return factor.size; });
+  if (!ShapedType::isDynamic(newSizes[entry.factor]))
+    newSizes[entry.factor] = llvm::divideCeil(newSizes[entry.factor], count);
+
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    // Shards are values that a local op made; what is of the region and not of
+    // one of these is whole.
+    if (!region.dims.contains(value) || localValues.contains(value))
+      continue;
+    operand.set(getSlice(value));
+  }
+  SmallVector<tp::StridedShape> shapes;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    shapes.push_back(type ? symbols.getShape(type) : tp::StridedShape());
+  }
+  for (OpResult result : op->getResults()) {
+    RankedTensorType whole = getTensor(result);
+    tp::Sizes sizes = symbols.getSizes(whole);
+    unsigned dim = region.dims.lookup(result);
+    // A merged dim is cut by its outermost part.
+    sizes[dim] = getShardSize(sizes[dim]);
+    auto strided = cast<tp::StrideOpInterface>(op);
+    result.setType(symbols.getType(
+        whole.getElementType(), sizes,
+        strided.inferStrides(result.getResultNumber(), shapes, sizes)));
+    localValues.insert({result, {whole, dim}});
+  }
+  ruled.scaleAttributes(rule, newSizes);
+  ++changes.numLocalOps;
+}
+
+void RegionRewriter::gatherFor(Value value, const LocalValue &local) {
+  SmallVector<OpOperand *> readers;
+  for (OpOperand &use : value.getUses())
+    if (!localOps.contains(use.getOwner()) &&
+        !analysis::readsOnlyTypes(use.getOwner()))
+      readers.push_back(&use);
+  if (readers.empty())
+    return;
+  auto [wholeType, dim] = local;
+  builder.setInsertionPointAfterValue(value);
+  RankedTensorType gatheredType =
+      region.isPadded ? getPaddedType(wholeType, dim) : wholeType;
+  Location location = value.getLoc();
+  Value gathered =
+      tp::AllGatherOp::create(builder, location, gatheredType, value, dim,
+                              region.group, /*async=*/false);
+  ++changes.numGathers;
+  if (gatheredType != wholeType) {
+    auto trimmed = tp::SliceOp::create(builder, location, wholeType, gathered,
+                                       dim, /*start=*/0, /*step=*/1);
+    tp::Sizes sizes = symbols.getSizes(wholeType);
+    trimmed.getResult().setType(symbols.getType(
+        wholeType.getElementType(), sizes,
+        cast<tp::StrideOpInterface>(trimmed.getOperation())
+            .inferStrides(0, {symbols.getShape(gatheredType)}, sizes)));
+    // Readers know a dense value.
+    gathered = trimmed.getResult();
+    if (gathered.getType() != wholeType)
+      gathered = tp::CopyOp::create(builder, location, wholeType, gathered,
+                                    /*preserve_strides=*/false);
+  }
+  for (OpOperand *use : readers)
+    use->set(gathered);
+}
+
+RegionChanges RegionRewriter::run() {
+  for (unsigned index = 0; index < region.ops.size(); ++index)
+    if (isLocal(index) && (region.ops[index].role == RegionRole::RowLocal ||
+                           region.ops[index].role == RegionRole::Slice))
+      localOps.insert(region.ops[index].op);
+  for (auto [index, entry] : llvm::enumerate(region.ops)) {
+    if (!isLocal(index))
+      continue;
+    switch (entry.role) {
+    case RegionRole::Reduce:
+      rewriteReduce(entry);
+      break;
+    case RegionRole::Gather:
+      rewriteGather(entry);
+      break;
+    case RegionRole::Slice: {
+      // The shard that it asks for.
+      auto sliceOp = cast<tp::RankSliceOp>(entry.op);
+      if (localValues.contains(sliceOp.getInput())) {
+        localOps.erase(sliceOp);
+        sliceOp.getResult().replaceAllUsesWith(sliceOp.getInput());
+        sliceOp.erase();
+      }
+      break;
+    }
+    case RegionRole::RowLocal:
+      if (localOps.contains(entry.op))
+        rewriteRowLocal(entry);
+      break;
+    }
+  }
+  for (const auto &[value, local] : localValues)
+    gatherFor(value, local);
+  for (tp::ReshapeOp placeholder : placeholders) {
+    placeholder.getResult().replaceAllUsesWith(placeholder.getInput());
+    placeholder.erase();
+  }
+  return changes;
+}
+
+RegionChanges commute::rewriteRegion(const analysis::ShardRegion &region,
+                                     llvm::function_ref<bool(unsigned)> isLocal,
+                                     bool isRankSpecific) {
+  return RegionRewriter(region, isLocal, isRankSpecific).run();
+}

@@ -1,0 +1,33 @@
+//===- RegionRewrite.h - runs chosen ops on shards --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_TRANSFORMS_REGIONREWRITE_H
+#define COMMUTE_LIB_TRANSFORMS_REGIONREWRITE_H
+
+#include "RegionChoice.h"
+
+namespace commute {
+
+/// What a rewrite did to one region.
+struct RegionChanges {
+  unsigned numScatters = 0;
+  unsigned numLocalOps = 0;
+  unsigned numGathers = 0;
+  unsigned numSlices = 0;
+  unsigned numRemovedGathers = 0;
+  /// Replicated values of which shards were taken, and how.
+  llvm::SmallVector<std::pair<mlir::Value, SliceMethod>> sliced;
+};
+
+/// Rewrites a function so that the ops of `region` for which `isLocal` holds
+/// run on shards. Ops keep their places and names; their types change.
+RegionChanges rewriteRegion(const analysis::ShardRegion &region,
+                            llvm::function_ref<bool(unsigned)> isLocal,
+                            bool isRankSpecific);
+
+} // namespace commute
+
+#endif // COMMUTE_LIB_TRANSFORMS_REGIONREWRITE_H

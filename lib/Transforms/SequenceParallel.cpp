@@ -1,0 +1,401 @@
+//===- SequenceParallel.cpp - row-wise ops on shards ------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionChoice.h"
+#include "RegionRewrite.h"
+
+#include "commute/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace commute {
+#define GEN_PASS_DEF_SEQUENCEPARALLEL
+#include "commute/Transforms/Passes.h.inc"
+} // namespace commute
+
+using namespace mlir;
+using namespace commute;
+using analysis::RegionOp;
+using analysis::RegionRole;
+using analysis::ShardRegion;
+
+namespace {
+
+/// A region with its choice.
+struct Candidate {
+  const ShardRegion *region;
+  std::unique_ptr<RegionChoice> choice;
+  double getGain() const {
+    return choice->getSecondsBefore() - choice->getSecondsAfter();
+  }
+};
+
+class SequenceParallelPass
+    : public commute::impl::SequenceParallelBase<SequenceParallelPass> {
+public:
+  using SequenceParallelBase::SequenceParallelBase;
+
+  void runOnOperation() final;
+
+private:
+  bool isAlways() const { return policy == "always"; }
+  /// Rewrites what pays on one group; false where nothing (more) does.
+  bool applyRound(tp::GroupAttr group, const target::PriceModel &price,
+                  const analysis::SymbolicSizes &sizes);
+  void apply(const Candidate &candidate, const target::PriceModel &price,
+             bool isRankSpecific);
+  void reportUnused(const analysis::ShardRegions &regions,
+                    ArrayRef<Candidate> candidates,
+                    const target::PriceModel &price);
+  std::string describeChoice(const Candidate &candidate,
+                             const target::PriceModel &price);
+
+  remark::RemarkOpts getRemark(StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category(getArgument())
+        .function(getOperation().getName());
+  }
+
+  /// All_reduces that a remark has been made about.
+  llvm::SmallPtrSet<Operation *, 8> reported;
+};
+
+} // namespace
+
+/// "12.3 us".
+static std::string formatSeconds(double seconds) {
+  double microseconds = seconds * 1e6;
+  return llvm::formatv(microseconds < 10 ? "{0:f2} us" : "{0:f1} us",
+                       microseconds);
+}
+
+/// Two digits count in what a model says of thresholds.
+static int64_t roundToTwoDigits(double number) {
+  double unit = 1;
+  while (number / unit >= 100)
+    unit *= 10;
+  return std::llround(number / unit) * std::llround(unit);
+}
+
+static std::string quote(tp::GroupAttr group) {
+  if (!group.getName().empty())
+    return "'" + group.getName().str() + "'";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << '[';
+  llvm::interleaveComma(group.getRanks(), os);
+  os << ']';
+  return text;
+}
+
+/// What a person calls an op: the node's name, or else the op's.
+static std::string getOpName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    return "'" + name.getName().str() + "'";
+  return op->getName().getStringRef().str();
+}
+
+/// The first op of a region that communicates.
+static Operation *getAnchor(const ShardRegion &region) {
+  for (const RegionOp &entry : region.ops)
+    if (entry.role == RegionRole::Reduce)
+      return entry.chain.front();
+  for (const RegionOp &entry : region.ops)
+    if (entry.role == RegionRole::Gather)
+      return entry.op;
+  return nullptr;
+}
+
+/// Values that the local ops of a choice read or make.
+static llvm::DenseSet<Value> getTouched(const Candidate &candidate) {
+  llvm::DenseSet<Value> touched;
+  for (auto [index, entry] : llvm::enumerate(candidate.region->ops)) {
+    if (!candidate.choice->isLocal(index))
+      continue;
+    touched.insert(entry.op->result_begin(), entry.op->result_end());
+    touched.insert(entry.op->operand_begin(), entry.op->operand_end());
+    for (Operation *op : entry.chain)
+      touched.insert(op->result_begin(), op->result_end());
+  }
+  return touched;
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+std::string
+SequenceParallelPass::describeChoice(const Candidate &candidate,
+                                     const target::PriceModel &price) {
+  const ShardRegion &region = *candidate.region;
+  Operation *anchor = getAnchor(region);
+  auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
+    return op.op == anchor || llvm::is_contained(op.chain, anchor);
+  });
+  Value value = entry->op->getResult(0);
+  unsigned dim = region.dims.lookup(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  auto rows = tp::evaluateSize(
+      type, dim, [&](StringRef symbol) { return price.getSize(symbol); });
+  std::string text = llvm::formatv("dim {0} on group {1} ({2} rows, {3} ranks)",
+                                   dim, quote(region.group), rows.value_or(0),
+                                   region.group.getSize());
+  for (const std::string &assumption : region.assumptions)
+    text += ", assuming " + assumption;
+  return text;
+}
+
+/// "; shards pay from about 2100 rows".
+static std::string describeThreshold(const Candidate &candidate,
+                                     const target::PriceModel &price) {
+  std::optional<double> threshold = candidate.choice->getThreshold();
+  if (!threshold)
+    return "; no number of rows would make them pay";
+  const ShardRegion &region = *candidate.region;
+  const RegionOp &entry = region.ops.front();
+  Value value = entry.op->getResult(0);
+  if (!region.dims.contains(value))
+    value = entry.op->getOperand(0);
+  auto rows = tp::evaluateSize(
+      cast<RankedTensorType>(value.getType()), region.dims.lookup(value),
+      [&](StringRef symbol) { return price.getSize(symbol); });
+  double count = rows.value_or(0) * *threshold;
+  if (count < region.group.getSize())
+    return "; shards pay from the first row on";
+  return "; shards pay from about " + std::to_string(roundToTwoDigits(count)) +
+         " rows";
+}
+
+void SequenceParallelPass::apply(const Candidate &candidate,
+                                 const target::PriceModel &price,
+                                 bool isRankSpecific) {
+  const ShardRegion &region = *candidate.region;
+  RegionChoice &choice = *candidate.choice;
+  std::string where = describeChoice(candidate, price);
+  std::string threshold = describeThreshold(candidate, price);
+  Location anchor = getAnchor(region)->getLoc();
+  SmallVector<Location> reduces;
+  for (auto [index, entry] : llvm::enumerate(region.ops))
+    if (entry.role == RegionRole::Reduce && choice.isLocal(index))
+      reduces.push_back(entry.chain.front()->getLoc());
+
+  RegionChanges changes = rewriteRegion(
+      region, [&](unsigned index) { return choice.isLocal(index); },
+      isRankSpecific);
+  numScatters += changes.numScatters;
+  numLocalOps += changes.numLocalOps;
+  numGathers += changes.numGathers;
+  numSlices += changes.numSlices;
+
+  remark::passed(anchor, getRemark("shards")) << remark::add(
+      "{0}: {1} all_reduces became reduce_scatters, {2} ops run "
+      "on shards, {3} values are gathered; {4} before, {5} "
+      "after on {6}{7}",
+      where, changes.numScatters, changes.numLocalOps, changes.numGathers,
+      formatSeconds(choice.getSecondsBefore()),
+      formatSeconds(choice.getSecondsAfter()), price.getTarget().name,
+      threshold);
+  for (Location location : reduces)
+    remark::passed(location, getRemark("reduce-scatter"))
+        << remark::add("became a reduce_scatter: {0}", where);
+  for (auto [value, method] : changes.sliced) {
+    if (method == SliceMethod::RankSlice)
+      remark::passed(value.getLoc(), getRemark("rank-slice")) << remark::add(
+          "every rank takes its own rows of this replicated value");
+    else
+      remark::passed(value.getLoc(), getRemark("scatter-replicated"))
+          << remark::add("the rows of this replicated value are had by a "
+                         "reduce_scatter of equal values")
+          << remark::suggest("--rank=R lets the program of one rank cut out "
+                             "its own rows, at no cost");
+  }
+}
+
+/// Why nobody behind an all_reduce runs on shards: the first reader that needs
+/// all rows.
+static std::string describeReaders(const ShardRegion &region, Value value) {
+  for (Operation *user : value.getUsers()) {
+    auto border = region.borders.find(user);
+    if (border != region.borders.end())
+      return getOpName(user) +
+             ", which reads it, stays whole: " + describe(border->second, user);
+  }
+  return "no op behind it could run on shards";
+}
+
+void SequenceParallelPass::reportUnused(const analysis::ShardRegions &regions,
+                                        ArrayRef<Candidate> candidates,
+                                        const target::PriceModel &price) {
+  for (const analysis::UnusedReduce &unused : regions.unused) {
+    if (!reported.insert(unused.op).second)
+      continue;
+    ++numRefused;
+    remark::missed(unused.op->getLoc(), getRemark("whole"))
+        << remark::add("stays an all_reduce: {0}", unused.reason);
+  }
+  // The dim that comes nearest speaks for the all_reduce.
+  struct Best {
+    const Candidate *candidate = nullptr;
+    const RegionOp *entry = nullptr;
+    double loss = 0;
+  };
+  llvm::MapVector<Operation *, Best> bestOf;
+  for (const Candidate &candidate : candidates) {
+    std::optional<double> alternative =
+        candidate.choice->isPriced()
+            ? candidate.choice->getSecondsOfAlternative()
+            : std::nullopt;
+    // One that pays only with shards has work on them.
+    double loss = alternative
+                      ? *alternative - candidate.choice->getSecondsBefore()
+                      : HUGE_VAL;
+    for (const RegionOp &entry : candidate.region->ops) {
+      if (entry.role != RegionRole::Reduce)
+        continue;
+      Best &best = bestOf[entry.chain.front()];
+      if (!best.candidate || loss < best.loss)
+        best = {&candidate, &entry, loss};
+    }
+  }
+  for (auto &[op, best] : bestOf) {
+    if (!reported.insert(op).second)
+      continue;
+    ++numRefused;
+    auto missed = remark::missed(op->getLoc(), getRemark("whole"));
+    RegionChoice &choice = *best.candidate->choice;
+    if (!choice.isPriced())
+      missed << remark::add("stays an all_reduce: the price is not known for "
+                            "sizes without a value");
+    else if (best.loss == HUGE_VAL)
+      missed << remark::add("stays an all_reduce: {0}",
+                            describeReaders(*best.candidate->region,
+                                            best.entry->op->getResult(0)));
+    else
+      missed << remark::add(
+          "stays an all_reduce: on shards along {0} its region would take {1} "
+          "instead of {2} on {3}{4}",
+          describeChoice(*best.candidate, price),
+          formatSeconds(*choice.getSecondsOfAlternative()),
+          formatSeconds(choice.getSecondsBefore()), price.getTarget().name,
+          describeThreshold(*best.candidate, price));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Values for all symbols of a function: those stated, and examples.
+static target::SizeTable getSizes(func::FuncOp function,
+                                  const analysis::SymbolicSizes &sizes) {
+  target::SizeTable table =
+      target::getStatedSizes(function->getParentOfType<ModuleOp>());
+  auto addSymbols = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    auto layout =
+        tensor ? dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding())
+               : tp::LayoutAttr();
+    if (layout)
+      for (StringAttr symbol : layout.getSymbols())
+        table.try_emplace(symbol.str(), sizes.getExample(symbol.getValue()));
+  };
+  llvm::for_each(function.getArgumentTypes(), addSymbols);
+  function.walk(
+      [&](Operation *op) { llvm::for_each(op->getResultTypes(), addSymbols); });
+  return table;
+}
+
+bool SequenceParallelPass::applyRound(tp::GroupAttr group,
+                                      const target::PriceModel &price,
+                                      const analysis::SymbolicSizes &sizes) {
+  llvm::Expected<analysis::PlacementAnalysis> placements =
+      analysis::PlacementAnalysis::run(getOperation());
+  if (!placements) {
+    getOperation().emitError(llvm::toString(placements.takeError()));
+    signalPassFailure();
+    return false;
+  }
+  analysis::ShardRegions regions = analysis::findShardRegions(
+      getOperation(), group, *placements, sizes, pad);
+  bool isRankSpecific = getOperation()->getParentOfType<ModuleOp>()->hasAttr(
+      tp::TPDialect::rankSpecificAttrName);
+  std::vector<Candidate> candidates;
+  for (const ShardRegion &region : regions.regions) {
+    if (!getAnchor(region))
+      continue;
+    Candidate candidate{&region, std::make_unique<RegionChoice>(region, price,
+                                                                isRankSpecific,
+                                                                isAlways())};
+    candidate.choice->solve();
+    candidates.push_back(std::move(candidate));
+  }
+
+  // The dims that save most first; what shares values with them waits for the
+  // next round.
+  SmallVector<const Candidate *> order;
+  for (const Candidate &candidate : candidates)
+    if (candidate.choice->isPriced() && candidate.choice->isAnyLocal())
+      order.push_back(&candidate);
+  // Equal ones in the order in which they were found.
+  llvm::sort(order, [](const Candidate *a, const Candidate *b) {
+    return std::pair(-a->getGain(), a) < std::pair(-b->getGain(), b);
+  });
+  bool isChanged = false;
+  if (order.empty()) {
+    reportUnused(regions, candidates, price);
+    return false;
+  }
+  llvm::DenseSet<Value> taken;
+  for (const Candidate *candidate : order) {
+    llvm::DenseSet<Value> touched = getTouched(*candidate);
+    if (llvm::any_of(touched,
+                     [&](Value value) { return taken.contains(value); }))
+      continue;
+    taken.insert(touched.begin(), touched.end());
+    apply(*candidate, price, isRankSpecific);
+    isChanged = true;
+  }
+  return isChanged;
+}
+
+void SequenceParallelPass::runOnOperation() {
+  reported.clear();
+  func::FuncOp function = getOperation();
+  auto module = function->getParentOfType<ModuleOp>();
+  if (policy != "always" && policy != "profitable") {
+    function.emitError(
+        "sequence-parallel: policy is always or profitable, not '" + policy +
+        "'");
+    return signalPassFailure();
+  }
+  llvm::Expected<target::Target> target = target::loadTarget(targetName);
+  if (!target) {
+    function.emitError(llvm::toString(target.takeError()));
+    return signalPassFailure();
+  }
+  llvm::Expected<analysis::SymbolicSizes> sizes =
+      analysis::SymbolicSizes::resolve(module);
+  if (!sizes) {
+    function.emitError(llvm::toString(sizes.takeError()));
+    return signalPassFailure();
+  }
+  if (!function.getBody().hasOneBlock())
+    return;
+  target::PriceModel price(*target, getSizes(function, *sizes));
+  SmallVector<tp::GroupAttr> groups;
+  for (tp::GroupAttr group : analysis::getGroups(module))
+    if (llvm::none_of(groups, [&](tp::GroupAttr known) {
+          return known.hasSameMembers(group);
+        }))
+      groups.push_back(group);
+  // Each round takes all_reduces away, so that few suffice.
+  constexpr unsigned maxRounds = 8;
+  for (tp::GroupAttr group : groups)
+    for (unsigned round = 0; round < maxRounds; ++round)
+      if (!applyRound(group, price, *sizes))
+        break;
+}
