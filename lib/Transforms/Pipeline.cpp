@@ -33,6 +33,8 @@ namespace {
 struct PassText {
   StringRef name;
   StringRef options;
+  /// Its braces, if any, are a pair.
+  bool isClosed = true;
 };
 } // namespace
 
@@ -47,8 +49,9 @@ static SmallVector<PassText> getPasses(StringRef text) {
     if (c == ',' && depth == 0) {
       auto [name, options] = text.slice(begin, index).split('{');
       options = options.rtrim();
-      options.consume_back("}");
-      passes.push_back({name.trim(), options});
+      bool hasBrace = text.slice(begin, index).contains('{');
+      bool isClosed = options.consume_back("}") || !hasBrace;
+      passes.push_back({name.trim(), options, isClosed});
       begin = index + 1;
     }
     depth -= c == '}' && depth > 0;
@@ -78,6 +81,10 @@ llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text,
       return llvm::createStringError(
           "'" + pass.name +
           "' is no pass; there are: " + llvm::join(getPipelinePasses(), ", "));
+    if (!pass.isClosed)
+      return llvm::createStringError(
+          "--passes=" + text +
+          ": missing closing '}' while processing pass options");
     // Options of its own come last, and win.
     std::string options;
     const PassInfo *info = PassInfo::lookup(pass.name);

@@ -49,8 +49,9 @@ private:
   void rewriteReduce(const RegionOp &entry);
   void rewriteGather(const RegionOp &entry);
   void rewriteRowLocal(const RegionOp &entry);
-  /// The shard of a value that is whole where it is made.
-  Value getSlice(Value value);
+  /// The shard of a value that is whole where it is made, for `reader` and
+  /// those behind it.
+  Value getSlice(Value value, Operation *reader);
   /// Joins the shards of a value for those who read all of it.
   void gatherFor(Value value, const LocalValue &local);
 
@@ -187,11 +188,11 @@ void RegionRewriter::rewriteGather(const RegionOp &entry) {
   ++changes.numRemovedGathers;
 }
 
-Value RegionRewriter::getSlice(Value value) {
+Value RegionRewriter::getSlice(Value value, Operation *reader) {
   Value &known = slices[value];
   if (known)
     return known;
-  builder.setInsertionPointAfterValue(value);
+  builder.setInsertionPoint(reader);
   unsigned dim = region.dims.lookup(value);
   Value whole = region.isPadded ? pad(value, dim, value.getLoc()) : value;
   RankedTensorType type = getShardType(getTensor(whole), dim);
@@ -231,7 +232,7 @@ void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
     // one of these is whole.
     if (!region.dims.contains(value) || localValues.contains(value))
       continue;
-    operand.set(getSlice(value));
+    operand.set(getSlice(value, op));
   }
   SmallVector<tp::StridedShape> shapes;
   for (Value operand : op->getOperands()) {

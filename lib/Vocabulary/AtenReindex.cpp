@@ -44,17 +44,53 @@ static LogicalResult readDropout(NodeReader &reader) {
   return reader.result(reader.create<tp::ReshapeOp>(type, input));
 }
 
+/// Splits or merges dims by name, where the sizes of the others, which are
+/// symbolic, need not be told.
+static LogicalResult writeSymbolicReshape(tp::ReshapeOp op,
+                                          ArrayRef<int64_t> resultSizes,
+                                          NodeWriter &writer) {
+  tp::SymbolSpace symbols(op.getContext());
+  tp::Sizes from = symbols.getSizes(getTensor(op.getInput()));
+  tp::Sizes to = symbols.getSizes(getTensor(op.getResult()));
+  ArrayRef<AffineExpr> before(from), after(to);
+  size_t front = 0;
+  while (!before.empty() && !after.empty() && before.front() == after.front()) {
+    before = before.drop_front();
+    after = after.drop_front();
+    ++front;
+  }
+  while (before.size() > 1 && after.size() > 1 &&
+         before.back() == after.back()) {
+    before = before.drop_back();
+    after = after.drop_back();
+  }
+  ArrayRef<int64_t> parts = resultSizes.slice(front, after.size());
+  if (before.size() == 1 && llvm::count(parts, -1) <= 1)
+    return writer.node(op.getLoc(), "torch.ops.aten.unflatten.int")
+        .tensor("self", op.getInput())
+        .integer("dim", front)
+        .integers("sizes", parts)
+        .finish(op.getResult());
+  if (after.size() == 1 && !before.empty())
+    return writer.node(op.getLoc(), "torch.ops.aten.flatten.using_ints")
+        .tensor("self", op.getInput())
+        .integer("start_dim", front)
+        .integer("end_dim", front + before.size() - 1)
+        .finish(op.getResult());
+  return op.emitError("cannot write a reshape to several symbolic sizes");
+}
+
 static LogicalResult writeReshape(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::ReshapeOp>(operation);
   RankedTensorType type = getTensor(op.getResult());
   // One symbolic size can be left to PyTorch.
   SmallVector<int64_t> sizes(type.getShape());
-  if (llvm::count_if(sizes, ShapedType::isDynamic) > 1)
-    return op.emitError("cannot write a reshape to several symbolic sizes");
   llvm::for_each(sizes, [](int64_t &size) {
     if (ShapedType::isDynamic(size))
       size = -1;
   });
+  if (llvm::count(sizes, -1) > 1)
+    return writeSymbolicReshape(op, sizes, writer);
   return writer.node(op.getLoc(), "torch.ops.aten.reshape.default")
       .tensor("self", op.getInput())
       .integers("shape", sizes)
