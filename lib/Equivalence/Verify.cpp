@@ -6,7 +6,9 @@
 
 #include "commute/Equivalence/Verify.h"
 
+#include "RegionComparison.h"
 #include "StaticChecks.h"
+#include "commute/Analysis/MainFunction.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
 #include "commute/Equivalence/SizeReduction.h"
 
@@ -15,12 +17,6 @@
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
-
-static func::FuncOp getMain(ModuleOp module) {
-  auto functions = module.getOps<func::FuncOp>();
-  return llvm::hasSingleElement(functions) ? *functions.begin()
-                                           : func::FuncOp();
-}
 
 static StringRef getInputName(func::FuncOp function, unsigned index) {
   auto name =
@@ -31,8 +27,7 @@ static StringRef getInputName(func::FuncOp function, unsigned index) {
 /// Two programs can be compared when they take the same inputs on the same
 /// ranks and give as many outputs.
 static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
-  if (!first || !second || !first.getBody().hasOneBlock() ||
-      !second.getBody().hasOneBlock())
+  if (!first || !second)
     return llvm::createStringError("a program is one function with one block");
   if (first.getNumArguments() != second.getNumArguments())
     return llvm::createStringError("the programs take " +
@@ -205,8 +200,8 @@ llvm::Expected<VerifyResult>
 equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
                                const VerifyOptions &options) {
   VerifyResult result;
-  func::FuncOp firstMain = getMain(first);
-  func::FuncOp secondMain = getMain(second);
+  func::FuncOp firstMain = analysis::getMain(first);
+  func::FuncOp secondMain = analysis::getMain(second);
   if (llvm::Error error = checkComparable(firstMain, secondMain))
     return std::move(error);
   // Placements are premises: contradictory ones would prove anything.
@@ -233,8 +228,20 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     return reduced.takeError();
   result.elementsBefore = reduced->elementsBefore;
   result.elementsAfter = reduced->elementsAfter;
-  func::FuncOp smallFirst = getMain(*reduced->first);
-  func::FuncOp smallSecond = getMain(*reduced->second);
+  func::FuncOp smallFirst = analysis::getMain(*reduced->first);
+  func::FuncOp smallSecond = analysis::getMain(*reduced->second);
+  auto countOps = [](func::FuncOp function) {
+    return function.getBody().front().getOperations().size() - 1;
+  };
+  result.numOps = countOps(smallFirst) + countOps(smallSecond);
+  if (options.usesRegions) {
+    RegionVerdict verdict = compareByRegions(
+        smallFirst, smallSecond, *placements, options.precision, options.seed);
+    result.numEvaluatedOps = verdict.numEvaluatedOps;
+    if (verdict.areEqual)
+      return result;
+  }
+  result.numEvaluatedOps += result.numOps;
   InputGenerator generator(*placements, options.seed);
   std::vector<RankValues> inputs;
   for (BlockArgument argument : smallFirst.getArguments()) {
