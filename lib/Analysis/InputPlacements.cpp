@@ -22,9 +22,8 @@ SmallVector<tp::GroupAttr> analysis::getGroups(ModuleOp module) {
     for (auto group : stated.getAsRange<tp::GroupAttr>())
       groups.insert(group);
   module.walk([&](Operation *op) {
-    for (NamedAttribute attribute : op->getAttrs())
-      if (auto group = dyn_cast<tp::GroupAttr>(attribute.getValue()))
-        groups.insert(group);
+    if (auto group = op->getAttrOfType<tp::GroupAttr>("group"))
+      groups.insert(group);
   });
   return groups.takeVector();
 }

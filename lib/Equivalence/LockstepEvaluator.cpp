@@ -22,6 +22,12 @@ using tp::AlgebraValue;
 // Inputs
 //===----------------------------------------------------------------------===//
 
+RankedTensorType InputGenerator::getType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor;
+  return RankedTensorType::get({}, IntegerType::get(type.getContext(), 64));
+}
+
 RankValues InputGenerator::generate(unsigned argument,
                                     RankedTensorType type) const {
   RankValues values;

@@ -153,12 +153,8 @@ Number RegionComparison::addInput(unsigned argument) {
     setNumber(side, functions[side].getArgument(argument), number);
   ProgramRegion::Step &step = region.steps.emplace_back();
   step.argument = argument;
-  Type type = functions[First].getArgumentTypes()[argument];
-  step.argumentType = dyn_cast<RankedTensorType>(type);
-  // Numbers and objects are inputs like any other.
-  if (!step.argumentType)
-    step.argumentType =
-        RankedTensorType::get({}, IntegerType::get(type.getContext(), 64));
+  step.argumentType =
+      InputGenerator::getType(functions[First].getArgumentTypes()[argument]);
   // Random inputs of one type and placement are as good as one another, but
   // integers are what they are.
   auto describe = [&](const void *what) {

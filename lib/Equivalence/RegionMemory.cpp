@@ -111,10 +111,14 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion &region,
   std::vector<LiveValue> known = std::move(*values);
   // A region that comes twice reads inputs of its own each time.
   InputGenerator generator(placements, PrimeField::mix(number + 1, seed));
+  // Integers are what they are in an evaluation of the whole.
+  InputGenerator exactGenerator(placements, seed);
   for (const ProgramRegion::Step &step : region.steps) {
     if (!step.op) {
+      bool isExact = isa<IntegerType>(step.argumentType.getElementType());
       known.emplace_back().values =
-          generator.generate(step.argument, step.argumentType);
+          (isExact ? exactGenerator : generator)
+              .generate(step.argument, step.argumentType);
       continue;
     }
     ++numEvaluated;

@@ -48,7 +48,7 @@ private:
     tp::DimensionRule rule;
     SmallVector<Id> factors;
   };
-  DenseMap<Operation *, OpFactors> opFactors;
+  DenseMap<Operation *, std::unique_ptr<OpFactors>> opFactors;
 };
 
 } // namespace
@@ -142,7 +142,9 @@ SmallVector<Id> &SizeReducer::getDims(Value value) {
 
 void SizeReducer::collect(ModuleOp module) {
   analysis::getMain(module).walk([&](tp::DimensionRuleOpInterface op) {
-    OpFactors entry{op.getDimensionRule(), {}};
+    auto &known = opFactors[op];
+    known = std::make_unique<OpFactors>(OpFactors{op.getDimensionRule(), {}});
+    OpFactors &entry = *known;
     for (const tp::Factor &factor : entry.rule.factors)
       entry.factors.push_back(classes.add(factor.size, factor.isFixed));
     auto unite = [&](ValueRange values,
@@ -161,7 +163,6 @@ void SizeReducer::collect(ModuleOp module) {
     };
     unite(op->getOperands(), entry.rule.operands);
     unite(op->getResults(), entry.rule.results);
-    opFactors[op] = std::move(entry);
   });
 }
 
@@ -249,9 +250,9 @@ LogicalResult SizeReducer::apply(ModuleOp module) {
     if (entry == opFactors.end())
       return;
     SmallVector<int64_t> newSizes;
-    for (Id factor : entry->second.factors)
+    for (Id factor : entry->second->factors)
       newSizes.push_back(classes.getNewSize(factor));
-    cast<tp::DimensionRuleOpInterface>(op).scaleAttributes(entry->second.rule,
+    cast<tp::DimensionRuleOpInterface>(op).scaleAttributes(entry->second->rule,
                                                            newSizes);
   });
   Operation *terminator = function.getBody().front().getTerminator();

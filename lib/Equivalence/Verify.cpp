@@ -196,6 +196,108 @@ static void addFirstOtherRead(ArrayRef<OpaqueRead> first,
   }
 }
 
+/// What both programs are evaluated on.
+namespace {
+struct Comparison {
+  /// As they were given, for what is reported.
+  func::FuncOp firstMain, secondMain;
+  /// Of reduced sizes.
+  func::FuncOp first, second;
+  const analysis::InputPlacements &placements;
+  Precision precision;
+  VerifyResult &result;
+};
+} // namespace
+
+/// Evaluates both programs whole and adds what differs.
+static llvm::Error compareWhole(Comparison &comparison, uint64_t seed) {
+  VerifyResult &result = comparison.result;
+  ArrayRef<int64_t> world = comparison.placements.getWorld();
+  InputGenerator generator(comparison.placements, seed);
+  std::vector<RankValues> inputs;
+  for (BlockArgument argument : comparison.first.getArguments())
+    inputs.push_back(generator.generate(
+        argument.getArgNumber(), InputGenerator::getType(argument.getType())));
+  auto evaluate = [&](func::FuncOp function, Observer observe) {
+    result.numEvaluatedOps +=
+        function.getBody().front().getOperations().size() - 1;
+    return evaluateOnAllRanks(function, inputs, world, comparison.precision,
+                              observe);
+  };
+  std::vector<OpaqueRead> firstReads, secondReads;
+  auto firstOutputs = evaluate(
+      comparison.first,
+      [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
+        recordReads(op, operands, firstReads);
+      });
+  if (!firstOutputs)
+    return firstOutputs.takeError();
+  auto secondOutputs = evaluate(
+      comparison.second,
+      [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
+        recordReads(op, operands, secondReads);
+      });
+  if (!secondOutputs) {
+    // The first program shows that it can be done on these inputs.
+    result.differences.push_back({"the second program cannot run: " +
+                                      llvm::toString(secondOutputs.takeError()),
+                                  comparison.firstMain.getLoc(),
+                                  comparison.secondMain.getLoc()});
+    return llvm::Error::success();
+  }
+  addFirstOtherRead(firstReads, secondReads, world, result);
+
+  bool isReduced = result.elementsAfter < result.elementsBefore;
+  bool differs = false;
+  for (auto [index, a, b] : llvm::enumerate(*firstOutputs, *secondOutputs)) {
+    std::optional<std::string> where =
+        describeDifference(a, b, world, isReduced);
+    if (!where)
+      continue;
+    differs = true;
+    auto getLocation = [index = index](func::FuncOp function) {
+      return function.getBody()
+          .front()
+          .getTerminator()
+          ->getOperand(index)
+          .getLoc();
+    };
+    result.differences.push_back(
+        {"output " + std::to_string(index) + " differs " + *where,
+         getLocation(comparison.firstMain),
+         getLocation(comparison.secondMain)});
+  }
+  if (!differs)
+    return llvm::Error::success();
+  // Only now values are kept, to say where it begins.
+  NamedValues firstNamed, secondNamed;
+  auto again =
+      evaluate(comparison.first, [&](Operation *op, ArrayRef<RankValues>,
+                                     ArrayRef<RankValues> results) {
+        record(op, results, firstNamed);
+      });
+  if (!again)
+    return again.takeError();
+  again = evaluate(comparison.second, [&](Operation *op, ArrayRef<RankValues>,
+                                          ArrayRef<RankValues> results) {
+    record(op, results, secondNamed);
+  });
+  if (!again)
+    return again.takeError();
+  addFirstPartition(firstNamed, secondNamed, world, isReduced, result);
+  return llvm::Error::success();
+}
+
+/// Integers of an input are small, so that two different ones may be equal by
+/// chance: such programs are compared several times.
+static unsigned getNumRounds(func::FuncOp function) {
+  bool readsIntegers = llvm::any_of(function.getArguments(), [](Value value) {
+    return isa<IntegerType>(
+        InputGenerator::getType(value.getType()).getElementType());
+  });
+  return readsIntegers ? 3 : 1;
+}
+
 llvm::Expected<VerifyResult>
 equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
                                const VerifyOptions &options) {
@@ -228,92 +330,30 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     return reduced.takeError();
   result.elementsBefore = reduced->elementsBefore;
   result.elementsAfter = reduced->elementsAfter;
-  func::FuncOp smallFirst = analysis::getMain(*reduced->first);
-  func::FuncOp smallSecond = analysis::getMain(*reduced->second);
-  auto countOps = [](func::FuncOp function) {
-    return function.getBody().front().getOperations().size() - 1;
-  };
-  result.numOps = countOps(smallFirst) + countOps(smallSecond);
-  if (options.usesRegions) {
-    RegionVerdict verdict = compareByRegions(
-        smallFirst, smallSecond, *placements, options.precision, options.seed);
-    result.numEvaluatedOps = verdict.numEvaluatedOps;
-    if (verdict.areEqual)
-      return result;
+  Comparison comparison{firstMain,
+                        secondMain,
+                        analysis::getMain(*reduced->first),
+                        analysis::getMain(*reduced->second),
+                        *placements,
+                        options.precision,
+                        result};
+  for (func::FuncOp function : {comparison.first, comparison.second})
+    result.numOps += function.getBody().front().getOperations().size() - 1;
+  unsigned numRounds = getNumRounds(comparison.first);
+  for (unsigned round = 0; round < numRounds; ++round) {
+    uint64_t seed = options.seed + round;
+    if (options.usesRegions) {
+      RegionVerdict verdict =
+          compareByRegions(comparison.first, comparison.second, *placements,
+                           options.precision, seed);
+      result.numEvaluatedOps += verdict.numEvaluatedOps;
+      if (verdict.areEqual)
+        continue;
+    }
+    if (llvm::Error error = compareWhole(comparison, seed))
+      return std::move(error);
+    if (!result.isEquivalent())
+      break;
   }
-  result.numEvaluatedOps += result.numOps;
-  InputGenerator generator(*placements, options.seed);
-  std::vector<RankValues> inputs;
-  for (BlockArgument argument : smallFirst.getArguments()) {
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    // Numbers and objects are inputs like any other, known by a random number.
-    if (!type)
-      type =
-          RankedTensorType::get({}, IntegerType::get(first.getContext(), 64));
-    inputs.push_back(generator.generate(argument.getArgNumber(), type));
-  }
-  auto evaluate = [&](func::FuncOp function, Observer observe) {
-    return evaluateOnAllRanks(function, inputs, placements->getWorld(),
-                              options.precision, observe);
-  };
-  std::vector<OpaqueRead> firstReads, secondReads;
-  auto firstOutputs =
-      evaluate(smallFirst, [&](Operation *op, ArrayRef<RankValues> operands,
-                               ArrayRef<RankValues>) {
-        recordReads(op, operands, firstReads);
-      });
-  if (!firstOutputs)
-    return firstOutputs.takeError();
-  auto secondOutputs =
-      evaluate(smallSecond, [&](Operation *op, ArrayRef<RankValues> operands,
-                                ArrayRef<RankValues>) {
-        recordReads(op, operands, secondReads);
-      });
-  if (!secondOutputs) {
-    // The first program shows that it can be done on these inputs.
-    result.differences.push_back({"the second program cannot run: " +
-                                      llvm::toString(secondOutputs.takeError()),
-                                  firstMain.getLoc(), secondMain.getLoc()});
-    return result;
-  }
-  addFirstOtherRead(firstReads, secondReads, placements->getWorld(), result);
-
-  bool isReduced = result.elementsAfter < result.elementsBefore;
-  bool differs = false;
-  for (auto [index, a, b] : llvm::enumerate(*firstOutputs, *secondOutputs)) {
-    std::optional<std::string> where =
-        describeDifference(a, b, placements->getWorld(), isReduced);
-    if (!where)
-      continue;
-    differs = true;
-    auto getLocation = [index = index](func::FuncOp function) {
-      return function.getBody()
-          .front()
-          .getTerminator()
-          ->getOperand(index)
-          .getLoc();
-    };
-    result.differences.push_back(
-        {"output " + std::to_string(index) + " differs " + *where,
-         getLocation(firstMain), getLocation(secondMain)});
-  }
-  if (!differs)
-    return result;
-  // Only now values are kept, to say where it begins.
-  NamedValues firstNamed, secondNamed;
-  auto again = evaluate(smallFirst, [&](Operation *op, ArrayRef<RankValues>,
-                                        ArrayRef<RankValues> results) {
-    record(op, results, firstNamed);
-  });
-  if (!again)
-    return again.takeError();
-  again = evaluate(smallSecond, [&](Operation *op, ArrayRef<RankValues>,
-                                    ArrayRef<RankValues> results) {
-    record(op, results, secondNamed);
-  });
-  if (!again)
-    return again.takeError();
-  addFirstPartition(firstNamed, secondNamed, placements->getWorld(), isReduced,
-                    result);
   return result;
 }

@@ -24,6 +24,9 @@ public:
   InputGenerator(const analysis::InputPlacements &placements, uint64_t seed)
       : placements(placements), seed(seed) {}
 
+  /// The type of an input's values: numbers and objects are inputs like any
+  /// other, known by a random number.
+  static mlir::RankedTensorType getType(mlir::Type type);
   /// What all ranks hold of input `argument`, of this type.
   RankValues generate(unsigned argument, mlir::RankedTensorType type) const;
 
