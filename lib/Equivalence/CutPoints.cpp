@@ -53,6 +53,9 @@ static std::vector<CutPoint> keepAscending(ArrayRef<CutPoint> points) {
     auto end = llvm::lower_bound(ends, point.second, [&](size_t a, unsigned b) {
       return points[a].second < b;
     });
+    // Of several with one place in the second program, the first one.
+    if (end != ends.end() && points[*end].second == point.second)
+      continue;
     previous[index] = end == ends.begin() ? index : *(end - 1);
     if (end == ends.end())
       ends.push_back(index);
@@ -78,10 +81,16 @@ std::vector<CutPoint> equivalence::findCutPoints(func::FuncOp first,
   for (auto [name, position] : a.named)
     if (auto other = b.named.find(name); other != b.named.end())
       points.push_back({position, other->second});
-  for (auto [aUses, bUses] : llvm::zip_equal(a.usesOfInputs, b.usesOfInputs))
-    if (aUses.size() == bUses.size())
-      for (auto [x, y] : llvm::zip_equal(aUses, bUses))
-        points.push_back({x, y});
+  for (auto [aUses, bUses] : llvm::zip_equal(a.usesOfInputs, b.usesOfInputs)) {
+    // Where one program reads an input more often, the first reads alone are
+    // taken for the same.
+    size_t count =
+        aUses.size() == bUses.size()
+            ? aUses.size()
+            : std::min<size_t>({aUses.size(), bUses.size(), size_t(1)});
+    for (size_t index = 0; index < count; ++index)
+      points.push_back({aUses[index], bUses[index]});
+  }
   // One point for each position of the first program: of several, a low one
   // leaves the most room for others.
   llvm::sort(points, [](CutPoint x, CutPoint y) {

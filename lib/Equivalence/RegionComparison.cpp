@@ -328,8 +328,10 @@ RegionVerdict RegionComparison::run() {
   for (CutPoint point : cuts) {
     bool any = advance(First, point.first);
     any |= advance(Second, point.second);
-    if (any && (!cut() || haveOtherCalls))
+    if (any && (!cut() || haveOtherCalls)) {
+      verdict.numEvaluatedOps = memory.getNumEvaluated();
       return verdict;
+    }
   }
   verdict.numEvaluatedOps = memory.getNumEvaluated();
   verdict.areEqual =
