@@ -22,9 +22,8 @@ SmallVector<tp::GroupAttr> analysis::getGroups(ModuleOp module) {
     for (auto group : stated.getAsRange<tp::GroupAttr>())
       groups.insert(group);
   module.walk([&](Operation *op) {
-    for (NamedAttribute attribute : op->getAttrs())
-      if (auto group = dyn_cast<tp::GroupAttr>(attribute.getValue()))
-        groups.insert(group);
+    if (auto group = op->getAttrOfType<tp::GroupAttr>("group"))
+      groups.insert(group);
   });
   return groups.takeVector();
 }
@@ -40,17 +39,13 @@ SmallVector<int64_t> analysis::getWorld(ModuleOp module) {
   return ranks;
 }
 
-/// Inputs that are read as weights or biases of norms, and by nothing that is
-/// no norm.
+/// Inputs that are read as weights or biases of norms, and as nothing else.
 static bool isNormWeight(BlockArgument argument) {
   if (argument.use_empty())
     return false;
   return llvm::all_of(argument.getUses(), [](OpOperand &use) {
-    return isa<tp::RmsNormOp, tp::LayerNormOp, tp::AddRmsNormOp>(
-               use.getOwner()) &&
-           use.getOperandNumber() > 0 &&
-           !(isa<tp::AddRmsNormOp>(use.getOwner()) &&
-             use.getOperandNumber() == 1);
+    auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(use.getOwner());
+    return ruled && ruled.isNormalizationParameter(use);
   });
 }
 

@@ -266,10 +266,9 @@ DimensionRule ConstantOp::getDimensionRule() { return getFactoryRule(*this); }
 LogicalResult ConstantOp::evaluate(Algebra &algebra,
                                    ArrayRef<AlgebraValue> operands,
                                    SmallVectorImpl<AlgebraValue> &results) {
-  FailureOr<SmallVector<int64_t>> sizes =
-      algebra.getSizes(getTensor(getResult()));
+  FailureOr<SmallVector<int64_t>> sizes = getResultSizes(*this, algebra);
   if (failed(sizes))
-    return emitError("sizes of the result are not known");
+    return failure();
   results.push_back(algebra.constant(getValue(), *sizes,
                                      getTensor(getResult()).getElementType()));
   return success();
@@ -310,10 +309,9 @@ DimensionRule IotaOp::getDimensionRule() {
 LogicalResult IotaOp::evaluate(Algebra &algebra,
                                ArrayRef<AlgebraValue> operands,
                                SmallVectorImpl<AlgebraValue> &results) {
-  FailureOr<SmallVector<int64_t>> sizes =
-      algebra.getSizes(getTensor(getResult()));
+  FailureOr<SmallVector<int64_t>> sizes = getResultSizes(*this, algebra);
   if (failed(sizes))
-    return emitError("sizes of the result are not known");
+    return failure();
   results.push_back(algebra.iota(getStart(), getStep(), sizes->front(),
                                  getTensor(getResult()).getElementType()));
   return success();

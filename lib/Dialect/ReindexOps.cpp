@@ -130,10 +130,9 @@ DimensionRule ReshapeOp::getDimensionRule() {
 LogicalResult ReshapeOp::evaluate(Algebra &algebra,
                                   ArrayRef<AlgebraValue> operands,
                                   SmallVectorImpl<AlgebraValue> &results) {
-  FailureOr<SmallVector<int64_t>> sizes =
-      algebra.getSizes(getTensor(getResult()));
+  FailureOr<SmallVector<int64_t>> sizes = getResultSizes(*this, algebra);
   if (failed(sizes))
-    return emitError("sizes of the result are not known");
+    return failure();
   results.push_back(algebra.reshape(operands[0], *sizes));
   return success();
 }
@@ -297,10 +296,9 @@ std::optional<Work> SliceOp::getWork(SymbolValues) { return getViewWork(); }
 LogicalResult SliceOp::evaluate(Algebra &algebra,
                                 ArrayRef<AlgebraValue> operands,
                                 SmallVectorImpl<AlgebraValue> &results) {
-  FailureOr<SmallVector<int64_t>> sizes =
-      algebra.getSizes(getTensor(getResult()));
+  FailureOr<SmallVector<int64_t>> sizes = getResultSizes(*this, algebra);
   if (failed(sizes))
-    return emitError("sizes of the result are not known");
+    return failure();
   results.push_back(algebra.slice(operands[0], getDim(), getStart(), getStep(),
                                   (*sizes)[getDim()]));
   return success();
@@ -430,10 +428,9 @@ DimensionRule BroadcastOp::getDimensionRule() {
 LogicalResult BroadcastOp::evaluate(Algebra &algebra,
                                     ArrayRef<AlgebraValue> operands,
                                     SmallVectorImpl<AlgebraValue> &results) {
-  FailureOr<SmallVector<int64_t>> sizes =
-      algebra.getSizes(getTensor(getResult()));
+  FailureOr<SmallVector<int64_t>> sizes = getResultSizes(*this, algebra);
   if (failed(sizes))
-    return emitError("sizes of the result are not known");
+    return failure();
   results.push_back(algebra.broadcast(operands[0], *sizes));
   return success();
 }

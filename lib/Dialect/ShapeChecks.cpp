@@ -16,6 +16,15 @@ static std::string toText(AffineExpr expression, const SymbolSpace &space) {
   return text;
 }
 
+FailureOr<SmallVector<int64_t>> commute::tp::getResultSizes(Operation *op,
+                                                            Algebra &algebra) {
+  FailureOr<SmallVector<int64_t>> sizes =
+      algebra.getSizes(getTensor(op->getResult(0)));
+  if (failed(sizes))
+    return op->emitError("sizes of the result are not known");
+  return sizes;
+}
+
 LogicalResult commute::tp::verifySizes(Operation *op, SymbolSpace &space,
                                        StringRef what, RankedTensorType type,
                                        ArrayRef<AffineExpr> expected) {

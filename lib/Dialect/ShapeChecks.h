@@ -15,6 +15,10 @@ inline mlir::RankedTensorType getTensor(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
+/// Concrete sizes of an op's only result; failure is reported at the op.
+mlir::FailureOr<llvm::SmallVector<int64_t>> getResultSizes(mlir::Operation *op,
+                                                           Algebra &algebra);
+
 /// Compares the sizes of `type` with `expected` and reports the first dim that
 /// is certainly different: "result has size 3 along dim 1, expected 4". `what`
 /// names the tensor.

@@ -22,6 +22,12 @@ using tp::AlgebraValue;
 // Inputs
 //===----------------------------------------------------------------------===//
 
+RankedTensorType InputGenerator::getType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor;
+  return RankedTensorType::get({}, IntegerType::get(type.getContext(), 64));
+}
+
 RankValues InputGenerator::generate(unsigned argument,
                                     RankedTensorType type) const {
   RankValues values;
@@ -62,32 +68,12 @@ RankValues InputGenerator::generate(unsigned argument,
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-namespace {
-class LockstepEvaluator {
-public:
-  LockstepEvaluator(ArrayRef<int64_t> world, Precision precision)
-      : world(world) {
-    for (int64_t rank : world)
-      algebras.emplace_back(rank, precision);
-  }
-
-  /// Values of an op's results on all ranks.
-  LogicalResult evaluate(Operation *op, ArrayRef<RankValues> operands,
-                         SmallVectorImpl<RankValues> &results);
-
-private:
-  LogicalResult evaluateModelled(tp::EvaluationOpInterface op,
-                                 ArrayRef<RankValues> operands,
-                                 SmallVectorImpl<RankValues> &results);
-  LogicalResult evaluateOpaque(tp::CallOp call, ArrayRef<RankValues> operands,
-                               SmallVectorImpl<RankValues> &results);
-  /// Hands what the ranks have sent to each other.
-  LogicalResult completeExchanges(Operation *op);
-
-  ArrayRef<int64_t> world;
-  std::vector<FieldAlgebra> algebras;
-};
-} // namespace
+LockstepEvaluator::LockstepEvaluator(ArrayRef<int64_t> world,
+                                     Precision precision)
+    : world(world) {
+  for (int64_t rank : world)
+    algebras.emplace_back(rank, precision);
+}
 
 LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
   size_t number = algebras.front().getExchanges().size();

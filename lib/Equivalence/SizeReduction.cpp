@@ -7,6 +7,7 @@
 #include "commute/Equivalence/SizeReduction.h"
 
 #include "DimClasses.h"
+#include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -40,20 +41,17 @@ private:
   RankedTensorType getNewType(Value value);
 
   DimClasses classes;
-  DenseMap<Value, SmallVector<Id>> dims;
+  /// In order of appearance: what is chosen depends on it.
+  llvm::MapVector<Value, SmallVector<Id>> dims;
   /// By op: its rule at the original sizes, and the classes of its factors.
   struct OpFactors {
     tp::DimensionRule rule;
     SmallVector<Id> factors;
   };
-  DenseMap<Operation *, OpFactors> opFactors;
+  DenseMap<Operation *, std::unique_ptr<OpFactors>> opFactors;
 };
 
 } // namespace
-
-static func::FuncOp getMain(ModuleOp module) {
-  return *module.getOps<func::FuncOp>().begin();
-}
 
 /// Writes down the numbers that an op derives from sizes, while those are the
 /// real ones.
@@ -118,7 +116,7 @@ llvm::Error SizeReducer::makeStatic(ModuleOp module) {
     }
     value.setType(RankedTensorType::get(sizes, type.getElementType()));
   };
-  func::FuncOp function = getMain(module);
+  func::FuncOp function = analysis::getMain(module);
   llvm::for_each(function.getArguments(), convert);
   function.walk(
       [&](Operation *op) { llvm::for_each(op->getResults(), convert); });
@@ -134,7 +132,7 @@ llvm::Error SizeReducer::makeStatic(ModuleOp module) {
 }
 
 SmallVector<Id> &SizeReducer::getDims(Value value) {
-  auto [it, isNew] = dims.try_emplace(value);
+  auto [it, isNew] = dims.insert({value, {}});
   if (isNew)
     if (auto type = dyn_cast<RankedTensorType>(value.getType()))
       for (int64_t size : type.getShape())
@@ -143,8 +141,10 @@ SmallVector<Id> &SizeReducer::getDims(Value value) {
 }
 
 void SizeReducer::collect(ModuleOp module) {
-  getMain(module).walk([&](tp::DimensionRuleOpInterface op) {
-    OpFactors entry{op.getDimensionRule(), {}};
+  analysis::getMain(module).walk([&](tp::DimensionRuleOpInterface op) {
+    auto &known = opFactors[op];
+    known = std::make_unique<OpFactors>(OpFactors{op.getDimensionRule(), {}});
+    OpFactors &entry = *known;
     for (const tp::Factor &factor : entry.rule.factors)
       entry.factors.push_back(classes.add(factor.size, factor.isFixed));
     auto unite = [&](ValueRange values,
@@ -163,7 +163,6 @@ void SizeReducer::collect(ModuleOp module) {
     };
     unite(op->getOperands(), entry.rule.operands);
     unite(op->getResults(), entry.rule.results);
-    opFactors[op] = std::move(entry);
   });
 }
 
@@ -177,8 +176,8 @@ void SizeReducer::uniteTensors(Value a, Value b) {
 }
 
 void SizeReducer::unitePrograms(ModuleOp first, ModuleOp second) {
-  func::FuncOp a = getMain(first);
-  func::FuncOp b = getMain(second);
+  func::FuncOp a = analysis::getMain(first);
+  func::FuncOp b = analysis::getMain(second);
   for (auto [x, y] : llvm::zip(a.getArguments(), b.getArguments()))
     uniteTensors(x, y);
   auto getResults = [](func::FuncOp function) {
@@ -239,7 +238,7 @@ RankedTensorType SizeReducer::getNewType(Value value) {
 }
 
 LogicalResult SizeReducer::apply(ModuleOp module) {
-  func::FuncOp function = getMain(module);
+  func::FuncOp function = analysis::getMain(module);
   auto convert = [&](Value value) {
     if (isa<RankedTensorType>(value.getType()))
       value.setType(getNewType(value));
@@ -251,9 +250,9 @@ LogicalResult SizeReducer::apply(ModuleOp module) {
     if (entry == opFactors.end())
       return;
     SmallVector<int64_t> newSizes;
-    for (Id factor : entry->second.factors)
+    for (Id factor : entry->second->factors)
       newSizes.push_back(classes.getNewSize(factor));
-    cast<tp::DimensionRuleOpInterface>(op).scaleAttributes(entry->second.rule,
+    cast<tp::DimensionRuleOpInterface>(op).scaleAttributes(entry->second->rule,
                                                            newSizes);
   });
   Operation *terminator = function.getBody().front().getTerminator();
@@ -277,7 +276,7 @@ double SizeReducer::countElements(ModuleOp module) {
       elements *= size;
     total += elements;
   };
-  func::FuncOp function = getMain(module);
+  func::FuncOp function = analysis::getMain(module);
   llvm::for_each(function.getArguments(), count);
   function.walk(
       [&](Operation *op) { llvm::for_each(op->getResults(), count); });

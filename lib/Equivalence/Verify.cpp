@@ -6,7 +6,9 @@
 
 #include "commute/Equivalence/Verify.h"
 
+#include "RegionComparison.h"
 #include "StaticChecks.h"
+#include "commute/Analysis/MainFunction.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
 #include "commute/Equivalence/SizeReduction.h"
 
@@ -15,12 +17,6 @@
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
-
-static func::FuncOp getMain(ModuleOp module) {
-  auto functions = module.getOps<func::FuncOp>();
-  return llvm::hasSingleElement(functions) ? *functions.begin()
-                                           : func::FuncOp();
-}
 
 static StringRef getInputName(func::FuncOp function, unsigned index) {
   auto name =
@@ -31,8 +27,7 @@ static StringRef getInputName(func::FuncOp function, unsigned index) {
 /// Two programs can be compared when they take the same inputs on the same
 /// ranks and give as many outputs.
 static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
-  if (!first || !second || !first.getBody().hasOneBlock() ||
-      !second.getBody().hasOneBlock())
+  if (!first || !second)
     return llvm::createStringError("a program is one function with one block");
   if (first.getNumArguments() != second.getNumArguments())
     return llvm::createStringError("the programs take " +
@@ -201,12 +196,114 @@ static void addFirstOtherRead(ArrayRef<OpaqueRead> first,
   }
 }
 
+/// What both programs are evaluated on.
+namespace {
+struct Comparison {
+  /// As they were given, for what is reported.
+  func::FuncOp firstMain, secondMain;
+  /// Of reduced sizes.
+  func::FuncOp first, second;
+  const analysis::InputPlacements &placements;
+  Precision precision;
+  VerifyResult &result;
+};
+} // namespace
+
+/// Evaluates both programs whole and adds what differs.
+static llvm::Error compareWhole(Comparison &comparison, uint64_t seed) {
+  VerifyResult &result = comparison.result;
+  ArrayRef<int64_t> world = comparison.placements.getWorld();
+  InputGenerator generator(comparison.placements, seed);
+  std::vector<RankValues> inputs;
+  for (BlockArgument argument : comparison.first.getArguments())
+    inputs.push_back(generator.generate(
+        argument.getArgNumber(), InputGenerator::getType(argument.getType())));
+  auto evaluate = [&](func::FuncOp function, Observer observe) {
+    result.numEvaluatedOps +=
+        function.getBody().front().getOperations().size() - 1;
+    return evaluateOnAllRanks(function, inputs, world, comparison.precision,
+                              observe);
+  };
+  std::vector<OpaqueRead> firstReads, secondReads;
+  auto firstOutputs = evaluate(
+      comparison.first,
+      [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
+        recordReads(op, operands, firstReads);
+      });
+  if (!firstOutputs)
+    return firstOutputs.takeError();
+  auto secondOutputs = evaluate(
+      comparison.second,
+      [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
+        recordReads(op, operands, secondReads);
+      });
+  if (!secondOutputs) {
+    // The first program shows that it can be done on these inputs.
+    result.differences.push_back({"the second program cannot run: " +
+                                      llvm::toString(secondOutputs.takeError()),
+                                  comparison.firstMain.getLoc(),
+                                  comparison.secondMain.getLoc()});
+    return llvm::Error::success();
+  }
+  addFirstOtherRead(firstReads, secondReads, world, result);
+
+  bool isReduced = result.elementsAfter < result.elementsBefore;
+  bool differs = false;
+  for (auto [index, a, b] : llvm::enumerate(*firstOutputs, *secondOutputs)) {
+    std::optional<std::string> where =
+        describeDifference(a, b, world, isReduced);
+    if (!where)
+      continue;
+    differs = true;
+    auto getLocation = [index = index](func::FuncOp function) {
+      return function.getBody()
+          .front()
+          .getTerminator()
+          ->getOperand(index)
+          .getLoc();
+    };
+    result.differences.push_back(
+        {"output " + std::to_string(index) + " differs " + *where,
+         getLocation(comparison.firstMain),
+         getLocation(comparison.secondMain)});
+  }
+  if (!differs)
+    return llvm::Error::success();
+  // Only now values are kept, to say where it begins.
+  NamedValues firstNamed, secondNamed;
+  auto again =
+      evaluate(comparison.first, [&](Operation *op, ArrayRef<RankValues>,
+                                     ArrayRef<RankValues> results) {
+        record(op, results, firstNamed);
+      });
+  if (!again)
+    return again.takeError();
+  again = evaluate(comparison.second, [&](Operation *op, ArrayRef<RankValues>,
+                                          ArrayRef<RankValues> results) {
+    record(op, results, secondNamed);
+  });
+  if (!again)
+    return again.takeError();
+  addFirstPartition(firstNamed, secondNamed, world, isReduced, result);
+  return llvm::Error::success();
+}
+
+/// Integers of an input are small, so that two different ones may be equal by
+/// chance: such programs are compared several times.
+static unsigned getNumRounds(func::FuncOp function) {
+  bool readsIntegers = llvm::any_of(function.getArguments(), [](Value value) {
+    return isa<IntegerType>(
+        InputGenerator::getType(value.getType()).getElementType());
+  });
+  return readsIntegers ? 3 : 1;
+}
+
 llvm::Expected<VerifyResult>
 equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
                                const VerifyOptions &options) {
   VerifyResult result;
-  func::FuncOp firstMain = getMain(first);
-  func::FuncOp secondMain = getMain(second);
+  func::FuncOp firstMain = analysis::getMain(first);
+  func::FuncOp secondMain = analysis::getMain(second);
   if (llvm::Error error = checkComparable(firstMain, secondMain))
     return std::move(error);
   // Placements are premises: contradictory ones would prove anything.
@@ -233,80 +330,30 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     return reduced.takeError();
   result.elementsBefore = reduced->elementsBefore;
   result.elementsAfter = reduced->elementsAfter;
-  func::FuncOp smallFirst = getMain(*reduced->first);
-  func::FuncOp smallSecond = getMain(*reduced->second);
-  InputGenerator generator(*placements, options.seed);
-  std::vector<RankValues> inputs;
-  for (BlockArgument argument : smallFirst.getArguments()) {
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    // Numbers and objects are inputs like any other, known by a random number.
-    if (!type)
-      type =
-          RankedTensorType::get({}, IntegerType::get(first.getContext(), 64));
-    inputs.push_back(generator.generate(argument.getArgNumber(), type));
+  Comparison comparison{firstMain,
+                        secondMain,
+                        analysis::getMain(*reduced->first),
+                        analysis::getMain(*reduced->second),
+                        *placements,
+                        options.precision,
+                        result};
+  for (func::FuncOp function : {comparison.first, comparison.second})
+    result.numOps += function.getBody().front().getOperations().size() - 1;
+  unsigned numRounds = getNumRounds(comparison.first);
+  for (unsigned round = 0; round < numRounds; ++round) {
+    uint64_t seed = options.seed + round;
+    if (options.usesRegions) {
+      RegionVerdict verdict =
+          compareByRegions(comparison.first, comparison.second, *placements,
+                           options.precision, seed);
+      result.numEvaluatedOps += verdict.numEvaluatedOps;
+      if (verdict.areEqual)
+        continue;
+    }
+    if (llvm::Error error = compareWhole(comparison, seed))
+      return std::move(error);
+    if (!result.isEquivalent())
+      break;
   }
-  auto evaluate = [&](func::FuncOp function, Observer observe) {
-    return evaluateOnAllRanks(function, inputs, placements->getWorld(),
-                              options.precision, observe);
-  };
-  std::vector<OpaqueRead> firstReads, secondReads;
-  auto firstOutputs =
-      evaluate(smallFirst, [&](Operation *op, ArrayRef<RankValues> operands,
-                               ArrayRef<RankValues>) {
-        recordReads(op, operands, firstReads);
-      });
-  if (!firstOutputs)
-    return firstOutputs.takeError();
-  auto secondOutputs =
-      evaluate(smallSecond, [&](Operation *op, ArrayRef<RankValues> operands,
-                                ArrayRef<RankValues>) {
-        recordReads(op, operands, secondReads);
-      });
-  if (!secondOutputs) {
-    // The first program shows that it can be done on these inputs.
-    result.differences.push_back({"the second program cannot run: " +
-                                      llvm::toString(secondOutputs.takeError()),
-                                  firstMain.getLoc(), secondMain.getLoc()});
-    return result;
-  }
-  addFirstOtherRead(firstReads, secondReads, placements->getWorld(), result);
-
-  bool isReduced = result.elementsAfter < result.elementsBefore;
-  bool differs = false;
-  for (auto [index, a, b] : llvm::enumerate(*firstOutputs, *secondOutputs)) {
-    std::optional<std::string> where =
-        describeDifference(a, b, placements->getWorld(), isReduced);
-    if (!where)
-      continue;
-    differs = true;
-    auto getLocation = [index = index](func::FuncOp function) {
-      return function.getBody()
-          .front()
-          .getTerminator()
-          ->getOperand(index)
-          .getLoc();
-    };
-    result.differences.push_back(
-        {"output " + std::to_string(index) + " differs " + *where,
-         getLocation(firstMain), getLocation(secondMain)});
-  }
-  if (!differs)
-    return result;
-  // Only now values are kept, to say where it begins.
-  NamedValues firstNamed, secondNamed;
-  auto again = evaluate(smallFirst, [&](Operation *op, ArrayRef<RankValues>,
-                                        ArrayRef<RankValues> results) {
-    record(op, results, firstNamed);
-  });
-  if (!again)
-    return again.takeError();
-  again = evaluate(smallSecond, [&](Operation *op, ArrayRef<RankValues>,
-                                    ArrayRef<RankValues> results) {
-    record(op, results, secondNamed);
-  });
-  if (!again)
-    return again.takeError();
-  addFirstPartition(firstNamed, secondNamed, placements->getWorld(), isReduced,
-                    result);
   return result;
 }

@@ -6,6 +6,7 @@
 
 #include "ProgramFile.h"
 
+#include "StatedContext.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -69,12 +70,13 @@ tool::readProgramFile(StringRef path, const vocabulary::Vocabulary &vocabulary,
     return kind.takeError();
   file.kind = *kind;
   if (*kind != FileKind::Archive) {
-    // Such files say everything themselves; what the options say is checked
-    // all the same.
     if (llvm::Error error = stated.addTo(file.distributed))
       return std::move(error);
     if (llvm::Error error = readModule(file, context))
       return std::move(error);
+    if (llvm::Error error = applyContext(file.getModule(), file.distributed))
+      return llvm::createStringError(path + ": " +
+                                     llvm::toString(std::move(error)));
     return file;
   }
   llvm::Expected<std::unique_ptr<archive::ProgramArchive>> archive =

@@ -48,6 +48,8 @@ llvm::json::Object tool::toJson(const equivalence::VerifyResult &result) {
   return llvm::json::Object{
       {"equivalent", result.isEquivalent()},
       {"ranks", result.numRanks},
+      {"ops", static_cast<int64_t>(result.numOps)},
+      {"evaluated_ops", static_cast<int64_t>(result.numEvaluatedOps)},
       {"differences", std::move(differences)},
       {"assumptions", llvm::json::Array(result.assumptions)}};
 }

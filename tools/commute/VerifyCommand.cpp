@@ -44,6 +44,10 @@ private:
                          cl::init(1), cl::desc("Seed of the random inputs")};
   cl::opt<bool> realSizes{"real-sizes", cl::sub(command),
                           cl::desc("Do not make the graphs smaller first")};
+  cl::opt<bool> whole{"whole", cl::sub(command),
+                      cl::desc("Evaluate the graphs whole: neither leave out "
+                               "what both have in common nor regions that "
+                               "repeat")};
   cl::opt<bool> json{"json", cl::sub(command),
                      cl::desc("Print JSON for machines")};
   ProgramOptions options{command};
@@ -69,6 +73,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   verifyOptions.precision = precision;
   verifyOptions.seed = seed;
   verifyOptions.reducesSizes = !realSizes;
+  verifyOptions.usesRegions = !whole;
   llvm::Expected<equivalence::VerifyResult> result =
       equivalence::verifyEquivalence(a->getModule(), b->getModule(),
                                      verifyOptions);

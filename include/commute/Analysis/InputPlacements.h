@@ -50,6 +50,10 @@ public:
 
   /// Placement of an input with respect to a group.
   tp::PlacementAttr get(unsigned argument, tp::GroupAttr group) const;
+  /// Placements of an input on all groups.
+  llvm::ArrayRef<tp::PlacementAttr> getAll(unsigned argument) const {
+    return placements[argument];
+  }
   /// What rank `rank` holds of an input.
   InputInstance getInstance(unsigned argument, int64_t rank) const;
   llvm::ArrayRef<int64_t> getWorld() const { return world; }

@@ -30,6 +30,11 @@ def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
     }], "bool", "addsOperands", (ins "::llvm::ArrayRef<bool>":$operands), [{}],
     "return false;">,
     InterfaceMethod<[{
+      Whether this operand holds parameters of a normalization, one for each
+      feature. By convention every rank has all of them.
+    }], "bool", "isNormalizationParameter", (ins "::mlir::OpOperand &":$operand),
+    [{}], "return false;">,
+    InterfaceMethod<[{
       Adjusts positions and counts among the attributes of a copy of the op in
       which the factors of `rule`, the op's rule before, have new extents.
     }], "void", "scaleAttributes",

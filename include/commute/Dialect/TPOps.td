@@ -221,6 +221,11 @@ def TP_RmsNormOp : TP_TensorOp<"rms_norm"> {
     $input (`weight` $weight^)? (`epsilon` $epsilon^)? `dims` $normalized_dims
     attr-dict `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = [{
+    bool isNormalizationParameter(::mlir::OpOperand &operand) {
+      return operand.getOperandNumber() >= 1;
+    }
+  }];
 }
 
 def TP_LayerNormOp : TP_TensorOp<"layer_norm", [AttrSizedOperandSegments]> {
@@ -241,6 +246,11 @@ def TP_LayerNormOp : TP_TensorOp<"layer_norm", [AttrSizedOperandSegments]> {
   let assemblyFormat = [{
     $input (`weight` $weight^)? (`bias` $bias^)? `epsilon` $epsilon
     `dims` $normalized_dims attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isNormalizationParameter(::mlir::OpOperand &operand) {
+      return operand.getOperandNumber() >= 1;
+    }
   }];
 }
 
@@ -263,6 +273,11 @@ def TP_AddRmsNormOp : TP_TensorOp<"add_rms_norm"> {
   let assemblyFormat = [{
     $input `,` $residual `weight` $weight `epsilon` $epsilon attr-dict
     `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isNormalizationParameter(::mlir::OpOperand &operand) {
+      return operand.getOperandNumber() >= 2;
+    }
   }];
 }
 

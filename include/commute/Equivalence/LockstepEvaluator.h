@@ -24,6 +24,9 @@ public:
   InputGenerator(const analysis::InputPlacements &placements, uint64_t seed)
       : placements(placements), seed(seed) {}
 
+  /// The type of an input's values: numbers and objects are inputs like any
+  /// other, known by a random number.
+  static mlir::RankedTensorType getType(mlir::Type type);
   /// What all ranks hold of input `argument`, of this type.
   RankValues generate(unsigned argument, mlir::RankedTensorType type) const;
 
@@ -34,6 +37,31 @@ private:
 
 /// What an op read and what it computed, on all ranks, in the order of
 /// execution.
+/// Evaluates single ops on all ranks at once.
+class LockstepEvaluator {
+public:
+  LockstepEvaluator(llvm::ArrayRef<int64_t> world, Precision precision);
+
+  /// Values of an op's results on all ranks. Failure is emitted at the op.
+  llvm::LogicalResult evaluate(mlir::Operation *op,
+                               llvm::ArrayRef<RankValues> operands,
+                               llvm::SmallVectorImpl<RankValues> &results);
+
+private:
+  llvm::LogicalResult
+  evaluateModelled(tp::EvaluationOpInterface op,
+                   llvm::ArrayRef<RankValues> operands,
+                   llvm::SmallVectorImpl<RankValues> &results);
+  llvm::LogicalResult
+  evaluateOpaque(tp::CallOp call, llvm::ArrayRef<RankValues> operands,
+                 llvm::SmallVectorImpl<RankValues> &results);
+  /// Hands what the ranks have sent to each other.
+  llvm::LogicalResult completeExchanges(mlir::Operation *op);
+
+  llvm::ArrayRef<int64_t> world;
+  std::vector<FieldAlgebra> algebras;
+};
+
 using Observer = llvm::function_ref<void(mlir::Operation *op,
                                          llvm::ArrayRef<RankValues> operands,
                                          llvm::ArrayRef<RankValues> results)>;

@@ -21,6 +21,9 @@ struct VerifyOptions {
   Precision precision = Precision::Algebraic;
   /// Makes programs small before they are evaluated.
   bool reducesSizes = true;
+  /// Evaluates only what differs, and isomorphic regions once. What this does
+  /// not show to be equal is evaluated whole.
+  bool usesRegions = true;
   uint64_t seed = 1;
 };
 
@@ -40,6 +43,10 @@ struct VerifyResult {
   int64_t numRanks = 0;
   double elementsBefore = 0;
   double elementsAfter = 0;
+  /// Ops of both programs, and how many of them were evaluated; more than there
+  /// are where regions did not suffice.
+  size_t numOps = 0;
+  size_t numEvaluatedOps = 0;
 
   bool isEquivalent() const { return differences.empty(); }
 };

@@ -1,0 +1,72 @@
+//===- OpNumbering.cpp - equal ops have equal numbers -----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpNumbering.h"
+
+#include "commute/Dialect/TPDialect.h"
+
+#include "llvm/ADT/Hashing.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+/// Calls `visit` with the attributes that no property of the op holds, but for
+/// the names of results.
+template <typename Visitor>
+static void forEachDiscardable(Operation *op, Visitor visit) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (attribute.getName() != tp::TPDialect::namesAttrName)
+      visit(attribute);
+}
+
+size_t OpNumbering::FunctionHash::operator()(Operation *op) const {
+  llvm::hash_code hash =
+      llvm::hash_combine(op->getName(), op->hashProperties(),
+                         llvm::hash_combine_range(op->getResultTypes()));
+  forEachDiscardable(op, [&](NamedAttribute attribute) {
+    hash = llvm::hash_combine(hash, attribute.getName(), attribute.getValue());
+  });
+  return hash;
+}
+
+bool OpNumbering::FunctionEqual::operator()(Operation *a, Operation *b) const {
+  if (a->getName() != b->getName() ||
+      a->getResultTypes() != b->getResultTypes() ||
+      !a->getName().compareOpProperties(a->getPropertiesStorage(),
+                                        b->getPropertiesStorage()))
+    return false;
+  auto collect = [](Operation *op) {
+    SmallVector<NamedAttribute, 2> attributes;
+    forEachDiscardable(
+        op, [&](NamedAttribute attribute) { attributes.push_back(attribute); });
+    return attributes;
+  };
+  return collect(a) == collect(b);
+}
+
+size_t
+OpNumbering::ApplicationHash::operator()(const Application &application) const {
+  return llvm::hash_combine_range(application);
+}
+
+unsigned OpNumbering::getFunction(Operation *op) {
+  return functions.try_emplace(op, functions.size()).first->second;
+}
+
+unsigned *OpNumbering::lookup(unsigned function, ArrayRef<unsigned> operands) {
+  scratch.assign(1, function);
+  llvm::append_range(scratch, operands);
+  auto known = applications.find(scratch);
+  return known == applications.end() ? nullptr : &known->second;
+}
+
+void OpNumbering::note(unsigned function, ArrayRef<unsigned> operands,
+                       unsigned firstResult) {
+  scratch.assign(1, function);
+  llvm::append_range(scratch, operands);
+  applications[scratch] = firstResult;
+}

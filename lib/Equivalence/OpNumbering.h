@@ -1,0 +1,49 @@
+//===- OpNumbering.h - equal ops have equal numbers -------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_EQUIVALENCE_OPNUMBERING_H
+#define COMMUTE_LIB_EQUIVALENCE_OPNUMBERING_H
+
+#include "mlir/IR/Operation.h"
+
+#include <unordered_map>
+#include <vector>
+
+namespace commute::equivalence {
+
+/// Numbers for what ops do (their name, attributes and result types, but not
+/// the names of their results), and for what they do with given operands.
+class OpNumbering {
+public:
+  /// Equal for ops that compute the same function.
+  unsigned getFunction(mlir::Operation *op);
+
+  /// Where the results of this function of these operands were noted, or null.
+  unsigned *lookup(unsigned function, llvm::ArrayRef<unsigned> operands);
+  void note(unsigned function, llvm::ArrayRef<unsigned> operands,
+            unsigned firstResult);
+
+private:
+  struct FunctionHash {
+    size_t operator()(mlir::Operation *op) const;
+  };
+  struct FunctionEqual {
+    bool operator()(mlir::Operation *a, mlir::Operation *b) const;
+  };
+  using Application = std::vector<unsigned>;
+  struct ApplicationHash {
+    size_t operator()(const Application &application) const;
+  };
+
+  std::unordered_map<mlir::Operation *, unsigned, FunctionHash, FunctionEqual>
+      functions;
+  std::unordered_map<Application, unsigned, ApplicationHash> applications;
+  Application scratch;
+};
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_LIB_EQUIVALENCE_OPNUMBERING_H

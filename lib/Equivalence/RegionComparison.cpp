@@ -1,0 +1,361 @@
+//===- RegionComparison.cpp - two programs, region by region ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionComparison.h"
+
+#include "CutPoints.h"
+#include "OpNumbering.h"
+#include "RegionMemory.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+namespace {
+
+enum Side { First, Second };
+
+/// A value of either program, or of both where it is certain that they are
+/// equal.
+using Number = unsigned;
+
+class RegionComparison {
+public:
+  RegionComparison(func::FuncOp first, func::FuncOp second,
+                   const analysis::InputPlacements &placements,
+                   Precision precision, uint64_t seed);
+
+  RegionVerdict run();
+
+private:
+  struct NumberInfo {
+    /// The number that it was found to be equal to.
+    Number same;
+    /// Reads that are still to come, and results that wait for their
+    /// counterpart, by program.
+    unsigned uses[2] = {0, 0};
+    bool isLive = true;
+    /// Among the live values and steps of the current region.
+    unsigned position = 0;
+  };
+  /// Values that have to be equal.
+  struct Claim {
+    Number first, second;
+  };
+
+  Number find(Number number);
+  Number addNumber();
+  /// The number of a value of a program; an input gets one when it is read.
+  Number getNumber(Side side, Value value);
+  Number addInput(unsigned argument);
+  void setNumber(Side side, Value value, Number number);
+  void addOp(Side side, Operation *op);
+  void addReads(Side side, tp::CallOp call);
+  /// Notes that a program has come by an output.
+  void addOutput(Side side, unsigned output, Number number);
+  void use(Side side, Number number) { --numbers[find(number)].uses[side]; }
+
+  /// Drops the claims that hold; false where one certainly does not, which is
+  /// known only where both programs know the same.
+  bool settleClaims(bool isClosed);
+  /// Ends the region here. False: the programs cannot be shown to be equal.
+  bool cut();
+  /// Evaluates what was deferred; false where that fails.
+  bool evaluateDeferred();
+  void makeLive(SmallVector<Number> values);
+
+  func::FuncOp functions[2];
+  const analysis::InputPlacements &placements;
+  RegionMemory memory;
+  OpNumbering ops;
+  /// Numbers of input descriptions, which stand in the keys of regions.
+  DenseMap<const void *, unsigned> describedBy;
+
+  std::vector<NumberInfo> numbers;
+  DenseMap<Value, Number> numberOf[2];
+  /// By argument, once it is read.
+  std::vector<std::optional<Number>> inputs;
+  std::vector<Claim> claims;
+  /// By value: the outputs that it is; by output: its number, once computed.
+  DenseMap<Value, SmallVector<unsigned, 1>> outputsOf[2];
+  std::vector<std::optional<Number>> outputs[2];
+  /// What each opaque op reads, until the other program's op has read too.
+  std::vector<SmallVector<Number>> reads[2];
+  bool haveOtherCalls = false;
+
+  /// Live values at the last cut, and what the region has made since.
+  SmallVector<Number> live;
+  ProgramRegion region;
+  SmallVector<Number> made;
+  /// Regions that are the same in both programs so far, and need not be
+  /// evaluated as long as that holds.
+  std::vector<ProgramRegion> deferred;
+};
+
+} // namespace
+
+RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
+                                   const analysis::InputPlacements &placements,
+                                   Precision precision, uint64_t seed)
+    : functions{first, second}, placements(placements),
+      memory(placements, precision, seed), inputs(first.getNumArguments()) {
+  for (Side side : {First, Second}) {
+    Operation *terminator = functions[side].getBody().front().getTerminator();
+    outputs[side].resize(terminator->getNumOperands());
+    for (auto [index, output] : llvm::enumerate(terminator->getOperands()))
+      outputsOf[side][output].push_back(index);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+Number RegionComparison::find(Number number) {
+  while (numbers[number].same != number)
+    number = numbers[number].same = numbers[numbers[number].same].same;
+  return number;
+}
+
+Number RegionComparison::addNumber() {
+  Number number = numbers.size();
+  NumberInfo &info = numbers.emplace_back();
+  info.same = number;
+  info.position = live.size() + made.size();
+  made.push_back(number);
+  return number;
+}
+
+void RegionComparison::setNumber(Side side, Value value, Number number) {
+  numberOf[side][value] = number;
+  numbers[number].uses[side] +=
+      std::distance(value.use_begin(), value.use_end());
+  if (auto known = outputsOf[side].find(value); known != outputsOf[side].end())
+    for (unsigned output : known->second)
+      addOutput(side, output, number);
+}
+
+void RegionComparison::addOutput(Side side, unsigned output, Number number) {
+  outputs[side][output] = number;
+  if (outputs[First][output] && outputs[Second][output])
+    claims.push_back({*outputs[First][output], *outputs[Second][output]});
+}
+
+Number RegionComparison::addInput(unsigned argument) {
+  Number number = addNumber();
+  inputs[argument] = number;
+  for (Side side : {First, Second})
+    setNumber(side, functions[side].getArgument(argument), number);
+  ProgramRegion::Step &step = region.steps.emplace_back();
+  step.argument = argument;
+  step.argumentType =
+      InputGenerator::getType(functions[First].getArgumentTypes()[argument]);
+  // Random inputs of one type and placement are as good as one another, but
+  // integers are what they are.
+  auto describe = [&](const void *what) {
+    region.key.push_back(
+        describedBy.try_emplace(what, describedBy.size()).first->second);
+  };
+  region.key.push_back(0);
+  describe(step.argumentType.getAsOpaquePointer());
+  for (tp::PlacementAttr placement : placements.getAll(argument))
+    describe(placement.getAsOpaquePointer());
+  region.key.push_back(
+      isa<IntegerType>(step.argumentType.getElementType()) ? argument + 1 : 0);
+  return number;
+}
+
+Number RegionComparison::getNumber(Side side, Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    std::optional<Number> known = inputs[argument.getArgNumber()];
+    return find(known ? *known : addInput(argument.getArgNumber()));
+  }
+  return find(numberOf[side].lookup(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+void RegionComparison::addOp(Side side, Operation *op) {
+  SmallVector<Number, 4> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(getNumber(side, operand));
+  // Outputs are used where they are compared.
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return;
+  for (Number operand : operands)
+    use(side, operand);
+  if (auto call = dyn_cast<tp::CallOp>(op))
+    addReads(side, call);
+
+  unsigned function = ops.getFunction(op);
+  Number *known = ops.lookup(function, operands);
+  // Results of which one is not at hand any more are made again.
+  bool isKnown = known != nullptr;
+  for (unsigned index = 0; isKnown && index < op->getNumResults(); ++index)
+    isKnown = numbers[find(*known + index)].isLive;
+  if (isKnown) {
+    for (auto [index, result] : llvm::enumerate(op->getResults()))
+      setNumber(side, result, find(*known + index));
+    return;
+  }
+  ProgramRegion::Step &step = region.steps.emplace_back();
+  step.op = op;
+  // 0 stands in front of inputs.
+  region.key.push_back(function + 1);
+  region.key.push_back(operands.size());
+  for (Number operand : operands) {
+    step.operands.push_back(numbers[operand].position);
+    region.key.push_back(numbers[operand].position);
+  }
+  if (op->getNumResults() > 0)
+    ops.note(function, operands, numbers.size());
+  for (Value result : op->getResults())
+    setNumber(side, result, addNumber());
+}
+
+void RegionComparison::addReads(Side side, tp::CallOp call) {
+  auto &own = reads[side].emplace_back();
+  for (Value operand : call->getOperands()) {
+    own.push_back(getNumber(side, operand));
+    // They stay until they are compared.
+    ++numbers[own.back()].uses[side];
+  }
+  size_t index = reads[side].size() - 1;
+  if (index >= reads[1 - side].size())
+    return;
+  const SmallVector<Number> &first = reads[First][index];
+  const SmallVector<Number> &second = reads[Second][index];
+  if (first.size() != second.size()) {
+    haveOtherCalls = true;
+    return;
+  }
+  for (auto [a, b] : llvm::zip_equal(first, second))
+    claims.push_back({a, b});
+}
+
+bool RegionComparison::settleClaims(bool isClosed) {
+  bool hold = true;
+  llvm::erase_if(claims, [&](const Claim &claim) {
+    if (find(claim.first) != find(claim.second)) {
+      hold &= !isClosed;
+      return false;
+    }
+    use(First, claim.first);
+    use(Second, claim.second);
+    return true;
+  });
+  return hold;
+}
+
+void RegionComparison::makeLive(SmallVector<Number> values) {
+  live = std::move(values);
+  for (auto [position, number] : llvm::enumerate(live))
+    numbers[number].position = position;
+}
+
+bool RegionComparison::evaluateDeferred() {
+  for (ProgramRegion &next : deferred)
+    if (failed(memory.enter(std::move(next))))
+      return false;
+  deferred.clear();
+  if (!memory.isClosed())
+    return true;
+  SmallVector<Number> distinct;
+  for (auto [index, representative] : llvm::enumerate(memory.mergeEqual())) {
+    if (representative == index) {
+      distinct.push_back(live[index]);
+      continue;
+    }
+    NumberInfo &own = numbers[live[index]];
+    own.same = live[representative];
+    for (Side side : {First, Second})
+      numbers[own.same].uses[side] += own.uses[side];
+  }
+  makeLive(std::move(distinct));
+  return settleClaims(/*isClosed=*/true);
+}
+
+bool RegionComparison::cut() {
+  settleClaims(/*isClosed=*/false);
+  SmallVector<Number> next;
+  bool isSame = claims.empty();
+  for (Number number : llvm::concat<Number>(live, made)) {
+    NumberInfo &info = numbers[number];
+    bool inFirst = info.uses[First] > 0, inSecond = info.uses[Second] > 0;
+    info.isLive = inFirst || inSecond;
+    if (!info.isLive)
+      continue;
+    next.push_back(number);
+    isSame &= inFirst && inSecond;
+    region.exits.push_back({info.position, inFirst, inSecond});
+    region.key.push_back(info.position);
+    region.key.push_back(inFirst + 2 * inSecond);
+  }
+  region.key.push_back(next.size());
+  deferred.push_back(std::exchange(region, {}));
+  made.clear();
+  makeLive(std::move(next));
+  // Where both programs have done the same, there is nothing to show yet.
+  return isSame || evaluateDeferred();
+}
+
+RegionVerdict RegionComparison::run() {
+  RegionVerdict verdict;
+  Block::iterator positions[2];
+  unsigned indices[2] = {0, 0};
+  for (Side side : {First, Second})
+    positions[side] = functions[side].getBody().front().begin();
+  auto advance = [&](Side side, unsigned end) {
+    bool any = indices[side] < end;
+    for (; indices[side] < end; ++indices[side])
+      addOp(side, &*positions[side]++);
+    return any;
+  };
+  std::vector<CutPoint> cuts =
+      findCutPoints(functions[First], functions[Second]);
+  auto getSize = [&](Side side) {
+    return static_cast<unsigned>(
+        functions[side].getBody().front().getOperations().size());
+  };
+  cuts.push_back({getSize(First), getSize(Second)});
+  for (CutPoint point : cuts) {
+    bool any = advance(First, point.first);
+    any |= advance(Second, point.second);
+    if (any && (!cut() || haveOtherCalls)) {
+      verdict.numEvaluatedOps = memory.getNumEvaluated();
+      return verdict;
+    }
+  }
+  verdict.numEvaluatedOps = memory.getNumEvaluated();
+  verdict.areEqual =
+      claims.empty() && reads[First].size() == reads[Second].size();
+  return verdict;
+}
+
+static bool writesToMemory(func::FuncOp function) {
+  return llvm::any_of(function.getOps<tp::CallOp>(), [](tp::CallOp call) {
+    return !call.getMutatedOperands().empty();
+  });
+}
+
+RegionVerdict
+equivalence::compareByRegions(func::FuncOp first, func::FuncOp second,
+                              const analysis::InputPlacements &placements,
+                              Precision precision, uint64_t seed) {
+  // What is written to changes under the names that it has.
+  if (writesToMemory(first) || writesToMemory(second) ||
+      first.getArgumentTypes() != second.getArgumentTypes() ||
+      first.getNumResults() != second.getNumResults())
+    return {};
+  // What cannot be evaluated is reported by who evaluates everything.
+  ScopedDiagnosticHandler handler(first.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  return RegionComparison(first, second, placements, precision, seed).run();
+}

@@ -1,0 +1,38 @@
+//===- RegionComparison.h - two programs, region by region ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Shows that two programs are equal without evaluating all of them. What both
+// have in common is evaluated once or, where nothing differs up to a place, not
+// at all; what is left is cut where both programs know the same, and regions
+// between cuts that are isomorphic are evaluated once. See docs/equivalence.md,
+// "Deep programs".
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_EQUIVALENCE_REGIONCOMPARISON_H
+#define COMMUTE_LIB_EQUIVALENCE_REGIONCOMPARISON_H
+
+#include "commute/Analysis/InputPlacements.h"
+#include "commute/Equivalence/FieldAlgebra.h"
+
+namespace commute::equivalence {
+
+struct RegionVerdict {
+  /// False says nothing: the programs may differ, or be equal for a reason that
+  /// regions do not show.
+  bool areEqual = false;
+  size_t numEvaluatedOps = 0;
+};
+
+/// Compares outputs, and what opaque ops read, of two programs of static sizes.
+RegionVerdict compareByRegions(mlir::func::FuncOp first,
+                               mlir::func::FuncOp second,
+                               const analysis::InputPlacements &placements,
+                               Precision precision, uint64_t seed);
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_LIB_EQUIVALENCE_REGIONCOMPARISON_H
