@@ -300,6 +300,8 @@ static CollectiveCall makeCall(Operation *op, ArrayRef<int64_t> members,
   else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
     operation << ' ' << tp::stringifyReductionKind(scatter.getReduction())
               << " along dim " << scatter.getScatterAxis();
+  else if (auto broadcast = dyn_cast<tp::CollectiveBroadcastOp>(op))
+    operation << " from position " << broadcast.getRoot();
   // Ranks may exchange different numbers of rows.
   llvm::raw_string_ostream operand(call.operand);
   auto type = llvm::cast<RankedTensorType>(op->getOperand(0).getType());

@@ -430,6 +430,8 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
                  readPow);
   vocabulary.add("torch.ops.aten.remainder.Scalar_Tensor",
                  readBinary<MapFunction::Remainder>);
+  vocabulary.add("torch.ops.aten.floor_divide.Scalar",
+                 readBinary<MapFunction::FloorDiv>);
   vocabulary.add("torch.ops.aten.square.default", readSquare);
   vocabulary.add(
       {"torch.ops.aten.div.Tensor_mode", "torch.ops.aten.div.Scalar_mode"},
