@@ -88,23 +88,6 @@ std::shared_ptr<Tensor> Tensor::allocate(ArrayRef<int64_t> sizes,
   return std::make_shared<Tensor>(sizes, elementType, std::move(data));
 }
 
-SmallVector<int64_t> runtime::getRowMajorStrides(ArrayRef<int64_t> sizes) {
-  SmallVector<int64_t> strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t dim = sizes.size(); dim-- > 0;) {
-    strides[dim] = stride;
-    stride *= sizes[dim];
-  }
-  return strides;
-}
-
-int64_t runtime::getNumElements(ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
-}
-
 std::string runtime::formatSizes(ArrayRef<int64_t> sizes) {
   std::string text = "[";
   llvm::raw_string_ostream os(text);

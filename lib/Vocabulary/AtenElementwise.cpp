@@ -105,8 +105,19 @@ static Value readScaledOther(NodeReader &reader, StringRef name) {
   Value alpha = reader.operand("alpha");
   if (!alpha)
     return {};
-  // Elementwise with a number: sizes and layout stay those of `other`.
-  return reader.create<tp::MapOp>(other.getType(), MapFunction::Mul,
+  auto type = cast<RankedTensorType>(other.getType());
+  RankedTensorType sum = reader.getResultType();
+  if (!sum)
+    return {};
+  // PyTorch promotes before it multiplies. With a number, sizes and layout stay
+  // those of `other`.
+  if (type.getElementType() != sum.getElementType()) {
+    tp::StridedShape shape = reader.getSymbols().getShape(type);
+    type = reader.getSymbols().getType(sum.getElementType(), shape.sizes,
+                                       shape.strides);
+    other = reader.create<tp::CastOp>(type, other, /*contiguous=*/false);
+  }
+  return reader.create<tp::MapOp>(type, MapFunction::Mul,
                                   ValueRange{other, alpha});
 }
 

@@ -13,8 +13,9 @@ that an operator gives is an output, which finds a wrong operator by its index.
 A value is *exact* where any correct implementation gives the same bits: moves of
 exact values, and functions of them that are rounded once. Whatever jumps (a
 comparison, a rounding) reads exact values only. For all others `tolerances` runs
-the program with every rounding moved by an ulp or so, and takes what that makes
-of the results as the error that they may have.
+the program with the operands and results of every operator moved by an ulp or
+so, as other orders of summation do, and takes what that makes of the results as
+the error that they may have.
 """
 
 import json
@@ -38,7 +39,7 @@ LARGEST = 100
 PERTURBED_RUNS = 3
 
 
-@dataclass
+@dataclass(eq=False)
 class Value:
     """A tensor on every rank; `index` is its place among the program's values."""
 
@@ -61,7 +62,7 @@ class Value:
         return self.tensors[0].dim()
 
 
-@dataclass
+@dataclass(eq=False)
 class Step:
     target: object
     arguments: tuple
@@ -186,18 +187,23 @@ class Program:
         return step.results if len(results) > 1 else step.results[0]
 
     def run(self, perturbation=None):
-        """All values, computed anew; each rounding moved by `perturbation` if given."""
+        """All values, computed anew; moved by an ulp with a generator given."""
         values = [None] * len(self.values)
         for value in self.inputs:
             values[value.index] = value.tensors
         for step in self.steps:
-            results = _compute(step, values, self.world_size)
+            rounded = [v for v in step.results if v and _is_float(v.tensors[0]) and not v.exact]
+            read = values
+            if perturbation is not None and rounded:
+                ulp = torch.finfo(rounded[0].dtype).eps
+                read = [_perturb(tensors, ulp, perturbation) for tensors in values]
+            results = _compute(step, read, self.world_size)
             for value, tensors in zip(step.results, results, strict=True):
-                if value is None:
-                    continue
-                if perturbation is not None and value.dtype.is_floating_point and not value.exact:
-                    tensors = [_perturb(tensor, perturbation) for tensor in tensors]
-                values[value.index] = tensors
+                if value is not None:
+                    is_moved = perturbation is not None and value in rounded
+                    values[value.index] = (
+                        _perturb(tensors, ulp, perturbation) if is_moved else tensors
+                    )
         return values
 
     @property
@@ -288,9 +294,21 @@ def _is_in(tensor, domain):
     return bool(number.min() > 0.2 and number.max() < 10)
 
 
-def _perturb(tensor, generator):
-    direction = 1 - 2 * torch.randint(2, tensor.shape, generator=generator)
-    return (tensor.double() * (1 + torch.finfo(tensor.dtype).eps * direction)).to(tensor.dtype)
+def _is_float(tensor):
+    return tensor.is_floating_point() and tensor.dtype.itemsize > 1
+
+
+def _perturb(tensors, ulp, generator):
+    """The tensors of all ranks, each number moved by an ulp."""
+    if tensors is None or not _is_float(tensors[0]):
+        return tensors
+    result = []
+    for tensor in tensors:
+        direction = 1 - 2 * torch.randint(2, tensor.shape, generator=generator)
+        moved = (tensor.double() * (1 + ulp * direction.double())).to(tensor.dtype)
+        # Views keep their strides, which some operators ask about.
+        result.append(torch.empty_like(tensor).copy_(moved))
+    return result
 
 
 def _largest(tensor):
