@@ -73,6 +73,14 @@ static std::string getTarget(StringRef name) {
   return ("torch.ops.aten." + name).str();
 }
 
+/// A Python number among the operands.
+static bool isScalar(Value value) {
+  auto constant = value.getDefiningOp<tp::ConstantOp>();
+  return constant &&
+         cast<RankedTensorType>(constant.getType()).getRank() == 0 &&
+         !constant->hasAttr(tp::TPDialect::namesAttrName);
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
@@ -111,7 +119,7 @@ static Value readScaledOther(NodeReader &reader, StringRef name) {
     return {};
   // PyTorch promotes before it multiplies. With a number, sizes and layout stay
   // those of `other`.
-  if (type.getElementType() != sum.getElementType()) {
+  if (!isScalar(other) && type.getElementType() != sum.getElementType()) {
     tp::StridedShape shape = reader.getSymbols().getShape(type);
     type = reader.getSymbols().getType(sum.getElementType(), shape.sizes,
                                        shape.strides);
@@ -243,13 +251,6 @@ static LogicalResult readContiguous(NodeReader &reader) {
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
-
-static bool isScalar(Value value) {
-  auto constant = value.getDefiningOp<tp::ConstantOp>();
-  return constant &&
-         cast<RankedTensorType>(constant.getType()).getRank() == 0 &&
-         !constant->hasAttr(tp::TPDialect::namesAttrName);
-}
 
 /// The predicate that holds for (b, a) where `function` holds for (a, b).
 static MapFunction getSwapped(MapFunction function) {

@@ -26,6 +26,12 @@ protected:
   ProgramInputsTest() {
     context.loadDialect<tp::TPDialect, mlir::func::FuncDialect>();
   }
+  /// An op that reads an input: what nobody reads is not made.
+  static std::string read(llvm::StringRef name, llvm::StringRef type) {
+    return (name + "_read = tp.map neg(" + name + ") : (" + type + ") -> " +
+            type + "\n")
+        .str();
+  }
   llvm::Expected<ProgramInputs> create(llvm::StringRef arguments,
                                        uint64_t seed = 0,
                                        llvm::StringRef body = "") {
@@ -53,9 +59,11 @@ protected:
 } // namespace
 
 TEST_F(ProgramInputsTest, RandomInputsRespectPlacements) {
-  auto inputs = llvm::cantFail(create(R"(
+  auto inputs = llvm::cantFail(create(
+      R"(
     %a: tensor<8xf32> {tp.name = "a", tp.placements = {"0" = #tp.placement<replicated>}},
-    %b: tensor<8xf32> {tp.name = "b", tp.placements = {"0" = #tp.placement<varying>}})"));
+    %b: tensor<8xf32> {tp.name = "b", tp.placements = {"0" = #tp.placement<varying>}})",
+      /*seed=*/0, read("%a", "tensor<8xf32>") + read("%b", "tensor<8xf32>")));
   EXPECT_EQ(get(inputs, 0, 0), get(inputs, 0, 1));
   EXPECT_NE(get(inputs, 1, 0), get(inputs, 1, 1));
   EXPECT_NE(get(inputs, 0, 0), get(inputs, 1, 0));
@@ -65,21 +73,26 @@ TEST_F(ProgramInputsTest, RandomInputsRespectPlacements) {
 TEST_F(ProgramInputsTest, SeedDecidesTheValues) {
   constexpr llvm::StringLiteral argument =
       "%a: tensor<8xf32> {tp.name = \"a\"}";
-  auto first = llvm::cantFail(create(argument, 1));
+  std::string body = read("%a", "tensor<8xf32>");
+  auto first = llvm::cantFail(create(argument, 1, body));
   std::vector<float> values = get(first, 0, 0);
-  EXPECT_EQ(get(llvm::cantFail(create(argument, 1)), 0, 0), values);
-  EXPECT_NE(get(llvm::cantFail(create(argument, 2)), 0, 0), values);
+  EXPECT_EQ(get(llvm::cantFail(create(argument, 1, body)), 0, 0), values);
+  EXPECT_NE(get(llvm::cantFail(create(argument, 2, body)), 0, 0), values);
 }
 
 TEST_F(ProgramInputsTest, UnplacedInputsAreAssumedAndSaidToBe) {
-  auto inputs = llvm::cantFail(create("%a: tensor<8xf32> {tp.name = \"a\"}"));
+  auto inputs = llvm::cantFail(create("%a: tensor<8xf32> {tp.name = \"a\"}",
+                                      /*seed=*/0, read("%a", "tensor<8xf32>")));
   ASSERT_EQ(inputs.getAssumptions().size(), 1u);
   EXPECT_THAT(inputs.getAssumptions()[0], HasSubstr("'a'"));
 }
 
 TEST_F(ProgramInputsTest, SymbolsHaveTheirValuesAtCapture) {
-  auto inputs = llvm::cantFail(create("%a: tensor<?xf32, #tp.layout<[s0] sizes "
-                                      "= [s0 * 2]>> {tp.name = \"a\"}"));
+  auto inputs = llvm::cantFail(
+      create("%a: tensor<?xf32, #tp.layout<[s0] sizes "
+             "= [s0 * 2]>> {tp.name = \"a\"}",
+             /*seed=*/0,
+             read("%a", "tensor<?xf32, #tp.layout<[s0] sizes = [s0 * 2]>>")));
   EXPECT_EQ(inputs.getSymbols().at("s0"), 4);
   EXPECT_EQ(get(inputs, 0, 0).size(), 8u);
 }
@@ -97,7 +110,9 @@ TEST_F(ProgramInputsTest, IndicesLieWithinTheirTable) {
   EXPECT_THAT(values, testing::Contains(2));
 }
 
-TEST_F(ProgramInputsTest, WhatIsNoTensorIsNull) {
-  auto inputs = llvm::cantFail(create("%n: index {tp.name = \"n\"}"));
+TEST_F(ProgramInputsTest, WhatIsNoTensorOrIsNotReadIsNull) {
+  auto inputs = llvm::cantFail(create(
+      R"(%n: index {tp.name = "n"}, %u: tensor<2xf32> {tp.name = "u"})"));
+  EXPECT_EQ(llvm::cantFail(inputs.get(1, 0)), nullptr);
   EXPECT_EQ(llvm::cantFail(inputs.get(0, 0)), nullptr);
 }
