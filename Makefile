@@ -16,7 +16,8 @@ FUZZERS := container program vocabulary
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
 	@echo "make test    set up, build, and run all tests"
-	@echo "make fuzz    run every fuzzer for FUZZ_SECONDS (600) seconds"
+	@echo "make fuzz    run every fuzzer for FUZZ_SECONDS (600) seconds, and random"
+	@echo "             programs against PyTorch"
 	@echo "make bench   run the benchmarks"
 	@echo "make docs    regenerate docs/reference from the sources"
 	@echo "make format  format all C++ sources; make tidy lints them"
@@ -77,7 +78,7 @@ check-docs: build
 	@cmake --build $(BUILD) --target commute-docs >/dev/null
 	@diff -r $(BUILD)/docs docs/reference || { echo "run 'make docs'"; exit 1; }
 
-fuzz: setup
+fuzz: build
 	@cmake --preset fuzz >/dev/null
 	@for target in $(FUZZERS); do \
 	  cmake --build build/fuzz -j $(JOBS) --target fuzz_$$target && \
@@ -87,6 +88,9 @@ fuzz: setup
 	    -rss_limit_mb=4096 -print_final_stats=1 \
 	    build/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
 	done
+	@echo "[fuzz] random programs against PyTorch for $(FUZZ_SECONDS) s"
+	@COMMUTE_BUILD=$(BUILD) $(PYTHON) python/tests/test_random_programs.py \
+	  --first-seed $$(date +%s) --seconds $(FUZZ_SECONDS)
 
 bench: build
 	@for benchmark in benchmarks/*/run.py; do \

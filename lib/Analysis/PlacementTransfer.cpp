@@ -47,7 +47,7 @@ static PlacementAttr transferCollective(Operation *op, tp::GroupAttr group,
   if (!collective || !collective.getCollectiveGroup().hasSameMembers(group))
     return {};
   // All ranks compute these from the same values.
-  if (isa<tp::AllReduceOp, tp::AllGatherOp>(op))
+  if (isa<tp::AllReduceOp, tp::AllGatherOp, tp::CollectiveBroadcastOp>(op))
     return PlacementAttr::getReplicated(context);
   if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
     return PlacementAttr::getShard(context, scatter.getScatterAxis());

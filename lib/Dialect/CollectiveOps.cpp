@@ -137,10 +137,12 @@ std::optional<Work> AllReduceOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 1, symbols);
 }
 
-Strides AllReduceOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides AllReduceOp::inferStrides(unsigned,
+                                  ArrayRef<StridedShape> operandShapes,
                                   ArrayRef<AffineExpr> resultSizes) {
   // The functional form copies its input to row-major order first.
-  return getContiguousStrides(resultSizes);
+  return getInPlace() ? operandShapes[0].strides
+                      : getContiguousStrides(resultSizes);
 }
 
 GroupAttr AllReduceOp::getCollectiveGroup() { return getGroup(); }
@@ -150,6 +152,68 @@ AllReduceOp::getCommunication(SymbolValues symbols) {
   return getWholeCommunication(CommunicationKind::AllReduce,
                                getInput().getType(), /*axis=*/0, symbols);
 }
+
+bool AllReduceOp::requiresDense(OpOperand &) { return getInPlace(); }
+
+bool AllReduceOp::writesInto(OpOperand &) { return getInPlace(); }
+
+//===----------------------------------------------------------------------===//
+// tp.collective_broadcast
+//===----------------------------------------------------------------------===//
+
+LogicalResult CollectiveBroadcastOp::verify() {
+  int64_t size = getGroup().getSize();
+  if (static_cast<int64_t>(getRoot()) < 0 ||
+      static_cast<int64_t>(getRoot()) >= size)
+    return emitOpError() << "root is " << static_cast<int64_t>(getRoot())
+                         << ", expected a position in a group of " << size;
+  SymbolSpace space(getContext());
+  if (failed(verifyKeepsElementType(*this)))
+    return failure();
+  return verifySizes(*this, space, "result", getTensor(getResult()),
+                     space.getSizes(getTensor(getInput())));
+}
+
+DimensionRule CollectiveBroadcastOp::getDimensionRule() {
+  return getCollectiveRule(*this, /*axis=*/-1);
+}
+
+LogicalResult
+CollectiveBroadcastOp::evaluate(Algebra &algebra,
+                                ArrayRef<AlgebraValue> operands,
+                                SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<AlgebraValue>> inputs =
+      exchangeAll(algebra, *this, getGroup(), operands[0]);
+  if (failed(inputs))
+    return failure();
+  results.push_back((*inputs)[getRoot()]);
+  return success();
+}
+
+std::optional<Work> CollectiveBroadcastOp::getWork(SymbolValues symbols) {
+  return getStreamingWork(*this, 0, symbols);
+}
+
+Strides
+CollectiveBroadcastOp::inferStrides(unsigned,
+                                    ArrayRef<StridedShape> operandShapes,
+                                    ArrayRef<AffineExpr> resultSizes) {
+  return getInPlace() ? operandShapes[0].strides
+                      : getContiguousStrides(resultSizes);
+}
+
+GroupAttr CollectiveBroadcastOp::getCollectiveGroup() { return getGroup(); }
+
+/// Every rank but one receives all bytes, as in an all-gather of them.
+std::optional<Communication>
+CollectiveBroadcastOp::getCommunication(SymbolValues symbols) {
+  return getWholeCommunication(CommunicationKind::AllGather,
+                               getInput().getType(), /*axis=*/0, symbols);
+}
+
+bool CollectiveBroadcastOp::requiresDense(OpOperand &) { return getInPlace(); }
+
+bool CollectiveBroadcastOp::writesInto(OpOperand &) { return getInPlace(); }
 
 //===----------------------------------------------------------------------===//
 // tp.all_gather
@@ -410,9 +474,13 @@ bool RankSliceOp::mayShareMemory() { return true; }
 //===----------------------------------------------------------------------===//
 
 LogicalResult WaitOp::verify() {
-  if (getInput().getType() != getType())
-    return emitOpError("result has another type than the operand");
-  return success();
+  // PyTorch records a dense result also where the operand, which the result is,
+  // has holes.
+  SymbolSpace space(getContext());
+  if (failed(verifyKeepsElementType(*this)))
+    return failure();
+  return verifySizes(*this, space, "result", getTensor(getResult()),
+                     space.getSizes(getTensor(getInput())));
 }
 
 DimensionRule WaitOp::getDimensionRule() {

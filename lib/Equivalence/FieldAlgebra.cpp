@@ -7,6 +7,7 @@
 #include "commute/Equivalence/FieldAlgebra.h"
 
 #include "FieldFunctions.h"
+#include "commute/Dialect/StridedWalk.h"
 #include "commute/Equivalence/PrimeField.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -17,56 +18,12 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 using tp::AlgebraValue;
+using tp::forEachOffset;
+using tp::getBroadcastStrides;
+using tp::getRowMajorStrides;
 
 static const FieldTensor &get(const AlgebraValue &value) {
   return static_cast<const FieldTensor &>(*value);
-}
-
-static SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> sizes) {
-  SmallVector<int64_t> strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t dim = sizes.size(); dim-- > 0;) {
-    strides[dim] = stride;
-    stride *= sizes[dim];
-  }
-  return strides;
-}
-
-/// Calls `visit` with the offset in each of several strided tensors, for all
-/// indices of `sizes` in row-major order.
-template <size_t count, typename Visitor>
-static void forEachOffset(ArrayRef<int64_t> sizes,
-                          std::array<SmallVector<int64_t>, count> strides,
-                          Visitor visit) {
-  int64_t total = 1;
-  for (int64_t size : sizes)
-    total *= size;
-  SmallVector<int64_t> index(sizes.size());
-  std::array<int64_t, count> offsets{};
-  for (int64_t position = 0; position < total; ++position) {
-    visit(offsets);
-    for (size_t dim = sizes.size(); dim-- > 0;) {
-      for (size_t which = 0; which < count; ++which)
-        offsets[which] += strides[which][dim];
-      if (++index[dim] < sizes[dim])
-        break;
-      for (size_t which = 0; which < count; ++which)
-        offsets[which] -= strides[which][dim] * sizes[dim];
-      index[dim] = 0;
-    }
-  }
-}
-
-/// Strides of an operand broadcast to `sizes`: 0 where it is repeated.
-static SmallVector<int64_t> getBroadcastStrides(ArrayRef<int64_t> operand,
-                                                ArrayRef<int64_t> sizes) {
-  SmallVector<int64_t> own = getRowMajorStrides(operand);
-  SmallVector<int64_t> strides(sizes.size(), 0);
-  size_t offset = sizes.size() - operand.size();
-  for (size_t dim = 0; dim < operand.size(); ++dim)
-    if (operand[dim] != 1)
-      strides[offset + dim] = own[dim];
-  return strides;
 }
 
 FailureOr<SmallVector<int64_t>> FieldAlgebra::getSizes(RankedTensorType type) {
@@ -103,15 +60,8 @@ AlgebraValue FieldAlgebra::iota(TypedAttr start, TypedAttr step, int64_t size,
 AlgebraValue FieldAlgebra::map(tp::MapFunction function,
                                ArrayRef<AlgebraValue> operands, Type type) {
   SmallVector<int64_t> sizes;
-  for (const AlgebraValue &operand : operands) {
-    ArrayRef<int64_t> own = operand->getSizes();
-    if (own.size() > sizes.size())
-      sizes.insert(sizes.begin(), own.size() - sizes.size(), 1);
-    size_t offset = sizes.size() - own.size();
-    for (size_t dim = 0; dim < own.size(); ++dim)
-      if (own[dim] != 1)
-        sizes[offset + dim] = own[dim];
-  }
+  for (const AlgebraValue &operand : operands)
+    tp::broadcastSizes(operand->getSizes(), sizes);
   auto result = std::make_shared<FieldTensor>(sizes, type);
   ScalarFunction scalar(function, operands, type);
   std::array<SmallVector<int64_t>, 3> strides;
@@ -236,11 +186,9 @@ AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
   int64_t columns = bSizes.back();
   ArrayRef<int64_t> aBatch = aSizes.drop_back(2);
   ArrayRef<int64_t> bBatch = bSizes.drop_back(2);
-  SmallVector<int64_t> batch(std::max(aBatch.size(), bBatch.size()), 1);
+  SmallVector<int64_t> batch;
   for (ArrayRef<int64_t> own : {aBatch, bBatch})
-    for (size_t dim = 0; dim < own.size(); ++dim)
-      if (own[dim] != 1)
-        batch[batch.size() - own.size() + dim] = own[dim];
+    tp::broadcastSizes(own, batch);
   SmallVector<int64_t> sizes(batch);
   sizes.append({rows, columns});
   auto result = std::make_shared<FieldTensor>(sizes, type);
@@ -273,15 +221,13 @@ AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// A tensor whose element at each index is that of `from` at a strided offset.
 static AlgebraValue gatherStrided(const FieldTensor &from,
-                                  ArrayRef<int64_t> sizes,
-                                  SmallVector<int64_t> strides,
-                                  int64_t start = 0) {
-  auto result = std::make_shared<FieldTensor>(sizes, from.getElementType());
+                                  const tp::StridedView &view) {
+  auto result =
+      std::make_shared<FieldTensor>(view.sizes, from.getElementType());
   uint64_t *output = result->elements.data();
-  const uint64_t *source = from.elements.data() + start;
-  forEachOffset<1>(sizes, {std::move(strides)}, [&](const auto &offsets) {
+  const uint64_t *source = from.elements.data() + view.start;
+  forEachOffset<1>(view.sizes, {view.strides}, [&](const auto &offsets) {
     *output++ = source[offsets[0]];
   });
   return result;
@@ -325,23 +271,14 @@ AlgebraValue FieldAlgebra::reshape(const AlgebraValue &input,
 
 AlgebraValue FieldAlgebra::permute(const AlgebraValue &input,
                                    ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> own = getRowMajorStrides(input->getSizes());
-  SmallVector<int64_t> sizes, strides;
-  for (int64_t dim : permutation) {
-    sizes.push_back(input->getSizes()[dim]);
-    strides.push_back(own[dim]);
-  }
-  return gatherStrided(get(input), sizes, strides);
+  return gatherStrided(get(input),
+                       tp::getPermutedView(input->getSizes(), permutation));
 }
 
 AlgebraValue FieldAlgebra::slice(const AlgebraValue &input, unsigned dim,
                                  int64_t start, int64_t step, int64_t size) {
-  SmallVector<int64_t> strides = getRowMajorStrides(input->getSizes());
-  SmallVector<int64_t> sizes(input->getSizes());
-  int64_t offset = start * strides[dim];
-  sizes[dim] = size;
-  strides[dim] *= step;
-  return gatherStrided(get(input), sizes, strides, offset);
+  return gatherStrided(
+      get(input), tp::getSliceView(input->getSizes(), dim, start, step, size));
 }
 
 AlgebraValue FieldAlgebra::concat(ArrayRef<AlgebraValue> inputs, unsigned dim) {
@@ -365,8 +302,9 @@ AlgebraValue FieldAlgebra::concat(ArrayRef<AlgebraValue> inputs, unsigned dim) {
 
 AlgebraValue FieldAlgebra::broadcast(const AlgebraValue &input,
                                      ArrayRef<int64_t> sizes) {
-  return gatherStrided(get(input), sizes,
-                       getBroadcastStrides(input->getSizes(), sizes));
+  return gatherStrided(get(input),
+                       {SmallVector<int64_t>(sizes),
+                        getBroadcastStrides(input->getSizes(), sizes)});
 }
 
 //===----------------------------------------------------------------------===//

@@ -222,18 +222,12 @@ AlgebraValue FloatAlgebra::reshape(const AlgebraValue &input,
 
 AlgebraValue FloatAlgebra::permute(const AlgebraValue &input,
                                    ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> own = getRowMajorStrides(input->getSizes());
-  SmallVector<int64_t> sizes, strides;
-  for (int64_t dim : permutation) {
-    sizes.push_back(input->getSizes()[dim]);
-    strides.push_back(own[dim]);
-  }
-  return gatherStrided(asTensor(input), sizes, strides);
+  return gatherStrided(asTensor(input),
+                       tp::getPermutedView(input->getSizes(), permutation));
 }
 
 AlgebraValue FloatAlgebra::slice(const AlgebraValue &input, unsigned dim,
                                  int64_t start, int64_t step, int64_t size) {
-  SmallVector<int64_t> strides = getRowMajorStrides(input->getSizes());
   SmallVector<int64_t> sizes(input->getSizes());
   int64_t extent = sizes[dim];
   sizes[dim] = size;
@@ -243,10 +237,9 @@ AlgebraValue FloatAlgebra::slice(const AlgebraValue &input, unsigned dim,
   bool fits = size == 0 || (start >= 0 && start < extent && step >= 1 &&
                             (size - 1) <= (extent - 1 - start) / step);
   if (fits) {
-    int64_t offset = size == 0 ? 0 : start * strides[dim];
-    // The step of a single index does not matter, whatever it is.
-    strides[dim] *= size > 1 ? step : 1;
-    result = gatherStrided(asTensor(input), sizes, strides, offset);
+    result =
+        gatherStrided(asTensor(input), tp::getSliceView(input->getSizes(), dim,
+                                                        start, step, size));
   } else {
     message = "a slice of " + std::to_string(size) + " from " +
               std::to_string(start) + " by " + std::to_string(step) +
@@ -270,8 +263,9 @@ AlgebraValue FloatAlgebra::broadcast(const AlgebraValue &input,
   TensorValue result;
   if (broadcastSizes(input->getSizes(), common) &&
       ArrayRef<int64_t>(common) == sizes)
-    result = gatherStrided(asTensor(input), sizes,
-                           getBroadcastStrides(input->getSizes(), sizes));
+    result = gatherStrided(asTensor(input),
+                           {SmallVector<int64_t>(sizes),
+                            getBroadcastStrides(input->getSizes(), sizes)});
   else
     message = "a tensor of sizes " + formatSizes(input->getSizes()) +
               " cannot be broadcast to " + formatSizes(sizes);
@@ -300,6 +294,8 @@ static CollectiveCall makeCall(Operation *op, ArrayRef<int64_t> members,
   else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
     operation << ' ' << tp::stringifyReductionKind(scatter.getReduction())
               << " along dim " << scatter.getScatterAxis();
+  else if (auto broadcast = dyn_cast<tp::CollectiveBroadcastOp>(op))
+    operation << " from position " << broadcast.getRoot();
   // Ranks may exchange different numbers of rows.
   llvm::raw_string_ostream operand(call.operand);
   auto type = llvm::cast<RankedTensorType>(op->getOperand(0).getType());

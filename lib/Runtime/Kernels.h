@@ -19,6 +19,11 @@
 
 namespace commute::runtime {
 
+using tp::broadcastSizes;
+using tp::forEachOffset;
+using tp::getBroadcastStrides;
+using tp::getRowMajorStrides;
+
 //===----------------------------------------------------------------------===//
 // Elementwise
 //===----------------------------------------------------------------------===//
@@ -72,49 +77,18 @@ void setNumKernelThreads(unsigned count);
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// A dense tensor whose elements are those of `input` at `start` plus an index
-/// times `strides`, in elements.
-TensorValue gatherStrided(const Tensor &input, llvm::ArrayRef<int64_t> sizes,
-                          llvm::ArrayRef<int64_t> strides, int64_t start = 0);
+/// The elements of a view of `input`, densely.
+TensorValue gatherStrided(const Tensor &input, const tp::StridedView &view);
 TensorValue takeRows(const Tensor &table, const Tensor &indices, unsigned dim,
                      bool wrapsNegative, std::string &failure);
 TensorValue concatenate(llvm::ArrayRef<const Tensor *> inputs, unsigned dim,
                         std::string &failure);
-
-/// Sizes of operands broadcast against each other; false when they do not fit.
-bool broadcastSizes(llvm::ArrayRef<int64_t> operand,
-                    llvm::SmallVectorImpl<int64_t> &sizes);
-/// Strides of a dense operand broadcast to `sizes`: 0 where it is repeated.
-llvm::SmallVector<int64_t> getBroadcastStrides(llvm::ArrayRef<int64_t> operand,
-                                               llvm::ArrayRef<int64_t> sizes);
 
 /// Joins neighbouring dims that are walked as one by all tensors, and drops
 /// those of size 1. Leaves one dim at least.
 void coalesceDims(
     llvm::SmallVectorImpl<int64_t> &sizes,
     llvm::MutableArrayRef<llvm::SmallVector<int64_t>> tensorStrides);
-
-/// Calls `visit` with the offset in each of several strided tensors, for all
-/// indices of `sizes` in row-major order.
-template <typename Visitor>
-void forEachOffset(llvm::ArrayRef<int64_t> sizes,
-                   llvm::ArrayRef<llvm::SmallVector<int64_t>> tensorStrides,
-                   Visitor visit) {
-  llvm::SmallVector<int64_t> index(sizes.size());
-  llvm::SmallVector<int64_t, 4> offsets(tensorStrides.size());
-  for (int64_t left = getNumElements(sizes); left > 0; --left) {
-    visit(llvm::ArrayRef<int64_t>(offsets));
-    for (size_t dim = sizes.size(); dim-- > 0;) {
-      for (auto [offset, strides] : llvm::zip_equal(offsets, tensorStrides))
-        offset += strides[dim];
-      if (++index[dim] < sizes[dim])
-        break;
-      for (auto [offset, strides] : llvm::zip_equal(offsets, tensorStrides))
-        offset -= strides[dim] * sizes[dim];
-      index[dim] = 0;
-    }
-  }
-}
 
 } // namespace commute::runtime
 

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <dnnl.h>
+#include <list>
 
 using namespace mlir;
 using namespace commute;
@@ -159,6 +160,61 @@ static bool describeMemory(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                           dimStrides) == dnnl_success;
 }
 
+namespace {
+/// The operands of a product: left, right, bias (without dims where there is
+/// none) and the result.
+struct ProductDesc {
+  std::array<dnnl_memory_desc_t, 4> tensors;
+
+  bool operator==(const ProductDesc &other) const {
+    return llvm::equal(
+        tensors, other.tensors,
+        [](const dnnl_memory_desc_t &a, const dnnl_memory_desc_t &b) {
+          return dnnl_memory_desc_equal(&a, &b) != 0;
+        });
+  }
+};
+} // namespace
+
+static Primitive makePrimitive(const ProductDesc &product) {
+  const auto &[left, right, bias, result] = product.tensors;
+  dnnl_matmul_desc_t operation;
+  if (dnnl_matmul_desc_init(&operation, &left, &right,
+                            bias.ndims ? &bias : nullptr,
+                            &result) != dnnl_success)
+    return {};
+  dnnl_primitive_desc_t madeDesc = nullptr;
+  if (dnnl_primitive_desc_create(&madeDesc, &operation, nullptr, getEngine(),
+                                 nullptr) != dnnl_success)
+    return {};
+  PrimitiveDesc primitiveDesc(madeDesc);
+  dnnl_primitive_t made = nullptr;
+  if (dnnl_primitive_create(&made, madeDesc) != dnnl_success)
+    return {};
+  return Primitive(made);
+}
+
+/// oneDNN's code for a product; null where it has none on this machine. The
+/// last ones stay: they hold on to the memory that they work in, which would be
+/// cleared anew for each product. It belongs to the thread.
+static dnnl_primitive_t getPrimitive(const ProductDesc &product) {
+  constexpr size_t mostKept = 16;
+  thread_local std::list<std::pair<ProductDesc, Primitive>> kept;
+  auto found = llvm::find_if(
+      kept, [&](const auto &entry) { return entry.first == product; });
+  if (found == kept.end()) {
+    Primitive made = makePrimitive(product);
+    if (!made)
+      return nullptr;
+    kept.emplace_front(product, std::move(made));
+    if (kept.size() > mostKept)
+      kept.pop_back();
+  } else {
+    kept.splice(kept.begin(), kept, found);
+  }
+  return kept.front().second.get();
+}
+
 /// Puts dims of size 1 in front; their strides do not matter.
 static void padRank(MatrixView &view, size_t rank) {
   int64_t stride = runtime::getNumElements(view.sizes);
@@ -216,21 +272,12 @@ static bool multiplyByLibrary(const MatmulOperand &lhs,
       return false;
   }
 
-  dnnl_matmul_desc_t operation;
-  if (dnnl_matmul_desc_init(&operation, &leftDesc, &rightDesc,
-                            bias ? &biasDesc : nullptr,
-                            &productDesc) != dnnl_success)
+  dnnl_primitive_t primitive =
+      getPrimitive({leftDesc, rightDesc, bias ? biasDesc : dnnl_memory_desc_t(),
+                    productDesc});
+  if (!primitive)
     return false;
   dnnl_engine_t engine = getEngine();
-  dnnl_primitive_desc_t madeDesc = nullptr;
-  if (dnnl_primitive_desc_create(&madeDesc, &operation, nullptr, engine,
-                                 nullptr) != dnnl_success)
-    return false;
-  PrimitiveDesc primitiveDesc(madeDesc);
-  dnnl_primitive_t madePrimitive = nullptr;
-  if (dnnl_primitive_create(&madePrimitive, madeDesc) != dnnl_success)
-    return false;
-  Primitive primitive(madePrimitive);
   dnnl_stream_t madeStream = nullptr;
   if (dnnl_stream_create(&madeStream, engine, dnnl_stream_default_flags) !=
       dnnl_success)
@@ -254,7 +301,7 @@ static bool multiplyByLibrary(const MatmulOperand &lhs,
          addArgument(DNNL_ARG_WEIGHTS, rightDesc, rhs.tensor.getData()) &&
          (!bias || addArgument(DNNL_ARG_BIAS, biasDesc, bias->getData())) &&
          addArgument(DNNL_ARG_DST, productDesc, result.getData()) &&
-         dnnl_primitive_execute(primitive.get(), stream.get(), arguments.size(),
+         dnnl_primitive_execute(primitive, stream.get(), arguments.size(),
                                 arguments.data()) == dnnl_success &&
          dnnl_stream_wait(stream.get()) == dnnl_success;
 }

@@ -291,8 +291,9 @@ ProgramInputs::readWeight(const archive::StoredTensor &stored,
                   " bytes of record " + stored.record);
   int64_t all[] = {count};
   Tensor storage(all, type.getElementType(), bytes->data);
-  return gatherStrided(storage, stored.sizes, stored.strides,
-                       isEmpty ? 0 : stored.storageOffset);
+  return gatherStrided(storage, {llvm::to_vector(stored.sizes),
+                                 llvm::to_vector(stored.strides),
+                                 isEmpty ? 0 : stored.storageOffset});
 }
 
 //===----------------------------------------------------------------------===//

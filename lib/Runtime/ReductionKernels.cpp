@@ -234,15 +234,9 @@ TensorValue runtime::reduceElements(ReductionKind kind, const Tensor &input,
   const Tensor *source = &input;
   TensorValue moved;
   if (!isOneRun) {
-    SmallVector<int64_t> order(kept),
-        own = getRowMajorStrides(input.getSizes());
+    SmallVector<int64_t> order(kept);
     llvm::append_range(order, reduced);
-    SmallVector<int64_t> movedSizes, movedStrides;
-    for (int64_t dim : order) {
-      movedSizes.push_back(input.getSizes()[dim]);
-      movedStrides.push_back(own[dim]);
-    }
-    moved = gatherStrided(input, movedSizes, movedStrides);
+    moved = gatherStrided(input, tp::getPermutedView(input.getSizes(), order));
     source = moved.get();
   }
   for (int64_t dim : reduced)

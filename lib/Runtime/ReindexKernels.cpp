@@ -16,33 +16,6 @@ using namespace commute::runtime;
 // Strided walks
 //===----------------------------------------------------------------------===//
 
-bool runtime::broadcastSizes(ArrayRef<int64_t> operand,
-                             SmallVectorImpl<int64_t> &sizes) {
-  if (operand.size() > sizes.size())
-    sizes.insert(sizes.begin(), operand.size() - sizes.size(), 1);
-  size_t offset = sizes.size() - operand.size();
-  for (auto [dim, size] : llvm::enumerate(operand)) {
-    int64_t &common = sizes[offset + dim];
-    if (size == common || size == 1)
-      continue;
-    if (common != 1)
-      return false;
-    common = size;
-  }
-  return true;
-}
-
-SmallVector<int64_t> runtime::getBroadcastStrides(ArrayRef<int64_t> operand,
-                                                  ArrayRef<int64_t> sizes) {
-  SmallVector<int64_t> own = getRowMajorStrides(operand);
-  SmallVector<int64_t> strides(sizes.size(), 0);
-  size_t offset = sizes.size() - operand.size();
-  for (size_t dim = 0; dim < operand.size(); ++dim)
-    if (operand[dim] != 1)
-      strides[offset + dim] = own[dim];
-  return strides;
-}
-
 void runtime::coalesceDims(
     SmallVectorImpl<int64_t> &sizes,
     MutableArrayRef<SmallVector<int64_t>> tensorStrides) {
@@ -114,8 +87,10 @@ static void copyStrided(const Element *source, Element *target,
                 });
 }
 
-TensorValue runtime::gatherStrided(const Tensor &input, ArrayRef<int64_t> sizes,
-                                   ArrayRef<int64_t> strides, int64_t start) {
+TensorValue runtime::gatherStrided(const Tensor &input,
+                                   const tp::StridedView &view) {
+  ArrayRef<int64_t> sizes = view.sizes, strides = view.strides;
+  int64_t start = view.start;
   unsigned numBytes = runtime::getNumBytes(input.getKind());
   // What lies densely is shared. The end of an empty tensor is no address.
   bool isDense = runtime::getNumElements(sizes) > 0;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernels.h"
+#include "Vectorized.h"
 
 #include <bit>
 #include <cmath>
@@ -15,15 +16,16 @@ using namespace commute::runtime;
 using tp::MapFunction;
 
 template <typename Compute, typename Function>
-static void forAll(const Compute *a, Compute *result, size_t count,
-                   Function function) {
+COMMUTE_INLINED static void forAll(const Compute *a, Compute *result,
+                                   size_t count, Function function) {
   for (size_t index = 0; index < count; ++index)
     result[index] = static_cast<Compute>(function(a[index]));
 }
 
 template <typename Compute, typename Function>
-static void forAll(const Compute *a, const Compute *b, Compute *result,
-                   size_t count, Function function) {
+COMMUTE_INLINED static void forAll(const Compute *a, const Compute *b,
+                                   Compute *result, size_t count,
+                                   Function function) {
   for (size_t index = 0; index < count; ++index)
     result[index] = static_cast<Compute>(function(a[index], b[index]));
 }
@@ -34,8 +36,9 @@ static void forAll(const Compute *a, const Compute *b, Compute *result,
 
 /// False for a function that is not among them.
 template <typename C>
-static bool computeCommon(MapFunction function, const C *a, const C *b,
-                          const C *c, C *result, size_t count) {
+COMMUTE_INLINED static bool computeCommon(MapFunction function, const C *a,
+                                          const C *b, const C *c, C *result,
+                                          size_t count) {
   switch (function) {
   case MapFunction::Maximum:
     // NaN wins, as in PyTorch.
@@ -97,7 +100,7 @@ static bool computeCommon(MapFunction function, const C *a, const C *b,
 
 /// e^x to about one unit in the last place, without a branch or a call, so that
 /// the compiler computes several at once.
-static float exponential(float x) {
+COMMUTE_INLINED static float exponential(float x) {
   // Beyond these the result is infinite or zero. NaN stays.
   x = x > 89.0f ? 89.0f : x;
   x = x < -104.0f ? -104.0f : x;
@@ -149,13 +152,13 @@ static F getRemainder(F x, F y) {
 }
 
 template <typename F>
-static bool computeFloats(MapFunction function, const F *a, const F *b,
-                          F *result, size_t count) {
-  auto unary = [&](auto scalar) {
+COMMUTE_INLINED static bool computeFloats(MapFunction function, const F *a,
+                                          const F *b, F *result, size_t count) {
+  auto unary = [&](auto scalar) COMMUTE_INLINED {
     forAll(a, result, count, scalar);
     return true;
   };
-  auto binary = [&](auto scalar) {
+  auto binary = [&](auto scalar) COMMUTE_INLINED {
     forAll(a, b, result, count, scalar);
     return true;
   };
@@ -251,18 +254,19 @@ static int64_t getRemainder(int64_t x, int64_t y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-static bool computeIntegers(MapFunction function, const int64_t *a,
-                            const int64_t *b, int64_t *result, size_t count) {
+COMMUTE_INLINED static bool computeIntegers(MapFunction function,
+                                            const int64_t *a, const int64_t *b,
+                                            int64_t *result, size_t count) {
   using U = uint64_t;
-  auto unary = [&](auto scalar) {
+  auto unary = [&](auto scalar) COMMUTE_INLINED {
     forAll(a, result, count, scalar);
     return true;
   };
-  auto binary = [&](auto scalar) {
+  auto binary = [&](auto scalar) COMMUTE_INLINED {
     forAll(a, b, result, count, scalar);
     return true;
   };
-  auto divide = [&](auto scalar) {
+  auto divide = [&](auto scalar) COMMUTE_INLINED {
     return std::find(b, b + count, 0) == b + count && binary(scalar);
   };
   switch (function) {
@@ -301,15 +305,24 @@ static bool computeIntegers(MapFunction function, const int64_t *a,
 }
 
 template <typename Compute>
-bool runtime::computeFunction(MapFunction function, const Compute *a,
-                              const Compute *b, const Compute *c,
-                              Compute *result, size_t count) {
+COMMUTE_INLINED static bool computeAny(MapFunction function, const Compute *a,
+                                       const Compute *b, const Compute *c,
+                                       Compute *result, size_t count) {
   if (computeCommon(function, a, b, c, result, count))
     return true;
   if constexpr (std::is_integral_v<Compute>)
     return computeIntegers(function, a, b, result, count);
   else
     return computeFloats(function, a, b, result, count);
+}
+
+template <typename Compute>
+bool runtime::computeFunction(MapFunction function, const Compute *a,
+                              const Compute *b, const Compute *c,
+                              Compute *result, size_t count) {
+  return vectorized([=]() COMMUTE_INLINED {
+    return computeAny(function, a, b, c, result, count);
+  });
 }
 
 namespace commute::runtime {

@@ -7,8 +7,11 @@
 #include "commute/Runtime/Tensor.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Compiler.h"
 #include "llvm/Support/MemAlloc.h"
 
+#include <map>
+#include <mutex>
 #include <unistd.h>
 
 using namespace mlir;
@@ -20,36 +23,69 @@ Tensor::Tensor(ArrayRef<int64_t> sizes, Type elementType,
     : AlgebraTensor(sizes, elementType), kind(*getElementKind(elementType)),
       data(std::move(data)) {}
 
+namespace {
+/// Keeps large blocks that tensors have given back: what comes fresh from the
+/// system is cleared page by page first, which takes as long as many an op.
+class BlockPool {
+public:
+  static constexpr size_t alignment = 64;
+
+  /// At least `numBytes`; `numBytes` becomes the size of the block.
+  std::byte *take(size_t &numBytes) {
+    // Whole cache lines, and at least one: no tensor is without an address.
+    numBytes = std::max(llvm::alignTo(numBytes, alignment), alignment);
+    if (numBytes >= leastKept) {
+      std::lock_guard<std::mutex> lock(mutex);
+      auto found = blocks.lower_bound(numBytes);
+      // A much larger block may be wanted for what it is.
+      if (found != blocks.end() && found->first <= numBytes + numBytes / 4) {
+        auto [size, block] = *found;
+        blocks.erase(found);
+        numKept -= size;
+        numBytes = size;
+        return block;
+      }
+    }
+    return static_cast<std::byte *>(llvm::allocate_buffer(numBytes, alignment));
+  }
+
+  void giveBack(std::byte *block, size_t numBytes) {
+    // The address sanitizer is to see what is freed.
+    if (numBytes >= leastKept && !LLVM_ADDRESS_SANITIZER_BUILD) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (numBytes <= mostKept - numKept) {
+        blocks.emplace(numBytes, block);
+        numKept += numBytes;
+        return;
+      }
+    }
+    llvm::deallocate_buffer(block, numBytes, alignment);
+  }
+
+private:
+  static constexpr size_t leastKept = 64 << 10;
+  static constexpr size_t mostKept = 256 << 20;
+
+  std::mutex mutex;
+  std::multimap<size_t, std::byte *> blocks;
+  size_t numKept = 0;
+};
+} // namespace
+
+/// Never destroyed: tensors may outlive what is static.
+static BlockPool &getPool() {
+  static auto *pool = new BlockPool();
+  return *pool;
+}
+
 std::shared_ptr<Tensor> Tensor::allocate(ArrayRef<int64_t> sizes,
                                          Type elementType) {
-  constexpr size_t alignment = 64;
   size_t numBytes = runtime::getNumElements(sizes) *
                     runtime::getNumBytes(*getElementKind(elementType));
-  // Whole cache lines, and at least one: no tensor is without an address.
-  size_t rounded = std::max(llvm::alignTo(numBytes, alignment), alignment);
-  auto *memory =
-      static_cast<std::byte *>(llvm::allocate_buffer(rounded, alignment));
-  std::shared_ptr<const std::byte> data(memory, [=](const std::byte *) {
-    llvm::deallocate_buffer(memory, rounded, alignment);
-  });
+  std::byte *block = getPool().take(numBytes);
+  std::shared_ptr<const std::byte> data(
+      block, [=](const std::byte *) { getPool().giveBack(block, numBytes); });
   return std::make_shared<Tensor>(sizes, elementType, std::move(data));
-}
-
-SmallVector<int64_t> runtime::getRowMajorStrides(ArrayRef<int64_t> sizes) {
-  SmallVector<int64_t> strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t dim = sizes.size(); dim-- > 0;) {
-    strides[dim] = stride;
-    stride *= sizes[dim];
-  }
-  return strides;
-}
-
-int64_t runtime::getNumElements(ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
 }
 
 std::string runtime::formatSizes(ArrayRef<int64_t> sizes) {

@@ -73,6 +73,14 @@ static std::string getTarget(StringRef name) {
   return ("torch.ops.aten." + name).str();
 }
 
+/// A Python number among the operands.
+static bool isScalar(Value value) {
+  auto constant = value.getDefiningOp<tp::ConstantOp>();
+  return constant &&
+         cast<RankedTensorType>(constant.getType()).getRank() == 0 &&
+         !constant->hasAttr(tp::TPDialect::namesAttrName);
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
@@ -105,8 +113,19 @@ static Value readScaledOther(NodeReader &reader, StringRef name) {
   Value alpha = reader.operand("alpha");
   if (!alpha)
     return {};
-  // Elementwise with a number: sizes and layout stay those of `other`.
-  return reader.create<tp::MapOp>(other.getType(), MapFunction::Mul,
+  auto type = cast<RankedTensorType>(other.getType());
+  RankedTensorType sum = reader.getResultType();
+  if (!sum)
+    return {};
+  // PyTorch promotes before it multiplies. With a number, sizes and layout stay
+  // those of `other`.
+  if (!isScalar(other) && type.getElementType() != sum.getElementType()) {
+    tp::StridedShape shape = reader.getSymbols().getShape(type);
+    type = reader.getSymbols().getType(sum.getElementType(), shape.sizes,
+                                       shape.strides);
+    other = reader.create<tp::CastOp>(type, other, /*contiguous=*/false);
+  }
+  return reader.create<tp::MapOp>(type, MapFunction::Mul,
                                   ValueRange{other, alpha});
 }
 
@@ -232,13 +251,6 @@ static LogicalResult readContiguous(NodeReader &reader) {
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
-
-static bool isScalar(Value value) {
-  auto constant = value.getDefiningOp<tp::ConstantOp>();
-  return constant &&
-         cast<RankedTensorType>(constant.getType()).getRank() == 0 &&
-         !constant->hasAttr(tp::TPDialect::namesAttrName);
-}
 
 /// The predicate that holds for (b, a) where `function` holds for (a, b).
 static MapFunction getSwapped(MapFunction function) {
@@ -430,6 +442,8 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
                  readPow);
   vocabulary.add("torch.ops.aten.remainder.Scalar_Tensor",
                  readBinary<MapFunction::Remainder>);
+  vocabulary.add("torch.ops.aten.floor_divide.Scalar",
+                 readBinary<MapFunction::FloorDiv>);
   vocabulary.add("torch.ops.aten.square.default", readSquare);
   vocabulary.add(
       {"torch.ops.aten.div.Tensor_mode", "torch.ops.aten.div.Scalar_mode"},

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InPlace.h"
 #include "NodeReader.h"
 #include "NodeWriter.h"
 #include "TensorCast.h"
@@ -28,42 +29,79 @@ static std::optional<tp::ReductionKind> getReduction(NodeReader &reader) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-static LogicalResult readAllReduce(NodeReader &reader) {
-  Value input = reader.tensor("input");
-  RankedTensorType type = reader.getResultType();
+// Makes the op for one tensor; null for a form that is not modelled.
+
+template <bool isInPlace>
+static Value makeAllReduce(NodeReader &reader, Value input,
+                           RankedTensorType type, tp::GroupAttr group) {
   std::optional<tp::ReductionKind> reduction = getReduction(reader);
-  if (!input || !type || !reduction)
-    return failure();
-  tp::GroupAttr group = reader.group();
-  if (!group)
-    return failure();
-  return reader.result(reader.create<tp::AllReduceOp>(type, *reduction, input,
-                                                      group, /*async=*/true));
+  if (!reduction)
+    return {};
+  return reader.create<tp::AllReduceOp>(type, *reduction, input, group,
+                                        /*async=*/true, isInPlace);
 }
 
-static LogicalResult readAllGather(NodeReader &reader) {
-  Value input = reader.tensor("input");
-  RankedTensorType type = reader.getResultType();
-  if (!input || !type || getTensor(input).getRank() == 0)
-    return failure();
-  tp::GroupAttr group = reader.group();
-  if (!group)
-    return failure();
-  return reader.result(reader.create<tp::AllGatherOp>(
-      type, input, /*gather_axis=*/0, group, /*async=*/true));
+static Value makeAllGather(NodeReader &reader, Value input,
+                           RankedTensorType type, tp::GroupAttr group) {
+  if (getTensor(input).getRank() == 0)
+    return {};
+  return reader.create<tp::AllGatherOp>(type, input, /*gather_axis=*/0, group,
+                                        /*async=*/true);
 }
 
-static LogicalResult readReduceScatter(NodeReader &reader) {
+static Value makeReduceScatter(NodeReader &reader, Value input,
+                               RankedTensorType type, tp::GroupAttr group) {
+  std::optional<tp::ReductionKind> reduction = getReduction(reader);
+  if (!reduction || getTensor(input).getRank() == 0)
+    return {};
+  return reader.create<tp::ReduceScatterOp>(type, *reduction, input,
+                                            /*scatter_axis=*/0, group,
+                                            /*async=*/true);
+}
+
+template <bool isInPlace>
+static Value makeBroadcast(NodeReader &reader, Value input,
+                           RankedTensorType type, tp::GroupAttr group) {
+  // c10d's root is a position in the group.
+  std::optional<int64_t> root = reader.integer("src");
+  if (!root)
+    return {};
+  return reader.create<tp::CollectiveBroadcastOp>(type, input, *root, group,
+                                                  /*async=*/true, isInPlace);
+}
+
+using MakeFunction = Value (*)(NodeReader &, Value, RankedTensorType,
+                               tp::GroupAttr);
+
+/// One tensor in, one out.
+template <MakeFunction make>
+static LogicalResult readSingle(NodeReader &reader) {
   Value input = reader.tensor("input");
   RankedTensorType type = reader.getResultType();
-  std::optional<tp::ReductionKind> reduction = getReduction(reader);
-  if (!input || !type || !reduction || getTensor(input).getRank() == 0)
+  if (!input || !type)
+    return failure();
+  tp::GroupAttr group = reader.group();
+  Value made = group ? make(reader, input, type, group) : Value();
+  return made ? reader.result(made) : failure();
+}
+
+/// Tensors in, as many out: an op for each.
+template <MakeFunction make>
+static LogicalResult readCoalesced(NodeReader &reader) {
+  std::optional<SmallVector<Value>> inputs = reader.tensors("inputs");
+  if (!inputs || inputs->empty() || inputs->size() != reader.getNumResults())
     return failure();
   tp::GroupAttr group = reader.group();
   if (!group)
     return failure();
-  return reader.result(reader.create<tp::ReduceScatterOp>(
-      type, *reduction, input, /*scatter_axis=*/0, group, /*async=*/true));
+  for (auto [index, input] : llvm::enumerate(*inputs)) {
+    RankedTensorType type = reader.getResultType(index);
+    Value made = type ? make(reader, input, type, group) : Value();
+    if (!made)
+      return failure();
+    reader.setResult(index, made);
+  }
+  return success();
 }
 
 static LogicalResult readAllToAll(NodeReader &reader) {
@@ -86,7 +124,7 @@ static LogicalResult readAllToAll(NodeReader &reader) {
 static LogicalResult readWait(NodeReader &reader) {
   Value tensor = reader.tensor("tensor");
   RankedTensorType type = reader.getResultType();
-  if (!tensor || type != tensor.getType())
+  if (!tensor || !type)
     return failure();
   return reader.result(reader.create<tp::WaitOp>(type, tensor));
 }
@@ -118,14 +156,35 @@ static LogicalResult checkAxis(Operation *op, int64_t axis) {
          << axis << ": run the pass lower-collectives first";
 }
 
+/// PyTorch's in-place form, where nobody would see that it writes.
+static StringRef getTarget(OpOperand &input, bool isInPlace,
+                           StringRef functional, StringRef inPlace) {
+  return isInPlace && mayWriteInto(input) ? inPlace : functional;
+}
+
 static LogicalResult writeAllReduce(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AllReduceOp>(operation);
   if (op.getGroup().getName().empty())
     return writeTensorCastCollective(op, writer);
-  NodeBuilder node =
-      writer.node(op.getLoc(), "torch.ops._c10d_functional.all_reduce.default");
+  NodeBuilder node = writer.node(
+      op.getLoc(), getTarget(op.getInputMutable(), op.getInPlace(),
+                             "torch.ops._c10d_functional.all_reduce.default",
+                             "torch.ops._c10d_functional.all_reduce_.default"));
   node.tensor("input", op.getInput())
       .string("reduce_op", tp::stringifyReductionKind(op.getReduction()));
+  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+                          op.getResult());
+}
+
+static LogicalResult writeBroadcast(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::CollectiveBroadcastOp>(operation);
+  if (op.getGroup().getName().empty())
+    return writeTensorCastCollective(op, writer);
+  NodeBuilder node = writer.node(
+      op.getLoc(), getTarget(op.getInputMutable(), op.getInPlace(),
+                             "torch.ops._c10d_functional.broadcast.default",
+                             "torch.ops._c10d_functional.broadcast_.default"));
+  node.tensor("input", op.getInput()).integer("src", op.getRoot());
   return finishCollective(writer, node, op.getGroup(), op.getAsync(),
                           op.getResult());
 }
@@ -192,30 +251,37 @@ void vocabulary::addC10dFunctional(Vocabulary &vocabulary) {
                             "torch.ops._c10d_functional_autograd."}) {
     // c10d's rule: these refuse, or did in most releases refuse, an input that
     // is not dense; all_reduce and broadcast copy theirs.
-    auto addDense = [&](const Twine &name, ReadFunction read,
-                        std::vector<std::string> arguments) {
+    auto add = [&](const Twine &name, ReadFunction read,
+                   std::vector<std::string> arguments) {
       OperatorEntry &entry = vocabulary.getOrAdd((library + name).str());
       entry.read = read;
       entry.denseArguments = std::move(arguments);
     };
-    vocabulary.add((library + "all_reduce.default").str(), readAllReduce);
-    addDense("all_gather_into_tensor.default", readAllGather, {"input"});
-    addDense("reduce_scatter_tensor.default", readReduceScatter, {"input"});
-    addDense("all_to_all_single.default", readAllToAll, {"input"});
-    addDense("all_gather_into_tensor_coalesced.default", nullptr, {"inputs"});
-    addDense("reduce_scatter_tensor_coalesced.default", nullptr, {"inputs"});
-    addDense("all_gather_into_tensor_out.default", nullptr, {"input", "out"});
-    addDense("reduce_scatter_tensor_out.default", nullptr, {"input", "out"});
+    add("all_reduce.default", readSingle<makeAllReduce<false>>, {});
+    add("all_reduce_coalesced.default", readCoalesced<makeAllReduce<false>>,
+        {});
+    add("broadcast.default", readSingle<makeBroadcast<false>>, {});
+    add("all_gather_into_tensor.default", readSingle<makeAllGather>, {"input"});
+    add("all_gather_into_tensor_coalesced.default",
+        readCoalesced<makeAllGather>, {"inputs"});
+    add("reduce_scatter_tensor.default", readSingle<makeReduceScatter>,
+        {"input"});
+    add("reduce_scatter_tensor_coalesced.default",
+        readCoalesced<makeReduceScatter>, {"inputs"});
+    add("all_to_all_single.default", readAllToAll, {"input"});
+    add("all_gather_into_tensor_out.default", nullptr, {"input", "out"});
+    add("reduce_scatter_tensor_out.default", nullptr, {"input", "out"});
     // The in-place forms hand their operand's memory to the backend.
-    addDense("all_reduce_.default", nullptr, {"input"});
-    addDense("all_reduce_coalesced_.default", nullptr, {"inputs"});
-    addDense("broadcast_.default", nullptr, {"input"});
+    add("all_reduce_.default", readSingle<makeAllReduce<true>>, {"input"});
+    add("all_reduce_coalesced_.default", nullptr, {"inputs"});
+    add("broadcast_.default", readSingle<makeBroadcast<true>>, {"input"});
   }
   // The result of an opaque collective is fresh memory all the same, and the
   // value of a wait is the tensor that was waited for.
   vocabulary.addView({"torch.ops._c10d_functional.wait_tensor.default"},
                      readWait);
   vocabulary.addWriter<tp::AllReduceOp>(writeAllReduce);
+  vocabulary.addWriter<tp::CollectiveBroadcastOp>(writeBroadcast);
   vocabulary.addWriter<tp::AllGatherOp>(writeAllGather);
   vocabulary.addWriter<tp::ReduceScatterOp>(writeReduceScatter);
   vocabulary.addWriter<tp::AllToAllOp>(writeAllToAll);

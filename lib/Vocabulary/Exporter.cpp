@@ -8,6 +8,7 @@
 
 #include "ElementTypes.h"
 #include "Fingerprint.h"
+#include "InPlace.h"
 #include "NodeWriter.h"
 #include "SymbolicExpression.h"
 
@@ -47,15 +48,21 @@ public:
                        Location location) override;
 
 private:
-  /// The node whose op this is, as long as it is unchanged.
+  /// The node whose op this is, as long as it is unchanged, with what it reads:
+  /// at capture by name, and now. A coalesced collective is several ops.
   struct Origin {
     size_t node;
-    const RootRecord *root;
-    Fingerprint now;
+    SmallVector<Operation *, 1> ops;
+    SmallVector<StringRef, 4> leafNames;
+    SmallVector<Value, 4> leaves;
   };
   std::optional<Origin> findOrigin(Operation *op);
+  /// Whether an op is as it was when it was read.
+  bool isUnchanged(Operation *op, const Fingerprint &now,
+                   const RootRecord &root);
+  bool isAvailable(Value value);
   /// Keeps the source node; false where renaming its operands is not enough.
-  bool tryKeep(Operation *op, const Origin &origin);
+  bool tryKeep(const Origin &origin);
   /// The values that a node reads, in order, with the names that they have now;
   /// nullopt where one name would have to become two and it is not known which
   /// stands where.
@@ -84,6 +91,8 @@ private:
   /// The same for ops without results, whose names are no names of values.
   OriginMap effectOrigins;
   DenseMap<StringRef, size_t> nodeByName;
+  /// The ops that have a name, by that of their first result.
+  DenseMap<StringRef, Operation *> opByName;
   DenseMap<Value, StringRef> names;
   /// Names of the source graph, and those made here: no name is used twice.
   llvm::DenseSet<StringRef> takenNames;
@@ -289,10 +298,59 @@ std::optional<Exporter::Origin> Exporter::findOrigin(Operation *op) {
   auto found = known.find(cast<StringAttr>(names[0]).getValue());
   if (found == known.end())
     return std::nullopt;
-  Origin origin{found->second.first, found->second.second, getFingerprint(op)};
-  if (origin.now.hash != origin.root->fingerprint)
+  auto [node, root] = found->second;
+  Fingerprint now = getFingerprint(op);
+  if (!isUnchanged(op, now, *root))
     return std::nullopt;
+  ArrayRef<RootRecord> roots = imported.records[node].roots;
+  if (roots.size() == 1 || !isa<tp::CollectiveOpInterface>(op))
+    return Origin{node, {op}, root->leafNames, now.leaves};
+  // Ranks communicate for all ops of a coalesced node or for none.
+  Origin origin{node, {}, {}, {}};
+  for (const RootRecord &part : roots) {
+    Operation *other = opByName.lookup(part.name);
+    // A copy of the op has its name as well.
+    if (!other || (part.name == root->name && other != op))
+      return std::nullopt;
+    Fingerprint otherNow = getFingerprint(other);
+    if (!isUnchanged(other, otherNow, part) ||
+        !llvm::all_of(otherNow.leaves,
+                      [&](Value leaf) { return isAvailable(leaf); }))
+      return std::nullopt;
+    origin.ops.push_back(other);
+    llvm::append_range(origin.leafNames, part.leafNames);
+    llvm::append_range(origin.leaves, otherNow.leaves);
+  }
   return origin;
+}
+
+bool Exporter::isUnchanged(Operation *op, const Fingerprint &now,
+                           const RootRecord &root) {
+  if (now.hash != root.fingerprint)
+    return false;
+  // An in-place form is written only where nobody sees that it writes.
+  auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
+  return isa<tp::CallOp>(op) || !dense ||
+         llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+           return !dense.writesInto(operand) || mayWriteInto(operand);
+         });
+}
+
+/// Whether a value has been written, or can be written here and now: where it
+/// is computed does not matter as long as no op with effects takes part.
+bool Exporter::isAvailable(Value value) {
+  SmallVector<Value> worklist{value};
+  llvm::SmallDenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value current = worklist.pop_back_val();
+    if (names.contains(current) || !seen.insert(current).second)
+      continue;
+    Operation *op = current.getDefiningOp();
+    if (!op || !isMemoryEffectFree(op) || isa<tp::CollectiveOpInterface>(op))
+      return false;
+    llvm::append_range(worklist, op->getOperands());
+  }
+  return true;
 }
 
 std::optional<SmallVector<std::pair<const Argument *, StringRef>>>
@@ -303,13 +361,13 @@ Exporter::getOperandNames(const Node &node, const Origin &origin) {
       operands.emplace_back(&value, value.text);
     });
   SmallVector<StringRef> leafNames;
-  for (Value leaf : origin.now.leaves) {
+  for (Value leaf : origin.leaves) {
     leafNames.push_back(getName(leaf));
     if (leafNames.back().empty())
       return std::nullopt;
   }
   // An opaque op reads what its node reads, in the same order.
-  const auto &before = origin.root->leafNames;
+  const auto &before = origin.leafNames;
   bool isSameOrder = llvm::equal(operands, before, [](auto operand, auto name) {
     return operand.second == name;
   });
@@ -330,14 +388,15 @@ Exporter::getOperandNames(const Node &node, const Origin &origin) {
   return operands;
 }
 
-bool Exporter::tryKeep(Operation *op, const Origin &origin) {
+bool Exporter::tryKeep(const Origin &origin) {
   const Node &node = graph.nodes[origin.node];
   auto operands = getOperandNames(node, origin);
   if (!operands)
     return false;
   auto registerResults = [&] {
-    for (OpResult result : op->getResults())
-      names[result] = getGraphName(result);
+    for (Operation *kept : origin.ops)
+      for (OpResult result : kept->getResults())
+        names[result] = getGraphName(result);
   };
   // Another result of a node that is there already (split).
   if (auto kept = keptNodes.find(origin.node); kept != keptNodes.end()) {
@@ -386,8 +445,13 @@ LogicalResult Exporter::write(Operation *op) {
 LogicalResult Exporter::emit(Operation *op) {
   if (op->hasAttr(innerAttrName))
     return success();
+  // With its siblings, or for an op that came earlier.
+  if (op->getNumResults() > 0 &&
+      llvm::all_of(op->getResults(),
+                   [&](Value result) { return names.contains(result); }))
+    return success();
   if (std::optional<Origin> origin = findOrigin(op))
-    if (tryKeep(op, *origin))
+    if (tryKeep(*origin))
       return success();
   bool isNamed = op->hasAttr(tp::TPDialect::namesAttrName);
   // A number is an argument of the nodes that use it, not a node: it becomes
@@ -397,10 +461,6 @@ LogicalResult Exporter::emit(Operation *op) {
       cast<RankedTensorType>(constant.getType()).getRank() == 0)
     return success();
   if (!isNamed && op->use_empty() && isMemoryEffectFree(op))
-    return success();
-  if (llvm::all_of(op->getResults(),
-                   [&](Value result) { return names.contains(result); }) &&
-      op->getNumResults() > 0)
     return success();
   return write(op);
 }
@@ -446,6 +506,11 @@ llvm::Expected<ProgramEdits> Exporter::run() {
   collectSpelling();
   for (BlockArgument argument : function.getArguments())
     names[argument] = getGraphName(argument);
+  for (Operation &op : function.getBody().front())
+    if (auto stated = op.getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
+        stated && !stated.empty())
+      if (auto name = dyn_cast<StringAttr>(stated[0]))
+        opByName.try_emplace(name.getValue(), &op);
   for (Operation &op : function.getBody().front().without_terminator())
     if (failed(emit(&op)))
       return llvm::createStringError(program.origin + ": " + message);

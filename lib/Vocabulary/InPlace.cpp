@@ -6,7 +6,13 @@
 
 #include "InPlace.h"
 
+#include "commute/Dialect/TPDialect.h"
+
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <limits>
 
 using namespace commute;
 using namespace commute::vocabulary;
@@ -44,6 +50,72 @@ vocabulary::getMutatedArguments(const Node &node, const OperatorEntry *entry) {
   return names;
 }
 
+namespace {
+/// Where the values of a graph are made and read: by position of the node, -1
+/// for its inputs, the largest number for its outputs.
+struct Lifetimes {
+  explicit Lifetimes(const archive::Graph &graph);
+
+  llvm::DenseMap<StringRef, int64_t> definition;
+  llvm::DenseMap<StringRef, int64_t> lastUse;
+};
+} // namespace
+
+Lifetimes::Lifetimes(const archive::Graph &graph) {
+  auto define = [&](const Argument &argument, int64_t position) {
+    argument.forEachValue([&](const Argument &value) {
+      definition.try_emplace(value.text, position);
+    });
+  };
+  auto use = [&](const Argument &argument, int64_t position) {
+    argument.forEachValue(
+        [&](const Argument &value) { lastUse[value.text] = position; });
+  };
+  for (const Argument &input : graph.inputs)
+    define(input, -1);
+  for (auto [position, node] : llvm::enumerate(graph.nodes)) {
+    for (const archive::NamedArgument &input : node.inputs)
+      use(input.value, position);
+    for (const Argument &output : node.outputs)
+      define(output, position);
+  }
+  for (const Argument &output : graph.outputs)
+    use(output, std::numeric_limits<int64_t>::max());
+}
+
+/// Whether what the nodes at `positions`, in order, do to the memory that
+/// `members` share is seen through their results alone: what came before each
+/// is read no more.
+static bool areFunctions(const archive::Graph &graph,
+                         llvm::ArrayRef<size_t> positions,
+                         const llvm::DenseSet<StringRef> &members,
+                         const Lifetimes &lifetimes) {
+  llvm::SmallVector<std::pair<int64_t, int64_t>> lives;
+  for (StringRef name : members)
+    lives.emplace_back(lifetimes.definition.lookup(name),
+                       lifetimes.lastUse.lookup(name));
+  llvm::sort(lives);
+  // The memory of an input is the caller's.
+  if (lives.front().first < 0)
+    return false;
+  auto *life = lives.begin();
+  int64_t lastUse = 0;
+  for (size_t position : positions) {
+    auto now = static_cast<int64_t>(position);
+    for (; life != lives.end() && life->first < now; ++life)
+      lastUse = std::max(lastUse, life->second);
+    // Two operands in one memory would be written twice.
+    unsigned numOperands = 0;
+    for (const archive::NamedArgument &input : graph.nodes[position].inputs)
+      input.value.forEachValue([&](const Argument &value) {
+        numOperands += members.contains(value.text);
+      });
+    if (lastUse > now || numOperands != 1)
+      return false;
+  }
+  return true;
+}
+
 llvm::DenseSet<StringRef>
 vocabulary::findMutatedValues(const archive::Graph &graph,
                               const Vocabulary &vocabulary) {
@@ -51,12 +123,13 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
     const OperatorAlias *alias = vocabulary.findAlias(node.target);
     return vocabulary.find(alias ? StringRef(alias->sameAs) : node.target);
   };
-  std::vector<StringRef> written;
-  for (const Node &node : graph.nodes)
+  std::vector<std::pair<StringRef, size_t>> written;
+  for (auto [position, node] : llvm::enumerate(graph.nodes))
     for (StringRef name : getMutatedArguments(node, getEntry(node)))
       if (const Argument *argument = node.find(name))
-        argument->forEachValue(
-            [&](const Argument &value) { written.push_back(value.text); });
+        argument->forEachValue([&, position = position](const Argument &value) {
+          written.emplace_back(value.text, position);
+        });
   // Nearly every graph ends here.
   llvm::DenseSet<StringRef> result;
   if (written.empty())
@@ -80,16 +153,63 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
       else
         first = value.text;
     };
+    // A known view is one of its first tensor; the others only lend their
+    // sizes.
+    bool isView = entry && entry->read && !isWriting;
     for (const archive::NamedArgument &input : node.inputs)
-      input.value.forEachValue(unite);
+      if (!isView || !first)
+        input.value.forEachValue(unite);
     for (const Argument &output : node.outputs)
       output.forEachValue(unite);
   }
-  for (StringRef name : written) {
-    result.insert(name);
-    auto leader = sharing.findLeader(name);
-    for (; leader != sharing.member_end(); ++leader)
-      result.insert(*leader);
+  Lifetimes lifetimes(graph);
+  // Those who write into one memory, in order.
+  llvm::MapVector<StringRef, llvm::SmallVector<size_t, 1>> writers;
+  for (auto [name, position] : written)
+    writers[sharing.getOrInsertLeaderValue(name)].push_back(position);
+  for (const auto &[leader, positions] : writers) {
+    llvm::DenseSet<StringRef> members(sharing.findLeader(leader),
+                                      sharing.member_end());
+    bool areRead = llvm::all_of(positions, [&](size_t position) {
+      const OperatorEntry *entry = getEntry(graph.nodes[position]);
+      return entry && entry->read;
+    });
+    if (!areRead || !areFunctions(graph, positions, members, lifetimes))
+      result.insert(members.begin(), members.end());
   }
   return result;
+}
+
+/// Whether a result of an op may be a view of an operand.
+static bool mayGiveView(mlir::Operation *op) {
+  auto strided = llvm::dyn_cast<tp::StrideOpInterface>(op);
+  return !strided || strided.mayShareMemory();
+}
+
+bool vocabulary::mayWriteInto(mlir::OpOperand &operand) {
+  mlir::Operation *op = operand.getOwner();
+  // All values that may share the memory.
+  llvm::SmallVector<mlir::Value> worklist{operand.get()};
+  llvm::DenseSet<mlir::Value> seen;
+  while (!worklist.empty()) {
+    mlir::Value value = worklist.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    mlir::Operation *definition = value.getDefiningOp();
+    // The memory of an input is the caller's.
+    if (!definition)
+      return false;
+    if (mayGiveView(definition))
+      llvm::append_range(worklist, definition->getOperands());
+    for (mlir::OpOperand &use : value.getUses()) {
+      mlir::Operation *user = use.getOwner();
+      if (&use == &operand)
+        continue;
+      if (user == op || !user->isBeforeInBlock(op))
+        return false;
+      if (mayGiveView(user))
+        llvm::append_range(worklist, user->getResults());
+    }
+  }
+  return true;
 }

@@ -20,9 +20,16 @@ llvm::SmallVector<llvm::StringRef, 2>
 getMutatedArguments(const archive::Node &node, const OperatorEntry *entry);
 
 /// All values of the graph that some node writes into, and all that may share
-/// memory with them through views.
+/// memory with them through views: places, not values. Not among them are those
+/// whose every writer can be read as a function: an operator that the
+/// vocabulary reads, after which nobody looks at the memory but through its
+/// result.
 llvm::DenseSet<llvm::StringRef> findMutatedValues(const archive::Graph &graph,
                                                   const Vocabulary &vocabulary);
+
+/// The same question on the way back: whether nobody but `operand`'s op, and
+/// those that read its results, will see that it writes into the operand.
+bool mayWriteInto(mlir::OpOperand &operand);
 
 } // namespace commute::vocabulary
 

@@ -32,6 +32,15 @@ const OperatorEntry *Vocabulary::find(StringRef target) const {
   return found == operators.end() ? nullptr : &found->second;
 }
 
+std::vector<StringRef> Vocabulary::getReadTargets() const {
+  std::vector<StringRef> targets;
+  for (const auto &entry : operators)
+    if (entry.getValue().read)
+      targets.push_back(entry.getKey());
+  llvm::sort(targets);
+  return targets;
+}
+
 const OperatorAlias *Vocabulary::findAlias(StringRef target) const {
   auto found = aliases.find(target);
   return found == aliases.end() ? nullptr : &found->second;

@@ -15,10 +15,11 @@ from ranks import run_on_ranks
 # One transposed value in two all-gathers.
 COPIES_OF_FIXTURES = {"llama_transposed_gather_tp2": 1, "llama_transposed_gather_tp4": 1}
 
-# Upstream copies every input of an all_gather_into_tensor and of a
-# reduce_scatter_tensor; all but a few of the values are dense already.
+# Upstream's rule copies every input of an all_gather_into_tensor and of a
+# reduce_scatter_tensor, here those of their coalesced forms too; all but a few
+# of the values are dense already.
 UPSTREAM_COPIES_OF_FIXTURES = {
-    "every_collective_tp4": 4,
+    "every_collective_tp4": 8,
     "llama_model_tp2": 1,
     "llama_sequence_first_tp2": 4,
     "llama_sequence_first_tp4_dynamic": 4,

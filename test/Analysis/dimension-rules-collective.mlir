@@ -7,6 +7,12 @@ func.func @all_reduce(%a: tensor<4x8xf32>) {
   return
 }
 
+func.func @collective_broadcast(%a: tensor<4x8xf32>) {
+  // expected-remark @below {{([i, j]) -> ([i, j]) {i=4, j=8}}}
+  %0 = tp.collective_broadcast %a root 1 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
 func.func @all_gather(%a: tensor<4x8xf32>) {
   // expected-remark @below {{([i, k]) -> ([j.i, k]) {i=4, j=2, k=8} whole={i, j} fixed={j}}}
   %0 = tp.all_gather %a gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>

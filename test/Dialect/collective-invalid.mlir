@@ -20,6 +20,43 @@ func.func @all_reduce_element_type(%a: tensor<4x8xf32>) {
 
 // -----
 
+func.func @collective_broadcast_size(%a: tensor<4x8xf32>) {
+  %legal = tp.collective_broadcast %a root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  // expected-error @below {{'tp.collective_broadcast' op result has size 8 along dim 0, expected 4}}
+  %illegal = tp.collective_broadcast %a root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @collective_broadcast_element_type(%a: tensor<4x8xf32>) {
+  %legal = tp.collective_broadcast %a root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  // expected-error @below {{'tp.collective_broadcast' op result has element type 'f16', expected 'f32'}}
+  %illegal = tp.collective_broadcast %a root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf16>
+  return
+}
+
+// -----
+
+func.func @collective_broadcast_root(%a: tensor<4x8xf32>) {
+  // Positions, not ranks.
+  %legal = tp.collective_broadcast %a root 1 group <"0", [4, 5]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  // expected-error @below {{'tp.collective_broadcast' op root is 4, expected a position in a group of 2}}
+  %illegal = tp.collective_broadcast %a root 4 group <"0", [4, 5]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @collective_broadcast_negative_root(%a: tensor<4x8xf32>) {
+  %legal = tp.collective_broadcast %a root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  // expected-error @below {{'tp.collective_broadcast' op root is -1, expected a position in a group of 2}}
+  %illegal = tp.collective_broadcast %a root -1 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
 func.func @all_gather_axis(%a: tensor<4x8xf32>) {
   %legal = tp.all_gather %a gather_axis 1 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x16xf32>
   // expected-error @below {{'tp.all_gather' op gather_axis is 2, expected a dim of a tensor of rank 2}}
@@ -174,9 +211,9 @@ func.func @rank_slice_indivisible(%a: tensor<4x8xf32>) {
 // -----
 
 func.func @wait_type(%a: tensor<4x8xf32>) {
-  %legal = tp.wait %a : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-error @below {{'tp.wait' op result has another type than the operand}}
-  %illegal = tp.wait %a : tensor<4x8xf32> -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
+  %legal = tp.wait %a : tensor<4x8xf32> -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
+  // expected-error @below {{'tp.wait' op result has size 4 along dim 1, expected 8}}
+  %illegal = tp.wait %a : tensor<4x8xf32> -> tensor<4x4xf32>
   return
 }
 

@@ -21,6 +21,22 @@ func.func @all_reduce(%arg0: tensor<4x8xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @all_reduce_in_place(
+func.func @all_reduce_in_place(%arg0: tensor<4x8xf32>) {
+  // CHECK-NEXT: %0 = tp.all_reduce sum %arg0 group <"0", [0, 1]> async in_place : tensor<4x8xf32> -> tensor<4x8xf32>
+  %0 = tp.all_reduce sum %arg0 group <"0", [0, 1]> async in_place : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @collective_broadcast(
+func.func @collective_broadcast(%arg0: tensor<4x8xf32>) {
+  // CHECK-NEXT: %0 = tp.collective_broadcast %arg0 root 1 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  %0 = tp.collective_broadcast %arg0 root 1 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK-NEXT: %1 = tp.collective_broadcast %arg0 root 0 group <"0", [0, 1]> async in_place : tensor<4x8xf32> -> tensor<4x8xf32>
+  %1 = tp.collective_broadcast %arg0 root 0 group <"0", [0, 1]> async in_place : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @all_gather(
 func.func @all_gather(%arg0: tensor<4x8xf32>) {
   // CHECK-NEXT: %0 = tp.all_gather %arg0 gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>

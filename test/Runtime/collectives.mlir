@@ -6,7 +6,7 @@
 #single = #tp.group<"2", [[3], [2], [1], [0]]>
 module attributes {tp.groups = [#world, #pairs, #single]} {
   func.func @main() -> (tensor<2xf32>, tensor<4xf32>, tensor<2x2xf32>,
-                        tensor<1xf32>, tensor<2xf32>, tensor<2xf32>) {
+                        tensor<1xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
     %all = tp.iota 0 : i64 step 1 : i64 -> tensor<8xf32>
     %x = tp.rank_slice %all slice_axis 0 group #world : tensor<8xf32> -> tensor<2xf32>
 
@@ -36,8 +36,12 @@ module attributes {tp.groups = [#world, #pairs, #single]} {
     // A group of one.
     // CHECK: rank0.output5 F32 [2]: 0 1{{$}}
     %own = tp.all_reduce max %x group #single : tensor<2xf32> -> tensor<2xf32>
-    return %sum, %pair, %columns, %part, %swap, %own
-      : tensor<2xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<1xf32>, tensor<2xf32>, tensor<2xf32>
+
+    // The second of each pair is rank 0 in one and rank 3 in the other.
+    // CHECK: rank0.output6 F32 [2]: 0 1{{$}}
+    %sent = tp.collective_broadcast %x root 1 group #pairs : tensor<2xf32> -> tensor<2xf32>
+    return %sum, %pair, %columns, %part, %swap, %own, %sent
+      : tensor<2xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<1xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
   }
 }
 
@@ -46,8 +50,10 @@ module attributes {tp.groups = [#world, #pairs, #single]} {
 // CHECK: rank1.output3 F32 [1]: 1{{$}}
 // CHECK: rank1.output4 F32 [2]: 2 0{{$}}
 // CHECK: rank1.output5 F32 [2]: 2 3{{$}}
+// CHECK: rank1.output6 F32 [2]: 0 1{{$}}
 // CHECK: rank2.output1 F32 [4]: 4 5 6 7{{$}}
 // CHECK: rank2.output3 F32 [1]: 5{{$}}
+// CHECK: rank2.output6 F32 [2]: 6 7{{$}}
 // CHECK: rank3.output0 F32 [2]: 12 16{{$}}
 // CHECK: rank3.output2 F32 [2, 2]: 4 6 5 7{{$}}
 // CHECK: rank3.output3 F32 [1]: 6{{$}}

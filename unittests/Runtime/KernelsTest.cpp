@@ -328,7 +328,7 @@ TEST_F(KernelsTest, StridedGathersOfEveryElementSize) {
           Case{{2, 40, 3, 50}, {0, 150, 50, 1}, 0},
           Case{{10, 3, 50}, {150, 50, 1}, 150}, Case{{0, 3}, {1, 1}, 0}}) {
       TensorValue result =
-          gatherStrided(*input, test.sizes, test.strides, test.start);
+          gatherStrided(*input, {test.sizes, test.strides, test.start});
       std::vector<double> got = getNumbers(*result);
       SmallVector<int64_t> strides[] = {test.strides};
       size_t position = 0;
@@ -342,7 +342,7 @@ TEST_F(KernelsTest, StridedGathersOfEveryElementSize) {
 
 TEST_F(KernelsTest, DenseSlicesShareMemory) {
   TensorValue input = random({4, 6}, f32);
-  TensorValue rows = gatherStrided(*input, {2, 6}, {6, 1}, 6);
+  TensorValue rows = gatherStrided(*input, {{2, 6}, {6, 1}, 6});
   EXPECT_EQ(rows->getData(), input->getData() + 24);
 }
 

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // respell IN.pt2 OUT.pt2: for python/tests/test_spelling.py, which runs both in
-// PyTorch. Prints how many nodes were written anew.
+// PyTorch. Prints how many nodes were written anew. `respell --operators` lists
+// the operators that the vocabulary reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +46,15 @@ static llvm::Error respell(llvm::StringRef from, llvm::StringRef to) {
 }
 
 int main(int argc, char **argv) {
+  if (argc == 2 && llvm::StringRef(argv[1]) == "--operators") {
+    vocabulary::Vocabulary vocabulary;
+    for (llvm::StringRef target : vocabulary.getReadTargets())
+      llvm::outs() << target << "\n";
+    return 0;
+  }
   if (argc != 3) {
-    llvm::errs() << "usage: respell IN.pt2 OUT.pt2\n";
+    llvm::errs() << "usage: respell IN.pt2 OUT.pt2\n"
+                    "       respell --operators   lists those that are read\n";
     return 2;
   }
   if (llvm::Error error = respell(argv[1], argv[2])) {

@@ -485,22 +485,61 @@ defvar TP_AsyncDescription = [{
     With `async` the result may be read only through `tp.wait`.
 }];
 
-def TP_AllReduceOp : TP_CollectiveOp<"all_reduce"> {
+defvar TP_InPlaceDescription = [{
+
+    With `in_place` PyTorch writes the result into the operand's memory, which
+    therefore has to be dense, and gives the result the operand's strides. It is
+    a function all the same: the flag is there only where nobody reads the old
+    value later, and an exporter for which that no longer holds writes the
+    functional form.
+}];
+
+def TP_AllReduceOp : TP_CollectiveOp<"all_reduce",
+    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
+                               ["requiresDense", "writesInto"]>]> {
   let summary = "Values of all ranks combined, the result on every rank";
   let description = [{
     ```mlir
     %r = tp.all_reduce sum %x group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
     ```
-  }] # TP_AsyncDescription;
+  }] # TP_InPlaceDescription # TP_AsyncDescription;
   let arguments = (ins TP_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
-                       TP_GroupAttr:$group, UnitAttr:$async);
+                       TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $reduction $input `group` $group (`async` $async^)? attr-dict
-    `:` type($input) `->` type($result)
+    $reduction $input `group` $group (`async` $async^)? (`in_place` $in_place^)?
+    attr-dict `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    /// Part of StrideOpInterface.
+    bool mayShareMemory() { return getInPlace(); }
+  }];
+}
+
+def TP_CollectiveBroadcastOp : TP_CollectiveOp<"collective_broadcast",
+    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
+                               ["requiresDense", "writesInto"]>]> {
+  let summary = "The value of one rank, on every rank";
+  let description = [{
+    Every member of the group gets the operand of the member at position `root`
+    of the group.
+
+    ```mlir
+    %r = tp.collective_broadcast %x root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+    ```
+  }] # TP_InPlaceDescription # TP_AsyncDescription;
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$root,
+                       TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `root` $root `group` $group (`async` $async^)?
+    (`in_place` $in_place^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    /// Part of StrideOpInterface.
+    bool mayShareMemory() { return getInPlace(); }
   }];
 }
 
@@ -716,7 +755,7 @@ def TP_CallOp : TP_Op<"call", [
     and write into the operands listed in `mutated_operands`. `arguments` is the
     PyTorch node's list of arguments as JSON text, in which the operands stand as
     "%0", "%1", ... in order. `dense_operands` lists the operands that PyTorch
-    requires to be dense (coalesced and in-place collectives). With
+    requires to be dense (the `out` forms of collectives, say). With
     `fresh_results` the results are no views of the operands. With `reads_types`
     the op looks at nothing of its operands but their element types, as the
     assertions do that torch.export leaves behind a cast.

@@ -8,6 +8,7 @@
 #define COMMUTE_RUNTIME_TENSOR_H
 
 #include "commute/Dialect/Evaluation.h"
+#include "commute/Dialect/StridedWalk.h"
 #include "commute/Runtime/ElementKind.h"
 
 #include "llvm/Support/Error.h"
@@ -53,10 +54,7 @@ inline const Tensor &asTensor(const tp::AlgebraValue &value) {
   return static_cast<const Tensor &>(*value);
 }
 
-/// Strides of a dense row-major tensor.
-llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> sizes);
-/// Product of sizes.
-int64_t getNumElements(llvm::ArrayRef<int64_t> sizes);
+using tp::getNumElements;
 /// Refuses a tensor that this machine cannot hold, before the system ends the
 /// program in the middle of it.
 llvm::Error checkMemory(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType);

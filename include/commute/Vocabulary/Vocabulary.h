@@ -87,6 +87,8 @@ public:
   const OperatorEntry *find(llvm::StringRef target) const;
   const OperatorAlias *findAlias(llvm::StringRef target) const;
   WriteFunction findWriter(mlir::OperationName name) const;
+  /// The operators that there is a reader for, in order.
+  std::vector<llvm::StringRef> getReadTargets() const;
 
   /// Adds the operators of a user's vocabulary file, whose content is `text`:
   ///

@@ -1,0 +1,94 @@
+//===- StridedWalk.h - where elements of dense tensors lie ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// For evaluation, where sizes are numbers: what both algebras need to read the
+// elements of a dense row-major tensor in another order. Strides.h is about
+// layouts in the types of programs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_STRIDEDWALK_H
+#define COMMUTE_DIALECT_STRIDEDWALK_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <array>
+
+namespace commute::tp {
+
+/// Product of sizes.
+int64_t getNumElements(llvm::ArrayRef<int64_t> sizes);
+/// Strides of a dense row-major tensor.
+llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> sizes);
+/// Strides of a dense operand broadcast to `sizes`: 0 where it is repeated.
+llvm::SmallVector<int64_t> getBroadcastStrides(llvm::ArrayRef<int64_t> operand,
+                                               llvm::ArrayRef<int64_t> sizes);
+/// Widens `sizes` by those of an operand that is broadcast against the others;
+/// false when they do not fit.
+bool broadcastSizes(llvm::ArrayRef<int64_t> operand,
+                    llvm::SmallVectorImpl<int64_t> &sizes);
+
+/// Elements of a dense tensor in another order: the one at an index lies at
+/// `start` plus the index times `strides`.
+struct StridedView {
+  llvm::SmallVector<int64_t> sizes;
+  llvm::SmallVector<int64_t> strides;
+  int64_t start = 0;
+};
+StridedView getPermutedView(llvm::ArrayRef<int64_t> sizes,
+                            llvm::ArrayRef<int64_t> permutation);
+/// The slice lies within the tensor.
+StridedView getSliceView(llvm::ArrayRef<int64_t> sizes, unsigned dim,
+                         int64_t start, int64_t step, int64_t size);
+
+namespace detail {
+template <typename Strides, typename Offsets, typename Visitor>
+void forEachOffset(llvm::ArrayRef<int64_t> sizes, const Strides &tensorStrides,
+                   Offsets offsets, Visitor visit) {
+  llvm::SmallVector<int64_t> index(sizes.size());
+  for (int64_t left = getNumElements(sizes); left > 0; --left) {
+    visit(offsets);
+    for (size_t dim = sizes.size(); dim-- > 0;) {
+      for (auto [offset, strides] : llvm::zip_equal(offsets, tensorStrides))
+        offset += strides[dim];
+      if (++index[dim] < sizes[dim])
+        break;
+      for (auto [offset, strides] : llvm::zip_equal(offsets, tensorStrides))
+        offset -= strides[dim] * sizes[dim];
+      index[dim] = 0;
+    }
+  }
+}
+} // namespace detail
+
+/// Calls `visit` with the offset in each of several strided tensors, for all
+/// indices of `sizes` in row-major order.
+template <typename Visitor>
+void forEachOffset(llvm::ArrayRef<int64_t> sizes,
+                   llvm::ArrayRef<llvm::SmallVector<int64_t>> tensorStrides,
+                   Visitor visit) {
+  detail::forEachOffset(sizes, tensorStrides,
+                        llvm::SmallVector<int64_t, 4>(tensorStrides.size()),
+                        [&](const llvm::SmallVector<int64_t, 4> &offsets) {
+                          visit(llvm::ArrayRef<int64_t>(offsets));
+                        });
+}
+/// The same for a number of tensors that the compiler knows.
+template <size_t count, typename Visitor>
+void forEachOffset(
+    llvm::ArrayRef<int64_t> sizes,
+    const std::array<llvm::SmallVector<int64_t>, count> &tensorStrides,
+    Visitor visit) {
+  detail::forEachOffset(sizes, tensorStrides, std::array<int64_t, count>{},
+                        visit);
+}
+
+} // namespace commute::tp
+
+#endif // COMMUTE_DIALECT_STRIDEDWALK_H
