@@ -201,22 +201,45 @@ static Type getElementType(Operation *op) {
   return Float32Type::get(op->getContext());
 }
 
+/// Whether an op of one operand and one result keeps the order of elements, as
+/// a reshape does and a permutation does not.
+static bool keepsOrder(Operation *op) {
+  auto ruleOp = dyn_cast<tp::DimensionRuleOpInterface>(op);
+  if (!ruleOp)
+    return false;
+  tp::DimensionRule rule = ruleOp.getDimensionRule();
+  auto getFactors = [](const tp::DimensionRule::TensorFactors &tensor) {
+    SmallVector<unsigned> factors;
+    for (const tp::DimensionRule::DimFactors &dim : tensor)
+      llvm::append_range(factors, dim);
+    return factors;
+  };
+  SmallVector<unsigned> before = getFactors(rule.operands[0]);
+  SmallVector<unsigned> shared = getFactors(rule.results[0]);
+  llvm::erase_if(shared, [&](unsigned factor) {
+    return !llvm::is_contained(before, factor);
+  });
+  return llvm::is_sorted(shared, [&](unsigned lhs, unsigned rhs) {
+    return llvm::find(before, lhs) < llvm::find(before, rhs);
+  });
+}
+
 bool PriceModel::copiesInFact(Operation *op) const {
-  // A view has as many elements as its operand and no holes where that has
-  // none: dense from strided can only be a copy.
   if (op->getNumOperands() != 1 || op->getNumResults() != 1)
     return false;
   auto before = dyn_cast<RankedTensorType>(op->getOperandTypes()[0]);
   auto after = dyn_cast<RankedTensorType>(op->getResultTypes()[0]);
   if (!before || !after || !before.getEncoding())
     return false;
+  // A view of all elements in their order has holes where its operand has.
   tp::SymbolSpace space(op->getContext());
   tp::StridedShape shape = space.getShape(before);
   auto values = [&](StringRef name) { return getSize(name); };
   return tp::getDensity(shape) == tp::Density::Strided &&
          tp::getDensity(space.getShape(after)) == tp::Density::Dense &&
          tp::evaluateNumElements(before, values) ==
-             tp::evaluateNumElements(after, values);
+             tp::evaluateNumElements(after, values) &&
+         keepsOrder(op);
 }
 
 OpPrice PriceModel::getPrice(

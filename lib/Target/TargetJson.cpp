@@ -182,14 +182,14 @@ MatmulEfficiency TargetReader::readEfficiency(const json::Value *value,
   if (!message.empty())
     return efficiency;
   efficiency.points = readPoints(object.get("points"), path + ".points",
-                                 {1, 1e24}, fractionRange);
+                                 {1e-15, 1e6}, fractionRange);
   efficiency.source = readText(object.get("source"), path + ".source");
   if (efficiency.points.empty())
     fail(path + ".points", "needs at least one point");
   for (size_t index = 1; index < efficiency.points.size(); ++index) {
-    auto [flops0, fraction0] = efficiency.points[index - 1];
-    auto [flops1, fraction1] = efficiency.points[index];
-    if (flops1 / fraction1 < flops0 / fraction0)
+    auto [seconds0, fraction0] = efficiency.points[index - 1];
+    auto [seconds1, fraction1] = efficiency.points[index];
+    if (seconds1 / fraction1 < seconds0 / fraction0)
       fail(path + ".points[" + std::to_string(index) + "]",
            "the larger product would take less time than that of the point "
            "before");
