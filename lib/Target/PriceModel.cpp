@@ -6,7 +6,7 @@
 
 #include "commute/Target/PriceModel.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "commute/Dialect/SizeAssumption.h"
 
 using namespace mlir;
 using namespace commute;
@@ -15,21 +15,6 @@ using namespace commute::target;
 //===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//
-
-/// "s0 == 4096", or the other way round.
-static std::optional<std::pair<StringRef, int64_t>>
-parseEquality(StringRef assumption) {
-  auto [lhs, rhs] = assumption.split("==");
-  lhs = lhs.trim();
-  rhs = rhs.trim();
-  int64_t value = 0;
-  if (!lhs.getAsInteger(10, value))
-    std::swap(lhs, rhs);
-  if (rhs.getAsInteger(10, value) || lhs.empty() ||
-      !llvm::all_of(lhs, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
-    return std::nullopt;
-  return std::pair(lhs, value);
-}
 
 SizeTable target::getStatedSizes(ModuleOp module) {
   SizeTable sizes;
@@ -40,9 +25,15 @@ SizeTable target::getStatedSizes(ModuleOp module) {
         sizes[hint.getName().str()] = value.getInt();
   if (auto assumptions =
           module->getAttrOfType<ArrayAttr>(tp::TPDialect::assumptionsAttrName))
-    for (StringAttr assumption : assumptions.getAsRange<StringAttr>())
-      if (auto equality = parseEquality(assumption.getValue()))
-        sizes[equality->first.str()] = equality->second;
+    for (StringAttr text : assumptions.getAsRange<StringAttr>()) {
+      llvm::Expected<tp::SizeAssumption> assumption =
+          tp::parseSizeAssumption(text.getValue());
+      // What is ill-formed is for those to say who rely on it.
+      if (!assumption)
+        llvm::consumeError(assumption.takeError());
+      else if (assumption->kind == tp::SizeAssumption::Kind::Equal)
+        sizes[assumption->symbols.front()] = assumption->number;
+    }
   return sizes;
 }
 
