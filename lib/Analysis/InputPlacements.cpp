@@ -67,7 +67,7 @@ InputPlacements::resolve(func::FuncOp function) {
     auto &row = result.placements.emplace_back();
     for (auto [position, group] : llvm::enumerate(result.groups)) {
       PlacementAttr placement =
-          stated ? stated.getAs<PlacementAttr>(group.getName())
+          stated ? stated.getAs<PlacementAttr>(group.getKey())
                  : PlacementAttr();
       auto type = dyn_cast<RankedTensorType>(argument.getType());
       if (placement && placement.getKind() == PlacementKind::Shard &&
@@ -81,11 +81,11 @@ InputPlacements::resolve(func::FuncOp function) {
           continue;
         if (!placement)
           placement = row[other];
-        else if (stated.get(otherGroup.getName()) && row[other] != placement)
+        else if (stated.get(otherGroup.getKey()) && row[other] != placement)
           return llvm::createStringError(
               "input '" + name + "' is placed " + placement.getText() +
-              " on group '" + group.getName() + "' and " +
-              row[other].getText() + " on group '" + otherGroup.getName() +
+              " on group '" + group.getKey() + "' and " +
+              row[other].getText() + " on group '" + otherGroup.getKey() +
               "', which has the same members");
       }
       if (!placement) {
@@ -93,7 +93,7 @@ InputPlacements::resolve(func::FuncOp function) {
                              : PlacementAttr::getVarying(context);
         result.assumptions.push_back(
             "input '" + name + "' is " + placement.getText() + " on group '" +
-            group.getName().str() + "'" +
+            group.getKey() + "'" +
             (isWeight ? " (the weight or bias of a norm)" : ""));
       }
       row.push_back(placement);

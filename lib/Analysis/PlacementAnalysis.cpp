@@ -153,7 +153,7 @@ PlacementAnalysis::findProblems(func::FuncOp function) const {
           if (placement.getKind() == PlacementKind::Partial)
             problems.push_back({op, "output " + std::to_string(index) +
                                         " is only a summand on group '" +
-                                        group.getName().str() + "'"});
+                                        group.getKey() + "'"});
         return;
       }
       if (std::optional<std::string> misuse = findMisuse(op, group, operands))

@@ -200,7 +200,7 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
 std::optional<std::string>
 analysis::findMisuse(Operation *op, tp::GroupAttr group,
                      ArrayRef<PlacementAttr> operands) {
-  std::string on = " on group '" + group.getName().str() + "'";
+  std::string on = " on group '" + group.getKey() + "'";
   bool readsPartial = llvm::any_of(operands, [](PlacementAttr placement) {
     return is(placement, PlacementKind::Partial);
   });

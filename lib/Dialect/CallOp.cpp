@@ -48,6 +48,12 @@ DimensionRule CallOp::getDimensionRule() {
 }
 
 std::optional<Work> CallOp::getWork(SymbolValues symbols) {
+  // What gives no tensor and writes into none asks for a size or checks a
+  // fact: no kernel runs.
+  bool givesTensor =
+      llvm::any_of(getOutputs().getTypes(), llvm::IsaPred<RankedTensorType>);
+  if (!givesTensor && getMutatedOperands().empty())
+    return Work();
   return getStreamingWork(*this, 0, symbols);
 }
 

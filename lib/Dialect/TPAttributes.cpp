@@ -135,6 +135,15 @@ ArrayRef<int64_t> GroupAttr::getMembersAround(int64_t rank) const {
   return {};
 }
 
+std::string GroupAttr::getKey() const {
+  if (!getName().empty())
+    return getName().str();
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  llvm::interleave(getRanks(), os, ",");
+  return key;
+}
+
 std::optional<int64_t> GroupAttr::getPosition(int64_t rank) const {
   ArrayRef<int64_t> members = getMembersAround(rank);
   const auto *position = llvm::find(members, rank);

@@ -109,7 +109,17 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   // Opaque ops may have effects: the same ones in the same order.
   auto firstCalls = llvm::to_vector(first.getOps<tp::CallOp>());
   auto secondCalls = llvm::to_vector(second.getOps<tp::CallOp>());
-  for (auto [a, b] : llvm::zip(firstCalls, secondCalls))
+  for (auto [a, b] : llvm::zip(firstCalls, secondCalls)) {
+    if (a.getReadsTypes() && b.getReadsTypes() &&
+        !llvm::equal(llvm::map_range(a->getOperandTypes(), getElementTypeOrSelf),
+                     llvm::map_range(b->getOperandTypes(),
+                                     getElementTypeOrSelf))) {
+      result.differences.push_back(
+          {"opaque op '" + a.getCallee().str() +
+               "' reads operands of other element types",
+           a.getLoc(), b.getLoc()});
+      return;
+    }
     if (a.getCallee() != b.getCallee() ||
         a.getArguments() != b.getArguments()) {
       result.differences.push_back(
@@ -117,6 +127,7 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
            b.getLoc()});
       return;
     }
+  }
   if (firstCalls.size() != secondCalls.size())
     result.differences.push_back(
         {"the programs have " + std::to_string(firstCalls.size()) + " and " +

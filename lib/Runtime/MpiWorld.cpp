@@ -256,10 +256,14 @@ MpiTransport::exchange(const CollectiveCall &call,
 // World
 //===----------------------------------------------------------------------===//
 
-bool MpiWorld::isStartedByMpi() {
-  return llvm::any_of(
-      std::initializer_list<const char *>{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"},
-      [](const char *name) { return std::getenv(name) != nullptr; });
+std::optional<int64_t> MpiWorld::getStartedProcesses() {
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char *text = std::getenv(name)) {
+      int64_t count = 0;
+      // What mpirun writes is a number; join() asks MPI itself.
+      return StringRef(text).getAsInteger(10, count) ? 1 : count;
+    }
+  return std::nullopt;
 }
 
 static llvm::Expected<const MpiModule *> loadModule() {

@@ -6,7 +6,7 @@
 
 #include "commute/Target/PriceModel.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "commute/Dialect/SizeAssumption.h"
 
 #include <cmath>
 
@@ -18,21 +18,6 @@ using namespace commute::target;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// "s0 == 4096", or the other way round.
-static std::optional<std::pair<StringRef, int64_t>>
-parseEquality(StringRef assumption) {
-  auto [lhs, rhs] = assumption.split("==");
-  lhs = lhs.trim();
-  rhs = rhs.trim();
-  int64_t value = 0;
-  if (!lhs.getAsInteger(10, value))
-    std::swap(lhs, rhs);
-  if (rhs.getAsInteger(10, value) || lhs.empty() ||
-      !llvm::all_of(lhs, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
-    return std::nullopt;
-  return std::pair(lhs, value);
-}
-
 SizeTable target::getStatedSizes(ModuleOp module) {
   SizeTable sizes;
   if (auto hints = module->getAttrOfType<DictionaryAttr>(
@@ -42,9 +27,15 @@ SizeTable target::getStatedSizes(ModuleOp module) {
         sizes[hint.getName().str()] = value.getInt();
   if (auto assumptions =
           module->getAttrOfType<ArrayAttr>(tp::TPDialect::assumptionsAttrName))
-    for (StringAttr assumption : assumptions.getAsRange<StringAttr>())
-      if (auto equality = parseEquality(assumption.getValue()))
-        sizes[equality->first.str()] = equality->second;
+    for (StringAttr text : assumptions.getAsRange<StringAttr>()) {
+      llvm::Expected<tp::SizeAssumption> assumption =
+          tp::parseSizeAssumption(text.getValue());
+      // What is ill-formed is for those to say who rely on it.
+      if (!assumption)
+        llvm::consumeError(assumption.takeError());
+      else if (assumption->kind == tp::SizeAssumption::Kind::Equal)
+        sizes[assumption->symbols.front()] = assumption->number;
+    }
   return sizes;
 }
 
@@ -203,22 +194,45 @@ static Type getElementType(Operation *op) {
   return Float32Type::get(op->getContext());
 }
 
+/// Whether an op of one operand and one result keeps the order of elements, as
+/// a reshape does and a permutation does not.
+static bool keepsOrder(Operation *op) {
+  auto ruleOp = dyn_cast<tp::DimensionRuleOpInterface>(op);
+  if (!ruleOp)
+    return false;
+  tp::DimensionRule rule = ruleOp.getDimensionRule();
+  auto getFactors = [](const tp::DimensionRule::TensorFactors &tensor) {
+    SmallVector<unsigned> factors;
+    for (const tp::DimensionRule::DimFactors &dim : tensor)
+      llvm::append_range(factors, dim);
+    return factors;
+  };
+  SmallVector<unsigned> before = getFactors(rule.operands[0]);
+  SmallVector<unsigned> shared = getFactors(rule.results[0]);
+  llvm::erase_if(shared, [&](unsigned factor) {
+    return !llvm::is_contained(before, factor);
+  });
+  return llvm::is_sorted(shared, [&](unsigned lhs, unsigned rhs) {
+    return llvm::find(before, lhs) < llvm::find(before, rhs);
+  });
+}
+
 bool PriceModel::copiesInFact(Operation *op) const {
-  // A view has as many elements as its operand and no holes where that has
-  // none: dense from strided can only be a copy.
   if (op->getNumOperands() != 1 || op->getNumResults() != 1)
     return false;
   auto before = dyn_cast<RankedTensorType>(op->getOperandTypes()[0]);
   auto after = dyn_cast<RankedTensorType>(op->getResultTypes()[0]);
   if (!before || !after || !before.getEncoding())
     return false;
+  // A view of all elements in their order has holes where its operand has.
   tp::SymbolSpace space(op->getContext());
   tp::StridedShape shape = space.getShape(before);
   auto values = [&](StringRef name) { return getSize(name); };
   return tp::getDensity(shape) == tp::Density::Strided &&
          tp::getDensity(space.getShape(after)) == tp::Density::Dense &&
          tp::evaluateNumElements(before, values) ==
-             tp::evaluateNumElements(after, values);
+             tp::evaluateNumElements(after, values) &&
+         keepsOrder(op);
 }
 
 OpPrice PriceModel::getPrice(

@@ -18,12 +18,10 @@
 using namespace commute;
 using namespace commute::target;
 
-double MatmulEfficiency::getFraction(double flops) const {
-  if (points.size() == 1 || flops >= points.back().first)
+double MatmulEfficiency::getFraction(double secondsAtPeak) const {
+  if (points.size() == 1 || secondsAtPeak >= points.back().first)
     return points.back().second;
-  if (flops <= 0)
-    return points.front().second;
-  return interpolateLogarithms(points, flops);
+  return interpolateLogarithms(points, secondsAtPeak);
 }
 
 /// The names under which a target may state the rate for these elements, from
@@ -55,8 +53,8 @@ double Target::getMatmulRate(mlir::Type elementType) const {
 double Target::getMatmulSeconds(double flops, mlir::Type elementType) const {
   if (flops <= 0)
     return 0;
-  return flops /
-         (getMatmulRate(elementType) * matmulEfficiency.getFraction(flops));
+  double secondsAtPeak = flops / getMatmulRate(elementType);
+  return secondsAtPeak / matmulEfficiency.getFraction(secondsAtPeak);
 }
 
 double Target::getMemorySeconds(double bytes) const {

@@ -49,9 +49,9 @@ public:
   }
 
 private:
-  void fail(const llvm::Twine &path, const llvm::Twine &what) {
+  void fail(const std::string &path, const llvm::Twine &what) {
     if (message.empty())
-      message = (path + ": " + what).str();
+      message = (path.empty() ? "the target" : path) + ": " + what.str();
   }
   /// An object with these keys and no others; an empty one after an error.
   const json::Object &readObject(const json::Value *value,
@@ -94,7 +94,7 @@ TargetReader::readObject(const json::Value *value, const std::string &path,
   }
   for (llvm::StringRef key : required)
     if (!object->get(key)) {
-      fail(path.empty() ? key : path + "." + key, "is missing");
+      fail(path.empty() ? key.str() : path + "." + key.str(), "is missing");
       return none;
     }
   for (const auto &[key, member] : *object)
@@ -102,9 +102,8 @@ TargetReader::readObject(const json::Value *value, const std::string &path,
         !llvm::is_contained(optional, llvm::StringRef(key))) {
       llvm::SmallVector<llvm::StringRef> known(required);
       llvm::append_range(known, optional);
-      fail(path.empty() ? llvm::Twine("the target") : path,
-           "has no field '" + llvm::StringRef(key) + "'; known are " +
-               llvm::join(known, ", "));
+      fail(path, "has no field '" + llvm::StringRef(key) + "'; known are " +
+                     llvm::join(known, ", "));
       return none;
     }
   return *object;
@@ -182,14 +181,14 @@ MatmulEfficiency TargetReader::readEfficiency(const json::Value *value,
   if (!message.empty())
     return efficiency;
   efficiency.points = readPoints(object.get("points"), path + ".points",
-                                 {1, 1e24}, fractionRange);
+                                 {1e-15, 1e6}, fractionRange);
   efficiency.source = readText(object.get("source"), path + ".source");
   if (efficiency.points.empty())
     fail(path + ".points", "needs at least one point");
   for (size_t index = 1; index < efficiency.points.size(); ++index) {
-    auto [flops0, fraction0] = efficiency.points[index - 1];
-    auto [flops1, fraction1] = efficiency.points[index];
-    if (flops1 / fraction1 < flops0 / fraction0)
+    auto [seconds0, fraction0] = efficiency.points[index - 1];
+    auto [seconds1, fraction1] = efficiency.points[index];
+    if (seconds1 / fraction1 < seconds0 / fraction0)
       fail(path + ".points[" + std::to_string(index) + "]",
            "the larger product would take less time than that of the point "
            "before");

@@ -82,14 +82,7 @@ static int64_t roundToTwoDigits(double number) {
 }
 
 static std::string quote(tp::GroupAttr group) {
-  if (!group.getName().empty())
-    return "'" + group.getName().str() + "'";
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << '[';
-  llvm::interleaveComma(group.getRanks(), os);
-  os << ']';
-  return text;
+  return "'" + group.getKey() + "'";
 }
 
 /// What a person calls an op: the node's name, or else the op's.

@@ -59,7 +59,7 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
         continue;
       }
       for (tp::GroupAttr group : groups)
-        stated[group.getName().str()] = rule->placement;
+        stated[group.getKey()] = rule->placement;
       for (const auto &[group, ranks] : distributed.groups)
         stated[group] = rule->placement;
     }
@@ -84,7 +84,7 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
   function.setAllArgAttrs(inputAttributes);
   auto isKnown = [&](StringRef name) {
     return llvm::any_of(
-        groups, [&](tp::GroupAttr group) { return group.getName() == name; });
+        groups, [&](tp::GroupAttr group) { return group.getKey() == name; });
   };
   for (const PlacementRule &rule : distributed.rules)
     if (!rule.group.empty() && !isKnown(rule.group) &&

@@ -31,10 +31,13 @@ public:
   virtual llvm::Expected<ExitCode> run() = 0;
 };
 
+std::unique_ptr<Command> createCalibrateCommand();
+std::unique_ptr<Command> createEstimateCommand();
 std::unique_ptr<Command> createOptCommand();
 std::unique_ptr<Command> createPassesCommand();
 std::unique_ptr<Command> createRunCommand();
 std::unique_ptr<Command> createShowCommand();
+std::unique_ptr<Command> createTargetsCommand();
 std::unique_ptr<Command> createVerifyCommand();
 
 } // namespace commute::tool

@@ -6,6 +6,8 @@
 
 #include "GraphSummary.h"
 
+#include "Units.h"
+
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Report/RemarkCollector.h"
 
@@ -105,16 +107,8 @@ GraphSummary tool::summarize(ModuleOp module) {
   return summary;
 }
 
-static std::string formatBytes(std::optional<int64_t> bytes) {
-  if (!bytes)
-    return "size not known";
-  static constexpr StringLiteral units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(*bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  return toText(llvm::format(unit ? "%.1f " : "%.0f ", value)) +
-         units[unit].str();
+static std::string formatKnownBytes(std::optional<int64_t> bytes) {
+  return bytes ? formatBytes(double(*bytes)) : "size not known";
 }
 
 void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
@@ -139,7 +133,7 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
     if (!entry.source.empty())
       os << " (" << entry.source << ")";
     os << "  group " << entry.group << " of " << entry.groupSize << "  "
-       << entry.type << ", " << formatBytes(entry.bytes) << '\n';
+       << entry.type << ", " << formatKnownBytes(entry.bytes) << '\n';
   }
   os << "\nops:\n";
   for (const auto &[name, count] : summary.modelled)

@@ -20,7 +20,10 @@ static constexpr char overview[] =
     "  commute opt IN.pt2 -o OUT.pt2   optimize it\n"
     "  commute verify A.pt2 B.pt2      do two graphs compute the same\n"
     "  commute run IN.pt2              run it on several ranks\n"
-    "  commute passes                  what opt can do\n\n"
+    "  commute estimate IN.pt2         how long it takes on a target\n"
+    "  commute passes                  what opt can do\n"
+    "  commute targets                 the machines that estimate knows\n"
+    "  commute calibrate               measure this machine as a target\n\n"
     "Exit codes: 0 success, 1 a property that was asked for does not hold,\n"
     "2 bad usage or bad input, 3 a defect of Commute.\n";
 
@@ -34,11 +37,14 @@ int main(int argc, char **argv) {
     if (name != "help" && name != "version")
       option->setHiddenFlag(llvm::cl::ReallyHidden);
 
-  llvm::SmallVector<std::unique_ptr<Command>, 4> commands;
+  llvm::SmallVector<std::unique_ptr<Command>, 8> commands;
+  commands.push_back(createCalibrateCommand());
+  commands.push_back(createEstimateCommand());
   commands.push_back(createOptCommand());
   commands.push_back(createPassesCommand());
   commands.push_back(createRunCommand());
   commands.push_back(createShowCommand());
+  commands.push_back(createTargetsCommand());
   commands.push_back(createVerifyCommand());
 
   if (argc == 1) {

@@ -18,7 +18,9 @@ struct MpiModule;
 class MpiWorld {
 public:
   /// Whether mpirun started this process.
-  static bool isStartedByMpi();
+  static bool isStartedByMpi() { return getStartedProcesses().has_value(); }
+  /// How many processes mpirun started; nullopt without mpirun.
+  static std::optional<int64_t> getStartedProcesses();
   /// Takes part. The processes hold the ranks of `world` in order; there must
   /// be as many.
   static llvm::Expected<std::unique_ptr<MpiWorld>>

@@ -20,16 +20,18 @@ struct Quantity {
   std::string source;
 };
 
-/// The part of the peak rate that a matrix product reaches, by its size.
+/// The part of the peak rate that a matrix product reaches. Small products do
+/// not fill a device, and what is small depends on how fast the device is for
+/// their element type: hence by the seconds that the peak would take.
 struct MatmulEfficiency {
-  /// (flops of the product, fraction of the peak), ascending in flops and in
-  /// the time that the product takes.
+  /// (seconds at the peak, fraction of the peak), ascending in the first and in
+  /// the time that the product takes, which is their quotient.
   std::vector<std::pair<double, double>> points;
   std::string source;
 
   /// Logarithms are interpolated linearly; the first slope goes on below the
   /// first point, the last fraction above the last.
-  double getFraction(double flops) const;
+  double getFraction(double secondsAtPeak) const;
 };
 
 /// Links between the machines, for groups that span several.

@@ -48,7 +48,7 @@ module attributes {tp.rank = 0 : i64, tp.rank_specific} {
 // CHECK-NOT: tp.all_reduce
 // CHECK: return
 module attributes {tp.rank = 0 : i64, tp.rank_specific} {
-  func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>, %r: tensor<8x16xbf16> {tp.placements = {"" = #tp.placement<replicated>}}) -> tensor<8x16xbf16> {
+  func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>, %r: tensor<8x16xbf16> {tp.placements = {"0,1" = #tp.placement<replicated>}}) -> tensor<8x16xbf16> {
     %0 = tp.all_reduce sum %p group <"", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>
     %1 = tp.add_rms_norm %0, %r weight %w epsilon 1.0e-06 : (tensor<8x16xbf16>, tensor<8x16xbf16>, tensor<16xbf16>) -> tensor<8x16xbf16>
     %2 = tp.matmul %1, %b : (tensor<8x16xbf16>, tensor<16x16xbf16>) -> tensor<8x16xbf16>

@@ -1,0 +1,343 @@
+//===- Estimate.cpp - one step of a program on a target ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Target/Estimate.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::target;
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` for the types of all values that have symbolic sizes.
+template <typename Visitor>
+static void forEachSymbolicType(func::FuncOp function, Visitor visit) {
+  auto visitAll = [&](TypeRange types) {
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        if (!tensor.hasStaticShape())
+          visit(tensor);
+  };
+  visitAll(function.getArgumentTypes());
+  function.walk([&](Operation *op) { visitAll(op->getResultTypes()); });
+}
+
+std::vector<StringRef> target::getSizeSymbols(func::FuncOp function) {
+  llvm::SetVector<StringRef> symbols;
+  forEachSymbolicType(function, [&](RankedTensorType type) {
+    if (auto layout = dyn_cast_or_null<tp::LayoutAttr>(type.getEncoding()))
+      for (StringAttr symbol : layout.getSymbols())
+        symbols.insert(symbol.getValue());
+  });
+  return {symbols.begin(), symbols.end()};
+}
+
+/// Refuses a program with sizes that have no value, with all of their names.
+static llvm::Error checkSizes(func::FuncOp function, const PriceModel &model) {
+  std::vector<StringRef> missing = getSizeSymbols(function);
+  llvm::erase_if(missing,
+                 [&](StringRef symbol) { return bool(model.getSize(symbol)); });
+  if (!missing.empty())
+    return llvm::createStringError(
+        "nothing states the value of " +
+        llvm::Twine(missing.size() == 1 ? "size " : "sizes ") +
+        llvm::join(missing, ", "));
+  Type unnamed;
+  forEachSymbolicType(function, [&](RankedTensorType type) {
+    tp::SymbolSpace space(function.getContext());
+    if (llvm::is_contained(space.getSizes(type), AffineExpr()))
+      unnamed = type;
+  });
+  if (unnamed) {
+    std::string text;
+    llvm::raw_string_ostream(text) << unnamed;
+    return llvm::createStringError(text + " has a size without a symbol, which "
+                                          "cannot be given a value");
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A piece of memory and the values in it.
+struct Storage {
+  double bytes = 0;
+  /// Made by the program, in contrast to its inputs.
+  bool isActivation = false;
+  /// Number of the last op that reads or writes it.
+  size_t lastUse = 0;
+  /// When what is in it is there.
+  double readySeconds = 0;
+  /// The copy that is due before it is read, and the collective that it
+  /// belongs to.
+  double unpackSeconds = 0;
+  Operation *unpackOp = nullptr;
+};
+
+/// Which values lie in which memory.
+class StorageMap {
+public:
+  unsigned add(Value value, double bytes, bool isActivation) {
+    storages.push_back({bytes, isActivation});
+    indices[value] = storages.size() - 1;
+    return storages.size() - 1;
+  }
+  void share(Value view, Value viewed) {
+    if (auto found = indices.find(viewed); found != indices.end())
+      indices[view] = unsigned(found->second);
+  }
+  Storage *find(Value value) {
+    auto found = indices.find(value);
+    return found == indices.end() ? nullptr : &storages[found->second];
+  }
+  std::vector<Storage> &getAll() { return storages; }
+
+private:
+  std::vector<Storage> storages;
+  llvm::DenseMap<Value, unsigned> indices;
+};
+} // namespace
+
+/// The operand whose memory an op's results lie in; null where they have memory
+/// of their own.
+static Value getSharedOperand(Operation *op, const OpPrice &price) {
+  if (op->getNumOperands() == 0)
+    return {};
+  if (auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op))
+    for (OpOperand &operand : op->getOpOperands())
+      if (dense.writesInto(operand))
+        return operand.get();
+  auto strideOp = dyn_cast<tp::StrideOpInterface>(op);
+  bool isView =
+      strideOp && strideOp.mayShareMemory() && price.getSeconds() == 0;
+  return isView ? op->getOperand(0) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Two lanes
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Simulation {
+public:
+  Simulation(func::FuncOp function, const PriceModel &model)
+      : function(function), model(model) {}
+
+  llvm::Expected<Estimate> run();
+
+private:
+  llvm::Error priceOps();
+  void addArguments();
+  void placeResults();
+  void findPeak();
+  void step(Operation *op, const OpPrice &price);
+  /// When all operands are there, copies into order that are due being made.
+  double waitForOperands(Operation *op);
+  /// Puts something on a lane, no sooner than `earliest`, and returns its end.
+  double occupy(Lane lane, Operation *op, double earliest, double seconds,
+                bool isCopy = false);
+  double getBytes(Value value) const {
+    return double(model.getBytes(value.getType()).value_or(0));
+  }
+
+  func::FuncOp function;
+  const PriceModel &model;
+  StorageMap storages;
+  /// Of all ops, in order.
+  std::vector<std::pair<Operation *, OpPrice>> prices;
+  double freeSeconds[2] = {0, 0};
+  Estimate result;
+};
+} // namespace
+
+llvm::Error Simulation::priceOps() {
+  auto values = [&](StringRef name) { return model.getSize(name); };
+  for (Operation &op : function.getFunctionBody().front()) {
+    std::optional<OpPrice> price = model.getPrice(&op);
+    if (!price)
+      return llvm::createStringError("the sizes at '" +
+                                     op.getName().getStringRef() +
+                                     "' are too large to be counted");
+    prices.emplace_back(&op, *price);
+    if (price->getSeconds() == 0)
+      continue;
+    OpEstimate &entry = result.ops.emplace_back();
+    entry.op = &op;
+    entry.price = *price;
+    auto workOp = cast<tp::WorkOpInterface>(op);
+    tp::Work work = workOp.getWork(values).value_or(tp::Work());
+    entry.isGuess = !isa<tp::EvaluationOpInterface>(op);
+    entry.matmulFlops = double(work.matmulFlops);
+    entry.elementwiseFlops = double(work.elementwiseFlops);
+    entry.memoryBytes = double(work.bytesRead) + double(work.bytesWritten);
+    // A view that had to be a copy.
+    if (work == tp::Work())
+      entry.memoryBytes = 2 * getBytes(op.getOperand(0));
+    if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
+      tp::Communication communication =
+          collective.getCommunication(values).value_or(tp::Communication());
+      entry.wireBytes = getWireBytes(communication.kind,
+                                     collective.getCollectiveGroup().getSize(),
+                                     double(communication.bytes));
+      if (!communication.chunkWork)
+        entry.memoryBytes =
+            communication.rearranges ? 2 * double(communication.bytes) : 0;
+    }
+    result.matmulFlops += entry.matmulFlops;
+    result.elementwiseFlops += entry.elementwiseFlops;
+    result.memoryBytes += entry.memoryBytes;
+    result.wireBytes += entry.wireBytes;
+  }
+  return llvm::Error::success();
+}
+
+void Simulation::addArguments() {
+  for (BlockArgument argument : function.getArguments()) {
+    double bytes = getBytes(argument);
+    storages.add(argument, bytes, /*isActivation=*/false);
+    auto kind = function.getArgAttrOfType<StringAttr>(
+        argument.getArgNumber(), tp::TPDialect::kindAttrName);
+    bool isWeight = kind && (kind.getValue() == "parameter" ||
+                             kind.getValue().contains("buffer"));
+    (isWeight ? result.weightBytes : result.inputBytes) += bytes;
+  }
+}
+
+void Simulation::placeResults() {
+  for (auto [index, entry] : llvm::enumerate(prices)) {
+    auto [op, price] = entry;
+    for (Value operand : op->getOperands())
+      if (Storage *storage = storages.find(operand))
+        storage->lastUse = index;
+    Value shared = getSharedOperand(op, price);
+    for (Value value : op->getResults()) {
+      if (shared)
+        storages.share(value, shared);
+      else
+        // A result that nobody reads is gone with its op.
+        storages.getAll()[storages.add(value, getBytes(value), true)].lastUse =
+            index;
+    }
+  }
+}
+
+void Simulation::findPeak() {
+  std::vector<double> freedAfter(prices.size(), 0);
+  for (const Storage &storage : storages.getAll())
+    if (storage.isActivation)
+      freedAfter[storage.lastUse] += storage.bytes;
+  double live = 0;
+  for (auto [index, entry] : llvm::enumerate(prices)) {
+    auto [op, price] = entry;
+    if (!getSharedOperand(op, price))
+      for (Value value : op->getResults())
+        live += getBytes(value);
+    // A copy into order lies beside what it is made of.
+    double copies = 0;
+    if (price.packSeconds > 0)
+      copies = getBytes(op->getOperand(0));
+    else if (price.unpackSeconds > 0)
+      copies = getBytes(op->getResult(0));
+    if (live + copies > result.peakActivationBytes) {
+      result.peakActivationBytes = live + copies;
+      result.peakOp = op;
+    }
+    live -= freedAfter[index];
+  }
+}
+
+double Simulation::occupy(Lane lane, Operation *op, double earliest,
+                          double seconds, bool isCopy) {
+  double &free = freeSeconds[static_cast<unsigned>(lane)];
+  double start = std::max(earliest, free);
+  free = start + seconds;
+  (lane == Lane::Compute ? result.computeSeconds
+                         : result.communicationSeconds) += seconds;
+  result.events.push_back({lane, op, isCopy, start, seconds});
+  return free;
+}
+
+double Simulation::waitForOperands(Operation *op) {
+  double ready = 0;
+  for (Value operand : op->getOperands()) {
+    Storage *storage = storages.find(operand);
+    if (!storage)
+      continue;
+    if (storage->unpackSeconds > 0) {
+      storage->readySeconds =
+          occupy(Lane::Compute, storage->unpackOp, storage->readySeconds,
+                 storage->unpackSeconds, /*isCopy=*/true);
+      storage->unpackSeconds = 0;
+    }
+    ready = std::max(ready, storage->readySeconds);
+  }
+  return ready;
+}
+
+void Simulation::step(Operation *op, const OpPrice &price) {
+  bool isEnd = op->hasTrait<OpTrait::IsTerminator>();
+  if (price.getSeconds() == 0 && !isEnd)
+    return;
+  double ready = waitForOperands(op);
+  if (isEnd) {
+    result.stepSeconds = std::max({ready, freeSeconds[0], freeSeconds[1]});
+    return;
+  }
+  double end = 0;
+  if (price.overlaps()) {
+    // Starts when both lanes are free, and keeps both until it has ended.
+    double start = std::max({ready, freeSeconds[0], freeSeconds[1]});
+    occupy(Lane::Compute, op, start, price.computeSeconds);
+    occupy(Lane::Communication, op, start, price.communicationSeconds);
+    end = start + price.getSeconds();
+    freeSeconds[0] = freeSeconds[1] = end;
+  } else if (price.communicationSeconds > 0) {
+    if (price.packSeconds > 0)
+      ready = occupy(Lane::Compute, op, ready, price.packSeconds,
+                     /*isCopy=*/true);
+    end = occupy(Lane::Communication, op, ready, price.communicationSeconds);
+  } else {
+    end = occupy(Lane::Compute, op, ready, price.computeSeconds);
+  }
+  for (Value value : op->getResults()) {
+    Storage *storage = storages.find(value);
+    if (!storage)
+      continue;
+    storage->readySeconds = end;
+    storage->unpackSeconds = price.unpackSeconds;
+    storage->unpackOp = op;
+  }
+}
+
+llvm::Expected<Estimate> Simulation::run() {
+  if (llvm::Error error = checkSizes(function, model))
+    return std::move(error);
+  if (llvm::Error error = priceOps())
+    return std::move(error);
+  addArguments();
+  placeResults();
+  findPeak();
+  for (auto [op, price] : prices)
+    step(op, price);
+  result.exposedSeconds = result.stepSeconds - result.computeSeconds;
+  return std::move(result);
+}
+
+llvm::Expected<Estimate> target::estimate(func::FuncOp function,
+                                          const PriceModel &model) {
+  if (!function.getFunctionBody().hasOneBlock())
+    return llvm::createStringError(
+        "the program branches; only straight-line programs are estimated");
+  return Simulation(function, model).run();
+}

@@ -1,0 +1,129 @@
+//===- EstimateCommand.cpp - commute estimate -------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "EstimateReport.h"
+#include "ProgramFile.h"
+#include "ProgramOptions.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+
+using namespace commute;
+using namespace commute::tool;
+namespace cl = llvm::cl;
+
+namespace {
+class EstimateCommand : public Command {
+public:
+  bool isChosen() const override { return bool(command); }
+  llvm::Expected<ExitCode> run() override;
+
+private:
+  /// Values of the program's symbols, by the program and by the command line.
+  llvm::Expected<target::SizeTable> getSizes(mlir::ModuleOp module,
+                                             mlir::func::FuncOp function) const;
+
+  cl::SubCommand command{"estimate", "How long a step takes on a target: time, "
+                                     "exposed communication, memory"};
+  cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
+                             cl::desc("IN")};
+  cl::opt<std::string> targetName{
+      "target", cl::sub(command), cl::value_desc("NAME|FILE"),
+      cl::init(target::defaultTargetName.str()),
+      cl::desc("The machine: see 'commute targets' (default: h100x8)")};
+  cl::list<std::string> sizes{
+      "size", cl::sub(command), cl::value_desc("SYMBOL=N"),
+      cl::desc("The value of a symbolic size; without, that at capture")};
+  cl::opt<std::string> trace{
+      "trace", cl::sub(command), cl::value_desc("F.json"),
+      cl::desc("Write a trace for ui.perfetto.dev or chrome://tracing")};
+  cl::opt<bool> json{"json", cl::sub(command),
+                     cl::desc("Print JSON for machines")};
+  ProgramOptions options{command};
+};
+} // namespace
+
+llvm::Expected<target::SizeTable>
+EstimateCommand::getSizes(mlir::ModuleOp module,
+                          mlir::func::FuncOp function) const {
+  std::vector<llvm::StringRef> symbols = target::getSizeSymbols(function);
+  target::SizeTable stated = target::getStatedSizes(module);
+  for (llvm::StringRef size : sizes) {
+    auto [symbol, text] = size.split('=');
+    constexpr int64_t largest = int64_t(1) << 40;
+    int64_t value = 0;
+    if (text.getAsInteger(10, value) || value < 1 || value > largest)
+      return llvm::createStringError("--size=" + size +
+                                     ": expected a symbol and a number from 1 "
+                                     "to 2^40: s77=4096");
+    if (!llvm::is_contained(symbols, symbol))
+      return llvm::createStringError(
+          "--size=" + size + ": " + input + " has no symbolic size '" + symbol +
+          (symbols.empty() ? "'; all of its sizes are numbers"
+                           : "'; it has " + llvm::join(symbols, ", ")));
+    stated[symbol.str()] = value;
+  }
+  // Symbols that the program has, and no others.
+  target::SizeTable result;
+  for (llvm::StringRef symbol : symbols)
+    if (auto found = stated.find(symbol.str()); found != stated.end())
+      result.insert(*found);
+  return result;
+}
+
+llvm::Expected<ExitCode> EstimateCommand::run() {
+  llvm::Expected<target::Target> target = target::loadTarget(targetName);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
+      options.loadVocabulary();
+  if (!vocabulary)
+    return vocabulary.takeError();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  llvm::Expected<ProgramFile> file =
+      readProgramFile(input, **vocabulary, options, context);
+  if (!file)
+    return file.takeError();
+  auto function = file->getModule().lookupSymbol<mlir::func::FuncOp>("main");
+  if (!function || function.isExternal())
+    return llvm::createStringError(input + ": there is no function @main");
+  llvm::Expected<target::SizeTable> values =
+      getSizes(file->getModule(), function);
+  if (!values)
+    return values.takeError();
+  for (llvm::StringRef symbol : target::getSizeSymbols(function))
+    if (!values->count(symbol.str()))
+      return llvm::createStringError(
+          input + ": nothing states the value of size " + symbol +
+          "; give it, for example with --size " + symbol + "=4096");
+  target::PriceModel model(*target, *values);
+  llvm::Expected<target::Estimate> estimate = target::estimate(function, model);
+  if (!estimate)
+    return llvm::createStringError(input + ": " +
+                                   llvm::toString(estimate.takeError()));
+  EstimateSummary summary = summarize(std::move(*estimate), *target, *values);
+  summary.isDefaultTarget = targetName.getNumOccurrences() == 0;
+  if (!trace.empty())
+    if (llvm::Error error = writeTrace(trace, summary))
+      return std::move(error);
+  if (json) {
+    llvm::json::Object object = toJson(summary);
+    object["file"] = input.getValue();
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
+                 << '\n';
+    return Success;
+  }
+  llvm::outs() << input << ": ";
+  print(summary, llvm::outs());
+  if (!trace.empty())
+    llvm::outs() << "trace in " << trace << '\n';
+  return Success;
+}
+
+std::unique_ptr<Command> tool::createEstimateCommand() {
+  return std::make_unique<EstimateCommand>();
+}

@@ -1,0 +1,252 @@
+//===- EstimateReport.cpp - what a step takes -------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EstimateReport.h"
+
+#include "Units.h"
+
+#include "commute/Report/ChromeTrace.h"
+#include "commute/Report/RemarkCollector.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace commute;
+using namespace commute::tool;
+namespace json = llvm::json;
+
+/// The name of an op, or of the operator that an opaque one carries.
+static std::string getKindName(mlir::Operation *op) {
+  if (auto call = mlir::dyn_cast<tp::CallOp>(op))
+    return call.getCallee().str();
+  return op->getName().stripDialect().str();
+}
+
+/// Node and line of Python of an op.
+static std::pair<std::string, std::string> getPlace(mlir::Operation *op) {
+  std::string node, file;
+  unsigned line = 0;
+  report::describeLocation(op->getLoc(), node, file, line);
+  return {node, file.empty() ? "" : file + ":" + std::to_string(line)};
+}
+
+static std::vector<OpKindSummary>
+summarizeKinds(llvm::ArrayRef<target::OpEstimate> ops) {
+  std::map<std::string, OpKindSummary> kinds;
+  std::map<std::string, std::map<target::Bound, double>> secondsByBound;
+  for (const target::OpEstimate &op : ops) {
+    std::string name = getKindName(op.op);
+    OpKindSummary &kind = kinds[name];
+    kind.name = name;
+    ++kind.count;
+    double seconds = op.price.getSeconds();
+    kind.seconds += seconds;
+    kind.flops += op.matmulFlops + op.elementwiseFlops;
+    kind.memoryBytes += op.memoryBytes;
+    kind.wireBytes += op.wireBytes;
+    kind.isGuess |= op.isGuess;
+    secondsByBound[name][op.price.bound] += seconds;
+  }
+  std::vector<OpKindSummary> sorted;
+  for (auto &[name, kind] : kinds) {
+    double most = -1;
+    for (auto [bound, seconds] : secondsByBound[name])
+      if (seconds > most) {
+        most = seconds;
+        kind.bound = bound;
+      }
+    sorted.push_back(std::move(kind));
+  }
+  // By name where the seconds are the same.
+  llvm::sort(sorted, [](const OpKindSummary &lhs, const OpKindSummary &rhs) {
+    return std::tie(rhs.seconds, lhs.name) < std::tie(lhs.seconds, rhs.name);
+  });
+  return sorted;
+}
+
+EstimateSummary tool::summarize(target::Estimate estimate,
+                                const target::Target &target,
+                                const target::SizeTable &sizes) {
+  EstimateSummary summary;
+  summary.targetName = target.name;
+  summary.targetDescription = target.description;
+  summary.deviceBytes = target.memoryBytes.value;
+  summary.sizes = sizes;
+  summary.kinds = summarizeKinds(estimate.ops);
+  if (estimate.peakOp) {
+    auto [node, source] = getPlace(estimate.peakOp);
+    summary.peakPlace = node;
+    if (!source.empty())
+      summary.peakPlace +=
+          (node.empty() ? "" : " (") + source + (node.empty() ? "" : ")");
+  }
+  summary.estimate = std::move(estimate);
+  return summary;
+}
+
+static void printLine(llvm::raw_ostream &os, llvm::StringRef what,
+                      const llvm::Twine &text) {
+  os << llvm::formatv("  {0,-20}", what) << text << '\n';
+}
+
+static void printKinds(llvm::ArrayRef<OpKindSummary> kinds,
+                       llvm::raw_ostream &os) {
+  size_t width = 2;
+  double total = 0;
+  for (const OpKindSummary &kind : kinds) {
+    width = std::max(width, kind.name.size());
+    total += kind.seconds;
+  }
+  auto printRow = [&](llvm::StringRef name, const llvm::Twine &count,
+                      const llvm::Twine &time, const llvm::Twine &share,
+                      const llvm::Twine &rate, const llvm::Twine &bound) {
+    os << "  " << name << std::string(width - name.size(), ' ')
+       << llvm::formatv("{0,7}{1,13}{2,7}  {3,-15}{4}", count.str(), time.str(),
+                        share.str(), rate.str(), bound.str())
+       << '\n';
+  };
+  printRow("op", "count", "time", "share", "rate", "bound by");
+  for (const OpKindSummary &kind : kinds) {
+    std::string share, rate;
+    llvm::raw_string_ostream(share)
+        << llvm::format("%.0f %%", 100 * kind.seconds / total);
+    if (kind.bound == target::Bound::Communication)
+      rate = formatScaled(kind.wireBytes / kind.seconds, "B/s");
+    else if (kind.bound == target::Bound::Compute)
+      rate = formatScaled(kind.flops / kind.seconds, "FLOP/s");
+    else
+      rate = formatScaled(kind.memoryBytes / kind.seconds, "B/s");
+    printRow(kind.name, llvm::Twine(kind.count), formatSeconds(kind.seconds),
+             share, rate,
+             getName(kind.bound) + (kind.isGuess ? " (a guess)" : ""));
+  }
+}
+
+void tool::print(const EstimateSummary &summary, llvm::raw_ostream &os) {
+  const target::Estimate &estimate = summary.estimate;
+  os << "one step on " << summary.targetName
+     << (summary.isDefaultTarget ? " (the default target)" : "") << ", "
+     << summary.targetDescription << ":\n";
+  printLine(os, "time", formatSeconds(estimate.stepSeconds));
+  printLine(os, "compute", formatSeconds(estimate.computeSeconds));
+  std::string exposed = formatSeconds(estimate.communicationSeconds);
+  llvm::raw_string_ostream exposedText(exposed);
+  exposedText << ", exposed " << formatSeconds(estimate.exposedSeconds);
+  if (estimate.stepSeconds > 0)
+    exposedText << llvm::format(" (%.0f %% of the step)",
+                                100 * estimate.exposedSeconds /
+                                    estimate.stepSeconds);
+  printLine(os, "communication", exposed);
+  printLine(os, "arithmetic",
+            formatScaled(estimate.matmulFlops, "FLOP") +
+                " in matrix products, " +
+                formatScaled(estimate.elementwiseFlops, "FLOP") + " elsewhere");
+  printLine(os, "traffic",
+            formatBytes(estimate.memoryBytes) + " of memory, " +
+                formatBytes(estimate.wireBytes) + " sent by each rank");
+  printLine(os, "activations",
+            "at most " + formatBytes(estimate.peakActivationBytes) +
+                (summary.peakPlace.empty() ? "" : ", at " + summary.peakPlace));
+  printLine(os, "weights, inputs",
+            formatBytes(estimate.weightBytes) + ", " +
+                formatBytes(estimate.inputBytes));
+  if (estimate.weightBytes + estimate.inputBytes +
+          estimate.peakActivationBytes >
+      summary.deviceBytes)
+    printLine(os, "",
+              "which does not fit into the " +
+                  formatBytes(summary.deviceBytes) + " of a device");
+  for (const auto &[symbol, value] : summary.sizes)
+    printLine(os, "with size", symbol + " = " + llvm::Twine(value));
+  if (summary.kinds.empty())
+    return;
+  os << '\n';
+  printKinds(summary.kinds, os);
+  if (llvm::any_of(summary.kinds,
+                   [](const OpKindSummary &kind) { return kind.isGuess; }))
+    os << "  a guess: Commute does not know what this operator computes; "
+          "priced "
+          "is reading its\n  operands and writing its results once\n";
+}
+
+json::Object tool::toJson(const EstimateSummary &summary) {
+  const target::Estimate &estimate = summary.estimate;
+  json::Array kinds;
+  for (const OpKindSummary &kind : summary.kinds)
+    kinds.push_back(json::Object{{"op", kind.name},
+                                 {"count", kind.count},
+                                 {"seconds", kind.seconds},
+                                 {"flops", kind.flops},
+                                 {"memory_bytes", kind.memoryBytes},
+                                 {"wire_bytes", kind.wireBytes},
+                                 {"bound", getName(kind.bound)},
+                                 {"is_guess", kind.isGuess}});
+  json::Object sizes;
+  for (const auto &[symbol, value] : summary.sizes)
+    sizes[symbol] = value;
+  return json::Object{
+      {"target", summary.targetName},
+      {"is_default_target", summary.isDefaultTarget},
+      {"sizes", std::move(sizes)},
+      {"step_seconds", estimate.stepSeconds},
+      {"compute_seconds", estimate.computeSeconds},
+      {"communication_seconds", estimate.communicationSeconds},
+      {"exposed_communication_seconds", estimate.exposedSeconds},
+      {"matmul_flops", estimate.matmulFlops},
+      {"elementwise_flops", estimate.elementwiseFlops},
+      {"memory_bytes", estimate.memoryBytes},
+      {"wire_bytes", estimate.wireBytes},
+      {"peak_activation_bytes", estimate.peakActivationBytes},
+      {"peak_activation_place", summary.peakPlace},
+      {"weight_bytes", estimate.weightBytes},
+      {"input_bytes", estimate.inputBytes},
+      {"ops", std::move(kinds)}};
+}
+
+static std::string toText(mlir::TypeRange types) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(types, os);
+  return text;
+}
+
+llvm::Error tool::writeTrace(llvm::StringRef path,
+                             const EstimateSummary &summary) {
+  const target::Estimate &estimate = summary.estimate;
+  llvm::DenseMap<mlir::Operation *, const target::OpEstimate *> estimates;
+  for (const target::OpEstimate &op : estimate.ops)
+    estimates[op.op] = &op;
+  std::vector<report::TraceEvent> events;
+  for (const target::LaneEvent &event : estimate.events) {
+    const target::OpEstimate &op = *estimates.lookup(event.op);
+    auto [node, source] = getPlace(event.op);
+    report::TraceEvent &entry = events.emplace_back();
+    entry.category = getKindName(event.op);
+    entry.name = node.empty() ? entry.category : node;
+    if (event.isCopy)
+      entry.name = "copy into order: " + entry.name;
+    entry.lane = static_cast<unsigned>(event.lane);
+    entry.startSeconds = event.startSeconds;
+    entry.seconds = event.seconds;
+    json::Object &arguments = entry.arguments;
+    arguments["op"] = entry.category;
+    arguments["operands"] = toText(event.op->getOperandTypes());
+    arguments["results"] = toText(event.op->getResultTypes());
+    arguments["bound"] = event.isCopy ? "memory" : getName(op.price.bound);
+    if (op.matmulFlops + op.elementwiseFlops > 0)
+      arguments["flops"] = op.matmulFlops + op.elementwiseFlops;
+    if (op.memoryBytes > 0)
+      arguments["memory_bytes"] = op.memoryBytes;
+    if (op.wireBytes > 0)
+      arguments["wire_bytes"] = op.wireBytes;
+    if (op.isGuess)
+      arguments["is_guess"] = true;
+    if (!source.empty())
+      arguments["source"] = source;
+  }
+  return report::writeChromeTrace(
+      path, "one rank on " + summary.targetName + " (estimate)",
+      {"compute", "communication"}, std::move(events));
+}

@@ -1,0 +1,58 @@
+//===- EstimateReport.h - what a step takes ---------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_TOOLS_COMMUTE_ESTIMATEREPORT_H
+#define COMMUTE_TOOLS_COMMUTE_ESTIMATEREPORT_H
+
+#include "commute/Target/Estimate.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace commute::tool {
+
+/// All ops of one kind.
+struct OpKindSummary {
+  /// Name of the op, of the operator for an opaque one.
+  std::string name;
+  int64_t count = 0;
+  /// On both lanes, copies included.
+  double seconds = 0;
+  double flops = 0;
+  double memoryBytes = 0;
+  double wireBytes = 0;
+  /// What bounds most of the seconds.
+  target::Bound bound = target::Bound::Nothing;
+  bool isGuess = false;
+};
+
+struct EstimateSummary {
+  std::string targetName;
+  std::string targetDescription;
+  /// Nobody chose it.
+  bool isDefaultTarget = false;
+  /// Values of the symbols that the program has.
+  target::SizeTable sizes;
+  target::Estimate estimate;
+  /// Node and source line of the op where activations take most.
+  std::string peakPlace;
+  double deviceBytes = 0;
+  /// In descending order of seconds.
+  std::vector<OpKindSummary> kinds;
+};
+
+EstimateSummary summarize(target::Estimate estimate,
+                          const target::Target &target,
+                          const target::SizeTable &sizes);
+void print(const EstimateSummary &summary, llvm::raw_ostream &os);
+llvm::json::Object toJson(const EstimateSummary &summary);
+
+/// Writes the two lanes for Perfetto.
+llvm::Error writeTrace(llvm::StringRef path, const EstimateSummary &summary);
+
+} // namespace commute::tool
+
+#endif // COMMUTE_TOOLS_COMMUTE_ESTIMATEREPORT_H
