@@ -68,8 +68,9 @@ TEST_P(NarrowFloatTest, EveryValueIsReadAndWrittenBack) {
 
 TEST_P(NarrowFloatTest, NumbersAreRoundedToNearestTiesToEven) {
   auto check = [&](float value) {
-    if (!std::isnan(value))
+    if (!std::isnan(value)) {
       EXPECT_EQ(store(value), encode(value)) << value;
+    }
   };
   // Every value, the middle between it and the next, and both sides of that.
   for (uint32_t bits = 0; bits + 1 < 1u << GetParam().width; ++bits) {

@@ -1,0 +1,99 @@
+//===- SequenceParallelTest.cpp - the pass on random programs -------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Random programs are rewritten, proven equivalent on four ranks, and rewritten
+// once more, which must change nothing. COMMUTE_RANDOM_GRAPHS says how many,
+// COMMUTE_RANDOM_SEED where they begin; `make fuzz` runs many.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomGraph.h"
+
+#include "commute/Dialect/TPDialect.h"
+#include "commute/Equivalence/Verify.h"
+#include "commute/Transforms/Passes.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace commute;
+
+static uint64_t getNumber(const char *variable, uint64_t otherwise) {
+  const char *text = std::getenv(variable);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+static LogicalResult runPass(ModuleOp module, StringRef policy, bool pad) {
+  SequenceParallelOptions options;
+  options.policy = policy.str();
+  options.pad = pad;
+  PassManager manager(module.getContext());
+  manager.addNestedPass<func::FuncOp>(createSequenceParallel(options));
+  return manager.run(module);
+}
+
+static unsigned count(ModuleOp module, StringRef name) {
+  unsigned number = 0;
+  module.walk(
+      [&](Operation *op) { number += op->getName().getStringRef() == name; });
+  return number;
+}
+
+TEST(SequenceParallel, RandomProgramsStayEquivalent) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<tp::TPDialect, func::FuncDialect>();
+  uint64_t numGraphs = getNumber("COMMUTE_RANDOM_GRAPHS", 400);
+  uint64_t firstSeed = getNumber("COMMUTE_RANDOM_SEED", 1);
+  unsigned numRewritten = 0, numSliced = 0, numKept = 0;
+  for (uint64_t seed = firstSeed; seed < firstSeed + numGraphs; ++seed) {
+    std::mt19937_64 random(seed);
+    std::string text = test::makeRandomGraph(random);
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);
+    OwningOpRef<ModuleOp> before = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(before);
+    if (seed % 2)
+      (*before)->setAttr(tp::TPDialect::rankSpecificAttrName,
+                         UnitAttr::get(&context));
+    OwningOpRef<ModuleOp> after = before->clone();
+    StringRef policy = seed % 8 == 7 ? "profitable" : "always";
+    bool pad = seed % 5 == 4;
+    ASSERT_TRUE(succeeded(runPass(*after, policy, pad)));
+    unsigned numScatters = count(*after, "tp.reduce_scatter");
+    numRewritten += numScatters > 0;
+    numKept += numScatters == 0;
+    numSliced += count(*after, "tp.rank_slice") > 0;
+
+    llvm::Expected<equivalence::VerifyResult> verdict =
+        equivalence::verifyEquivalence(*before, *after, {});
+    ASSERT_TRUE(bool(verdict)) << llvm::toString(verdict.takeError());
+    ASSERT_TRUE(verdict->isEquivalent())
+        << verdict->differences.front().message << "\n"
+        << [&] {
+             std::string result;
+             llvm::raw_string_ostream os(result);
+             after->print(os);
+             return result;
+           }();
+
+    OwningOpRef<ModuleOp> again = after->clone();
+    ASSERT_TRUE(succeeded(runPass(*again, policy, pad)));
+    EXPECT_TRUE(OperationEquivalence::isEquivalentTo(
+        *after, *again, OperationEquivalence::IgnoreLocations))
+        << [&] {
+             std::string result;
+             llvm::raw_string_ostream os(result);
+             os << "once:\n" << *after << "\ntwice:\n" << *again;
+             return result;
+           }();
+  }
+  // The programs exercise what they are for.
+  EXPECT_GT(numRewritten * 4, numGraphs);
+  EXPECT_GT(numSliced * 20, numGraphs);
+  EXPECT_GT(numKept * 20, numGraphs);
+}
