@@ -4,7 +4,9 @@
 Calibrates this machine for 2 and for 4 ranks, each into a file of its own, and
 then estimates and runs, on as many ranks, the fixtures and larger models. The
 number to look at is estimate / run. Where run refuses a program, its message is
-shown instead. Run times are the shortest of several, of the slowest rank.
+shown instead. Run times are the shortest of several, of the slowest rank; they
+hold only as far as the machine is idle. The processor time of a rank, beside
+which stands its ratio to what the estimate has on both lanes, holds more widely.
 
     benchmarks/estimate/run.py --build build/release
 """
@@ -13,6 +15,7 @@ import argparse
 import json
 import math
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -53,35 +56,51 @@ def export(arguments, ranks, path):
         sys.exit(done.stderr)
 
 
+def run_program(tool, path, repeat):
+    """The finished process, and its seconds of processor time."""
+
+    def get_processor_seconds():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before = get_processor_seconds()
+    run = call(tool, "run", path, "--weights=seeded", f"--repeat={repeat}", "--json")
+    return run, get_processor_seconds() - before
+
+
 def compare(tool, target, name, path):
-    """Prints one row; the ratio, or None where there is none."""
+    """Prints one row; the ratios to wall and to processor time, or None."""
     estimate = call(tool, "estimate", path, f"--target={target}", "--json")
     if estimate.returncode:
         sys.exit(estimate.stderr)
     expected = json.loads(estimate.stdout)
-    # About a second for each program, and never fewer than 3 runs.
-    repeat = max(3, min(300, int(0.5 / expected["step_seconds"])))
-    run = call(tool, "run", path, "--weights=seeded", f"--repeat={repeat}", "--json")
+    # About a second for each program, and never fewer than 5 runs.
+    repeat = max(5, min(1000, int(0.5 / expected["step_seconds"])))
+    run, processor = run_program(tool, path, repeat)
     if run.returncode:
         message = run.stderr.strip().splitlines()[-1].split(": ", 2)[-1]
         print(f"{name:50}  not run: {message[:90]}", flush=True)
         return None
-    actual = json.loads(run.stdout)["seconds"]
-    ratio = expected["step_seconds"] / actual
+    # What reading the program and making its inputs takes is in both.
+    _, setup = run_program(tool, path, 1)
+    outcome = json.loads(run.stdout)
+    processor = max(processor - setup, 0) / (repeat - 1) / outcome["ranks"]
+    ratio = expected["step_seconds"] / outcome["seconds"]
+    lanes = expected["compute_seconds"] + expected["communication_seconds"]
     guesses = " (has opaque ops)" if any(op["is_guess"] for op in expected["ops"]) else ""
     print(
-        f"{name:50}  {expected['step_seconds'] * 1e3:12.3f}  {actual * 1e3:9.3f}"
-        f"  {ratio:14.2f}{guesses}",
+        f"{name:50}  {expected['step_seconds'] * 1e3:12.3f}  {outcome['seconds'] * 1e3:9.3f}"
+        f"  {ratio:14.2f}  {processor * 1e3:14.3f}  {lanes / processor:5.2f}{guesses}",
         flush=True,
     )
-    return ratio
+    return ratio, lanes / processor
 
 
 def summarize(what, ratios):
-    errors = sorted(abs(math.log(ratio)) for ratio in ratios)
-    if errors:
-        median = math.exp(errors[len(errors) // 2])
-        print(f"{what}: off by a factor of {median:.2f} (median), {math.exp(errors[-1]):.2f} (most)")
+    for name, values in zip(("run", "processor"), zip(*filter(None, ratios), strict=True), strict=True):
+        errors = sorted(abs(math.log(value)) for value in values)
+        median, most = math.exp(errors[len(errors) // 2]), math.exp(errors[-1])
+        print(f"{what}, by {name}: off by a factor of {median:.2f} (median), {most:.2f} (most)")
 
 
 def main():
@@ -97,7 +116,7 @@ def main():
             if done.returncode:
                 sys.exit(done.stderr)
             print(f"{ranks} ranks, calibrated in {time.perf_counter() - start:.1f} s")
-            print(f"{'program':50}  estimate [ms]   run [ms]  estimate / run")
+            print(f"{'program':50}  estimate [ms]   run [ms]  estimate / run  processor [ms]  ratio")
             small = [
                 compare(tool, target, path.name, path)
                 for path in fixtures
@@ -108,8 +127,8 @@ def main():
                 path = Path(folder) / "larger.pt2"
                 export(arguments, ranks, path)
                 large.append(compare(tool, target, name, path))
-            summarize(f"fixtures, {ranks} ranks", [ratio for ratio in small if ratio])
-            summarize(f"larger models, {ranks} ranks", [ratio for ratio in large if ratio])
+            summarize(f"fixtures, {ranks} ranks", small)
+            summarize(f"larger models, {ranks} ranks", large)
             print()
 
 

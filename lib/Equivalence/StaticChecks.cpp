@@ -111,9 +111,10 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   auto secondCalls = llvm::to_vector(second.getOps<tp::CallOp>());
   for (auto [a, b] : llvm::zip(firstCalls, secondCalls)) {
     if (a.getReadsTypes() && b.getReadsTypes() &&
-        !llvm::equal(llvm::map_range(a->getOperandTypes(), getElementTypeOrSelf),
-                     llvm::map_range(b->getOperandTypes(),
-                                     getElementTypeOrSelf))) {
+        !llvm::equal(
+            a->getOperandTypes(), b->getOperandTypes(), [](Type lhs, Type rhs) {
+              return getElementTypeOrSelf(lhs) == getElementTypeOrSelf(rhs);
+            })) {
       result.differences.push_back(
           {"opaque op '" + a.getCallee().str() +
                "' reads operands of other element types",

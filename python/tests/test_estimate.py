@@ -5,7 +5,7 @@ import json
 import subprocess
 
 import pytest
-from commute_tool import TIMEOUT_SECONDS, TOOL, succeed
+from commute_tool import TIMEOUT_SECONDS, TOOL, commute, succeed
 
 TARGETS = ["h100x8", "h200x8", "b200x8", "mi300x8", "ascend-910b-x8"]
 
@@ -131,7 +131,9 @@ def check_target(path, ranks):
 
 def test_calibrate_with_threads(fixtures_folder, tmp_path):
     path = tmp_path / "local.json"
-    succeed("calibrate", "--quick", "-o", path, "--ranks=4")
+    # There may be a note that there are fewer cores.
+    process = commute("calibrate", "--quick", "-o", path, "--ranks=4")
+    assert process.returncode == 0, process.stderr
     check_target(path, 4)
     assert estimate(fixtures_folder / "llama_tp4.pt2", f"--target={path}")["step_seconds"] > 0
 

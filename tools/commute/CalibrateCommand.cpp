@@ -13,6 +13,7 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
 
 #include <thread>
 
@@ -100,6 +101,13 @@ llvm::Expected<ExitCode> CalibrateCommand::run() {
     processes = std::move(*joined);
   }
   bool isFirst = !processes || processes->getRank() == 0;
+  unsigned cores = std::thread::hardware_concurrency();
+  // Processes may be on several hosts.
+  if (!processes && cores > 0 && *numRanks > int64_t(cores))
+    llvm::WithColor::note(llvm::errs(), "commute")
+        << *numRanks << " ranks on " << cores
+        << (cores == 1 ? " core" : " cores")
+        << " take turns, which estimates for this target do not contain\n";
   bool showsProgress = isFirst && llvm::errs().is_displayed();
   auto progress = [&](double part, llvm::StringRef what) {
     if (showsProgress)
