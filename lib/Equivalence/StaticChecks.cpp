@@ -110,10 +110,12 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   auto firstCalls = llvm::to_vector(first.getOps<tp::CallOp>());
   auto secondCalls = llvm::to_vector(second.getOps<tp::CallOp>());
   for (auto [a, b] : llvm::zip(firstCalls, secondCalls)) {
+    auto haveSameElements = [](Type x, Type y) {
+      return getElementTypeOrSelf(x) == getElementTypeOrSelf(y);
+    };
     if (a.getReadsTypes() && b.getReadsTypes() &&
-        !llvm::equal(llvm::map_range(a->getOperandTypes(), getElementTypeOrSelf),
-                     llvm::map_range(b->getOperandTypes(),
-                                     getElementTypeOrSelf))) {
+        !llvm::equal(a->getOperandTypes(), b->getOperandTypes(),
+                     haveSameElements)) {
       result.differences.push_back(
           {"opaque op '" + a.getCallee().str() +
                "' reads operands of other element types",
