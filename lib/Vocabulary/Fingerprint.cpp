@@ -30,9 +30,9 @@ static llvm::hash_code hashOp(Operation *op, SmallVectorImpl<Value> &leaves) {
       continue;
     }
     leaves.push_back(operand);
-    // The node of an opaque op says nothing of its operands but their names:
-    // one that was made dense is a renamed one.
-    if (!isa<tp::CallOp>(op))
+    // The nodes of opaque ops and of collectives say nothing of their operands
+    // but their names: one that was made dense is a renamed one.
+    if (!isa<tp::CallOp>(op) && !isa<tp::CollectiveOpInterface>(op))
       hash = llvm::hash_combine(hash, operand.getType().getAsOpaquePointer());
   }
   return hash;

@@ -36,8 +36,11 @@ protected:
   }
   void insertCopy(mlir::OpOperand &operand) {
     mlir::OpBuilder builder(operand.getOwner());
-    operand.set(tp::CopyOp::create(builder, operand.getOwner()->getLoc(),
-                                   operand.get().getType(), operand.get(),
+    auto type = llvm::cast<mlir::RankedTensorType>(operand.get().getType());
+    auto dense =
+        mlir::RankedTensorType::get(type.getShape(), type.getElementType());
+    operand.set(tp::CopyOp::create(builder, operand.getOwner()->getLoc(), dense,
+                                   operand.get(),
                                    /*preserve_strides=*/false));
   }
 
@@ -161,7 +164,7 @@ TEST_F(CollectiveFormsTest, WrittenAsAFunctionOfAnInput) {
 static ProgramBuilder makeCoalesced() {
   return ProgramBuilder()
       .input({"x", {4}})
-      .input({"z", {2, 3}})
+      .input({"z", {2, 3}, f32, {1, 2}})
       .listNode("_c10d_functional.all_gather_into_tensor_coalesced.default",
                 {tensors("inputs", {"x", "z"}), integer("group_size", 2),
                  text("group_name", "0")},
