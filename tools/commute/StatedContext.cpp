@@ -31,8 +31,8 @@ static llvm::Error applyGroups(ModuleOp module,
     for (const std::vector<int64_t> &members : ranks)
       llvm::append_range(flat, members);
     groups[name] =
-        tp::GroupAttr::get(module.getContext(), builder.getStringAttr(name),
-                           flat, static_cast<int64_t>(ranks.front().size()));
+        tp::GroupAttr::get(module.getContext(), name,
+                           static_cast<int64_t>(ranks.front().size()), flat);
   }
   llvm::SetVector<Attribute> list;
   auto replace = [&](tp::GroupAttr group) {
