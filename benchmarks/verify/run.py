@@ -4,10 +4,12 @@
 Builds a Llama-70B-shaped program (tensor-parallel on 8 ranks, 4096 tokens) and
 its sequence-parallel form by hand, as text, and checks them against each other
 on one core. Prints time and memory against the bars, and the growth with the
-number of layers.
+number of layers: of the whole, and of the evaluation alone, which must not grow
+with layers that repeat (reading their text must).
 """
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -23,7 +25,7 @@ from spmd_programs import Group, Program  # noqa: E402
 TOKENS, HIDDEN, HEADS, SHARED_HEADS, WIDTH, INNER = 4096, 8192, 64, 8, 128, 28672
 RANKS = 8
 LAYERS = 80
-GROWTH = (10, 20, 40, 80, 160)
+GROWTH = (10, 20, 40, 80, 160, 320)
 EPSILON = 1e-5
 
 SECONDS_BAR = 10.0
@@ -111,22 +113,28 @@ def use_one_core():
 # In a small process: a child starts with the memory of the one it is forked of.
 MEASURE = """
 import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+process = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(code, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+print(process.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+print(process.stdout.decode())
 """
 
 
-def verify(tool, first, second):
-    """Seconds of processor time and peak bytes of one run, on one core."""
-    command = [sys.executable, "-S", "-c", MEASURE, tool, "verify", first, second]
+def verify(tool, first, second, *options):
+    """Seconds of processor time, peak bytes and report of one run, on one core."""
+    command = [sys.executable, "-S", "-c", MEASURE, tool, "verify", first, second, "--json"]
     process = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=True, preexec_fn=use_one_core
+        [*command, *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        preexec_fn=use_one_core,
     )
-    code, seconds, peak = process.stdout.split()
+    numbers, report = process.stdout.split("\n", 1)
+    code, seconds, peak = numbers.split()
     if code != "0":
         sys.exit(f"the two forms are not found to be equal: exit code {code}")
-    return float(seconds), int(peak)
+    return float(seconds), int(peak), json.loads(report)
 
 
 def main():
@@ -135,20 +143,35 @@ def main():
     arguments = parser.parse_args()
     tool = str((arguments.build / "bin" / "commute").resolve())
     print(f"{TOKENS} tokens, hidden size {HIDDEN}, {RANKS} ranks, one core, processor time")
-    print("| layers | seconds | milliseconds a layer | peak MiB |\n|---|---|---|---|")
+    print(
+        "| layers | seconds | of these reading | sizes | evaluation | ops evaluated "
+        "| with --whole: seconds | evaluation | peak MiB |\n" + 9 * "|---" + "|"
+    )
+    evaluated = {}
     with tempfile.TemporaryDirectory() as folder:
         for layers in GROWTH:
             paths = [os.path.join(folder, name) for name in ("first.mlir", "second.mlir")]
             for path, form in zip(paths, (False, True)):
                 Path(path).write_text(Model(layers, form).p.text())
-            seconds, peak = verify(tool, *paths)
-            per_layer = 1000 * seconds / layers
-            row = f"| {layers} | {seconds:.2f} | {per_layer:.1f} | {peak / 2**20:.0f} |"
-            print(row, flush=True)
+            seconds, peak, report = verify(tool, *paths)
+            whole, _, whole_report = verify(tool, *paths, "--whole")
+            parts, evaluated[layers] = report["seconds"], report["evaluated_ops"]
+            print(
+                f"| {layers} | {seconds:.2f} | {parts['reading']:.2f} | {parts['sizes']:.2f} "
+                f"| {parts['evaluation']:.3f} | {evaluated[layers]} of {report['ops']} "
+                f"| {whole:.2f} | {whole_report['seconds']['evaluation']:.2f} "
+                f"| {peak / 2**20:.0f} |",
+                flush=True,
+            )
             if layers == LAYERS:
                 at_bar = seconds, peak
+    is_flat = evaluated[GROWTH[-1]] == evaluated[GROWTH[0]]
+    print(
+        f"ops evaluated for {GROWTH[-1]} and for {GROWTH[0]} layers: "
+        f"{evaluated[GROWTH[-1]]} and {evaluated[GROWTH[0]]}: {'pass' if is_flat else 'FAIL'}"
+    )
     seconds, peak = at_bar
-    passes = seconds <= SECONDS_BAR and peak <= BYTES_BAR
+    passes = seconds <= SECONDS_BAR and peak <= BYTES_BAR and is_flat
     print(
         f"{LAYERS} layers: {seconds:.2f} s of at most {SECONDS_BAR:.0f} s "
         f"({SECONDS_BAR / seconds:.1f} times faster), {peak / 2**20:.0f} MiB of at most "

@@ -23,6 +23,9 @@ bool analysis::areIndependent(tp::GroupAttr group, tp::GroupAttr other) {
       ArrayRef<int64_t> peers = other.getMembersAround(member);
       if (peers.size() != reference.size() || peers.empty())
         return false;
+      // Ranks that communicate with each other are not independent.
+      if (member != members.front() && llvm::is_contained(reference, member))
+        return false;
       for (auto [peer, first] : llvm::zip_equal(peers, reference))
         if (!llvm::is_contained(group.getMembersAround(first), peer))
           return false;
@@ -175,9 +178,15 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
   if (PlacementAttr own = transferCollective(
           op, group, operands.empty() ? PlacementAttr() : operands[0]))
     return SmallVector<PlacementAttr>(op->getNumResults(), own);
-  if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op))
+  if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
+    // All ranks of a larger group compute these from the same values.
+    if (isa<tp::AllReduceOp, tp::AllGatherOp>(op) &&
+        isWithin(group, collective.getCollectiveGroup()))
+      return SmallVector<PlacementAttr>(op->getNumResults(),
+                                        PlacementAttr::getReplicated(context));
     if (!areIndependent(group, collective.getCollectiveGroup()))
       return varying;
+  }
   auto hasKind = [&](PlacementKind kind) {
     return llvm::any_of(operands, [&](PlacementAttr p) { return is(p, kind); });
   };
@@ -214,27 +223,31 @@ analysis::findMisuse(Operation *op, tp::GroupAttr group,
       return scatter.getReduction();
     return std::nullopt;
   };
-  if (isOwn && !operands.empty()) {
-    if (std::optional<tp::ReductionKind> reduction = getReduction()) {
-      PlacementAttr operand = operands[0];
-      // Sum and mean differ by a factor that the program may well mean; max
-      // and min of equal values are those values.
-      if (is(operand, PlacementKind::Partial) &&
-          operand.getReduction() != *reduction)
-        return "combines by " + tp::stringifyReductionKind(*reduction).str() +
-               on + " a value that is " + operand.getText();
-      if (is(operand, PlacementKind::Shard))
-        return "combines shards of one tensor" + on +
-               "; an all_gather would join them";
-      if (is(operand, PlacementKind::Replicated) &&
-          *reduction == tp::ReductionKind::Sum)
-        return "adds up a value that is equal on all ranks" + on +
-               ", which multiplies it by " + std::to_string(group.getSize());
+  // A sum over more ranks adds up these summands too.
+  bool coversGroup =
+      collective && isWithin(group, collective.getCollectiveGroup());
+  if (coversGroup && !operands.empty()) {
+    PlacementAttr operand = operands[0];
+    std::optional<tp::ReductionKind> reduction = getReduction();
+    if (!reduction)
+      return readsPartial
+                 ? std::optional("moves a value that is only a summand" + on +
+                                 "; it has to be reduced first")
+                 : std::nullopt;
+    if (is(operand, PlacementKind::Partial) &&
+        operand.getReduction() != *reduction)
+      return "combines by " + tp::stringifyReductionKind(*reduction).str() +
+             on + " a value that is " + operand.getText();
+    if (!isOwn)
       return std::nullopt;
-    }
-    if (readsPartial)
-      return "moves a value that is only a summand" + on +
-             "; it has to be reduced first";
+    if (is(operand, PlacementKind::Shard))
+      return "combines shards of one tensor" + on +
+             "; an all_gather would join them";
+    // The mean of equal values is that value, and so is their maximum.
+    if (is(operand, PlacementKind::Replicated) &&
+        *reduction == tp::ReductionKind::Sum)
+      return "adds up a value that is equal on all ranks" + on +
+             ", which multiplies it by " + std::to_string(group.getSize());
     return std::nullopt;
   }
   if (readsPartial && !isa<tp::CallOp>(op) && !passesPartial(op, operands))

@@ -163,6 +163,13 @@ llvm::Error SymbolicSizes::checkConsistency() const {
   return llvm::Error::success();
 }
 
+bool SymbolicSizes::knows(StringRef symbol) const {
+  return valuesAtCapture.contains(symbol) ||
+         llvm::any_of(assumptions, [&](const SizeAssumption &assumption) {
+           return llvm::is_contained(assumption.symbols, symbol);
+         });
+}
+
 int64_t SymbolicSizes::getExample(StringRef symbol) const {
   // A size that depends on data has no value at capture: any will do.
   constexpr int64_t anySize = 16;

@@ -23,7 +23,8 @@ using Id = DimClasses::Id;
 class SizeReducer {
 public:
   /// Resolves symbols and drops layouts.
-  llvm::Error makeStatic(ModuleOp module);
+  llvm::Error makeStatic(ModuleOp module,
+                         llvm::function_ref<int64_t(StringRef)> getValue);
   /// Learns which dims of a program belong together.
   void collect(ModuleOp module);
   /// Inputs and outputs of both programs are the same tensors, and so are the
@@ -92,16 +93,10 @@ static void keepDerivedNumbers(Operation *op) {
   }
 }
 
-llvm::Error SizeReducer::makeStatic(ModuleOp module) {
-  auto hints =
-      module->getAttrOfType<DictionaryAttr>(tp::TPDialect::symbolHintsAttrName);
-  auto symbols = [&](StringRef name) -> std::optional<int64_t> {
-    auto hint = hints ? hints.getAs<IntegerAttr>(name) : IntegerAttr();
-    // A size that depends on data has no value at capture: any will do, as long
-    // as it is the same in both programs.
-    constexpr int64_t anySize = 16;
-    return hint ? hint.getInt() : anySize;
-  };
+llvm::Error
+SizeReducer::makeStatic(ModuleOp module,
+                        llvm::function_ref<int64_t(StringRef)> getValue) {
+  auto symbols = [&](StringRef name) { return std::optional(getValue(name)); };
   std::string unknown;
   auto convert = [&](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -284,14 +279,16 @@ double SizeReducer::countElements(ModuleOp module) {
 }
 
 llvm::Expected<ReducedPrograms>
-equivalence::reduceSizes(ModuleOp first, ModuleOp second, bool reduce) {
+equivalence::reduceSizes(ModuleOp first, ModuleOp second,
+                         llvm::function_ref<int64_t(StringRef)> symbols,
+                         bool reduce) {
   ReducedPrograms result;
   auto cloneStatic = [&](SizeReducer &reducer) -> llvm::Error {
     result.first = cast<ModuleOp>(first->clone());
     result.second = cast<ModuleOp>(second->clone());
-    if (llvm::Error error = reducer.makeStatic(*result.first))
+    if (llvm::Error error = reducer.makeStatic(*result.first, symbols))
       return error;
-    return reducer.makeStatic(*result.second);
+    return reducer.makeStatic(*result.second, symbols);
   };
   SizeReducer reducer;
   if (llvm::Error error = cloneStatic(reducer))

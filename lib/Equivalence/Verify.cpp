@@ -9,10 +9,13 @@
 #include "RegionComparison.h"
 #include "StaticChecks.h"
 #include "commute/Analysis/MainFunction.h"
+#include "commute/Analysis/SymbolicSizes.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
 #include "commute/Equivalence/SizeReduction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <ctime>
 
 using namespace mlir;
 using namespace commute;
@@ -323,14 +326,34 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
                                    Twine(placements->getWorld().size()) +
                                    " and " +
                                    Twine(secondPlacements->getWorld().size()));
+  llvm::Expected<analysis::SymbolicSizes> sizes =
+      analysis::SymbolicSizes::resolve(first);
+  if (!sizes)
+    return sizes.takeError();
+  llvm::Expected<analysis::SymbolicSizes> secondSizes =
+      analysis::SymbolicSizes::resolve(second);
+  if (!secondSizes)
+    return secondSizes.takeError();
   result.assumptions = placements->getAssumptions().vec();
+  for (const tp::SizeAssumption &assumption : sizes->getAssumptions())
+    result.assumptions.push_back("of sizes: " + assumption.text);
   result.numRanks = placements->getWorld().size();
   checkStatically(firstMain, secondMain, result);
 
-  llvm::Expected<ReducedPrograms> reduced =
-      reduceSizes(first, second, options.reducesSizes);
+  auto getSeconds = [start = std::clock()] {
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  llvm::Expected<ReducedPrograms> reduced = reduceSizes(
+      first, second,
+      [&](StringRef symbol) {
+        // Both programs are looked at with the same sizes.
+        return (sizes->knows(symbol) ? *sizes : *secondSizes)
+            .getExample(symbol);
+      },
+      options.reducesSizes);
   if (!reduced)
     return reduced.takeError();
+  result.secondsForSizes = getSeconds();
   result.elementsBefore = reduced->elementsBefore;
   result.elementsAfter = reduced->elementsAfter;
   Comparison comparison{firstMain,
@@ -358,5 +381,6 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     if (!result.isEquivalent())
       break;
   }
+  result.secondsEvaluating = getSeconds() - result.secondsForSizes;
   return result;
 }

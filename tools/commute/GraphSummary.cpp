@@ -73,6 +73,7 @@ GraphSummary tool::summarize(ModuleOp module) {
     for (tp::GroupAttr group : groups.getAsRange<tp::GroupAttr>())
       summary.groups.emplace_back(group.getName().str(), getMembers(group));
 
+  summary.placementProblems = findPlacementProblems(module);
   module.walk([&](func::FuncOp function) {
     addInputs(function, summary);
     summary.numOutputs += function.getNumResults();
@@ -148,6 +149,10 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
     for (const std::string &assumption : summary.assumptions)
       os << "  " << assumption << '\n';
   }
+  if (!summary.placementProblems.empty()) {
+    os << "\nplacements that do not fit what is done with them:\n";
+    print(summary.placementProblems, os);
+  }
   if (!summary.unplacedInputs.empty() && !summary.groups.empty())
     os << "\nnothing states how " << summary.unplacedInputs.size()
        << " inputs differ between ranks (first: "
@@ -186,5 +191,6 @@ llvm::json::Object tool::toJson(const GraphSummary &summary) {
       {"modelled", toObject(summary.modelled)},
       {"opaque", toObject(summary.opaque)},
       {"assumptions", llvm::json::Array(summary.assumptions)},
+      {"placement_problems", toJson(summary.placementProblems)},
       {"unplaced_inputs", llvm::json::Array(summary.unplacedInputs)}};
 }

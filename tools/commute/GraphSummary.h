@@ -7,6 +7,8 @@
 #ifndef COMMUTE_TOOLS_COMMUTE_GRAPHSUMMARY_H
 #define COMMUTE_TOOLS_COMMUTE_GRAPHSUMMARY_H
 
+#include "PlacementProblems.h"
+
 #include "ProgramFile.h"
 
 #include "llvm/Support/JSON.h"
@@ -41,6 +43,7 @@ struct GraphSummary {
   std::vector<std::pair<std::string, std::string>> groups;
   /// Inputs for which nothing states how they differ between ranks.
   std::vector<std::string> unplacedInputs;
+  std::vector<PlacementProblem> placementProblems;
   std::vector<std::string> assumptions;
   std::map<std::string, int64_t> symbols;
 };

@@ -5,11 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "PlacementProblems.h"
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "VerificationReport.h"
 
 #include "llvm/Support/CommandLine.h"
+
+#include <ctime>
 
 using namespace commute;
 using namespace commute::tool;
@@ -69,6 +72,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   llvm::Expected<ProgramFile> b = read(second);
   if (!b)
     return b.takeError();
+  // Of the processor: nothing here waits.
+  double secondsReading = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   equivalence::VerifyOptions verifyOptions;
   verifyOptions.precision = precision;
   verifyOptions.seed = seed;
@@ -84,11 +89,26 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         "--ranks=" + llvm::Twine(ranks) + ": the groups of the graphs have " +
         llvm::Twine(result->numRanks) +
         " ranks; --group states the members of a group");
-  if (json)
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(toJson(*result)))
+  // The verdict holds all the same: ops do what they do. But a premise that
+  // does not fit the graph is probably not what was meant.
+  std::vector<PlacementProblem> problems =
+      findPlacementProblems(a->getModule());
+  if (json) {
+    llvm::json::Object object = toJson(*result);
+    object["placement_problems"] = toJson(problems);
+    object["seconds"] =
+        llvm::json::Object{{"reading", secondsReading},
+                           {"sizes", result->secondsForSizes},
+                           {"evaluation", result->secondsEvaluating}};
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
                  << '\n';
-  else
+  } else {
     print(*result, llvm::outs());
+    if (!problems.empty()) {
+      llvm::outs() << "placements that do not fit what the first graph does:\n";
+      print(problems, llvm::outs());
+    }
+  }
   return result->isEquivalent() ? Success : PropertyFails;
 }
 

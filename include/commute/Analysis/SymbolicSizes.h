@@ -54,6 +54,11 @@ public:
                            llvm::ArrayRef<mlir::StringAttr> names,
                            int64_t divisor) const;
 
+  llvm::ArrayRef<tp::SizeAssumption> getAssumptions() const {
+    return assumptions;
+  }
+  /// Whether anything is stated of a symbol.
+  bool knows(llvm::StringRef symbol) const;
   /// A value that a symbol may have: the one at capture, or else the next one
   /// that fulfils the assumptions about that symbol alone.
   int64_t getExample(llvm::StringRef symbol) const;

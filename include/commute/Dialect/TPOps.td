@@ -511,7 +511,10 @@ def TP_AllReduceOp : TP_CollectiveOp<"all_reduce",
     attr-dict `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
-    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) {
+      return operands[0] && (getReduction() == ReductionKind::Sum ||
+                             getReduction() == ReductionKind::Avg);
+    }
     /// Part of StrideOpInterface.
     bool mayShareMemory() { return getInPlace(); }
   }];
@@ -587,7 +590,10 @@ def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
     (`async` $async^)? attr-dict `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
-    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) {
+      return operands[0] && (getReduction() == ReductionKind::Sum ||
+                             getReduction() == ReductionKind::Avg);
+    }
   }];
 }
 

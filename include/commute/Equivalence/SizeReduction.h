@@ -19,7 +19,7 @@ namespace commute::equivalence {
 /// sizes, in both programs; what an op counts in (ranks of a group, pieces of a
 /// split) stays; every other extent of at least 2 stays at least 2; and dims of
 /// one tensor that had different sizes keep different ones where that is
-/// possible. Symbolic sizes take the values they had at capture.
+/// possible.
 struct ReducedPrograms {
   mlir::OwningOpRef<mlir::ModuleOp> first;
   mlir::OwningOpRef<mlir::ModuleOp> second;
@@ -34,9 +34,11 @@ struct ReducedPrograms {
 inline constexpr llvm::StringLiteral averageCountAttrName =
     "equivalence.average_count";
 
-/// With `reduce` false only symbols and layouts are resolved.
-llvm::Expected<ReducedPrograms> reduceSizes(mlir::ModuleOp first,
-                                            mlir::ModuleOp second, bool reduce);
+/// `symbols` gives the value of a symbolic size. With `reduce` false only
+/// symbols and layouts are resolved.
+llvm::Expected<ReducedPrograms>
+reduceSizes(mlir::ModuleOp first, mlir::ModuleOp second,
+            llvm::function_ref<int64_t(llvm::StringRef)> symbols, bool reduce);
 
 } // namespace commute::equivalence
 

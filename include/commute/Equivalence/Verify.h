@@ -47,6 +47,9 @@ struct VerifyResult {
   /// are where regions did not suffice.
   size_t numOps = 0;
   size_t numEvaluatedOps = 0;
+  /// Processor time for making the programs small, and for evaluating them.
+  double secondsForSizes = 0;
+  double secondsEvaluating = 0;
 
   bool isEquivalent() const { return differences.empty(); }
 };
