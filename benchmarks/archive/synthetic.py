@@ -38,7 +38,7 @@ def write_archive(path, records):
 def write_long_graph(path, fixture, nodes):
     """An archive of at least this many nodes; gives their number.
 
-    Weights are left out, for nobody reads them.
+    All copies say that their weights lie where the fixture's do.
     """
     records = read_fixture(fixture)
     program = json.loads(records[MODEL])
@@ -46,11 +46,21 @@ def write_long_graph(path, fixture, nodes):
     _repeat(program, copies)
     sidecar = json.loads(records["extra/commute.json"])
     sidecar["inputs"] = {}
+    configs = {
+        name: json.dumps({"config": _repeat_weights(json.loads(text)["config"], copies)}).encode()
+        for name, text in records.items()
+        if name.endswith("_config.json")
+    }
+    weights = {
+        name: data
+        for name, data in records.items()
+        if name.startswith(("data/weights/", "data/constants/")) and name not in configs
+    }
     write_archive(
         path,
         {
-            "data/weights/model_weights_config.json": b'{"config": {}}',
-            "data/constants/model_constants_config.json": b'{"config": {}}',
+            **configs,
+            **weights,
             MODEL: json.dumps(program).encode(),
             "data/sample_inputs/model.pt": b"",
             "extra/commute.json": json.dumps(sidecar).encode(),
@@ -61,6 +71,12 @@ def write_long_graph(path, fixture, nodes):
         },
     )
     return len(program["graph_module"]["graph"]["nodes"])
+
+
+def _repeat_weights(config, copies):
+    return {
+        f"copies.{copy}.{name}": entry for copy in range(copies) for name, entry in config.items()
+    }
 
 
 def _repeat(program, copies):

@@ -15,6 +15,19 @@ static bool is(PlacementAttr placement, PlacementKind kind) {
   return placement && placement.getKind() == kind;
 }
 
+/// Whether all ranks of each `group` are of one `other` group.
+static bool isWithin(tp::GroupAttr group, tp::GroupAttr other) {
+  for (int64_t index = 0; index < group.getNumGroups(); ++index) {
+    ArrayRef<int64_t> members = group.getMembers(index);
+    ArrayRef<int64_t> all = other.getMembersAround(members.front());
+    if (!llvm::all_of(members, [&](int64_t member) {
+          return llvm::is_contained(all, member);
+        }))
+      return false;
+  }
+  return true;
+}
+
 bool analysis::areIndependent(tp::GroupAttr group, tp::GroupAttr other) {
   for (int64_t index = 0; index < group.getNumGroups(); ++index) {
     ArrayRef<int64_t> members = group.getMembers(index);
@@ -26,8 +39,11 @@ bool analysis::areIndependent(tp::GroupAttr group, tp::GroupAttr other) {
       // Ranks that communicate with each other are not independent.
       if (member != members.front() && llvm::is_contained(reference, member))
         return false;
+      // The peers hold what this rank holds of another group's value: the
+      // same block.
       for (auto [peer, first] : llvm::zip_equal(peers, reference))
-        if (!llvm::is_contained(group.getMembersAround(first), peer))
+        if (!llvm::is_contained(group.getMembersAround(first), peer) ||
+            group.getPosition(peer) != group.getPosition(member))
           return false;
     }
   }
@@ -180,13 +196,17 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
     return SmallVector<PlacementAttr>(op->getNumResults(), own);
   if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
     // All ranks of a larger group compute these from the same values.
-    if (isa<tp::AllReduceOp, tp::AllGatherOp>(op) &&
+    if (isa<tp::AllReduceOp, tp::AllGatherOp, tp::CollectiveBroadcastOp>(op) &&
         isWithin(group, collective.getCollectiveGroup()))
       return SmallVector<PlacementAttr>(op->getNumResults(),
                                         PlacementAttr::getReplicated(context));
     if (!areIndependent(group, collective.getCollectiveGroup()))
       return varying;
   }
+  // Ranks at other places of its group take other slices.
+  if (auto slice = dyn_cast<tp::RankSliceOp>(op))
+    if (!areIndependent(group, slice.getGroup()))
+      return varying;
   auto hasKind = [&](PlacementKind kind) {
     return llvm::any_of(operands, [&](PlacementAttr p) { return is(p, kind); });
   };

@@ -109,12 +109,14 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   // Opaque ops may have effects: the same ones in the same order.
   auto firstCalls = llvm::to_vector(first.getOps<tp::CallOp>());
   auto secondCalls = llvm::to_vector(second.getOps<tp::CallOp>());
+  auto getElementTypes = [](Operation *op) {
+    return llvm::to_vector(
+        llvm::map_range(op->getOperandTypes(),
+                        [](Type type) { return getElementTypeOrSelf(type); }));
+  };
   for (auto [a, b] : llvm::zip(firstCalls, secondCalls)) {
     if (a.getReadsTypes() && b.getReadsTypes() &&
-        !llvm::equal(
-            a->getOperandTypes(), b->getOperandTypes(), [](Type lhs, Type rhs) {
-              return getElementTypeOrSelf(lhs) == getElementTypeOrSelf(rhs);
-            })) {
+        getElementTypes(a) != getElementTypes(b)) {
       result.differences.push_back(
           {"opaque op '" + a.getCallee().str() +
                "' reads operands of other element types",

@@ -24,7 +24,7 @@
 // JSON-NEXT: "message": "output 0 differs on rank 0 at index [0, 0] (of the reduced program)"
 // JSON-NEXT: "second": "neg (rewritten.py:23)"
 // JSON: "equivalent": false
-// JSON-NEXT: "ranks": 2
+// JSON: "ranks": 2
 
 // Only the last row of the block of rank 1 is another one.
 // RANK: different: output 0 differs on rank 1 at index [3, 0]{{$}}
