@@ -19,6 +19,8 @@ std::string analysis::describe(const RowRefusal &refusal, Operation *op) {
   switch (refusal.reason) {
   case RowRefusal::Opaque:
     return "nothing is known of what it does with its rows";
+  case RowRefusal::Output:
+    return "outputs of the graph are whole";
   case RowRefusal::Collective:
     return "it exchanges rows between the ranks itself";
   case RowRefusal::WholeRows:
@@ -299,6 +301,10 @@ std::optional<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
                                                unsigned dim,
                                                RowRefusal &refusal) {
   bool isDefinition = value.getDefiningOp() == op;
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    refusal.reason = RowRefusal::Output;
+    return std::nullopt;
+  }
   refusal.reason = RowRefusal::Collective;
   if (auto reduce = dyn_cast<tp::AllReduceOp>(op);
       reduce && isOwn(reduce.getGroup())) {

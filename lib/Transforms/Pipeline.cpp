@@ -46,7 +46,7 @@ static SmallVector<PassText> getPasses(StringRef text) {
   for (size_t index = 0; index <= text.size(); ++index) {
     char c = index < text.size() ? text[index] : ',';
     depth += c == '{';
-    if (c == ',' && depth == 0) {
+    if (c == ',' && (depth == 0 || index == text.size())) {
       auto [name, options] = text.slice(begin, index).split('{');
       options = options.rtrim();
       bool hasBrace = text.slice(begin, index).contains('{');

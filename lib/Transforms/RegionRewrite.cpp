@@ -45,6 +45,9 @@ private:
   RankedTensorType getShardType(RankedTensorType type, unsigned dim);
   RankedTensorType getPaddedType(RankedTensorType type, unsigned dim);
   Value pad(Value value, unsigned dim, Location location);
+  /// The value, or a dense copy where it may not be dense: what a collective
+  /// that moves blocks reads.
+  Value makeDense(Value value, Location location);
 
   void rewriteReduce(const RegionOp &entry);
   void rewriteGather(const RegionOp &entry);
@@ -65,7 +68,8 @@ private:
   /// Ops that read shards.
   llvm::DenseSet<Operation *> localOps;
   llvm::MapVector<Value, LocalValue> localValues;
-  /// Stand for the shards that gathers of the program were given.
+  /// Stand for shards that the program has: those that its gathers were given,
+  /// and those that its slices ask for.
   SmallVector<tp::ReshapeOp> placeholders;
   DenseMap<Value, Value> slices;
 };
@@ -116,6 +120,18 @@ Value RegionRewriter::pad(Value value, unsigned dim, Location location) {
                               ValueRange{value, fill}, dim);
 }
 
+Value RegionRewriter::makeDense(Value value, Location location) {
+  RankedTensorType type = getTensor(value);
+  tp::StridedShape shape = symbols.getShape(type);
+  if (tp::getDensity(shape) == tp::Density::Dense)
+    return value;
+  return tp::CopyOp::create(
+      builder, location,
+      symbols.getType(type.getElementType(), shape.sizes,
+                      tp::getContiguousStrides(shape.sizes)),
+      value, /*preserve_strides=*/false);
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
@@ -142,6 +158,7 @@ void RegionRewriter::rewriteReduce(const RegionOp &entry) {
     operand = moved->getResult(0);
   }
   operand = region.isPadded ? pad(operand, dim, reduce.getLoc()) : operand;
+  operand = makeDense(operand, reduce.getLoc());
   auto scatter = tp::ReduceScatterOp::create(
       builder, reduce.getLoc(), getShardType(getTensor(operand), dim),
       reduce.getReduction(), operand, dim, region.group, reduce.getAsync());
@@ -199,6 +216,7 @@ Value RegionRewriter::getSlice(Value value, Operation *reader) {
   SliceMethod method =
       *findSliceMethod(value, dim, region.group, isRankSpecific);
   if (method == SliceMethod::ReduceScatter) {
+    whole = makeDense(whole, value.getLoc());
     known = tp::ReduceScatterOp::create(builder, value.getLoc(), type,
                                         tp::ReductionKind::Max, whole, dim,
                                         region.group, /*async=*/false);
@@ -269,8 +287,9 @@ void RegionRewriter::gatherFor(Value value, const LocalValue &local) {
       region.isPadded ? getPaddedType(wholeType, dim) : wholeType;
   Location location = value.getLoc();
   Value gathered =
-      tp::AllGatherOp::create(builder, location, gatheredType, value, dim,
-                              region.group, /*async=*/false);
+      tp::AllGatherOp::create(builder, location, gatheredType,
+                              makeDense(value, location), dim, region.group,
+                              /*async=*/false);
   ++changes.numGathers;
   if (gatheredType != wholeType) {
     auto trimmed = tp::SliceOp::create(builder, location, wholeType, gathered,
@@ -309,9 +328,16 @@ RegionChanges RegionRewriter::run() {
       // The shard that it asks for.
       auto sliceOp = cast<tp::RankSliceOp>(entry.op);
       if (localValues.contains(sliceOp.getInput())) {
+        // Its readers read a shard, unlike others of the value.
+        builder.setInsertionPoint(sliceOp);
+        auto shard = tp::ReshapeOp::create(builder, sliceOp.getLoc(),
+                                           sliceOp.getInput().getType(),
+                                           sliceOp.getInput());
+        placeholders.push_back(shard);
+        sliceOp.getResult().replaceAllUsesWith(shard.getResult());
         localOps.erase(sliceOp);
-        sliceOp.getResult().replaceAllUsesWith(sliceOp.getInput());
         sliceOp.erase();
+        localOps.insert(shard);
       }
       break;
     }

@@ -213,8 +213,11 @@ void SequenceParallelPass::apply(const Candidate &candidate,
 static std::string describeReaders(const ShardRegion &region, Value value) {
   for (Operation *user : value.getUsers()) {
     auto border = region.borders.find(user);
-    if (border != region.borders.end())
-      return getOpName(user) +
+    if (border == region.borders.end())
+      continue;
+    if (border->second.reason == analysis::RowRefusal::Output)
+      return "it is returned, and " + describe(border->second, user);
+    return getOpName(user) +
              ", which reads it, stays whole: " + describe(border->second, user);
   }
   return "no op behind it could run on shards";

@@ -242,7 +242,7 @@ TEST_F(ExporterTest, InnerOpsAreWrittenWhereOthersReadThem) {
 // What cannot be written
 //===----------------------------------------------------------------------===//
 
-TEST_F(ExporterTest, OpWithoutSpellingIsAnError) {
+TEST_F(ExporterTest, RankSliceIsOfOneRanksProgram) {
   module = translator.import(ProgramBuilder().input({"x", {4}}).output("x"));
   mlir::OpBuilder builder(module.getBody().getTerminator());
   auto type = mlir::RankedTensorType::get({2}, builder.getF32Type());
@@ -253,7 +253,8 @@ TEST_F(ExporterTest, OpWithoutSpellingIsAnError) {
   auto edits = translator.exportEdits(module);
   ASSERT_FALSE(bool(edits));
   EXPECT_THAT(llvm::toString(edits.takeError()),
-              HasSubstr("no vocabulary has a spelling of tp.rank_slice"));
+              HasSubstr("takes the rows of one rank, in a graph that is for "
+                        "all ranks: say --rank=R"));
 }
 
 TEST_F(ExporterTest, CollectiveAlongAnotherDimIsAnError) {

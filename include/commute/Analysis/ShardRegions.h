@@ -50,6 +50,8 @@ struct RowRefusal {
   enum Reason {
     /// It has effects, or nothing is known of it.
     Opaque,
+    /// It returns the value: outputs are whole.
+    Output,
     /// It is a collective that mixes the rows of this group.
     Collective,
     /// It combines rows, or needs all of them.

@@ -44,7 +44,7 @@ module {
 }
 
 //--- e_returned.mlir
-// CHECK: stays an all_reduce: no op behind it could run on shards
+// CHECK: stays an all_reduce: it is returned, and outputs of the graph are whole
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>) -> (tensor<8x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>

@@ -59,7 +59,7 @@ module {
 // CHECK-NOT: tp.all_gather
 // CHECK: return
 module {
-  func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>, %r: tensor<8x16xbf16> {tp.placements = {"0" = #tp.placement<replicated>}}) -> (tensor<8x16xbf16>) {
+  func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>, %scale: tensor<16xbf16> {tp.placements = {"0" = #tp.placement<replicated>}}) -> (tensor<8x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>
     %1 = tp.cast %0 : tensor<8x16xbf16> -> tensor<8x16xf32>
     %two = tp.constant 2 : i64 -> tensor<i64>
@@ -70,7 +70,7 @@ module {
     %5 = tp.map rsqrt(%4) : (tensor<8x1xf32>) -> tensor<8x1xf32>
     %6 = tp.map mul(%1, %5) : (tensor<8x16xf32>, tensor<8x1xf32>) -> tensor<8x16xf32>
     %7 = tp.cast %6 : tensor<8x16xf32> -> tensor<8x16xbf16>
-    %8 = tp.map mul(%w, %7) : (tensor<16xbf16>, tensor<8x16xbf16>) -> tensor<8x16xbf16>
+    %8 = tp.map mul(%scale, %7) : (tensor<16xbf16>, tensor<8x16xbf16>) -> tensor<8x16xbf16>
     %9 = tp.matmul %8, %b : (tensor<8x16xbf16>, tensor<16x16xbf16>) -> tensor<8x16xbf16>
     return %9 : tensor<8x16xbf16>
   }
