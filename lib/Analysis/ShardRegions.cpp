@@ -381,8 +381,11 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
   }
   for (Operation *op : torn)
     region.borders.insert({op, {RowRefusal::TwoDims, 0}});
+  // What works on rows for one of its values and needs all of another's stays
+  // whole.
   llvm::erase_if(region.ops, [&](const RegionOp &entry) {
-    return torn.contains(entry.op);
+    return torn.contains(entry.op) || (entry.role == RegionRole::RowLocal &&
+                                       region.borders.count(entry.op) > 0);
   });
   llvm::sort(region.ops, [](const RegionOp &a, const RegionOp &b) {
     return a.op->isBeforeInBlock(b.op);

@@ -103,18 +103,18 @@ static Operation *getAnchor(const ShardRegion &region) {
   return nullptr;
 }
 
-/// Values that the local ops of a choice read or make.
-static llvm::DenseSet<Value> getTouched(const Candidate &candidate) {
-  llvm::DenseSet<Value> touched;
-  for (auto [index, entry] : llvm::enumerate(candidate.region->ops)) {
-    if (!candidate.choice->isLocal(index))
-      continue;
-    touched.insert(entry.op->result_begin(), entry.op->result_end());
-    touched.insert(entry.op->operand_begin(), entry.op->operand_end());
+/// All values of a region: a rewrite changes them, or takes the ops away that
+/// make them.
+static llvm::DenseSet<Value> getFootprint(const ShardRegion &region) {
+  llvm::DenseSet<Value> values;
+  for (const auto &[value, dim] : region.dims)
+    values.insert(value);
+  for (const RegionOp &entry : region.ops) {
+    values.insert(entry.op->result_begin(), entry.op->result_end());
     for (Operation *op : entry.chain)
-      touched.insert(op->result_begin(), op->result_end());
+      values.insert(op->result_begin(), op->result_end());
   }
-  return touched;
+  return values;
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,7 +218,7 @@ static std::string describeReaders(const ShardRegion &region, Value value) {
     if (border->second.reason == analysis::RowRefusal::Output)
       return "it is returned, and " + describe(border->second, user);
     return getOpName(user) +
-             ", which reads it, stays whole: " + describe(border->second, user);
+           ", which reads it, stays whole: " + describe(border->second, user);
   }
   return "no op behind it could run on shards";
 }
@@ -340,22 +340,24 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
   llvm::sort(order, [](const Candidate *a, const Candidate *b) {
     return std::pair(-a->getGain(), a) < std::pair(-b->getGain(), b);
   });
-  bool isChanged = false;
   if (order.empty()) {
     reportUnused(regions, candidates, price);
     return false;
   }
+  // Chosen first: a rewrite takes ops away that other regions name.
+  SmallVector<const Candidate *> chosen;
   llvm::DenseSet<Value> taken;
   for (const Candidate *candidate : order) {
-    llvm::DenseSet<Value> touched = getTouched(*candidate);
-    if (llvm::any_of(touched,
+    llvm::DenseSet<Value> values = getFootprint(*candidate->region);
+    if (llvm::any_of(values,
                      [&](Value value) { return taken.contains(value); }))
       continue;
-    taken.insert(touched.begin(), touched.end());
-    apply(*candidate, price, isRankSpecific);
-    isChanged = true;
+    taken.insert(values.begin(), values.end());
+    chosen.push_back(candidate);
   }
-  return isChanged;
+  for (const Candidate *candidate : chosen)
+    apply(*candidate, price, isRankSpecific);
+  return true;
 }
 
 void SequenceParallelPass::runOnOperation() {
@@ -388,8 +390,8 @@ void SequenceParallelPass::runOnOperation() {
           return known.hasSameMembers(group);
         }))
       groups.push_back(group);
-  // Each round takes all_reduces away, so that few suffice.
-  constexpr unsigned maxRounds = 8;
+  // Each round takes collectives away, so that few suffice.
+  constexpr unsigned maxRounds = 16;
   for (tp::GroupAttr group : groups)
     for (unsigned round = 0; round < maxRounds; ++round)
       if (!applyRound(group, price, *sizes))
