@@ -84,8 +84,8 @@ InputPlacements::resolve(func::FuncOp function) {
         else if (stated.get(otherGroup.getKey()) && row[other] != placement)
           return llvm::createStringError(
               "input '" + name + "' is placed " + placement.getText() +
-              " on group '" + group.getKey() + "' and " +
-              row[other].getText() + " on group '" + otherGroup.getKey() +
+              " on group '" + group.getKey() + "' and " + row[other].getText() +
+              " on group '" + otherGroup.getKey() +
               "', which has the same members");
       }
       if (!placement) {

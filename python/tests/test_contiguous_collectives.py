@@ -4,13 +4,16 @@
 What is compared on ranks is compared bit by bit.
 """
 
+import commute_tool
 import pytest
 import torch
 from collective_programs import CASES
-from commute_tool import UPSTREAM_RULE, optimize
+from commute_tool import UPSTREAM_RULE
 from fixtures import FIXTURES
 from loaded_programs import describe_value, load, same_tensor
 from ranks import run_on_ranks
+
+PASS = "--passes=contiguous-collectives"
 
 # One transposed value in two all-gathers.
 COPIES_OF_FIXTURES = {"llama_transposed_gather_tp2": 1, "llama_transposed_gather_tp4": 1}
@@ -29,6 +32,12 @@ UPSTREAM_COPIES_OF_FIXTURES = {
     "llama_transposed_gather_tp2_batch1": 4,
     "llama_transposed_gather_tp4": 4,
 }
+
+
+def optimize(source, target, *options):
+    """With the pass under test alone, unless `options` name passes."""
+    passes = () if any("--passes" in option for option in options) else (PASS,)
+    return commute_tool.optimize(source, target, *passes, *options)
 
 
 def copies_in(exported):

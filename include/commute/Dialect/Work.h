@@ -61,8 +61,8 @@ std::optional<Work> getStreamingWork(mlir::Operation *op,
                                      SymbolValues symbols);
 
 /// The work on one rank when `factor` of the op's dimension rule is cut into
-/// `parts` (or, for fewer than one, is longer): tensors that run along the factor are cut with it, the others
-/// (weights) are read whole.
+/// `parts` (or, for fewer than one, is longer): tensors that run along the
+/// factor are cut with it, the others (weights) are read whole.
 std::optional<Work> getShardedWork(mlir::Operation *op,
                                    const DimensionRule &rule, unsigned factor,
                                    double parts, SymbolValues symbols);

@@ -64,7 +64,8 @@ public:
   std::optional<OpPrice> getPrice(mlir::Operation *op) const;
   std::optional<double> getSeconds(mlir::Operation *op) const;
   /// Seconds of the op where `factor` of its dimension rule is cut into
-  /// `parts` (or, for fewer than one, is longer): what runs along the factor is cut, weights are not.
+  /// `parts` (or, for fewer than one, is longer): what runs along the factor is
+  /// cut, weights are not.
   std::optional<double> getShardSeconds(mlir::Operation *op,
                                         const tp::DimensionRule &rule,
                                         unsigned factor, double parts) const;
