@@ -55,12 +55,30 @@ void DimClasses::fix(Id id) {
     nodes[atom].isFixed = true;
 }
 
+bool DimClasses::contains(Id whole, Id part) {
+  llvm::SmallVector<Id> pending = {find(whole)};
+  while (!pending.empty()) {
+    Id next = pending.pop_back_val();
+    if (next == part)
+      return true;
+    for (Id factor : nodes[next].factors)
+      pending.push_back(find(factor));
+  }
+  return false;
+}
+
 void DimClasses::unite(Id a, Id b) {
   a = find(a);
   b = find(b);
   if (a == b)
     return;
   if (nodes[a].size != nodes[b].size) {
+    fix(a);
+    fix(b);
+    return;
+  }
+  // One is the other times dims of size 1: a class cannot be a part of itself.
+  if (contains(a, b) || contains(b, a)) {
     fix(a);
     fix(b);
     return;

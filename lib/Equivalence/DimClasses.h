@@ -53,6 +53,8 @@ private:
   void fix(Id id);
   /// Makes an atom the product of `major` and a new extent, which is returned.
   Id divide(Id atom, Id major);
+  /// Whether a class is another or one of its factors, at any depth.
+  bool contains(Id whole, Id part);
   void unitePairwise(llvm::SmallVector<Id> a, llvm::SmallVector<Id> b);
 
   std::vector<Node> nodes;

@@ -146,7 +146,7 @@ def remove_copies(document):
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_rewrite_changes_nothing_else(name, fixtures_folder, tmp_path):
     source, target = fixtures_folder / f"{name}.pt2", tmp_path / "out.pt2"
-    summary = optimize(source, target)
+    summary = optimize(source, target, "--passes=contiguous-collectives")
     assert not summary["unchanged"]
     assert summary["nodes_after"] == summary["nodes_before"] + 1
     root, before = read_records(source)
@@ -211,7 +211,7 @@ def add_transposed_gather(document):
 def test_rewrite_beside_odd_neighbours(name, program_archives, tmp_path):
     source, target = tmp_path / "in.pt2", tmp_path / "out.pt2"
     edit_program(program_archives(name), source, add_transposed_gather)
-    optimize(source, target)
+    optimize(source, target, "--passes=contiguous-collectives")
     document = read_program(target)
     assert remove_copies(document) == 1
     assert json.dumps(document) == json.dumps(read_program(source))
