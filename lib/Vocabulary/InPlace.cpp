@@ -182,6 +182,13 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
 
 /// Whether a result of an op may be a view of an operand.
 static bool mayGiveView(mlir::Operation *op) {
+  // A clone always has memory of its own, and so has a copy that a pass made,
+  // which is written as one; `contiguous` may give its operand back.
+  if (llvm::isa<tp::CopyOp>(op)) {
+    auto target =
+        op->getAttrOfType<mlir::StringAttr>(tp::TPDialect::targetAttrName);
+    return target && target.getValue() != "torch.ops.aten.clone.default";
+  }
   auto strided = llvm::dyn_cast<tp::StrideOpInterface>(op);
   return !strided || strided.mayShareMemory();
 }
