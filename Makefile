@@ -88,6 +88,9 @@ fuzz: build
 	    -rss_limit_mb=4096 -print_final_stats=1 \
 	    build/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
 	done
+	@echo "[fuzz] 100000 random programs through sequence-parallel, each proven"
+	@COMMUTE_RANDOM_GRAPHS=100000 COMMUTE_RANDOM_SEED=$$(date +%s) \
+	  $(BUILD)/unittests/TransformsTests --gtest_filter='SequenceParallel.*'
 	@echo "[fuzz] random programs against PyTorch for $(FUZZ_SECONDS) s"
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) python/tests/test_random_programs.py \
 	  --first-seed $$(date +%s) --seconds $(FUZZ_SECONDS)
