@@ -390,10 +390,17 @@ void SequenceParallelPass::runOnOperation() {
           return known.hasSameMembers(group);
         }))
       groups.push_back(group);
-  // Each round takes collectives away, so that few suffice.
+  // Each round takes collectives away, so that few suffice. What one group's
+  // rewrite adds may be work on shards for another.
   constexpr unsigned maxRounds = 16;
-  for (tp::GroupAttr group : groups)
-    for (unsigned round = 0; round < maxRounds; ++round)
-      if (!applyRound(group, price, *sizes))
-        break;
+  bool isChanged = true;
+  for (unsigned pass = 0; isChanged && pass < maxRounds; ++pass) {
+    isChanged = false;
+    for (tp::GroupAttr group : groups)
+      for (unsigned round = 0; round < maxRounds; ++round) {
+        if (!applyRound(group, price, *sizes))
+          break;
+        isChanged = true;
+      }
+  }
 }
