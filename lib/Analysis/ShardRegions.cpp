@@ -155,7 +155,6 @@ private:
   void addValue(Value value, unsigned dim);
   /// Adds an op that has a value of the region as operand or result.
   void addOp(Operation *op, Value value, unsigned dim);
-  void addDefinition(Value value, unsigned dim);
   std::optional<RegionOp> findRole(Operation *op, Value value, unsigned dim,
                                    RowRefusal &refusal);
   std::optional<RegionOp> findRowLocal(Operation *op, Value value, unsigned dim,

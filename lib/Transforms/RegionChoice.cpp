@@ -89,11 +89,9 @@ MinimumCut::Cost RegionChoice::getGatherCost(Value value, double scale) const {
   tp::SymbolSpace symbols(value.getContext());
   if (tp::getDensity(symbols.getShape(getTensor(value))) != tp::Density::Dense)
     return MinimumCut::forbidden;
-  MinimumCut::Cost cost =
-      getCollectiveCost(tp::CommunicationKind::AllGather, value,
-                        region.dims.lookup(value), scale);
   // Padding is cut off again by a view; its rows travel.
-  return cost;
+  return getCollectiveCost(tp::CommunicationKind::AllGather, value,
+                           region.dims.lookup(value), scale);
 }
 
 MinimumCut::Cost RegionChoice::getSliceCost(Value value, double scale) const {
