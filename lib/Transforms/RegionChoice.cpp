@@ -79,9 +79,13 @@ MinimumCut::Cost RegionChoice::getCollectiveCost(tp::CommunicationKind kind,
   ArrayRef<int64_t> outer = getTensor(value).getShape().take_front(dim);
   bool rearranges = kind != tp::CommunicationKind::AllReduce &&
                     llvm::any_of(outer, [](int64_t size) { return size != 1; });
-  return costsPerSecond * price.getCommunicationSeconds(
-                              kind, region.group,
-                              static_cast<int64_t>(*bytes * scale), rearranges);
+  double seconds = price.getCommunicationSeconds(
+      kind, region.group, static_cast<int64_t>(*bytes * scale), rearranges);
+  // Rows are added in a copy before a reduce_scatter, and left out in a copy
+  // after a gather.
+  if (region.isPadded && kind != tp::CommunicationKind::AllReduce)
+    seconds += price.getCopySeconds(*bytes * scale);
+  return costsPerSecond * seconds;
 }
 
 MinimumCut::Cost RegionChoice::getGatherCost(Value value, double scale) const {
@@ -89,7 +93,6 @@ MinimumCut::Cost RegionChoice::getGatherCost(Value value, double scale) const {
   tp::SymbolSpace symbols(value.getContext());
   if (tp::getDensity(symbols.getShape(getTensor(value))) != tp::Density::Dense)
     return MinimumCut::forbidden;
-  // Padding is cut off again by a view; its rows travel.
   return getCollectiveCost(tp::CommunicationKind::AllGather, value,
                            region.dims.lookup(value), scale);
 }
@@ -105,7 +108,12 @@ MinimumCut::Cost RegionChoice::getSliceCost(Value value, double scale) const {
                              scale);
   // A view, of which the first reader takes rows instead of all; not for
   // nothing, so that values are not cut and joined for fun.
-  return 1;
+  if (!region.isPadded)
+    return 1;
+  std::optional<int64_t> bytes = price.getBytes(value.getType());
+  if (!bytes)
+    priced = false;
+  return 1 + costsPerSecond * price.getCopySeconds(bytes.value_or(0) * scale);
 }
 
 MinimumCut::Cost RegionChoice::getOpCost(const RegionOp &entry, bool isLocal,

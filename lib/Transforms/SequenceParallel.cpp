@@ -32,6 +32,15 @@ struct Candidate {
   double getGain() const {
     return choice->getSecondsBefore() - choice->getSecondsAfter();
   }
+  /// A rewrite takes an all_reduce away or saves time. What does neither could
+  /// be undone by the next round, and so on without end.
+  bool isProgress() const {
+    return getGain() > 0 ||
+           llvm::any_of(llvm::enumerate(region->ops), [&](const auto &entry) {
+             return entry.value().role == RegionRole::Reduce &&
+                    choice->isLocal(entry.index());
+           });
+  }
 };
 
 class SequenceParallelPass
@@ -334,7 +343,8 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
   // next round.
   SmallVector<const Candidate *> order;
   for (const Candidate &candidate : candidates)
-    if (candidate.choice->isPriced() && candidate.choice->isAnyLocal())
+    if (candidate.choice->isPriced() && candidate.choice->isAnyLocal() &&
+        candidate.isProgress())
       order.push_back(&candidate);
   // Equal ones in the order in which they were found.
   llvm::sort(order, [](const Candidate *a, const Candidate *b) {
