@@ -40,6 +40,9 @@ def parse_arguments():
         help="run_decompositions before saving; whole-attention keeps attention one op",
     )
     parser.add_argument("--dynamic", action="store_true", help="symbolic batch and sequence")
+    parser.add_argument(
+        "--last-logits", action="store_true", help="llama_model: of the last token alone"
+    )
     parser.add_argument("--no-weights", action="store_true", help="store no weights")
     arguments = parser.parse_args()
     if arguments.model and not arguments.output:
@@ -50,6 +53,7 @@ def parse_arguments():
 def config_of(arguments):
     given = {"dtype": DTYPES[arguments.dtype], "fused_norm": arguments.norm == "fused"}
     given["layout"] = arguments.layout
+    given["last_logits"] = arguments.last_logits
     given.update(SHAPES.get(arguments.shape, {}))
     for name in SIZES:
         if getattr(arguments, name) is not None:

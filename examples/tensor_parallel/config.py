@@ -25,6 +25,7 @@ class Config:
     qk_norm: bool = False
     sequence_parallel: bool = False
     layout: str = "batch_first"  # or sequence_first, transposed
+    last_logits: bool = False  # of each sequence's last token alone, as a prefill needs
 
     @property
     def head_size(self):

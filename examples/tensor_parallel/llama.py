@@ -169,8 +169,13 @@ class LlamaModel(nn.Module):
         self.norm = RMSNorm(config.hidden, config.fused_norm)
         self.head = ColumnParallelLinear(config.hidden, config.vocabulary, group)
         self.region = region
+        self.last_logits = config.last_logits
+        self.sequence_dim = 0 if config.layout == "sequence_first" else 1
 
     def forward(self, tokens):
-        x = self.norm(self.blocks(self.embedding(tokens)))
+        x = self.blocks(self.embedding(tokens))
+        if self.last_logits:
+            x = x.narrow(self.sequence_dim, x.shape[self.sequence_dim] - 1, 1)
+        x = self.norm(x)
         logits = self.head(self.region.enter(x))
         return functional.all_gather_tensor(logits, 2, self.region.group.name)

@@ -6,12 +6,16 @@
 
 #include "DimClasses.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <utility>
+
 using namespace commute::equivalence;
 
 DimClasses::Id DimClasses::add(int64_t size, bool isFixed) {
   Id id = nodes.size();
   // There is nothing to make smaller about one element.
-  nodes.push_back({size, size, isFixed || size < 2, id, {}});
+  nodes.push_back({size, size, isFixed || size < 2, id, {}, {}});
   return id;
 }
 
@@ -25,6 +29,23 @@ DimClasses::Id DimClasses::addProduct(llvm::ArrayRef<Id> factors) {
   nodes[id].isFixed = false;
   nodes[id].factors.assign(factors.begin(), factors.end());
   return id;
+}
+
+DimClasses::Id DimClasses::addSum(llvm::ArrayRef<Id> summands) {
+  if (summands.size() == 1)
+    return summands.front();
+  int64_t size = 0;
+  for (Id summand : summands)
+    size += getSize(summand);
+  Id id = add(size);
+  nodes[id].summands.assign(summands.begin(), summands.end());
+  return id;
+}
+
+bool DimClasses::isLoose(Id id) {
+  const Node &node = nodes[find(id)];
+  return !node.isShared && !node.isFixed && node.factors.empty() &&
+         node.summands.empty();
 }
 
 DimClasses::Id DimClasses::find(Id id) {
@@ -51,8 +72,12 @@ llvm::SmallVector<DimClasses::Id> DimClasses::getAtoms(Id id) {
 }
 
 void DimClasses::fix(Id id) {
-  for (Id atom : getAtoms(id))
-    nodes[atom].isFixed = true;
+  for (Id atom : getAtoms(id)) {
+    if (std::exchange(nodes[atom].isFixed, true))
+      continue;
+    for (size_t index = 0; index < nodes[atom].summands.size(); ++index)
+      fix(nodes[atom].summands[index]);
+  }
 }
 
 bool DimClasses::contains(Id whole, Id part) {
@@ -63,6 +88,8 @@ bool DimClasses::contains(Id whole, Id part) {
       return true;
     for (Id factor : nodes[next].factors)
       pending.push_back(find(factor));
+    for (Id summand : nodes[next].summands)
+      pending.push_back(find(summand));
   }
   return false;
 }
@@ -72,6 +99,7 @@ void DimClasses::unite(Id a, Id b) {
   b = find(b);
   if (a == b)
     return;
+  nodes[a].isShared = nodes[b].isShared = true;
   if (nodes[a].size != nodes[b].size) {
     fix(a);
     fix(b);
@@ -83,8 +111,32 @@ void DimClasses::unite(Id a, Id b) {
     fix(b);
     return;
   }
-  bool aIsAtom = nodes[a].factors.empty();
-  bool bIsAtom = nodes[b].factors.empty();
+  bool aIsSum = isSum(a), bIsSum = isSum(b);
+  bool aIsAtom = nodes[a].factors.empty() && !aIsSum;
+  bool bIsAtom = nodes[b].factors.empty() && !bIsSum;
+  if (aIsSum && bIsSum) {
+    llvm::SmallVector<Id, 0> aSummands(nodes[a].summands);
+    llvm::SmallVector<Id, 0> bSummands(nodes[b].summands);
+    if (!llvm::equal(aSummands, bSummands,
+                     [&](Id x, Id y) { return getSize(x) == getSize(y); })) {
+      fix(a);
+      fix(b);
+      return;
+    }
+    bool isFixed = nodes[a].isFixed || nodes[b].isFixed;
+    nodes[b].parent = a;
+    for (auto [x, y] : llvm::zip_equal(aSummands, bSummands))
+      unite(x, y);
+    if (isFixed)
+      fix(a);
+    return;
+  }
+  // A product and a sum of one size have nothing to do with each other.
+  if ((aIsSum && !bIsAtom) || (bIsSum && !aIsAtom)) {
+    fix(a);
+    fix(b);
+    return;
+  }
   if (!aIsAtom && !bIsAtom) {
     llvm::SmallVector<Id> aAtoms = getAtoms(a);
     llvm::SmallVector<Id> bAtoms = getAtoms(b);
@@ -133,9 +185,9 @@ void DimClasses::unitePairwise(llvm::SmallVector<Id> a,
       ++j;
     } else if (aSize == bSize) {
       unite(a[i++], b[j++]);
-    } else if (bSize != 0 && aSize % bSize == 0) {
+    } else if (bSize != 0 && aSize % bSize == 0 && !isSum(a[i])) {
       a[i] = divide(a[i], b[j++]);
-    } else if (aSize != 0 && bSize % aSize == 0) {
+    } else if (aSize != 0 && bSize % aSize == 0 && !isSum(b[j])) {
       b[j] = divide(b[j], a[i++]);
     } else {
       // No common factors: nothing of either may change.
@@ -150,15 +202,25 @@ void DimClasses::unitePairwise(llvm::SmallVector<Id> a,
 
 int64_t DimClasses::getNewSize(Id id) {
   int64_t size = 1;
-  for (Id atom : getAtoms(id))
-    size *= nodes[atom].isFixed ? nodes[atom].size : nodes[atom].newSize;
+  for (Id atom : getAtoms(id)) {
+    if (nodes[atom].isFixed) {
+      size *= nodes[atom].size;
+    } else if (nodes[atom].summands.empty()) {
+      size *= nodes[atom].newSize;
+    } else {
+      int64_t sum = 0;
+      for (Id summand : nodes[atom].summands)
+        sum += getNewSize(summand);
+      size *= sum;
+    }
+  }
   return size;
 }
 
 std::vector<DimClasses::Id> DimClasses::getFreeAtoms() {
   std::vector<Id> atoms;
   for (Id id = 0; id < nodes.size(); ++id)
-    if (find(id) == id && nodes[id].factors.empty() && !nodes[id].isFixed)
+    if (find(id) == id && nodes[id].factors.empty() && isFree(id))
       atoms.push_back(id);
   return atoms;
 }

@@ -7,6 +7,7 @@
 #include "commute/Equivalence/SizeReduction.h"
 
 #include "DimClasses.h"
+#include "DimSegments.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/TPDialect.h"
 
@@ -30,18 +31,24 @@ public:
   /// Inputs and outputs of both programs are the same tensors, and so are the
   /// results of an opaque call that both make.
   void unitePrograms(ModuleOp first, ModuleOp second);
-  void chooseSizes();
+  /// False where no sizes fit.
+  bool chooseSizes();
   /// Gives a program its new sizes; failure where an op does not hold with
   /// them.
   LogicalResult apply(ModuleOp module);
   double countElements(ModuleOp module);
 
 private:
+  /// The dim that a slice or concat cuts where no large unit counts; notes the
+  /// cuts.
+  std::optional<unsigned> addCuts(Operation *op);
   SmallVector<Id> &getDims(Value value);
   void uniteTensors(Value a, Value b);
   RankedTensorType getNewType(Value value);
 
   DimClasses classes;
+  DimSegments segments{classes};
+  DenseMap<Operation *, unsigned> cutOfSlice;
   /// In order of appearance: what is chosen depends on it.
   llvm::MapVector<Value, SmallVector<Id>> dims;
   /// By op: its rule at the original sizes, and the classes of its factors.
@@ -135,6 +142,45 @@ SmallVector<Id> &SizeReducer::getDims(Value value) {
   return it->second;
 }
 
+/// From how many units on a dim is counted in segments instead: small numbers
+/// are those of ranks and pieces, and mean something.
+static constexpr int64_t maxUnits = 64;
+
+std::optional<unsigned> SizeReducer::addCuts(Operation *op) {
+  auto getSize = [](Value value, unsigned dim) {
+    return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+  };
+  if (auto slice = dyn_cast<tp::SliceOp>(op)) {
+    unsigned dim = slice.getDim();
+    int64_t whole = getSize(slice.getInput(), dim);
+    int64_t part = getSize(slice.getResult(), dim);
+    auto start = static_cast<int64_t>(slice.getStart());
+    if (slice.getStep() != 1 || whole == part ||
+        whole / tp::getUnitSize({whole, part, start}) <= maxUnits)
+      return std::nullopt;
+    cutOfSlice[op] = segments.addCut(getDims(slice.getInput())[dim],
+                                     getDims(slice.getResult())[dim], start);
+    return dim;
+  }
+  auto concat = dyn_cast<tp::ConcatOp>(op);
+  if (!concat)
+    return std::nullopt;
+  unsigned dim = concat.getDim();
+  SmallVector<int64_t> sizes;
+  for (Value input : concat.getInputs())
+    sizes.push_back(getSize(input, dim));
+  int64_t whole = getSize(concat.getResult(), dim);
+  if (whole == 0 || whole / tp::getUnitSize(sizes) <= maxUnits)
+    return std::nullopt;
+  Id wholeId = getDims(concat.getResult())[dim];
+  int64_t start = 0;
+  for (auto [input, size] : llvm::zip_equal(concat.getInputs(), sizes)) {
+    segments.addCut(wholeId, getDims(input)[dim], start);
+    start += size;
+  }
+  return dim;
+}
+
 void SizeReducer::collect(ModuleOp module) {
   analysis::getMain(module).walk([&](tp::DimensionRuleOpInterface op) {
     auto &known = opFactors[op];
@@ -142,12 +188,13 @@ void SizeReducer::collect(ModuleOp module) {
     OpFactors &entry = *known;
     for (const tp::Factor &factor : entry.rule.factors)
       entry.factors.push_back(classes.add(factor.size, factor.isFixed));
+    std::optional<unsigned> cutDim = addCuts(op);
     auto unite = [&](ValueRange values,
                      ArrayRef<tp::DimensionRule::TensorFactors> tensors) {
       for (auto [value, tensor] : llvm::zip_equal(values, tensors)) {
         SmallVector<Id> valueDims = getDims(value);
-        for (auto [dim, factors] : llvm::zip_equal(valueDims, tensor)) {
-          if (factors.empty())
+        for (auto [index, dim, factors] : llvm::enumerate(valueDims, tensor)) {
+          if (factors.empty() || index == cutDim)
             continue;
           SmallVector<Id> parts;
           for (unsigned factor : factors)
@@ -187,7 +234,8 @@ void SizeReducer::unitePrograms(ModuleOp first, ModuleOp second) {
       uniteTensors(p, q);
 }
 
-void SizeReducer::chooseSizes() {
+bool SizeReducer::chooseSizes() {
+  segments.divide();
   std::vector<Id> free = classes.getFreeAtoms();
   for (Id atom : free)
     classes.setNewSize(atom, 2);
@@ -207,7 +255,7 @@ void SizeReducer::chooseSizes() {
           for (Id side : {b, a}) {
             SmallVector<Id> atoms = classes.getAtoms(side);
             auto *atom = llvm::find_if(atoms, [&](Id candidate) {
-              return !classes.isFixed(candidate) &&
+              return classes.isFree(candidate) &&
                      classes.getNewSize(candidate) < 5 &&
                      classes.getNewSize(candidate) < classes.getSize(candidate);
             });
@@ -222,6 +270,7 @@ void SizeReducer::chooseSizes() {
     if (!changed)
       break;
   }
+  return segments.settle();
 }
 
 RankedTensorType SizeReducer::getNewType(Value value) {
@@ -249,6 +298,9 @@ LogicalResult SizeReducer::apply(ModuleOp module) {
       newSizes.push_back(classes.getNewSize(factor));
     cast<tp::DimensionRuleOpInterface>(op).scaleAttributes(entry->second->rule,
                                                            newSizes);
+    if (auto cut = cutOfSlice.find(op); cut != cutOfSlice.end())
+      if (std::optional<int64_t> start = segments.getNewStart(cut->second))
+        cast<tp::SliceOp>(op).setStart(*start);
   });
   Operation *terminator = function.getBody().front().getTerminator();
   function.setFunctionType(FunctionType::get(
@@ -300,8 +352,7 @@ equivalence::reduceSizes(ModuleOp first, ModuleOp second,
   reducer.collect(*result.first);
   reducer.collect(*result.second);
   reducer.unitePrograms(*result.first, *result.second);
-  reducer.chooseSizes();
-  if (succeeded(reducer.apply(*result.first)) &&
+  if (reducer.chooseSizes() && succeeded(reducer.apply(*result.first)) &&
       succeeded(reducer.apply(*result.second))) {
     result.elementsAfter = reducer.countElements(*result.first);
     return result;

@@ -86,18 +86,18 @@ ComputeKind runtime::getComputeKind(ElementKind kind) {
 // Narrow floats
 //===----------------------------------------------------------------------===//
 
-COMMUTE_INLINED static float fromBfloat16(uint16_t bits) {
+COMMUTE_INLINED static inline float fromBfloat16(uint16_t bits) {
   return std::bit_cast<float>(uint32_t(bits) << 16);
 }
 
-COMMUTE_INLINED static uint16_t toBfloat16(float value) {
+COMMUTE_INLINED static inline uint16_t toBfloat16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   if (value != value)
     return static_cast<uint16_t>((bits >> 16) | 0x40);
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-COMMUTE_INLINED static float fromFloat16(uint16_t bits) {
+COMMUTE_INLINED static inline float fromFloat16(uint16_t bits) {
   // The exponent is moved to where f32 has it and rescaled by a product, which
   // also makes subnormal numbers normal.
   uint32_t sign = uint32_t(bits & 0x8000) << 16;
@@ -108,7 +108,7 @@ COMMUTE_INLINED static float fromFloat16(uint16_t bits) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | sign);
 }
 
-COMMUTE_INLINED static uint16_t toFloat16(float value) {
+COMMUTE_INLINED static inline uint16_t toFloat16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
   uint32_t magnitude = bits & 0x7fffffff;
@@ -178,7 +178,7 @@ static uint8_t toFloat8(float value, ElementKind kind) {
 /// A conversion that is defined for all numbers: what does not fit becomes the
 /// least integer, as x86 has it.
 template <typename To, typename From>
-COMMUTE_INLINED static To convert(From value) {
+COMMUTE_INLINED static inline To convert(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (!(value >= From(-0x1p63) && value < From(0x1p63)))
       return std::numeric_limits<To>::min();
@@ -187,8 +187,8 @@ COMMUTE_INLINED static To convert(From value) {
 }
 
 template <typename Element, typename Compute>
-COMMUTE_INLINED static void loadPlain(const void *source, size_t count,
-                                      Compute *target) {
+COMMUTE_INLINED static inline void loadPlain(const void *source, size_t count,
+                                             Compute *target) {
   if constexpr (std::is_same_v<Element, Compute>) {
     if (count > 0)
       std::memcpy(target, source, count * sizeof(Element));
@@ -200,8 +200,8 @@ COMMUTE_INLINED static void loadPlain(const void *source, size_t count,
 }
 
 template <typename Element, typename Compute>
-COMMUTE_INLINED static void storePlain(const Compute *source, size_t count,
-                                       void *target) {
+COMMUTE_INLINED static inline void storePlain(const Compute *source,
+                                              size_t count, void *target) {
   if constexpr (std::is_same_v<Element, Compute>) {
     if (count > 0)
       std::memcpy(target, source, count * sizeof(Element));
@@ -217,8 +217,8 @@ COMMUTE_INLINED static void storePlain(const Compute *source, size_t count,
 }
 
 template <typename Compute>
-COMMUTE_INLINED static void loadAny(ElementKind kind, const void *source,
-                                    size_t count, Compute *target) {
+COMMUTE_INLINED static inline void loadAny(ElementKind kind, const void *source,
+                                           size_t count, Compute *target) {
   auto loadBits = [&](auto bits, auto decode) COMMUTE_INLINED {
     const auto *elements = static_cast<const decltype(bits) *>(source);
     for (size_t index = 0; index < count; ++index)
@@ -258,8 +258,8 @@ COMMUTE_INLINED static void loadAny(ElementKind kind, const void *source,
 }
 
 template <typename Compute>
-COMMUTE_INLINED static void storeAny(ElementKind kind, const Compute *source,
-                                     size_t count, void *target) {
+COMMUTE_INLINED static inline void
+storeAny(ElementKind kind, const Compute *source, size_t count, void *target) {
   auto storeBits = [&](auto bits, auto encode) COMMUTE_INLINED {
     auto *elements = static_cast<decltype(bits) *>(target);
     for (size_t index = 0; index < count; ++index)

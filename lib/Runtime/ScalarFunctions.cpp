@@ -16,16 +16,16 @@ using namespace commute::runtime;
 using tp::MapFunction;
 
 template <typename Compute, typename Function>
-COMMUTE_INLINED static void forAll(const Compute *a, Compute *result,
-                                   size_t count, Function function) {
+COMMUTE_INLINED static inline void forAll(const Compute *a, Compute *result,
+                                          size_t count, Function function) {
   for (size_t index = 0; index < count; ++index)
     result[index] = static_cast<Compute>(function(a[index]));
 }
 
 template <typename Compute, typename Function>
-COMMUTE_INLINED static void forAll(const Compute *a, const Compute *b,
-                                   Compute *result, size_t count,
-                                   Function function) {
+COMMUTE_INLINED static inline void forAll(const Compute *a, const Compute *b,
+                                          Compute *result, size_t count,
+                                          Function function) {
   for (size_t index = 0; index < count; ++index)
     result[index] = static_cast<Compute>(function(a[index], b[index]));
 }
@@ -36,9 +36,9 @@ COMMUTE_INLINED static void forAll(const Compute *a, const Compute *b,
 
 /// False for a function that is not among them.
 template <typename C>
-COMMUTE_INLINED static bool computeCommon(MapFunction function, const C *a,
-                                          const C *b, const C *c, C *result,
-                                          size_t count) {
+COMMUTE_INLINED static inline bool
+computeCommon(MapFunction function, const C *a, const C *b, const C *c,
+              C *result, size_t count) {
   switch (function) {
   case MapFunction::Maximum:
     // NaN wins, as in PyTorch.
@@ -100,7 +100,7 @@ COMMUTE_INLINED static bool computeCommon(MapFunction function, const C *a,
 
 /// e^x to about one unit in the last place, without a branch or a call, so that
 /// the compiler computes several at once.
-COMMUTE_INLINED static float exponential(float x) {
+COMMUTE_INLINED static inline float exponential(float x) {
   // Beyond these the result is infinite or zero. NaN stays.
   x = x > 89.0f ? 89.0f : x;
   x = x < -104.0f ? -104.0f : x;
@@ -152,8 +152,9 @@ static F getRemainder(F x, F y) {
 }
 
 template <typename F>
-COMMUTE_INLINED static bool computeFloats(MapFunction function, const F *a,
-                                          const F *b, F *result, size_t count) {
+COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
+                                                 const F *a, const F *b,
+                                                 F *result, size_t count) {
   auto unary = [&](auto scalar) COMMUTE_INLINED {
     forAll(a, result, count, scalar);
     return true;
@@ -254,9 +255,9 @@ static int64_t getRemainder(int64_t x, int64_t y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-COMMUTE_INLINED static bool computeIntegers(MapFunction function,
-                                            const int64_t *a, const int64_t *b,
-                                            int64_t *result, size_t count) {
+COMMUTE_INLINED static inline bool
+computeIntegers(MapFunction function, const int64_t *a, const int64_t *b,
+                int64_t *result, size_t count) {
   using U = uint64_t;
   auto unary = [&](auto scalar) COMMUTE_INLINED {
     forAll(a, result, count, scalar);
@@ -305,9 +306,9 @@ COMMUTE_INLINED static bool computeIntegers(MapFunction function,
 }
 
 template <typename Compute>
-COMMUTE_INLINED static bool computeAny(MapFunction function, const Compute *a,
-                                       const Compute *b, const Compute *c,
-                                       Compute *result, size_t count) {
+COMMUTE_INLINED static inline bool
+computeAny(MapFunction function, const Compute *a, const Compute *b,
+           const Compute *c, Compute *result, size_t count) {
   if (computeCommon(function, a, b, c, result, count))
     return true;
   if constexpr (std::is_integral_v<Compute>)

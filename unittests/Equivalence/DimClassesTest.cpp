@@ -137,4 +137,43 @@ TEST(DimClassesTest, SingleFactorsAreSkipped) {
   EXPECT_EQ(classes.getNewSize(other), 2);
 }
 
+TEST(DimClassesTest, SumFollowsItsSummands) {
+  DimClasses classes;
+  Id a = classes.add(10), b = classes.add(20), whole = classes.add(30);
+  classes.unite(whole, classes.addSum({a, b}));
+  makeAllSmall(classes);
+  EXPECT_EQ(classes.getNewSize(whole), 4);
+  EXPECT_EQ(classes.getFreeAtoms().size(), 2u);
+  EXPECT_FALSE(classes.isFree(whole));
+}
+
+TEST(DimClassesTest, SumsOfEqualPiecesAreUnitedPieceByPiece) {
+  DimClasses classes;
+  Id a = classes.add(10), b = classes.add(20), c = classes.add(10),
+     d = classes.add(20);
+  classes.unite(classes.addSum({a, b}), classes.addSum({c, d}));
+  EXPECT_TRUE(classes.areUnited(a, c));
+  EXPECT_TRUE(classes.areUnited(b, d));
+}
+
+TEST(DimClassesTest, SumsOfOtherPiecesKeepTheirSizes) {
+  DimClasses classes;
+  Id a = classes.add(10), b = classes.add(20), c = classes.add(15),
+     d = classes.add(15);
+  classes.unite(classes.addSum({a, b}), classes.addSum({c, d}));
+  makeAllSmall(classes);
+  for (Id id : {a, b, c, d})
+    EXPECT_EQ(classes.getNewSize(id), classes.getSize(id));
+}
+
+TEST(DimClassesTest, SumAndProductKeepTheirSizes) {
+  DimClasses classes;
+  Id a = classes.add(10), b = classes.add(20), c = classes.add(5),
+     d = classes.add(6);
+  classes.unite(classes.addSum({a, b}), classes.addProduct({c, d}));
+  makeAllSmall(classes);
+  for (Id id : {a, b, c, d})
+    EXPECT_EQ(classes.getNewSize(id), classes.getSize(id));
+}
+
 } // namespace
