@@ -374,7 +374,13 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
     auto [next, nextDim] = worklist.pop_back_val();
     if (Operation *definition = next.getDefiningOp())
       addOp(definition, next, nextDim);
-    for (Operation *user : next.getUsers())
+    // Where two dims could be meant, the first one met decides. A list of uses
+    // is in no order that a copy of the program would share.
+    SmallVector<Operation *> users(next.getUsers());
+    llvm::sort(users, [](Operation *a, Operation *b) {
+      return a != b && a->isBeforeInBlock(b);
+    });
+    for (Operation *user : users)
       if (!readsOnlyTypes(user))
         addOp(user, next, nextDim);
   }

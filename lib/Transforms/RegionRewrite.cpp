@@ -338,6 +338,16 @@ RegionChanges RegionRewriter::run() {
         localOps.erase(sliceOp);
         sliceOp.erase();
         localOps.insert(shard);
+        break;
+      }
+      // Of a whole value: one slice for all who want it.
+      Value &known = slices[sliceOp.getInput()];
+      if (!known) {
+        known = sliceOp.getResult();
+      } else {
+        sliceOp.getResult().replaceAllUsesWith(known);
+        localOps.erase(sliceOp);
+        sliceOp.erase();
       }
       break;
     }
