@@ -186,10 +186,22 @@ std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
 }
 
 Strides AllGatherMatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                        ArrayRef<AffineExpr>) {
-  // PyTorch's implementation gathers along dim 0 of a moved view: the layout
-  // depends on the gathered dim and on the kernel chosen.
-  return std::nullopt;
+                                        ArrayRef<AffineExpr> resultSizes) {
+  // PyTorch moves the gathered dim to the front, works on a dense matrix, and
+  // moves the dim back, by views. Along the contraction nothing is moved.
+  auto axis = static_cast<int64_t>(getGatherAxis());
+  if (axis + 1 == static_cast<int64_t>(resultSizes.size()))
+    return getContiguousStrides(resultSizes);
+  SmallVector<AffineExpr> moved(resultSizes);
+  moved.erase(moved.begin() + axis);
+  moved.insert(moved.begin(), resultSizes[axis]);
+  Strides strides = getContiguousStrides(moved);
+  if (strides) {
+    AffineExpr stride = strides->front();
+    strides->erase(strides->begin());
+    strides->insert(strides->begin() + axis, stride);
+  }
+  return strides;
 }
 
 GroupAttr AllGatherMatmulOp::getCollectiveGroup() { return getGroup(); }
@@ -334,8 +346,9 @@ std::optional<Work> MatmulReduceScatterOp::getWork(SymbolValues symbols) {
 }
 
 Strides MatmulReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                            ArrayRef<AffineExpr>) {
-  return std::nullopt;
+                                            ArrayRef<AffineExpr> resultSizes) {
+  // The reduction over the ranks' parts writes a new tensor.
+  return getContiguousStrides(resultSizes);
 }
 
 GroupAttr MatmulReduceScatterOp::getCollectiveGroup() { return getGroup(); }

@@ -125,6 +125,67 @@ def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
+def MicroPipeline : Pass<"micro-pipeline", "::mlir::func::FuncOp"> {
+  let summary = "Fuses collectives with the matrix products beside them";
+  let description = [{
+    An all_gather whose value is multiplied row by row needs only one rank's rows
+    for that rank's part of the product, and one that is summed over adds one
+    rank's part after the other; a product of which a reduce_scatter sums the
+    blocks can be computed block by block. Fused, the transfer of one part hides
+    behind the product of another.
+
+    For every all_gather the pass finds all products that read it: on the left,
+    or on the right (which computes the product transposed), through reshapes
+    that regroup rows, with a bias (which is added afterwards), with one matrix
+    for all batches, with scales (of one element, or one a row and gathered
+    alike). They become one `tp.all_gather_matmul`; where others read the
+    gathered value, the op gives it too. For every reduce_scatter it looks for
+    the product it scatters, or the sum of products, with which it becomes a
+    `tp.matmul_reduce_scatter`. A product between both goes with the one where
+    that saves more.
+
+    Nothing is fused where the right operand depends on the gathered value,
+    where an op in between writes into memory, where a product or sum has other
+    readers, where the reduction is not a sum or average, or where products scale
+    the same value differently. Strides of all values stay as they are, by a copy
+    where the fused op gives others; the order of collectives is the same on all
+    ranks.
+
+    Before:
+
+    ```mlir
+    %g = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x8xbf16> -> tensor<8x8xbf16>
+    %q = tp.matmul %g, %a : (tensor<8x8xbf16>, tensor<8x16xbf16>) -> tensor<8x16xbf16>
+    %k = tp.matmul %g, %b : (tensor<8x8xbf16>, tensor<8x32xbf16>) -> tensor<8x32xbf16>
+    ```
+
+    After:
+
+    ```mlir
+    %r:2 = tp.all_gather_matmul %x, rhs(%a, %b) gather_axis 0 group <"0", [0, 1]>
+      : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<8x32xbf16>) -> (tensor<8x16xbf16>, tensor<8x32xbf16>)
+    ```
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"profitable\"",
+           "profitable: where the price model says that it pays; always: "
+           "wherever it is legal; upstream: by PyTorch Inductor's rule, which "
+           "leaves contractions of less than 1024 elements a rank alone">,
+    Option<"targetName", "target", "std::string", "\"h100x8\"",
+           "The machine to price for: a name of commute targets, or a file">,
+    Option<"margin", "margin", "double", "0.05",
+           "By how much, as a part of its own time, a fused op has to be faster "
+           "for policy=profitable">];
+  let statistics = [
+    Statistic<"numGathers", "num-gathers", "All-gathers fused with products">,
+    Statistic<"numScatters", "num-scatters",
+              "Reduce-scatters fused with products">,
+    Statistic<"numProducts", "num-products", "Matrix products fused">,
+    Statistic<"numRefused", "num-refused",
+              "Reasons why a collective stays apart">];
+  let dependentDialects = ["::commute::tp::TPDialect"];
+}
+
 def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
   let summary = "Spells collectives along any dim by those along dim 0";
   let description = [{

@@ -1,0 +1,110 @@
+//===- PipelineFusion.h - collectives that go with products -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_ANALYSIS_PIPELINEFUSION_H
+#define COMMUTE_ANALYSIS_PIPELINEFUSION_H
+
+#include "commute/Dialect/TPDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+#include <string>
+
+namespace commute::analysis {
+
+/// Why an op stays apart: the op, and the end of a sentence about it.
+struct FusionRefusal {
+  mlir::Operation *op;
+  std::string reason;
+};
+
+/// What both searches ask of a function, found once.
+class FusionContext {
+public:
+  explicit FusionContext(mlir::func::FuncOp function);
+
+  /// Whether an op strictly between the two writes into one of its operands:
+  /// what is computed later than before may then read other values.
+  bool writesBetween(mlir::Operation *first, mlir::Operation *last) const;
+  /// Position of an op in its block.
+  unsigned getPosition(mlir::Operation *op) const {
+    return positions.lookup(op);
+  }
+
+private:
+  llvm::DenseMap<mlir::Operation *, unsigned> positions;
+  /// Of ops that write into an operand, ascending.
+  llvm::SmallVector<unsigned> writers;
+};
+
+/// A matrix product with a gathered operand.
+struct GatheredProduct {
+  tp::MatmulOp matmul;
+  /// The gathered value is the right operand: the product is computed
+  /// transposed.
+  bool isRightOperand = false;
+};
+
+/// An all_gather that is fused with matrix products:
+///
+///     g = all_gather(x, axis);  y_i = reshape(g) @ b_i   (reshapes of all dims
+///                                                         but the last)
+///
+/// One product at least; all read one matrix a right-hand side, none of which
+/// depends on `g`. Products with scales have the same scale of `g`.
+struct GatherFusion {
+  tp::AllGatherOp gather;
+  /// The gathered value where it can be read: of waits, or of the gather.
+  llvm::SmallVector<mlir::Value> gathered;
+  llvm::SmallVector<GatheredProduct> products;
+  /// All products sum over the rows of the gathered matrix, so that its
+  /// transposed form is what is gathered.
+  bool transposesShard = false;
+  /// The gathered dim is the one that the products sum over.
+  bool contracts = false;
+  /// Others read the gathered value too.
+  bool returnsGathered = false;
+  /// Scale of this rank's shard; null without. One element, or one a row, and
+  /// then gathered along the same dim.
+  mlir::Value shardScale;
+  /// In front of which the fused op stands: the first that reads its results.
+  mlir::Operation *position = nullptr;
+  /// Ops behind `position` that the fused op reads, in order; all may be moved
+  /// in front of it.
+  llvm::SmallVector<mlir::Operation *> hoisted;
+};
+
+/// A reduce_scatter that is fused with the matrix products it sums:
+///
+///     reduce_scatter(reshape(a_0 @ b_0 + a_1 @ b_1 + ...), axis)
+///
+/// None of the sums and products has another reader. With more than one product
+/// none has a bias or scales.
+struct ScatterFusion {
+  tp::ReduceScatterOp scatter;
+  llvm::SmallVector<tp::MatmulOp> products;
+};
+
+/// nullopt where the gather stays apart; what stands in the way is appended to
+/// `refusals`, one for each product that stays apart and one for a gather
+/// without products.
+std::optional<GatherFusion>
+findGatherFusion(tp::AllGatherOp gather, const FusionContext &context,
+                 llvm::SmallVectorImpl<FusionRefusal> &refusals);
+
+std::optional<ScatterFusion>
+findScatterFusion(tp::ReduceScatterOp scatter, const FusionContext &context,
+                  llvm::SmallVectorImpl<FusionRefusal> &refusals);
+
+/// The matrix [K, N] (or [N, K] with `isTransposed`) that a product multiplies
+/// every row with: its right operand, without batch dims of size 1 or that
+/// only repeat it. Null where batches have matrices of their own.
+mlir::Value getRightMatrix(tp::MatmulOp matmul);
+
+} // namespace commute::analysis
+
+#endif // COMMUTE_ANALYSIS_PIPELINEFUSION_H

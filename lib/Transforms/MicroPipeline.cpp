@@ -1,0 +1,297 @@
+//===- MicroPipeline.cpp - collectives fused with products ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PassPrices.h"
+#include "PipelineRewrite.h"
+
+#include "commute/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace commute {
+#define GEN_PASS_DEF_MICROPIPELINE
+#include "commute/Transforms/Passes.h.inc"
+} // namespace commute
+
+using namespace mlir;
+using namespace commute;
+using analysis::FusionContext;
+using analysis::FusionRefusal;
+using analysis::GatherFusion;
+using analysis::ScatterFusion;
+
+namespace {
+
+/// A fusion that is legal, with what it would be and cost.
+struct Candidate {
+  Operation *collective;
+  SmallVector<tp::MatmulOp> products;
+  std::optional<GatherFusion> gather;
+  std::optional<ScatterFusion> scatter;
+  std::optional<double> secondsBefore;
+  std::optional<double> secondsAfter;
+
+  double getGain() const {
+    return secondsBefore && secondsAfter ? *secondsBefore - *secondsAfter : 0;
+  }
+  PipelineDraft draft() const {
+    return gather ? draftGatherFusion(*gather) : draftScatterFusion(*scatter);
+  }
+};
+
+class MicroPipelinePass
+    : public commute::impl::MicroPipelineBase<MicroPipelinePass> {
+public:
+  using MicroPipelineBase::MicroPipelineBase;
+
+  void runOnOperation() final;
+
+private:
+  /// Finds all fusions, prices them, and applies those that pay and have no op
+  /// in common; false where there were none.
+  bool applyRound(const target::PriceModel &price);
+  std::vector<Candidate> findCandidates(const FusionContext &context);
+  void setPrices(std::vector<Candidate> &candidates,
+                 const FusionContext &context, const target::PriceModel &price);
+  /// Why a legal fusion is not wanted; empty where it is.
+  std::string findObjection(const Candidate &candidate,
+                            const target::PriceModel &price);
+  void apply(const Candidate &candidate, const target::PriceModel &price);
+
+  void refuse(Operation *op, const Twine &reason) {
+    refusals.push_back({op, reason.str()});
+  }
+  void report(Operation *op, StringRef reason) {
+    ++numRefused;
+    remark::missed(op->getLoc(), getRemark("apart"))
+        << remark::add("stays apart: {0}", reason.str());
+  }
+  remark::RemarkOpts getRemark(StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category(getArgument())
+        .function(getOperation().getName());
+  }
+
+  /// Why collectives stay apart, as the last round found it.
+  SmallVector<FusionRefusal> refusals;
+  /// Collectives whose product went with another one.
+  llvm::MapVector<Operation *, std::string> outbid;
+};
+
+} // namespace
+
+/// What a person calls an op: the node's name, or else the op's.
+static std::string getNodeName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    return "'" + name.getName().str() + "'";
+  return op->getName().getStringRef().str();
+}
+
+std::vector<Candidate>
+MicroPipelinePass::findCandidates(const FusionContext &context) {
+  std::vector<Candidate> candidates;
+  getOperation().walk([&](Operation *op) {
+    SmallVector<FusionRefusal> refused;
+    if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
+      if (std::optional<GatherFusion> fusion =
+              findGatherFusion(gather, context, refused)) {
+        Candidate candidate{op, {}, std::move(fusion), {}, {}, {}};
+        for (const analysis::GatheredProduct &product :
+             candidate.gather->products)
+          candidate.products.push_back(product.matmul);
+        candidates.push_back(std::move(candidate));
+      }
+    } else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op)) {
+      if (std::optional<ScatterFusion> fusion =
+              findScatterFusion(scatter, context, refused)) {
+        Candidate candidate{op, {}, {}, std::move(fusion), {}, {}};
+        candidate.products = candidate.scatter->products;
+        candidates.push_back(std::move(candidate));
+      }
+    }
+    // Said of the collective, too: its reader looks for it there.
+    for (const FusionRefusal &refusal : refused)
+      refuse(op, refusal.op == op
+                     ? refusal.reason
+                     : getNodeName(refusal.op) +
+                           " is not fused with it: " + refusal.reason);
+  });
+  return candidates;
+}
+
+void MicroPipelinePass::setPrices(std::vector<Candidate> &candidates,
+                                  const FusionContext &context,
+                                  const target::PriceModel &price) {
+  // Seconds on the compute units in front of each op: what lies between an
+  // asynchronous collective and its wait hides it already.
+  std::vector<double> computed = {0};
+  for (Operation &op : getOperation().getBody().front()) {
+    std::optional<target::OpPrice> seconds = price.getPrice(&op);
+    computed.push_back(computed.back() +
+                       (seconds ? seconds->computeSeconds : 0));
+  }
+  for (Candidate &candidate : candidates) {
+    PipelineDraft draft = candidate.draft();
+    candidate.secondsAfter = draft.ops.getSeconds(price);
+    double before = 0;
+    bool isKnown = true;
+    for (Operation *op : draft.replaced) {
+      std::optional<double> seconds = price.getSeconds(op);
+      isKnown &= seconds.has_value();
+      double exposed = seconds.value_or(0);
+      if (op == candidate.collective)
+        for (Operation *user : op->getUsers())
+          if (isa<tp::WaitOp>(user))
+            exposed -= computed[context.getPosition(user)] -
+                       computed[context.getPosition(op) + 1];
+      before += std::max(exposed, 0.0);
+    }
+    if (isKnown)
+      candidate.secondsBefore = before;
+  }
+}
+
+std::string MicroPipelinePass::findObjection(const Candidate &candidate,
+                                             const target::PriceModel &price) {
+  if (policy == "always")
+    return "";
+  if (policy == "upstream") {
+    // What the incumbent goes by: contractions cut too finely do not pay.
+    constexpr int64_t minContraction = 1024;
+    if (!candidate.gather || !candidate.gather->contracts)
+      return "";
+    auto shard =
+        cast<RankedTensorType>(candidate.collective->getOperandTypes()[0]);
+    if (shard.getShape().back() >= minContraction)
+      return "";
+    return "a shard sums over " + std::to_string(shard.getShape().back()) +
+           " elements, less than " + std::to_string(minContraction);
+  }
+  if (!candidate.secondsBefore || !candidate.secondsAfter)
+    return "the price is not known for sizes without a value";
+  if (*candidate.secondsAfter * (1 + margin) < *candidate.secondsBefore)
+    return "";
+  return "fused it would take " + formatMicroseconds(*candidate.secondsAfter) +
+         ", apart " + formatMicroseconds(*candidate.secondsBefore) + " on " +
+         price.getTarget().name;
+}
+
+void MicroPipelinePass::apply(const Candidate &candidate,
+                              const target::PriceModel &price) {
+  std::string names;
+  bool hasBias = false;
+  for (tp::MatmulOp product : candidate.products) {
+    names += (names.empty() ? "" : ", ") + getNodeName(product);
+    hasBias |= bool(product.getBias());
+  }
+  Location location = candidate.collective->getLoc();
+  candidate.draft().apply();
+  ++(candidate.gather ? numGathers : numScatters);
+  numProducts += candidate.products.size();
+  std::string seconds =
+      candidate.secondsBefore && candidate.secondsAfter
+          ? "; " + formatMicroseconds(*candidate.secondsBefore) + " before, " +
+                formatMicroseconds(*candidate.secondsAfter) + " after on " +
+                price.getTarget().name
+          : "";
+  std::string notes;
+  if (candidate.gather && candidate.gather->contracts)
+    notes += "; the gathered dim is summed over, one rank's part after the "
+             "other, which rounds in another order";
+  if (candidate.gather && candidate.gather->returnsGathered)
+    notes += "; the gathered value is kept for its other readers";
+  if (candidate.gather && hasBias)
+    notes += "; biases are added afterwards";
+  if (candidate.scatter && candidate.products.size() > 1)
+    notes += "; the products it sums are one, of their operands joined";
+  if (candidate.scatter && hasBias)
+    notes += "; PyTorch has no fused op with a bias, so that an exported graph "
+             "has the two apart";
+  remark::passed(location, getRemark("fused"))
+      << remark::add("fused with {0}{1}{2}", names, seconds, notes);
+}
+
+bool MicroPipelinePass::applyRound(const target::PriceModel &price) {
+  refusals.clear();
+  FusionContext context(getOperation());
+  std::vector<Candidate> candidates = findCandidates(context);
+  setPrices(candidates, context, price);
+  // What saves most first: a product goes with one collective.
+  std::vector<Candidate *> order;
+  for (Candidate &candidate : candidates)
+    order.push_back(&candidate);
+  // Equal ones in the order of the program.
+  llvm::sort(order, [](const Candidate *a, const Candidate *b) {
+    return std::pair(-a->getGain(), a) < std::pair(-b->getGain(), b);
+  });
+  llvm::DenseMap<Operation *, Operation *> goesWith;
+  // A fusion takes ops away and moves others that candidates name: what has any
+  // in common with one that is applied waits for the next round.
+  llvm::SmallPtrSet<Operation *, 16> touched;
+  std::vector<Candidate *> chosen;
+  for (Candidate *current : order) {
+    Candidate &candidate = *current;
+    std::string objection = findObjection(candidate, price);
+    if (!objection.empty()) {
+      refuse(candidate.collective, objection);
+      continue;
+    }
+    for (tp::MatmulOp product : candidate.products)
+      if (Operation *other = goesWith.lookup(product))
+        outbid[candidate.collective] =
+            getNodeName(product) + " goes with " + getNodeName(other);
+    PipelineDraft draft = candidate.draft();
+    SmallVector<Operation *> footprint(draft.replaced);
+    llvm::append_range(footprint, draft.hoisted);
+    footprint.push_back(draft.position);
+    if (llvm::any_of(footprint,
+                     [&](Operation *op) { return touched.contains(op); }))
+      continue;
+    touched.insert(footprint.begin(), footprint.end());
+    for (tp::MatmulOp product : candidate.products)
+      goesWith[product] = candidate.collective;
+    chosen.push_back(&candidate);
+  }
+  for (Candidate *candidate : chosen)
+    apply(*candidate, price);
+  return !chosen.empty();
+}
+
+void MicroPipelinePass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (policy != "always" && policy != "profitable" && policy != "upstream") {
+    function.emitError("micro-pipeline: policy is always, profitable or "
+                       "upstream, not '" +
+                       policy + "'");
+    return signalPassFailure();
+  }
+  if (!function.getBody().hasOneBlock())
+    return;
+  llvm::Expected<std::unique_ptr<PassPrices>> prices =
+      PassPrices::load(targetName, function);
+  if (!prices) {
+    function.emitError(llvm::toString(prices.takeError()));
+    return signalPassFailure();
+  }
+  const target::PriceModel &price = (*prices)->getModel();
+  refusals.clear();
+  outbid.clear();
+  // Each round takes collectives away.
+  while (applyRound(price))
+    ;
+  for (const FusionRefusal &refusal : refusals)
+    if (!outbid.contains(refusal.op))
+      outbid.insert({refusal.op, ""});
+  for (const auto &[op, reason] : outbid) {
+    if (!reason.empty())
+      report(op, reason);
+    else
+      for (const FusionRefusal &refusal : refusals)
+        if (refusal.op == op)
+          report(op, refusal.reason);
+  }
+}

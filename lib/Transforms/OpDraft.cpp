@@ -1,0 +1,85 @@
+//===- OpDraft.cpp - ops that are not yet in a program ----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpDraft.h"
+
+using namespace mlir;
+using namespace commute;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+OpDraft::~OpDraft() {
+  // What reads others goes first.
+  for (Operation *op : llvm::reverse(ops))
+    op->destroy();
+}
+
+tp::Sizes OpDraft::getSizes(Value value) {
+  return symbols.getSizes(getTensor(value));
+}
+
+RankedTensorType OpDraft::getType(Type elementType,
+                                  const tp::Sizes &sizes) const {
+  return symbols.getType(elementType, sizes, tp::getContiguousStrides(sizes));
+}
+
+void OpDraft::inferStrides(Operation *op) {
+  SmallVector<tp::StridedShape> shapes;
+  for (Value operand : op->getOperands())
+    shapes.push_back(symbols.getShape(getTensor(operand)));
+  for (OpResult result : op->getResults()) {
+    tp::Sizes sizes = getSizes(result);
+    result.setType(
+        symbols.getType(getTensor(result).getElementType(), sizes,
+                        cast<tp::StrideOpInterface>(op).inferStrides(
+                            result.getResultNumber(), shapes, sizes)));
+  }
+}
+
+Value OpDraft::reshape(Value value, const tp::Sizes &sizes, Location location) {
+  if (getSizes(value) == sizes)
+    return value;
+  return add<tp::ReshapeOp>(
+      location, getType(getTensor(value).getElementType(), sizes), value);
+}
+
+Value OpDraft::transpose(Value matrix, Location location) {
+  tp::Sizes sizes = getSizes(matrix);
+  SmallVector<int64_t> permutation =
+      llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
+  std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+  std::swap(permutation[sizes.size() - 1], permutation[sizes.size() - 2]);
+  return add<tp::PermuteOp>(location,
+                            getType(getTensor(matrix).getElementType(), sizes),
+                            matrix, permutation);
+}
+
+Value OpDraft::convert(Value value, RankedTensorType type, Location location) {
+  value = reshape(value, symbols.getSizes(type), location);
+  if (value.getType() == type)
+    return value;
+  return add<tp::CopyOp>(location, type, value, /*preserve_strides=*/false);
+}
+
+std::optional<double>
+OpDraft::getSeconds(const target::PriceModel &price) const {
+  double total = 0;
+  for (Operation *op : ops) {
+    std::optional<double> seconds = price.getSeconds(op);
+    if (!seconds)
+      return std::nullopt;
+    total += *seconds;
+  }
+  return total;
+}
+
+void OpDraft::insertBefore(Operation *position) {
+  for (Operation *op : ops)
+    position->getBlock()->getOperations().insert(position->getIterator(), op);
+  ops.clear();
+}

@@ -1,0 +1,67 @@
+//===- OpDraft.h - ops that are not yet in a program ------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_TRANSFORMS_OPDRAFT_H
+#define COMMUTE_LIB_TRANSFORMS_OPDRAFT_H
+
+#include "commute/Dialect/TPDialect.h"
+#include "commute/Target/PriceModel.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace commute {
+
+/// Ops that would replace others: built to be priced, and put into the program
+/// only if they pay. Result types follow from the operands.
+class OpDraft {
+public:
+  explicit OpDraft(mlir::MLIRContext *context)
+      : builder(context), symbols(context) {}
+  OpDraft(OpDraft &&) = default;
+  OpDraft &operator=(OpDraft &&) = default;
+  ~OpDraft();
+
+  tp::Sizes getSizes(mlir::Value value);
+  /// A dense tensor of these sizes.
+  mlir::RankedTensorType getType(mlir::Type elementType,
+                                 const tp::Sizes &sizes) const;
+
+  /// Adds an op whose results have the right sizes, and gives them the strides
+  /// that PyTorch's kernel does.
+  template <typename Op, typename... Arguments>
+  Op add(mlir::Location location, Arguments &&...arguments) {
+    auto op =
+        Op::create(builder, location, std::forward<Arguments>(arguments)...);
+    ops.push_back(op);
+    inferStrides(op);
+    return op;
+  }
+  /// The value itself where it has these sizes.
+  mlir::Value reshape(mlir::Value value, const tp::Sizes &sizes,
+                      mlir::Location location);
+  /// The last two dims of a matrix the other way round.
+  mlir::Value transpose(mlir::Value matrix, mlir::Location location);
+  /// The value in this type: of the same sizes, and copied where it has other
+  /// strides than the type.
+  mlir::Value convert(mlir::Value value, mlir::RankedTensorType type,
+                      mlir::Location location);
+
+  /// Seconds of all ops; nullopt where a size is not known.
+  std::optional<double> getSeconds(const target::PriceModel &price) const;
+  /// Puts the ops into the program.
+  void insertBefore(mlir::Operation *position);
+
+private:
+  void inferStrides(mlir::Operation *op);
+
+  mlir::OpBuilder builder;
+  tp::SymbolSpace symbols;
+  llvm::SmallVector<mlir::Operation *> ops;
+};
+
+} // namespace commute
+
+#endif // COMMUTE_LIB_TRANSFORMS_OPDRAFT_H

@@ -1,0 +1,56 @@
+//===- PassPrices.cpp - the prices that a pass goes by ----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PassPrices.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace commute;
+
+/// Values for all symbols of a function: those stated, and examples.
+static target::SizeTable getSizes(func::FuncOp function,
+                                  const analysis::SymbolicSizes &sizes) {
+  target::SizeTable table =
+      target::getStatedSizes(function->getParentOfType<ModuleOp>());
+  auto addSymbols = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    auto layout =
+        tensor ? dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding())
+               : tp::LayoutAttr();
+    if (layout)
+      for (StringAttr symbol : layout.getSymbols())
+        table.try_emplace(symbol.str(), sizes.getExample(symbol.getValue()));
+  };
+  llvm::for_each(function.getArgumentTypes(), addSymbols);
+  function.walk(
+      [&](Operation *op) { llvm::for_each(op->getResultTypes(), addSymbols); });
+  return table;
+}
+
+PassPrices::PassPrices(target::Target target, analysis::SymbolicSizes sizes,
+                       func::FuncOp function)
+    : target(std::move(target)), sizes(std::move(sizes)),
+      model(this->target, ::getSizes(function, this->sizes)) {}
+
+llvm::Expected<std::unique_ptr<PassPrices>>
+PassPrices::load(StringRef targetName, func::FuncOp function) {
+  llvm::Expected<target::Target> target = target::loadTarget(targetName);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<analysis::SymbolicSizes> sizes =
+      analysis::SymbolicSizes::resolve(function->getParentOfType<ModuleOp>());
+  if (!sizes)
+    return sizes.takeError();
+  return std::unique_ptr<PassPrices>(
+      new PassPrices(std::move(*target), std::move(*sizes), function));
+}
+
+std::string commute::formatMicroseconds(double seconds) {
+  double microseconds = seconds * 1e6;
+  return llvm::formatv(microseconds < 10 ? "{0:f2} us" : "{0:f1} us",
+                       microseconds);
+}

@@ -1,0 +1,254 @@
+//===- PipelineRewrite.cpp - fused ops in place of their parts --*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineRewrite.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace commute;
+using analysis::GatheredProduct;
+using analysis::GatherFusion;
+using analysis::ScatterFusion;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static Type getElementType(Value value) {
+  return getTensor(value).getElementType();
+}
+
+/// How many leading dims may be left out so that the blocks along `axis` are
+/// those of dim 0: all in front of it, where they have size 1 and a row is
+/// left.
+static unsigned countOuterDims(const tp::Sizes &sizes, unsigned axis) {
+  bool areOnes =
+      llvm::all_of(ArrayRef(sizes).take_front(axis),
+                   [](AffineExpr size) { return tp::isConstant(size, 1); });
+  return areOnes && axis + 1 < sizes.size() ? axis : 0;
+}
+
+/// The right operand of a product as a matrix [K, N].
+static Value getRightOperand(OpDraft &ops, tp::MatmulOp matmul) {
+  Location location = matmul.getLoc();
+  Value matrix = analysis::getRightMatrix(matmul);
+  tp::Sizes sizes = ops.getSizes(matrix);
+  matrix =
+      ops.reshape(matrix, tp::Sizes(ArrayRef(sizes).take_back(2)), location);
+  return matmul.getTransposeRhs() ? ops.transpose(matrix, location) : matrix;
+}
+
+//===----------------------------------------------------------------------===//
+// All-gather
+//===----------------------------------------------------------------------===//
+
+PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
+  tp::AllGatherOp gather = fusion.gather;
+  PipelineDraft draft(gather.getContext());
+  OpDraft &ops = draft.ops;
+  Location location = gather.getLoc();
+  draft.position = fusion.position;
+  draft.hoisted = fusion.hoisted;
+
+  Value shard = gather.getInput();
+  unsigned axis = gather.getGatherAxis();
+  if (fusion.transposesShard) {
+    shard = ops.transpose(shard, location);
+    axis = 1 - axis;
+  }
+  Value scale = fusion.shardScale;
+  tp::Sizes sizes = ops.getSizes(shard);
+  unsigned numOuter = fusion.contracts ? 0 : countOuterDims(sizes, axis);
+  auto dropOuter = [&](Value value) {
+    tp::Sizes all = ops.getSizes(value);
+    return ops.reshape(value, tp::Sizes(llvm::drop_begin(all, numOuter)),
+                       location);
+  };
+  shard = dropOuter(shard);
+  if (scale && getTensor(scale).getRank() == int64_t(sizes.size()))
+    scale = dropOuter(scale);
+  axis -= numOuter;
+
+  SmallVector<Value> rightOperands, rightScales;
+  for (const GatheredProduct &product : fusion.products) {
+    tp::MatmulOp matmul = product.matmul;
+    if (product.isRightOperand)
+      rightOperands.push_back(
+          matmul.getTransposeLhs()
+              ? matmul.getLhs()
+              : ops.transpose(matmul.getLhs(), matmul.getLoc()));
+    else
+      rightOperands.push_back(getRightOperand(ops, matmul));
+    if (scale)
+      rightScales.push_back(matmul.getRhsScale());
+  }
+
+  tp::Sizes gathered = ops.getSizes(shard);
+  gathered[axis] = tp::multiply(
+      gathered[axis],
+      getAffineConstantExpr(gather.getGroup().getSize(), gather.getContext()));
+  SmallVector<Type> types;
+  if (fusion.returnsGathered)
+    types.push_back(ops.getType(getElementType(shard), gathered));
+  for (auto [product, right] :
+       llvm::zip_equal(fusion.products, rightOperands)) {
+    tp::MatmulOp matmul = product.matmul;
+    tp::Sizes result = gathered;
+    result.back() = ops.getSizes(right).back();
+    types.push_back(ops.getType(getElementType(matmul.getResult()), result));
+  }
+  auto fused = ops.add<tp::AllGatherMatmulOp>(
+      location, types, shard, rightOperands, /*biases=*/ValueRange(), scale,
+      rightScales, axis, gather.getGroup(), fusion.returnsGathered);
+
+  ValueRange outputs = fused.getOutputs();
+  if (fusion.returnsGathered) {
+    Value whole = outputs.front();
+    outputs = outputs.drop_front();
+    if (fusion.transposesShard)
+      whole = ops.transpose(whole, location);
+    whole = ops.convert(whole, getTensor(fusion.gathered.front()), location);
+    for (Value value : fusion.gathered)
+      draft.values.emplace_back(value, whole);
+  }
+  for (auto [product, output] : llvm::zip_equal(fusion.products, outputs)) {
+    tp::MatmulOp matmul = product.matmul;
+    Value value = output;
+    if (product.isRightOperand)
+      value = ops.transpose(value, matmul.getLoc());
+    value = ops.convert(value, getTensor(matmul.getResult()), matmul.getLoc());
+    // PyTorch's fused op has no bias.
+    if (Value bias = matmul.getBias())
+      value = ops.add<tp::MapOp>(matmul.getLoc(), matmul.getType(),
+                                 tp::MapFunction::Add, ValueRange{value, bias});
+    draft.values.emplace_back(matmul.getResult(), value);
+    draft.replaced.push_back(matmul);
+  }
+  for (Value value : fusion.gathered)
+    if (value != gather.getResult())
+      draft.replaced.push_back(value.getDefiningOp());
+  draft.replaced.push_back(gather);
+  return draft;
+}
+
+//===----------------------------------------------------------------------===//
+// Reduce-scatter
+//===----------------------------------------------------------------------===//
+
+PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
+  tp::ReduceScatterOp scatter = fusion.scatter;
+  PipelineDraft draft(scatter.getContext());
+  OpDraft &ops = draft.ops;
+  Location location = scatter.getLoc();
+  draft.position = scatter;
+
+  unsigned axis = scatter.getScatterAxis();
+  tp::Sizes sizes = ops.getSizes(scatter.getInput());
+  unsigned numOuter = countOuterDims(sizes, axis);
+  tp::Sizes rows(ArrayRef(sizes).drop_front(numOuter).drop_back());
+  axis -= numOuter;
+  auto addColumns = [&](AffineExpr size) {
+    tp::Sizes result = rows;
+    result.push_back(size);
+    return result;
+  };
+
+  SmallVector<Value> left, right;
+  for (tp::MatmulOp matmul : fusion.products) {
+    Value lhs = matmul.getLhs();
+    left.push_back(
+        matmul.getTransposeLhs() ? ops.transpose(lhs, matmul.getLoc()) : lhs);
+    right.push_back(getRightOperand(ops, matmul));
+  }
+  // a_0 @ b_0 + a_1 @ b_1 is one product of what is joined along the sum.
+  auto join = [&](ArrayRef<Value> values, unsigned dim) -> Value {
+    if (values.size() == 1)
+      return values.front();
+    tp::Sizes joined = ops.getSizes(values.front());
+    for (Value value : values.drop_front())
+      joined[dim] = joined[dim] + ops.getSizes(value)[dim];
+    return ops.add<tp::ConcatOp>(
+        location, ops.getType(getElementType(values.front()), joined), values,
+        dim);
+  };
+  Value lhs = join(left, 1), rhs = join(right, 0);
+  lhs = ops.reshape(lhs, addColumns(ops.getSizes(lhs).back()), location);
+  tp::MatmulOp first = fusion.products.front();
+  Value scale = first.getLhsScale();
+  if (scale && getTensor(scale).getNumElements() != 1)
+    scale = ops.reshape(
+        scale, addColumns(getAffineConstantExpr(1, scatter.getContext())),
+        location);
+  Value bias = first.getBias();
+  if (bias)
+    bias = ops.reshape(bias, tp::Sizes{ops.getSizes(bias).back()}, location);
+
+  tp::Sizes result(
+      ArrayRef(ops.getSizes(scatter.getResult())).drop_front(numOuter));
+  Value value = ops.add<tp::MatmulReduceScatterOp>(
+      location, ops.getType(getElementType(scatter.getResult()), result),
+      scatter.getReduction(), lhs, rhs, bias, scale, first.getRhsScale(), axis,
+      scatter.getGroup());
+  value = ops.convert(value, getTensor(scatter.getResult()), location);
+  for (Operation *user : scatter.getResult().getUsers())
+    if (scatter.getAsync() && isa<tp::WaitOp>(user)) {
+      draft.values.emplace_back(user->getResult(0), value);
+      draft.replaced.push_back(user);
+    }
+  draft.values.emplace_back(scatter.getResult(), value);
+  draft.replaced.push_back(scatter);
+  // What lies between scatter and products, all read once.
+  SmallVector<Value> pending = {scatter.getInput()};
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val().getDefiningOp();
+    draft.replaced.push_back(op);
+    if (!isa<tp::MatmulOp>(op))
+      llvm::append_range(pending, op->getOperands());
+  }
+  return draft;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrite
+//===----------------------------------------------------------------------===//
+
+void PipelineDraft::apply() {
+  for (Operation *op : hoisted)
+    op->moveBefore(position);
+  ops.insertBefore(position);
+  SmallVector<Operation *> readers;
+  for (auto [before, after] : values) {
+    llvm::append_range(readers, before.getUsers());
+    before.replaceAllUsesWith(after);
+  }
+  // A reshape back to the sizes that the fused op gives.
+  for (Operation *reader : llvm::make_early_inc_range(readers)) {
+    auto outer = dyn_cast<tp::ReshapeOp>(reader);
+    auto inner =
+        outer ? outer.getInput().getDefiningOp<tp::ReshapeOp>() : nullptr;
+    if (inner && inner.getInput().getType() == outer.getType())
+      outer.getResult().replaceAllUsesWith(inner.getInput());
+  }
+  // Each of these reads only ones behind it, and others that may now be dead.
+  llvm::SmallSetVector<Operation *, 8> unread;
+  for (Operation *op : replaced) {
+    for (Value operand : op->getOperands())
+      if (Operation *definition = operand.getDefiningOp();
+          definition && !llvm::is_contained(replaced, definition))
+        unread.insert(definition);
+    op->erase();
+  }
+  while (!unread.empty()) {
+    Operation *op = unread.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *definition = operand.getDefiningOp())
+        unread.insert(definition);
+    op->erase();
+  }
+}
