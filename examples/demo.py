@@ -2,7 +2,7 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Optimizes a real PyTorch graph and runs it: what `make demo` does.
 
-First a Llama-8B-shaped model of two blocks at the prefill of 4096 tokens, for
+First a Llama-8B-shaped model of two blocks at the prefill of 8192 tokens, for
 eight ranks: `commute opt` with the default policy and target, its proof, and
 what `commute estimate` says before and after. Then the same model, small, with
 weights: PyTorch loads the originals and the results and runs them on two
@@ -27,7 +27,7 @@ sys.path.insert(0, str(REPOSITORY / "python" / "tests"))
 TARGET = "h100x8"  # the default, said for the estimates' sake
 MODEL = "llama_model"
 LAYERS = 2
-RANKS, PREFILL, DECODE = 8, 4096, 8
+RANKS, PREFILL, DECODE = 8, 8192, 8
 SMALL_RANKS = 2
 SMALL = dict(hidden=256, heads=8, kv_heads=4, ffn=512, vocabulary=512, sequence=64, positions=64)
 

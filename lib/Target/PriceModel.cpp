@@ -171,10 +171,11 @@ OpPrice PriceModel::getPipelinePrice(const tp::Communication &communication,
   if (group.getSize() > 1)
     price.communicationSeconds =
         getLinkSeconds(communication.kind, group, double(communication.bytes),
-                       /*withLatency=*/false) +
-        (chunks - 1) * target.transferOverheadSeconds.value;
+                       /*withLatency=*/false);
   // Two stages, as many equal pieces as chunks: the shorter stage shows once.
-  price.pipelineSeconds = std::min(chunk, price.communicationSeconds / chunks);
+  // Between pieces the ranks agree with each other, which nothing hides.
+  price.pipelineSeconds = std::min(chunk, price.communicationSeconds / chunks) +
+                          (chunks - 1) * target.transferOverheadSeconds.value;
   price.bound = price.computeSeconds > price.communicationSeconds
                     ? Bound::Compute
                     : Bound::Communication;

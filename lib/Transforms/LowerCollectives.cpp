@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FusedForms.h"
+
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -96,6 +98,7 @@ public:
   using LowerCollectivesBase::LowerCollectivesBase;
 
   void runOnOperation() final {
+    takeApartUnspeakable();
     // Collected first: lowering takes waits away as well.
     SmallVector<Operation *> collectives;
     getOperation().walk([&](Operation *op) {
@@ -111,6 +114,8 @@ public:
   }
 
 private:
+  /// Fused ops that PyTorch has no op for.
+  void takeApartUnspeakable();
   void lower(tp::AllGatherOp gather);
   void lower(tp::ReduceScatterOp scatter);
 };
@@ -179,6 +184,23 @@ static void replaceWaited(Op op, Value value,
     wait.erase();
   }
   op.erase();
+}
+
+void LowerCollectivesPass::takeApartUnspeakable() {
+  getOperation().walk([&](Operation *op) {
+    std::string problem = findFormProblem(op);
+    if (problem.empty())
+      return;
+    remark::passed(op->getLoc(), remark::RemarkOpts::name("apart")
+                                     .category(getArgument())
+                                     .function(getOperation().getName()))
+        << remark::add("is taken apart, for PyTorch has no such op: {0}",
+                       problem);
+    if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op))
+      takeApart(fused);
+    else
+      takeApart(cast<tp::MatmulReduceScatterOp>(op));
+  });
 }
 
 void LowerCollectivesPass::lower(tp::AllGatherOp gather) {

@@ -91,8 +91,10 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
   gathered[axis] = tp::multiply(
       gathered[axis],
       getAffineConstantExpr(gather.getGroup().getSize(), gather.getContext()));
+  // PyTorch's scaled op gives the gathered value in any case.
+  bool returnsGathered = fusion.returnsGathered || scale;
   SmallVector<Type> types;
-  if (fusion.returnsGathered)
+  if (returnsGathered)
     types.push_back(ops.getType(getElementType(shard), gathered));
   for (auto [product, right] :
        llvm::zip_equal(fusion.products, rightOperands)) {
@@ -103,12 +105,11 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
   }
   auto fused = ops.add<tp::AllGatherMatmulOp>(
       location, types, shard, rightOperands, /*biases=*/ValueRange(), scale,
-      rightScales, axis, gather.getGroup(), fusion.returnsGathered);
+      rightScales, axis, gather.getGroup(), returnsGathered);
 
-  ValueRange outputs = fused.getOutputs();
+  ValueRange outputs = fused.getOutputs().take_back(fusion.products.size());
   if (fusion.returnsGathered) {
-    Value whole = outputs.front();
-    outputs = outputs.drop_front();
+    Value whole = fused.getOutputs().front();
     if (fusion.transposesShard)
       whole = ops.transpose(whole, location);
     whole = ops.convert(whole, getTensor(fusion.gathered.front()), location);

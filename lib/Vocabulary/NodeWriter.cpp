@@ -115,6 +115,14 @@ NodeBuilder &NodeBuilder::boolean(StringRef name, bool value) {
   return add(name, getBoolean(value));
 }
 
+NodeBuilder &NodeBuilder::booleans(StringRef name, ArrayRef<bool> values) {
+  Argument list;
+  list.tag = ArgumentTag::Bools;
+  for (bool value : values)
+    list.elements.push_back(getBoolean(value));
+  return add(name, std::move(list));
+}
+
 NodeBuilder &NodeBuilder::string(StringRef name, StringRef value) {
   Argument argument;
   argument.tag = ArgumentTag::String;

@@ -63,6 +63,7 @@ public:
   NodeBuilder &integers(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   NodeBuilder &number(llvm::StringRef name, double value);
   NodeBuilder &boolean(llvm::StringRef name, bool value);
+  NodeBuilder &booleans(llvm::StringRef name, llvm::ArrayRef<bool> values);
   NodeBuilder &string(llvm::StringRef name, llvm::StringRef value);
   NodeBuilder &none(llvm::StringRef name);
   NodeBuilder &scalarType(llvm::StringRef name, mlir::Type elementType);

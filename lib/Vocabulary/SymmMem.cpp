@@ -106,39 +106,89 @@ static LogicalResult readMatmulReduceScatter(NodeReader &reader) {
 // Writing
 //===----------------------------------------------------------------------===//
 
+static Type getElementType(Value value) {
+  return getTensor(value).getElementType();
+}
+
 static LogicalResult writeAllGatherMatmul(Operation *operation,
                                           NodeWriter &writer) {
   auto op = cast<tp::AllGatherMatmulOp>(operation);
-  if (!op.getBiases().empty() || op.getShardScale())
-    return op.emitError("PyTorch has no fused op for an all-gather matmul with "
-                        "biases or with these scales");
+  bool isScaled = bool(op.getShardScale());
+  ValueRange products = op.getOutputs().take_back(op.getRhs().size());
+  // The format has no list of types: None, which is that of the right operand.
+  bool hasTypes = isScaled && getElementType(products.front()) !=
+                                  getElementType(op.getRhs().front());
+  if (!op.getBiases().empty() || hasTypes ||
+      (isScaled && !op.getReturnsGathered()))
+    return op.emitError("PyTorch has no such fused op; lower-collectives takes "
+                        "it apart");
   NodeBuilder node = writer.node(
-      op.getLoc(), "torch.ops.symm_mem.fused_all_gather_matmul.default");
-  node.tensor("A", op.getShard())
-      .tensors("Bs", op.getRhs())
-      .integer("gather_dim", op.getGatherAxis())
-      .string("group_name", op.getGroup().getName())
-      .keywords()
-      .boolean("return_A", op.getReturnsGathered());
+      op.getLoc(),
+      isScaled ? "torch.ops.symm_mem.fused_all_gather_scaled_matmul.default"
+               : "torch.ops.symm_mem.fused_all_gather_matmul.default");
+  node.tensor("A", op.getShard()).tensors("Bs", op.getRhs());
+  if (isScaled)
+    node.tensor("A_scale", op.getShardScale())
+        .tensors("B_scales", op.getRhsScales());
+  node.integer("gather_dim", op.getGatherAxis())
+      .string("group_name", op.getGroup().getName());
+  if (isScaled) {
+    SmallVector<Value> none(products.size());
+    SmallVector<bool> fast(products.size(), false);
+    node.optionalTensors("biases", none)
+        .optionalTensors("result_scales", none)
+        .optionalTensors("out_dtypes", none)
+        .booleans("use_fast_accum", fast);
+  } else {
+    node.keywords().boolean("return_A", op.getReturnsGathered());
+  }
   return node.finishOptionalAndList(
-      op.getReturnsGathered() ? op.getOutputs().front() : Value(),
-      op.getOutputs().take_back(op.getRhs().size()));
+      op.getReturnsGathered() ? op.getOutputs().front() : Value(), products);
 }
 
 static LogicalResult writeMatmulReduceScatter(Operation *operation,
                                               NodeWriter &writer) {
   auto op = cast<tp::MatmulReduceScatterOp>(operation);
-  if (op.getBias() || op.getLhsScale())
-    return op.emitError("PyTorch has no fused op for a matmul reduce-scatter "
-                        "with a bias or with these scales");
+  bool isScaled = bool(op.getLhsScale());
+  auto axis = static_cast<int64_t>(op.getScatterAxis());
+  if (op.getBias() || (isScaled && axis > 1))
+    return op.emitError("PyTorch has no such fused op; lower-collectives takes "
+                        "it apart");
+  StringRef reduction = tp::stringifyReductionKind(op.getReduction());
+  StringRef group = op.getGroup().getName();
+  if (!isScaled)
+    return writer
+        .node(op.getLoc(),
+              "torch.ops.symm_mem.fused_matmul_reduce_scatter.default")
+        .tensor("A", op.getLhs())
+        .tensor("B", op.getRhs())
+        .string("reduce_op", reduction)
+        .integer("scatter_dim", axis)
+        .string("group_name", group)
+        .finish(op.getResult());
+  // The shape before it is scattered.
+  SmallVector<int64_t> shape(getTensor(op.getLhs()).getShape());
+  shape.back() = getTensor(op.getRhs()).getDimSize(1);
+  if (llvm::any_of(shape, ShapedType::isDynamic))
+    return op.emitError(
+        "PyTorch's fused op with scales states its shape, which "
+        "is symbolic here");
   return writer
       .node(op.getLoc(),
-            "torch.ops.symm_mem.fused_matmul_reduce_scatter.default")
+            "torch.ops.symm_mem.fused_scaled_matmul_reduce_scatter.default")
       .tensor("A", op.getLhs())
       .tensor("B", op.getRhs())
-      .string("reduce_op", tp::stringifyReductionKind(op.getReduction()))
-      .integer("scatter_dim", op.getScatterAxis())
-      .string("group_name", op.getGroup().getName())
+      .tensor("A_scale", op.getLhsScale())
+      .tensor("B_scale", op.getRhsScale())
+      .string("reduce_op", reduction)
+      .integer("orig_scatter_dim", axis)
+      .integer("scatter_dim_after_maybe_reshape", axis)
+      .string("group_name", group)
+      .integers("output_shape", shape)
+      .none("bias")
+      .none("result_scale")
+      .scalarType("out_dtype", getElementType(op.getResult()))
+      .boolean("use_fast_accum", false)
       .finish(op.getResult());
 }
 

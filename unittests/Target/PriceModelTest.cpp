@@ -197,16 +197,19 @@ TEST_F(PriceModelTest, FusedOpsArePipelines) {
     %0 = tp.all_gather_matmul %a, rhs(%w) gather_axis 0 group <"0", [0, 1, 2, 3]> : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<4000x1000xf32>
     return })");
   double chunk = 12e-3 + 1e-3;
-  double communication = 16e-3 + 3 * 1e-2;
+  double communication = 16e-3, overhead = 3 * 1e-2;
   OpPrice price = *model.getPrice(op);
   EXPECT_NEAR(price.computeSeconds, 4 * chunk, 1e-9);
   EXPECT_NEAR(price.communicationSeconds, communication, 1e-9);
-  EXPECT_NEAR(price.getSeconds(), 4 * chunk + communication / 4, 1e-9);
+  EXPECT_NEAR(price.getSeconds(), 4 * chunk + communication / 4 + overhead,
+              1e-9);
   EXPECT_EQ(price.bound, Bound::Compute);
-  // Slow transfers: then the product of the last chunk shows.
-  target.transferOverheadSeconds.value = 1;
+  // Fast products: then the product of the last chunk shows.
+  target.matmulFlopsPerSecond["f32"].value *= 1e3;
+  target.memoryBytesPerSecond.value *= 1e3;
+  target.kernelOverheadSeconds.value = 0;
   price = *model.getPrice(op);
-  EXPECT_NEAR(price.getSeconds(), 3.016 + chunk, 1e-9);
+  EXPECT_NEAR(price.getSeconds(), communication + 12e-6 + overhead, 1e-9);
   EXPECT_EQ(price.bound, Bound::Communication);
 }
 
@@ -217,8 +220,8 @@ TEST_F(PriceModelTest, FusedReduceScatterIsAPipelineToo) {
     return })");
   OpPrice price = *model.getPrice(op);
   EXPECT_NEAR(price.computeSeconds, 4 * 13e-3, 1e-9);
-  EXPECT_NEAR(price.communicationSeconds, 46e-3, 1e-9);
-  EXPECT_NEAR(price.getSeconds(), 52e-3 + 46e-3 / 4, 1e-9);
+  EXPECT_NEAR(price.communicationSeconds, 16e-3, 1e-9);
+  EXPECT_NEAR(price.getSeconds(), 52e-3 + 16e-3 / 4 + 3e-2, 1e-9);
 }
 
 TEST_F(PriceModelTest, OpaqueCallsCountTheirTensors) {

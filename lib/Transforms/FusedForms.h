@@ -1,0 +1,24 @@
+//===- FusedForms.h - fused ops that PyTorch has ----------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_TRANSFORMS_FUSEDFORMS_H
+#define COMMUTE_LIB_TRANSFORMS_FUSEDFORMS_H
+
+#include "commute/Dialect/TPDialect.h"
+
+namespace commute {
+
+/// Why PyTorch's symm_mem ops cannot say a fused op; empty where they can, and
+/// for ops that are not fused.
+std::string findFormProblem(mlir::Operation *op);
+
+/// Puts a fused op's collective and products in its place.
+void takeApart(tp::AllGatherMatmulOp fused);
+void takeApart(tp::MatmulReduceScatterOp fused);
+
+} // namespace commute
+
+#endif // COMMUTE_LIB_TRANSFORMS_FUSEDFORMS_H
