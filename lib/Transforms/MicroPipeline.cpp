@@ -256,8 +256,14 @@ bool MicroPipelinePass::applyRound(const target::PriceModel &price) {
       goesWith[product] = candidate.collective;
     chosen.push_back(&candidate);
   }
-  for (Candidate *candidate : chosen)
+  for (Candidate *candidate : chosen) {
+    // Products that the collective is not fused with; it is gone in the next
+    // round.
+    for (const FusionRefusal &refusal : refusals)
+      if (refusal.op == candidate->collective)
+        report(refusal.op, refusal.reason);
     apply(*candidate, price);
+  }
   return !chosen.empty();
 }
 

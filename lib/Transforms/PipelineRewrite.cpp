@@ -226,6 +226,7 @@ void PipelineDraft::apply() {
     llvm::append_range(readers, before.getUsers());
     before.replaceAllUsesWith(after);
   }
+  llvm::SmallSetVector<Operation *, 8> unread;
   // A reshape back to the sizes that the fused op gives.
   for (Operation *reader : llvm::make_early_inc_range(readers)) {
     auto outer = dyn_cast<tp::ReshapeOp>(reader);
@@ -233,16 +234,11 @@ void PipelineDraft::apply() {
         outer ? outer.getInput().getDefiningOp<tp::ReshapeOp>() : nullptr;
     if (inner && inner.getInput().getType() == outer.getType())
       outer.getResult().replaceAllUsesWith(inner.getInput());
+    if (outer)
+      unread.insert(outer);
   }
-  // Each of these reads only ones behind it, and others that may now be dead.
-  llvm::SmallSetVector<Operation *, 8> unread;
-  for (Operation *op : replaced) {
-    for (Value operand : op->getOperands())
-      if (Operation *definition = operand.getDefiningOp();
-          definition && !llvm::is_contained(replaced, definition))
-        unread.insert(definition);
-    op->erase();
-  }
+  unread.insert(replaced.begin(), replaced.end());
+  // An op comes back when the last one that read it goes.
   while (!unread.empty()) {
     Operation *op = unread.pop_back_val();
     if (!isOpTriviallyDead(op))

@@ -1,0 +1,154 @@
+// What stays apart, and why.
+// RUN: rm -rf %t && split-file %s %t
+// RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --policy=always --passes=micro-pipeline; done | FileCheck %s
+
+//--- a_right_operand_depends_on_the_gathered_value.mlir
+// CHECK: refused {{.*}}stays apart: tp.matmul is not fused with it: its right operand is computed from the gathered value
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<16x16xbf16>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<16x16xbf16>
+    %1 = tp.map silu(%0) : (tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %2 = tp.matmul %0, %1 : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    return %2 : tensor<16x16xbf16>
+  }
+}
+
+//--- b_with_itself.mlir
+// CHECK: refused {{.*}}stays apart: tp.matmul is not fused with it: it multiplies the gathered value with itself
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<16x16xbf16>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<16x16xbf16>
+    %2 = tp.matmul %0, %0 : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    return %2 : tensor<16x16xbf16>
+  }
+}
+
+//--- c_no_product.mlir
+// CHECK: refused {{.*}}stays apart: no matrix product reads it
+module {
+  func.func @main(%x: tensor<4x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<8x16xbf16>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xbf16> -> tensor<8x16xbf16>
+    %1 = tp.map silu(%0) : (tensor<8x16xbf16>) -> tensor<8x16xbf16>
+    return %1 : tensor<8x16xbf16>
+  }
+}
+
+//--- d_contraction_with_other_readers.mlir
+// CHECK: refused {{.*}}stays apart: it is gathered along the contraction, and others read the gathered value
+module {
+  func.func @main(%x: tensor<4x16xbf16>, %a: tensor<32x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x32xbf16>) {
+    %0 = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<4x16xbf16> -> tensor<4x32xbf16>
+    %1 = tp.matmul %0, %a : (tensor<4x32xbf16>, tensor<32x8xbf16>) -> tensor<4x8xbf16>
+    return %1, %0 : tensor<4x8xbf16>, tensor<4x32xbf16>
+  }
+}
+
+//--- e_matrices_of_their_own.mlir
+// CHECK: refused {{.*}}stays apart: tp.matmul is not fused with it: every batch is multiplied with a matrix of its own
+module {
+  func.func @main(%x: tensor<2x4x16xbf16>, %a: tensor<4x16x8xbf16>) -> (tensor<4x4x8xbf16>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<2x4x16xbf16> -> tensor<4x4x16xbf16>
+    %1 = tp.matmul %0, %a : (tensor<4x4x16xbf16>, tensor<4x16x8xbf16>) -> tensor<4x4x8xbf16>
+    return %1 : tensor<4x4x8xbf16>
+  }
+}
+
+//--- f_product_has_other_readers.mlir
+// The fused op does not give the product, which a backward pass may have saved.
+// CHECK: refused {{.*}}stays apart: tp.matmul, which it scatters, has other readers
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<4x8xbf16>, tensor<8x8xbf16>) {
+    %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
+    %1 = tp.reduce_scatter sum %0 scatter_axis 0 group <"0", [0, 1]> : tensor<8x8xbf16> -> tensor<4x8xbf16>
+    return %1, %0 : tensor<4x8xbf16>, tensor<8x8xbf16>
+  }
+}
+
+//--- g_maximum.mlir
+// CHECK: refused {{.*}}stays apart: matrix products go with sums and averages, not with max
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<4x8xbf16>) {
+    %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
+    %1 = tp.reduce_scatter max %0 scatter_axis 0 group <"0", [0, 1]> : tensor<8x8xbf16> -> tensor<4x8xbf16>
+    return %1 : tensor<4x8xbf16>
+  }
+}
+
+//--- h_columns_regrouped.mlir
+// A reshape that is not one of rows (unchecked upstream).
+// CHECK: refused {{.*}}stays apart: tp.reshape, which it scatters, is no matrix product
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<8x4xbf16>) {
+    %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
+    %1 = tp.reshape %0 : tensor<8x8xbf16> -> tensor<16x4xbf16>
+    %2 = tp.reduce_scatter sum %1 scatter_axis 0 group <"0", [0, 1]> : tensor<16x4xbf16> -> tensor<8x4xbf16>
+    return %2 : tensor<8x4xbf16>
+  }
+}
+
+//--- i_something_in_between.mlir
+// CHECK: refused {{.*}}stays apart: tp.map, which it scatters, is no matrix product
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<4x8xbf16>) {
+    %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
+    %1 = tp.map silu(%0) : (tensor<8x8xbf16>) -> tensor<8x8xbf16>
+    %2 = tp.reduce_scatter sum %1 scatter_axis 0 group <"0", [0, 1]> : tensor<8x8xbf16> -> tensor<4x8xbf16>
+    return %2 : tensor<4x8xbf16>
+  }
+}
+
+//--- j_two_scales_of_one_value.mlir
+// Upstream takes the first one for all.
+// CHECK: refused {{.*}}stays apart: tp.matmul is not fused with it: it scales the gathered value in another way than tp.matmul
+module {
+  func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<f32>, %u: tensor<f32>, %v: tensor<f32>) -> (tensor<8x8xbf16>, tensor<8x8xbf16>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
+    %1 = tp.matmul %0, %a lhs_scale %s rhs_scale %u : (tensor<8x16xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x8xbf16>
+    %2 = tp.matmul %0, %a lhs_scale %v rhs_scale %u : (tensor<8x16xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x8xbf16>
+    return %1, %2 : tensor<8x8xbf16>, tensor<8x8xbf16>
+  }
+}
+
+//--- k_scales_of_gathered_rows.mlir
+// CHECK: refused {{.*}}stays apart: tp.matmul is not fused with it: the scale of its rows is not gathered along with them
+module {
+  func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<8x1xf32>, %u: tensor<1x8xf32>) -> (tensor<8x8xbf16>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
+    %2 = tp.matmul %0, %a lhs_scale %s rhs_scale %u : (tensor<8x16xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<8x1xf32>, tensor<1x8xf32>) -> tensor<8x8xbf16>
+    return %2 : tensor<8x8xbf16>
+  }
+}
+
+//--- l_other_element_types.mlir
+// CHECK: refused {{.*}}stays apart: tp.matmul is not fused with it: its operands and result are not of one type
+module {
+  func.func @main(%x: tensor<4x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<8x8xf32>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xbf16> -> tensor<8x16xbf16>
+    %1 = tp.matmul %0, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xf32>
+    return %1 : tensor<8x8xf32>
+  }
+}
+
+//--- m_product_goes_with_the_other.mlir
+// CHECK: refused {{.*}}stays apart: tp.matmul goes with tp.reduce_scatter
+module {
+  func.func @main(%x: tensor<1024x64xbf16>, %a: tensor<64x4096xbf16>) -> (tensor<1024x4096xbf16>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<1024x64xbf16> -> tensor<2048x64xbf16>
+    %1 = tp.matmul %0, %a : (tensor<2048x64xbf16>, tensor<64x4096xbf16>) -> tensor<2048x4096xbf16>
+    %2 = tp.reduce_scatter sum %1 scatter_axis 0 group <"0", [0, 1]> : tensor<2048x4096xbf16> -> tensor<1024x4096xbf16>
+    return %2 : tensor<1024x4096xbf16>
+  }
+}
+
+//--- n_needed_value_comes_later.mlir
+// Collectives keep their order.
+// CHECK: refused {{.*}}stays apart: tp.matmul is not fused with it: tp.all_reduce, which it needs, comes after the gathered value
+module {
+  func.func @main(%x: tensor<4x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<16x8xbf16>) -> (tensor<8x8xbf16>, tensor<8x16xbf16>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xbf16> -> tensor<8x16xbf16>
+    %s = tp.map silu(%0) : (tensor<8x16xbf16>) -> tensor<8x16xbf16>
+    %1 = tp.all_reduce sum %a group <"0", [0, 1]> : tensor<16x8xbf16> -> tensor<16x8xbf16>
+    %2 = tp.matmul %0, %1 : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
+    return %2, %s : tensor<8x8xbf16>, tensor<8x16xbf16>
+  }
+}
