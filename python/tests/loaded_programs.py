@@ -48,6 +48,33 @@ def describe_value(value):
     return f"{type(value).__name__} {value}"
 
 
+class StrideChecker(torch.fx.Interpreter):
+    """Runs a graph on its recorded inputs, and compares what ops really give.
+
+    The inputs are tensors without memory, so that this also goes through
+    symbolic sizes and collectives.
+    """
+
+    def __init__(self, exported):
+        super().__init__(exported.graph_module)
+        self.differences = []
+        values = [node.meta["val"] for node in exported.graph.find_nodes(op="placeholder")]
+        tensors = [value for value in values if isinstance(value, torch.Tensor)]
+        with tensors[0].fake_mode, torch.no_grad():
+            self.run(*values, enable_io_processing=False)
+
+    def run_node(self, node):
+        value = super().run_node(node)
+        recorded, real = describe_value(node.meta.get("val")), describe_value(value)
+        if node.op == "call_function" and recorded != real:
+            self.differences.append(f"{node.name}: recorded {recorded}, but is {real}")
+        return value
+
+
+def check_strides(exported):
+    assert StrideChecker(exported).differences == []
+
+
 def tensors(exported):
     """All weights and constants by name."""
     named = {**exported.state_dict, **exported.constants}
