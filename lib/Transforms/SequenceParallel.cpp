@@ -266,27 +266,35 @@ void SequenceParallelPass::reportUnused(const analysis::ShardRegions &regions,
         best = {&candidate, &entry, loss};
     }
   }
+  // What a region says of itself is said of all its all_reduces.
+  DenseMap<const Candidate *, std::string> descriptions;
   for (auto &[op, best] : bestOf) {
     if (!reported.insert(op).second)
       continue;
     ++numRefused;
     auto missed = remark::missed(op->getLoc(), getRemark("whole"));
     RegionChoice &choice = *best.candidate->choice;
-    if (!choice.isPriced())
+    if (!choice.isPriced()) {
       missed << remark::add("stays an all_reduce: the price is not known for "
                             "sizes without a value");
-    else if (best.loss == HUGE_VAL)
+      continue;
+    }
+    if (best.loss == HUGE_VAL) {
       missed << remark::add("stays an all_reduce: {0}",
                             describeReaders(*best.candidate->region,
                                             best.entry->op->getResult(0)));
-    else
-      missed << remark::add(
+      continue;
+    }
+    std::string &description = descriptions[best.candidate];
+    if (description.empty())
+      description = llvm::formatv(
           "stays an all_reduce: on shards along {0} its region would take {1} "
           "instead of {2} on {3}{4}",
           describeChoice(*best.candidate, price),
           formatSeconds(*choice.getSecondsOfAlternative()),
           formatSeconds(choice.getSecondsBefore()), price.getTarget().name,
           describeThreshold(*best.candidate, price));
+    missed << remark::add("{0}", description);
   }
 }
 
@@ -401,16 +409,16 @@ void SequenceParallelPass::runOnOperation() {
         }))
       groups.push_back(group);
   // Each round takes collectives away, so that few suffice. What one group's
-  // rewrite adds may be work on shards for another.
-  constexpr unsigned maxRounds = 16;
-  bool isChanged = true;
-  for (unsigned pass = 0; isChanged && pass < maxRounds; ++pass) {
-    isChanged = false;
-    for (tp::GroupAttr group : groups)
-      for (unsigned round = 0; round < maxRounds; ++round) {
-        if (!applyRound(group, price, *sizes))
-          break;
-        isChanged = true;
-      }
+  // rewrite adds may be work on shards for another: until no group has any.
+  constexpr unsigned maxRounds = 256;
+  size_t numFinished = 0;
+  for (unsigned round = 0, group = 0;
+       round < maxRounds && numFinished < groups.size(); ++round) {
+    if (applyRound(groups[group], price, *sizes)) {
+      numFinished = 0;
+      continue;
+    }
+    ++numFinished;
+    group = (group + 1) % groups.size();
   }
 }
