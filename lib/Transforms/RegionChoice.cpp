@@ -211,17 +211,25 @@ RegionChoice::findIdleReduces(const Sides &sides) const {
   return idle;
 }
 
-RegionChoice::Sides RegionChoice::choose(const RegionCosts::Table &table,
-                                         bool prefersShards) const {
-  Sides sides = buildCut(table, prefersShards, {}).solve().isOnA;
-  if (!prefersShards)
-    return sides;
-  llvm::DenseSet<unsigned> idle = findIdleReduces(sides);
-  return idle.empty() ? sides
-                      : buildCut(table, prefersShards, idle).solve().isOnA;
+RegionChoice::Choice RegionChoice::choose(const RegionCosts::Table &table,
+                                          bool prefersShards) const {
+  MinimumCut cut = buildCut(table, prefersShards, {});
+  MinimumCut::Solution solution = cut.solve();
+  if (prefersShards)
+    if (auto idle = findIdleReduces(solution.isOnA); !idle.empty()) {
+      cut = buildCut(table, prefersShards, idle);
+      solution = cut.solve();
+    }
+  double before = cut.getCost(Sides(numNodes));
+  return {std::move(solution.isOnA),
+          (before - solution.cost) / table.unitsPerSecond};
 }
 
-void RegionChoice::solve() { isOnShards = choose(table, prefersShards); }
+void RegionChoice::solve() {
+  Choice choice = choose(table, prefersShards);
+  isOnShards = std::move(choice.sides);
+  gain = choice.gain;
+}
 
 //===----------------------------------------------------------------------===//
 // Prices of a choice
@@ -275,9 +283,10 @@ const RegionChoice::Sides *RegionChoice::findAlternative() const {
   if (!alternative) {
     alternative = isOnShards;
     if (!hasShards(*alternative))
-      alternative = choose(costs.getTable(maxScale), /*prefersShards=*/false);
+      alternative =
+          choose(costs.getTable(maxScale), /*prefersShards=*/false).sides;
     if (!hasShards(*alternative))
-      alternative = choose(table, /*prefersShards=*/true);
+      alternative = choose(table, /*prefersShards=*/true).sides;
   }
   return hasShards(*alternative) ? &*alternative : nullptr;
 }

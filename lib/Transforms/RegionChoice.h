@@ -28,6 +28,9 @@ public:
 
   bool isLocal(unsigned op) const { return isOnShards[op]; }
   bool isAnyLocal() const;
+  /// What the choice is better by, in what was asked for: seconds, or, where
+  /// shards are preferred, shards first.
+  double getGain() const { return gain; }
   /// Seconds of the region as it is and as chosen.
   double getSecondsBefore() const;
   double getSecondsAfter() const;
@@ -70,7 +73,11 @@ private:
   analysis::MinimumCut buildCut(const RegionCosts::Table &table,
                                 bool prefersShards,
                                 const llvm::DenseSet<unsigned> &idle) const;
-  Sides choose(const RegionCosts::Table &table, bool prefersShards) const;
+  struct Choice {
+    Sides sides;
+    double gain;
+  };
+  Choice choose(const RegionCosts::Table &table, bool prefersShards) const;
   /// All_reduces on shards where nothing follows that a shard makes cheaper.
   llvm::DenseSet<unsigned> findIdleReduces(const Sides &sides) const;
 
@@ -94,6 +101,7 @@ private:
   /// At the rows that there are.
   RegionCosts::Table table;
   Sides isOnShards;
+  double gain = 0;
   mutable std::optional<Sides> alternative;
 };
 

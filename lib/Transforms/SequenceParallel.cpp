@@ -29,17 +29,16 @@ namespace {
 struct Candidate {
   const ShardRegion *region;
   std::unique_ptr<RegionChoice> choice;
-  double getGain() const {
-    return choice->getSecondsBefore() - choice->getSecondsAfter();
-  }
   /// A rewrite takes an all_reduce away or saves time. What does neither could
   /// be undone by the next round, and so on without end.
   bool isProgress() const {
-    return getGain() > 0 ||
-           llvm::any_of(llvm::enumerate(region->ops), [&](const auto &entry) {
-             return entry.value().role == RegionRole::Reduce &&
-                    choice->isLocal(entry.index());
-           });
+    return choice->getSecondsAfter() < choice->getSecondsBefore() ||
+           llvm::any_of(
+               llvm::enumerate(region->ops),
+               [&](const auto &entry) {
+                 return entry.value().role == RegionRole::Reduce &&
+                        choice->isLocal(entry.index());
+               });
   }
 };
 
@@ -347,7 +346,7 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
     candidates.push_back(std::move(candidate));
   }
 
-  // The dims that save most first; what shares values with them waits for the
+  // The dims that gain most first; what shares values with them waits for the
   // next round.
   SmallVector<const Candidate *> order;
   for (const Candidate &candidate : candidates)
@@ -356,7 +355,8 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
       order.push_back(&candidate);
   // Equal ones in the order in which they were found.
   llvm::sort(order, [](const Candidate *a, const Candidate *b) {
-    return std::pair(-a->getGain(), a) < std::pair(-b->getGain(), b);
+    return std::pair(-a->choice->getGain(), a) <
+           std::pair(-b->choice->getGain(), b);
   });
   if (order.empty()) {
     reportUnused(regions, candidates, price);
