@@ -18,92 +18,16 @@ import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "python" / "tests"))
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
-from spmd_programs import Group, Program  # noqa: E402
+from llama_70b import HIDDEN, RANKS, Model  # noqa: E402
 
-TOKENS, HIDDEN, HEADS, SHARED_HEADS, WIDTH, INNER = 4096, 8192, 64, 8, 128, 28672
-RANKS = 8
+TOKENS = 4096
 LAYERS = 80
 GROWTH = (10, 20, 40, 80, 160, 320)
-EPSILON = 1e-5
 
 SECONDS_BAR = 10.0
 BYTES_BAR = 2 * 2**30
-
-
-def rotate(p, x, cosine, sine):
-    half = WIDTH // 2
-    turned = p.concat([p.map("neg", p.slice(x, 2, half, half)), p.slice(x, 2, 0, half)], 2)
-    return p.add(p.mul(x, cosine), p.mul(turned, sine))
-
-
-class Model:
-    """One rank's program; `sequence_parallel` chooses the form."""
-
-    def __init__(self, layers, sequence_parallel):
-        self.p = Program([Group("0", list(range(RANKS)))], device="meta")
-        self.group = self.p.groups[0]
-        self.sequence_parallel = sequence_parallel
-        self.build(layers)
-
-    def weight(self, name, shape, dim):
-        return self.p.input(name, shape, {"0": f"shard({dim})"})
-
-    def replicated(self, name, shape):
-        return self.p.input(name, shape, {"0": "replicated"})
-
-    def build(self, layers):
-        p = self.p
-        heads, shared, inner = HEADS // RANKS, SHARED_HEADS // RANKS, INNER // RANKS
-        x = self.replicated("x", [TOKENS, HIDDEN])
-        cosine = self.replicated("cosine", [TOKENS, WIDTH])
-        sine = self.replicated("sine", [TOKENS, WIDTH])
-        state = p.rank_slice(x, 0, self.group) if self.sequence_parallel else x
-        for layer in range(layers):
-
-            def name(part, layer=layer):
-                return f"layer{layer}_{part}"
-
-            normed = self.whole(
-                p.rms_norm(state, self.replicated(name("norm1"), [HIDDEN]), EPSILON)
-            )
-            query = p.linear(normed, self.weight(name("wq"), [heads * WIDTH, HIDDEN], 0))
-            key = p.linear(normed, self.weight(name("wk"), [shared * WIDTH, HIDDEN], 0))
-            value = p.linear(normed, self.weight(name("wv"), [shared * WIDTH, HIDDEN], 0))
-            query, key, value = (
-                p.permute(p.reshape(t, [TOKENS, count, WIDTH]), [1, 0, 2])
-                for t, count in ((query, heads), (key, shared), (value, shared))
-            )
-            mixed = p.attention(
-                rotate(p, query, cosine, sine), rotate(p, key, cosine, sine), value, grouped=True
-            )
-            merged = p.reshape(p.permute(mixed, [1, 0, 2]), [TOKENS, heads * WIDTH])
-            projected = p.linear(merged, self.weight(name("wo"), [HIDDEN, heads * WIDTH], 1))
-            state = p.add(state, self.reduced(projected))
-
-            normed = self.whole(
-                p.rms_norm(state, self.replicated(name("norm2"), [HIDDEN]), EPSILON)
-            )
-            gate = p.linear(normed, self.weight(name("gate"), [inner, HIDDEN], 0))
-            up = p.linear(normed, self.weight(name("up"), [inner, HIDDEN], 0))
-            active = p.mul(p.map("silu", gate), up)
-            down = p.linear(active, self.weight(name("down"), [HIDDEN, inner], 1))
-            state = p.add(state, self.reduced(down))
-        final = p.rms_norm(state, self.replicated("norm", [HIDDEN]), EPSILON)
-        p.returns(self.whole(final))
-
-    def whole(self, value):
-        """Before products by columns: gathered, where values are shards."""
-        if not self.sequence_parallel:
-            return value
-        return self.p.all_gather(value, 0, self.group)
-
-    def reduced(self, value):
-        """After products by rows."""
-        if not self.sequence_parallel:
-            return self.p.all_reduce("sum", value, self.group)
-        return self.p.reduce_scatter("sum", value, 0, self.group)
 
 
 def use_one_core():
@@ -152,7 +76,7 @@ def main():
         for layers in GROWTH:
             paths = [os.path.join(folder, name) for name in ("first.mlir", "second.mlir")]
             for path, form in zip(paths, (False, True)):
-                Path(path).write_text(Model(layers, form).p.text())
+                Path(path).write_text(Model(layers, TOKENS, form).p.text())
             seconds, peak, report = verify(tool, *paths)
             whole, _, whole_report = verify(tool, *paths, "--whole")
             parts, evaluated[layers] = report["seconds"], report["evaluated_ops"]

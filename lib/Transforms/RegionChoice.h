@@ -7,26 +7,9 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_REGIONCHOICE_H
 #define COMMUTE_LIB_TRANSFORMS_REGIONCHOICE_H
 
-#include "commute/Analysis/MinimumCut.h"
-#include "commute/Analysis/ShardRegions.h"
-#include "commute/Target/PriceModel.h"
+#include "RegionCosts.h"
 
 namespace commute {
-
-/// How the shard of a replicated value is had.
-enum class SliceMethod {
-  /// This rank's block is cut out.
-  RankSlice,
-  /// By a reduce_scatter of equal values, by maximum: exact, and no rank has to
-  /// be known when the program is written.
-  ReduceScatter,
-};
-
-/// How the shard of a value may be had; nullopt where no vocabulary can say it.
-/// `isRankSpecific`: the program is that of one rank alone.
-std::optional<SliceMethod> findSliceMethod(mlir::Value value, unsigned dim,
-                                           tp::GroupAttr group,
-                                           bool isRankSpecific);
 
 /// The choice between shard and whole for the ops of one region, as a minimum
 /// cut: side A runs on shards. An op costs its time on either side, a source
@@ -39,54 +22,87 @@ public:
                const target::PriceModel &price, bool isRankSpecific,
                bool prefersShards);
 
-  /// nullopt where a size that counts is not known.
-  bool isPriced() const { return priced; }
+  /// False where a size that counts is not known.
+  bool isPriced() const { return table.isComplete; }
   void solve();
 
-  bool isLocal(unsigned op) const { return solution.isOnA[op]; }
+  bool isLocal(unsigned op) const { return isOnShards[op]; }
   bool isAnyLocal() const;
+  /// What the choice is better by, in what was asked for: seconds, or, where
+  /// shards are preferred, shards first.
+  double getGain() const { return gain; }
   /// Seconds of the region as it is and as chosen.
-  double getSecondsBefore() const { return secondsBefore; }
-  double getSecondsAfter() const { return secondsAfter; }
+  double getSecondsBefore() const;
+  double getSecondsAfter() const;
 
-  /// The best choice with shards, if the region had many more rows, and its
-  /// seconds at the rows that it has; nullopt where shards never pay.
+  /// Seconds of the best choice with shards: the one made, or the best if the
+  /// region had many more rows, or what comes nearest. nullopt where there is
+  /// none.
   std::optional<double> getSecondsOfAlternative() const;
   /// From about how many rows on shards pay, as a multiple of the rows that
   /// there are; nullopt where they never do.
   std::optional<double> getThreshold() const;
 
 private:
-  analysis::MinimumCut buildCut(double scale, bool prefersShards) const;
-  analysis::MinimumCut::Cost getOpCost(const analysis::RegionOp &entry,
-                                       bool isLocal, double scale) const;
-  analysis::MinimumCut::Cost getCollectiveCost(tp::CommunicationKind kind,
-                                               mlir::Value value, unsigned dim,
-                                               double scale) const;
-  analysis::MinimumCut::Cost getGatherCost(mlir::Value value,
-                                           double scale) const;
-  analysis::MinimumCut::Cost getSliceCost(mlir::Value value,
-                                          double scale) const;
-  /// An assignment with shards that pays when rows are many.
-  const std::vector<bool> *findPattern() const;
-  /// Whether reduce-scattering an all_reduce lets any work shrink.
-  void dropIdleReduces();
+  using Cost = analysis::MinimumCut::Cost;
+  using Node = analysis::MinimumCut::Node;
+  /// By node: whether it runs on shards.
+  using Sides = std::vector<bool>;
+
+  /// What is paid where `local` is on shards and `whole` is not.
+  struct Conversion {
+    enum Kind { Gather, Slice, Forbidden };
+    Kind kind;
+    /// Of the value.
+    unsigned valueClass;
+    Node local;
+    /// nullopt: an op outside of the region, which is whole.
+    std::optional<Node> whole;
+  };
+  /// How often a choice pays what: its cost at any number of rows is that of
+  /// the classes.
+  struct Bill {
+    std::vector<unsigned> local, whole;
+    std::vector<unsigned> gathers, slices;
+  };
+
+  /// Lists the conversions of all values.
+  void findConversions();
+  void addConversions(mlir::Value value);
+  void tieOps();
+  analysis::MinimumCut buildCut(const RegionCosts::Table &table,
+                                bool prefersShards,
+                                const llvm::DenseSet<unsigned> &idle) const;
+  struct Choice {
+    Sides sides;
+    double gain;
+  };
+  Choice choose(const RegionCosts::Table &table, bool prefersShards) const;
+  /// All_reduces on shards where nothing follows that a shard makes cheaper.
+  llvm::DenseSet<unsigned> findIdleReduces(const Sides &sides) const;
+
+  Bill getBill(const Sides &sides) const;
+  static double getSeconds(const Bill &bill, const RegionCosts::Table &table);
+  /// A choice with shards that pays when rows are many, if any.
+  const Sides *findAlternative() const;
 
   const analysis::ShardRegion &region;
-  const target::PriceModel &price;
-  bool isRankSpecific;
+  RegionCosts costs;
   bool prefersShards;
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOfOp;
   /// By op: whether an all_reduce of the region leads to it.
   std::vector<bool> behindReduce;
-  /// All_reduces that are not asked to become shards: nothing follows that a
-  /// shard would make cheaper.
-  llvm::DenseSet<unsigned> idleReduces;
-  mutable bool priced = true;
-  analysis::MinimumCut::Solution solution;
-  double secondsBefore = 0;
-  double secondsAfter = 0;
-  mutable std::optional<std::vector<bool>> pattern;
+  /// Ops come first; then nodes that stand for a value as a whole or as a
+  /// shard, where several read it.
+  unsigned numNodes;
+  std::vector<Conversion> conversions;
+  /// Nodes that are on one side.
+  std::vector<std::pair<Node, Node>> ties;
+  /// At the rows that there are.
+  RegionCosts::Table table;
+  Sides isOnShards;
+  double gain = 0;
+  mutable std::optional<Sides> alternative;
 };
 
 } // namespace commute

@@ -29,17 +29,16 @@ namespace {
 struct Candidate {
   const ShardRegion *region;
   std::unique_ptr<RegionChoice> choice;
-  double getGain() const {
-    return choice->getSecondsBefore() - choice->getSecondsAfter();
-  }
   /// A rewrite takes an all_reduce away or saves time. What does neither could
   /// be undone by the next round, and so on without end.
   bool isProgress() const {
-    return getGain() > 0 ||
-           llvm::any_of(llvm::enumerate(region->ops), [&](const auto &entry) {
-             return entry.value().role == RegionRole::Reduce &&
-                    choice->isLocal(entry.index());
-           });
+    return choice->getSecondsAfter() < choice->getSecondsBefore() ||
+           llvm::any_of(
+               llvm::enumerate(region->ops),
+               [&](const auto &entry) {
+                 return entry.value().role == RegionRole::Reduce &&
+                        choice->isLocal(entry.index());
+               });
   }
 };
 
@@ -266,27 +265,35 @@ void SequenceParallelPass::reportUnused(const analysis::ShardRegions &regions,
         best = {&candidate, &entry, loss};
     }
   }
+  // What a region says of itself is said of all its all_reduces.
+  DenseMap<const Candidate *, std::string> descriptions;
   for (auto &[op, best] : bestOf) {
     if (!reported.insert(op).second)
       continue;
     ++numRefused;
     auto missed = remark::missed(op->getLoc(), getRemark("whole"));
     RegionChoice &choice = *best.candidate->choice;
-    if (!choice.isPriced())
+    if (!choice.isPriced()) {
       missed << remark::add("stays an all_reduce: the price is not known for "
                             "sizes without a value");
-    else if (best.loss == HUGE_VAL)
+      continue;
+    }
+    if (best.loss == HUGE_VAL) {
       missed << remark::add("stays an all_reduce: {0}",
                             describeReaders(*best.candidate->region,
                                             best.entry->op->getResult(0)));
-    else
-      missed << remark::add(
+      continue;
+    }
+    std::string &description = descriptions[best.candidate];
+    if (description.empty())
+      description = llvm::formatv(
           "stays an all_reduce: on shards along {0} its region would take {1} "
           "instead of {2} on {3}{4}",
           describeChoice(*best.candidate, price),
           formatSeconds(*choice.getSecondsOfAlternative()),
           formatSeconds(choice.getSecondsBefore()), price.getTarget().name,
           describeThreshold(*best.candidate, price));
+    missed << remark::add("{0}", description);
   }
 }
 
@@ -339,7 +346,7 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
     candidates.push_back(std::move(candidate));
   }
 
-  // The dims that save most first; what shares values with them waits for the
+  // The dims that gain most first; what shares values with them waits for the
   // next round.
   SmallVector<const Candidate *> order;
   for (const Candidate &candidate : candidates)
@@ -348,7 +355,8 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
       order.push_back(&candidate);
   // Equal ones in the order in which they were found.
   llvm::sort(order, [](const Candidate *a, const Candidate *b) {
-    return std::pair(-a->getGain(), a) < std::pair(-b->getGain(), b);
+    return std::pair(-a->choice->getGain(), a) <
+           std::pair(-b->choice->getGain(), b);
   });
   if (order.empty()) {
     reportUnused(regions, candidates, price);
@@ -401,16 +409,16 @@ void SequenceParallelPass::runOnOperation() {
         }))
       groups.push_back(group);
   // Each round takes collectives away, so that few suffice. What one group's
-  // rewrite adds may be work on shards for another.
-  constexpr unsigned maxRounds = 16;
-  bool isChanged = true;
-  for (unsigned pass = 0; isChanged && pass < maxRounds; ++pass) {
-    isChanged = false;
-    for (tp::GroupAttr group : groups)
-      for (unsigned round = 0; round < maxRounds; ++round) {
-        if (!applyRound(group, price, *sizes))
-          break;
-        isChanged = true;
-      }
+  // rewrite adds may be work on shards for another: until no group has any.
+  constexpr unsigned maxRounds = 256;
+  size_t numFinished = 0;
+  for (unsigned round = 0, group = 0;
+       round < maxRounds && numFinished < groups.size(); ++round) {
+    if (applyRound(groups[group], price, *sizes)) {
+      numFinished = 0;
+      continue;
+    }
+    ++numFinished;
+    group = (group + 1) % groups.size();
   }
 }

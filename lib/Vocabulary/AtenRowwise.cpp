@@ -6,6 +6,7 @@
 
 #include "NodeReader.h"
 #include "NodeWriter.h"
+#include "TensorCast.h"
 
 using namespace mlir;
 using namespace commute;
@@ -201,6 +202,8 @@ static SmallVector<int64_t> getNormalizedShape(RankedTensorType type,
 
 static LogicalResult writeRmsNorm(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::RmsNormOp>(operation);
+  if (isTensorCastNorm(op))
+    return writeTensorCastNorm(op, writer);
   SmallVector<int64_t> shape =
       getNormalizedShape(getTensor(op.getInput()), op.getNormalizedDims());
   if (shape.empty())

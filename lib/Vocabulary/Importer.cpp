@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace commute;
@@ -503,11 +504,15 @@ llvm::Expected<ImportedProgram> Importer::run() {
   if (llvm::Error error = addReturn())
     return std::move(error);
   addModuleAttributes();
-  SmallVector<tp::GroupAttr> usedGroups;
+  llvm::SetVector<tp::GroupAttr> usedGroups;
   for (const auto &[name, group] : groups)
-    usedGroups.push_back(group);
-  if (llvm::Error error =
-          statePlacements(function, distributed, usedGroups, rank))
+    usedGroups.insert(group);
+  // Those without a name (TensorCast's) are known by their collectives alone.
+  imported.module->walk([&](tp::CollectiveOpInterface op) {
+    usedGroups.insert(op.getCollectiveGroup());
+  });
+  if (llvm::Error error = statePlacements(function, distributed,
+                                          usedGroups.getArrayRef(), rank))
     return makeStatementError(llvm::toString(std::move(error)));
   return std::move(imported);
 }

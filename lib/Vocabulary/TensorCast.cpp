@@ -35,8 +35,12 @@ static tp::GroupAttr readGroup(NodeReader &reader) {
   if (sorted.front() < 0 ||
       std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return {};
-  if (!reader.noteRank(*rank))
+  if (!reader.noteRank(*rank)) {
+    (void)reader.fail("rank is " + llvm::Twine(*rank) +
+                      "; another node, the sidecar or --rank states another "
+                      "rank for this graph");
     return {};
+  }
   return tp::GroupAttr::get(reader.getContext(), /*name=*/"", *ranks);
 }
 
@@ -181,6 +185,24 @@ LogicalResult vocabulary::writeTensorCastCollective(Operation *op,
       .finish(op->getResult(0));
 }
 
+static constexpr llvm::StringLiteral rmsNormTarget =
+    "torch.ops.tensor_cast.rms_norm.default";
+
+bool vocabulary::isTensorCastNorm(tp::RmsNormOp op) {
+  auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
+  return target && target.getValue() == rmsNormTarget && op.getWeight() &&
+         op.getEpsilon();
+}
+
+LogicalResult vocabulary::writeTensorCastNorm(tp::RmsNormOp op,
+                                              NodeWriter &writer) {
+  return writer.node(op.getLoc(), rmsNormTarget)
+      .tensor("x", op.getInput())
+      .tensor("weight", op.getWeight())
+      .number("eps", op.getEpsilon()->convertToDouble())
+      .finish(op.getResult());
+}
+
 static LogicalResult writeMarker(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::RegionMarkerOp>(operation);
   StringRef target =
@@ -213,7 +235,7 @@ void vocabulary::addTensorCast(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.tensor_cast.reduce_scatter.default",
                  readReduceScatter);
   vocabulary.add("torch.ops.tensor_cast.all_to_all.default", readAllToAll);
-  vocabulary.add("torch.ops.tensor_cast.rms_norm.default", readRmsNorm);
+  vocabulary.add(rmsNormTarget, readRmsNorm);
   vocabulary.add({"torch.ops.tensor_cast.add_rms_norm.default",
                   "torch.ops.tensor_cast.add_rms_norm2.default"},
                  readAddRmsNorm);

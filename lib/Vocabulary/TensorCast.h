@@ -7,6 +7,8 @@
 #ifndef COMMUTE_LIB_VOCABULARY_TENSORCAST_H
 #define COMMUTE_LIB_VOCABULARY_TENSORCAST_H
 
+#include "commute/Dialect/TPDialect.h"
+
 #include "mlir/IR/Operation.h"
 #include "mlir/Support/LLVM.h"
 
@@ -17,6 +19,10 @@ class NodeWriter;
 /// Writes a collective whose group is known by its ranks alone.
 mlir::LogicalResult writeTensorCastCollective(mlir::Operation *op,
                                               NodeWriter &writer);
+
+/// Whether a norm was read from TensorCast's and can still be written so.
+bool isTensorCastNorm(tp::RmsNormOp op);
+mlir::LogicalResult writeTensorCastNorm(tp::RmsNormOp op, NodeWriter &writer);
 
 } // namespace commute::vocabulary
 

@@ -1,6 +1,7 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """What the Python tests share."""
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -11,7 +12,25 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 # The exporter is a program, not an installed package.
 sys.path.insert(0, str(REPOSITORY / "examples"))
 
+from fixtures import FIXTURES  # noqa: E402
+
 
 @pytest.fixture(scope="session")
 def fixtures_folder():
     return REPOSITORY / "test" / "fixtures"
+
+
+@pytest.fixture(scope="session")
+def archive_for(fixtures_folder, tmp_path_factory):
+    """The archive of a fixture, exported again where it is for other ranks."""
+    folder = tmp_path_factory.mktemp("archives")
+
+    def make(name, world_size):
+        if FIXTURES[name].size == world_size:
+            return fixtures_folder / f"{name}.pt2"
+        archive = folder / f"{name}_on_{world_size}.pt2"
+        if not archive.exists():
+            dataclasses.replace(FIXTURES[name], size=world_size).export(archive)
+        return archive
+
+    return make

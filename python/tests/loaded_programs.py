@@ -35,17 +35,55 @@ def describe_metadata(node):
     return described
 
 
-def describe_value(value):
+def describe_value(value, numbers=None):
     """Type, sizes and strides of whatever a node gives.
 
     Not the storage offset: PyTorch 2.13 writes it, but does not read it.
+    With `numbers` for symbols, what expressions in them are worth.
     """
     if isinstance(value, torch.Tensor):
-        layout = (tuple(map(str, value.shape)), tuple(map(str, value.stride())))
+
+        def describe(size):
+            if numbers and isinstance(size, torch.SymInt):
+                expression = size.node.expr
+                return str(expression.subs({s: numbers[s.name] for s in expression.free_symbols}))
+            return str(size)
+
+        layout = (tuple(map(describe, value.shape)), tuple(map(describe, value.stride())))
         return f"{value.dtype} {layout} {value.device}"
     if isinstance(value, (list, tuple)):
-        return [describe_value(item) for item in value]
+        return [describe_value(item, numbers) for item in value]
     return f"{type(value).__name__} {value}"
+
+
+class StrideChecker(torch.fx.Interpreter):
+    """Runs a graph on its recorded inputs, and compares what ops really give.
+
+    The inputs are tensors without memory, so that this also goes through
+    symbolic sizes and collectives. With `numbers` for symbols, sizes are
+    compared as numbers: what was assumed of them, PyTorch does not know.
+    """
+
+    def __init__(self, exported, numbers):
+        super().__init__(exported.graph_module)
+        self.differences = []
+        self.numbers = numbers
+        values = [node.meta["val"] for node in exported.graph.find_nodes(op="placeholder")]
+        tensors = [value for value in values if isinstance(value, torch.Tensor)]
+        with tensors[0].fake_mode, torch.no_grad():
+            self.run(*values, enable_io_processing=False)
+
+    def run_node(self, node):
+        value = super().run_node(node)
+        recorded = describe_value(node.meta.get("val"), self.numbers)
+        real = describe_value(value, self.numbers)
+        if node.op == "call_function" and recorded != real:
+            self.differences.append(f"{node.name}: recorded {recorded}, but is {real}")
+        return value
+
+
+def check_strides(exported, numbers=None):
+    assert StrideChecker(exported, numbers).differences == []
 
 
 def tensors(exported):

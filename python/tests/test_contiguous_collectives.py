@@ -10,7 +10,7 @@ import torch
 from collective_programs import CASES
 from commute_tool import UPSTREAM_RULE
 from fixtures import FIXTURES
-from loaded_programs import describe_value, load, same_tensor
+from loaded_programs import check_strides, load, same_tensor
 from ranks import run_on_ranks
 
 PASS = "--passes=contiguous-collectives"
@@ -54,33 +54,6 @@ def new_copies(original, optimized):
     """The copies in an optimized program that the original does not have."""
     before = {node.name for node in original.graph.nodes}
     return [node for node in copies_in(optimized) if node.name not in before]
-
-
-class StrideChecker(torch.fx.Interpreter):
-    """Runs a graph on its recorded inputs, and compares what ops really give.
-
-    The inputs are tensors without memory, so that this also goes through
-    symbolic sizes and collectives.
-    """
-
-    def __init__(self, exported):
-        super().__init__(exported.graph_module)
-        self.differences = []
-        values = [node.meta["val"] for node in exported.graph.find_nodes(op="placeholder")]
-        tensors = [value for value in values if isinstance(value, torch.Tensor)]
-        with tensors[0].fake_mode, torch.no_grad():
-            self.run(*values, enable_io_processing=False)
-
-    def run_node(self, node):
-        value = super().run_node(node)
-        recorded, real = describe_value(node.meta.get("val")), describe_value(value)
-        if node.op == "call_function" and recorded != real:
-            self.differences.append(f"{node.name}: recorded {recorded}, but is {real}")
-        return value
-
-
-def check_strides(exported):
-    assert StrideChecker(exported).differences == []
 
 
 def check_dense(copies):

@@ -1,7 +1,6 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """`commute run` computes what PyTorch computes, on threads and on processes."""
 
-import dataclasses
 import json
 
 import pytest
@@ -53,21 +52,6 @@ def check_close(ours, theirs):
     largest = expected.abs().max()
     assert torch.isfinite(largest) and largest > 0
     assert (ours - expected).abs().max() <= TOLERANCES[theirs.dtype] * largest
-
-
-@pytest.fixture(scope="module")
-def archive_for(fixtures_folder, tmp_path_factory):
-    """The archive of a fixture, exported again where it is for other ranks."""
-    folder = tmp_path_factory.mktemp("archives")
-
-    def make(name, world_size):
-        if FIXTURES[name].size == world_size:
-            return fixtures_folder / f"{name}.pt2"
-        archive = folder / f"{name}.pt2"
-        dataclasses.replace(FIXTURES[name], size=world_size).export(archive)
-        return archive
-
-    return make
 
 
 def test_every_fixture_is_here(fixtures_folder):

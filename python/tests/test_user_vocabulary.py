@@ -5,12 +5,13 @@ import json
 import re
 
 import pytest
+import tensor_cast_operators  # noqa: F401 (defines them)
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory  # registers symm_mem
 from commute_tool import commute, optimize, show, show_module
 from loaded_programs import description, load
-from programs import Model, define_library, export_program
+from programs import Model, export_program
 from records import argument_of, edit_program, node_of, read_records
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
@@ -128,46 +129,6 @@ def test_missing_vocabulary_file(unknown_library):
 # ----------------------------------------------------------------------------
 # TensorCast
 # ----------------------------------------------------------------------------
-
-
-def along(x, dim, factor):
-    shape = list(x.shape)
-    shape[dim] = int(shape[dim] * factor)
-    return x.new_empty(shape)
-
-
-def norm(x, weight, eps):
-    return torch.nn.functional.rms_norm(x, weight.shape, weight, eps)
-
-
-# Stand-ins: only names, schemas and the shapes of results are TensorCast's.
-GROUP = "int rank, int[] rank_group"
-TENSOR_CAST = define_library(
-    "tensor_cast",
-    {
-        f"all_reduce(Tensor x, {GROUP}) -> Tensor": lambda x, rank, group: x.clone(),
-        f"reduce_scatter(Tensor x, int dim, {GROUP}) -> Tensor": (
-            lambda x, dim, rank, group: along(x, dim, 1 / len(group))
-        ),
-        f"all_gather(Tensor x, int dim, {GROUP}) -> Tensor": (
-            lambda x, dim, rank, group: along(x, dim, len(group))
-        ),
-        f"all_to_all(Tensor x, int[] output_split_sizes, int[] input_split_sizes, {GROUP})"
-        " -> Tensor": (
-            lambda x, outputs, inputs, rank, group: x.new_empty(sum(outputs), *x.shape[1:])
-        ),
-        "rms_norm(Tensor x, Tensor weight, float eps) -> Tensor": norm,
-        "add_rms_norm(Tensor x, Tensor residual, Tensor weight, float eps) -> Tensor": (
-            lambda x, residual, weight, eps: norm(x + residual, weight, eps)
-        ),
-        "add_rms_norm2(Tensor x, Tensor residual, Tensor weight, float eps) -> (Tensor, Tensor)": (
-            lambda x, residual, weight, eps: (norm(x + residual, weight, eps), x + residual)
-        ),
-        "_internal_mark_region_begin(Tensor x, int id) -> Tensor": lambda x, id: x.clone(),
-        "_internal_mark_region_end(Tensor x, int id) -> Tensor": lambda x, id: x.clone(),
-        "_internal_copy_region(Tensor x, int id) -> Tensor": lambda x, id: x.clone(),
-    },
-)
 
 
 def use_tensor_cast(self, x):

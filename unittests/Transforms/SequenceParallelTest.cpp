@@ -99,3 +99,26 @@ TEST(SequenceParallel, RandomProgramsStayEquivalent) {
   EXPECT_GT(numSliced * 20, numGraphs);
   EXPECT_GT(numKept * 20, numGraphs);
 }
+
+// Defect L8 of docs/known-defects.md: neither recursion nor a search through
+// the program for each op.
+TEST(SequenceParallel, LongChainsNeedNoStack) {
+  constexpr unsigned numOps = 20000;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<tp::TPDialect, func::FuncDialect>();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "func.func @main(%p: tensor<8x16xf32>) -> tensor<8x16xf32> {\n"
+        "%0 = tp.all_reduce sum %p group <\"0\", [0, 1]> : tensor<8x16xf32> -> "
+        "tensor<8x16xf32>\n";
+  for (unsigned index = 0; index < numOps; ++index)
+    os << "%" << index + 1 << " = tp.map silu(%" << index
+       << ") : (tensor<8x16xf32>) -> tensor<8x16xf32>\n";
+  os << "return %" << numOps << " : tensor<8x16xf32>\n}\n";
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
+  ASSERT_TRUE(succeeded(runPass(*module, "always", /*pad=*/false)));
+  EXPECT_EQ(count(*module, "tp.all_reduce"), 0u);
+  EXPECT_EQ(count(*module, "tp.reduce_scatter"), 1u);
+  EXPECT_EQ(count(*module, "tp.all_gather"), 1u);
+}
