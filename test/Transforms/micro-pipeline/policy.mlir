@@ -12,8 +12,8 @@
 // DECODE: refused {{.*}}stays apart: fused it would take {{.*}} us, apart {{.*}} us on h100x8
 // MARGIN: refused {{.*}}stays apart: fused it would take
 // UPSTREAM: applied {{.*}}fused with tp.matmul
-// CONTRACTION: refused {{.*}}stays apart: a shard sums over 1000 elements, less than 1024
 // CONTRACTION: applied {{.*}}fused with tp.matmul
+// CONTRACTION: refused {{.*}}stays apart: a shard sums over 1000 elements, less than 1024
 // ALWAYS: applied {{.*}}fused with tp.matmul
 // POLICY: micro-pipeline: policy is always, profitable or upstream, not 'seldom'
 
