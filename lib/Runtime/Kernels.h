@@ -70,8 +70,6 @@ struct MatmulOperand {
 TensorValue multiplyMatrices(MatmulOperand lhs, MatmulOperand rhs,
                              const Tensor *bias, mlir::Type type,
                              std::string &failure);
-/// Threads that matrix products of the calling thread may use.
-void setNumKernelThreads(unsigned count);
 
 //===----------------------------------------------------------------------===//
 // Positions

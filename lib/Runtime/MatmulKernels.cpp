@@ -6,7 +6,6 @@
 
 #include "Kernels.h"
 
-#include <dlfcn.h>
 #include <dnnl.h>
 #include <list>
 
@@ -304,14 +303,6 @@ static bool multiplyByLibrary(const MatmulOperand &lhs,
          dnnl_primitive_execute(primitive, stream.get(), arguments.size(),
                                 arguments.data()) == dnnl_success &&
          dnnl_stream_wait(stream.get()) == dnnl_success;
-}
-
-void runtime::setNumKernelThreads(unsigned count) {
-  // oneDNN has no setting of its own. Which OpenMP library it uses is known
-  // only where it is loaded; without one it computes in the calling thread.
-  using SetThreads = void (*)(int);
-  if (void *symbol = dlsym(RTLD_DEFAULT, "omp_set_num_threads"))
-    reinterpret_cast<SetThreads>(symbol)(static_cast<int>(count));
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelThreads.h"
 #include "Kernels.h"
 
 #include <cstring>
@@ -112,8 +113,18 @@ TensorValue runtime::gatherStrided(const Tensor &input,
   coalesceDims(walkSizes, walkStrides);
   auto copy = [&](auto element) {
     using Element = decltype(element);
-    copyStrided(input.getDataAs<Element>() + start,
-                result->getMutableDataAs<Element>(), walkSizes, walkStrides[0]);
+    int64_t elementsEach = getRowMajorStrides(walkSizes).front();
+    forEachPart(walkSizes.front(),
+                llvm::divideCeil(leastElementsOfThread, elementsEach),
+                [&](int64_t begin, int64_t end) {
+                  SmallVector<int64_t> partSizes(walkSizes);
+                  partSizes.front() = end - begin;
+                  copyStrided(input.getDataAs<Element>() + start +
+                                  begin * walkStrides[0].front(),
+                              result->getMutableDataAs<Element>() +
+                                  begin * elementsEach,
+                              partSizes, walkStrides[0]);
+                });
   };
   switch (numBytes) {
   case 1:
