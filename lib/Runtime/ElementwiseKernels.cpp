@@ -39,8 +39,9 @@ static ElementKind promoteFloats(ElementKind a, ElementKind b) {
 }
 
 /// The type that operands are promoted to: PyTorch's rule, by which tensors
-/// without dims do not promote within their category. All integers are computed
-/// as int64 and wrapped at the end, so that I64 stands for them all.
+/// without dims do not promote within their category. Integers are computed as
+/// int64 and wrapped at the end, so that any of them stands for all but U64,
+/// which PyTorch does not promote with others: it wins.
 static ElementKind promote(ArrayRef<const Tensor *> operands) {
   std::optional<ElementKind> withDims, scalars;
   for (const Tensor *operand : operands) {
@@ -51,6 +52,8 @@ static ElementKind promote(ArrayRef<const Tensor *> operands) {
       result = kind;
     else if (isFloat(kind) && isFloat(*result))
       result = promoteFloats(kind, *result);
+    else if (kind == ElementKind::U64 && !isFloat(*result))
+      result = kind;
   }
   if (!withDims)
     return *scalars;
@@ -74,11 +77,7 @@ class OperandReader {
 public:
   OperandReader(const Tensor &tensor, ElementKind promoted, int64_t stride)
       : tensor(tensor), stride(stride),
-        isDirect(std::is_same_v<Compute, float>
-                     ? tensor.getKind() == ElementKind::F32
-                 : std::is_same_v<Compute, double>
-                     ? tensor.getKind() == ElementKind::F64
-                     : tensor.getKind() == ElementKind::I64),
+        isDirect(isStoredAs<Compute>(tensor.getKind())),
         // An integer tensor beside narrow floats is rounded to them. A scalar
         // keeps its precision, as in PyTorch's kernels.
         roundsTo(tensor.getRank() > 0 && !isFloat(tensor.getKind()) &&
@@ -155,10 +154,7 @@ static bool mapRows(const MapWalk &walk, int64_t begin, int64_t end,
     readers.emplace_back(*operand, walk.promoted,
                          operandStrides.pop_back_val());
 
-  bool isDirect =
-      std::is_same_v<Compute, float>    ? result.getKind() == ElementKind::F32
-      : std::is_same_v<Compute, double> ? result.getKind() == ElementKind::F64
-                                        : result.getKind() == ElementKind::I64;
+  bool isDirect = isStoredAs<Compute>(result.getKind());
   unsigned numBytes = runtime::getNumBytes(result.getKind());
   std::byte *output = result.getMutableData() +
                       begin * getRowMajorStrides(walk.sizes).front() * numBytes;
@@ -228,8 +224,8 @@ TensorValue runtime::mapElements(tp::MapFunction function,
     function = tp::MapFunction::LogicalNot;
   ComputeKind compute = getComputeKind(promoted);
   // Integers divided, or put into a function such as exp, give floats.
-  if (compute == ComputeKind::Integer && !isPredicate(function))
-    compute = getComputeKind(result->getKind());
+  if (!isFloat(promoted) && !isPredicate(function))
+    compute = std::max(compute, getComputeKind(result->getKind()));
   bool succeeds = dispatch(compute, [&](auto zero) {
     return mapOnThreads<decltype(zero)>(function, operands, promoted, *result);
   });

@@ -36,8 +36,8 @@ TensorValue fill(const llvm::APFloat &value, llvm::ArrayRef<int64_t> sizes,
                  mlir::Type type);
 TensorValue fill(int64_t value, llvm::ArrayRef<int64_t> sizes, mlir::Type type);
 
-/// Computes `function` on arrays of Compute (int64_t, float, double). Unused
-/// operands are null. False for an integer division by zero, and for a function
+/// Computes `function` on arrays of Compute (int64_t, uint64_t, float, double).
+/// Unused operands are null. False for an integer division by zero, and for a function
 /// that these numbers do not have.
 template <typename Compute>
 bool computeFunction(tp::MapFunction function, const Compute *a,

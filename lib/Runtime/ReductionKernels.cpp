@@ -178,8 +178,9 @@ static void reduceAll(ReductionKind kind, const Tensor &input,
         // The mean of nothing is no number; of integers it is not taken.
         numbers[index] =
             std::is_integral_v<Compute>
-                ? numbers[index] / std::max<int64_t>(shape.reduced, 1)
-                : numbers[index] / shape.reduced;
+                ? numbers[index] /
+                      static_cast<Compute>(std::max<int64_t>(shape.reduced, 1))
+                : numbers[index] / static_cast<Compute>(shape.reduced);
     storeElements(result.getKind(), numbers, count,
                   result.getMutableData() + position * numBytes);
   };

@@ -153,12 +153,16 @@ TensorValue runtime::takeRows(const Tensor &table, const Tensor &indices,
   int64_t extent = tableSizes[dim];
   std::vector<int64_t> rows(indices.getNumElements());
   loadElements(indices.getKind(), indices.getData(), rows.size(), rows.data());
+  bool isUnsigned = indices.getKind() == ElementKind::U64;
   for (int64_t &row : rows) {
-    int64_t wrapped = row < 0 && wrapsNegative ? row + extent : row;
+    int64_t wrapped =
+        row < 0 && wrapsNegative && !isUnsigned ? row + extent : row;
     if (wrapped < 0 || wrapped >= extent) {
-      failure = "index " + std::to_string(row) + " is out of range: dim " +
-                std::to_string(dim) + " of the table has size " +
-                std::to_string(extent);
+      failure = "index " +
+                (isUnsigned ? std::to_string(static_cast<uint64_t>(row))
+                            : std::to_string(row)) +
+                " is out of range: dim " + std::to_string(dim) +
+                " of the table has size " + std::to_string(extent);
       return nullptr;
     }
     row = wrapped;
