@@ -242,10 +242,9 @@ TensorValue runtime::mapElements(tp::MapFunction function,
   return result;
 }
 
-TensorValue runtime::castElements(const Tensor &input, Type type) {
-  std::shared_ptr<Tensor> result = Tensor::allocate(input.getSizes(), type);
+void runtime::castElementsInto(const Tensor &input, Tensor &result) {
   unsigned fromBytes = runtime::getNumBytes(input.getKind());
-  unsigned toBytes = runtime::getNumBytes(result->getKind());
+  unsigned toBytes = runtime::getNumBytes(result.getKind());
   dispatch(getComputeKind(input.getKind()), [&](auto zero) {
     forEachPart(input.getNumElements(), leastElementsOfThread,
                 [&](int64_t begin, int64_t end) {
@@ -255,11 +254,16 @@ TensorValue runtime::castElements(const Tensor &input, Type type) {
                     loadElements(input.getKind(),
                                  input.getData() + start * fromBytes, count,
                                  buffer.data());
-                    storeElements(result->getKind(), buffer.data(), count,
-                                  result->getMutableData() + start * toBytes);
+                    storeElements(result.getKind(), buffer.data(), count,
+                                  result.getMutableData() + start * toBytes);
                   }
                 });
   });
+}
+
+TensorValue runtime::castElements(const Tensor &input, Type type) {
+  std::shared_ptr<Tensor> result = Tensor::allocate(input.getSizes(), type);
+  castElementsInto(input, *result);
   return result;
 }
 

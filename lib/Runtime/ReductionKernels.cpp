@@ -266,20 +266,12 @@ TensorValue runtime::reduceElements(ReductionKind kind, const Tensor &input,
   return result;
 }
 
-TensorValue runtime::combineTensors(ReductionKind kind,
-                                    ArrayRef<const Tensor *> inputs, Type type,
-                                    std::string &failure) {
+void runtime::combineTensorsInto(ReductionKind kind,
+                                 ArrayRef<const Tensor *> inputs,
+                                 Tensor &result) {
   const Tensor &first = *inputs.front();
-  for (const Tensor *input : inputs)
-    if (input->getSizes() != first.getSizes() ||
-        input->getKind() != first.getKind()) {
-      failure = "tensors of sizes " + formatSizes(first.getSizes()) + " and " +
-                formatSizes(input->getSizes()) + " cannot be combined";
-      return nullptr;
-    }
-  std::shared_ptr<Tensor> result = Tensor::allocate(first.getSizes(), type);
   unsigned fromBytes = runtime::getNumBytes(first.getKind());
-  unsigned toBytes = runtime::getNumBytes(result->getKind());
+  unsigned toBytes = runtime::getNumBytes(result.getKind());
   auto combineAll = [&](auto zero) {
     using Compute = decltype(zero);
     withCombination<Compute>(kind, [&](auto combine) {
@@ -301,13 +293,28 @@ TensorValue runtime::combineTensors(ReductionKind kind,
               if (kind == ReductionKind::Avg)
                 for (int64_t index = 0; index < count; ++index)
                   sums[index] /= static_cast<Compute>(inputs.size());
-              storeElements(result->getKind(), sums.data(), count,
-                            result->getMutableData() + start * toBytes);
+              storeElements(result.getKind(), sums.data(), count,
+                            result.getMutableData() + start * toBytes);
             }
           });
     });
   };
-  dispatch(::getComputeKind(first.getKind(), result->getKind()), combineAll);
+  dispatch(::getComputeKind(first.getKind(), result.getKind()), combineAll);
+}
+
+TensorValue runtime::combineTensors(ReductionKind kind,
+                                    ArrayRef<const Tensor *> inputs, Type type,
+                                    std::string &failure) {
+  const Tensor &first = *inputs.front();
+  for (const Tensor *input : inputs)
+    if (input->getSizes() != first.getSizes() ||
+        input->getKind() != first.getKind()) {
+      failure = "tensors of sizes " + formatSizes(first.getSizes()) + " and " +
+                formatSizes(input->getSizes()) + " cannot be combined";
+      return nullptr;
+    }
+  std::shared_ptr<Tensor> result = Tensor::allocate(first.getSizes(), type);
+  combineTensorsInto(kind, inputs, *result);
   return result;
 }
 
