@@ -78,7 +78,8 @@ bool runtime::isFloat(ElementKind kind) { return kind >= ElementKind::F16; }
 
 ComputeKind runtime::getComputeKind(ElementKind kind) {
   if (!isFloat(kind))
-    return ComputeKind::Integer;
+    return kind == ElementKind::U64 ? ComputeKind::Unsigned
+                                    : ComputeKind::Integer;
   return kind == ElementKind::F64 ? ComputeKind::Double : ComputeKind::Single;
 }
 
@@ -175,11 +176,19 @@ static uint8_t toFloat8(float value, ElementKind kind) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-/// A conversion that is defined for all numbers: what does not fit becomes the
-/// least integer, as x86 has it.
+/// A conversion that is defined for all numbers, as x86 has it: what does not
+/// fit becomes the least int64_t; a uint64_t is one of twice the range, and
+/// negative numbers wrap.
 template <typename To, typename From>
 COMMUTE_INLINED static inline To convert(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    static_assert(sizeof(To) == sizeof(int64_t));
+    if constexpr (std::is_unsigned_v<To>) {
+      constexpr From half = From(0x1p63);
+      if (value >= half)
+        return static_cast<To>(convert<int64_t>(value - half)) ^ To(1) << 63;
+      return static_cast<To>(convert<int64_t>(value));
+    }
     if (!(value >= From(-0x1p63) && value < From(0x1p63)))
       return std::numeric_limits<To>::min();
   }
@@ -209,7 +218,9 @@ COMMUTE_INLINED static inline void storePlain(const Compute *source,
   }
   auto *elements = static_cast<Element *>(target);
   for (size_t index = 0; index < count; ++index) {
-    if constexpr (std::is_integral_v<Element>)
+    if constexpr (std::is_same_v<Element, uint64_t>)
+      elements[index] = convert<uint64_t>(source[index]);
+    else if constexpr (std::is_integral_v<Element>)
       elements[index] = static_cast<Element>(convert<int64_t>(source[index]));
     else
       elements[index] = static_cast<Element>(source[index]);
@@ -314,9 +325,11 @@ void runtime::storeElements(ElementKind kind, const Compute *source,
 
 namespace commute::runtime {
 template void loadElements(ElementKind, const void *, size_t, int64_t *);
+template void loadElements(ElementKind, const void *, size_t, uint64_t *);
 template void loadElements(ElementKind, const void *, size_t, float *);
 template void loadElements(ElementKind, const void *, size_t, double *);
 template void storeElements(ElementKind, const int64_t *, size_t, void *);
+template void storeElements(ElementKind, const uint64_t *, size_t, void *);
 template void storeElements(ElementKind, const float *, size_t, void *);
 template void storeElements(ElementKind, const double *, size_t, void *);
 } // namespace commute::runtime

@@ -4,7 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelThreads.h"
 #include "Kernels.h"
+
+#include <atomic>
 
 using namespace mlir;
 using namespace commute;
@@ -36,8 +39,9 @@ static ElementKind promoteFloats(ElementKind a, ElementKind b) {
 }
 
 /// The type that operands are promoted to: PyTorch's rule, by which tensors
-/// without dims do not promote within their category. All integers are computed
-/// as int64 and wrapped at the end, so that I64 stands for them all.
+/// without dims do not promote within their category. Integers are computed as
+/// int64 and wrapped at the end, so that any of them stands for all but U64,
+/// which PyTorch does not promote with others: it wins.
 static ElementKind promote(ArrayRef<const Tensor *> operands) {
   std::optional<ElementKind> withDims, scalars;
   for (const Tensor *operand : operands) {
@@ -48,6 +52,8 @@ static ElementKind promote(ArrayRef<const Tensor *> operands) {
       result = kind;
     else if (isFloat(kind) && isFloat(*result))
       result = promoteFloats(kind, *result);
+    else if (kind == ElementKind::U64 && !isFloat(*result))
+      result = kind;
   }
   if (!withDims)
     return *scalars;
@@ -71,11 +77,7 @@ class OperandReader {
 public:
   OperandReader(const Tensor &tensor, ElementKind promoted, int64_t stride)
       : tensor(tensor), stride(stride),
-        isDirect(std::is_same_v<Compute, float>
-                     ? tensor.getKind() == ElementKind::F32
-                 : std::is_same_v<Compute, double>
-                     ? tensor.getKind() == ElementKind::F64
-                     : tensor.getKind() == ElementKind::I64),
+        isDirect(isStoredAs<Compute>(tensor.getKind())),
         // An integer tensor beside narrow floats is rounded to them. A scalar
         // keeps its precision, as in PyTorch's kernels.
         roundsTo(tensor.getRank() > 0 && !isFloat(tensor.getKind()) &&
@@ -123,26 +125,39 @@ private:
 };
 } // namespace
 
-/// One row after the other; within a row an operand is dense or repeated.
-template <typename Compute>
-static bool mapRows(tp::MapFunction function, ArrayRef<const Tensor *> operands,
-                    ElementKind promoted, Tensor &result) {
-  SmallVector<int64_t> sizes(result.getSizes());
+namespace {
+/// Operands and result of a map, walked together. Strides are in elements.
+struct MapWalk {
+  tp::MapFunction function;
+  ArrayRef<const Tensor *> operands;
+  ElementKind promoted;
+  SmallVector<int64_t> sizes;
+  /// Of the operands; the result lies densely.
   SmallVector<SmallVector<int64_t>> strides;
-  for (const Tensor *operand : operands)
-    strides.push_back(getBroadcastStrides(operand->getSizes(), sizes));
-  coalesceDims(sizes, strides);
+};
+} // namespace
+
+/// The part [begin, end) of the walk's first dim. One row after the other;
+/// within a row an operand is dense or repeated.
+template <typename Compute>
+static bool mapRows(const MapWalk &walk, int64_t begin, int64_t end,
+                    Tensor &result) {
+  SmallVector<int64_t> sizes(walk.sizes);
+  SmallVector<SmallVector<int64_t>> strides(walk.strides);
+  SmallVector<int64_t> starts;
+  for (ArrayRef<int64_t> operandStrides : strides)
+    starts.push_back(begin * operandStrides.front());
+  sizes.front() = end - begin;
   int64_t rowSize = sizes.pop_back_val();
   std::vector<OperandReader<Compute>> readers;
-  for (auto [operand, operandStrides] : llvm::zip_equal(operands, strides))
-    readers.emplace_back(*operand, promoted, operandStrides.pop_back_val());
+  for (auto [operand, operandStrides] : llvm::zip_equal(walk.operands, strides))
+    readers.emplace_back(*operand, walk.promoted,
+                         operandStrides.pop_back_val());
 
-  bool isDirect =
-      std::is_same_v<Compute, float>    ? result.getKind() == ElementKind::F32
-      : std::is_same_v<Compute, double> ? result.getKind() == ElementKind::F64
-                                        : result.getKind() == ElementKind::I64;
+  bool isDirect = isStoredAs<Compute>(result.getKind());
   unsigned numBytes = runtime::getNumBytes(result.getKind());
-  std::byte *output = result.getMutableData();
+  std::byte *output = result.getMutableData() +
+                      begin * getRowMajorStrides(walk.sizes).front() * numBytes;
   std::array<Compute, pieceSize> buffer;
   bool succeeds = true;
   forEachOffset(sizes, strides, [&](ArrayRef<int64_t> offsets) {
@@ -150,16 +165,42 @@ static bool mapRows(tp::MapFunction function, ArrayRef<const Tensor *> operands,
       int64_t count = std::min(pieceSize, rowSize - start);
       std::array<const Compute *, 3> data{};
       for (auto [index, reader] : llvm::enumerate(readers))
-        data[index] = reader.read(offsets[index], start, count);
+        data[index] = reader.read(starts[index] + offsets[index], start, count);
       auto *target =
           isDirect ? reinterpret_cast<Compute *>(output) : buffer.data();
-      succeeds &=
-          computeFunction(function, data[0], data[1], data[2], target, count);
+      succeeds &= computeFunction(walk.function, data[0], data[1], data[2],
+                                  target, count);
       if (!isDirect)
         storeElements(result.getKind(), buffer.data(), count, output);
       output += count * numBytes;
     }
   });
+  return succeeds;
+}
+
+template <typename Compute>
+static bool mapOnThreads(tp::MapFunction function,
+                         ArrayRef<const Tensor *> operands,
+                         ElementKind promoted, Tensor &result) {
+  MapWalk walk{function,
+               operands,
+               promoted,
+               SmallVector<int64_t>(result.getSizes()),
+               {}};
+  for (const Tensor *operand : operands)
+    walk.strides.push_back(
+        getBroadcastStrides(operand->getSizes(), walk.sizes));
+  coalesceDims(walk.sizes, walk.strides);
+  int64_t count = walk.sizes.front();
+  int64_t elementsEach = getRowMajorStrides(walk.sizes).front();
+  std::atomic<bool> succeeds = true;
+  forEachPart(count,
+              llvm::divideCeil(leastElementsOfThread,
+                               std::max<int64_t>(elementsEach, 1)),
+              [&](int64_t begin, int64_t end) {
+                if (!mapRows<Compute>(walk, begin, end, result))
+                  succeeds = false;
+              });
   return succeeds;
 }
 
@@ -183,10 +224,10 @@ TensorValue runtime::mapElements(tp::MapFunction function,
     function = tp::MapFunction::LogicalNot;
   ComputeKind compute = getComputeKind(promoted);
   // Integers divided, or put into a function such as exp, give floats.
-  if (compute == ComputeKind::Integer && !isPredicate(function))
-    compute = getComputeKind(result->getKind());
+  if (!isFloat(promoted) && !isPredicate(function))
+    compute = std::max(compute, getComputeKind(result->getKind()));
   bool succeeds = dispatch(compute, [&](auto zero) {
-    return mapRows<decltype(zero)>(function, operands, promoted, *result);
+    return mapOnThreads<decltype(zero)>(function, operands, promoted, *result);
   });
   if (!succeeds) {
     bool divides = function == tp::MapFunction::Div ||
@@ -201,21 +242,28 @@ TensorValue runtime::mapElements(tp::MapFunction function,
   return result;
 }
 
+void runtime::castElementsInto(const Tensor &input, Tensor &result) {
+  unsigned fromBytes = runtime::getNumBytes(input.getKind());
+  unsigned toBytes = runtime::getNumBytes(result.getKind());
+  dispatch(getComputeKind(input.getKind()), [&](auto zero) {
+    forEachPart(input.getNumElements(), leastElementsOfThread,
+                [&](int64_t begin, int64_t end) {
+                  std::array<decltype(zero), pieceSize> buffer;
+                  for (int64_t start = begin; start < end; start += pieceSize) {
+                    int64_t count = std::min(pieceSize, end - start);
+                    loadElements(input.getKind(),
+                                 input.getData() + start * fromBytes, count,
+                                 buffer.data());
+                    storeElements(result.getKind(), buffer.data(), count,
+                                  result.getMutableData() + start * toBytes);
+                  }
+                });
+  });
+}
+
 TensorValue runtime::castElements(const Tensor &input, Type type) {
   std::shared_ptr<Tensor> result = Tensor::allocate(input.getSizes(), type);
-  unsigned fromBytes = runtime::getNumBytes(input.getKind());
-  unsigned toBytes = runtime::getNumBytes(result->getKind());
-  int64_t total = input.getNumElements();
-  dispatch(getComputeKind(input.getKind()), [&](auto zero) {
-    std::array<decltype(zero), pieceSize> buffer;
-    for (int64_t start = 0; start < total; start += pieceSize) {
-      int64_t count = std::min(pieceSize, total - start);
-      loadElements(input.getKind(), input.getData() + start * fromBytes, count,
-                   buffer.data());
-      storeElements(result->getKind(), buffer.data(), count,
-                    result->getMutableData() + start * toBytes);
-    }
-  });
+  castElementsInto(input, *result);
   return result;
 }
 

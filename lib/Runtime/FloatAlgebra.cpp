@@ -64,8 +64,8 @@ FailureOr<SmallVector<int64_t>> FloatAlgebra::getSizes(RankedTensorType type) {
 // Whole ops
 //===----------------------------------------------------------------------===//
 
-/// The bias as one row, where it has one element a column of the product.
-static const Tensor *getRowBias(const AlgebraValue &bias, int64_t columns) {
+const Tensor *FloatAlgebra::getRowBias(const AlgebraValue &bias,
+                                       int64_t columns) {
   const Tensor &tensor = asTensor(bias);
   bool isRow = tensor.getRank() > 0 && tensor.getSizes().back() == columns &&
                tensor.getNumElements() == columns;
@@ -119,6 +119,10 @@ bool FloatAlgebra::tryWhole(Operation *op, ArrayRef<AlgebraValue> operands,
                                            getElement()));
     return true;
   }
+  if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op))
+    return gatherAndMultiply(fused, operands, results);
+  if (auto fused = dyn_cast<tp::MatmulReduceScatterOp>(op))
+    return multiplyAndScatter(fused, operands, results);
   return false;
 }
 
@@ -276,9 +280,16 @@ AlgebraValue FloatAlgebra::broadcast(const AlgebraValue &input,
 // Ranks
 //===----------------------------------------------------------------------===//
 
-static CollectiveCall makeCall(Operation *op, ArrayRef<int64_t> members,
-                               const tp::AlgebraTensor &sent,
-                               const LocationPrinter &describe) {
+std::optional<CollectiveCall>
+FloatAlgebra::makeCall(Operation *op, tp::GroupAttr group,
+                       const tp::AlgebraTensor &sent) {
+  ArrayRef<int64_t> members = group.getMembersAround(transport.getRank());
+  if (members.empty()) {
+    fail("rank " + std::to_string(transport.getRank()) +
+         " runs a collective of group \"" + group.getName().str() +
+         "\", which it is not in");
+    return std::nullopt;
+  }
   CollectiveCall call;
   call.members.assign(members.begin(), members.end());
   call.place = describe(op->getLoc());
@@ -292,6 +303,11 @@ static CollectiveCall makeCall(Operation *op, ArrayRef<int64_t> members,
   else if (auto allGather = dyn_cast<tp::AllGatherOp>(op))
     operation << " along dim " << allGather.getGatherAxis();
   else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
+    operation << ' ' << tp::stringifyReductionKind(scatter.getReduction())
+              << " along dim " << scatter.getScatterAxis();
+  else if (auto gather = dyn_cast<tp::AllGatherMatmulOp>(op))
+    operation << " along dim " << gather.getGatherAxis();
+  else if (auto scatter = dyn_cast<tp::MatmulReduceScatterOp>(op))
     operation << ' ' << tp::stringifyReductionKind(scatter.getReduction())
               << " along dim " << scatter.getScatterAxis();
   else if (auto broadcast = dyn_cast<tp::CollectiveBroadcastOp>(op))
@@ -308,25 +324,46 @@ static CollectiveCall makeCall(Operation *op, ArrayRef<int64_t> members,
   return call;
 }
 
+bool FloatAlgebra::takeError(llvm::Error error) {
+  if (!error)
+    return false;
+  llvm::handleAllErrors(
+      std::move(error), [&](const PeerFailure &) { peerFailed = true; },
+      [&](const llvm::ErrorInfoBase &info) { fail(info.message()); });
+  return true;
+}
+
+std::optional<FloatAlgebra::Collective>
+FloatAlgebra::startCollective(Operation *op, tp::GroupAttr group,
+                              const tp::AlgebraTensor &sent, Type elementType,
+                              size_t numTensors) {
+  std::optional<CollectiveCall> call = makeCall(op, group, sent);
+  if (!call)
+    return std::nullopt;
+  llvm::Expected<std::unique_ptr<Transfer>> transfer =
+      transport.start(*call, elementType, numTensors, /*overlaps=*/true);
+  if (!transfer) {
+    takeError(transfer.takeError());
+    return std::nullopt;
+  }
+  size_t position =
+      llvm::find(call->members, transport.getRank()) - call->members.begin();
+  return Collective{std::move(*transfer), position};
+}
+
 FailureOr<SmallVector<AlgebraValue>>
 FloatAlgebra::exchange(Operation *op, tp::GroupAttr group,
                        ArrayRef<AlgebraValue> toMembers) {
-  ArrayRef<int64_t> members = group.getMembersAround(transport.getRank());
-  if (members.empty()) {
-    fail("rank " + std::to_string(transport.getRank()) +
-         " runs a collective of group \"" + group.getName().str() +
-         "\", which it is not in");
+  std::optional<CollectiveCall> call = makeCall(op, group, *toMembers.front());
+  if (!call)
     return mlir::failure();
-  }
   SmallVector<TensorValue> sent;
   for (const AlgebraValue &value : toMembers)
     sent.push_back(std::static_pointer_cast<const Tensor>(value));
-  llvm::Expected<SmallVector<TensorValue>> received = transport.exchange(
-      makeCall(op, members, *toMembers.front(), describe), sent);
+  llvm::Expected<SmallVector<TensorValue>> received =
+      transport.exchange(*call, sent);
   if (!received) {
-    llvm::handleAllErrors(
-        received.takeError(), [&](const PeerFailure &) { peerFailed = true; },
-        [&](const llvm::ErrorInfoBase &info) { fail(info.message()); });
+    takeError(received.takeError());
     return mlir::failure();
   }
   return SmallVector<AlgebraValue>(received->begin(), received->end());

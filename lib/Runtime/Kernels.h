@@ -32,13 +32,15 @@ TensorValue mapElements(tp::MapFunction function,
                         llvm::ArrayRef<const Tensor *> operands,
                         mlir::Type type, std::string &failure);
 TensorValue castElements(const Tensor &input, mlir::Type type);
+/// Into a tensor of as many elements.
+void castElementsInto(const Tensor &input, Tensor &result);
 TensorValue fill(const llvm::APFloat &value, llvm::ArrayRef<int64_t> sizes,
                  mlir::Type type);
 TensorValue fill(int64_t value, llvm::ArrayRef<int64_t> sizes, mlir::Type type);
 
-/// Computes `function` on arrays of Compute (int64_t, float, double). Unused
-/// operands are null. False for an integer division by zero, and for a function
-/// that these numbers do not have.
+/// Computes `function` on arrays of Compute (int64_t, uint64_t, float, double).
+/// Unused operands are null. False for an integer division by zero, and for a
+/// function that these numbers do not have.
 template <typename Compute>
 bool computeFunction(tp::MapFunction function, const Compute *a,
                      const Compute *b, const Compute *c, Compute *result,
@@ -55,6 +57,9 @@ TensorValue reduceElements(tp::ReductionKind kind, const Tensor &input,
 TensorValue combineTensors(tp::ReductionKind kind,
                            llvm::ArrayRef<const Tensor *> inputs,
                            mlir::Type type, std::string &failure);
+/// The inputs are of one type, and all tensors have as many elements.
+void combineTensorsInto(tp::ReductionKind kind,
+                        llvm::ArrayRef<const Tensor *> inputs, Tensor &result);
 TensorValue sumCumulatively(const Tensor &input, unsigned dim, mlir::Type type);
 
 //===----------------------------------------------------------------------===//
@@ -70,8 +75,10 @@ struct MatmulOperand {
 TensorValue multiplyMatrices(MatmulOperand lhs, MatmulOperand rhs,
                              const Tensor *bias, mlir::Type type,
                              std::string &failure);
-/// Threads that matrix products of the calling thread may use.
-void setNumKernelThreads(unsigned count);
+/// Into a tensor of the product's sizes; false for matrices that do not fit.
+bool multiplyMatricesInto(MatmulOperand lhs, MatmulOperand rhs,
+                          const Tensor *bias, Tensor &result,
+                          std::string &failure);
 
 //===----------------------------------------------------------------------===//
 // Positions

@@ -6,7 +6,6 @@
 
 #include "Kernels.h"
 
-#include <dlfcn.h>
 #include <dnnl.h>
 #include <list>
 
@@ -306,85 +305,121 @@ static bool multiplyByLibrary(const MatmulOperand &lhs,
          dnnl_stream_wait(stream.get()) == dnnl_success;
 }
 
-void runtime::setNumKernelThreads(unsigned count) {
-  // oneDNN has no setting of its own. Which OpenMP library it uses is known
-  // only where it is loaded; without one it computes in the calling thread.
-  using SetThreads = void (*)(int);
-  if (void *symbol = dlsym(RTLD_DEFAULT, "omp_set_num_threads"))
-    reinterpret_cast<SetThreads>(symbol)(static_cast<int>(count));
-}
-
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
 
-static TensorValue toFloat32(const Tensor &tensor) {
-  return castElements(tensor,
-                      Float32Type::get(tensor.getElementType().getContext()));
-}
+namespace {
+/// A tensor in f32: itself, or a copy.
+class InFloat32 {
+public:
+  explicit InFloat32(const Tensor &tensor) : tensor(&tensor) {
+    if (tensor.getKind() == ElementKind::F32)
+      return;
+    copy = castElements(tensor,
+                        Float32Type::get(tensor.getElementType().getContext()));
+    this->tensor = copy.get();
+  }
+  const Tensor &get() const { return *tensor; }
+
+private:
+  const Tensor *tensor;
+  TensorValue copy;
+};
+} // namespace
 
 /// Products in single precision: bf16 as it is where the machine has it, all
 /// other narrow floats by f32.
-static TensorValue multiplyFloats(const MatmulOperand &lhs,
-                                  const MatmulOperand &rhs, const Tensor *bias,
-                                  const ProductShape &shape, Type type) {
+static void multiplyFloats(const MatmulOperand &lhs, const MatmulOperand &rhs,
+                           const Tensor *bias, const ProductShape &shape,
+                           Tensor &result) {
   auto isNative = [](ElementKind kind) {
     return kind == ElementKind::F32 || kind == ElementKind::BF16;
   };
-  TensorValue wideBias;
-  if (bias && bias->getKind() != ElementKind::F32) {
-    wideBias = toFloat32(*bias);
-    bias = wideBias.get();
-  }
-  std::shared_ptr<Tensor> result = Tensor::allocate(shape.getSizes(), type);
+  std::optional<InFloat32> wideBias;
+  if (bias)
+    bias = &wideBias.emplace(*bias).get();
   bool isMixed = lhs.tensor.getKind() != rhs.tensor.getKind() ||
                  (lhs.tensor.getKind() == ElementKind::F32 &&
-                  result->getKind() != ElementKind::F32);
+                  result.getKind() != ElementKind::F32);
   if (!isMixed && isNative(lhs.tensor.getKind()) &&
-      isNative(result->getKind()) && multiplyByLibrary(lhs, rhs, bias, *result))
-    return result;
+      isNative(result.getKind()) && multiplyByLibrary(lhs, rhs, bias, result))
+    return;
 
-  TensorValue left = toFloat32(lhs.tensor), right = toFloat32(rhs.tensor);
-  MatmulOperand wideLhs{*left, lhs.isTransposed};
-  MatmulOperand wideRhs{*right, rhs.isTransposed};
-  std::shared_ptr<Tensor> product =
-      Tensor::allocate(shape.getSizes(), Float32Type::get(type.getContext()));
+  InFloat32 left(lhs.tensor), right(rhs.tensor);
+  MatmulOperand wideLhs{left.get(), lhs.isTransposed};
+  MatmulOperand wideRhs{right.get(), rhs.isTransposed};
+  std::shared_ptr<Tensor> wide;
+  Tensor *product = &result;
+  if (result.getKind() != ElementKind::F32) {
+    wide = Tensor::allocate(
+        shape.getSizes(),
+        Float32Type::get(result.getElementType().getContext()));
+    product = wide.get();
+  }
   if (!multiplyByLibrary(wideLhs, wideRhs, bias, *product))
     multiplyPlainly<float>(wideLhs, wideRhs, bias, shape, *product);
-  return product->getElementType() == type ? product
-                                           : castElements(*product, type);
+  if (wide)
+    castElementsInto(*wide, result);
 }
 
-TensorValue runtime::multiplyMatrices(MatmulOperand lhs, MatmulOperand rhs,
-                                      const Tensor *bias, Type type,
-                                      std::string &failure) {
+/// nullopt for matrices that do not fit.
+static std::optional<ProductShape> getShape(const MatmulOperand &lhs,
+                                            const MatmulOperand &rhs,
+                                            std::string &failure) {
   MatrixView left = getView(lhs), right = getView(rhs);
   ProductShape shape;
   size_t leftRank = left.sizes.size(), rightRank = right.sizes.size();
   shape.rows = left.sizes[leftRank - 2];
   shape.inner = left.sizes[leftRank - 1];
   shape.columns = right.sizes[rightRank - 1];
-  if (right.sizes[rightRank - 2] != shape.inner ||
-      !broadcastSizes(ArrayRef<int64_t>(left.sizes).drop_back(2),
-                      shape.batch) ||
-      !broadcastSizes(ArrayRef<int64_t>(right.sizes).drop_back(2),
-                      shape.batch)) {
-    failure = "matrices of sizes " + formatSizes(left.sizes) + " and " +
-              formatSizes(right.sizes) + " cannot be multiplied";
-    return nullptr;
-  }
-  std::optional<ElementKind> resultKind = getElementKind(type);
+  if (right.sizes[rightRank - 2] == shape.inner &&
+      broadcastSizes(ArrayRef<int64_t>(left.sizes).drop_back(2), shape.batch) &&
+      broadcastSizes(ArrayRef<int64_t>(right.sizes).drop_back(2), shape.batch))
+    return shape;
+  failure = "matrices of sizes " + formatSizes(left.sizes) + " and " +
+            formatSizes(right.sizes) + " cannot be multiplied";
+  return std::nullopt;
+}
+
+static void multiply(const MatmulOperand &lhs, const MatmulOperand &rhs,
+                     const Tensor *bias, const ProductShape &shape,
+                     Tensor &result) {
   ComputeKind compute = std::max({getComputeKind(lhs.tensor.getKind()),
                                   getComputeKind(rhs.tensor.getKind()),
-                                  getComputeKind(*resultKind)});
+                                  getComputeKind(result.getKind())});
   // Nothing to sum, or nothing to compute: not a case for oneDNN.
-  bool isEmpty =
-      shape.inner == 0 || runtime::getNumElements(shape.getSizes()) == 0;
+  bool isEmpty = shape.inner == 0 || result.getNumElements() == 0;
   if (compute == ComputeKind::Single && !isEmpty)
-    return multiplyFloats(lhs, rhs, bias, shape, type);
-  std::shared_ptr<Tensor> result = Tensor::allocate(shape.getSizes(), type);
+    return multiplyFloats(lhs, rhs, bias, shape, result);
   dispatch(compute, [&](auto zero) {
-    multiplyPlainly<decltype(zero)>(lhs, rhs, bias, shape, *result);
+    multiplyPlainly<decltype(zero)>(lhs, rhs, bias, shape, result);
   });
+}
+
+TensorValue runtime::multiplyMatrices(MatmulOperand lhs, MatmulOperand rhs,
+                                      const Tensor *bias, Type type,
+                                      std::string &failure) {
+  std::optional<ProductShape> shape = getShape(lhs, rhs, failure);
+  if (!shape)
+    return nullptr;
+  std::shared_ptr<Tensor> result = Tensor::allocate(shape->getSizes(), type);
+  multiply(lhs, rhs, bias, *shape, *result);
   return result;
+}
+
+bool runtime::multiplyMatricesInto(MatmulOperand lhs, MatmulOperand rhs,
+                                   const Tensor *bias, Tensor &result,
+                                   std::string &failure) {
+  std::optional<ProductShape> shape = getShape(lhs, rhs, failure);
+  if (!shape)
+    return false;
+  if (result.getSizes() != ArrayRef<int64_t>(shape->getSizes())) {
+    failure = "a product of sizes " + formatSizes(shape->getSizes()) +
+              " does not fit a tensor of sizes " +
+              formatSizes(result.getSizes());
+    return false;
+  }
+  multiply(lhs, rhs, bias, *shape, result);
+  return true;
 }

@@ -46,8 +46,9 @@ static int describeBytes(size_t numBytes, MpiRequest &request) {
 
 static bool initialize(int *position, int *numProcesses) {
   int provided = 0;
-  return MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) ==
+  return MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) ==
              MPI_SUCCESS &&
+         provided >= MPI_THREAD_SERIALIZED &&
          MPI_Comm_rank(MPI_COMM_WORLD, position) == MPI_SUCCESS &&
          MPI_Comm_size(MPI_COMM_WORLD, numProcesses) == MPI_SUCCESS;
 }
@@ -72,10 +73,18 @@ static bool probe(int source, size_t *numBytes) {
   return true;
 }
 
-static MpiRequest *startReceive(int, void *data, size_t numBytes) {
+static MpiRequest *startReceiveFound(void *data, size_t numBytes) {
   auto *result = new MpiRequest;
   int count = describeBytes(numBytes, *result);
   MPI_Imrecv(data, count, result->type, &foundMessage, &result->request);
+  return result;
+}
+
+static MpiRequest *startReceive(int source, void *data, size_t numBytes) {
+  auto *result = new MpiRequest;
+  int count = describeBytes(numBytes, *result);
+  MPI_Irecv(data, count, result->type, source, tag, MPI_COMM_WORLD,
+            &result->request);
   return result;
 }
 
@@ -98,7 +107,8 @@ static void abortAll(int exitCode) {
 }
 
 extern "C" const MpiModule *commuteGetMpiModule() {
-  static const MpiModule module = {initialize, startSend, probe,   startReceive,
-                                   finish,     finalize,  abortAll};
+  static const MpiModule module = {initialize,        startSend,    probe,
+                                   startReceiveFound, startReceive, finish,
+                                   finalize,          abortAll};
   return &module;
 }

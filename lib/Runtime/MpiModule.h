@@ -20,7 +20,7 @@ namespace commute::runtime {
 struct MpiRequest;
 
 /// Messages from one process to another arrive in the order they were sent in.
-/// No call waits for another process.
+/// No call waits for another process. Several threads may call, one at a time.
 struct MpiModule {
   /// False when MPI cannot be initialized.
   bool (*initialize)(int *position, int *numProcesses);
@@ -28,6 +28,8 @@ struct MpiModule {
   /// Whether a message from `source` is there, and how long it is.
   bool (*probe)(int source, size_t *numBytes);
   /// Takes the message that `probe` has shown.
+  MpiRequest *(*startReceiveFound)(void *data, size_t numBytes);
+  /// Takes the next message from `source`, of which the length is known.
   MpiRequest *(*startReceive)(int source, void *data, size_t numBytes);
   /// Whether the transfer is done; the request is gone then.
   bool (*finish)(MpiRequest *request);

@@ -6,7 +6,7 @@
 
 #include "commute/Runtime/MpiWorld.h"
 
-#include "MpiModule.h"
+#include "MpiTransfer.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,87 +15,10 @@
 #include "llvm/Support/Path.h"
 
 #include <cstdlib>
-#include <thread>
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::runtime;
-
-using Clock = std::chrono::steady_clock;
-
-//===----------------------------------------------------------------------===//
-// Messages
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What goes in front of a tensor, as text: the call, and the tensor's type.
-struct Header {
-  CollectiveCall call;
-  std::string element;
-  SmallVector<int64_t> sizes;
-  /// False for a null tensor.
-  bool hasTensor = false;
-};
-} // namespace
-
-/// Fields one behind the other, each with its length in front.
-static void append(std::string &text, StringRef field) {
-  text += std::to_string(field.size()) + ":" + field.str();
-}
-static void append(std::string &text, ArrayRef<int64_t> numbers) {
-  std::string field;
-  for (int64_t number : numbers)
-    field += std::to_string(number) + " ";
-  append(text, field);
-}
-static bool take(StringRef &text, std::string &field) {
-  size_t length = 0;
-  if (text.consumeInteger(10, length) || !text.consume_front(":") ||
-      length > text.size())
-    return false;
-  field = text.take_front(length).str();
-  text = text.drop_front(length);
-  return true;
-}
-static bool take(StringRef &text, SmallVectorImpl<int64_t> &numbers) {
-  std::string field;
-  if (!take(text, field))
-    return false;
-  StringRef rest = field;
-  while (!rest.empty())
-    if (rest.consumeInteger(10, numbers.emplace_back()) ||
-        !rest.consume_front(" "))
-      return false;
-  return true;
-}
-
-static std::string encode(const CollectiveCall &call,
-                          const TensorValue &tensor) {
-  std::string text;
-  append(text, call.operation);
-  append(text, call.operand);
-  append(text, call.members);
-  append(text, call.node);
-  append(text, call.place);
-  append(text, StringRef(tensor ? "tensor" : ""));
-  std::string element;
-  if (tensor)
-    llvm::raw_string_ostream(element) << int(tensor->getKind());
-  append(text, element);
-  append(text, tensor ? tensor->getSizes() : ArrayRef<int64_t>());
-  return text;
-}
-
-static bool decode(StringRef text, Header &header) {
-  std::string hasTensor;
-  bool succeeds =
-      take(text, header.call.operation) && take(text, header.call.operand) &&
-      take(text, header.call.members) && take(text, header.call.node) &&
-      take(text, header.call.place) && take(text, hasTensor) &&
-      take(text, header.element) && take(text, header.sizes);
-  header.hasTensor = !hasTensor.empty();
-  return succeeds && text.empty();
-}
 
 //===----------------------------------------------------------------------===//
 // Transport
@@ -109,147 +32,34 @@ public:
   int64_t getRank() const override { return world.getRank(); }
   /// The process that fails ends all others.
   llvm::Error checkPeers() override { return llvm::Error::success(); }
-  llvm::Expected<SmallVector<TensorValue>>
-  exchange(const CollectiveCall &call,
-           ArrayRef<TensorValue> toMembers) override;
+  llvm::Expected<std::unique_ptr<Transfer>> start(const CollectiveCall &call,
+                                                  Type elementType,
+                                                  size_t numTensors,
+                                                  bool overlaps) override;
 
 private:
-  int getPosition(int64_t rank) const {
-    return llvm::find(world.world, rank) - world.world.begin();
-  }
-  /// Calls `isDone` until it is true; the error names whom `getWaited` tells.
-  llvm::Error waitUntil(llvm::function_ref<bool()> isDone,
-                        llvm::function_ref<std::string()> getWaited,
-                        const CollectiveCall &call);
-  llvm::Expected<std::string> receiveText(int64_t member,
-                                          const CollectiveCall &call);
-  llvm::Expected<TensorValue>
-  receive(int64_t member, const CollectiveCall &call, Type elementType);
-
   MpiWorld &world;
 };
 } // namespace commute::runtime
 
-llvm::Error MpiTransport::waitUntil(llvm::function_ref<bool()> isDone,
-                                    llvm::function_ref<std::string()> getWaited,
-                                    const CollectiveCall &call) {
-  Clock::time_point deadline = Clock::now() + world.timeout;
-  while (!isDone()) {
-    if (Clock::now() > deadline)
-      return llvm::createStringError("no answer from " + getWaited() +
-                                     " within " + Twine(world.timeout.count()) +
-                                     " s in " + call.describe());
-    // Other ranks may be waiting for this core.
-    std::this_thread::yield();
-  }
-  return llvm::Error::success();
-}
-
-llvm::Expected<std::string>
-MpiTransport::receiveText(int64_t member, const CollectiveCall &call) {
-  int source = getPosition(member);
-  size_t numBytes = 0;
-  auto getWaited = [&] { return "rank " + std::to_string(member); };
-  if (llvm::Error error =
-          waitUntil([&] { return world.module.probe(source, &numBytes); },
-                    getWaited, call))
-    return std::move(error);
-  std::string text(numBytes, '\0');
-  MpiRequest *request =
-      world.module.startReceive(source, text.data(), numBytes);
-  if (llvm::Error error = waitUntil(
-          [&] { return world.module.finish(request); }, getWaited, call))
-    return std::move(error);
-  return text;
-}
-
-llvm::Expected<TensorValue> MpiTransport::receive(int64_t member,
-                                                  const CollectiveCall &call,
-                                                  Type elementType) {
-  llvm::Expected<std::string> text = receiveText(member, call);
-  if (!text)
-    return text.takeError();
-  Header header;
-  if (!decode(*text, header))
-    return llvm::createStringError(
-        "rank " + Twine(member) +
-        " sent what is no message of this version of Commute, in " +
-        call.describe());
-  if (!call.matches(header.call))
-    return llvm::createStringError(
-        describeMismatch(getRank(), call, member, header.call));
-  if (!header.hasTensor)
-    return TensorValue();
-  if (header.element != std::to_string(int(*getElementKind(elementType))))
-    return llvm::createStringError("rank " + Twine(member) +
-                                   " sent elements of another type, in " +
-                                   call.describe());
-  if (llvm::Error error = checkMemory(header.sizes, elementType))
-    return std::move(error);
-  std::shared_ptr<Tensor> tensor = Tensor::allocate(header.sizes, elementType);
-  if (tensor->getNumBytes() == 0)
-    return tensor;
-  int source = getPosition(member);
-  size_t numBytes = 0;
-  auto getWaited = [&] { return "rank " + std::to_string(member); };
-  if (llvm::Error error =
-          waitUntil([&] { return world.module.probe(source, &numBytes); },
-                    getWaited, call))
-    return std::move(error);
-  if (numBytes != tensor->getNumBytes())
-    return llvm::createStringError(
-        "rank " + Twine(member) + " sent " + Twine(numBytes) + " bytes for " +
-        Twine(tensor->getNumBytes()) + ", in " + call.describe());
-  MpiRequest *request =
-      world.module.startReceive(source, tensor->getMutableData(), numBytes);
-  if (llvm::Error error = waitUntil(
-          [&] { return world.module.finish(request); }, getWaited, call))
-    return std::move(error);
-  return tensor;
-}
-
-llvm::Expected<SmallVector<TensorValue>>
-MpiTransport::exchange(const CollectiveCall &call,
-                       ArrayRef<TensorValue> toMembers) {
-  // All sends are under way before anything is waited for. What is sent lives
-  // until they are done, or the process ends.
-  std::vector<std::string> headers;
-  headers.reserve(call.members.size());
-  SmallVector<MpiRequest *> sends;
-  Type elementType;
-  for (auto [member, tensor] : llvm::zip_equal(call.members, toMembers)) {
-    if (tensor)
-      elementType = tensor->getElementType();
+llvm::Expected<std::unique_ptr<Transfer>>
+MpiTransport::start(const CollectiveCall &call, Type elementType,
+                    size_t numTensors, bool overlaps) {
+  std::vector<MpiPeer> peers;
+  for (auto [position, member] : llvm::enumerate(call.members)) {
     if (member == getRank())
       continue;
-    headers.push_back(encode(call, tensor));
-    sends.push_back(world.module.startSend(
-        getPosition(member), headers.back().data(), headers.back().size()));
-    if (tensor && tensor->getNumBytes() > 0)
-      sends.push_back(world.module.startSend(
-          getPosition(member), tensor->getData(), tensor->getNumBytes()));
+    MpiPeer &peer = peers.emplace_back();
+    peer.rank = member;
+    peer.source = llvm::find(world.world, member) - world.world.begin();
+    peer.position = position;
   }
-  SmallVector<TensorValue> received;
-  for (auto [member, own] : llvm::zip_equal(call.members, toMembers)) {
-    if (member == getRank()) {
-      received.push_back(own);
-      continue;
-    }
-    llvm::Expected<TensorValue> tensor = receive(member, call, elementType);
-    if (!tensor)
-      return tensor.takeError();
-    received.push_back(std::move(*tensor));
-  }
-  if (llvm::Error error = waitUntil(
-          [&] {
-            llvm::erase_if(sends, [&](MpiRequest *request) {
-              return world.module.finish(request);
-            });
-            return sends.empty();
-          },
-          [] { return std::string("those who are sent to"); }, call))
-    return std::move(error);
-  return received;
+  auto transfer = std::make_unique<MpiTransfer>(world.module, world.timeout,
+                                                getRank(), call, elementType,
+                                                numTensors, std::move(peers));
+  if (overlaps)
+    transfer->overlap();
+  return transfer;
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelThreads.h"
 #include "Kernels.h"
 
 #include <limits>
@@ -177,32 +178,43 @@ static void reduceAll(ReductionKind kind, const Tensor &input,
         // The mean of nothing is no number; of integers it is not taken.
         numbers[index] =
             std::is_integral_v<Compute>
-                ? numbers[index] / std::max<int64_t>(shape.reduced, 1)
-                : numbers[index] / shape.reduced;
+                ? numbers[index] /
+                      static_cast<Compute>(std::max<int64_t>(shape.reduced, 1))
+                : numbers[index] / static_cast<Compute>(shape.reduced);
     storeElements(result.getKind(), numbers, count,
                   result.getMutableData() + position * numBytes);
   };
+  if (shape.inner == 0)
+    return;
+  // A block is one number, or pieces of columns.
+  int64_t numPieces = llvm::divideCeil(shape.inner, pieceSize);
+  int64_t elementsEach =
+      std::max<int64_t>(shape.reduced, 1) * std::min(shape.inner, pieceSize);
   withCombination<Compute>(kind, [&](auto combine) {
-    for (int64_t block = 0; block < shape.outer; ++block) {
-      if (shape.inner == 1) {
-        Compute number =
-            reduceRow(input, block * shape.reduced, (block + 1) * shape.reduced,
-                      neutral, combine);
-        store(&number, block, 1);
-        continue;
-      }
-      ColumnReducer<Compute> columns(input, shape);
-      std::array<Compute, pieceSize> numbers;
-      for (int64_t column = 0; column < shape.inner; column += pieceSize) {
-        int64_t width = std::min(pieceSize, shape.inner - column);
-        if (shape.reduced == 0)
-          numbers.fill(neutral);
-        else
-          columns.reduce(block, 0, shape.reduced, column, width, combine,
-                         numbers.data());
-        store(numbers.data(), block * shape.inner + column, width);
-      }
-    }
+    forEachPart(shape.outer * numPieces,
+                llvm::divideCeil(leastElementsOfThread, elementsEach),
+                [&](int64_t begin, int64_t end) {
+                  std::array<Compute, pieceSize> numbers;
+                  for (int64_t index = begin; index < end; ++index) {
+                    int64_t block = index / numPieces;
+                    if (shape.inner == 1) {
+                      numbers[0] = reduceRow(input, block * shape.reduced,
+                                             (block + 1) * shape.reduced,
+                                             neutral, combine);
+                      store(numbers.data(), block, 1);
+                      continue;
+                    }
+                    int64_t column = index % numPieces * pieceSize;
+                    int64_t width = std::min(pieceSize, shape.inner - column);
+                    if (shape.reduced == 0)
+                      numbers.fill(neutral);
+                    else
+                      ColumnReducer<Compute>(input, shape)
+                          .reduce(block, 0, shape.reduced, column, width,
+                                  combine, numbers.data());
+                    store(numbers.data(), block * shape.inner + column, width);
+                  }
+                });
   });
 }
 
@@ -254,6 +266,42 @@ TensorValue runtime::reduceElements(ReductionKind kind, const Tensor &input,
   return result;
 }
 
+void runtime::combineTensorsInto(ReductionKind kind,
+                                 ArrayRef<const Tensor *> inputs,
+                                 Tensor &result) {
+  const Tensor &first = *inputs.front();
+  unsigned fromBytes = runtime::getNumBytes(first.getKind());
+  unsigned toBytes = runtime::getNumBytes(result.getKind());
+  auto combineAll = [&](auto zero) {
+    using Compute = decltype(zero);
+    withCombination<Compute>(kind, [&](auto combine) {
+      forEachPart(
+          first.getNumElements(), leastElementsOfThread,
+          [&](int64_t begin, int64_t end) {
+            std::array<Compute, pieceSize> sums, next;
+            for (int64_t start = begin; start < end; start += pieceSize) {
+              int64_t count = std::min(pieceSize, end - start);
+              loadElements(first.getKind(), first.getData() + start * fromBytes,
+                           count, sums.data());
+              for (const Tensor *input : inputs.drop_front()) {
+                loadElements(input->getKind(),
+                             input->getData() + start * fromBytes, count,
+                             next.data());
+                for (int64_t index = 0; index < count; ++index)
+                  sums[index] = combine(sums[index], next[index]);
+              }
+              if (kind == ReductionKind::Avg)
+                for (int64_t index = 0; index < count; ++index)
+                  sums[index] /= static_cast<Compute>(inputs.size());
+              storeElements(result.getKind(), sums.data(), count,
+                            result.getMutableData() + start * toBytes);
+            }
+          });
+    });
+  };
+  dispatch(::getComputeKind(first.getKind(), result.getKind()), combineAll);
+}
+
 TensorValue runtime::combineTensors(ReductionKind kind,
                                     ArrayRef<const Tensor *> inputs, Type type,
                                     std::string &failure) {
@@ -266,33 +314,7 @@ TensorValue runtime::combineTensors(ReductionKind kind,
       return nullptr;
     }
   std::shared_ptr<Tensor> result = Tensor::allocate(first.getSizes(), type);
-  unsigned fromBytes = runtime::getNumBytes(first.getKind());
-  unsigned toBytes = runtime::getNumBytes(result->getKind());
-  int64_t total = first.getNumElements();
-  dispatch(
-      ::getComputeKind(first.getKind(), result->getKind()), [&](auto zero) {
-        using Compute = decltype(zero);
-        std::array<Compute, pieceSize> sums, next;
-        withCombination<Compute>(kind, [&](auto combine) {
-          for (int64_t start = 0; start < total; start += pieceSize) {
-            int64_t count = std::min(pieceSize, total - start);
-            loadElements(first.getKind(), first.getData() + start * fromBytes,
-                         count, sums.data());
-            for (const Tensor *input : inputs.drop_front()) {
-              loadElements(input->getKind(),
-                           input->getData() + start * fromBytes, count,
-                           next.data());
-              for (int64_t index = 0; index < count; ++index)
-                sums[index] = combine(sums[index], next[index]);
-            }
-            if (kind == ReductionKind::Avg)
-              for (int64_t index = 0; index < count; ++index)
-                sums[index] /= static_cast<Compute>(inputs.size());
-            storeElements(result->getKind(), sums.data(), count,
-                          result->getMutableData() + start * toBytes);
-          }
-        });
-      });
+  combineTensorsInto(kind, inputs, *result);
   return result;
 }
 

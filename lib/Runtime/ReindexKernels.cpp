@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelThreads.h"
 #include "Kernels.h"
 
 #include <cstring>
@@ -112,8 +113,18 @@ TensorValue runtime::gatherStrided(const Tensor &input,
   coalesceDims(walkSizes, walkStrides);
   auto copy = [&](auto element) {
     using Element = decltype(element);
-    copyStrided(input.getDataAs<Element>() + start,
-                result->getMutableDataAs<Element>(), walkSizes, walkStrides[0]);
+    int64_t elementsEach = getRowMajorStrides(walkSizes).front();
+    forEachPart(walkSizes.front(),
+                llvm::divideCeil(leastElementsOfThread, elementsEach),
+                [&](int64_t begin, int64_t end) {
+                  SmallVector<int64_t> partSizes(walkSizes);
+                  partSizes.front() = end - begin;
+                  copyStrided(input.getDataAs<Element>() + start +
+                                  begin * walkStrides[0].front(),
+                              result->getMutableDataAs<Element>() +
+                                  begin * elementsEach,
+                              partSizes, walkStrides[0]);
+                });
   };
   switch (numBytes) {
   case 1:
@@ -142,12 +153,16 @@ TensorValue runtime::takeRows(const Tensor &table, const Tensor &indices,
   int64_t extent = tableSizes[dim];
   std::vector<int64_t> rows(indices.getNumElements());
   loadElements(indices.getKind(), indices.getData(), rows.size(), rows.data());
+  bool isUnsigned = indices.getKind() == ElementKind::U64;
   for (int64_t &row : rows) {
-    int64_t wrapped = row < 0 && wrapsNegative ? row + extent : row;
+    int64_t wrapped =
+        row < 0 && wrapsNegative && !isUnsigned ? row + extent : row;
     if (wrapped < 0 || wrapped >= extent) {
-      failure = "index " + std::to_string(row) + " is out of range: dim " +
-                std::to_string(dim) + " of the table has size " +
-                std::to_string(extent);
+      failure = "index " +
+                (isUnsigned ? std::to_string(static_cast<uint64_t>(row))
+                            : std::to_string(row)) +
+                " is out of range: dim " + std::to_string(dim) +
+                " of the table has size " + std::to_string(extent);
       return nullptr;
     }
     row = wrapped;

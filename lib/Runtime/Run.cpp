@@ -6,7 +6,7 @@
 
 #include "commute/Runtime/Run.h"
 
-#include "Kernels.h"
+#include "KernelThreads.h"
 #include "commute/Runtime/ThreadWorld.h"
 
 #include <thread>

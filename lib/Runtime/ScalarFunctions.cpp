@@ -229,16 +229,21 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
 // Functions of integers, which wrap
 //===----------------------------------------------------------------------===//
 
+static uint64_t raise(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1;
+  for (; exponent; exponent >>= 1) {
+    if (exponent & 1)
+      result *= base;
+    base *= base;
+  }
+  return result;
+}
+
 static int64_t raise(int64_t base, int64_t exponent) {
   if (exponent < 0)
     return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
-  uint64_t result = 1;
-  for (auto square = static_cast<uint64_t>(base); exponent; exponent >>= 1) {
-    if (exponent & 1)
-      result *= square;
-    square *= square;
-  }
-  return static_cast<int64_t>(result);
+  return static_cast<int64_t>(
+      raise(static_cast<uint64_t>(base), static_cast<uint64_t>(exponent)));
 }
 
 static int64_t divideToFloor(int64_t x, int64_t y) {
@@ -255,9 +260,13 @@ static int64_t getRemainder(int64_t x, int64_t y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-COMMUTE_INLINED static inline bool
-computeIntegers(MapFunction function, const int64_t *a, const int64_t *b,
-                int64_t *result, size_t count) {
+static uint64_t divideToFloor(uint64_t x, uint64_t y) { return x / y; }
+static uint64_t getRemainder(uint64_t x, uint64_t y) { return x % y; }
+
+template <typename I>
+COMMUTE_INLINED static inline bool computeIntegers(MapFunction function,
+                                                   const I *a, const I *b,
+                                                   I *result, size_t count) {
   using U = uint64_t;
   auto unary = [&](auto scalar) COMMUTE_INLINED {
     forAll(a, result, count, scalar);
@@ -272,34 +281,34 @@ computeIntegers(MapFunction function, const int64_t *a, const int64_t *b,
   };
   switch (function) {
   case MapFunction::Add:
-    return binary([](int64_t x, int64_t y) { return U(x) + U(y); });
+    return binary([](I x, I y) { return U(x) + U(y); });
   case MapFunction::Sub:
-    return binary([](int64_t x, int64_t y) { return U(x) - U(y); });
+    return binary([](I x, I y) { return U(x) - U(y); });
   case MapFunction::Mul:
-    return binary([](int64_t x, int64_t y) { return U(x) * U(y); });
+    return binary([](I x, I y) { return U(x) * U(y); });
   case MapFunction::Pow:
-    return binary(raise);
+    return binary([](I x, I y) { return raise(x, y); });
   case MapFunction::Div:
   case MapFunction::FloorDiv:
-    return divide([](int64_t x, int64_t y) { return divideToFloor(x, y); });
+    return divide([](I x, I y) { return divideToFloor(x, y); });
   case MapFunction::Remainder:
-    return divide([](int64_t x, int64_t y) { return getRemainder(x, y); });
+    return divide([](I x, I y) { return getRemainder(x, y); });
   case MapFunction::Neg:
-    return unary([](int64_t x) { return -U(x); });
+    return unary([](I x) { return -U(x); });
   case MapFunction::Abs:
-    return unary([](int64_t x) { return x < 0 ? -U(x) : U(x); });
+    return unary([](I x) { return x < 0 ? -U(x) : U(x); });
   case MapFunction::BitwiseAnd:
-    return binary([](int64_t x, int64_t y) { return x & y; });
+    return binary([](I x, I y) { return x & y; });
   case MapFunction::BitwiseOr:
-    return binary([](int64_t x, int64_t y) { return x | y; });
+    return binary([](I x, I y) { return x | y; });
   case MapFunction::BitwiseXor:
-    return binary([](int64_t x, int64_t y) { return x ^ y; });
+    return binary([](I x, I y) { return x ^ y; });
   case MapFunction::BitwiseNot:
-    return unary([](int64_t x) { return ~x; });
+    return unary([](I x) { return ~x; });
   case MapFunction::Round:
   case MapFunction::Floor:
   case MapFunction::Ceil:
-    return unary([](int64_t x) { return x; });
+    return unary([](I x) { return x; });
   default:
     return false;
   }
@@ -329,6 +338,8 @@ bool runtime::computeFunction(MapFunction function, const Compute *a,
 namespace commute::runtime {
 template bool computeFunction(MapFunction, const int64_t *, const int64_t *,
                               const int64_t *, int64_t *, size_t);
+template bool computeFunction(MapFunction, const uint64_t *, const uint64_t *,
+                              const uint64_t *, uint64_t *, size_t);
 template bool computeFunction(MapFunction, const float *, const float *,
                               const float *, float *, size_t);
 template bool computeFunction(MapFunction, const double *, const double *,

@@ -13,7 +13,40 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::runtime;
 
+//===----------------------------------------------------------------------===//
+// Meetings
+//===----------------------------------------------------------------------===//
+
 namespace commute::runtime {
+class ThreadTransfer : public Transfer {
+public:
+  ThreadTransfer(ThreadWorld &world, int64_t rank, ThreadWorld::MeetingKey key,
+                 ThreadWorld::Meeting &meeting)
+      : world(world), rank(rank), key(std::move(key)), meeting(meeting),
+        own(llvm::find(members, rank) - members.begin()),
+        numTaken(members.size()), next(own + 1) {}
+
+  llvm::Error send(size_t position, TensorValue tensor) override;
+  llvm::Expected<Arrival> receive() override;
+  llvm::Error finish() override;
+
+private:
+  /// A tensor that is there. Members are asked in turns, each by others first,
+  /// so that not all read the same memory at once.
+  std::optional<Arrival> takeNext();
+
+  ThreadWorld &world;
+  int64_t rank;
+  ThreadWorld::MeetingKey key;
+  ThreadWorld::Meeting &meeting;
+  const std::vector<int64_t> &members = key.first;
+  size_t own;
+  /// Tensors received so far, by position.
+  std::vector<size_t> numTaken;
+  /// Who is asked first.
+  size_t next;
+};
+
 class ThreadTransport : public Transport {
 public:
   ThreadTransport(ThreadWorld &world, int64_t rank)
@@ -21,18 +54,12 @@ public:
 
   int64_t getRank() const override { return rank; }
 
-  llvm::Expected<SmallVector<TensorValue>>
-  exchange(const CollectiveCall &call,
-           ArrayRef<TensorValue> toMembers) override {
-    std::vector<int64_t> members(call.members.begin(), call.members.end());
-    return world.exchange(rank, numbers[members]++, call, toMembers);
-  }
+  llvm::Expected<std::unique_ptr<Transfer>> start(const CollectiveCall &call,
+                                                  Type, size_t, bool) override;
 
   llvm::Error checkPeers() override {
     std::lock_guard lock(world.mutex);
-    if (world.failures.empty())
-      return llvm::Error::success();
-    return llvm::make_error<PeerFailure>();
+    return world.getPeerFailure();
   }
 
 private:
@@ -42,6 +69,85 @@ private:
   std::map<std::vector<int64_t>, uint64_t> numbers;
 };
 } // namespace commute::runtime
+
+llvm::Expected<std::unique_ptr<Transfer>>
+ThreadTransport::start(const CollectiveCall &call, Type, size_t, bool) {
+  std::vector<int64_t> members(call.members.begin(), call.members.end());
+  uint64_t number = numbers[members]++;
+  ThreadWorld::MeetingKey key(std::move(members), number);
+  std::lock_guard lock(world.mutex);
+  ThreadWorld::Meeting &meeting = world.meetings[key];
+  if (!meeting.participants.empty()) {
+    const auto &[otherRank, other] = *meeting.participants.begin();
+    if (!call.matches(other.call))
+      world.fail(describeMismatch(otherRank, other.call, rank, call));
+  }
+  if (llvm::Error error = world.getPeerFailure())
+    return std::move(error);
+  meeting.participants[rank] = {
+      call, std::vector<std::vector<TensorValue>>(call.members.size())};
+  return std::make_unique<ThreadTransfer>(world, rank, std::move(key), meeting);
+}
+
+llvm::Error ThreadTransfer::send(size_t position, TensorValue tensor) {
+  std::lock_guard lock(world.mutex);
+  meeting.participants.at(rank).toMembers[position].push_back(
+      std::move(tensor));
+  ThreadWorld::RankState &receiver = world.states.at(members[position]);
+  if (receiver.waitsIn == &meeting) {
+    // It can go on, whenever its thread wakes up.
+    receiver.waitsIn = nullptr;
+    world.changed.notify_all();
+  }
+  return world.getPeerFailure();
+}
+
+std::optional<Transfer::Arrival> ThreadTransfer::takeNext() {
+  for (size_t count = 0; count < members.size(); ++count) {
+    size_t position = (next + count) % members.size();
+    auto found = meeting.participants.find(members[position]);
+    if (position == own || found == meeting.participants.end())
+      continue;
+    const std::vector<TensorValue> &given = found->second.toMembers[own];
+    if (numTaken[position] == given.size())
+      continue;
+    next = position + 1;
+    return Arrival{position, given[numTaken[position]++]};
+  }
+  return std::nullopt;
+}
+
+llvm::Expected<Transfer::Arrival> ThreadTransfer::receive() {
+  std::unique_lock lock(world.mutex);
+  ThreadWorld::RankState &state = world.states.at(rank);
+  auto deadline = std::chrono::steady_clock::now() + world.timeout;
+  while (true) {
+    if (llvm::Error error = world.getPeerFailure())
+      return std::move(error);
+    if (std::optional<Arrival> arrival = takeNext())
+      return std::move(*arrival);
+    state.waitsIn = &meeting;
+    world.checkForDeadlock();
+    bool isInTime = world.changed.wait_until(lock, deadline, [&] {
+      return !state.waitsIn || !world.failures.empty();
+    });
+    if (!isInTime)
+      world.fail("no answer within " + std::to_string(world.timeout.count()) +
+                 " s: " + world.describeWaiting());
+    state.waitsIn = nullptr;
+  }
+}
+
+llvm::Error ThreadTransfer::finish() {
+  std::lock_guard lock(world.mutex);
+  if (++meeting.numLeft == members.size())
+    world.meetings.erase(key);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// World
+//===----------------------------------------------------------------------===//
 
 ThreadWorld::ThreadWorld(ArrayRef<int64_t> ranks, std::chrono::seconds timeout)
     : timeout(timeout) {
@@ -84,7 +190,7 @@ std::string ThreadWorld::describeWaiting() const {
       parts.push_back("rank " + std::to_string(rank) + " has finished");
     else if (state.waitsIn)
       parts.push_back("rank " + std::to_string(rank) + " waits in " +
-                      state.waitsIn->describe());
+                      state.waitsIn->participants.at(rank).call.describe());
     else
       parts.push_back("rank " + std::to_string(rank) + " computes");
   }
@@ -102,44 +208,8 @@ void ThreadWorld::checkForDeadlock() {
     fail("mismatched collectives: no rank can go on: " + describeWaiting());
 }
 
-llvm::Expected<SmallVector<TensorValue>>
-ThreadWorld::exchange(int64_t rank, uint64_t number, const CollectiveCall &call,
-                      ArrayRef<TensorValue> toMembers) {
-  size_t position = llvm::find(call.members, rank) - call.members.begin();
-  MeetingKey key({call.members.begin(), call.members.end()}, number);
-  std::unique_lock lock(mutex);
-  Meeting &meeting = meetings[key];
-  if (!meeting.arrivals.empty()) {
-    const auto &[otherRank, other] = *meeting.arrivals.begin();
-    if (!call.matches(other.call))
-      fail(describeMismatch(otherRank, other.call, rank, call));
-  }
-  meeting.arrivals[rank] = {call, SmallVector<TensorValue>(toMembers)};
-  auto isComplete = [&] {
-    return meeting.arrivals.size() == call.members.size();
-  };
-  if (isComplete()) {
-    // They all can go on, whenever their threads wake up.
-    for (int64_t member : call.members)
-      states[member].waitsIn = nullptr;
-    changed.notify_all();
-  } else {
-    states[rank].waitsIn = &call;
-    checkForDeadlock();
-    bool isInTime = changed.wait_for(
-        lock, timeout, [&] { return isComplete() || !failures.empty(); });
-    if (!isInTime)
-      fail("no answer within " + std::to_string(timeout.count()) +
-           " s: " + describeWaiting());
-    states[rank].waitsIn = nullptr;
-  }
-  if (!failures.empty())
-    return llvm::make_error<PeerFailure>();
-
-  SmallVector<TensorValue> received;
-  for (int64_t member : call.members)
-    received.push_back(meeting.arrivals[member].toMembers[position]);
-  if (++meeting.numLeft == call.members.size())
-    meetings.erase(key);
-  return received;
+llvm::Error ThreadWorld::getPeerFailure() const {
+  if (failures.empty())
+    return llvm::Error::success();
+  return llvm::make_error<PeerFailure>();
 }

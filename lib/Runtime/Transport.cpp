@@ -6,6 +6,9 @@
 
 #include "commute/Runtime/Transport.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
 using namespace commute::runtime;
 
 char PeerFailure::ID = 0;
@@ -16,6 +19,36 @@ void PeerFailure::log(llvm::raw_ostream &os) const {
 
 std::error_code PeerFailure::convertToErrorCode() const {
   return llvm::inconvertibleErrorCode();
+}
+
+llvm::Expected<SmallVector<TensorValue>>
+Transport::exchange(const CollectiveCall &call,
+                    ArrayRef<TensorValue> toMembers) {
+  Type elementType;
+  for (const TensorValue &tensor : toMembers)
+    if (tensor)
+      elementType = tensor->getElementType();
+  llvm::Expected<std::unique_ptr<Transfer>> transfer =
+      start(call, elementType, /*numTensors=*/1, /*overlaps=*/false);
+  if (!transfer)
+    return transfer.takeError();
+  size_t own = llvm::find(call.members, getRank()) - call.members.begin();
+  SmallVector<TensorValue> received(toMembers.size());
+  for (auto [position, tensor] : llvm::enumerate(toMembers)) {
+    if (position == own)
+      received[own] = tensor;
+    else if (llvm::Error error = (*transfer)->send(position, tensor))
+      return std::move(error);
+  }
+  for (size_t count = 1; count < toMembers.size(); ++count) {
+    llvm::Expected<Transfer::Arrival> arrival = (*transfer)->receive();
+    if (!arrival)
+      return arrival.takeError();
+    received[arrival->position] = std::move(arrival->tensor);
+  }
+  if (llvm::Error error = (*transfer)->finish())
+    return std::move(error);
+  return received;
 }
 
 std::string CollectiveCall::describe() const {

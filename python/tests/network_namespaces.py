@@ -4,6 +4,8 @@
     with network_of_hosts(4, folder) as options:
         subprocess.run(["mpirun", *options, "-n", "4", ...])
 
+With `rate`, each host sends and receives so many bits a second at most.
+
 mpirun starts a daemon in each as on a machine of its own: ranks on different
 hosts share no memory and no loopback device.
 """
@@ -43,8 +45,12 @@ def _ip(*arguments):
     subprocess.run(["ip", *map(str, arguments)], check=True, capture_output=True)
 
 
+def _tc(*arguments):
+    subprocess.run(["tc", *map(str, arguments)], check=True, capture_output=True)
+
+
 @contextlib.contextmanager
-def network_of_hosts(count, folder):
+def network_of_hosts(count, folder, rate=None):
     """Options that make mpirun start one rank on each of `count` hosts."""
     bridge = f"{PREFIX}b"
     with contextlib.ExitStack() as undo:
@@ -61,6 +67,11 @@ def network_of_hosts(count, folder):
             _ip("-n", host, "addr", "add", f"{SUBNET}.{number + 1}/24", "dev", "eth0")
             _ip("-n", host, "link", "set", "eth0", "up")
             _ip("-n", host, "link", "set", "lo", "up")
+            if rate:
+                # A queue of 20 ms, as switches have: TCP fills it.
+                shape = ["root", "tbf", "rate", f"{rate}bit", "burst", "256k", "latency", "20ms"]
+                _tc("qdisc", "add", "dev", outside, *shape)
+                _tc("-n", host, "qdisc", "add", "dev", "eth0", *shape)
         agent = folder / "agent.sh"
         agent.write_text(AGENT.replace("PREFIX", PREFIX))
         agent.chmod(0o755)
@@ -73,4 +84,5 @@ def network_of_hosts(count, folder):
         }
         hosts = ",".join(f"{SUBNET}.{number + 1}" for number in range(count))
         options = [word for key, value in settings.items() for word in ("--mca", key, str(value))]
-        yield [*options, "--host", hosts]
+        # Each daemon would take the first core for its rank.
+        yield [*options, "--host", hosts, "--bind-to", "none"]

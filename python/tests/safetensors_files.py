@@ -13,6 +13,7 @@ _NAMES = {
     torch.int32: "I32",
     torch.int64: "I64",
     torch.uint8: "U8",
+    torch.uint64: "U64",
     torch.float16: "F16",
     torch.bfloat16: "BF16",
     torch.float32: "F32",

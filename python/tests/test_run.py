@@ -137,3 +137,38 @@ def test_random_inputs_respect_placements(fixtures_folder, tmp_path):
     option = "--input-placement=x=varying"
     report = json.loads(succeed("run", archive, "--weights=seeded", "--json", option))
     assert [output["equal_on_all_ranks"] for output in report["outputs"]] == [False]
+
+
+class UnsignedArithmetic(torch.nn.Module):
+    """What PyTorch 2.13 computes with uint64 on the CPU."""
+
+    def forward(self, a, b, floats, signed):
+        types = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+        types += [torch.int64, torch.int32, torch.uint8, torch.bool]
+        return (
+            *(a.to(dtype) for dtype in types),
+            *(value.to(torch.uint64) for value in (floats, floats.float(), signed)),
+            *(a * b, a * 3, torch.bitwise_and(a, b), torch.bitwise_xor(a, b)),
+            *(a == b, a != b, torch.floor(a)),
+            *(a / b, a / 3, torch.sqrt(a), torch.reciprocal(a), a + 1.5, a + floats, a > floats),
+            *(a.sum(), a.cumsum(0), a.sum(dtype=torch.float64)),
+        )
+
+
+def test_unsigned_numbers_beyond_signed(tmp_path):
+    half, last = 2**63, 2**64 - 1
+    inputs = {
+        "a": torch.tensor([half, last, 5, half + 12345, 7, 0], dtype=torch.uint64),
+        "b": torch.tensor([3, half, last - 1, 2, 7, 1], dtype=torch.uint64),
+        "floats": torch.tensor([2.0**63, 1.8e19, -1.0, 3.5, 1e30, 0.0], dtype=torch.float64),
+        "signed": torch.tensor([-1, 2, -(2**63), 4, 5, 6]),
+    }
+    module = UnsignedArithmetic()
+    archive = tmp_path / "unsigned.pt2"
+    torch.export.save(torch.export.export(module, tuple(inputs.values())), archive)
+    write_safetensors(tmp_path / "inputs.safetensors", inputs)
+    options = [f"--inputs={tmp_path / 'inputs.safetensors'}"]
+    (ours,) = read_outputs(run(archive, tmp_path, *options), 1)
+    for index, (value, expected) in enumerate(zip(ours, module(**inputs), strict=True)):
+        assert value.dtype == expected.dtype, index
+        torch.testing.assert_close(value, expected, rtol=1e-6, atol=0, msg=f"output {index}")

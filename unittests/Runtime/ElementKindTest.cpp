@@ -121,3 +121,27 @@ TEST(ElementKindTest, FloatsThatNoIntegerIsAreDefined) {
   EXPECT_EQ(result[2], std::numeric_limits<int64_t>::min());
   EXPECT_EQ(result[3], -2);
 }
+
+TEST(ElementKindTest, UnsignedNumbersHaveTheirWholeRange) {
+  constexpr uint64_t half = uint64_t(1) << 63;
+  uint64_t numbers[] = {half, ~uint64_t(0), half + 2048};
+  double wide[3];
+  loadElements(ElementKind::U64, numbers, 3, wide);
+  EXPECT_EQ(wide[0], 0x1p63);
+  EXPECT_EQ(wide[1], 0x1p64);
+  EXPECT_EQ(wide[2], 0x1p63 + 2048);
+  float narrow[3];
+  storeElements(ElementKind::F32, numbers, 3, narrow);
+  EXPECT_EQ(narrow[0], 0x1p63f);
+  EXPECT_EQ(narrow[1], 0x1p64f);
+}
+
+TEST(ElementKindTest, FloatsBecomeUnsignedAsInPyTorch) {
+  double numbers[] = {0x1p63, 1.8e19, -1,
+                      3.5,    1e30,   std::numeric_limits<double>::quiet_NaN()};
+  uint64_t result[6];
+  storeElements(ElementKind::U64, numbers, 6, result);
+  EXPECT_EQ(std::vector<uint64_t>(result, result + 6),
+            (std::vector<uint64_t>{uint64_t(1) << 63, 18000000000000000000u,
+                                   ~uint64_t(0), 3, 0, uint64_t(1) << 63}));
+}

@@ -58,7 +58,8 @@ protected:
        f32 = Float32Type::get(&context), f64 = Float64Type::get(&context),
        i1 = IntegerType::get(&context, 1), i8 = IntegerType::get(&context, 8),
        i32 = IntegerType::get(&context, 32),
-       i64 = IntegerType::get(&context, 64);
+       i64 = IntegerType::get(&context, 64),
+       u64 = IntegerType::get(&context, 64, IntegerType::Unsigned);
   std::mt19937 generator{7};
   std::string failure;
 };
@@ -165,6 +166,65 @@ TEST_F(KernelsTest, DivisionOfIntegersByZeroIsRefused) {
   EXPECT_FALSE(mapElements(MapFunction::BitwiseAnd, {one.get(), zero.get()},
                            f32, failure));
   EXPECT_EQ(failure, "bitwise_and is not defined for these element types");
+}
+
+TEST_F(KernelsTest, UnsignedNumbersBeyondSigned) {
+  auto make = [&](ArrayRef<uint64_t> numbers) {
+    std::shared_ptr<Tensor> tensor =
+        Tensor::allocate({int64_t(numbers.size())}, u64);
+    llvm::copy(numbers, tensor->getMutableDataAs<uint64_t>());
+    return tensor;
+  };
+  auto getUnsigned = [](const TensorValue &tensor) {
+    const auto *data = tensor->getDataAs<uint64_t>();
+    return std::vector<uint64_t>(data, data + tensor->getNumElements());
+  };
+  using Numbers = std::vector<uint64_t>;
+  constexpr uint64_t half = uint64_t(1) << 63, last = ~uint64_t(0);
+  TensorValue a = make({half, last, 5, 7}), b = make({3, half, last - 1, 7});
+  auto compute = [&](MapFunction function) {
+    return getUnsigned(map(function, {a.get(), b.get()}, u64));
+  };
+  EXPECT_EQ(compute(MapFunction::Maximum), (Numbers{half, last, last - 1, 7}));
+  EXPECT_EQ(compute(MapFunction::Minimum), (Numbers{3, half, 5, 7}));
+  EXPECT_EQ(compute(MapFunction::FloorDiv), (Numbers{half / 3, 1, 0, 1}));
+  EXPECT_EQ(compute(MapFunction::Remainder),
+            (Numbers{half % 3, last % half, 5, 0}));
+  EXPECT_EQ(compute(MapFunction::Mul), (Numbers{half, half, last - 9, 49}));
+  EXPECT_EQ(getNumbers(*map(MapFunction::Less, {a.get(), b.get()}, i1)),
+            (std::vector<double>{0, 0, 1, 0}));
+  EXPECT_EQ(getNumbers(*map(MapFunction::Div, {a.get(), b.get()}, f64)),
+            (std::vector<double>{0x1p63 / 3, 2, 5 / 0x1p64, 1}));
+  EXPECT_EQ(getUnsigned(map(MapFunction::Sign, {a.get()}, u64)),
+            (Numbers{1, 1, 1, 1}));
+  EXPECT_EQ(getUnsigned(map(MapFunction::Abs, {a.get()}, u64)), getUnsigned(a));
+  // A scalar does not promote: -1 is the last number.
+  std::shared_ptr<Tensor> minusOne = Tensor::allocate({}, i64);
+  *minusOne->getMutableDataAs<int64_t>() = -1;
+  EXPECT_EQ(getNumbers(
+                *map(MapFunction::GreaterEqual, {a.get(), minusOne.get()}, i1)),
+            (std::vector<double>{0, 1, 0, 0}));
+
+  EXPECT_EQ(
+      getUnsigned(reduceElements(ReductionKind::Max, *a, {0}, false, u64)),
+      Numbers{last});
+  EXPECT_EQ(
+      getUnsigned(reduceElements(ReductionKind::Min, *b, {0}, false, u64)),
+      Numbers{3});
+  EXPECT_EQ(
+      getNumbers(*reduceElements(ReductionKind::Sum, *a, {0}, false, f64)),
+      std::vector<double>{0x1p63 + 0x1p64});
+  EXPECT_EQ(getUnsigned(combineTensors(ReductionKind::Avg, {a.get(), a.get()},
+                                       u64, failure)),
+            (Numbers{0, half - 1, 5, 7}));
+  EXPECT_EQ(getNumbers(*castElements(*a, f32)),
+            (std::vector<double>{0x1p63, 0x1p64, 5, 7}));
+
+  std::shared_ptr<Tensor> table = Tensor::allocate({3}, f32);
+  EXPECT_FALSE(
+      takeRows(*table, *make({last}), 0, /*wrapsNegative=*/true, failure));
+  EXPECT_EQ(failure, "index 18446744073709551615 is out of range: dim 0 of the "
+                     "table has size 3");
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,18 @@
 
 namespace commute::test {
 
+/// Of a group of one: there is nobody to send to.
+class NoTransfer : public runtime::Transfer {
+public:
+  llvm::Error send(size_t, runtime::TensorValue) override {
+    return llvm::createStringError("no such member");
+  }
+  llvm::Expected<Arrival> receive() override {
+    return llvm::createStringError("no such member");
+  }
+  llvm::Error finish() override { return llvm::Error::success(); }
+};
+
 /// Rank 0 of groups of one: what it sends comes back. With `peerFails`, it
 /// learns of a failure elsewhere as soon as it asks.
 class SingleRank : public runtime::Transport {
@@ -20,11 +32,11 @@ public:
   explicit SingleRank(bool peerFails = false) : peerFails(peerFails) {}
 
   int64_t getRank() const override { return 0; }
-  llvm::Expected<llvm::SmallVector<runtime::TensorValue>>
-  exchange(const runtime::CollectiveCall &call,
-           llvm::ArrayRef<runtime::TensorValue> toMembers) override {
+  llvm::Expected<std::unique_ptr<runtime::Transfer>>
+  start(const runtime::CollectiveCall &call, mlir::Type, size_t,
+        bool) override {
     lastCall = call;
-    return llvm::to_vector(toMembers);
+    return std::make_unique<NoTransfer>();
   }
   llvm::Error checkPeers() override {
     if (peerFails)

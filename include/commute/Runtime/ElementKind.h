@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <optional>
+#include <type_traits>
 
 namespace commute::runtime {
 
@@ -41,9 +42,10 @@ std::optional<ElementKind> getElementKind(mlir::Type type);
 unsigned getNumBytes(ElementKind kind);
 bool isFloat(ElementKind kind);
 
-/// The C++ types that kernels compute in: int64_t for integers and truth
-/// values, double for f64, float for all other floats.
-enum class ComputeKind : uint8_t { Integer, Single, Double };
+/// The C++ types that kernels compute in: uint64_t for u64, int64_t for all
+/// other integers and truth values, double for f64, float for all other floats.
+/// Of two, the later one stands for both.
+enum class ComputeKind : uint8_t { Integer, Unsigned, Single, Double };
 ComputeKind getComputeKind(ElementKind kind);
 
 /// Calls `visit` with a value of the C++ type that stands for `kind`.
@@ -52,6 +54,8 @@ auto dispatch(ComputeKind kind, Visitor visit) {
   switch (kind) {
   case ComputeKind::Integer:
     return visit(int64_t());
+  case ComputeKind::Unsigned:
+    return visit(uint64_t());
   case ComputeKind::Single:
     return visit(float());
   case ComputeKind::Double:
@@ -60,7 +64,19 @@ auto dispatch(ComputeKind kind, Visitor visit) {
   return visit(double());
 }
 
-/// Reads `count` elements as numbers of type Compute (int64_t, float, double).
+/// Whether elements of `kind` lie in memory as numbers of type Compute.
+template <typename Compute>
+bool isStoredAs(ElementKind kind) {
+  if (std::is_same_v<Compute, float>)
+    return kind == ElementKind::F32;
+  if (std::is_same_v<Compute, double>)
+    return kind == ElementKind::F64;
+  // Both wrap, so that their bits are the same.
+  return kind == ElementKind::I64 || kind == ElementKind::U64;
+}
+
+/// Reads `count` elements as numbers of type Compute (int64_t, uint64_t, float,
+/// double).
 template <typename Compute>
 void loadElements(ElementKind kind, const void *source, size_t count,
                   Compute *target);

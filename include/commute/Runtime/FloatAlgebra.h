@@ -80,9 +80,41 @@ private:
   tp::AlgebraValue check(TensorValue value, std::string &failure,
                          mlir::ArrayRef<int64_t> sizes, mlir::Type type);
   void fail(std::string message);
+  /// Notes an error of the transport; false for success.
+  bool takeError(llvm::Error error);
   tp::AlgebraValue combineInPlace(tp::ReductionKind kind,
                                   mlir::ArrayRef<tp::AlgebraValue> inputs,
                                   mlir::Type type);
+
+  /// A collective that this rank takes part in.
+  struct Collective {
+    std::unique_ptr<Transfer> transfer;
+    /// This rank's, in the group.
+    size_t position;
+  };
+  /// nullopt, with the failure noted, where this rank is in no such group.
+  std::optional<CollectiveCall> makeCall(mlir::Operation *op,
+                                         tp::GroupAttr group,
+                                         const tp::AlgebraTensor &sent);
+  /// Begins a collective that is overlapped with what this rank computes.
+  std::optional<Collective> startCollective(mlir::Operation *op,
+                                            tp::GroupAttr group,
+                                            const tp::AlgebraTensor &sent,
+                                            mlir::Type elementType,
+                                            size_t numTensors);
+
+  // Fused ops, pipelined; false for forms that go by the primitives.
+  bool gatherAndMultiply(tp::AllGatherMatmulOp op,
+                         mlir::ArrayRef<tp::AlgebraValue> operands,
+                         mlir::SmallVectorImpl<tp::AlgebraValue> &results);
+  bool multiplyAndScatter(tp::MatmulReduceScatterOp op,
+                          mlir::ArrayRef<tp::AlgebraValue> operands,
+                          mlir::SmallVectorImpl<tp::AlgebraValue> &results);
+  TensorValue scaled(const tp::AlgebraValue &input,
+                     const tp::AlgebraValue &factor, mlir::Type compute);
+  /// The bias as one row, where it has one element a column of the product.
+  static const Tensor *getRowBias(const tp::AlgebraValue &bias,
+                                  int64_t columns);
 
   Transport &transport;
   const SymbolTable &symbols;

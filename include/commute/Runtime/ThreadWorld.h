@@ -33,27 +33,30 @@ public:
 
 private:
   friend class ThreadTransport;
+  friend class ThreadTransfer;
 
-  struct Arrival {
+  /// A member of a meeting.
+  struct Participant {
     CollectiveCall call;
-    llvm::SmallVector<TensorValue> toMembers;
+    /// What it has given so far, by the position of who gets it.
+    std::vector<std::vector<TensorValue>> toMembers;
   };
   /// The n-th collective of a group.
   struct Meeting {
-    std::map<int64_t, Arrival> arrivals;
+    std::map<int64_t, Participant> participants;
     size_t numLeft = 0;
   };
   struct RankState {
-    /// Where it waits; null while it computes.
-    const CollectiveCall *waitsIn = nullptr;
+    /// Where it waits; null while it computes, or may go on.
+    const Meeting *waitsIn = nullptr;
     bool isFinished = false;
   };
   using MeetingKey = std::pair<std::vector<int64_t>, uint64_t>;
 
-  llvm::Expected<llvm::SmallVector<TensorValue>>
-  exchange(int64_t rank, uint64_t number, const CollectiveCall &call,
-           llvm::ArrayRef<TensorValue> toMembers);
   void fail(std::string message);
+  /// A PeerFailure once a rank has failed. Like all that follows, for who holds
+  /// the mutex.
+  llvm::Error getPeerFailure() const;
   /// Fails the run when no rank can ever go on.
   void checkForDeadlock();
   std::string describeWaiting() const;

@@ -43,18 +43,47 @@ struct CollectiveCall {
 std::string describeMismatch(int64_t rank, const CollectiveCall &call,
                              int64_t otherRank, const CollectiveCall &other);
 
-/// One rank's way to the others.
+/// A collective under way: tensors that go to the other members of the group
+/// and come from them, one after the other, while this rank computes. Errors
+/// are those of Transport.
+class Transfer {
+public:
+  virtual ~Transfer() = default;
+
+  /// Gives a tensor, or null, to the member at `position`, who is another one.
+  /// It arrives there behind those that were given before.
+  virtual llvm::Error send(size_t position, TensorValue tensor) = 0;
+
+  struct Arrival {
+    size_t position;
+    TensorValue tensor;
+  };
+  /// The next tensor that arrives from any other member; waits for it. All
+  /// members send as many as were agreed on.
+  virtual llvm::Expected<Arrival> receive() = 0;
+
+  /// Waits until all that was sent has left. What was agreed on has been sent
+  /// and received.
+  virtual llvm::Error finish() = 0;
+};
+
+/// One rank's way to the others. Errors say what went wrong here; they are
+/// PeerFailures where another rank has already said it.
 class Transport {
 public:
   virtual ~Transport() = default;
 
   virtual int64_t getRank() const = 0;
+  /// Begins a collective, in which each member sends `numTensors` tensors of
+  /// this element type to each other one. Transfers go on while this rank
+  /// computes if it `overlaps` them. One at a time.
+  virtual llvm::Expected<std::unique_ptr<Transfer>>
+  start(const CollectiveCall &call, mlir::Type elementType, size_t numTensors,
+        bool overlaps) = 0;
   /// Gives `toMembers[i]` to the i-th member of the group and returns what each
-  /// of them gave to this rank. The error says what went wrong here; it is a
-  /// PeerFailure where another rank has already said it.
-  virtual llvm::Expected<llvm::SmallVector<TensorValue>>
-  exchange(const CollectiveCall &call,
-           llvm::ArrayRef<TensorValue> toMembers) = 0;
+  /// of them gave to this rank.
+  llvm::Expected<llvm::SmallVector<TensorValue>>
+  exchange(const CollectiveCall &call, llvm::ArrayRef<TensorValue> toMembers);
   /// A PeerFailure once another rank has failed.
   virtual llvm::Error checkPeers() = 0;
 };

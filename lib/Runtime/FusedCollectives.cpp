@@ -1,0 +1,548 @@
+//===- FusedCollectives.cpp - collectives pipelined with products ---------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// What is moved is cut into pieces of rows. An all-gather multiplies this
+// rank's own pieces while those of the others are on their way, and theirs as
+// they arrive. A reduce-scatter sends each piece of the others' products as
+// soon as it is computed, and computes its own last. Over threads, pieces are
+// read where they lie in the peers' memory.
+//
+// Results do not depend on the order of arrival, nor on the transport: sums
+// over ranks are made in f32 (f64 for f64), in the order of the group's
+// members, and rounded once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+#include "commute/Runtime/FloatAlgebra.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::runtime;
+using tp::AlgebraValue;
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A tensor of which each member of a group has a block along one dim: of
+/// sizes [outer, members, inner, width], of which a block is one along the
+/// second. Blocks are cut into rows of `width` elements.
+struct BlockedRows {
+  int64_t outer = 1;
+  int64_t members = 1;
+  int64_t inner = 1;
+  int64_t width = 1;
+
+  /// `block` are the sizes of one block along `dim`. Rows go along the last
+  /// dim.
+  BlockedRows(ArrayRef<int64_t> block, int64_t dim, int64_t members)
+      : members(members) {
+    bool isLast = dim + 1 == int64_t(block.size());
+    outer = runtime::getNumElements(block.take_front(dim));
+    inner =
+        isLast ? 1 : runtime::getNumElements(block.drop_front(dim).drop_back());
+    width = block.back();
+  }
+
+  int64_t getNumRows() const { return outer * inner; }
+  /// Calls `visit` with the first row in the block, the first in the whole
+  /// tensor, and the number of rows, for each run of rows [begin, end) of a
+  /// block that lie together.
+  template <typename Visitor>
+  void forEachRun(int64_t position, int64_t begin, int64_t end,
+                  Visitor visit) const {
+    while (begin < end) {
+      int64_t count = std::min(end - begin, inner - begin % inner);
+      int64_t whole =
+          (begin / inner * members + position) * inner + begin % inner;
+      visit(begin, whole, count);
+      begin += count;
+    }
+  }
+  bool isOneRun(int64_t begin, int64_t end) const {
+    return begin < end && begin / inner == (end - 1) / inner;
+  }
+};
+
+/// How the rows of a block are cut.
+struct Pieces {
+  int64_t rows;
+  int64_t count;
+
+  Pieces(int64_t rows, int64_t rowBytes) : rows(rows) {
+    // Pieces make the transfers overlap with the products, but small products
+    // and messages are slow.
+    constexpr int64_t most = 8, leastRows = 64, leastBytes = 64 << 10;
+    count = std::clamp<int64_t>(
+        std::min(rows / leastRows, rows * rowBytes / leastBytes), 1, most);
+  }
+  int64_t getBegin(int64_t index) const { return rows * index / count; }
+  int64_t getEnd(int64_t index) const { return getBegin(index + 1); }
+  int64_t getSize(int64_t index) const {
+    return getEnd(index) - getBegin(index);
+  }
+};
+} // namespace
+
+/// Rows of `columns` elements that lie together, where they are.
+static std::shared_ptr<Tensor> viewRows(const Tensor &tensor, int64_t first,
+                                        int64_t count, int64_t columns) {
+  size_t start = first * columns * runtime::getNumBytes(tensor.getKind());
+  return std::make_shared<Tensor>(
+      ArrayRef<int64_t>{count, columns}, tensor.getElementType(),
+      std::shared_ptr<const std::byte>(tensor.getSharedData(),
+                                       tensor.getData() + start));
+}
+
+/// Copies rows of a block to their places in the whole tensor, or back.
+static void copyRows(const BlockedRows &blocked, int64_t position,
+                     int64_t begin, int64_t end, Tensor &whole, Tensor &rows,
+                     bool toWhole) {
+  size_t rowBytes = blocked.width * runtime::getNumBytes(whole.getKind());
+  blocked.forEachRun(
+      position, begin, end, [&](int64_t row, int64_t place, int64_t count) {
+        std::byte *inWhole = whole.getMutableData() + place * rowBytes;
+        std::byte *inRows = rows.getMutableData() + (row - begin) * rowBytes;
+        if (toWhole)
+          std::memcpy(inWhole, inRows, count * rowBytes);
+        else
+          std::memcpy(inRows, inWhole, count * rowBytes);
+      });
+}
+
+/// Rows [begin, end) of a block of `whole`; shared where they lie together.
+static TensorValue readRows(const Tensor &whole, const BlockedRows &blocked,
+                            int64_t position, int64_t begin, int64_t end) {
+  std::shared_ptr<Tensor> all = viewRows(
+      whole, 0, whole.getNumElements() / std::max<int64_t>(blocked.width, 1),
+      blocked.width);
+  if (blocked.isOneRun(begin, end)) {
+    TensorValue view;
+    blocked.forEachRun(position, begin, end,
+                       [&](int64_t, int64_t place, int64_t count) {
+                         view = viewRows(whole, place, count, blocked.width);
+                       });
+    return view;
+  }
+  std::shared_ptr<Tensor> rows =
+      Tensor::allocate({end - begin, blocked.width}, whole.getElementType());
+  copyRows(blocked, position, begin, end, *all, *rows, /*toWhole=*/false);
+  return rows;
+}
+
+/// Where rows [begin, end) of a block of `whole` are computed: in their place
+/// where they lie together there, else elsewhere, and `store` moves them.
+namespace {
+class RowsInPlace {
+public:
+  RowsInPlace(Tensor &whole, const BlockedRows &blocked, int64_t position,
+              int64_t begin, int64_t end)
+      : whole(whole), blocked(blocked), position(position), begin(begin),
+        end(end), isElsewhere(!blocked.isOneRun(begin, end)) {
+    if (isElsewhere) {
+      rows = Tensor::allocate({end - begin, blocked.width},
+                              whole.getElementType());
+      return;
+    }
+    blocked.forEachRun(position, begin, end,
+                       [&](int64_t, int64_t place, int64_t count) {
+                         rows = viewRows(whole, place, count, blocked.width);
+                       });
+  }
+  Tensor &get() { return *rows; }
+  void store() {
+    if (isElsewhere)
+      copyRows(blocked, position, begin, end, whole, *rows, /*toWhole=*/true);
+  }
+
+private:
+  Tensor &whole;
+  const BlockedRows &blocked;
+  int64_t position, begin, end;
+  bool isElsewhere;
+  std::shared_ptr<Tensor> rows;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// Products are made in the operands' types or in f32: others are converted
+/// once, not for each piece.
+static TensorValue toProductType(const TensorValue &tensor) {
+  ElementKind kind = tensor->getKind();
+  if (getComputeKind(kind) != ComputeKind::Single || kind == ElementKind::F32 ||
+      kind == ElementKind::BF16)
+    return tensor;
+  return castElements(*tensor,
+                      Float32Type::get(tensor->getElementType().getContext()));
+}
+
+TensorValue FloatAlgebra::scaled(const AlgebraValue &input,
+                                 const AlgebraValue &factor, Type compute) {
+  return std::static_pointer_cast<const Tensor>(
+      map(tp::MapFunction::Mul, {cast(input, compute), cast(factor, compute)},
+          compute));
+}
+
+//===----------------------------------------------------------------------===//
+// tp.all_gather_matmul
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One of the products.
+struct GatherProduct {
+  TensorValue rhs;
+  const Tensor *bias = nullptr;
+  /// Sums over ranks, and scaled operands, are of this type.
+  Type compute;
+  std::shared_ptr<Tensor> result;
+  /// For a gathered contraction, by piece and position: products that wait for
+  /// those of the positions before them. In front is the sum so far.
+  std::vector<SmallVector<std::shared_ptr<Tensor>>> waiting;
+  std::vector<size_t> numSummed;
+};
+
+class GatherMatmul {
+public:
+  GatherMatmul(int64_t axis, int64_t numMembers, ArrayRef<int64_t> shardSizes)
+      : blocked(shardSizes, axis, numMembers),
+        contracts(axis + 1 == int64_t(shardSizes.size())) {}
+
+  /// Multiplies piece `index` of the shard at `position`; `lhs` gives its rows
+  /// in the type that a product computes with.
+  bool multiply(GatherProduct &product, const Pieces &pieces, size_t position,
+                int64_t index, const Tensor &lhs, std::string &failure);
+
+  BlockedRows blocked;
+  bool contracts;
+
+private:
+  bool addProduct(GatherProduct &product, const Pieces &pieces, size_t position,
+                  int64_t index, const Tensor &lhs, std::string &failure);
+};
+} // namespace
+
+bool GatherMatmul::multiply(GatherProduct &product, const Pieces &pieces,
+                            size_t position, int64_t index, const Tensor &lhs,
+                            std::string &failure) {
+  if (contracts)
+    return addProduct(product, pieces, position, index, lhs, failure);
+  BlockedRows resultRows = blocked;
+  resultRows.width = product.rhs->getSizes()[1];
+  RowsInPlace rows(*product.result, resultRows, position,
+                   pieces.getBegin(index), pieces.getEnd(index));
+  if (!multiplyMatricesInto({lhs}, {*product.rhs}, product.bias, rows.get(),
+                            failure))
+    return false;
+  rows.store();
+  return true;
+}
+
+bool GatherMatmul::addProduct(GatherProduct &product, const Pieces &pieces,
+                              size_t position, int64_t index, const Tensor &lhs,
+                              std::string &failure) {
+  int64_t columns = product.rhs->getSizes()[1];
+  TensorValue rhs =
+      viewRows(*product.rhs, position * blocked.width, blocked.width, columns);
+  std::shared_ptr<Tensor> rows =
+      Tensor::allocate({pieces.getSize(index), columns}, product.compute);
+  if (!multiplyMatricesInto({lhs}, {*rhs},
+                            position == 0 ? product.bias : nullptr, *rows,
+                            failure))
+    return false;
+  auto &waiting = product.waiting[index];
+  size_t &numSummed = product.numSummed[index];
+  waiting[position] = std::move(rows);
+  SmallVector<const Tensor *> ready;
+  if (numSummed > 0)
+    ready.push_back(waiting[0].get());
+  for (; numSummed < waiting.size() && waiting[numSummed]; ++numSummed)
+    ready.push_back(waiting[numSummed].get());
+  if (numSummed == waiting.size()) {
+    std::shared_ptr<Tensor> result =
+        viewRows(*product.result, pieces.getBegin(index), pieces.getSize(index),
+                 columns);
+    combineTensorsInto(tp::ReductionKind::Sum, ready, *result);
+    waiting.clear();
+  } else if (ready.size() > 1) {
+    // Element by element, in place.
+    combineTensorsInto(tp::ReductionKind::Sum, ready, *waiting[0]);
+    for (size_t summed = 1; summed < numSummed; ++summed)
+      waiting[summed] = nullptr;
+  }
+  return true;
+}
+
+/// Whether there is one scale for all of a shard's elements, or one for each of
+/// its rows.
+static bool isRowScale(const Tensor &scale, ArrayRef<int64_t> shard) {
+  return scale.getRank() == int64_t(shard.size()) &&
+         scale.getSizes().back() == 1 &&
+         scale.getSizes().drop_back() == shard.drop_back();
+}
+
+bool FloatAlgebra::gatherAndMultiply(tp::AllGatherMatmulOp op,
+                                     ArrayRef<AlgebraValue> operands,
+                                     SmallVectorImpl<AlgebraValue> &results) {
+  // Operands: shard, right-hand sides, biases, scale of the shard, scales.
+  size_t count = op.getRhs().size(), numBiases = op.getBiases().size();
+  const Tensor &shard = asTensor(operands[0]);
+  ArrayRef<AlgebraValue> scales = operands.drop_front(1 + count + numBiases);
+  auto axis = static_cast<int64_t>(op.getGatherAxis());
+  int64_t numMembers = op.getGroup().getSize();
+  GatherMatmul gather(axis, numMembers, shard.getSizes());
+  const BlockedRows &blocked = gather.blocked;
+  bool hasRowScale = !scales.empty() && scales[0]->getNumElements() != 1;
+  if (hasRowScale &&
+      (gather.contracts || !isRowScale(asTensor(scales[0]), shard.getSizes())))
+    return false;
+
+  SmallVector<int64_t> sizes(shard.getSizes());
+  sizes[axis] *= numMembers;
+  std::shared_ptr<Tensor> gathered;
+  if (op.getReturnsGathered()) {
+    gathered = Tensor::allocate(sizes, shard.getElementType());
+    results.push_back(gathered);
+  }
+  Pieces pieces(blocked.getNumRows(),
+                blocked.width * runtime::getNumBytes(shard.getKind()));
+  std::vector<GatherProduct> products(count);
+  for (auto [index, product] : llvm::enumerate(products)) {
+    auto rhs = std::static_pointer_cast<const Tensor>(operands[1 + index]);
+    Type type = llvm::cast<RankedTensorType>(
+                    op.getOutputs()[index + (gathered ? 1 : 0)].getType())
+                    .getElementType();
+    product.compute = getComputeType(type);
+    if (rhs->getSizes()[0] != sizes.back()) {
+      fail("matrices of sizes " + formatSizes(sizes) + " and " +
+           formatSizes(rhs->getSizes()) + " cannot be multiplied");
+      return true;
+    }
+    if (numBiases > 0) {
+      product.bias =
+          getRowBias(operands[1 + count + index], rhs->getSizes()[1]);
+      if (!product.bias) {
+        results.clear();
+        return false;
+      }
+    }
+    product.rhs = scales.empty()
+                      ? toProductType(rhs)
+                      : scaled(rhs, scales[1 + index], product.compute);
+    SmallVector<int64_t> resultSizes(sizes);
+    resultSizes.back() = rhs->getSizes()[1];
+    product.result = Tensor::allocate(resultSizes, type);
+    results.push_back(product.result);
+    if (gather.contracts) {
+      product.waiting.assign(pieces.count,
+                             SmallVector<std::shared_ptr<Tensor>>(numMembers));
+      product.numSummed.assign(pieces.count, 0);
+    }
+  }
+
+  // Scales of rows are few.
+  SmallVector<AlgebraValue> shardScales;
+  if (hasRowScale) {
+    FailureOr<SmallVector<AlgebraValue>> received = exchange(
+        op, op.getGroup(), SmallVector<AlgebraValue>(numMembers, scales[0]));
+    if (mlir::failed(received))
+      return true;
+    shardScales = std::move(*received);
+  }
+
+  auto consume = [&](size_t position, int64_t index, const TensorValue &piece) {
+    if (piece->getSizes() !=
+        ArrayRef<int64_t>{pieces.getSize(index), blocked.width}) {
+      fail("the shard at position " + std::to_string(position) +
+           " of the group has rows of sizes " + formatSizes(piece->getSizes()) +
+           ", unlike this rank's");
+      return false;
+    }
+    if (gathered)
+      copyRows(blocked, position, pieces.getBegin(index), pieces.getEnd(index),
+               *gathered, const_cast<Tensor &>(*piece), /*toWhole=*/true);
+    std::string message;
+    TensorValue lhs;
+    Type compute;
+    for (GatherProduct &product : products) {
+      if (scales.empty()) {
+        lhs = piece;
+      } else if (compute != product.compute) {
+        compute = product.compute;
+        AlgebraValue factor = scales[0];
+        if (hasRowScale)
+          factor = viewRows(asTensor(shardScales[position]),
+                            pieces.getBegin(index), pieces.getSize(index), 1);
+        lhs = scaled(piece, factor, compute);
+      }
+      if (!gather.multiply(product, pieces, position, index, *lhs, message)) {
+        fail(std::move(message));
+        return false;
+      }
+    }
+    return true;
+  };
+
+  std::optional<Collective> collective = startCollective(
+      op, op.getGroup(), shard, shard.getElementType(), pieces.count);
+  if (!collective)
+    return true;
+  SmallVector<TensorValue> own;
+  for (int64_t index = 0; index < pieces.count; ++index) {
+    own.push_back(viewRows(shard, pieces.getBegin(index), pieces.getSize(index),
+                           blocked.width));
+    for (int64_t step = 1; step < numMembers; ++step)
+      if (takeError(collective->transfer->send(
+              (collective->position + step) % numMembers, own.back())))
+        return true;
+  }
+  for (int64_t index = 0; index < pieces.count; ++index)
+    if (!consume(collective->position, index, own[index]))
+      return true;
+  SmallVector<int64_t> numArrived(numMembers, 0);
+  for (int64_t left = (numMembers - 1) * pieces.count; left > 0; --left) {
+    llvm::Expected<Transfer::Arrival> arrival = collective->transfer->receive();
+    if (!arrival) {
+      takeError(arrival.takeError());
+      return true;
+    }
+    if (!consume(arrival->position, numArrived[arrival->position]++,
+                 arrival->tensor))
+      return true;
+  }
+  takeError(collective->transfer->finish());
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// tp.matmul_reduce_scatter
+//===----------------------------------------------------------------------===//
+
+bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
+                                      ArrayRef<AlgebraValue> operands,
+                                      SmallVectorImpl<AlgebraValue> &results) {
+  unsigned next = 2;
+  AlgebraValue biasValue = op.getBias() ? operands[next++] : AlgebraValue();
+  AlgebraValue lhsScale = op.getLhsScale() ? operands[next++] : AlgebraValue();
+  AlgebraValue rhsScale = op.getRhsScale() ? operands[next] : AlgebraValue();
+  auto lhs = std::static_pointer_cast<const Tensor>(operands[0]);
+  auto rhs = std::static_pointer_cast<const Tensor>(operands[1]);
+  Type type =
+      llvm::cast<RankedTensorType>(op.getResult().getType()).getElementType();
+  Type compute = getComputeType(type);
+  auto axis = static_cast<int64_t>(op.getScatterAxis());
+  int64_t numMembers = op.getGroup().getSize();
+  bool scattersColumns = axis + 1 == lhs->getRank();
+  const Tensor *bias = nullptr;
+  if (biasValue) {
+    bias = getRowBias(biasValue, rhs->getSizes()[1]);
+    if (!bias)
+      return false;
+  }
+  SmallVector<int64_t> sizes(lhs->getSizes());
+  sizes.back() = rhs->getSizes()[1];
+  if (lhs->getSizes().back() != rhs->getSizes()[0] ||
+      sizes[axis] % numMembers != 0) {
+    fail("a product of matrices of sizes " + formatSizes(lhs->getSizes()) +
+         " and " + formatSizes(rhs->getSizes()) +
+         " cannot be made and cut along dim " + std::to_string(axis) +
+         " into " + std::to_string(numMembers) + " equal blocks");
+    return true;
+  }
+  sizes[axis] /= numMembers;
+  lhs = lhsScale ? scaled(lhs, lhsScale, compute) : toProductType(lhs);
+  rhs = rhsScale ? scaled(rhs, rhsScale, compute) : toProductType(rhs);
+
+  // The rows of lhs that a block is made of; for blocks of columns, all.
+  SmallVector<int64_t> lhsBlock(lhs->getSizes());
+  if (!scattersColumns)
+    lhsBlock[axis] /= numMembers;
+  BlockedRows blocked(lhsBlock, scattersColumns ? 0 : axis,
+                      scattersColumns ? 1 : numMembers);
+  int64_t columns = sizes.back();
+  Pieces pieces(blocked.getNumRows(),
+                columns * runtime::getNumBytes(*getElementKind(compute)));
+  std::shared_ptr<Tensor> result = Tensor::allocate(sizes, type);
+  results.push_back(result);
+
+  std::optional<Collective> collective = startCollective(
+      op, op.getGroup(), asTensor(operands[0]), compute, pieces.count);
+  if (!collective)
+    return true;
+  // By piece, what the members computed, and how many have.
+  std::vector<SmallVector<TensorValue>> partial(
+      pieces.count, SmallVector<TensorValue>(numMembers));
+  SmallVector<int64_t> numThere(pieces.count, 0);
+  auto add = [&](int64_t index, size_t position, TensorValue rows) {
+    if (rows->getSizes() != ArrayRef<int64_t>{pieces.getSize(index), columns}) {
+      fail("the rank at position " + std::to_string(position) +
+           " of the group sent rows of sizes " + formatSizes(rows->getSizes()) +
+           ", unlike this rank's");
+      return false;
+    }
+    partial[index][position] = std::move(rows);
+    if (++numThere[index] < numMembers)
+      return true;
+    SmallVector<const Tensor *> parts;
+    for (const TensorValue &part : partial[index])
+      parts.push_back(part.get());
+    std::shared_ptr<Tensor> target = viewRows(*result, pieces.getBegin(index),
+                                              pieces.getSize(index), columns);
+    combineTensorsInto(op.getReduction(), parts, *target);
+    partial[index].clear();
+    return true;
+  };
+
+  for (int64_t step = 1; step <= numMembers; ++step) {
+    size_t position = (collective->position + step) % numMembers;
+    TensorValue right = rhs;
+    TensorValue blockBias;
+    if (scattersColumns) {
+      right =
+          gatherStrided(*rhs, tp::getSliceView(rhs->getSizes(), 1,
+                                               position * columns, 1, columns));
+      if (bias) {
+        blockBias = viewRows(*bias, position, 1, columns);
+      }
+    }
+    for (int64_t index = 0; index < pieces.count; ++index) {
+      TensorValue left = readRows(*lhs, blocked, scattersColumns ? 0 : position,
+                                  pieces.getBegin(index), pieces.getEnd(index));
+      std::shared_ptr<Tensor> rows =
+          Tensor::allocate({pieces.getSize(index), columns}, compute);
+      std::string message;
+      if (!multiplyMatricesInto({*left}, {*right},
+                                blockBias ? blockBias.get() : bias, *rows,
+                                message)) {
+        fail(std::move(message));
+        return true;
+      }
+      bool isOwn = step == numMembers;
+      if (isOwn ? !add(index, position, rows)
+                : takeError(collective->transfer->send(position, rows)))
+        return true;
+    }
+  }
+  SmallVector<int64_t> numArrived(numMembers, 0);
+  for (int64_t left = (numMembers - 1) * pieces.count; left > 0; --left) {
+    llvm::Expected<Transfer::Arrival> arrival = collective->transfer->receive();
+    if (!arrival) {
+      takeError(arrival.takeError());
+      return true;
+    }
+    if (!add(numArrived[arrival->position]++, arrival->position,
+             std::move(arrival->tensor)))
+      return true;
+  }
+  takeError(collective->transfer->finish());
+  return true;
+}

@@ -1,0 +1,90 @@
+//===- MpiTransfer.h - a collective under way over MPI ----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_RUNTIME_MPITRANSFER_H
+#define COMMUTE_LIB_RUNTIME_MPITRANSFER_H
+
+#include "MpiModule.h"
+#include "commute/Runtime/Transport.h"
+
+#include <atomic>
+#include <list>
+#include <mutex>
+#include <thread>
+
+namespace commute::runtime {
+
+/// What one other member sends in the course of a transfer: for each tensor a
+/// header, and, unless it is empty, its elements behind.
+struct MpiPeer {
+  struct Incoming {
+    std::shared_ptr<Tensor> tensor;
+    /// Null once it is there.
+    MpiRequest *request = nullptr;
+  };
+
+  int64_t rank;
+  /// Of its process.
+  int source;
+  size_t position;
+  std::string headerText;
+  MpiRequest *header = nullptr;
+  /// In the order of sending.
+  std::vector<Incoming> incoming;
+  size_t numTaken = 0;
+};
+
+class MpiTransfer : public Transfer {
+public:
+  MpiTransfer(const MpiModule &module, std::chrono::seconds timeout,
+              int64_t rank, CollectiveCall call, mlir::Type elementType,
+              size_t numTensors, std::vector<MpiPeer> peers)
+      : module(module), timeout(timeout), rank(rank), call(std::move(call)),
+        elementType(elementType), numTensors(numTensors),
+        peers(std::move(peers)) {}
+  ~MpiTransfer() override { stopProgress(); }
+
+  /// Lets a thread of its own see to the transfers from now on.
+  void overlap();
+  llvm::Error send(size_t position, TensorValue tensor) override;
+  llvm::Expected<Arrival> receive() override;
+  llvm::Error finish() override;
+
+private:
+  /// Takes all transfers as far as they get without waiting. The mutex is held.
+  void advance();
+  void advance(MpiPeer &peer);
+  /// Starts to receive the tensor behind a header.
+  llvm::Error acceptHeader(MpiPeer &peer);
+  std::optional<Arrival> takeNext();
+  /// Advances until `isDone`; the error names whom `getWaited` tells.
+  llvm::Error waitUntil(llvm::function_ref<bool()> isDone,
+                        llvm::function_ref<std::string()> getWaited);
+  void stopProgress();
+
+  const MpiModule &module;
+  std::chrono::seconds timeout;
+  int64_t rank;
+  CollectiveCall call;
+  mlir::Type elementType;
+  size_t numTensors;
+
+  /// MPI is called by one thread at a time.
+  std::mutex mutex;
+  std::vector<MpiPeer> peers;
+  size_t nextPeer = 0;
+  /// What is sent lives until it has left, or the process ends.
+  std::list<std::string> sentHeaders;
+  std::vector<TensorValue> sentTensors;
+  std::vector<MpiRequest *> sends;
+  std::optional<std::string> failure;
+  std::thread progress;
+  std::atomic<bool> stops = false;
+};
+
+} // namespace commute::runtime
+
+#endif // COMMUTE_LIB_RUNTIME_MPITRANSFER_H
