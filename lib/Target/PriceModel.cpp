@@ -173,9 +173,9 @@ OpPrice PriceModel::getPipelinePrice(const tp::Communication &communication,
         getLinkSeconds(communication.kind, group, double(communication.bytes),
                        /*withLatency=*/false);
   // Two stages, as many equal pieces as chunks: the shorter stage shows once.
-  // Between pieces the ranks agree with each other, which nothing hides.
+  // Before each piece the ranks agree with each other, which nothing hides.
   price.pipelineSeconds = std::min(chunk, price.communicationSeconds / chunks) +
-                          (chunks - 1) * target.transferOverheadSeconds.value;
+                          chunks * target.transferOverheadSeconds.value;
   price.bound = price.computeSeconds > price.communicationSeconds
                     ? Bound::Compute
                     : Bound::Communication;

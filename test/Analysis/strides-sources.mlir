@@ -87,12 +87,17 @@ func.func @region_marker(%x: tensor<4x2xf32, #tp.layout<strides = [1, 4]>>, %gap
   return
 }
 
-// The layout of fused collectives depends on the kernel.
-func.func @fused(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-remark @below {{result 0 is strided: its strides are [1, 8]}}
-  %a = tp.all_gather_matmul %x, rhs(%w) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32, #tp.layout<strides = [1, 8]>>
-  // expected-remark @below {{result 0 is dense: PyTorch recorded it as dense}}
-  %b = tp.matmul_reduce_scatter sum %x, %w scatter_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<2x16xf32>
+// Fused collectives gather along dim 0 of a moved view, and scatter into fresh
+// memory.
+func.func @fused(%x: tensor<4x8xf32>, %y: tensor<2x4x8xf32>, %w: tensor<8x16xf32>) {
+  // expected-remark @below {{result 0 is dense: its strides follow from the ops that compute it}}
+  %a = tp.all_gather_matmul %x, rhs(%w) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  // expected-remark @below {{result 0 is strided: its strides are [16, 32, 1]}}
+  %b = tp.all_gather_matmul %y, rhs(%w) gather_axis 1 group <"0", [0, 1]> : (tensor<2x4x8xf32>, tensor<8x16xf32>) -> tensor<2x8x16xf32, #tp.layout<strides = [16, 32, 1]>>
+  // expected-remark @below {{result 0 is unknown: the recorded strides contradict those that the op gives}}
+  %c = tp.all_gather_matmul %y, rhs(%w) gather_axis 1 group <"0", [0, 1]> : (tensor<2x4x8xf32>, tensor<8x16xf32>) -> tensor<2x8x16xf32>
+  // expected-remark @below {{result 0 is dense: its strides follow from the ops that compute it}}
+  %d = tp.matmul_reduce_scatter sum %x, %w scatter_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<2x16xf32>
   return
 }
 
