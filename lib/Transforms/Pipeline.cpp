@@ -16,7 +16,8 @@ using namespace commute;
 
 ArrayRef<StringRef> commute::getPipelinePasses() {
   static constexpr StringRef passes[] = {
-      "sequence-parallel", "lower-collectives", "contiguous-collectives"};
+      "normalize-collectives", "sequence-parallel", "lower-collectives",
+      "contiguous-collectives"};
   return passes;
 }
 
