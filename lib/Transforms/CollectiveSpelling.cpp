@@ -315,14 +315,13 @@ Operation *SpellingRestorer::restore(Operation *collective) {
     Operation *limit = index < restored->collective
                            ? restored->ops[restored->collective]
                            : firstUser;
-    bool fits =
-        anchor && anchor->getBlock() == op->getBlock() &&
-        (!limit || anchor->isBeforeInBlock(limit)) &&
-        (!previous || previous == anchor || previous->isBeforeInBlock(anchor));
-    if (!isFixed && fits)
+    bool fits = anchor && anchor->getBlock() == op->getBlock() &&
+                (!limit || anchor->isBeforeInBlock(limit));
+    // Behind what stood in front of it, and behind what it may read.
+    if (previous && (!fits || !previous->isBeforeInBlock(anchor)))
+      anchor = previous;
+    if (!isFixed && (fits || (anchor && !anchor->isBeforeInBlock(op))))
       op->moveAfter(anchor);
-    else if (!isFixed && previous && !previous->isBeforeInBlock(op))
-      op->moveAfter(previous);
     previous = op;
   }
   for (Operation *op : restored->ops)

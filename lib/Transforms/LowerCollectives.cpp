@@ -129,7 +129,8 @@ void LowerCollectivesPass::restoreSpellings(Block &block) {
   SpellingRestorer restorer(block);
   // Backwards: what was spelled out last has the others' places around it. What
   // comes back may have been made from a spelling itself.
-  for (Operation *op : llvm::reverse(getCollectives()))
+  SmallVector<Operation *> collectives = getCollectives();
+  for (Operation *op : llvm::reverse(collectives))
     if (op->getBlock() == &block)
       while ((op = restorer.restore(op)))
         ++numRestored;
