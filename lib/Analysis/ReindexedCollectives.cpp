@@ -36,6 +36,12 @@ static bool moves(Operation *op) {
   return work && work->bytesRead > 0;
 }
 
+/// Whether a value is certainly dense, as collectives need it.
+static bool isDense(Value value, tp::SymbolSpace &symbols) {
+  return tp::getDensity(symbols.getShape(
+             cast<RankedTensorType>(value.getType()))) == tp::Density::Dense;
+}
+
 /// The values that a value is reindexed from, through single operands that
 /// nobody else reads, the nearest first.
 static SmallVector<Value> getOrigins(Value value) {
@@ -146,10 +152,13 @@ GatherSearch::findGathersOf(Value root, const ReindexMaps &maps) {
 
 std::optional<int64_t> GatherSearch::findReshapedAxis(Value value,
                                                       const IndexMap &map) {
+  SizePolynomial numElements = 1;
+  for (AffineExpr size : symbols.getSizes(gather.getInput().getType()))
+    numElements *= SizePolynomial::get(size);
   for (size_t axis = map.getSizes().size(); axis-- > 0;) {
     IndexMap::Sizes shard(map.getSizes());
     shard[axis] = shard[axis].divideExactly(numRanks);
-    if (!shard[axis].isKnown())
+    if (getProduct(shard) != numElements)
       continue;
     std::optional<IndexMap> whole =
         IndexMap::getIdentity(shard).repeat(axis, numRanks, getProduct(shard));
@@ -197,6 +206,13 @@ GatherSearch::make(Value root, RankedTensorType type,
     return std::nullopt;
   }
   found.ops = getOps(root, found.results);
+  // Those that only the others are made from need not be there.
+  llvm::erase_if(found.results, [&](Value value) {
+    return value != found.results.front() &&
+           llvm::all_of(value.getUsers(), [&](Operation *user) {
+             return llvm::is_contained(found.ops, user);
+           });
+  });
   if (Operation *reader = findOtherReader(found.ops, found.results)) {
     refusal = {"other-reader",
                "is an all_gather along dim " + std::to_string(found.axis) +
@@ -236,6 +252,8 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
                 refusal);
   // Of what the operand was rearranged from.
   for (Value origin : getOrigins(operand)) {
+    if (!isDense(origin, symbols))
+      continue;
     ReindexMaps ofOrigin(symbols);
     if (!follow(origin, ofOrigin))
       break;
@@ -306,8 +324,8 @@ public:
 
 private:
   SmallVector<ScatterSource> findSources();
-  /// The axis along which the blocks of the source are those of the operand,
-  /// under sizes of their own.
+  /// The axis along which the blocks of the source are those of the operand:
+  /// with the very sizes, or under others.
   std::optional<int64_t> findAxis(const ScatterSource &source, bool isExact,
                                   ReindexMaps &maps);
   /// Reshapes of the result to exactly the blocks of the source.
@@ -350,7 +368,7 @@ SmallVector<ScatterSource> ScatterSearch::findSources() {
     open.remove(latest->getResult(0));
     undone.push_back(latest);
     open.insert(latest->operand_begin(), latest->operand_end());
-    if (open.size() == 1)
+    if (open.size() == 1 && isDense(open.front(), symbols))
       sources.push_back({open.front(), llvm::to_vector(llvm::reverse(undone))});
   }
   return sources;
@@ -374,7 +392,7 @@ std::optional<int64_t> ScatterSearch::findAxis(const ScatterSource &source,
   for (size_t other = 0; other < identity.getSizes().size(); ++other) {
     IndexMap::Sizes block(identity.getSizes());
     block[other] = block[other].divideExactly(numRanks);
-    if (!block[other].isKnown() || (isExact && block != blocks))
+    if (!block[other].isKnown() || isExact != (block == blocks))
       continue;
     SizePolynomial distance = getProduct(ArrayRef(block).drop_front(other));
     std::optional<IndexMap> expected =

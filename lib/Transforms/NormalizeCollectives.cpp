@@ -107,15 +107,14 @@ static void replace(const ReindexedCollective &found, Operation *collective,
     op->erase();
 }
 
-/// Erases a reindexing op and those that only it needed.
-static void eraseUnused(Operation *op) {
-  llvm::SetVector<Operation *> ops;
-  ops.insert(op);
+/// Erases reindexing ops that nobody reads, and those that only they needed.
+static void eraseUnused(ArrayRef<Operation *> unread) {
+  llvm::SetVector<Operation *> ops(unread.begin(), unread.end());
   for (size_t next = 0; next < ops.size(); ++next)
     for (Value operand : ops[next]->getOperands())
       if (Operation *maker = operand.getDefiningOp();
           maker && analysis::isReindexing(maker) &&
-          maker->getBlock() == op->getBlock())
+          maker->getBlock() == ops[next]->getBlock())
         ops.insert(maker);
   SmallVector<Operation *> sorted = ops.takeVector();
   llvm::sort(sorted,
@@ -126,6 +125,7 @@ static void eraseUnused(Operation *op) {
 }
 
 void NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
+  SmallVector<Operation *> unread;
   for (Value value : analysis::findIdentities(gather)) {
     ++numIdentities;
     remark::passed(value.getLoc(), getRemark("identity"))
@@ -138,8 +138,9 @@ void NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
             user->isBeforeInBlock(value.getDefiningOp()))
           whole = user->getResult(0);
     value.replaceAllUsesWith(whole);
-    eraseUnused(value.getDefiningOp());
+    unread.push_back(value.getDefiningOp());
   }
+  eraseUnused(unread);
 }
 
 Operation *NormalizeCollectivesPass::normalize(tp::AllGatherOp gather) {
