@@ -425,6 +425,8 @@ SmallVector<Operation *> ScatterSearch::findReshapes(RankedTensorType block) {
         return {};
       ops.push_back(user);
     }
+  if (llvm::none_of(ops, llvm::IsaPred<tp::ReshapeOp>))
+    return {};
   llvm::sort(ops, isBefore);
   return ops;
 }
@@ -498,8 +500,9 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
       if (!reshapes.empty())
         return make(sources[index], *axis, block, reshapes, refusal);
     }
-  // With a reshape of the result, where that saves moving elements.
-  for (size_t index = 0; index < numFollowed; ++index) {
+  // With a reshape of the result, where that saves moving elements; of the
+  // farthest source, in front of all views.
+  for (size_t index = numFollowed; index-- > 0;) {
     if (llvm::none_of(sources[index].ops, moves))
       continue;
     if (auto axis = findAxis(sources[index], /*isExact=*/false, *maps[index]))
