@@ -91,6 +91,12 @@ fuzz: build
 	@echo "[fuzz] 100000 random programs through sequence-parallel, each proven"
 	@COMMUTE_RANDOM_GRAPHS=100000 COMMUTE_RANDOM_SEED=$$(date +%s) \
 	  $(BUILD)/unittests/TransformsTests --gtest_filter='SequenceParallel.*'
+	@echo "[fuzz] 100000 random reassemblies of each kind around collectives, and"
+	@echo "[fuzz] 1000000 chains of reindexing, each against every element"
+	@COMMUTE_RANDOM_CHAINS=100000 COMMUTE_RANDOM_SEED=$$(date +%s) \
+	  $(BUILD)/unittests/TransformsTests --gtest_filter='NormalizeCollectives.*'
+	@COMMUTE_RANDOM_MAPS=1000000 COMMUTE_RANDOM_SEED=$$(date +%s) \
+	  $(BUILD)/unittests/AnalysisTests --gtest_filter='IndexMap.*'
 	@echo "[fuzz] random programs against PyTorch for $(FUZZ_SECONDS) s"
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) python/tests/test_random_programs.py \
 	  --first-seed $$(date +%s) --seconds $(FUZZ_SECONDS)

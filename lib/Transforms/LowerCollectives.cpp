@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveSpelling.h"
 #include "FusedForms.h"
 
 #include "commute/Transforms/Passes.h"
@@ -99,13 +100,10 @@ public:
 
   void runOnOperation() final {
     takeApartUnspeakable();
+    for (Block &block : getOperation().getBody())
+      restoreSpellings(block);
     // Collected first: lowering takes waits away as well.
-    SmallVector<Operation *> collectives;
-    getOperation().walk([&](Operation *op) {
-      if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
-        collectives.push_back(op);
-    });
-    for (Operation *op : collectives) {
+    for (Operation *op : getCollectives()) {
       if (auto gather = dyn_cast<tp::AllGatherOp>(op))
         lower(gather);
       else
@@ -116,11 +114,31 @@ public:
 private:
   /// Fused ops that PyTorch has no op for.
   void takeApartUnspeakable();
+  SmallVector<Operation *> getCollectives() {
+    SmallVector<Operation *> collectives;
+    getOperation().walk([&](Operation *op) {
+      if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
+        collectives.push_back(op);
+    });
+    return collectives;
+  }
+  void restoreSpellings(Block &block);
   void lower(tp::AllGatherOp gather);
   void lower(tp::ReduceScatterOp scatter);
 };
 
 } // namespace
+
+void LowerCollectivesPass::restoreSpellings(Block &block) {
+  SpellingRestorer restorer(block);
+  // Backwards: what was spelled out last has the others' places around it. What
+  // comes back may have been made from a spelling itself.
+  SmallVector<Operation *> collectives = getCollectives();
+  for (Operation *op : llvm::reverse(collectives))
+    if (op->getBlock() == &block)
+      while ((op = restorer.restore(op)))
+        ++numRestored;
+}
 
 /// The product of two sizes; null where one is not known.
 static AffineExpr multiply(AffineExpr size, int64_t factor) {
@@ -241,15 +259,16 @@ void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
 void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
   int64_t axis = scatter.getScatterAxis();
   int64_t count = scatter.getGroup().getSize();
-  if (axis == 0 || scatter.getGroup().getName().empty() ||
-      !isWaitedFor(scatter.getResult(), scatter.getAsync()))
+  if (axis == 0 || scatter.getGroup().getName().empty())
     return;
-  ++numLowered;
   Rearranger before(scatter);
   Value input = scatter.getInput();
   tp::Sizes sizes = before.getSizes(input);
   tp::Sizes shard = before.getSizes(scatter.getResult());
-  bool isView = isOutermost(sizes, axis);
+  // What is read unwaited has to keep its shape.
+  bool isView = isOutermost(sizes, axis) &&
+                isWaitedFor(scatter.getResult(), scatter.getAsync());
+  ++numLowered;
   tp::Sizes moved = shard;
   moved[0] = multiply(shard[0], count);
   input = isView
@@ -268,9 +287,12 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
                             : "moves the blocks of dim {0} to dim 0 and "
                               "scatters there",
                      axis);
+  if (!isView) {
+    scatter.getResult().replaceAllUsesWith(result);
+    scatter.erase();
+    return;
+  }
   replaceWaited(scatter, result, [&](Value value) -> Value {
-    if (!isView)
-      return value;
     Rearranger after(scatter);
     after.getBuilder().setInsertionPointAfterValue(value);
     return after.reshape(value, shard);

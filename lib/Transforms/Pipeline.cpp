@@ -15,9 +15,9 @@ using namespace mlir;
 using namespace commute;
 
 ArrayRef<StringRef> commute::getPipelinePasses() {
-  static constexpr StringRef passes[] = {"sequence-parallel", "micro-pipeline",
-                                         "lower-collectives",
-                                         "contiguous-collectives"};
+  static constexpr StringRef passes[] = {
+      "normalize-collectives", "sequence-parallel", "micro-pipeline",
+      "lower-collectives", "contiguous-collectives"};
   return passes;
 }
 

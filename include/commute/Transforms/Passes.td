@@ -62,6 +62,57 @@ def ContiguousCollectives
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
+def NormalizeCollectives
+    : Pass<"normalize-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Finds collectives along any dim in their spelling along dim 0";
+  let description = [{
+    PyTorch's collectives act on dim 0. One along another dim is spelled by the
+    rearrangement of its blocks: `split`, `slice` or `narrow` with `cat`, views
+    with `permute`, a view alone where the dims in front have size 1. The pass
+    computes what the ops around a collective do to every element (index maps,
+    see `IndexMap.h`) and makes it one op along the dim that it really is about,
+    whatever its spelling.
+
+    What is no collective along any dim is left alone, and a remark says what is
+    in the way: shards in another order, taken twice or left out, slices that
+    begin inside a shard, that are too few or too many, or that end early; a
+    value in between that something else reads. A slice behind a gather stays a
+    slice of it. Sizes may be symbolic, as long as positions can be proven.
+
+    The original spelling is noted in the attribute `tp.spelling`, from which
+    `lower-collectives` restores the very same ops where no pass has replaced the
+    collective.
+
+    A concatenation that only puts together again what was gathered is taken
+    away.
+
+    Before:
+
+    ```mlir
+    %h = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<2x4xf32> -> tensor<4x4xf32>
+    %a = tp.slice %h dim 0 start 0 step 1 : tensor<4x4xf32> -> tensor<2x4xf32>
+    %b = tp.slice %h dim 0 start 2 step 1 : tensor<4x4xf32> -> tensor<2x4xf32>
+    %g = tp.concat %a, %b dim 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+    ```
+
+    After (without the note):
+
+    ```mlir
+    %g = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<2x4xf32> -> tensor<2x8xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numGathers", "num-all-gathers",
+              "All-gathers found along another dim">,
+    Statistic<"numScatters", "num-reduce-scatters",
+              "Reduce-scatters found along another dim">,
+    Statistic<"numIdentities", "num-identities",
+              "Concatenations that changed nothing">,
+    Statistic<"numRefused", "num-refused",
+              "Collectives with reassembly left alone">];
+  let dependentDialects = ["::commute::tp::TPDialect"];
+}
+
 def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
   let summary = "Runs row-wise ops on shards between collectives";
   let description = [{
@@ -195,6 +246,9 @@ def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
     moved. Where all dims in front have size 1, a view does. TensorCast's
     collectives, whose groups have no names, act on any dim and stay.
 
+    A collective that `normalize-collectives` made, and that no pass replaced,
+    gets its original ops back, in their places.
+
     Before:
 
     ```mlir
@@ -211,7 +265,9 @@ def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numLowered", "num-lowered", "Collectives moved to dim 0">];
+    Statistic<"numLowered", "num-lowered", "Collectives moved to dim 0">,
+    Statistic<"numRestored", "num-restored",
+              "Collectives that got their original spelling back">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 

@@ -1,0 +1,69 @@
+//===- ReindexedCollectives.h - collectives amid reassembly -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// PyTorch's collectives act on dim 0; one along another dim is spelled by
+// slices, concatenations, reshapes and permutations around it. These functions
+// tell which collective such a spelling is, by index maps: no spelling is known
+// by its form.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_ANALYSIS_REINDEXEDCOLLECTIVES_H
+#define COMMUTE_ANALYSIS_REINDEXEDCOLLECTIVES_H
+
+#include "commute/Analysis/IndexMap.h"
+#include "commute/Dialect/TPDialect.h"
+
+namespace commute::analysis {
+
+/// Whether an op does nothing but place the elements of its operands.
+bool isReindexing(mlir::Operation *op);
+/// The map of a reindexing op's result, of rank and sizes `sizes`, from those
+/// of its operands; nullopt where it cannot be proven.
+std::optional<IndexMap> composeIndexMap(mlir::Operation *op,
+                                        llvm::ArrayRef<const IndexMap *> maps,
+                                        llvm::ArrayRef<SizePolynomial> sizes);
+
+/// A collective that is, with the ops around it, one along `axis`.
+struct ReindexedCollective {
+  /// What goes into that collective.
+  mlir::Value input;
+  /// The type to which the input is reshaped first; its own where it is not.
+  mlir::RankedTensorType inputType;
+  int64_t axis;
+  /// What comes out of that collective.
+  mlir::RankedTensorType resultType;
+  /// The values that are its result, or, where their type is another one, are
+  /// reshaped from it. The last one in the program is the first here.
+  llvm::SmallVector<mlir::Value, 1> results;
+  /// The ops that make them from the input, the collective and its waits among
+  /// them, in order. Nobody else reads what they make.
+  llvm::SmallVector<mlir::Operation *> ops;
+};
+
+/// Why a collective with reassembly around it is left as it is.
+struct ReindexRefusal {
+  /// In one word, for remarks; empty where there is no reassembly.
+  llvm::StringRef name;
+  std::string reason;
+};
+
+/// The all_gather that `gather` is with the ops behind it, where it is not that
+/// along its own axis.
+std::optional<ReindexedCollective> findReindexedGather(tp::AllGatherOp gather,
+                                                       ReindexRefusal &refusal);
+
+/// Concatenations that only put together again what `gather` gathered.
+llvm::SmallVector<mlir::Value> findIdentities(tp::AllGatherOp gather);
+
+/// The reduce_scatter that `scatter` is with the ops in front of it, where it
+/// is not that along its own axis.
+std::optional<ReindexedCollective>
+findReindexedScatter(tp::ReduceScatterOp scatter, ReindexRefusal &refusal);
+
+} // namespace commute::analysis
+
+#endif // COMMUTE_ANALYSIS_REINDEXEDCOLLECTIVES_H

@@ -1,0 +1,149 @@
+//===- ReindexMaps.cpp - index maps around a collective ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReindexMaps.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+
+bool commute::analysis::isReindexing(Operation *op) {
+  return isa<tp::ReshapeOp, tp::PermuteOp, tp::SliceOp, tp::ConcatOp,
+             tp::BroadcastOp, tp::CopyOp, tp::WaitOp>(op);
+}
+
+std::optional<IndexMap>
+commute::analysis::composeIndexMap(Operation *op,
+                                   ArrayRef<const IndexMap *> maps,
+                                   ArrayRef<SizePolynomial> sizes) {
+  using Result = std::optional<IndexMap>;
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case<tp::CopyOp, tp::WaitOp>([&](Operation *) { return *maps[0]; })
+      .Case([&](tp::ReshapeOp) { return maps[0]->reshape(sizes); })
+      .Case([&](tp::PermuteOp permute) {
+        return maps[0]->permute(permute.getPermutation());
+      })
+      .Case([&](tp::SliceOp slice) {
+        return maps[0]->slice(slice.getDim(),
+                              static_cast<int64_t>(slice.getStart()),
+                              slice.getStep(), sizes[slice.getDim()]);
+      })
+      .Case([&](tp::ConcatOp concat) {
+        return IndexMap::concat(maps, concat.getDim());
+      })
+      .Case([&](tp::BroadcastOp) { return maps[0]->broadcast(sizes); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+//===----------------------------------------------------------------------===//
+// Maps of values
+//===----------------------------------------------------------------------===//
+
+IndexMap::Sizes ReindexMaps::getSizes(Value value) {
+  IndexMap::Sizes sizes;
+  for (AffineExpr size :
+       symbols.getSizes(cast<RankedTensorType>(value.getType())))
+    sizes.push_back(SizePolynomial::get(size));
+  return sizes;
+}
+
+const IndexMap *ReindexMaps::get(Value value) const {
+  auto found = maps.find(value);
+  return found == maps.end() ? nullptr : &found->second;
+}
+
+bool ReindexMaps::add(Operation *op) {
+  SmallVector<const IndexMap *> operands;
+  for (Value operand : op->getOperands()) {
+    const IndexMap *map = get(operand);
+    if (!map)
+      return false;
+    operands.push_back(map);
+  }
+  Value result = op->getResult(0);
+  std::optional<IndexMap> map = composeIndexMap(op, operands, getSizes(result));
+  if (map)
+    set(result, std::move(*map));
+  return map.has_value();
+}
+
+void ReindexMaps::follow(Value value) {
+  SmallVector<Value> worklist{value};
+  // Operands of concatenations that have their maps already.
+  llvm::SmallDenseMap<Operation *, unsigned> numReady;
+  for (size_t next = 0; next < worklist.size(); ++next)
+    for (OpOperand &use : worklist[next].getUses()) {
+      Operation *user = use.getOwner();
+      if (!isReindexing(user) || user->getBlock() != value.getParentBlock() ||
+          ++numReady[user] < user->getNumOperands())
+        continue;
+      if (add(user))
+        worklist.push_back(user->getResult(0));
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// What may be replaced
+//===----------------------------------------------------------------------===//
+
+RankedTensorType
+commute::analysis::getDenseType(tp::SymbolSpace &symbols, Type elementType,
+                                ArrayRef<SizePolynomial> sizes) {
+  tp::Sizes expressions;
+  for (const SizePolynomial &size : sizes)
+    expressions.push_back(size.getExpression(symbols.getContext()));
+  return symbols.getType(elementType, expressions,
+                         tp::getContiguousStrides(expressions));
+}
+
+bool commute::analysis::mayBeDense(Value value, RankedTensorType dense,
+                                   tp::SymbolSpace &symbols) {
+  if (value.getType() == dense)
+    return true;
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    auto op = dyn_cast<tp::StrideOpInterface>(user);
+    if (!op || isa<tp::CallOp>(user))
+      return false;
+    SmallVector<tp::StridedShape> before, after;
+    for (Value operand : user->getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      before.push_back(type ? symbols.getShape(type) : tp::StridedShape());
+      after.push_back(operand == value ? symbols.getShape(dense)
+                                       : before.back());
+    }
+    for (OpResult result : user->getResults()) {
+      tp::Sizes sizes =
+          symbols.getSizes(cast<RankedTensorType>(result.getType()));
+      tp::Strides strides =
+          op.inferStrides(result.getResultNumber(), before, sizes);
+      if (!strides ||
+          strides != op.inferStrides(result.getResultNumber(), after, sizes))
+        return false;
+    }
+    return true;
+  });
+}
+
+Operation *commute::analysis::findOtherReader(ArrayRef<Operation *> ops,
+                                              ArrayRef<Value> results) {
+  llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+  for (Operation *op : ops)
+    for (OpResult result : op->getResults())
+      if (!llvm::is_contained(results, result))
+        for (Operation *user : result.getUsers())
+          if (!inside.contains(user))
+            return user;
+  return nullptr;
+}
+
+std::string commute::analysis::getNodeName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    return "'" + name.getName().str() + "'";
+  return op->getName().getStringRef().str();
+}

@@ -1,0 +1,188 @@
+//===- SizePolynomial.cpp - exact arithmetic on symbolic sizes --*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Analysis/SizePolynomial.h"
+
+#include "commute/Dialect/SymbolicSize.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+
+/// Symbols by their number; anything else behind them.
+static bool isSymbolBefore(AffineExpr lhs, AffineExpr rhs) {
+  auto getKey = [](AffineExpr expression) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(expression);
+    return std::pair(symbol ? symbol.getPosition() : ~0U,
+                     symbol ? nullptr : expression.getAsOpaquePointer());
+  };
+  return getKey(lhs) < getKey(rhs);
+}
+
+/// A lexicographic order of monomials, in which that of a product is that of
+/// its factors, so that division by leading terms is exact.
+bool SizePolynomial::isBefore(const Term &lhs, const Term &rhs) {
+  size_t common = std::min(lhs.symbols.size(), rhs.symbols.size());
+  for (size_t index = 0; index < common; ++index)
+    if (lhs.symbols[index] != rhs.symbols[index])
+      return isSymbolBefore(lhs.symbols[index], rhs.symbols[index]);
+  return lhs.symbols.size() > rhs.symbols.size();
+}
+
+SizePolynomial SizePolynomial::getUnknown() {
+  SizePolynomial result;
+  result.known = false;
+  return result;
+}
+
+void SizePolynomial::add(const Term &term) {
+  if (term.symbols.empty()) {
+    if (llvm::AddOverflow(constant, term.coefficient, constant))
+      known = false;
+    return;
+  }
+  auto place = llvm::lower_bound(terms, term, isBefore);
+  if (place == terms.end() || isBefore(term, *place)) {
+    terms.insert(place, term);
+    return;
+  }
+  if (llvm::AddOverflow(place->coefficient, term.coefficient,
+                        place->coefficient))
+    known = false;
+  if (place->coefficient == 0)
+    terms.erase(place);
+}
+
+SizePolynomial SizePolynomial::get(AffineExpr expression) {
+  if (!expression)
+    return getUnknown();
+  if (auto number = dyn_cast<AffineConstantExpr>(expression))
+    return number.getValue();
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+  if (binary && binary.getKind() == AffineExprKind::Add)
+    return get(binary.getLHS()) + get(binary.getRHS());
+  if (binary && binary.getKind() == AffineExprKind::Mul)
+    return get(binary.getLHS()) * get(binary.getRHS());
+  SizePolynomial result;
+  result.terms.push_back({{expression}, 1});
+  return result;
+}
+
+std::optional<int64_t> SizePolynomial::getConstant() const {
+  if (!known || !terms.empty())
+    return std::nullopt;
+  return constant;
+}
+
+SizePolynomial SizePolynomial::operator+(const SizePolynomial &other) const {
+  if (!known || !other.known)
+    return getUnknown();
+  SizePolynomial result = *this;
+  result.add({{}, other.constant});
+  for (const Term &term : other.terms)
+    result.add(term);
+  return result.known ? result : getUnknown();
+}
+
+SizePolynomial SizePolynomial::operator-(const SizePolynomial &other) const {
+  return *this + other * SizePolynomial(-1);
+}
+
+SizePolynomial SizePolynomial::operator*(const SizePolynomial &other) const {
+  if (!known || !other.known)
+    return getUnknown();
+  SizePolynomial result;
+  if (llvm::MulOverflow(constant, other.constant, result.constant))
+    return getUnknown();
+  auto addProduct = [&](const Term &lhs, const Term &rhs) {
+    Term product = lhs;
+    if (llvm::MulOverflow(lhs.coefficient, rhs.coefficient,
+                          product.coefficient))
+      result.known = false;
+    if (product.coefficient == 0)
+      return;
+    product.symbols.append(rhs.symbols);
+    llvm::sort(product.symbols, isSymbolBefore);
+    result.add(product);
+  };
+  for (const Term &lhs : terms) {
+    addProduct(lhs, {{}, other.constant});
+    for (const Term &rhs : other.terms)
+      addProduct(lhs, rhs);
+  }
+  for (const Term &rhs : other.terms)
+    addProduct({{}, constant}, rhs);
+  return result.known ? result : getUnknown();
+}
+
+bool SizePolynomial::operator==(const SizePolynomial &other) const {
+  return known && other.known && constant == other.constant &&
+         llvm::equal(terms, other.terms, [](const Term &lhs, const Term &rhs) {
+           return lhs.coefficient == rhs.coefficient &&
+                  lhs.symbols == rhs.symbols;
+         });
+}
+
+SizePolynomial::Term SizePolynomial::getLeading() const {
+  return terms.empty() ? Term{{}, constant} : terms.front();
+}
+
+SizePolynomial
+SizePolynomial::divideExactly(const SizePolynomial &divisor) const {
+  if (!known || !divisor.known)
+    return getUnknown();
+  Term leading = divisor.getLeading();
+  if (leading.coefficient < 1)
+    return getUnknown();
+  SizePolynomial quotient, rest = *this;
+  while (!rest.isConstant(0)) {
+    Term dividend = rest.getLeading();
+    if (dividend.coefficient % leading.coefficient != 0)
+      return getUnknown();
+    SizePolynomial step;
+    Term factor{{}, dividend.coefficient / leading.coefficient};
+    const AffineExpr *next = leading.symbols.begin();
+    for (AffineExpr symbol : dividend.symbols) {
+      if (next != leading.symbols.end() && *next == symbol)
+        ++next;
+      else
+        factor.symbols.push_back(symbol);
+    }
+    if (next != leading.symbols.end())
+      return getUnknown();
+    // Each step takes the leading term away.
+    step.add(factor);
+    rest = rest - step * divisor;
+    quotient += step;
+    if (!rest.known || !quotient.known)
+      return getUnknown();
+  }
+  return quotient;
+}
+
+bool SizePolynomial::isNonNegative() const {
+  return known && constant >= 0 && llvm::all_of(terms, [](const Term &term) {
+           return term.coefficient > 0;
+         });
+}
+
+AffineExpr SizePolynomial::getExpression(MLIRContext *context) const {
+  if (!known)
+    return {};
+  AffineExpr sum = getAffineConstantExpr(constant, context);
+  for (const Term &term : llvm::reverse(terms)) {
+    AffineExpr product = getAffineConstantExpr(1, context);
+    for (AffineExpr symbol : term.symbols)
+      product = tp::multiply(product, symbol);
+    product =
+        tp::multiply(product, getAffineConstantExpr(term.coefficient, context));
+    sum = sum + product;
+  }
+  return sum;
+}

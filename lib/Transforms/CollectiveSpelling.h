@@ -1,0 +1,45 @@
+//===- CollectiveSpelling.h - how a collective was spelled ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// A collective that was made from a spelling along dim 0 notes it in an
+// attribute. As long as nobody replaces the collective, the same ops can be had
+// back, with their attributes, types and locations: a graph that nothing
+// rewrote comes back identical.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_TRANSFORMS_COLLECTIVESPELLING_H
+#define COMMUTE_LIB_TRANSFORMS_COLLECTIVESPELLING_H
+
+#include "commute/Dialect/TPDialect.h"
+
+namespace commute {
+
+/// Notes at `collective` the ops that it stands for. They are in order, make
+/// their last result from `input` and other results of theirs, and are still in
+/// their places.
+void noteSpelling(mlir::Operation *collective,
+                  llvm::ArrayRef<mlir::Operation *> ops, mlir::Value input);
+
+/// Puts spellings back in place of the collectives of one block.
+class SpellingRestorer {
+public:
+  explicit SpellingRestorer(mlir::Block &block);
+
+  /// The collective as it was spelled, or null where it has no spelling, or one
+  /// that does not fit (any more). On success `collective` is gone.
+  mlir::Operation *restore(mlir::Operation *collective);
+
+private:
+  void erase(mlir::Operation *op);
+
+  /// The last op of each location.
+  llvm::DenseMap<mlir::Attribute, mlir::Operation *> places;
+};
+
+} // namespace commute
+
+#endif // COMMUTE_LIB_TRANSFORMS_COLLECTIVESPELLING_H

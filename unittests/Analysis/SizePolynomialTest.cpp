@@ -1,0 +1,75 @@
+//===- SizePolynomialTest.cpp - arithmetic on symbolic sizes --------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Analysis/SizePolynomial.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using commute::analysis::SizePolynomial;
+
+namespace {
+class SizePolynomialTest : public ::testing::Test {
+protected:
+  MLIRContext context;
+  AffineExpr s0 = getAffineSymbolExpr(0, &context);
+  AffineExpr s1 = getAffineSymbolExpr(1, &context);
+  SizePolynomial s = SizePolynomial::get(s0);
+  SizePolynomial t = SizePolynomial::get(s1);
+};
+} // namespace
+
+TEST_F(SizePolynomialTest, SpellingsAreEqual) {
+  EXPECT_EQ(SizePolynomial::get((s0 + s1) * 2 - s0), s + t * 2);
+  EXPECT_EQ((s + 1) * (s - 1), s * s - 1);
+  EXPECT_NE(s, t);
+  EXPECT_EQ(s - s, SizePolynomial(0));
+  EXPECT_TRUE((s - s).isConstant(0));
+  EXPECT_FALSE(s.getConstant());
+}
+
+TEST_F(SizePolynomialTest, ExactDivision) {
+  EXPECT_EQ((s * t * 6).divideExactly(t * 2), s * 3);
+  EXPECT_EQ((s * s + s * 3 + 2).divideExactly(s + 1), s + 2);
+  EXPECT_EQ(SizePolynomial(12).divideExactly(4), SizePolynomial(3));
+  EXPECT_EQ(SizePolynomial(0).divideExactly(s), SizePolynomial(0));
+  EXPECT_FALSE((s * 3).divideExactly(2).isKnown());
+  EXPECT_FALSE(s.divideExactly(t).isKnown());
+  EXPECT_FALSE((s * s + 1).divideExactly(s + 1).isKnown());
+  EXPECT_FALSE(s.divideExactly(0).isKnown());
+}
+
+TEST_F(SizePolynomialTest, Signs) {
+  EXPECT_TRUE((s * t + 3).isNonNegative());
+  EXPECT_TRUE(SizePolynomial(0).isNonNegative());
+  EXPECT_FALSE((s - 1).isNonNegative());
+  EXPECT_FALSE((t - s).isNonNegative());
+}
+
+TEST_F(SizePolynomialTest, QuotientsAreSymbols) {
+  SizePolynomial half = SizePolynomial::get(s0.floorDiv(2));
+  EXPECT_EQ((half * 4).divideExactly(half), SizePolynomial(4));
+  EXPECT_NE(half * 2, s);
+}
+
+TEST_F(SizePolynomialTest, WhatCannotBeCountedIsNotKnown) {
+  SizePolynomial large = SizePolynomial(INT64_MAX);
+  EXPECT_FALSE((large + 1).isKnown());
+  EXPECT_FALSE((large * 2).isKnown());
+  EXPECT_FALSE((s * large * 2).isKnown());
+  EXPECT_NE(large + 1, large + 1);
+  EXPECT_FALSE(SizePolynomial::get(AffineExpr()).isKnown());
+}
+
+TEST_F(SizePolynomialTest, BackToExpressions) {
+  EXPECT_EQ((s * 2 + 1).getExpression(&context), s0 * 2 + 1);
+  EXPECT_EQ(SizePolynomial(7).getExpression(&context),
+            getAffineConstantExpr(7, &context));
+  EXPECT_EQ(SizePolynomial::get((s * t * 3 + t).getExpression(&context)),
+            s * t * 3 + t);
+}
