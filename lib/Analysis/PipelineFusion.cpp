@@ -450,3 +450,46 @@ analysis::findScatterFusion(tp::ReduceScatterOp scatter,
   }
   return fusion;
 }
+
+//===----------------------------------------------------------------------===//
+// What would be fused
+//===----------------------------------------------------------------------===//
+
+/// Adds the products that read a value row by row; false where anything else
+/// reads it.
+static bool addRowProducts(Value value, SmallVectorImpl<tp::MatmulOp> &found) {
+  for (Operation *user : value.getUsers()) {
+    if (found.size() > maxOps)
+      return false;
+    if (auto reshape = dyn_cast<tp::ReshapeOp>(user);
+        reshape && haveSameLastDim(reshape.getResult(), value)) {
+      if (!addRowProducts(reshape.getResult(), found))
+        return false;
+      continue;
+    }
+    auto matmul = dyn_cast<tp::MatmulOp>(user);
+    if (!matmul || matmul.getLhs() != value || matmul.getRhs() == value ||
+        matmul.getBias() == value || matmul.getTransposeLhs() ||
+        matmul.getLhsScale() || !findProductProblem(matmul).empty())
+      return false;
+    found.push_back(matmul);
+  }
+  return true;
+}
+
+SmallVector<tp::MatmulOp> analysis::findGatherableProducts(Value value,
+                                                           unsigned dim) {
+  SmallVector<tp::MatmulOp> found;
+  bool isRow = dim + 1 < getTensor(value).getRank();
+  if (!isRow || !addRowProducts(value, found))
+    found.clear();
+  return found;
+}
+
+SmallVector<tp::MatmulOp> analysis::findScatterableProducts(Value value) {
+  SmallVector<tp::MatmulOp> found;
+  if (!collectProducts(value, found).empty() || found.size() > 1 ||
+      found.front().getBias())
+    found.clear();
+  return found;
+}

@@ -100,6 +100,15 @@ std::optional<ScatterFusion>
 findScatterFusion(tp::ReduceScatterOp scatter, const FusionContext &context,
                   llvm::SmallVectorImpl<FusionRefusal> &refusals);
 
+/// The products that a gather of `value` along `dim` would be fused with if
+/// they are all that reads it; none otherwise. For prices: what
+/// `findGatherFusion` asks of their order is not asked.
+llvm::SmallVector<tp::MatmulOp> findGatherableProducts(mlir::Value value,
+                                                       unsigned dim);
+/// The product, or products, that a reduce_scatter of `value` would be fused
+/// with; none where something else makes it.
+llvm::SmallVector<tp::MatmulOp> findScatterableProducts(mlir::Value value);
+
 /// The matrix [K, N] (or [N, K] with `isTransposed`) that a product multiplies
 /// every row with: its right operand, without batch dims of size 1 or that
 /// only repeat it. Null where batches have matrices of their own.

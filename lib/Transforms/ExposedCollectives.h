@@ -1,0 +1,25 @@
+//===- ExposedCollectives.h - what products do not hide ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_TRANSFORMS_EXPOSEDCOLLECTIVES_H
+#define COMMUTE_LIB_TRANSFORMS_EXPOSEDCOLLECTIVES_H
+
+#include "commute/Target/PriceModel.h"
+
+namespace commute {
+
+/// By how many seconds a collective over `bytes` makes these products longer
+/// when it is fused with them, which cut their rows into as many parts as the
+/// group has members; nullopt where a size is not known. There are `scale`
+/// times as many rows as the products have.
+std::optional<double>
+getExposedSeconds(const tp::Communication &communication, tp::GroupAttr group,
+                  llvm::ArrayRef<tp::MatmulOp> products, double scale,
+                  const target::PriceModel &price);
+
+} // namespace commute
+
+#endif // COMMUTE_LIB_TRANSFORMS_EXPOSEDCOLLECTIVES_H
