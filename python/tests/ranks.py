@@ -46,13 +46,16 @@ class RankError(RuntimeError):
         self.rank = rank
 
 
-def run_on_ranks(archive, world_size, seed=0, *, weights="seeded", inputs=None, timeout=120):
+def run_on_ranks(
+    archive, world_size, seed=0, *, weights="seeded", inputs=None, prepare=None, timeout=120
+):
     """The outputs of the archive on every rank, as a list of tensors a rank.
 
     archive: a path, or one path per rank (archives with each rank's weights).
     weights: "seeded" replaces what the sidecar does not call replicated by
         random values of each rank's own; "archive" takes what is stored.
     inputs: a list of tensors per rank, in place of the seeded user inputs.
+    prepare: a function of a module, which each rank calls first.
     """
     if isinstance(archive, (str, os.PathLike)):
         archives = [os.fspath(archive)] * world_size
@@ -71,7 +74,7 @@ def run_on_ranks(archive, world_size, seed=0, *, weights="seeded", inputs=None, 
                 process = _processes.Process(
                     target=_rank_main,
                     args=(theirs, archives[rank], rank, world_size, seed, weights, given),
-                    kwargs={"folder": folder, "timeout": timeout},
+                    kwargs={"folder": folder, "timeout": timeout, "prepare": prepare},
                     daemon=True,
                 )
                 process.start()
@@ -132,13 +135,15 @@ def _to_bytes(tensors):
     return buffer.getvalue()
 
 
-def _rank_main(answer, archive, rank, world_size, seed, weights, given, folder, timeout):
+def _rank_main(answer, archive, rank, world_size, seed, weights, given, folder, timeout, prepare):
     """The life of one rank."""
     with open(Path(folder) / f"stack-{rank}", "w") as log:
         faulthandler.register(signal.SIGUSR1, file=log)
         try:
             # One thread a rank: results do not depend on how many cores there are.
             torch.set_num_threads(1)
+            if prepare:
+                prepare()
             inputs = None if given is None else torch.load(io.BytesIO(given))
             outputs = _run(archive, rank, world_size, seed, weights, inputs, folder, timeout)
             answer.send(("outputs", _to_bytes(outputs)))
