@@ -30,7 +30,7 @@ from network_namespaces import network_of_hosts, reason_against  # noqa: E402
 
 RANKS = 2
 # Sizes of the sides that are not varied.
-ROWS, SIDE = 2048, 1024
+ROWS, SIDE = 4096, 1024
 REPETITIONS, ROUNDS = 3, 4
 FACTORS = [0.25, 0.5, 0.71, 1, 1.41, 2, 4]
 
@@ -54,7 +54,8 @@ def gather_programs(columns):
     result = (ROWS, columns)
     gather = f"%g = tp.all_gather %x gather_axis 0 group #all : {of(*shard)} -> {of(*whole)}"
     product = f"tp.matmul %g, %w : ({of(*whole)}, {of(*rhs)}) -> {of(*result)}"
-    fused = f"tp.all_gather_matmul %x, rhs(%w) gather_axis 0 group #all : ({of(*shard)}, {of(*rhs)}) -> {of(*result)}"
+    fused = "tp.all_gather_matmul %x, rhs(%w) gather_axis 0 group #all"
+    fused += f" : ({of(*shard)}, {of(*rhs)}) -> {of(*result)}"
     end = f"return %r : {of(*result)}"
     return {
         "fused": function({"x": shard, "w": rhs}, [f"%r = {fused}", end], result),
@@ -70,7 +71,8 @@ def scatter_programs(inner):
     result = (ROWS // RANKS, SIDE)
     product = f"%p = tp.matmul %x, %w : ({of(*lhs)}, {of(*rhs)}) -> {of(*whole)}"
     scatter = f"tp.reduce_scatter sum %p scatter_axis 0 group #all : {of(*whole)} -> {of(*result)}"
-    fused = f"tp.matmul_reduce_scatter sum %x, %w scatter_axis 0 group #all : ({of(*lhs)}, {of(*rhs)}) -> {of(*result)}"
+    fused = "tp.matmul_reduce_scatter sum %x, %w scatter_axis 0 group #all"
+    fused += f" : ({of(*lhs)}, {of(*rhs)}) -> {of(*result)}"
     end = f"return %r : {of(*result)}"
     return {
         "fused": function({"x": lhs, "w": rhs}, [f"%r = {fused}", end], result),
@@ -175,8 +177,10 @@ def plot(series, path):
             parts.append(f'<circle cx="{x(ratio):.1f}" cy="{y(speed):.1f}" r="3" fill="{color}"/>')
         names.append((name, color))
     for index, (name, color) in enumerate(names):
-        parts.append(f'<text x="{margin + 10}" y="{margin + 16 * index}" fill="{color}">{name}</text>')
-    parts.append(f'<text x="{width / 2 - 100}" y="{height - 10}">time of product / collective</text>')
+        place = f'x="{margin + 10}" y="{margin + 16 * index}"'
+        parts.append(f'<text {place} fill="{color}">{name}</text>')
+    place = f'x="{width / 2 - 100}" y="{height - 10}"'
+    parts.append(f"<text {place}>time of product / collective</text>")
     parts.append(f'<text x="{margin - 28}" y="20">unfused / fused</text></svg>')
     path.write_text("\n".join(parts) + "\n")
 

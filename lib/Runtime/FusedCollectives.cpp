@@ -16,160 +16,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockedRows.h"
 #include "Kernels.h"
 #include "commute/Runtime/FloatAlgebra.h"
-
-#include <cstring>
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::runtime;
 using tp::AlgebraValue;
-
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A tensor of which each member of a group has a block along one dim: of
-/// sizes [outer, members, inner, width], of which a block is one along the
-/// second. Blocks are cut into rows of `width` elements.
-struct BlockedRows {
-  int64_t outer = 1;
-  int64_t members = 1;
-  int64_t inner = 1;
-  int64_t width = 1;
-
-  /// `block` are the sizes of one block along `dim`. Rows go along the last
-  /// dim.
-  BlockedRows(ArrayRef<int64_t> block, int64_t dim, int64_t members)
-      : members(members) {
-    bool isLast = dim + 1 == int64_t(block.size());
-    outer = runtime::getNumElements(block.take_front(dim));
-    inner =
-        isLast ? 1 : runtime::getNumElements(block.drop_front(dim).drop_back());
-    width = block.back();
-  }
-
-  int64_t getNumRows() const { return outer * inner; }
-  /// Calls `visit` with the first row in the block, the first in the whole
-  /// tensor, and the number of rows, for each run of rows [begin, end) of a
-  /// block that lie together.
-  template <typename Visitor>
-  void forEachRun(int64_t position, int64_t begin, int64_t end,
-                  Visitor visit) const {
-    while (begin < end) {
-      int64_t count = std::min(end - begin, inner - begin % inner);
-      int64_t whole =
-          (begin / inner * members + position) * inner + begin % inner;
-      visit(begin, whole, count);
-      begin += count;
-    }
-  }
-  bool isOneRun(int64_t begin, int64_t end) const {
-    return begin < end && begin / inner == (end - 1) / inner;
-  }
-};
-
-/// How the rows of a block are cut.
-struct Pieces {
-  int64_t rows;
-  int64_t count;
-
-  Pieces(int64_t rows, int64_t rowBytes) : rows(rows) {
-    // Pieces make the transfers overlap with the products, but small products
-    // and messages are slow.
-    constexpr int64_t most = 8, leastRows = 64, leastBytes = 64 << 10;
-    count = std::clamp<int64_t>(
-        std::min(rows / leastRows, rows * rowBytes / leastBytes), 1, most);
-  }
-  int64_t getBegin(int64_t index) const { return rows * index / count; }
-  int64_t getEnd(int64_t index) const { return getBegin(index + 1); }
-  int64_t getSize(int64_t index) const {
-    return getEnd(index) - getBegin(index);
-  }
-};
-} // namespace
-
-/// Rows of `columns` elements that lie together, where they are.
-static std::shared_ptr<Tensor> viewRows(const Tensor &tensor, int64_t first,
-                                        int64_t count, int64_t columns) {
-  size_t start = first * columns * runtime::getNumBytes(tensor.getKind());
-  return std::make_shared<Tensor>(
-      ArrayRef<int64_t>{count, columns}, tensor.getElementType(),
-      std::shared_ptr<const std::byte>(tensor.getSharedData(),
-                                       tensor.getData() + start));
-}
-
-/// Copies rows of a block to their places in the whole tensor, or back.
-static void copyRows(const BlockedRows &blocked, int64_t position,
-                     int64_t begin, int64_t end, Tensor &whole, Tensor &rows,
-                     bool toWhole) {
-  size_t rowBytes = blocked.width * runtime::getNumBytes(whole.getKind());
-  blocked.forEachRun(
-      position, begin, end, [&](int64_t row, int64_t place, int64_t count) {
-        std::byte *inWhole = whole.getMutableData() + place * rowBytes;
-        std::byte *inRows = rows.getMutableData() + (row - begin) * rowBytes;
-        if (toWhole)
-          std::memcpy(inWhole, inRows, count * rowBytes);
-        else
-          std::memcpy(inRows, inWhole, count * rowBytes);
-      });
-}
-
-/// Rows [begin, end) of a block of `whole`; shared where they lie together.
-static TensorValue readRows(const Tensor &whole, const BlockedRows &blocked,
-                            int64_t position, int64_t begin, int64_t end) {
-  std::shared_ptr<Tensor> all = viewRows(
-      whole, 0, whole.getNumElements() / std::max<int64_t>(blocked.width, 1),
-      blocked.width);
-  if (blocked.isOneRun(begin, end)) {
-    TensorValue view;
-    blocked.forEachRun(position, begin, end,
-                       [&](int64_t, int64_t place, int64_t count) {
-                         view = viewRows(whole, place, count, blocked.width);
-                       });
-    return view;
-  }
-  std::shared_ptr<Tensor> rows =
-      Tensor::allocate({end - begin, blocked.width}, whole.getElementType());
-  copyRows(blocked, position, begin, end, *all, *rows, /*toWhole=*/false);
-  return rows;
-}
-
-/// Where rows [begin, end) of a block of `whole` are computed: in their place
-/// where they lie together there, else elsewhere, and `store` moves them.
-namespace {
-class RowsInPlace {
-public:
-  RowsInPlace(Tensor &whole, const BlockedRows &blocked, int64_t position,
-              int64_t begin, int64_t end)
-      : whole(whole), blocked(blocked), position(position), begin(begin),
-        end(end), isElsewhere(!blocked.isOneRun(begin, end)) {
-    if (isElsewhere) {
-      rows = Tensor::allocate({end - begin, blocked.width},
-                              whole.getElementType());
-      return;
-    }
-    blocked.forEachRun(position, begin, end,
-                       [&](int64_t, int64_t place, int64_t count) {
-                         rows = viewRows(whole, place, count, blocked.width);
-                       });
-  }
-  Tensor &get() { return *rows; }
-  void store() {
-    if (isElsewhere)
-      copyRows(blocked, position, begin, end, whole, *rows, /*toWhole=*/true);
-  }
-
-private:
-  Tensor &whole;
-  const BlockedRows &blocked;
-  int64_t position, begin, end;
-  bool isElsewhere;
-  std::shared_ptr<Tensor> rows;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Operands
@@ -368,8 +222,8 @@ bool FloatAlgebra::gatherAndMultiply(tp::AllGatherMatmulOp op,
       return false;
     }
     if (gathered)
-      copyRows(blocked, position, pieces.getBegin(index), pieces.getEnd(index),
-               *gathered, const_cast<Tensor &>(*piece), /*toWhole=*/true);
+      writeRows(*piece, *gathered, blocked, position, pieces.getBegin(index),
+                pieces.getEnd(index));
     std::string message;
     TensorValue lhs;
     Type compute;
@@ -510,9 +364,8 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
       right =
           gatherStrided(*rhs, tp::getSliceView(rhs->getSizes(), 1,
                                                position * columns, 1, columns));
-      if (bias) {
+      if (bias)
         blockBias = viewRows(*bias, position, 1, columns);
-      }
     }
     for (int64_t index = 0; index < pieces.count; ++index) {
       TensorValue left = readRows(*lhs, blocked, scattersColumns ? 0 : position,

@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace commute;
@@ -76,6 +77,10 @@ private:
   archive::SymInt getSize(AffineExpr size);
   StringRef getMetadata(Location location);
   void renameOuter();
+  /// Whether PyTorch's loader may give this name to the list among the results
+  /// of a new node. It takes the first of these that is free, so that no value
+  /// behind may have one.
+  bool isNameOfList(StringRef name) const;
 
   ModuleOp module;
   const ImportedProgram &imported;
@@ -102,6 +107,10 @@ private:
   /// The source nodes that are kept, with the new names of their operands.
   DenseMap<size_t, SmallVector<std::pair<const Argument *, StringRef>>>
       keptNodes;
+  /// New names of kept nodes' results, where they are others.
+  DenseMap<StringRef, StringRef> keptNames;
+  /// Whether a new node has a list among its results.
+  bool writesLists = false;
   /// Sizes as the file writes them, by expression.
   DenseMap<AffineExpr, archive::SymInt> writtenSizes;
   DenseMap<StringRef, int64_t> symbolHints;
@@ -168,11 +177,19 @@ StringRef Exporter::getName(Value value) {
   return names.lookup(value);
 }
 
+bool Exporter::isNameOfList(StringRef name) const {
+  return writesLists && name.consume_front("getitem") &&
+         (name.empty() ||
+          (name.consume_front("_") &&
+           llvm::all_of(name, [](char c) { return llvm::isDigit(c); })));
+}
+
 StringRef Exporter::makeName(Value value, StringRef base) {
   // An op that stands for a node of the source keeps its name.
   if (value) {
     StringRef stated = getGraphName(value);
-    if (!stated.empty() && !definedNames.contains(stated))
+    if (!stated.empty() && !definedNames.contains(stated) &&
+        !isNameOfList(stated))
       return stated;
   }
   std::string candidate = base.str();
@@ -396,7 +413,8 @@ bool Exporter::tryKeep(const Origin &origin) {
   auto registerResults = [&] {
     for (Operation *kept : origin.ops)
       for (OpResult result : kept->getResults())
-        names[result] = getGraphName(result);
+        names[result] =
+            keptNames.lookup_or(getGraphName(result), getGraphName(result));
   };
   // Another result of a node that is there already (split).
   if (auto kept = keptNodes.find(origin.node); kept != keptNodes.end()) {
@@ -421,8 +439,20 @@ bool Exporter::tryKeep(const Origin &origin) {
     if (name != argument->text)
       edited.push_back({argument->nameSpan, name});
   for (const Argument &output : node.outputs)
-    output.forEachValue(
-        [&](const Argument &value) { definedNames.insert(value.text); });
+    output.forEachValue([&](const Argument &value) {
+      auto meta = graph.tensorValues.find(value.text);
+      StringRef name = value.text;
+      if (isNameOfList(name) && meta != graph.tensorValues.end()) {
+        name = makeName(Value(), "item");
+        keptNames[value.text] = name;
+        edited.push_back({value.nameSpan, name});
+        edits.addTensorValue(name, meta->second);
+      }
+      definedNames.insert(name);
+    });
+  llvm::sort(edited, [](const auto &a, const auto &b) {
+    return a.span.begin < b.span.begin;
+  });
   edits.keepNode(origin.node, edited);
   keptNodes[origin.node] = std::move(*operands);
   registerResults();
@@ -511,6 +541,9 @@ llvm::Expected<ProgramEdits> Exporter::run() {
         stated && !stated.empty())
       if (auto name = dyn_cast<StringAttr>(stated[0]))
         opByName.try_emplace(name.getValue(), &op);
+  writesLists = llvm::any_of(function.getBody().front(), [&](Operation &op) {
+    return isa<tp::AllGatherMatmulOp>(op) && !findOrigin(&op);
+  });
   for (Operation &op : function.getBody().front().without_terminator())
     if (failed(emit(&op)))
       return llvm::createStringError(program.origin + ": " + message);

@@ -194,14 +194,17 @@ LogicalResult NodeBuilder::finishOptionalAndList(Value first, ValueRange list) {
   SmallVector<Value> results;
   Argument tensors;
   tensors.tag = ArgumentTag::Tensors;
+  // Not "getitem", as PyTorch would call them: its loader takes that name for
+  // the list itself, and finds it redefined here.
+  StringRef base = getBaseName();
   if (first) {
-    node.outputs.push_back(getOutput(first, "getitem"));
+    node.outputs.push_back(getOutput(first, base));
     results.push_back(first);
   } else {
     node.outputs.push_back(Argument());
   }
   for (Value result : list) {
-    tensors.elements.push_back(getOutput(result, "getitem"));
+    tensors.elements.push_back(getOutput(result, base));
     results.push_back(result);
   }
   node.outputs.push_back(std::move(tensors));

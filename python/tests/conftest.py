@@ -9,8 +9,9 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-# The exporter is a program, not an installed package.
+# The exporter is a program, and the package is tested as it lies here.
 sys.path.insert(0, str(REPOSITORY / "examples"))
+sys.path.insert(0, str(REPOSITORY / "python"))
 
 from fixtures import FIXTURES  # noqa: E402
 

@@ -14,7 +14,6 @@ hang are ended after `timeout` seconds, and the error shows where each stood.
 
 import datetime
 import faulthandler
-import importlib
 import io
 import json
 import multiprocessing
@@ -48,7 +47,7 @@ class RankError(RuntimeError):
 
 
 def run_on_ranks(
-    archive, world_size, seed=0, *, weights="seeded", inputs=None, modules=(), timeout=120
+    archive, world_size, seed=0, *, weights="seeded", inputs=None, prepare=None, timeout=120
 ):
     """The outputs of the archive on every rank, as a list of tensors a rank.
 
@@ -56,7 +55,7 @@ def run_on_ranks(
     weights: "seeded" replaces what the sidecar does not call replicated by
         random values of each rank's own; "archive" takes what is stored.
     inputs: a list of tensors per rank, in place of the seeded user inputs.
-    modules: names of modules that every rank imports first, for their operators.
+    prepare: a function of a module, which each rank calls first.
     """
     if isinstance(archive, (str, os.PathLike)):
         archives = [os.fspath(archive)] * world_size
@@ -75,7 +74,7 @@ def run_on_ranks(
                 process = _processes.Process(
                     target=_rank_main,
                     args=(theirs, archives[rank], rank, world_size, seed, weights, given),
-                    kwargs={"folder": folder, "modules": modules, "timeout": timeout},
+                    kwargs={"folder": folder, "timeout": timeout, "prepare": prepare},
                     daemon=True,
                 )
                 process.start()
@@ -136,16 +135,16 @@ def _to_bytes(tensors):
     return buffer.getvalue()
 
 
-def _rank_main(answer, archive, rank, world_size, seed, weights, given, folder, modules, timeout):
+def _rank_main(answer, archive, rank, world_size, seed, weights, given, folder, timeout, prepare):
     """The life of one rank."""
     with open(Path(folder) / f"stack-{rank}", "w") as log:
         faulthandler.register(signal.SIGUSR1, file=log)
         try:
             # One thread a rank: results do not depend on how many cores there are.
             torch.set_num_threads(1)
+            if prepare:
+                prepare()
             inputs = None if given is None else torch.load(io.BytesIO(given))
-            for name in modules:
-                importlib.import_module(name)
             outputs = _run(archive, rank, world_size, seed, weights, inputs, folder, timeout)
             answer.send(("outputs", _to_bytes(outputs)))
         except BaseException:

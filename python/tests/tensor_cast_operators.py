@@ -1,9 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """TensorCast's operators, which that library itself only traces: importing defines them.
 
-Names, schemas and shapes are TensorCast's. Among ranks (`run_on_ranks` with
-modules=["tensor_cast_operators"]) the collectives move data; elsewhere they
-only have the shape of their result.
+Names, schemas and shapes are TensorCast's. Among ranks that have imported this
+the collectives move data; elsewhere they only have the shape of their result.
 """
 
 import torch

@@ -6,7 +6,9 @@ with real collectives on 2 and 4 ranks, in double precision. Its collectives nam
 their rank, so that every rank has an archive of its own.
 """
 
+import importlib
 from collections import Counter
+from functools import partial
 
 import pytest
 import tensor_cast_operators  # noqa: F401 (defines them)
@@ -153,8 +155,8 @@ def operators_of(path):
 
 
 def run(paths, inputs):
-    modules = ["tensor_cast_operators"]
-    return run_on_ranks(paths, len(paths), weights="archive", inputs=inputs, modules=modules)
+    operators = partial(importlib.import_module, "tensor_cast_operators")
+    return run_on_ranks(paths, len(paths), weights="archive", inputs=inputs, prepare=operators)
 
 
 @pytest.mark.parametrize("size", [2, 4])
