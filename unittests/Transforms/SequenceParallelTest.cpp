@@ -14,10 +14,14 @@
 
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Equivalence/Verify.h"
+#include "commute/Target/PriceModel.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 
 #include "gtest/gtest.h"
 
@@ -29,9 +33,11 @@ static uint64_t getNumber(const char *variable, uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-static LogicalResult runPass(ModuleOp module, StringRef policy, bool pad) {
+static LogicalResult runPass(ModuleOp module, StringRef policy, bool pad,
+                             StringRef targetName = "h100x8") {
   SequenceParallelOptions options;
   options.policy = policy.str();
+  options.targetName = targetName.str();
   options.pad = pad;
   PassManager manager(module.getContext());
   manager.addNestedPass<func::FuncOp>(createSequenceParallel(options));
@@ -98,6 +104,49 @@ TEST(SequenceParallel, RandomProgramsStayEquivalent) {
   EXPECT_GT(numRewritten * 4, numGraphs);
   EXPECT_GT(numSliced * 20, numGraphs);
   EXPECT_GT(numKept * 20, numGraphs);
+}
+
+/// Seconds of all ops one after the other, but for copies: that an input has to
+/// be made dense is not known when a choice is made.
+static double getSeconds(ModuleOp module, const target::PriceModel &price) {
+  double seconds = 0;
+  module.walk([&](Operation *op) {
+    if (!isa<tp::CopyOp, func::FuncOp, func::ReturnOp, ModuleOp>(op))
+      seconds += price.getSeconds(op).value_or(0);
+  });
+  return seconds;
+}
+
+TEST(SequenceParallel, ProfitableNeverRaisesThePrice) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<tp::TPDialect, func::FuncDialect>();
+  // Memory so slow that shards of small tensors pay.
+  llvm::Expected<target::Target> target = target::loadTarget("h100x8");
+  ASSERT_TRUE(bool(target));
+  target->memoryBytesPerSecond.value = 3e7;
+  llvm::SmallString<128> path;
+  int descriptor;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("slow-memory", "json",
+                                                  descriptor, path));
+  llvm::FileRemover remover(path);
+  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << target->toJson();
+
+  unsigned numCheaper = 0, numKept = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937_64 random(seed);
+    std::string text = test::makeRandomGraph(random);
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module);
+    target::PriceModel price(*target, target::getStatedSizes(*module));
+    double before = getSeconds(*module, price);
+    ASSERT_TRUE(succeeded(runPass(*module, "profitable", /*pad=*/false, path)));
+    double after = getSeconds(*module, price);
+    EXPECT_LE(after, before * (1 + 1e-9));
+    ++(after < before ? numCheaper : numKept);
+  }
+  EXPECT_GT(numCheaper, 100u);
+  EXPECT_GT(numKept, 10u);
 }
 
 // Defect L8 of docs/known-defects.md: neither recursion nor a search through
