@@ -366,6 +366,28 @@ void RegionGrowth::addOp(Operation *op, Value value, unsigned dim) {
   }
 }
 
+/// Ops that run on shards together or not at all.
+static void tieOps(ShardRegion &region) {
+  DenseMap<Operation *, unsigned> indexOf;
+  for (auto [index, entry] : llvm::enumerate(region.ops))
+    indexOf[entry.op] = index;
+  // By layer and place among the marks of a border: the first one met.
+  DenseMap<std::pair<int64_t, unsigned>, unsigned> marks;
+  DenseMap<std::pair<int64_t, unsigned>, unsigned> numMarks;
+  for (auto [index, entry] : llvm::enumerate(region.ops)) {
+    if (auto completion = dyn_cast<tp::CompletionOpInterface>(entry.op))
+      if (auto begun = indexOf.find(completion.getBegun().getDefiningOp());
+          begun != indexOf.end())
+        region.ties.emplace_back(index, begun->second);
+    if (auto mark = dyn_cast<tp::RepetitionOpInterface>(entry.op)) {
+      unsigned place = numMarks[{mark.getLayer(), mark.getBorder()}]++;
+      auto [known, isNew] = marks.try_emplace({mark.getLayer(), place}, index);
+      if (!isNew)
+        region.ties.emplace_back(index, known->second);
+    }
+  }
+}
+
 ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
   region.isPadded = isPadded;
   region.rows = getTensor(value).getDimSize(dim);
@@ -395,6 +417,7 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
   llvm::sort(region.ops, [](const RegionOp &a, const RegionOp &b) {
     return a.op->isBeforeInBlock(b.op);
   });
+  tieOps(region);
   return std::move(region);
 }
 

@@ -503,6 +503,8 @@ Strides WaitOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
 
 bool WaitOp::mayShareMemory() { return true; }
 
+Value WaitOp::getBegun() { return getInput(); }
+
 //===----------------------------------------------------------------------===//
 // tp.region_marker
 //===----------------------------------------------------------------------===//
@@ -536,3 +538,7 @@ Strides RegionMarkerOp::inferStrides(unsigned,
 }
 
 bool RegionMarkerOp::mayShareMemory() { return true; }
+
+int64_t RegionMarkerOp::getLayer() { return getId(); }
+
+unsigned RegionMarkerOp::getBorder() { return unsigned(getKind()); }

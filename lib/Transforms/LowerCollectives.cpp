@@ -6,6 +6,7 @@
 
 #include "CollectiveSpelling.h"
 #include "FusedForms.h"
+#include "ResultTypes.h"
 
 #include "commute/Transforms/Passes.h"
 
@@ -31,23 +32,23 @@ public:
   OpBuilder &getBuilder() { return builder; }
   tp::Sizes getSizes(Value value) { return symbols.getSizes(getTensor(value)); }
   RankedTensorType getDenseType(Value like, const tp::Sizes &sizes) {
-    return symbols.getType(getTensor(like).getElementType(), sizes,
-                           tp::getContiguousStrides(sizes));
+    return ::getDenseType(symbols, getTensor(like).getElementType(), sizes);
+  }
+
+  AffineExpr multiply(AffineExpr size, int64_t factor) {
+    return tp::multiply(size, builder.getAffineConstantExpr(factor));
   }
 
   Value reshape(Value value, const tp::Sizes &sizes) {
     return infer(tp::ReshapeOp::create(builder, location,
-                                       getDenseType(value, sizes), value),
-                 sizes);
+                                       getDenseType(value, sizes), value));
   }
   Value permute(Value value, ArrayRef<int64_t> permutation) {
     tp::Sizes from = getSizes(value), sizes;
     for (int64_t dim : permutation)
       sizes.push_back(from[dim]);
-    return infer(tp::PermuteOp::create(builder, location,
-                                       getDenseType(value, sizes), value,
-                                       permutation),
-                 sizes);
+    return infer(tp::PermuteOp::create(
+        builder, location, getDenseType(value, sizes), value, permutation));
   }
   Value copy(Value value) {
     return tp::CopyOp::create(builder, location,
@@ -59,14 +60,11 @@ public:
     sizes[dim] = builder.getAffineConstantExpr(size);
     return infer(tp::SliceOp::create(builder, location,
                                      getDenseType(value, sizes), value, dim,
-                                     start, /*step=*/1),
-                 sizes);
+                                     start, /*step=*/1));
   }
   Value concat(ArrayRef<Value> values, int64_t dim, const tp::Sizes &sizes) {
-    return infer(tp::ConcatOp::create(builder, location,
-                                      getDenseType(values.front(), sizes),
-                                      values, dim),
-                 sizes);
+    return infer(tp::ConcatOp::create(
+        builder, location, getDenseType(values.front(), sizes), values, dim));
   }
   /// The `count` blocks of `dim` one behind the other along `target`, which
   /// gives a value of sizes `moved`.
@@ -77,15 +75,9 @@ private:
   static RankedTensorType getTensor(Value value) {
     return cast<RankedTensorType>(value.getType());
   }
-  Value infer(Operation *op, const tp::Sizes &sizes) {
-    SmallVector<tp::StridedShape> shapes;
-    for (Value operand : op->getOperands())
-      shapes.push_back(symbols.getShape(getTensor(operand)));
-    Value result = op->getResult(0);
-    result.setType(symbols.getType(
-        getTensor(result).getElementType(), sizes,
-        cast<tp::StrideOpInterface>(op).inferStrides(0, shapes, sizes)));
-    return result;
+  Value infer(Operation *op) {
+    inferStrides(symbols, op);
+    return op->getResult(0);
   }
 
   OpBuilder builder;
@@ -140,11 +132,6 @@ void LowerCollectivesPass::restoreSpellings(Block &block) {
         ++numRestored;
 }
 
-/// The product of two sizes; null where one is not known.
-static AffineExpr multiply(AffineExpr size, int64_t factor) {
-  return size ? size * factor : AffineExpr();
-}
-
 Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,
                              int64_t count, const tp::Sizes &moved) {
   std::optional<int64_t> number = tp::getConstant(moved[dim]);
@@ -177,7 +164,7 @@ static bool isOutermost(const tp::Sizes &sizes, int64_t axis) {
 /// Whether nobody reads the result of an asynchronous collective unwaited.
 static bool isWaitedFor(Value result, bool isAsync) {
   return !isAsync || llvm::all_of(result.getUsers(), [](Operation *user) {
-    return isa<tp::WaitOp>(user);
+    return isa<tp::CompletionOpInterface>(user);
   });
 }
 
@@ -191,15 +178,13 @@ static void replaceWaited(Op op, Value value,
     op.erase();
     return;
   }
-  SmallVector<tp::WaitOp> waits;
-  for (Operation *user : op.getResult().getUsers())
-    waits.push_back(cast<tp::WaitOp>(user));
-  for (tp::WaitOp wait : waits) {
-    OpBuilder builder(wait);
-    Value waited =
-        tp::WaitOp::create(builder, wait.getLoc(), value.getType(), value);
-    wait.getResult().replaceAllUsesWith(finish(waited));
-    wait.erase();
+  SmallVector<Operation *> completions(op.getResult().getUsers());
+  for (Operation *completion : completions) {
+    OpBuilder builder(completion);
+    Value waited = tp::WaitOp::create(builder, completion->getLoc(),
+                                      value.getType(), value);
+    completion->getResult(0).replaceAllUsesWith(finish(waited));
+    completion->erase();
   }
   op.erase();
 }
@@ -236,7 +221,7 @@ void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
   if (isView)
     shard = before.reshape(shard, tp::Sizes(llvm::drop_begin(sizes, axis)));
   tp::Sizes gathered = before.getSizes(shard);
-  gathered[0] = multiply(gathered[0], count);
+  gathered[0] = before.multiply(gathered[0], count);
   Value result = tp::AllGatherOp::create(before.getBuilder(), gather.getLoc(),
                                          before.getDenseType(shard, gathered),
                                          shard, /*gather_axis=*/0,
@@ -270,7 +255,7 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
                 isWaitedFor(scatter.getResult(), scatter.getAsync());
   ++numLowered;
   tp::Sizes moved = shard;
-  moved[0] = multiply(shard[0], count);
+  moved[0] = before.multiply(shard[0], count);
   input = isView
               ? before.reshape(input, tp::Sizes(llvm::drop_begin(sizes, axis)))
               : before.moveBlocks(input, axis, 0, count, moved);

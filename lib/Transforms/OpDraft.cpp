@@ -25,20 +25,7 @@ tp::Sizes OpDraft::getSizes(Value value) {
 
 RankedTensorType OpDraft::getType(Type elementType,
                                   const tp::Sizes &sizes) const {
-  return symbols.getType(elementType, sizes, tp::getContiguousStrides(sizes));
-}
-
-void OpDraft::inferStrides(Operation *op) {
-  SmallVector<tp::StridedShape> shapes;
-  for (Value operand : op->getOperands())
-    shapes.push_back(symbols.getShape(getTensor(operand)));
-  for (OpResult result : op->getResults()) {
-    tp::Sizes sizes = getSizes(result);
-    result.setType(
-        symbols.getType(getTensor(result).getElementType(), sizes,
-                        cast<tp::StrideOpInterface>(op).inferStrides(
-                            result.getResultNumber(), shapes, sizes)));
-  }
+  return getDenseType(symbols, elementType, sizes);
 }
 
 Value OpDraft::reshape(Value value, const tp::Sizes &sizes, Location location) {

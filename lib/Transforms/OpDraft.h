@@ -7,7 +7,8 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_OPDRAFT_H
 #define COMMUTE_LIB_TRANSFORMS_OPDRAFT_H
 
-#include "commute/Dialect/TPDialect.h"
+#include "ResultTypes.h"
+
 #include "commute/Target/PriceModel.h"
 
 #include "mlir/IR/Builders.h"
@@ -36,7 +37,7 @@ public:
     auto op =
         Op::create(builder, location, std::forward<Arguments>(arguments)...);
     ops.push_back(op);
-    inferStrides(op);
+    inferStrides(symbols, op);
     return op;
   }
   /// The value itself where it has these sizes.
@@ -55,8 +56,6 @@ public:
   void insertBefore(mlir::Operation *position);
 
 private:
-  void inferStrides(mlir::Operation *op);
-
   mlir::OpBuilder builder;
   tp::SymbolSpace symbols;
   llvm::SmallVector<mlir::Operation *> ops;

@@ -47,7 +47,6 @@ RegionChoice::RegionChoice(const analysis::ShardRegion &region,
         behindReduce[index] = true;
   }
   findConversions();
-  tieOps();
   isOnShards.resize(numNodes);
 }
 
@@ -114,27 +113,6 @@ void RegionChoice::findConversions() {
   }
 }
 
-void RegionChoice::tieOps() {
-  // The markers of a repeated layer stand for all its repetitions: what comes
-  // in and what goes out has to be alike. Kinds are paired by their order.
-  DenseMap<std::pair<int64_t, unsigned>, Node> markers;
-  DenseMap<std::pair<int64_t, unsigned>, unsigned> numMarkers;
-  for (auto [index, entry] : llvm::enumerate(region.ops)) {
-    // What a collective has started is read through its wait.
-    if (auto wait = dyn_cast<tp::WaitOp>(entry.op))
-      if (auto started = nodeOfOp.find(wait.getInput().getDefiningOp());
-          started != nodeOfOp.end())
-        ties.emplace_back(index, started->second);
-    if (auto marker = dyn_cast<tp::RegionMarkerOp>(entry.op)) {
-      unsigned order =
-          numMarkers[{marker.getId(), unsigned(marker.getKind())}]++;
-      auto [known, isNew] = markers.try_emplace({marker.getId(), order}, index);
-      if (!isNew)
-        ties.emplace_back(index, known->second);
-    }
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // The cut
 //===----------------------------------------------------------------------===//
@@ -165,7 +143,7 @@ MinimumCut RegionChoice::buildCut(const RegionCosts::Table &table,
     else
       cut.addCost(conversion.local, cost, 0);
   }
-  for (auto [a, b] : ties)
+  for (auto [a, b] : region.ties)
     cut.tie(a, b);
   return cut;
 }

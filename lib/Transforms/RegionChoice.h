@@ -69,7 +69,6 @@ private:
   /// Lists the conversions of all values.
   void findConversions();
   void addConversions(mlir::Value value);
-  void tieOps();
   analysis::MinimumCut buildCut(const RegionCosts::Table &table,
                                 bool prefersShards,
                                 const llvm::DenseSet<unsigned> &idle) const;
@@ -96,8 +95,6 @@ private:
   /// shard, where several read it.
   unsigned numNodes;
   std::vector<Conversion> conversions;
-  /// Nodes that are on one side.
-  std::vector<std::pair<Node, Node>> ties;
   /// At the rows that there are.
   RegionCosts::Table table;
   Sides isOnShards;

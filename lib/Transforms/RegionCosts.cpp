@@ -7,6 +7,7 @@
 #include "RegionCosts.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace commute;
@@ -30,6 +31,19 @@ std::optional<SliceMethod> commute::findSliceMethod(Value value, unsigned dim,
   return SliceMethod::ReduceScatter;
 }
 
+/// Whether a collective that moves blocks reads a value as it is, without a
+/// copy of it in order.
+static bool isDense(Value value) {
+  tp::SymbolSpace symbols(value.getContext());
+  return tp::getDensity(symbols.getShape(getTensor(value))) ==
+         tp::Density::Dense;
+}
+
+/// What the all_reduce of a source reads.
+static Value getReducedValue(const RegionOp &entry) {
+  return entry.chain.front()->getOperand(0);
+}
+
 //===----------------------------------------------------------------------===//
 // Classes
 //===----------------------------------------------------------------------===//
@@ -43,6 +57,8 @@ struct OpKey {
   RegionRole role;
   /// The factor that is cut, or the dim of the result.
   unsigned cut;
+  /// Of a source: what it reads has to be copied.
+  bool isCopied = false;
 };
 
 struct OpKeyInfo {
@@ -61,11 +77,13 @@ struct OpKeyInfo {
     llvm::hash_code op = OperationEquivalence::computeHash(
         key.op, [](Value value) { return hash_value(value.getType()); },
         OperationEquivalence::ignoreHashValue, getFlags());
-    return llvm::hash_combine(op, key.role, key.cut);
+    return llvm::hash_combine(op, key.role, key.cut, key.isCopied);
   }
   static bool isEqual(const OpKey &a, const OpKey &b) {
-    if (a.op == b.op || a.role != b.role || a.cut != b.cut)
-      return a.op == b.op && a.role == b.role && a.cut == b.cut;
+    if (a.role != b.role || a.cut != b.cut || a.isCopied != b.isCopied)
+      return false;
+    if (a.op == b.op)
+      return true;
     for (const OpKey *key : {&a, &b})
       if (key->op == getEmptyKey().op || key->op == getTombstoneKey().op)
         return false;
@@ -88,8 +106,10 @@ RegionCosts::RegionCosts(const analysis::ShardRegion &region,
                    : entry.role == RegionRole::Slice
                        ? 0
                        : region.dims.lookup(entry.op->getResult(0));
-    auto [known, isNew] =
-        opClasses.try_emplace({entry.op, entry.role, cut}, ops.size());
+    bool isCopied =
+        entry.role == RegionRole::Reduce && !isDense(getReducedValue(entry));
+    auto [known, isNew] = opClasses.try_emplace(
+        {entry.op, entry.role, cut, isCopied}, ops.size());
     if (isNew)
       ops.push_back(index);
     classOfOp.push_back(known->second);
@@ -119,12 +139,41 @@ RegionCosts::getCollectiveSeconds(tp::CommunicationKind kind, Value value,
       getTensor(value).getShape().take_front(region.dims.lookup(value));
   bool rearranges = kind != tp::CommunicationKind::AllReduce &&
                     llvm::any_of(outer, [](int64_t size) { return size != 1; });
+  double whole = *bytes * scale;
+  double moved = kind == tp::CommunicationKind::AllReduce
+                     ? whole
+                     : whole * getPaddedShare();
   double seconds = price.getCommunicationSeconds(
-      kind, region.group, static_cast<int64_t>(*bytes * scale), rearranges);
-  // Rows are added in a copy before a reduce_scatter, and left out in a copy
-  // after a gather.
-  if (region.isPadded && kind != tp::CommunicationKind::AllReduce)
-    seconds += price.getCopySeconds(*bytes * scale);
+      kind, region.group, static_cast<int64_t>(moved), rearranges);
+  // Added rows are left out again in a copy.
+  if (region.isPadded && kind == tp::CommunicationKind::AllGather)
+    seconds += price.getCopySeconds(whole);
+  if (kind == tp::CommunicationKind::ReduceScatter)
+    seconds += getPadSeconds(whole);
+  return seconds;
+}
+
+double RegionCosts::getPaddedShare() const {
+  if (!region.isPadded)
+    return 1;
+  return double(llvm::alignTo(region.rows, region.group.getSize())) /
+         region.rows;
+}
+
+double RegionCosts::getPadSeconds(double bytes) const {
+  if (!region.isPadded)
+    return 0;
+  // Two kernels: one writes the rows that are added, one copies all.
+  double padded = bytes * getPaddedShare();
+  return price.getCopySeconds(padded) + price.getCopySeconds(padded - bytes);
+}
+
+std::optional<double> RegionCosts::getScatterSeconds(Value value, bool isDense,
+                                                     double scale) const {
+  std::optional<double> seconds =
+      getCollectiveSeconds(tp::CommunicationKind::ReduceScatter, value, scale);
+  if (seconds && !isDense)
+    *seconds += price.getCopySeconds(*price.getBytes(value.getType()) * scale);
   return seconds;
 }
 
@@ -136,23 +185,26 @@ std::optional<double> RegionCosts::getCutSeconds(Value value,
   std::optional<int64_t> bytes = price.getBytes(value.getType());
   if (!bytes)
     return std::nullopt;
-  return price.getCopySeconds(*bytes * scale);
+  return getPadSeconds(*bytes * scale);
 }
 
 std::optional<double> RegionCosts::getSeconds(const RegionOp &entry,
                                               bool isLocal,
                                               double scale) const {
-  double count = region.group.getSize();
+  double parts = isLocal ? region.group.getSize() / getPaddedShare() : 1;
   switch (entry.role) {
   case RegionRole::RowLocal:
     return price.getShardSeconds(
         entry.op,
         cast<tp::DimensionRuleOpInterface>(entry.op).getDimensionRule(),
-        entry.factor, (isLocal ? count : 1) / scale);
-  case RegionRole::Reduce:
-    return getCollectiveSeconds(isLocal ? tp::CommunicationKind::ReduceScatter
-                                        : tp::CommunicationKind::AllReduce,
-                                entry.op->getResult(0), scale);
+        entry.factor, parts / scale);
+  case RegionRole::Reduce: {
+    Value result = entry.op->getResult(0);
+    if (!isLocal)
+      return getCollectiveSeconds(tp::CommunicationKind::AllReduce, result,
+                                  scale);
+    return getScatterSeconds(result, isDense(getReducedValue(entry)), scale);
+  }
   case RegionRole::Gather:
     if (isLocal)
       return 0;
@@ -183,16 +235,13 @@ RegionCosts::Table RegionCosts::getTable(double scale) const {
   for (Value value : values) {
     ValueCosts costs = {MinimumCut::forbidden, MinimumCut::forbidden};
     // A gathered value is dense; readers of another layout would see it change.
-    tp::SymbolSpace symbols(value.getContext());
-    if (tp::getDensity(symbols.getShape(getTensor(value))) ==
-        tp::Density::Dense)
+    if (isDense(value))
       costs.gather = take(
           getCollectiveSeconds(tp::CommunicationKind::AllGather, value, scale));
     std::optional<SliceMethod> method = findSliceMethod(
         value, region.dims.lookup(value), region.group, isRankSpecific);
     if (method == SliceMethod::ReduceScatter)
-      costs.slice = take(getCollectiveSeconds(
-          tp::CommunicationKind::ReduceScatter, value, scale));
+      costs.slice = take(getScatterSeconds(value, isDense(value), scale));
     else if (method == SliceMethod::RankSlice)
       costs.slice = 1 + take(getCutSeconds(value, scale));
     table.values.push_back(costs);

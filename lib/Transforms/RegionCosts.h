@@ -70,10 +70,17 @@ public:
   Table getTable(double scale) const;
 
 private:
+  /// Rows with those that are added, as a multiple of those that there are.
+  double getPaddedShare() const;
+  /// Seconds to add rows to a value of so many bytes.
+  double getPadSeconds(double bytes) const;
   // Seconds; nullopt where a size is not known.
   std::optional<double> getCollectiveSeconds(tp::CommunicationKind kind,
                                              mlir::Value value,
                                              double scale) const;
+  /// A reduce_scatter of a value, with the copy of one that is not dense.
+  std::optional<double> getScatterSeconds(mlir::Value value, bool isDense,
+                                          double scale) const;
   std::optional<double> getCutSeconds(mlir::Value value, double scale) const;
   std::optional<double> getSeconds(const analysis::RegionOp &entry,
                                    bool isLocal, double scale) const;

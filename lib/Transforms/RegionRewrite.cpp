@@ -6,6 +6,8 @@
 
 #include "RegionRewrite.h"
 
+#include "ResultTypes.h"
+
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -94,8 +96,7 @@ RankedTensorType RegionRewriter::getShardType(RankedTensorType type,
                                               unsigned dim) {
   tp::Sizes sizes = symbols.getSizes(type);
   sizes[dim] = getShardSize(sizes[dim]);
-  return symbols.getType(type.getElementType(), sizes,
-                         tp::getContiguousStrides(sizes));
+  return getDenseType(symbols, type.getElementType(), sizes);
 }
 
 RankedTensorType RegionRewriter::getPaddedType(RankedTensorType type,
@@ -127,9 +128,8 @@ Value RegionRewriter::makeDense(Value value, Location location) {
     return value;
   return tp::CopyOp::create(
       builder, location,
-      symbols.getType(type.getElementType(), shape.sizes,
-                      tp::getContiguousStrides(shape.sizes)),
-      value, /*preserve_strides=*/false);
+      getDenseType(symbols, type.getElementType(), shape.sizes), value,
+      /*preserve_strides=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,18 +143,13 @@ void RegionRewriter::rewriteReduce(const RegionOp &entry) {
   // Rearranging all of it first is the same; it is a view there as well.
   Value operand = reduce.getInput();
   for (Operation *view : ArrayRef(entry.chain).drop_front()) {
-    if (isa<tp::WaitOp>(view))
+    if (isa<tp::CompletionOpInterface>(view))
       continue;
     IRMapping mapping;
     mapping.map(view->getOperand(0), operand);
     Operation *moved = builder.clone(*view, mapping);
     moved->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
-    auto strided = cast<tp::StrideOpInterface>(moved);
-    tp::StridedShape shape = symbols.getShape(getTensor(operand));
-    tp::Sizes sizes = symbols.getSizes(getTensor(moved->getResult(0)));
-    moved->getResult(0).setType(
-        symbols.getType(getTensor(operand).getElementType(), sizes,
-                        strided.inferStrides(0, {shape}, sizes)));
+    inferStrides(symbols, moved);
     operand = moved->getResult(0);
   }
   operand = region.isPadded ? pad(operand, dim, reduce.getLoc()) : operand;
@@ -186,12 +181,11 @@ void RegionRewriter::rewriteGather(const RegionOp &entry) {
   RankedTensorType type = getTensor(result);
   // What waited for the gather has nothing to wait for.
   for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
-    auto wait = dyn_cast<tp::WaitOp>(user);
-    if (!wait || !gather.getAsync())
+    if (!isa<tp::CompletionOpInterface>(user) || !gather.getAsync())
       continue;
-    localOps.erase(wait);
-    wait.getResult().replaceAllUsesWith(result);
-    wait.erase();
+    localOps.erase(user);
+    user->getResult(0).replaceAllUsesWith(result);
+    user->erase();
   }
   // A value of its own, so that other readers of the shard are left alone.
   builder.setInsertionPoint(gather);
@@ -223,11 +217,7 @@ Value RegionRewriter::getSlice(Value value, Operation *reader) {
   } else {
     auto op = tp::RankSliceOp::create(builder, value.getLoc(), type, whole, dim,
                                       region.group);
-    tp::Sizes sizes = symbols.getSizes(type);
-    op.getResult().setType(symbols.getType(
-        type.getElementType(), sizes,
-        cast<tp::StrideOpInterface>(op.getOperation())
-            .inferStrides(0, {symbols.getShape(getTensor(whole))}, sizes)));
+    inferStrides(symbols, op);
     known = op;
   }
   ++changes.numSlices;
@@ -252,23 +242,14 @@ void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
       continue;
     operand.set(getSlice(value, op));
   }
-  SmallVector<tp::StridedShape> shapes;
-  for (Value operand : op->getOperands()) {
-    auto type = dyn_cast<RankedTensorType>(operand.getType());
-    shapes.push_back(type ? symbols.getShape(type) : tp::StridedShape());
-  }
   for (OpResult result : op->getResults()) {
     RankedTensorType whole = getTensor(result);
-    tp::Sizes sizes = symbols.getSizes(whole);
     unsigned dim = region.dims.lookup(result);
     // A merged dim is cut by its outermost part.
-    sizes[dim] = getShardSize(sizes[dim]);
-    auto strided = cast<tp::StrideOpInterface>(op);
-    result.setType(symbols.getType(
-        whole.getElementType(), sizes,
-        strided.inferStrides(result.getResultNumber(), shapes, sizes)));
+    result.setType(getShardType(whole, dim));
     localValues.insert({result, {whole, dim}});
   }
+  inferStrides(symbols, op);
   ruled.scaleAttributes(rule, newSizes);
   ++changes.numLocalOps;
 }
@@ -294,11 +275,7 @@ void RegionRewriter::gatherFor(Value value, const LocalValue &local) {
   if (gatheredType != wholeType) {
     auto trimmed = tp::SliceOp::create(builder, location, wholeType, gathered,
                                        dim, /*start=*/0, /*step=*/1);
-    tp::Sizes sizes = symbols.getSizes(wholeType);
-    trimmed.getResult().setType(symbols.getType(
-        wholeType.getElementType(), sizes,
-        cast<tp::StrideOpInterface>(trimmed.getOperation())
-            .inferStrides(0, {symbols.getShape(gatheredType)}, sizes)));
+    inferStrides(symbols, trimmed);
     // Readers know a dense value.
     gathered = trimmed.getResult();
     if (gathered.getType() != wholeType)

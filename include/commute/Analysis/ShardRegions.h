@@ -81,6 +81,8 @@ struct ShardRegion {
   tp::GroupAttr group;
   /// In program order.
   std::vector<RegionOp> ops;
+  /// Pairs of ops, by their indices, that run on shards together or not at all.
+  std::vector<std::pair<unsigned, unsigned>> ties;
   /// The dim along which a value of the region would be cut.
   llvm::DenseMap<mlir::Value, unsigned> dims;
   /// Ops that read a value of the region and need all of it.

@@ -124,4 +124,30 @@ def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     (ins "::commute::tp::SymbolValues":$symbols)>];
 }
 
+def TP_CompletionOpInterface : OpInterface<"CompletionOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops that wait for what an asynchronous op has begun. Their result is the
+    value that was begun, in its type; between the two nobody can read it.
+  }];
+  let methods = [
+    InterfaceMethod<"The value that is waited for.", "::mlir::Value",
+                    "getBegun">];
+}
+
+def TP_RepetitionOpInterface : OpInterface<"RepetitionOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops that mark the values at the borders of a layer which stands for several:
+    what goes into one of its repetitions came out of the one before. The values
+    that are marked for one layer are therefore alike, shards or whole.
+  }];
+  let methods = [
+    InterfaceMethod<"The layer that is repeated.", "int64_t", "getLayer">,
+    InterfaceMethod<[{
+      Which border is marked. Marks of a layer belong together in the order in
+      which they stand at each border.
+    }], "unsigned", "getBorder">];
+}
+
 #endif // COMMUTE_DIALECT_TPINTERFACES

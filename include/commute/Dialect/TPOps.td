@@ -648,7 +648,8 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
   }];
 }
 
-def TP_WaitOp : TP_TensorOp<"wait", [], /*isView=*/true> {
+def TP_WaitOp : TP_TensorOp<"wait", [
+    DeclareOpInterfaceMethods<TP_CompletionOpInterface>], /*isView=*/true> {
   let summary = "The value of an async collective, once it is there";
   let description = [{
     ```mlir
@@ -727,7 +728,8 @@ def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
 // Markers and opaque calls
 //===----------------------------------------------------------------------===//
 
-def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [], /*isView=*/true> {
+def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [
+    DeclareOpInterfaceMethods<TP_RepetitionOpInterface>], /*isView=*/true> {
   let summary = "TensorCast's bracket around a repeated layer";
   let description = [{
     The identity on values. `begin` and `end` bracket a layer that stands for

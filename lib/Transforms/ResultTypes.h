@@ -1,0 +1,25 @@
+//===- ResultTypes.h - types that follow from operands ----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_TRANSFORMS_RESULTTYPES_H
+#define COMMUTE_LIB_TRANSFORMS_RESULTTYPES_H
+
+#include "commute/Dialect/TPDialect.h"
+
+namespace commute {
+
+/// A dense tensor of these sizes.
+mlir::RankedTensorType getDenseType(const tp::SymbolSpace &symbols,
+                                    mlir::Type elementType,
+                                    const tp::Sizes &sizes);
+
+/// Gives all results of an op, whose sizes are right, the strides that
+/// PyTorch's kernel gives them.
+void inferStrides(tp::SymbolSpace &symbols, mlir::Operation *op);
+
+} // namespace commute
+
+#endif // COMMUTE_LIB_TRANSFORMS_RESULTTYPES_H
