@@ -146,10 +146,8 @@ def run_model(tool, folder):
             ]
             if not is_rewritten:
                 numbers = [f"({text})" for text in numbers]
-            print(
-                f"| {target} | {tokens} | {'yes' if is_rewritten else 'no'} | {' | '.join(numbers)} |",
-                flush=True,
-            )
+            row = [target, str(tokens), "yes" if is_rewritten else "no", *numbers]
+            print(f"| {' | '.join(row)} |", flush=True)
 
 
 def main():

@@ -216,7 +216,8 @@ def test_symbolic_sequence(dynamic_archive, tmp_path):
     source, world_size = dynamic_archive
     target, fact = tmp_path / "out.pt2", f"s27 % {world_size} == 0"
     summary = rewrite(source, target, f"--assume={fact}", numbers=NUMBERS)
-    assert any("dim 1 on group" in r["message"] and fact in r["message"] for r in summary["remarks"])
+    messages = [remark["message"] for remark in summary["remarks"]]
+    assert any("dim 1 on group" in message and fact in message for message in messages)
     check_on_sizes(source, target, world_size, [(2, 4), (3, 8), (5, 32)])
 
 
@@ -224,7 +225,8 @@ def test_symbolic_batch(dynamic_archive, tmp_path):
     source, world_size = dynamic_archive
     target, fact = tmp_path / "out.pt2", f"s77 % {world_size} == 0"
     summary = rewrite(source, target, f"--assume={fact}", numbers=NUMBERS)
-    assert any("dim 0 on group" in r["message"] and fact in r["message"] for r in summary["remarks"])
+    messages = [remark["message"] for remark in summary["remarks"]]
+    assert any("dim 0 on group" in message and fact in message for message in messages)
     check_on_sizes(source, target, world_size, [(4, 2), (8, 7), (12, 32)])
 
 
