@@ -13,9 +13,8 @@ using namespace commute;
 
 std::optional<double>
 commute::getExposedSeconds(const tp::Communication &communication,
-                           tp::GroupAttr group,
-                           ArrayRef<tp::MatmulOp> products, double scale,
-                           const target::PriceModel &price) {
+                           tp::GroupAttr group, ArrayRef<tp::MatmulOp> products,
+                           double scale, const target::PriceModel &price) {
   double count = group.getSize();
   auto symbols = [&](StringRef name) { return price.getSize(name); };
   double apart = 0;

@@ -15,10 +15,11 @@ namespace commute {
 /// when it is fused with them, which cut their rows into as many parts as the
 /// group has members; nullopt where a size is not known. There are `scale`
 /// times as many rows as the products have.
-std::optional<double>
-getExposedSeconds(const tp::Communication &communication, tp::GroupAttr group,
-                  llvm::ArrayRef<tp::MatmulOp> products, double scale,
-                  const target::PriceModel &price);
+std::optional<double> getExposedSeconds(const tp::Communication &communication,
+                                        tp::GroupAttr group,
+                                        llvm::ArrayRef<tp::MatmulOp> products,
+                                        double scale,
+                                        const target::PriceModel &price);
 
 } // namespace commute
 

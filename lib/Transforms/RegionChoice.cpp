@@ -30,8 +30,8 @@ static constexpr double maxScale = 1 << 20;
 
 RegionChoice::RegionChoice(const analysis::ShardRegion &region,
                            const target::PriceModel &price, bool isRankSpecific,
-                           bool prefersShards)
-    : region(region), costs(region, price, isRankSpecific),
+                           bool isPipelined, bool prefersShards)
+    : region(region), costs(region, price, isRankSpecific, isPipelined),
       prefersShards(prefersShards), numNodes(region.ops.size()),
       table(costs.getTable(1)) {
   for (auto [index, entry] : llvm::enumerate(region.ops))

@@ -20,7 +20,7 @@ class RegionChoice {
 public:
   RegionChoice(const analysis::ShardRegion &region,
                const target::PriceModel &price, bool isRankSpecific,
-               bool prefersShards);
+               bool isPipelined, bool prefersShards);
 
   /// False where a size that counts is not known.
   bool isPriced() const { return table.isComplete; }

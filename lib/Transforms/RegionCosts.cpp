@@ -6,6 +6,10 @@
 
 #include "RegionCosts.h"
 
+#include "ExposedCollectives.h"
+
+#include "commute/Analysis/PipelineFusion.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -59,6 +63,8 @@ struct OpKey {
   unsigned cut;
   /// Of a source: what it reads has to be copied.
   bool isCopied = false;
+  /// Types of the products beside a collective.
+  Type products = nullptr;
 };
 
 struct OpKeyInfo {
@@ -77,10 +83,12 @@ struct OpKeyInfo {
     llvm::hash_code op = OperationEquivalence::computeHash(
         key.op, [](Value value) { return hash_value(value.getType()); },
         OperationEquivalence::ignoreHashValue, getFlags());
-    return llvm::hash_combine(op, key.role, key.cut, key.isCopied);
+    return llvm::hash_combine(op, key.role, key.cut, key.isCopied,
+                              key.products);
   }
   static bool isEqual(const OpKey &a, const OpKey &b) {
-    if (a.role != b.role || a.cut != b.cut || a.isCopied != b.isCopied)
+    if (a.role != b.role || a.cut != b.cut || a.isCopied != b.isCopied ||
+        a.products != b.products)
       return false;
     if (a.op == b.op)
       return true;
@@ -97,9 +105,26 @@ struct OpKeyInfo {
 
 } // namespace
 
+/// Products cost the same where these types are the same; null for none.
+static Type getProductTypes(ArrayRef<tp::MatmulOp> products) {
+  if (products.empty())
+    return nullptr;
+  SmallVector<Type> operands, results;
+  for (tp::MatmulOp product : products) {
+    llvm::append_range(operands, product->getOperandTypes());
+    results.push_back(product.getType());
+  }
+  return FunctionType::get(results.front().getContext(), operands, results);
+}
+
 RegionCosts::RegionCosts(const analysis::ShardRegion &region,
-                         const target::PriceModel &price, bool isRankSpecific)
-    : region(region), price(price), isRankSpecific(isRankSpecific) {
+                         const target::PriceModel &price, bool isRankSpecific,
+                         bool isPipelined)
+    : region(region), price(price), isRankSpecific(isRankSpecific),
+      isPipelined(isPipelined && !region.isPadded &&
+                  !region.group.getName().empty()) {
+  for (const RegionOp &entry : region.ops)
+    regionOps.insert(entry.op);
   DenseMap<OpKey, unsigned, OpKeyInfo> opClasses;
   for (auto [index, entry] : llvm::enumerate(region.ops)) {
     unsigned cut = entry.role == RegionRole::RowLocal ? entry.factor
@@ -108,20 +133,49 @@ RegionCosts::RegionCosts(const analysis::ShardRegion &region,
                        : region.dims.lookup(entry.op->getResult(0));
     bool isCopied =
         entry.role == RegionRole::Reduce && !isDense(getReducedValue(entry));
+    Products products = findProducts(entry);
     auto [known, isNew] = opClasses.try_emplace(
-        {entry.op, entry.role, cut, isCopied}, ops.size());
-    if (isNew)
+        {entry.op, entry.role, cut, isCopied, getProductTypes(products)},
+        ops.size());
+    if (isNew) {
       ops.push_back(index);
+      productsOfOps.push_back(std::move(products));
+    }
     classOfOp.push_back(known->second);
   }
-  DenseMap<std::pair<Type, unsigned>, unsigned> valueClasses;
+  DenseMap<std::tuple<Type, unsigned, Type>, unsigned> valueClasses;
   for (auto [value, dim] : region.dims) {
-    auto [known, isNew] =
-        valueClasses.try_emplace({value.getType(), dim}, values.size());
-    if (isNew)
+    Products products = findProducts(value);
+    auto [known, isNew] = valueClasses.try_emplace(
+        {value.getType(), dim, getProductTypes(products)}, values.size());
+    if (isNew) {
       values.push_back(value);
+      productsOfValues.push_back(std::move(products));
+    }
     classOfValue[value] = known->second;
   }
+}
+
+RegionCosts::Products RegionCosts::findProducts(const RegionOp &entry) const {
+  if (entry.role == RegionRole::Gather)
+    return findProducts(entry.op->getResult(0));
+  if (!isPipelined || entry.role != RegionRole::Reduce ||
+      entry.chain.size() > 1)
+    return {};
+  return analysis::findScatterableProducts(getReducedValue(entry));
+}
+
+RegionCosts::Products RegionCosts::findProducts(Value value) const {
+  if (!isPipelined)
+    return {};
+  Products products =
+      analysis::findGatherableProducts(value, region.dims.lookup(value));
+  // Products that may run on shards read no gathered value then.
+  if (llvm::any_of(products, [&](tp::MatmulOp product) {
+        return regionOps.contains(product);
+      }))
+    products.clear();
+  return products;
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,9 +242,34 @@ std::optional<double> RegionCosts::getCutSeconds(Value value,
   return getPadSeconds(*bytes * scale);
 }
 
-std::optional<double> RegionCosts::getSeconds(const RegionOp &entry,
-                                              bool isLocal,
+std::optional<double> RegionCosts::getSecondsBeside(
+    ArrayRef<tp::MatmulOp> products, std::optional<double> seconds,
+    tp::CommunicationKind kind, Value value, double scale) const {
+  std::optional<int64_t> bytes = price.getBytes(value.getType());
+  if (products.empty() || !seconds || !bytes)
+    return seconds;
+  tp::Communication communication;
+  communication.kind = kind;
+  communication.bytes = static_cast<int64_t>(*bytes * scale);
+  std::optional<double> exposed =
+      getExposedSeconds(communication, region.group, products, scale, price);
+  if (!exposed)
+    return seconds;
+  // A gather along an inner dim gives products in another order than theirs.
+  ArrayRef<int64_t> outer =
+      getTensor(value).getShape().take_front(region.dims.lookup(value));
+  if (kind == tp::CommunicationKind::AllGather &&
+      llvm::any_of(outer, [](int64_t size) { return size != 1; }))
+    for (tp::MatmulOp product : products)
+      *exposed += price.getCopySeconds(
+          price.getBytes(product.getType()).value_or(0) * scale);
+  return std::min(*seconds, *exposed);
+}
+
+std::optional<double> RegionCosts::getSeconds(unsigned opClass, bool isLocal,
                                               double scale) const {
+  const RegionOp &entry = region.ops[ops[opClass]];
+  const Products &products = productsOfOps[opClass];
   double parts = isLocal ? region.group.getSize() / getPaddedShare() : 1;
   switch (entry.role) {
   case RegionRole::RowLocal:
@@ -203,13 +282,19 @@ std::optional<double> RegionCosts::getSeconds(const RegionOp &entry,
     if (!isLocal)
       return getCollectiveSeconds(tp::CommunicationKind::AllReduce, result,
                                   scale);
-    return getScatterSeconds(result, isDense(getReducedValue(entry)), scale);
+    return getSecondsBeside(
+        products,
+        getScatterSeconds(result, isDense(getReducedValue(entry)), scale),
+        tp::CommunicationKind::ReduceScatter, result, scale);
   }
   case RegionRole::Gather:
     if (isLocal)
       return 0;
-    return getCollectiveSeconds(tp::CommunicationKind::AllGather,
-                                entry.op->getResult(0), scale);
+    return getSecondsBeside(
+        products,
+        getCollectiveSeconds(tp::CommunicationKind::AllGather,
+                             entry.op->getResult(0), scale),
+        tp::CommunicationKind::AllGather, entry.op->getResult(0), scale);
   case RegionRole::Slice:
     // The value is there as a shard, or is cut as the program says.
     return 0;
@@ -224,20 +309,22 @@ RegionCosts::Table RegionCosts::getTable(double scale) const {
     table.isComplete &= seconds.has_value();
     return table.unitsPerSecond * seconds.value_or(0);
   };
-  for (unsigned index : ops) {
+  for (auto [opClass, index] : llvm::enumerate(ops)) {
     const RegionOp &entry = region.ops[index];
-    Cost local = take(getSeconds(entry, /*isLocal=*/true, scale));
-    Cost whole = take(getSeconds(entry, /*isLocal=*/false, scale));
+    Cost local = take(getSeconds(opClass, /*isLocal=*/true, scale));
+    Cost whole = take(getSeconds(opClass, /*isLocal=*/false, scale));
     // Not for nothing, so that values are not cut and joined for fun.
     table.ops.push_back(
         {local, whole + (entry.role == RegionRole::Slice ? 1 : 0)});
   }
-  for (Value value : values) {
+  for (auto [value, products] : llvm::zip_equal(values, productsOfValues)) {
     ValueCosts costs = {MinimumCut::forbidden, MinimumCut::forbidden};
     // A gathered value is dense; readers of another layout would see it change.
     if (isDense(value))
-      costs.gather = take(
-          getCollectiveSeconds(tp::CommunicationKind::AllGather, value, scale));
+      costs.gather = take(getSecondsBeside(
+          products,
+          getCollectiveSeconds(tp::CommunicationKind::AllGather, value, scale),
+          tp::CommunicationKind::AllGather, value, scale));
     std::optional<SliceMethod> method = findSliceMethod(
         value, region.dims.lookup(value), region.group, isRankSpecific);
     if (method == SliceMethod::ReduceScatter)

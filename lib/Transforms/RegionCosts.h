@@ -35,8 +35,11 @@ class RegionCosts {
 public:
   using Cost = analysis::MinimumCut::Cost;
 
+  /// `isPipelined`: a gather that only products read, and a scatter of a
+  /// product, cost what micro-pipeline leaves of them.
   RegionCosts(const analysis::ShardRegion &region,
-              const target::PriceModel &price, bool isRankSpecific);
+              const target::PriceModel &price, bool isRankSpecific,
+              bool isPipelined);
 
   /// By index in the region.
   unsigned getClassOfOp(unsigned op) const { return classOfOp[op]; }
@@ -70,6 +73,12 @@ public:
   Table getTable(double scale) const;
 
 private:
+  using Products = llvm::SmallVector<tp::MatmulOp>;
+
+  /// The products that micro-pipeline would fuse with what an op communicates,
+  /// or with a gather of a value.
+  Products findProducts(const analysis::RegionOp &entry) const;
+  Products findProducts(mlir::Value value) const;
   /// Rows with those that are added, as a multiple of those that there are.
   double getPaddedShare() const;
   /// Seconds to add rows to a value of so many bytes.
@@ -82,18 +91,28 @@ private:
   std::optional<double> getScatterSeconds(mlir::Value value, bool isDense,
                                           double scale) const;
   std::optional<double> getCutSeconds(mlir::Value value, double scale) const;
-  std::optional<double> getSeconds(const analysis::RegionOp &entry,
-                                   bool isLocal, double scale) const;
+  /// What `seconds` of a collective come to beside these products: that, or
+  /// less where they hide some of it.
+  std::optional<double> getSecondsBeside(llvm::ArrayRef<tp::MatmulOp> products,
+                                         std::optional<double> seconds,
+                                         tp::CommunicationKind kind,
+                                         mlir::Value value, double scale) const;
+  std::optional<double> getSeconds(unsigned opClass, bool isLocal,
+                                   double scale) const;
 
   const analysis::ShardRegion &region;
   const target::PriceModel &price;
   bool isRankSpecific;
+  bool isPipelined;
+  llvm::DenseSet<mlir::Operation *> regionOps;
   std::vector<unsigned> classOfOp;
-  /// An op of each class.
+  /// An op of each class, and the products beside its collective.
   std::vector<unsigned> ops;
+  std::vector<Products> productsOfOps;
   llvm::DenseMap<mlir::Value, unsigned> classOfValue;
-  /// A value of each class.
+  /// A value of each class, and the products that a gather of it would feed.
   std::vector<mlir::Value> values;
+  std::vector<Products> productsOfValues;
 };
 
 } // namespace commute

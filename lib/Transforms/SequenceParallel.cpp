@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PassPrices.h"
 #include "RegionChoice.h"
 #include "RegionRewrite.h"
 
@@ -73,13 +74,6 @@ private:
 };
 
 } // namespace
-
-/// "12.3 us".
-static std::string formatSeconds(double seconds) {
-  double microseconds = seconds * 1e6;
-  return llvm::formatv(microseconds < 10 ? "{0:f2} us" : "{0:f1} us",
-                       microseconds);
-}
 
 /// Two digits count in what a model says of thresholds.
 static int64_t roundToTwoDigits(double number) {
@@ -197,8 +191,8 @@ void SequenceParallelPass::apply(const Candidate &candidate,
       "on shards, {3} values are gathered; {4} before, {5} "
       "after on {6}{7}",
       where, changes.numScatters, changes.numLocalOps, changes.numGathers,
-      formatSeconds(choice.getSecondsBefore()),
-      formatSeconds(choice.getSecondsAfter()), price.getTarget().name,
+      formatMicroseconds(choice.getSecondsBefore()),
+      formatMicroseconds(choice.getSecondsAfter()), price.getTarget().name,
       threshold);
   for (Location location : reduces)
     remark::passed(location, getRemark("reduce-scatter"))
@@ -290,8 +284,8 @@ void SequenceParallelPass::reportUnused(const analysis::ShardRegions &regions,
           "stays an all_reduce: on shards along {0} its region would take {1} "
           "instead of {2} on {3}{4}",
           describeChoice(*best.candidate, price),
-          formatSeconds(*choice.getSecondsOfAlternative()),
-          formatSeconds(choice.getSecondsBefore()), price.getTarget().name,
+          formatMicroseconds(*choice.getSecondsOfAlternative()),
+          formatMicroseconds(choice.getSecondsBefore()), price.getTarget().name,
           describeThreshold(*best.candidate, price));
     missed << remark::add("{0}", description);
   }
@@ -300,26 +294,6 @@ void SequenceParallelPass::reportUnused(const analysis::ShardRegions &regions,
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
-
-/// Values for all symbols of a function: those stated, and examples.
-static target::SizeTable getSizes(func::FuncOp function,
-                                  const analysis::SymbolicSizes &sizes) {
-  target::SizeTable table =
-      target::getStatedSizes(function->getParentOfType<ModuleOp>());
-  auto addSymbols = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    auto layout =
-        tensor ? dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding())
-               : tp::LayoutAttr();
-    if (layout)
-      for (StringAttr symbol : layout.getSymbols())
-        table.try_emplace(symbol.str(), sizes.getExample(symbol.getValue()));
-  };
-  llvm::for_each(function.getArgumentTypes(), addSymbols);
-  function.walk(
-      [&](Operation *op) { llvm::for_each(op->getResultTypes(), addSymbols); });
-  return table;
-}
 
 bool SequenceParallelPass::applyRound(tp::GroupAttr group,
                                       const target::PriceModel &price,
@@ -339,9 +313,9 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
   for (const ShardRegion &region : regions.regions) {
     if (!getAnchor(region))
       continue;
-    Candidate candidate{&region, std::make_unique<RegionChoice>(region, price,
-                                                                isRankSpecific,
-                                                                isAlways())};
+    Candidate candidate{
+        &region, std::make_unique<RegionChoice>(region, price, isRankSpecific,
+                                                pipelined, isAlways())};
     candidate.choice->solve();
     candidates.push_back(std::move(candidate));
   }
@@ -388,20 +362,16 @@ void SequenceParallelPass::runOnOperation() {
         "'");
     return signalPassFailure();
   }
-  llvm::Expected<target::Target> target = target::loadTarget(targetName);
-  if (!target) {
-    function.emitError(llvm::toString(target.takeError()));
-    return signalPassFailure();
-  }
-  llvm::Expected<analysis::SymbolicSizes> sizes =
-      analysis::SymbolicSizes::resolve(module);
-  if (!sizes) {
-    function.emitError(llvm::toString(sizes.takeError()));
-    return signalPassFailure();
-  }
   if (!function.getBody().hasOneBlock())
     return;
-  target::PriceModel price(*target, getSizes(function, *sizes));
+  llvm::Expected<std::unique_ptr<PassPrices>> prices =
+      PassPrices::load(targetName, function);
+  if (!prices) {
+    function.emitError(llvm::toString(prices.takeError()));
+    return signalPassFailure();
+  }
+  const target::PriceModel &price = (*prices)->getModel();
+  const analysis::SymbolicSizes &sizes = (*prices)->getSizes();
   SmallVector<tp::GroupAttr> groups;
   for (tp::GroupAttr group : analysis::getGroups(module))
     if (llvm::none_of(groups, [&](tp::GroupAttr known) {
@@ -414,7 +384,7 @@ void SequenceParallelPass::runOnOperation() {
   size_t numFinished = 0;
   for (unsigned round = 0, group = 0;
        round < maxRounds && numFinished < groups.size(); ++round) {
-    if (applyRound(groups[group], price, *sizes)) {
+    if (applyRound(groups[group], price, sizes)) {
       numFinished = 0;
       continue;
     }

@@ -116,6 +116,7 @@ TEST(RegionChoice, IsAsCheapAsExhaustiveSearch) {
         if (!isPlain || region.ops.empty() || region.ops.size() > 12)
           continue;
         RegionChoice choice(region, price, /*isRankSpecific=*/false,
+                            /*isPipelined=*/false,
                             /*prefersShards=*/false);
         choice.solve();
         CostOfChoice cost(region, price);

@@ -79,6 +79,8 @@ static LogicalResult runPass(ModuleOp module, StringRef policy, bool pad,
   options.policy = policy.str();
   options.targetName = targetName.str();
   options.pad = pad;
+  // The price is that of this pass alone.
+  options.pipelined = false;
   PassManager manager(module.getContext());
   manager.addNestedPass<func::FuncOp>(createSequenceParallel(options));
   return manager.run(module);

@@ -135,6 +135,9 @@ def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
     own (`--rank=R`, TensorCast); a program that all ranks share gets a
     reduce_scatter of equal values, by maximum, which is exact.
 
+    A gather that only matrix products read, and a reduce_scatter of a product,
+    cost what micro-pipeline, which comes next, leaves of them (`pipelined`).
+
     Nothing becomes local that is not legal: groups are compared by their
     members, only the outermost part of a merged dim is cut, sizes that the
     group's size does not divide are refused (or padded, with `pad`), and outputs
@@ -165,7 +168,10 @@ def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
     Option<"targetName", "target", "std::string", "\"h100x8\"",
            "The machine to price for: a name of commute targets, or a file">,
     Option<"pad", "pad", "bool", "false",
-           "Add rows where the group's size does not divide them">];
+           "Add rows where the group's size does not divide them">,
+    Option<"pipelined", "pipelined", "bool", "true",
+           "Price gathers and reduce_scatters beside matrix products as "
+           "micro-pipeline will leave them">];
   let statistics = [
     Statistic<"numScatters", "num-reduce-scatters",
               "All-reduces that became reduce-scatters">,
