@@ -30,8 +30,8 @@ from network_namespaces import network_of_hosts, reason_against  # noqa: E402
 
 RANKS = 2
 # Sizes of the sides that are not varied.
-ROWS, SIDE = 4096, 1024
-REPETITIONS, ROUNDS = 3, 4
+ROWS, SIDE = 2048, 1024
+REPETITIONS = 3
 FACTORS = [0.25, 0.5, 0.71, 1, 1.41, 2, 4]
 
 HEADER = '#all = #tp.group<"0", [0, 1]>\nmodule attributes {tp.groups = [#all]} {\n'
@@ -89,9 +89,10 @@ PROGRAMS = {
 
 
 class Runner:
-    def __init__(self, tool, folder, options):
+    def __init__(self, tool, folder, options, rounds):
         self.command = [*options, tool, "run"]
         self.folder = folder
+        self.rounds = rounds
 
     def seconds(self, text):
         path = self.folder / "program.mlir"
@@ -106,7 +107,7 @@ class Runner:
     def measure(self, programs):
         """The shortest times of all programs, taken in turns."""
         best = dict.fromkeys(programs, math.inf)
-        for _ in range(ROUNDS):
+        for _ in range(self.rounds):
             for name, text in programs.items():
                 best[name] = min(best[name], self.seconds(text))
         return best
@@ -188,21 +189,22 @@ def plot(series, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=Path("build/release"))
-    parser.add_argument("--rate", default="1g", help="of the link, in bits a second, as for tc")
-    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--rate", default="250m", help="of the link, in bits a second, as for tc")
+    parser.add_argument("--plot", type=Path, help="write the speed-ups as SVG")
+    parser.add_argument("--rounds", type=int, default=4, help="more where other work goes on")
     arguments = parser.parse_args()
     tool = arguments.build.resolve() / "bin" / "commute"
     reason = reason_against()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        threads = Runner(tool, folder, [])
+        threads = Runner(tool, folder, [], arguments.rounds)
         series, balance = {}, {}
         if reason:
             print(f"no link of limited rate: {reason}")
         else:
             options = stack.enter_context(network_of_hosts(RANKS, folder, arguments.rate))
             mpirun = ["mpirun", "--allow-run-as-root", *options, "-n", RANKS]
-            processes = Runner(tool, folder, mpirun)
+            processes = Runner(tool, folder, mpirun, arguments.rounds)
             for name, make in PROGRAMS.items():
                 print(f"{name}, 2 processes joined by {arguments.rate}bit/s")
                 balance[name] = find_balance(processes, make)
