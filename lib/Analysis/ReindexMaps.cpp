@@ -15,7 +15,7 @@ using namespace commute::analysis;
 
 bool commute::analysis::isReindexing(Operation *op) {
   return isa<tp::ReshapeOp, tp::PermuteOp, tp::SliceOp, tp::ConcatOp,
-             tp::BroadcastOp, tp::CopyOp, tp::WaitOp>(op);
+             tp::BroadcastOp, tp::CopyOp, tp::BitcastOp, tp::WaitOp>(op);
 }
 
 std::optional<IndexMap>
@@ -24,15 +24,18 @@ commute::analysis::composeIndexMap(Operation *op,
                                    ArrayRef<SizePolynomial> sizes) {
   using Result = std::optional<IndexMap>;
   return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case<tp::CopyOp, tp::WaitOp>([&](Operation *) { return *maps[0]; })
+      .Case<tp::CopyOp, tp::BitcastOp, tp::WaitOp>(
+          [&](Operation *) { return *maps[0]; })
       .Case([&](tp::ReshapeOp) { return maps[0]->reshape(sizes); })
       .Case([&](tp::PermuteOp permute) {
         return maps[0]->permute(permute.getPermutation());
       })
       .Case([&](tp::SliceOp slice) {
+        const SizePolynomial &size = sizes[slice.getDim()];
+        SizePolynomial start = static_cast<int64_t>(slice.getStart());
         return maps[0]->slice(slice.getDim(),
-                              static_cast<int64_t>(slice.getStart()),
-                              slice.getStep(), sizes[slice.getDim()]);
+                              slice.getBlocks() ? start * size : start,
+                              slice.getStep(), size);
       })
       .Case([&](tp::ConcatOp concat) {
         return IndexMap::concat(maps, concat.getDim());

@@ -357,7 +357,7 @@ SmallVector<ScatterSource> ScatterSearch::findSources() {
     for (Value value : open) {
       Operation *op = value.getDefiningOp();
       // What cannot be undone can only be the source itself.
-      if (!op || !isReindexing(op) || isa<tp::WaitOp>(op) ||
+      if (!op || !isReindexing(op) || isa<tp::WaitOp, tp::BitcastOp>(op) ||
           op->getBlock() != scatter->getBlock())
         continue;
       if (!latest || isBefore(latest, op))

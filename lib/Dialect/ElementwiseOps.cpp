@@ -189,6 +189,47 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
   return getInput().getType() == getType() ? getInput() : Value();
 }
 
+//===----------------------------------------------------------------------===//
+// tp.bitcast
+//===----------------------------------------------------------------------===//
+
+LogicalResult BitcastOp::verify() {
+  Type from = getTensor(getInput()).getElementType();
+  Type to = getTensor(getResult()).getElementType();
+  if (!from.isIntOrFloat() || !to.isIntOrFloat() ||
+      from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth() ||
+      (!isa<FloatType>(from) && !isa<FloatType>(to)))
+    return emitOpError() << "cannot take the bits of " << from << " as " << to
+                         << ": element types have to be of one width, and one "
+                            "of them a float";
+  SymbolSpace space(getContext());
+  return verifySizes(*this, space, "result", getTensor(getResult()),
+                     space.getSizes(getTensor(getInput())));
+}
+
+DimensionRule BitcastOp::getDimensionRule() {
+  DimensionRuleBuilder builder(*this);
+  builder.addPointwise();
+  return std::move(builder).build();
+}
+
+LogicalResult BitcastOp::evaluate(Algebra &algebra,
+                                  ArrayRef<AlgebraValue> operands,
+                                  SmallVectorImpl<AlgebraValue> &results) {
+  results.push_back(
+      algebra.bitcast(operands[0], getTensor(getResult()).getElementType()));
+  return success();
+}
+
+std::optional<Work> BitcastOp::getWork(SymbolValues) { return Work(); }
+
+Strides BitcastOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+                                ArrayRef<AffineExpr>) {
+  return operandShapes[0].strides;
+}
+
+bool BitcastOp::mayShareMemory() { return true; }
+
 LogicalResult CopyOp::verify() {
   SymbolSpace space(getContext());
   if (failed(verifySameElementType(*this, "result", getTensor(getResult()),

@@ -233,6 +233,8 @@ LogicalResult SliceOp::verify() {
   if (static_cast<int64_t>(getStart()) < 0 ||
       static_cast<int64_t>(getStep()) < 1)
     return emitOpError("start is negative or step less than 1");
+  if (getBlocks() && getStep() != 1)
+    return emitOpError("takes blocks at a step other than 1");
   SymbolSpace space(getContext());
   Sizes expected = space.getSizes(input);
   if (result.getRank() == input.getRank())
@@ -244,9 +246,10 @@ LogicalResult SliceOp::verify() {
   if (ShapedType::isDynamic(size) || ShapedType::isDynamic(available) ||
       size == 0)
     return success();
-  int64_t last;
-  if (llvm::MulOverflow<int64_t>(size - 1, getStep(), last) ||
-      llvm::AddOverflow<int64_t>(last, getStart(), last) || last >= available)
+  int64_t last, start;
+  if (llvm::MulOverflow<int64_t>(getStart(), getBlocks() ? size : 1, start) ||
+      llvm::MulOverflow<int64_t>(size - 1, getStep(), last) ||
+      llvm::AddOverflow<int64_t>(last, start, last) || last >= available)
     return emitOpError() << "takes " << size << " elements from " << getStart()
                          << " on at step " << getStep() << ", but dim "
                          << getDim() << " has " << available;
@@ -269,11 +272,12 @@ DimensionRule SliceOp::getDimensionRule() {
       continue;
     }
     // Start, size and extent count in units; with a step they do not.
-    unsigned unit = getStep() == 1
-                        ? builder.addWhole(getUnitSize(
-                              {input.getDimSize(dim), result.getDimSize(dim),
-                               static_cast<int64_t>(getStart())}))
-                        : builder.addFixed(1);
+    unsigned unit =
+        getStep() == 1
+            ? builder.addWhole(getUnitSize(
+                  {input.getDimSize(dim), result.getDimSize(dim),
+                   getBlocks() ? 0 : static_cast<int64_t>(getStart())}))
+            : builder.addFixed(1);
     builder.mapOperandUnits(0, dim, unit);
     builder.mapResultUnits(0, dim, unit);
   }
@@ -284,7 +288,7 @@ void SliceOp::scaleAttributes(const DimensionRule &rule,
                               ArrayRef<int64_t> newSizes) {
   // The unit is the minor factor of the sliced dim.
   const DimensionRule::DimFactors &dim = rule.results[0][getDim()];
-  if (dim.empty() || getStart() == 0)
+  if (dim.empty() || getStart() == 0 || getBlocks())
     return;
   int64_t unit = rule.factors[dim.back()].size;
   if (unit > 0)
@@ -299,8 +303,18 @@ LogicalResult SliceOp::evaluate(Algebra &algebra,
   FailureOr<SmallVector<int64_t>> sizes = getResultSizes(*this, algebra);
   if (failed(sizes))
     return failure();
-  results.push_back(algebra.slice(operands[0], getDim(), getStart(), getStep(),
-                                  (*sizes)[getDim()]));
+  // With symbols, whether it fits is known only now.
+  int64_t size = (*sizes)[getDim()], start, last;
+  int64_t available = operands[0]->getSizes()[getDim()];
+  if (llvm::MulOverflow<int64_t>(getStart(), getBlocks() ? size : 1, start) ||
+      llvm::MulOverflow<int64_t>(size, getStep(), last) ||
+      llvm::AddOverflow<int64_t>(last, start, last) ||
+      (size > 0 && last - static_cast<int64_t>(getStep()) >= available))
+    return emitError() << "takes " << size << " elements from " << getStart()
+                       << (getBlocks() ? " blocks" : "") << " on, but dim "
+                       << getDim() << " has " << available;
+  results.push_back(algebra.slice(operands[0], getDim(), size > 0 ? start : 0,
+                                  getStep(), size));
   return success();
 }
 

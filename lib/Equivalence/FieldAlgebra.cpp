@@ -96,6 +96,24 @@ static bool holdsAll(FloatType from, FloatType to) {
              llvm::APFloat::semanticsMinExponent(a);
 }
 
+AlgebraValue FieldAlgebra::bitcast(const AlgebraValue &input, Type type) {
+  const FieldTensor &from = get(input);
+  auto result = std::make_shared<FieldTensor>(from.getSizes(), type);
+  // Numbers have other bits in each type, and the same in the same. As integers
+  // bits are larger than their type, until they are computed with.
+  uint64_t fromKey = from.isField() ? getCastKey(from.getElementType()) : 0;
+  uint64_t toKey = result->isField() ? getCastKey(type) : 0;
+  for (auto [source, target] :
+       llvm::zip_equal(from.elements, result->elements)) {
+    uint64_t bits =
+        from.isField() ? PrimeField::scramble(source ^ fromKey) : source;
+    target = result->isField()
+                 ? PrimeField::reduce(PrimeField::unscramble(bits) ^ toKey)
+                 : bits;
+  }
+  return result;
+}
+
 AlgebraValue FieldAlgebra::cast(const AlgebraValue &input, Type type) {
   const FieldTensor &from = get(input);
   if (from.getElementType() == type)

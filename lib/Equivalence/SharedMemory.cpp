@@ -21,8 +21,9 @@ SharedMemory::SharedMemory(func::FuncOp function) {
   for (Operation &op : function.getBody().front()) {
     auto strides = dyn_cast<tp::StrideOpInterface>(op);
     bool mayShare = strides && strides.mayShareMemory();
-    bool isView = isa<tp::PermuteOp, tp::SliceOp, tp::BroadcastOp,
-                      tp::RankSliceOp, tp::WaitOp, tp::RegionMarkerOp>(op);
+    bool isView =
+        isa<tp::BitcastOp, tp::PermuteOp, tp::SliceOp, tp::BroadcastOp,
+            tp::RankSliceOp, tp::WaitOp, tp::RegionMarkerOp>(op);
     for (Value result : op.getResults()) {
       auto &own = homes[result];
       if (!isView)

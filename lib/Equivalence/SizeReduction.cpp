@@ -154,7 +154,7 @@ std::optional<unsigned> SizeReducer::addCuts(Operation *op) {
     unsigned dim = slice.getDim();
     int64_t whole = getSize(slice.getInput(), dim);
     int64_t part = getSize(slice.getResult(), dim);
-    auto start = static_cast<int64_t>(slice.getStart());
+    int64_t start = slice.getStart() * (slice.getBlocks() ? part : 1);
     if (slice.getStep() != 1 || whole == part ||
         whole / tp::getUnitSize({whole, part, start}) <= maxUnits)
       return std::nullopt;
@@ -299,8 +299,11 @@ LogicalResult SizeReducer::apply(ModuleOp module) {
     cast<tp::DimensionRuleOpInterface>(op).scaleAttributes(entry->second->rule,
                                                            newSizes);
     if (auto cut = cutOfSlice.find(op); cut != cutOfSlice.end())
-      if (std::optional<int64_t> start = segments.getNewStart(cut->second))
-        cast<tp::SliceOp>(op).setStart(*start);
+      if (std::optional<int64_t> start = segments.getNewStart(cut->second)) {
+        auto slice = cast<tp::SliceOp>(op);
+        slice.setStart(*start);
+        slice.setBlocks(false);
+      }
   });
   Operation *terminator = function.getBody().front().getTerminator();
   function.setFunctionType(FunctionType::get(

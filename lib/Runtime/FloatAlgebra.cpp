@@ -175,6 +175,11 @@ AlgebraValue FloatAlgebra::cast(const AlgebraValue &input, Type type) {
   return castElements(asTensor(input), type);
 }
 
+AlgebraValue FloatAlgebra::bitcast(const AlgebraValue &input, Type type) {
+  return std::make_shared<Tensor>(input->getSizes(), type,
+                                  asTensor(input).getSharedData());
+}
+
 AlgebraValue FloatAlgebra::reduce(tp::ReductionKind kind,
                                   const AlgebraValue &input,
                                   ArrayRef<int64_t> dims, bool keepDims,

@@ -34,6 +34,33 @@ static LogicalResult readReshape(NodeReader &reader) {
   return reader.result(reader.create<tp::ReshapeOp>(type, self));
 }
 
+/// The bits as another type.
+static LogicalResult readViewDtype(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type)
+    return failure();
+  Type from = getTensor(self).getElementType(), to = type.getElementType();
+  if (from == to)
+    return reader.result(reader.create<tp::ReshapeOp>(type, self));
+  // Other widths change the last size.
+  bool isModelled =
+      from.isIntOrFloat() && to.isIntOrFloat() &&
+      from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth() &&
+      (isa<FloatType>(from) || isa<FloatType>(to));
+  if (!isModelled || from.isInteger(1) || to.isInteger(1))
+    return failure();
+  return reader.result(reader.create<tp::BitcastOp>(type, self));
+}
+
+static LogicalResult writeBitcast(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::BitcastOp>(operation);
+  return writer.node(op.getLoc(), "torch.ops.aten.view.dtype")
+      .tensor("self", op.getInput())
+      .scalarType("dtype", getTensor(op.getResult()).getElementType())
+      .finish(op.getResult());
+}
+
 /// dropout that is switched off gives its operand back.
 static LogicalResult readDropout(NodeReader &reader) {
   std::optional<bool> isTraining = reader.boolean("train");
@@ -164,6 +191,21 @@ static std::optional<int64_t> getStart(RankedTensorType type, int64_t dim,
   return std::max<int64_t>(start + type.getDimSize(dim), 0);
 }
 
+/// A slice at a symbolic start that is a multiple of its size.
+static LogicalResult readBlock(NodeReader &reader, Value self, int64_t dim) {
+  RankedTensorType type = reader.getResultType();
+  AffineExpr start = reader.size("start");
+  if (type.getRank() <= dim)
+    return failure();
+  AffineExpr size = reader.getSymbols().getSizes(type)[dim];
+  std::optional<int64_t> block =
+      tp::getConstant(tp::divideExactly(start, size));
+  if (!block || *block < 0)
+    return failure();
+  return reader.result(reader.create<tp::SliceOp>(type, self, dim, *block,
+                                                  /*step=*/1, /*blocks=*/true));
+}
+
 static LogicalResult readSlice(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
@@ -173,6 +215,8 @@ static LogicalResult readSlice(NodeReader &reader) {
   std::optional<int64_t> dim = reader.dim("dim", input.getRank(), 0);
   std::optional<int64_t> start = reader.integer("start", 0);
   std::optional<int64_t> step = reader.integer("step", 1);
+  if (dim && !start && step == 1)
+    return readBlock(reader, self, *dim);
   if (!dim || !start || !step || *step < 1)
     return failure();
   start = getStart(input, *dim, *start);
@@ -193,6 +237,8 @@ static LogicalResult readNarrow(NodeReader &reader) {
   RankedTensorType input = getTensor(self);
   std::optional<int64_t> dim = reader.dim("dim", input.getRank());
   std::optional<int64_t> start = reader.integer("start");
+  if (dim && !start)
+    return readBlock(reader, self, *dim);
   if (!dim || !start)
     return failure();
   start = getStart(input, *dim, *start);
@@ -260,9 +306,24 @@ static LogicalResult readSplit(NodeReader &reader) {
   if (!dim)
     return failure();
   int64_t start = 0;
+  AffineExpr blockSize;
   for (size_t index = 0; index < reader.getNumResults(); ++index) {
     RankedTensorType type = reader.getResultType(index);
-    if (!type || type.getRank() <= *dim || type.isDynamicDim(*dim))
+    if (!type || type.getRank() <= *dim)
+      return failure();
+    // Of a symbolic size, all are blocks of it, or nobody knows where they are.
+    AffineExpr size = reader.getSymbols().getSizes(type)[*dim];
+    if (index == 0)
+      blockSize = size;
+    if (type.isDynamicDim(*dim)) {
+      if (!size || size != blockSize)
+        return failure();
+      reader.setResult(index, reader.create<tp::SliceOp>(type, self, *dim,
+                                                         index, /*step=*/1,
+                                                         /*blocks=*/true));
+      continue;
+    }
+    if (blockSize && !tp::getConstant(blockSize))
       return failure();
     reader.setResult(index,
                      reader.create<tp::SliceOp>(type, self, *dim, start, 1));
@@ -272,13 +333,44 @@ static LogicalResult readSplit(NodeReader &reader) {
   return success();
 }
 
+/// One of a known number of equal blocks: the dim is cut in two, and one index
+/// of the outer part taken.
+static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
+  tp::SymbolSpace symbols(op.getContext());
+  int64_t dim = op.getDim();
+  tp::StridedShape shape = symbols.getShape(getTensor(op.getInput()));
+  AffineExpr size = symbols.getSizes(getTensor(op.getResult()))[dim];
+  std::optional<int64_t> count =
+      tp::getConstant(tp::divideExactly(shape.sizes[dim], size));
+  bool isBlock = op.getBlocks() || op.getStart() == 0;
+  if (!count || !isBlock || op.getStep() != 1)
+    return op.emitError("cannot write a slice of symbolic size that is no "
+                        "block of a known number");
+  tp::Sizes sizes = shape.sizes;
+  sizes[dim] = size;
+  sizes.insert(sizes.begin() + dim,
+               getAffineConstantExpr(*count, op.getContext()));
+  StringRef split = writer.node(op.getLoc(), "torch.ops.aten.unflatten.int")
+                        .tensor("self", op.getInput())
+                        .integer("dim", dim)
+                        .integers("sizes", {*count, -1})
+                        .finishIntermediate(symbols.getType(
+                            getTensor(op.getInput()).getElementType(), sizes,
+                            tp::getReshapedStrides(shape, sizes)));
+  return writer.node(op.getLoc(), "torch.ops.aten.select.int")
+      .named("self", split)
+      .integer("dim", dim)
+      .integer("index", op.getStart())
+      .finish(op.getResult());
+}
+
 static LogicalResult writeSlice(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::SliceOp>(operation);
   RankedTensorType type = getTensor(op.getResult());
   int64_t dim = op.getDim();
   if (type.isDynamicDim(dim))
-    return op.emitError("cannot write a slice of symbolic size");
-  int64_t start = op.getStart();
+    return writeSymbolicSlice(op, writer);
+  int64_t start = op.getStart() * (op.getBlocks() ? type.getDimSize(dim) : 1);
   int64_t step = op.getStep();
   int64_t end = start;
   if (type.getDimSize(dim) > 0 &&
@@ -412,6 +504,7 @@ void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
        "torch.ops.aten.view_as.default", "torch.ops.aten.reshape_as.default",
        "torch.ops.aten.alias.default", "torch.ops.aten.detach.default"},
       readReshape);
+  vocabulary.addView({"torch.ops.aten.view.dtype"}, readViewDtype);
   vocabulary.addView({"torch.ops.aten.dropout.default"}, readDropout);
   vocabulary.addView({"torch.ops.aten.permute.default"}, readPermute);
   vocabulary.addView({"torch.ops.aten.transpose.int"}, readTranspose);
@@ -428,6 +521,7 @@ void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
   vocabulary.addView({"torch.ops.aten.expand.default"}, readExpand);
   vocabulary.add("torch.ops.aten.cat.default", readConcat);
   vocabulary.add("torch.ops.aten.stack.default", readStack);
+  vocabulary.addWriter<tp::BitcastOp>(writeBitcast);
   vocabulary.addWriter<tp::ReshapeOp>(writeReshape);
   vocabulary.addWriter<tp::PermuteOp>(writePermute);
   vocabulary.addWriter<tp::SliceOp>(writeSlice);

@@ -49,6 +49,12 @@ public:
   bool isUsed(StringRef name) override { return usedNames.contains(name); }
   tp::GroupAttr getGroup(StringRef name, std::string &error) override;
   tp::SymbolSpace &getSymbols() override { return symbols; }
+  AffineExpr getNumber(StringRef name) override {
+    auto number = graph.symIntValues.find(name);
+    return number == graph.symIntValues.end()
+               ? AffineExpr()
+               : readSize(number->second, symbols);
+  }
   bool noteRank(int64_t stated) override {
     if (!rank)
       rank = stated;

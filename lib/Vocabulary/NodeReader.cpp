@@ -110,6 +110,15 @@ std::optional<int64_t> NodeReader::integer(StringRef argument,
   return std::nullopt;
 }
 
+AffineExpr NodeReader::size(StringRef argument) {
+  if (std::optional<int64_t> number = integer(argument))
+    return getAffineConstantExpr(*number, getContext());
+  const Argument *found = find(argument);
+  if (!found || found->tag != ArgumentTag::SymInt || !found->namesValue())
+    return {};
+  return graph.getNumber(found->text);
+}
+
 std::optional<double> NodeReader::number(StringRef argument,
                                          std::optional<double> byDefault) {
   if (isAbsent(argument))

@@ -27,6 +27,8 @@ public:
   /// The group of this name; on failure `error` says how to state it.
   virtual tp::GroupAttr getGroup(llvm::StringRef name, std::string &error) = 0;
   virtual tp::SymbolSpace &getSymbols() = 0;
+  /// The symbolic number of this name; null where it is none.
+  virtual mlir::AffineExpr getNumber(llvm::StringRef name) = 0;
   /// Takes note of the rank that an op states; false when another one is known.
   virtual bool noteRank(int64_t rank) = 0;
 };
@@ -64,6 +66,8 @@ public:
   mlir::Value operand(llvm::StringRef argument);
   std::optional<int64_t> integer(llvm::StringRef argument,
                                  std::optional<int64_t> byDefault = {});
+  /// An integer that may be symbolic; null for anything else.
+  mlir::AffineExpr size(llvm::StringRef argument);
   std::optional<double> number(llvm::StringRef argument,
                                std::optional<double> byDefault = {});
   std::optional<bool> boolean(llvm::StringRef argument,

@@ -33,6 +33,15 @@ std::vector<uint64_t> getElements() {
 /// The remainder by division, which reduction by shifts must equal.
 uint64_t getRemainder(Wide value) { return static_cast<uint64_t>(value % p); }
 
+TEST(PrimeFieldTest, UnscrambleInvertsScramble) {
+  uint64_t value = 1;
+  for (int step = 0; step < 1000; ++step) {
+    EXPECT_EQ(F::unscramble(F::scramble(value)), value);
+    value = value * 6364136223846793005 + 1442695040888963407;
+  }
+  EXPECT_EQ(F::unscramble(F::scramble(0)), 0u);
+}
+
 TEST(PrimeFieldTest, ReducesAnyNumber) {
   for (uint64_t value : {uint64_t(0), p - 1, p, p + 1, 2 * p - 1, 2 * p,
                          2 * p + 1, 7 * p, 8 * p, ~uint64_t(0)})

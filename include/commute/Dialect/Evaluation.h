@@ -86,6 +86,8 @@ public:
                            mlir::ArrayRef<AlgebraValue> operands,
                            mlir::Type type) = 0;
   virtual AlgebraValue cast(const AlgebraValue &input, mlir::Type type) = 0;
+  /// The same bits as a type of the same width.
+  virtual AlgebraValue bitcast(const AlgebraValue &input, mlir::Type type) = 0;
   virtual AlgebraValue reduce(ReductionKind kind, const AlgebraValue &input,
                               mlir::ArrayRef<int64_t> dims, bool keepDims,
                               mlir::Type type) = 0;

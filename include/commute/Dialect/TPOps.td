@@ -82,6 +82,21 @@ def TP_CastOp : TP_TensorOp<"cast", [], /*isView=*/true> {
   }];
 }
 
+def TP_BitcastOp : TP_TensorOp<"bitcast", [], /*isView=*/true> {
+  let summary = "The same bits as another element type";
+  let description = [{
+    Element types of one width, a view: values of eight-bit floats travel as
+    integers where a backend does not know them.
+
+    ```mlir
+    %r = tp.bitcast %x : tensor<4x8xf8E4M3FN> -> tensor<4x8xui8>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
 def TP_CopyOp : TP_TensorOp<"copy", [], /*isView=*/true> {
   let summary = "A copy in fresh memory, dense in row-major order";
   let description = [{
@@ -417,15 +432,18 @@ def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
     Result index i along `dim` is operand index `start + i * step`. How many
     there are is said by the result type. A view.
 
+    With `blocks` the start counts in sizes of the result, which may be
+    symbolic: it is the start-th block of that size, at step 1.
+
     ```mlir
     %r = tp.slice %x dim 0 start 2 step 1 : tensor<4x8xf32> -> tensor<2x8xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, I64Attr:$start,
-                       I64Attr:$step);
+                       I64Attr:$step, UnitAttr:$blocks);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $input `dim` $dim `start` $start `step` $step attr-dict
+    $input `dim` $dim `start` $start (`blocks` $blocks^)? `step` $step attr-dict
     `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{

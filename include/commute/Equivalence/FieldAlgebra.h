@@ -88,6 +88,8 @@ public:
   tp::AlgebraValue map(tp::MapFunction function,
                        mlir::ArrayRef<tp::AlgebraValue> operands,
                        mlir::Type type) override;
+  tp::AlgebraValue bitcast(const tp::AlgebraValue &input,
+                           mlir::Type type) override;
   tp::AlgebraValue cast(const tp::AlgebraValue &input,
                         mlir::Type type) override;
   tp::AlgebraValue reduce(tp::ReductionKind kind, const tp::AlgebraValue &input,

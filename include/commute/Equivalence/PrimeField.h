@@ -83,12 +83,34 @@ struct PrimeField {
     return reduce(scramble(scramble(value ^ scramble(key)) + key));
   }
 
-private:
+  /// A fixed permutation of the 64-bit numbers without structure.
   static constexpr uint64_t scramble(uint64_t x) {
     x += 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
     return x ^ (x >> 31);
+  }
+  /// Its inverse.
+  static constexpr uint64_t unscramble(uint64_t x) {
+    x = unshift(x, 31) * invertOdd(0x94d049bb133111eb);
+    x = unshift(x, 27) * invertOdd(0xbf58476d1ce4e5b9);
+    return unshift(x, 30) - 0x9e3779b97f4a7c15;
+  }
+
+private:
+  /// The inverse of x ^ (x >> count).
+  static constexpr uint64_t unshift(uint64_t x, unsigned count) {
+    uint64_t result = x;
+    for (unsigned done = count; done < 64; done += count)
+      result = x ^ (result >> count);
+    return result;
+  }
+  /// Of an odd number modulo 2^64, by Newton's method.
+  static constexpr uint64_t invertOdd(uint64_t x) {
+    uint64_t inverse = x;
+    for (int step = 0; step < 6; ++step)
+      inverse *= 2 - x * inverse;
+    return inverse;
   }
 };
 

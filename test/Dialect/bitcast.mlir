@@ -1,0 +1,45 @@
+// RUN: rm -rf %t && split-file %s %t
+// RUN: commute-opt %t/legal.mlir | commute-opt | FileCheck %s
+// RUN: commute-opt %t/illegal.mlir -split-input-file -verify-diagnostics
+
+//--- legal.mlir
+func.func @bits(%x: tensor<4x8xf8E4M3FN>, %y: tensor<4x8xbf16>) {
+  // CHECK: tp.bitcast %{{.*}} : tensor<4x8xf8E4M3FN> -> tensor<4x8xui8>
+  %0 = tp.bitcast %x : tensor<4x8xf8E4M3FN> -> tensor<4x8xui8>
+  // CHECK: tp.bitcast %{{.*}} : tensor<4x8xbf16> -> tensor<4x8xf16>
+  %1 = tp.bitcast %y : tensor<4x8xbf16> -> tensor<4x8xf16>
+  // CHECK: tp.slice %{{.*}} dim 0 start 1 blocks step 1
+  %2 = tp.slice %y dim 0 start 1 blocks step 1 : tensor<4x8xbf16> -> tensor<2x8xbf16>
+  return
+}
+
+//--- illegal.mlir
+func.func @width(%x: tensor<4x8xf32>) {
+  // expected-error @below {{cannot take the bits of 'f32' as 'i16'}}
+  %0 = tp.bitcast %x : tensor<4x8xf32> -> tensor<4x8xi16>
+  return
+}
+
+// -----
+
+func.func @sizes(%x: tensor<4x8xf32>) {
+  // expected-error @below {{result}}
+  %0 = tp.bitcast %x : tensor<4x8xf32> -> tensor<4x9xi32>
+  return
+}
+
+// -----
+
+func.func @blocks(%x: tensor<4x8xf32>) {
+  // expected-error @below {{takes 2 elements from 2 on at step 1, but dim 0 has 4}}
+  %0 = tp.slice %x dim 0 start 2 blocks step 1 : tensor<4x8xf32> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @step(%x: tensor<4x8xf32>) {
+  // expected-error @below {{takes blocks at a step other than 1}}
+  %0 = tp.slice %x dim 0 start 0 blocks step 2 : tensor<4x8xf32> -> tensor<2x8xf32>
+  return
+}
