@@ -88,7 +88,7 @@ def run_ours(build, path, module, repeat):
             check=True,
         )
         names = ("NormalizeCollectives", "MicroPipeline")
-        found = [re.search(rf"([0-9.]+) \\(.*{name}", process.stderr) for name in names]
+        found = [re.search(rf"([0-9.]+) +\(.*{name}", process.stderr) for name in names]
         best = min(best, sum(float(match.group(1)) for match in found))
         fused = len(re.findall("tp.(?:all_gather_matmul|matmul_reduce_scatter) ", process.stdout))
     return best, fused

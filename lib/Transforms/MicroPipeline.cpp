@@ -38,9 +38,7 @@ struct Candidate {
   double getGain() const {
     return secondsBefore && secondsAfter ? *secondsBefore - *secondsAfter : 0;
   }
-  PipelineDraft draft() const {
-    return gather ? draftGatherFusion(*gather) : draftScatterFusion(*scatter);
-  }
+  std::optional<PipelineDraft> draft;
 };
 
 class MicroPipelinePass
@@ -52,7 +50,7 @@ public:
 
 private:
   /// Finds all fusions, prices them, and applies those that pay and have no op
-  /// in common; false where there were none.
+  /// in common; true where some had, which another round looks at again.
   bool applyRound(const target::PriceModel &price);
   std::vector<Candidate> findCandidates(const FusionContext &context);
   void setPrices(std::vector<Candidate> &candidates,
@@ -60,7 +58,7 @@ private:
   /// Why a legal fusion is not wanted; empty where it is.
   std::string findObjection(const Candidate &candidate,
                             const target::PriceModel &price);
-  void apply(const Candidate &candidate, const target::PriceModel &price);
+  void apply(Candidate &candidate, const target::PriceModel &price);
 
   void refuse(Operation *op, const Twine &reason) {
     refusals.push_back({op, reason.str()});
@@ -99,7 +97,7 @@ MicroPipelinePass::findCandidates(const FusionContext &context) {
     if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
       if (std::optional<GatherFusion> fusion =
               findGatherFusion(gather, context, refused)) {
-        Candidate candidate{op, {}, std::move(fusion), {}, {}, {}};
+        Candidate candidate{op, {}, std::move(fusion), {}, {}, {}, {}};
         for (const analysis::GatheredProduct &product :
              candidate.gather->products)
           candidate.products.push_back(product.matmul);
@@ -108,7 +106,7 @@ MicroPipelinePass::findCandidates(const FusionContext &context) {
     } else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op)) {
       if (std::optional<ScatterFusion> fusion =
               findScatterFusion(scatter, context, refused)) {
-        Candidate candidate{op, {}, {}, std::move(fusion), {}, {}};
+        Candidate candidate{op, {}, {}, std::move(fusion), {}, {}, {}};
         candidate.products = candidate.scatter->products;
         candidates.push_back(std::move(candidate));
       }
@@ -123,35 +121,52 @@ MicroPipelinePass::findCandidates(const FusionContext &context) {
   return candidates;
 }
 
+/// Seconds on the compute units in front of each op.
+static std::vector<double> addUpSeconds(func::FuncOp function,
+                                        const target::PriceModel &price) {
+  std::vector<double> sums = {0};
+  for (Operation &op : function.getBody().front()) {
+    std::optional<target::OpPrice> seconds = price.getPrice(&op);
+    sums.push_back(sums.back() + (seconds ? seconds->computeSeconds : 0));
+  }
+  return sums;
+}
+
 void MicroPipelinePass::setPrices(std::vector<Candidate> &candidates,
                                   const FusionContext &context,
                                   const target::PriceModel &price) {
-  // Seconds on the compute units in front of each op: what lies between an
-  // asynchronous collective and its wait hides it already.
-  std::vector<double> computed = {0};
-  for (Operation &op : getOperation().getBody().front()) {
-    std::optional<target::OpPrice> seconds = price.getPrice(&op);
-    computed.push_back(computed.back() +
-                       (seconds ? seconds->computeSeconds : 0));
-  }
+  // What lies between an asynchronous collective and its wait hides it already;
+  // mostly nothing does.
+  std::vector<double> sums;
+  auto getHiddenSeconds = [&](Operation *collective) {
+    double hidden = 0;
+    unsigned begin = context.getPosition(collective) + 1;
+    for (Operation *user : collective->getUsers()) {
+      unsigned end = context.getPosition(user);
+      if (!isa<tp::WaitOp>(user) || end == begin)
+        continue;
+      if (sums.empty())
+        sums = addUpSeconds(getOperation(), price);
+      hidden = std::max(hidden, sums[end] - sums[begin]);
+    }
+    return hidden;
+  };
   for (Candidate &candidate : candidates) {
-    PipelineDraft draft = candidate.draft();
-    candidate.secondsAfter = draft.ops.getSeconds(price);
     double before = 0;
     bool isKnown = true;
-    for (Operation *op : draft.replaced) {
+    candidate.draft = candidate.gather ? draftGatherFusion(*candidate.gather)
+                                       : draftScatterFusion(*candidate.scatter);
+    for (Operation *op : candidate.draft->replaced) {
       std::optional<double> seconds = price.getSeconds(op);
       isKnown &= seconds.has_value();
       double exposed = seconds.value_or(0);
       if (op == candidate.collective)
-        for (Operation *user : op->getUsers())
-          if (isa<tp::WaitOp>(user))
-            exposed -= computed[context.getPosition(user)] -
-                       computed[context.getPosition(op) + 1];
-      before += std::max(exposed, 0.0);
+        exposed = std::max(exposed - getHiddenSeconds(op), 0.0);
+      before += exposed;
     }
     if (isKnown)
       candidate.secondsBefore = before;
+    candidate.secondsAfter = candidate.draft->ops.getSeconds(price);
   }
 }
 
@@ -180,7 +195,7 @@ std::string MicroPipelinePass::findObjection(const Candidate &candidate,
          price.getTarget().name;
 }
 
-void MicroPipelinePass::apply(const Candidate &candidate,
+void MicroPipelinePass::apply(Candidate &candidate,
                               const target::PriceModel &price) {
   std::string names;
   bool hasBias = false;
@@ -189,7 +204,7 @@ void MicroPipelinePass::apply(const Candidate &candidate,
     hasBias |= bool(product.getBias());
   }
   Location location = candidate.collective->getLoc();
-  candidate.draft().apply();
+  candidate.draft->apply();
   ++(candidate.gather ? numGathers : numScatters);
   numProducts += candidate.products.size();
   std::string seconds =
@@ -233,24 +248,29 @@ bool MicroPipelinePass::applyRound(const target::PriceModel &price) {
   // in common with one that is applied waits for the next round.
   llvm::SmallPtrSet<Operation *, 16> touched;
   std::vector<Candidate *> chosen;
+  bool isPutOff = false;
   for (Candidate *current : order) {
     Candidate &candidate = *current;
     std::string objection = findObjection(candidate, price);
     if (!objection.empty()) {
       refuse(candidate.collective, objection);
+      // It would be one more reader of what it reads.
+      candidate.draft.reset();
       continue;
     }
     for (tp::MatmulOp product : candidate.products)
       if (Operation *other = goesWith.lookup(product))
         outbid[candidate.collective] =
             getNodeName(product) + " goes with " + getNodeName(other);
-    PipelineDraft draft = candidate.draft();
-    SmallVector<Operation *> footprint(draft.replaced);
-    llvm::append_range(footprint, draft.hoisted);
-    footprint.push_back(draft.position);
+    SmallVector<Operation *> footprint(candidate.draft->replaced);
+    llvm::append_range(footprint, candidate.draft->hoisted);
+    footprint.push_back(candidate.draft->position);
     if (llvm::any_of(footprint,
-                     [&](Operation *op) { return touched.contains(op); }))
+                     [&](Operation *op) { return touched.contains(op); })) {
+      isPutOff = true;
+      candidate.draft.reset();
       continue;
+    }
     touched.insert(footprint.begin(), footprint.end());
     for (tp::MatmulOp product : candidate.products)
       goesWith[product] = candidate.collective;
@@ -264,7 +284,7 @@ bool MicroPipelinePass::applyRound(const target::PriceModel &price) {
         report(refusal.op, refusal.reason);
     apply(*candidate, price);
   }
-  return !chosen.empty();
+  return isPutOff;
 }
 
 void MicroPipelinePass::runOnOperation() {
@@ -286,7 +306,8 @@ void MicroPipelinePass::runOnOperation() {
   const target::PriceModel &price = (*prices)->getModel();
   refusals.clear();
   outbid.clear();
-  // Each round takes collectives away.
+  // Each round takes collectives away, and puts off only what has an op in
+  // common with them.
   while (applyRound(price))
     ;
   for (const FusionRefusal &refusal : refusals)
