@@ -51,15 +51,19 @@ public:
 
   StringRef getPath() const { return path; }
   /// Seconds of all ops one after the other, but for copies in front of
-  /// gathers: whether a shard is dense is not known when the choice is made.
+  /// collectives: whether a shard is dense is not known when the choice is
+  /// made.
   double getSeconds(ModuleOp module) const {
     target::PriceModel price(target, target::getStatedSizes(module));
     double seconds = 0;
     module.walk([&](Operation *op) {
-      bool isCopyOfShard =
-          isa<tp::CopyOp>(op) &&
-          llvm::all_of(op->getUsers(), llvm::IsaPred<tp::AllGatherOp>);
-      if (!isCopyOfShard && !isa<func::FuncOp, func::ReturnOp, ModuleOp>(op))
+      auto strided = dyn_cast<tp::StrideOpInterface>(op);
+      bool isView = strided && strided.mayShareMemory();
+      bool isInFrontOfCollective =
+          isa<tp::CopyOp>(op) && !op->use_empty() &&
+          llvm::all_of(op->getUsers(),
+                       llvm::IsaPred<tp::DenseOperandsOpInterface>);
+      if (strided && !isView && !isInFrontOfCollective)
         seconds += price.getSeconds(op).value_or(0);
     });
     return seconds;
