@@ -238,9 +238,14 @@ void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
     Value value = operand.get();
     // Shards are values that a local op made; what is of the region and not of
     // one of these is whole.
-    if (!region.dims.contains(value) || localValues.contains(value))
-      continue;
-    operand.set(getSlice(value, op));
+    if (region.dims.contains(value) && !localValues.contains(value))
+      operand.set(getSlice(value, op));
+    // A collective of another group may move blocks itself.
+    auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
+    if (dense && dense.requiresDense(operand)) {
+      builder.setInsertionPoint(op);
+      operand.set(makeDense(operand.get(), op->getLoc()));
+    }
   }
   for (OpResult result : op->getResults()) {
     RankedTensorType whole = getTensor(result);
