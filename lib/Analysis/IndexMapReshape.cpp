@@ -69,13 +69,6 @@ private:
 
 } // namespace
 
-static SizePolynomial getProduct(ArrayRef<SizePolynomial> sizes) {
-  SizePolynomial product = 1;
-  for (const SizePolynomial &size : sizes)
-    product *= size;
-  return product;
-}
-
 static SmallVector<DimGroup> getGroups(ArrayRef<SizePolynomial> oldSizes,
                                        ArrayRef<SizePolynomial> newSizes) {
   SmallVector<DimGroup> groups;

@@ -31,9 +31,7 @@ getRange(const IndexMap &part, const IndexMap &whole, int64_t dim) {
   if (part.getSizes().size() != whole.getSizes().size() ||
       part.getBoxes().empty())
     return std::nullopt;
-  SizePolynomial stride = 1;
-  for (const SizePolynomial &size : whole.getSizes().drop_front(dim + 1))
-    stride *= size;
+  SizePolynomial stride = getProduct(whole.getSizes().drop_front(dim + 1));
   std::optional<int64_t> start =
       part.getBoxes().front().base.divideExactly(stride).getConstant();
   std::optional<int64_t> size = part.getSizes()[dim].getConstant();

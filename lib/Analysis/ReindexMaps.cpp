@@ -145,6 +145,25 @@ Operation *commute::analysis::findOtherReader(ArrayRef<Operation *> ops,
   return nullptr;
 }
 
+Type commute::analysis::getElementType(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+bool commute::analysis::isBefore(Operation *a, Operation *b) {
+  return a->isBeforeInBlock(b);
+}
+
+bool commute::analysis::moves(Operation *op) {
+  auto work = cast<tp::WorkOpInterface>(op).getWork(
+      [](StringRef) -> std::optional<int64_t> { return 1; });
+  return work && work->bytesRead > 0;
+}
+
+bool commute::analysis::isDense(Value value, tp::SymbolSpace &symbols) {
+  return tp::getDensity(symbols.getShape(
+             cast<RankedTensorType>(value.getType()))) == tp::Density::Dense;
+}
+
 std::string commute::analysis::getNodeName(Operation *op) {
   if (auto name = dyn_cast<NameLoc>(op->getLoc()))
     return "'" + name.getName().str() + "'";

@@ -36,6 +36,13 @@ private:
   llvm::MapVector<mlir::Value, IndexMap> maps;
 };
 
+mlir::Type getElementType(mlir::Value value);
+bool isBefore(mlir::Operation *a, mlir::Operation *b);
+/// Whether an op moves elements in memory, rather than being a view.
+bool moves(mlir::Operation *op);
+/// Whether a value is certainly dense, as collectives need it.
+bool isDense(mlir::Value value, tp::SymbolSpace &symbols);
+
 /// The type of a dense tensor of these sizes.
 mlir::RankedTensorType getDenseType(tp::SymbolSpace &symbols,
                                     mlir::Type elementType,

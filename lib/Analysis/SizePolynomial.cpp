@@ -186,3 +186,10 @@ AffineExpr SizePolynomial::getExpression(MLIRContext *context) const {
   }
   return sum;
 }
+
+SizePolynomial commute::analysis::getProduct(ArrayRef<SizePolynomial> sizes) {
+  SizePolynomial product = 1;
+  for (const SizePolynomial &size : sizes)
+    product *= size;
+  return product;
+}

@@ -148,6 +148,7 @@ void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
 void addAtenReindex(Vocabulary &vocabulary);
 void addAtenRowwise(Vocabulary &vocabulary);
+void addAtenSlices(Vocabulary &vocabulary);
 void addAtenMatmul(Vocabulary &vocabulary);
 void addC10dFunctional(Vocabulary &vocabulary);
 void addSymmMem(Vocabulary &vocabulary);

@@ -21,6 +21,7 @@ Vocabulary::Vocabulary() {
   addAtenFactories(*this);
   addAtenReindex(*this);
   addAtenRowwise(*this);
+  addAtenSlices(*this);
   addAtenMatmul(*this);
   addC10dFunctional(*this);
   addSymmMem(*this);

@@ -74,6 +74,9 @@ private:
   llvm::SmallVector<Term, 0> terms;
 };
 
+/// The number of elements of a tensor of these sizes.
+SizePolynomial getProduct(llvm::ArrayRef<SizePolynomial> sizes);
+
 } // namespace commute::analysis
 
 #endif // COMMUTE_ANALYSIS_SIZEPOLYNOMIAL_H

@@ -1,0 +1,268 @@
+//===- ReindexedGathers.cpp - what is behind an all_gather ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Analysis/ReindexedCollectives.h"
+
+#include "ReindexMaps.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+
+/// The values that a value is reindexed from, through single operands that
+/// nobody else reads, the nearest first.
+static SmallVector<Value> getOrigins(Value value) {
+  SmallVector<Value> origins;
+  // Each is tried, which costs time: spellings need one or two.
+  constexpr size_t maxOrigins = 4;
+  while (origins.size() < maxOrigins) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isReindexing(op) || op->getNumOperands() != 1 ||
+        !value.hasOneUse())
+      break;
+    value = op->getOperand(0);
+    origins.push_back(value);
+  }
+  return origins;
+}
+
+namespace {
+
+/// The reassembly behind one all_gather.
+class GatherSearch {
+public:
+  GatherSearch(tp::AllGatherOp gather)
+      : gather(gather), symbols(gather.getContext()),
+        numRanks(gather.getGroup().getSize()) {}
+
+  std::optional<ReindexedCollective> run(ReindexRefusal &refusal);
+  SmallVector<Value> findIdentities();
+
+private:
+  struct Candidate {
+    Value value;
+    int64_t axis;
+  };
+  /// Maps of what is behind the collective, by addresses in `root`; false where
+  /// the ops in between cannot be followed.
+  bool follow(Value root, ReindexMaps &maps);
+  /// The values that are all_gathers of `root` itself.
+  SmallVector<Candidate> findGathersOf(Value root, const ReindexMaps &maps);
+  /// The axis along which `value` is the gather of the collective's operand
+  /// under other sizes, the last one where there are several.
+  std::optional<int64_t> findReshapedAxis(Value value, const IndexMap &map);
+  std::optional<ReindexedCollective> make(Value root, RankedTensorType type,
+                                          ArrayRef<Candidate> candidates,
+                                          ReindexRefusal &refusal);
+  SmallVector<Operation *> getOps(Value root, ArrayRef<Value> results);
+
+  tp::AllGatherOp gather;
+  tp::SymbolSpace symbols;
+  int64_t numRanks;
+};
+
+} // namespace
+
+bool GatherSearch::follow(Value root, ReindexMaps &maps) {
+  SmallVector<Operation *> inFront;
+  for (Value value = gather.getInput(); value != root;) {
+    inFront.push_back(value.getDefiningOp());
+    value = inFront.back()->getOperand(0);
+  }
+  IndexMap::Sizes sizes = maps.getSizes(root);
+  maps.set(root, IndexMap::getIdentity(sizes));
+  for (Operation *op : llvm::reverse(inFront))
+    if (!maps.add(op))
+      return false;
+  std::optional<IndexMap> gathered =
+      maps.get(gather.getInput())
+          ->repeat(gather.getGatherAxis(), numRanks, getProduct(sizes));
+  if (!gathered)
+    return false;
+  maps.set(gather.getResult(), std::move(*gathered));
+  maps.follow(gather.getResult());
+  return true;
+}
+
+SmallVector<GatherSearch::Candidate>
+GatherSearch::findGathersOf(Value root, const ReindexMaps &maps) {
+  SmallVector<Candidate> candidates;
+  const IndexMap &identity = *maps.get(root);
+  ArrayRef<SizePolynomial> shard = identity.getSizes();
+  SizePolynomial distance = getProduct(shard);
+  for (Value value : maps.getValues()) {
+    Operation *op = value.getDefiningOp();
+    // Not what leads to the collective, nor what is waited for.
+    if (!op || op == gather || isa<tp::WaitOp>(op) || !isBefore(gather, op) ||
+        getElementType(value) != getElementType(root))
+      continue;
+    const IndexMap &map = *maps.get(value);
+    if (map.getSizes().size() != shard.size())
+      continue;
+    for (size_t axis = 0; axis < shard.size(); ++axis) {
+      if (map.getSizes()[axis] != shard[axis] * numRanks)
+        continue;
+      std::optional<IndexMap> whole = identity.repeat(axis, numRanks, distance);
+      if (whole && map.isSameAs(*whole))
+        candidates.push_back({value, static_cast<int64_t>(axis)});
+    }
+  }
+  llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return isBefore(b.value.getDefiningOp(), a.value.getDefiningOp());
+  });
+  return candidates;
+}
+
+std::optional<int64_t> GatherSearch::findReshapedAxis(Value value,
+                                                      const IndexMap &map) {
+  SizePolynomial numElements = 1;
+  for (AffineExpr size : symbols.getSizes(gather.getInput().getType()))
+    numElements *= SizePolynomial::get(size);
+  for (size_t axis = map.getSizes().size(); axis-- > 0;) {
+    IndexMap::Sizes shard(map.getSizes());
+    shard[axis] = shard[axis].divideExactly(numRanks);
+    if (getProduct(shard) != numElements)
+      continue;
+    std::optional<IndexMap> whole =
+        IndexMap::getIdentity(shard).repeat(axis, numRanks, getProduct(shard));
+    if (whole && map.isSameAs(*whole))
+      return axis;
+  }
+  return std::nullopt;
+}
+
+SmallVector<Operation *> GatherSearch::getOps(Value root,
+                                              ArrayRef<Value> results) {
+  llvm::SetVector<Operation *> ops;
+  for (Value result : results)
+    ops.insert(result.getDefiningOp());
+  for (size_t next = 0; next < ops.size(); ++next)
+    for (Value operand : ops[next]->getOperands())
+      if (operand != root)
+        ops.insert(operand.getDefiningOp());
+  SmallVector<Operation *> sorted = ops.takeVector();
+  llvm::sort(sorted, isBefore);
+  return sorted;
+}
+
+std::optional<ReindexedCollective>
+GatherSearch::make(Value root, RankedTensorType type,
+                   ArrayRef<Candidate> candidates, ReindexRefusal &refusal) {
+  ReindexedCollective found;
+  found.input = root;
+  found.inputType = type;
+  found.axis = candidates.front().axis;
+  IndexMap::Sizes sizes;
+  for (AffineExpr size : symbols.getSizes(type))
+    sizes.push_back(SizePolynomial::get(size));
+  sizes[found.axis] *= numRanks;
+  found.resultType = getDenseType(symbols, type.getElementType(), sizes);
+  for (const Candidate &candidate : candidates)
+    if (candidate.axis == found.axis &&
+        mayBeDense(candidate.value, found.resultType, symbols))
+      found.results.push_back(candidate.value);
+  if (found.results.empty()) {
+    refusal = {"strides",
+               "is an all_gather along dim " + std::to_string(found.axis) +
+                   ", but its result lies in memory in another order, which "
+                   "its readers would see"};
+    return std::nullopt;
+  }
+  found.ops = getOps(root, found.results);
+  // Those that only the others are made from need not be there.
+  llvm::erase_if(found.results, [&](Value value) {
+    return value != found.results.front() &&
+           llvm::all_of(value.getUsers(), [&](Operation *user) {
+             return llvm::is_contained(found.ops, user);
+           });
+  });
+  if (Operation *reader = findOtherReader(found.ops, found.results)) {
+    refusal = {"other-reader",
+               "is an all_gather along dim " + std::to_string(found.axis) +
+                   ", but " + getNodeName(reader) +
+                   " reads the shards as they were gathered, or parts of them"};
+    return std::nullopt;
+  }
+  return found;
+}
+
+SmallVector<Value> GatherSearch::findIdentities() {
+  ReindexMaps maps(symbols);
+  SmallVector<Value> identities;
+  if (!follow(gather.getInput(), maps))
+    return identities;
+  for (const Candidate &candidate : findGathersOf(gather.getInput(), maps))
+    if (candidate.axis == static_cast<int64_t>(gather.getGatherAxis()) &&
+        candidate.value.getDefiningOp<tp::ConcatOp>() &&
+        candidate.value.getType() == gather.getType())
+      identities.push_back(candidate.value);
+  return identities;
+}
+
+std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
+  Value operand = gather.getInput();
+  auto axis = static_cast<int64_t>(gather.getGatherAxis());
+  ReindexMaps maps(symbols);
+  if (numRanks == 1 || !follow(operand, maps))
+    return std::nullopt;
+  auto isOther = [&](const Candidate &candidate) {
+    return candidate.axis != axis;
+  };
+  SmallVector<Candidate> candidates = findGathersOf(operand, maps);
+  llvm::erase_if(candidates, std::not_fn(isOther));
+  if (!candidates.empty())
+    return make(operand, cast<RankedTensorType>(operand.getType()), candidates,
+                refusal);
+  // Of what the operand was rearranged from.
+  for (Value origin : getOrigins(operand)) {
+    if (!isDense(origin, symbols))
+      continue;
+    ReindexMaps ofOrigin(symbols);
+    if (!follow(origin, ofOrigin))
+      break;
+    candidates = findGathersOf(origin, ofOrigin);
+    if (!candidates.empty())
+      return make(origin, cast<RankedTensorType>(origin.getType()), candidates,
+                  refusal);
+  }
+  // Of the operand under other sizes, where that saves moving elements.
+  for (Value value : llvm::reverse(maps.getValues())) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op == gather || value == operand || isa<tp::WaitOp>(op) ||
+        getElementType(value) != getElementType(operand) ||
+        llvm::none_of(getOps(operand, {value}), moves))
+      continue;
+    std::optional<int64_t> other = findReshapedAxis(value, *maps.get(value));
+    if (!other || *other == axis)
+      continue;
+    IndexMap::Sizes sizes = maps.getSizes(value);
+    sizes[*other] = sizes[*other].divideExactly(numRanks);
+    return make(operand, getDenseType(symbols, getElementType(operand), sizes),
+                {{value, *other}}, refusal);
+  }
+  // The reassembly that is no gather.
+  tp::ConcatOp last;
+  for (Value value : maps.getValues())
+    if (auto concat = value.getDefiningOp<tp::ConcatOp>();
+        concat && (!last || isBefore(last, concat)))
+      last = concat;
+  if (last)
+    refusal = describeReassembly(last, maps, gather.getResult(), axis, numRanks,
+                                 /*isGather=*/true);
+  return std::nullopt;
+}
+
+std::optional<ReindexedCollective>
+commute::analysis::findReindexedGather(tp::AllGatherOp gather,
+                                       ReindexRefusal &refusal) {
+  return GatherSearch(gather).run(refusal);
+}
+
+SmallVector<Value> commute::analysis::findIdentities(tp::AllGatherOp gather) {
+  return GatherSearch(gather).findIdentities();
+}

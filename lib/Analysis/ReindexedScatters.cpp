@@ -1,0 +1,242 @@
+//===- ReindexedScatters.cpp - what leads to a reduce_scatter ---*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Analysis/ReindexedCollectives.h"
+
+#include "ReindexMaps.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+
+namespace {
+
+/// What the operand of a reduce_scatter may be made from: all of it comes from
+/// this value, by these ops.
+struct ScatterSource {
+  Value value;
+  /// In order.
+  SmallVector<Operation *> ops;
+};
+
+/// The reassembly in front of one reduce_scatter.
+class ScatterSearch {
+public:
+  ScatterSearch(tp::ReduceScatterOp scatter)
+      : scatter(scatter), symbols(scatter.getContext()),
+        numRanks(scatter.getGroup().getSize()) {}
+
+  std::optional<ReindexedCollective> run(ReindexRefusal &refusal);
+
+private:
+  SmallVector<ScatterSource> findSources();
+  /// The axis along which the blocks of the source are those of the operand:
+  /// with the very sizes, or under others.
+  std::optional<int64_t> findAxis(const ScatterSource &source, bool isExact,
+                                  ReindexMaps &maps);
+  /// Reshapes of the result to exactly the blocks of the source.
+  SmallVector<Operation *> findReshapes(RankedTensorType block);
+  RankedTensorType getBlockType(const ScatterSource &source, int64_t axis,
+                                ReindexMaps &maps);
+  std::optional<ReindexedCollective> make(const ScatterSource &source,
+                                          int64_t axis, RankedTensorType type,
+                                          ArrayRef<Operation *> behind,
+                                          ReindexRefusal &refusal);
+
+  tp::ReduceScatterOp scatter;
+  tp::SymbolSpace symbols;
+  int64_t numRanks;
+};
+
+} // namespace
+
+SmallVector<ScatterSource> ScatterSearch::findSources() {
+  // Backwards: the latest op of those still open is undone. Where one value is
+  // left, everything comes from it.
+  SmallVector<ScatterSource> sources;
+  constexpr size_t maxSources = 8;
+  SmallVector<Operation *> undone;
+  llvm::SetVector<Value> open;
+  open.insert(scatter.getInput());
+  while (sources.size() < maxSources) {
+    Operation *latest = nullptr;
+    for (Value value : open) {
+      Operation *op = value.getDefiningOp();
+      // What cannot be undone can only be the source itself.
+      if (!op || !isReindexing(op) || isa<tp::WaitOp, tp::BitcastOp>(op) ||
+          op->getBlock() != scatter->getBlock())
+        continue;
+      if (!latest || isBefore(latest, op))
+        latest = op;
+    }
+    if (!latest)
+      return sources;
+    open.remove(latest->getResult(0));
+    undone.push_back(latest);
+    open.insert(latest->operand_begin(), latest->operand_end());
+    if (open.size() == 1 && isDense(open.front(), symbols))
+      sources.push_back({open.front(), llvm::to_vector(llvm::reverse(undone))});
+  }
+  return sources;
+}
+
+RankedTensorType ScatterSearch::getBlockType(const ScatterSource &source,
+                                             int64_t axis, ReindexMaps &maps) {
+  IndexMap::Sizes block = maps.getSizes(source.value);
+  block[axis] = block[axis].divideExactly(numRanks);
+  return getDenseType(symbols, getElementType(source.value), block);
+}
+
+std::optional<int64_t> ScatterSearch::findAxis(const ScatterSource &source,
+                                               bool isExact,
+                                               ReindexMaps &maps) {
+  const IndexMap *map = maps.get(scatter.getInput());
+  auto axis = static_cast<int64_t>(scatter.getScatterAxis());
+  IndexMap::Sizes blocks(map->getSizes());
+  blocks[axis] = blocks[axis].divideExactly(numRanks);
+  const IndexMap &identity = *maps.get(source.value);
+  for (size_t other = 0; other < identity.getSizes().size(); ++other) {
+    IndexMap::Sizes block(identity.getSizes());
+    block[other] = block[other].divideExactly(numRanks);
+    if (!block[other].isKnown() || isExact != (block == blocks))
+      continue;
+    SizePolynomial distance = getProduct(ArrayRef(block).drop_front(other));
+    std::optional<IndexMap> expected =
+        identity.slice(other, 0, 1, block[other]);
+    if (expected)
+      expected = expected->reshape(blocks);
+    if (expected)
+      expected = expected->repeat(axis, numRanks, distance);
+    if (expected && map->isSameAs(*expected))
+      return other;
+  }
+  return std::nullopt;
+}
+
+SmallVector<Operation *> ScatterSearch::findReshapes(RankedTensorType block) {
+  SmallVector<Operation *> ops;
+  SmallVector<Value> values{scatter.getResult()};
+  if (scatter.getAsync()) {
+    values.clear();
+    for (Operation *user : scatter.getResult().getUsers()) {
+      if (!isa<tp::WaitOp>(user))
+        return {};
+      ops.push_back(user);
+      values.push_back(user->getResult(0));
+    }
+  }
+  for (Value value : values)
+    for (Operation *user : value.getUsers()) {
+      if (!isa<tp::ReshapeOp>(user) || user->getResult(0).getType() != block)
+        return {};
+      ops.push_back(user);
+    }
+  if (llvm::none_of(ops, llvm::IsaPred<tp::ReshapeOp>))
+    return {};
+  llvm::sort(ops, isBefore);
+  return ops;
+}
+
+std::optional<ReindexedCollective>
+ScatterSearch::make(const ScatterSource &source, int64_t axis,
+                    RankedTensorType type, ArrayRef<Operation *> behind,
+                    ReindexRefusal &refusal) {
+  ReindexedCollective found;
+  found.input = source.value;
+  found.inputType = cast<RankedTensorType>(source.value.getType());
+  found.axis = axis;
+  found.resultType = type;
+  found.ops = source.ops;
+  found.ops.push_back(scatter);
+  llvm::append_range(found.ops, behind);
+  for (Operation *op : llvm::reverse(behind))
+    if (!isa<tp::WaitOp>(op))
+      found.results.push_back(op->getResult(0));
+  // The waits stay where nothing behind them changes.
+  if (found.results.empty() && type == scatter.getType()) {
+    found.results.push_back(scatter.getResult());
+  } else if (found.results.empty()) {
+    for (Operation *user : scatter.getResult().getUsers())
+      if (isa<tp::WaitOp>(user)) {
+        found.ops.push_back(user);
+        found.results.push_back(user->getResult(0));
+      }
+    if (!scatter.getAsync())
+      found.results.assign({scatter.getResult()});
+  }
+  if (Operation *reader = findOtherReader(found.ops, found.results)) {
+    refusal = {"other-reader",
+               "is a reduce_scatter along dim " + std::to_string(axis) +
+                   ", but " + getNodeName(reader) +
+                   " reads the blocks that were rearranged for it"};
+    return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
+  if (numRanks == 1)
+    return std::nullopt;
+  SmallVector<ScatterSource> sources = findSources();
+  SmallVector<std::unique_ptr<ReindexMaps>> maps;
+  for (const ScatterSource &source : sources) {
+    auto &ofSource = maps.emplace_back(std::make_unique<ReindexMaps>(symbols));
+    ofSource->set(source.value,
+                  IndexMap::getIdentity(ofSource->getSizes(source.value)));
+    if (!llvm::all_of(source.ops,
+                      [&](Operation *op) { return ofSource->add(op); }))
+      break;
+  }
+  // Sources that are followed to the end.
+  size_t numFollowed = 0;
+  while (numFollowed < maps.size() &&
+         maps[numFollowed]->get(scatter.getInput()))
+    ++numFollowed;
+  auto resultType = cast<RankedTensorType>(scatter.getType());
+  for (size_t index = 0; index < numFollowed; ++index)
+    if (auto axis = findAxis(sources[index], /*isExact=*/true, *maps[index]);
+        axis && (*axis != static_cast<int64_t>(scatter.getScatterAxis()) ||
+                 llvm::any_of(sources[index].ops, llvm::IsaPred<tp::ConcatOp>)))
+      return make(sources[index], *axis, resultType, {}, refusal);
+  for (size_t index = 0; index < numFollowed; ++index)
+    if (auto axis = findAxis(sources[index], /*isExact=*/false, *maps[index])) {
+      RankedTensorType block =
+          getBlockType(sources[index], *axis, *maps[index]);
+      SmallVector<Operation *> reshapes = findReshapes(block);
+      if (!reshapes.empty())
+        return make(sources[index], *axis, block, reshapes, refusal);
+    }
+  // With a reshape of the result, where that saves moving elements; of the
+  // farthest source, in front of all views.
+  for (size_t index = numFollowed; index-- > 0;) {
+    if (llvm::none_of(sources[index].ops, moves))
+      continue;
+    if (auto axis = findAxis(sources[index], /*isExact=*/false, *maps[index]))
+      return make(sources[index], *axis,
+                  getBlockType(sources[index], *axis, *maps[index]), {},
+                  refusal);
+  }
+  // The reassembly that is no scatter.
+  auto concat = scatter.getInput().getDefiningOp<tp::ConcatOp>();
+  for (size_t index = 0; concat && index < numFollowed; ++index) {
+    ReindexRefusal described = describeReassembly(
+        concat, *maps[index], sources[index].value,
+        static_cast<int64_t>(scatter.getScatterAxis()), numRanks,
+        /*isGather=*/false);
+    // The nearest source of which something can be said.
+    if (index == 0 || refusal.name == "layout")
+      refusal = std::move(described);
+  }
+  return std::nullopt;
+}
+
+std::optional<ReindexedCollective>
+commute::analysis::findReindexedScatter(tp::ReduceScatterOp scatter,
+                                        ReindexRefusal &refusal) {
+  return ScatterSearch(scatter).run(refusal);
+}

@@ -1,0 +1,263 @@
+//===- AtenSlices.cpp - ATen slices, splits and selections ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// A start counted from the front; nullopt where that depends on a symbol.
+static std::optional<int64_t> getStart(RankedTensorType type, int64_t dim,
+                                       int64_t start) {
+  if (start >= 0)
+    return type.isDynamicDim(dim) ? start
+                                  : std::min(start, type.getDimSize(dim));
+  if (type.isDynamicDim(dim))
+    return std::nullopt;
+  return std::max<int64_t>(start + type.getDimSize(dim), 0);
+}
+
+/// A slice at a symbolic start that is a multiple of its size.
+static LogicalResult readBlock(NodeReader &reader, Value self, int64_t dim) {
+  RankedTensorType type = reader.getResultType();
+  AffineExpr start = reader.size("start");
+  if (type.getRank() <= dim)
+    return failure();
+  AffineExpr size = reader.getSymbols().getSizes(type)[dim];
+  std::optional<int64_t> block =
+      tp::getConstant(tp::divideExactly(start, size));
+  if (!block || *block < 0)
+    return failure();
+  return reader.result(reader.create<tp::SliceOp>(type, self, dim, *block,
+                                                  /*step=*/1, /*blocks=*/true));
+}
+
+static LogicalResult readSlice(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type)
+    return failure();
+  RankedTensorType input = getTensor(self);
+  std::optional<int64_t> dim = reader.dim("dim", input.getRank(), 0);
+  std::optional<int64_t> start = reader.integer("start", 0);
+  std::optional<int64_t> step = reader.integer("step", 1);
+  if (dim && !start && step == 1)
+    return readBlock(reader, self, *dim);
+  if (!dim || !start || !step || *step < 1)
+    return failure();
+  start = getStart(input, *dim, *start);
+  if (!start)
+    return failure();
+  // An empty slice may start anywhere.
+  if (type.getDimSize(*dim) == 0)
+    start = 0;
+  return reader.result(
+      reader.create<tp::SliceOp>(type, self, *dim, *start, *step));
+}
+
+static LogicalResult readNarrow(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type)
+    return failure();
+  RankedTensorType input = getTensor(self);
+  std::optional<int64_t> dim = reader.dim("dim", input.getRank());
+  std::optional<int64_t> start = reader.integer("start");
+  if (dim && !start)
+    return readBlock(reader, self, *dim);
+  if (!dim || !start)
+    return failure();
+  start = getStart(input, *dim, *start);
+  if (!start)
+    return failure();
+  return reader.result(reader.create<tp::SliceOp>(type, self, *dim, *start, 1));
+}
+
+/// The type of `input` with size 1 along `dim`, as a view of it.
+static RankedTensorType getSingleType(NodeReader &reader, Value input,
+                                      int64_t dim) {
+  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
+  shape.sizes[dim] = getAffineConstantExpr(1, reader.getContext());
+  return reader.getSymbols().getType(getTensor(input).getElementType(),
+                                     shape.sizes, shape.strides);
+}
+
+/// x.select(dim, i): a slice of size 1, and the dim taken away.
+static LogicalResult setSelect(NodeReader &reader, size_t index, Value self,
+                               int64_t dim, int64_t start) {
+  RankedTensorType type = reader.getResultType(index);
+  if (!type)
+    return failure();
+  Value slice = reader.create<tp::SliceOp>(getSingleType(reader, self, dim),
+                                           self, dim, start, 1);
+  reader.setResult(index, reader.create<tp::ReshapeOp>(type, slice));
+  return success();
+}
+
+static LogicalResult readSelect(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self)
+    return failure();
+  RankedTensorType input = getTensor(self);
+  std::optional<int64_t> dim = reader.dim("dim", input.getRank());
+  std::optional<int64_t> position = reader.integer("index");
+  if (!dim || !position)
+    return failure();
+  position = getStart(input, *dim, *position);
+  if (!position)
+    return failure();
+  return setSelect(reader, 0, self, *dim, *position);
+}
+
+static LogicalResult readUnbind(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), 0);
+  if (!dim)
+    return failure();
+  for (size_t index = 0; index < reader.getNumResults(); ++index)
+    if (failed(setSelect(reader, index, self, *dim, index)))
+      return failure();
+  return success();
+}
+
+/// split, split_with_sizes and chunk: pieces one after the other, whose sizes
+/// the result types say.
+static LogicalResult readSplit(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self || reader.getNumResults() == 0)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), 0);
+  if (!dim)
+    return failure();
+  int64_t start = 0;
+  AffineExpr blockSize;
+  for (size_t index = 0; index < reader.getNumResults(); ++index) {
+    RankedTensorType type = reader.getResultType(index);
+    if (!type || type.getRank() <= *dim)
+      return failure();
+    // Of a symbolic size, all are blocks of it, or nobody knows where they are.
+    AffineExpr size = reader.getSymbols().getSizes(type)[*dim];
+    if (index == 0)
+      blockSize = size;
+    if (type.isDynamicDim(*dim)) {
+      if (!size || size != blockSize)
+        return failure();
+      reader.setResult(index, reader.create<tp::SliceOp>(type, self, *dim,
+                                                         index, /*step=*/1,
+                                                         /*blocks=*/true));
+      continue;
+    }
+    if (blockSize && !tp::getConstant(blockSize))
+      return failure();
+    reader.setResult(index,
+                     reader.create<tp::SliceOp>(type, self, *dim, start, 1));
+    if (llvm::AddOverflow(start, type.getDimSize(*dim), start))
+      return failure();
+  }
+  return success();
+}
+
+/// One of a known number of equal blocks: the dim is cut in two, and one index
+/// of the outer part taken.
+static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
+  tp::SymbolSpace symbols(op.getContext());
+  int64_t dim = op.getDim();
+  tp::StridedShape shape = symbols.getShape(getTensor(op.getInput()));
+  AffineExpr size = symbols.getSizes(getTensor(op.getResult()))[dim];
+  std::optional<int64_t> count =
+      tp::getConstant(tp::divideExactly(shape.sizes[dim], size));
+  bool isBlock = op.getBlocks() || op.getStart() == 0;
+  if (!count || !isBlock || op.getStep() != 1)
+    return op.emitError("cannot write a slice of symbolic size that is no "
+                        "block of a known number");
+  tp::Sizes sizes = shape.sizes;
+  sizes[dim] = size;
+  sizes.insert(sizes.begin() + dim,
+               getAffineConstantExpr(*count, op.getContext()));
+  StringRef split = writer.node(op.getLoc(), "torch.ops.aten.unflatten.int")
+                        .tensor("self", op.getInput())
+                        .integer("dim", dim)
+                        .integers("sizes", {*count, -1})
+                        .finishIntermediate(symbols.getType(
+                            getTensor(op.getInput()).getElementType(), sizes,
+                            tp::getReshapedStrides(shape, sizes)));
+  return writer.node(op.getLoc(), "torch.ops.aten.select.int")
+      .named("self", split)
+      .integer("dim", dim)
+      .integer("index", op.getStart())
+      .finish(op.getResult());
+}
+
+static LogicalResult writeSlice(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::SliceOp>(operation);
+  RankedTensorType type = getTensor(op.getResult());
+  int64_t dim = op.getDim();
+  if (type.isDynamicDim(dim))
+    return writeSymbolicSlice(op, writer);
+  int64_t start = op.getStart() * (op.getBlocks() ? type.getDimSize(dim) : 1);
+  int64_t step = op.getStep();
+  int64_t end = start;
+  if (type.getDimSize(dim) > 0 &&
+      (llvm::MulOverflow(type.getDimSize(dim) - 1, step, end) ||
+       llvm::AddOverflow(end, start, end) || llvm::AddOverflow(end, 1L, end)))
+    return op.emitError("takes more elements than can be counted");
+  NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor");
+  node.tensor("self", op.getInput())
+      .integer("dim", dim)
+      .integer("start", start)
+      .integer("end", end);
+  if (step != 1)
+    node.integer("step", step);
+  return node.finish(op.getResult());
+}
+
+/// A rank's block is a slice in the program of that rank.
+static LogicalResult writeRankSlice(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::RankSliceOp>(operation);
+  auto module = op->getParentOfType<ModuleOp>();
+  auto rank = module->getAttrOfType<IntegerAttr>(tp::TPDialect::rankAttrName);
+  if (!rank || !module->hasAttr(tp::TPDialect::rankSpecificAttrName))
+    return op.emitError("takes the rows of one rank, in a graph that is for "
+                        "all ranks: say --rank=R for the graph of one");
+  std::optional<int64_t> position = op.getGroup().getPosition(rank.getInt());
+  if (!position)
+    return op.emitError("rank ") << rank.getInt() << " is not in the group";
+  int64_t axis = op.getSliceAxis();
+  RankedTensorType type = getTensor(op.getResult());
+  if (type.isDynamicDim(axis))
+    return op.emitError("cannot write a slice of symbolic size");
+  int64_t size = type.getDimSize(axis);
+  return writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor")
+      .tensor("self", op.getInput())
+      .integer("dim", axis)
+      .integer("start", *position * size)
+      .integer("end", (*position + 1) * size)
+      .finish(op.getResult());
+}
+
+void vocabulary::addAtenSlices(Vocabulary &vocabulary) {
+  vocabulary.addView({"torch.ops.aten.slice.Tensor"}, readSlice);
+  vocabulary.addView({"torch.ops.aten.narrow.default"}, readNarrow);
+  vocabulary.addView({"torch.ops.aten.select.int"}, readSelect);
+  vocabulary.addView({"torch.ops.aten.unbind.int"}, readUnbind);
+  vocabulary.addView({"torch.ops.aten.split.Tensor",
+                      "torch.ops.aten.split.sizes",
+                      "torch.ops.aten.split_with_sizes.default",
+                      "torch.ops.aten.chunk.default"},
+                     readSplit);
+  vocabulary.addWriter<tp::SliceOp>(writeSlice);
+  vocabulary.addWriter<tp::RankSliceOp>(writeRankSlice);
+}
