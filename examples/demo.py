@@ -22,6 +22,7 @@ from pathlib import Path
 os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "python"))
 sys.path.insert(0, str(REPOSITORY / "python" / "tests"))
 
 TARGET = "h100x8"  # the default, said for the estimates' sake
@@ -86,7 +87,7 @@ def show(tool, archive):
     for name, members in summary["groups"].items():
         print(f"process group {name}: ranks {members}")
     for collective in summary["collectives"]:
-        print(f"  {collective['kind']:15}{collective['node']:27}{collective['type']}")
+        print(f"  {collective['kind']:23}{collective['node']:33}{collective['type']}")
 
 
 def source_line(remark):
@@ -165,38 +166,76 @@ def inputs_of(archives):
     return [list(load(archive)[0].example_inputs[0]) for archive in archives]
 
 
-def run_small(tool, folder):
-    """Whether the results of all ranks agree."""
+def agrees(old, new, what):
+    """Sums in another order round differently; a wrong value is far off."""
     import torch
+
+    distance = ((old - new).norm() / old.norm()).item()
+    is_close = old.shape == new.shape and distance < 16 * torch.finfo(old.dtype).eps
+    shape = " x ".join(map(str, old.shape))
+    print(
+        f"  {what} ({shape}, norm {old.norm():.3f}): relative distance {distance:.1e}, "
+        f"{'agrees' if is_close else 'DIFFERENT'}"
+    )
+    return is_close
+
+
+def run_in_pytorch(archives, optimized):
+    """Whether the results of all ranks agree."""
+    from commute.torch import register_cpu_fused_ops
     from ranks import run_on_ranks
 
-    heading(f"The same model, small, on {SMALL_RANKS} processes of PyTorch")
+    inputs = inputs_of(archives)
+    results = []
+    for paths in (archives, optimized):
+        print(f"running {', '.join(path.name for path in paths)}", flush=True)
+        results.append(
+            run_on_ranks(
+                paths,
+                SMALL_RANKS,
+                weights="archive",
+                inputs=inputs,
+                prepare=register_cpu_fused_ops,
+                timeout=60,
+            )
+        )
+    return all(
+        [
+            agrees(old, new, f"rank {rank}, output {index}")
+            for rank, (before, after) in enumerate(zip(*results, strict=True))
+            for index, (old, new) in enumerate(zip(before, after, strict=True))
+        ]
+    )
+
+
+def run_in_commute(tool, archives, optimized):
+    """The same by Commute's own runtime, from the same random inputs."""
+    from safetensors_files import read_safetensors
+
+    results = []
+    for path in (archives[0], optimized[0]):
+        outputs = path.with_suffix(".safetensors")
+        run_commute(tool, "run", path, f"--ranks={SMALL_RANKS}", f"--outputs={outputs}")
+        results.append(read_safetensors(outputs))
+    before, after = results
+    return before.keys() == after.keys() and all(
+        [agrees(before[name], after[name], name) for name in before]
+    )
+
+
+def run_small(tool, folder):
+    """Whether all results agree."""
+    heading(f"The same model, small, on {SMALL_RANKS} processes of PyTorch: all fused")
     archives = export_small(folder)
     optimized = []
     for archive in archives:
         target, summary = optimize(tool, archive, "--policy=always")
         verdict_of(summary)
         optimized.append(target)
-    inputs = inputs_of(archives)
-    results = []
-    for paths in (archives, optimized):
-        print(f"running {', '.join(path.name for path in paths)}", flush=True)
-        results.append(
-            run_on_ranks(paths, SMALL_RANKS, weights="archive", inputs=inputs, timeout=60)
-        )
-    all_agree = True
-    for rank, (before, after) in enumerate(zip(*results, strict=True)):
-        for index, (old, new) in enumerate(zip(before, after, strict=True)):
-            # Sums in another order round differently; a wrong value is far off.
-            distance = ((old - new).norm() / old.norm()).item()
-            agrees = old.shape == new.shape and distance < 16 * torch.finfo(old.dtype).eps
-            all_agree &= agrees
-            shape = " x ".join(map(str, old.shape))
-            print(
-                f"  rank {rank}, output {index} ({shape}, norm {old.norm():.3f}): relative "
-                f"distance {distance:.1e}, {'agrees' if agrees else 'DIFFERENT'}"
-            )
-    return all_agree
+    show(tool, optimized[0])
+    all_agree = run_in_pytorch(archives, optimized)
+    heading("And by Commute's own runtime, pipelined")
+    return run_in_commute(tool, archives, optimized) and all_agree
 
 
 def main():

@@ -36,7 +36,9 @@ def test_demo():
     assert process.returncode == 0, process.stderr
     assert process.stderr == ""
     shown = process.stdout
-    assert shown.count("agrees") == 2 + 1  # one output a rank, and the last line
+    # One output a rank, of PyTorch and of commute run, and the last line.
+    assert shown.count("agrees") == 2 + 2 + 1
+    assert "all_gather_matmul" in shown and "matmul_reduce_scatter" in shown
     assert "--policy=profitable --target=h100x8" in shown
     assert "5 all_reduces became reduce_scatters" in shown
     assert "compute the same on each of 8 ranks" in shown
