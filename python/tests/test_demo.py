@@ -6,7 +6,7 @@ import sys
 
 from commute_tool import REPOSITORY, TOOL
 
-# Changes a weight in everything that commute writes.
+# Loses a weight in everything that commute writes.
 DISHONEST_TOOL = """#!{python}
 import subprocess, sys
 sys.path.insert(0, {tests!r})
@@ -18,8 +18,9 @@ if "-o" in sys.argv:
 
     def edit(records):
         name = "data/weights/weight_3"
-        # The lowest bits of one number's mantissa.
-        records[name] = bytes([records[name][0] ^ 1]) + records[name][1:]
+        # The first graphs of the demo have none.
+        if name in records:
+            records[name] = bytes(len(records[name]))
 
     edit_records(path, path, edit)
 sys.exit(process.returncode)
@@ -45,7 +46,7 @@ def test_demo():
     assert shown.count("one step") == 2
     assert "saved: " in shown
     assert "shards pay from about" in shown
-    assert "self.region.leave" in shown or "functional.all_reduce" in shown
+    assert "self.reduce(F.linear(x, self.weight))" in shown
 
 
 def test_wrong_result_is_noticed(tmp_path):
