@@ -151,48 +151,43 @@ static Value findInput(Operation *collective, Type type) {
                                                          : Value();
 }
 
-/// Builds the ops, those behind the collective in front of `behind`; nullopt
-/// where they are not well-formed.
+/// Builds the ops in a block of their own, in which they can be checked;
+/// nullopt where they are not well-formed.
 static std::optional<RestoredOps> build(const Spelling &spelling,
-                                        Operation *collective,
-                                        Operation *behind, Value input) {
+                                        Operation *collective, Block &block) {
   RestoredOps restored;
-  auto giveUp = [&]() -> std::optional<RestoredOps> {
-    for (Operation *op : llvm::reverse(restored.ops))
-      op->erase();
-    return std::nullopt;
-  };
   // What does not verify is no error of the program's.
   ScopedDiagnosticHandler handler(collective->getContext(),
                                   [](Diagnostic &) { return success(); });
-  OpBuilder builder(collective);
+  OpBuilder builder(collective->getContext());
+  builder.setInsertionPointToEnd(&block);
   bool hasCollective = false;
   for (auto [index, entry] : llvm::enumerate(spelling.ops)) {
     OperationState state(entry.location, entry.name.getValue());
     for (int64_t position : entry.operands.asArrayRef()) {
       if (position < -1 || position >= static_cast<int64_t>(index))
-        return giveUp();
-      state.operands.push_back(
-          position < 0 ? input : restored.ops[position]->getResult(0));
+        return std::nullopt;
+      state.operands.push_back(position < 0
+                                   ? Value(block.getArgument(0))
+                                   : restored.ops[position]->getResult(0));
     }
     state.addTypes(entry.type.getValue());
     state.addAttributes(entry.attributes.getValue());
     if (!state.name.isRegistered() || state.operands.empty())
-      return giveUp();
+      return std::nullopt;
     Operation *op = builder.create(state);
     restored.ops.push_back(op);
     bool isCollective = op->getName() == collective->getName();
     if ((!isCollective && !analysis::isReindexing(op)) ||
         (isCollective && hasCollective) || failed(verify(op)))
-      return giveUp();
+      return std::nullopt;
     if (isCollective) {
       hasCollective = true;
       restored.collective = index;
-      builder.setInsertionPoint(behind);
     }
   }
   if (!hasCollective)
-    return giveUp();
+    return std::nullopt;
   return restored;
 }
 
@@ -231,24 +226,63 @@ static bool isSame(const RestoredOps &restored, Operation *collective,
 //===----------------------------------------------------------------------===//
 
 SpellingRestorer::SpellingRestorer(Block &block) {
-  for (Operation &op : block)
+  uint64_t position = 0;
+  for (Operation &op : block) {
     places[op.getLoc()] = &op;
+    positions[&op] = ++position;
+  }
 }
 
 void SpellingRestorer::erase(Operation *op) {
   if (auto place = places.find(op->getLoc());
       place != places.end() && place->second == op)
     places.erase(place);
+  positions.erase(op);
   op->erase();
 }
 
-/// The op in front of which nothing that makes `value` may be missing.
-static Operation *getFirstUser(Value value) {
-  Operation *first = nullptr;
-  for (Operation *user : value.getUsers())
-    if (!first || user->isBeforeInBlock(first))
-      first = user;
-  return first;
+void SpellingRestorer::place(ArrayRef<Operation *> ops,
+                             ArrayRef<LocationAttr> inFront,
+                             Operation *collective, Operation *wait) {
+  auto getPosition = [&](Operation *op) { return positions.lookup(op); };
+  uint64_t firstUser = ~uint64_t(0);
+  for (Operation *user : ops.back()->getUsers())
+    if (uint64_t position = getPosition(user))
+      firstUser = std::min(firstUser, position);
+  uint64_t limit = getPosition(collective);
+  Operation *previous = nullptr;
+  for (auto [op, location] : llvm::zip_equal(ops, inFront)) {
+    Operation *fixed = nullptr;
+    if (op->getName() == collective->getName())
+      fixed = collective;
+    else if (isa<tp::WaitOp>(op))
+      fixed = wait;
+    if (fixed) {
+      op->moveBefore(fixed);
+      positions[op] = getPosition(fixed);
+      previous = op;
+      limit = firstUser;
+      continue;
+    }
+    // Behind what stood in front of it, where that is still in between what it
+    // reads and what reads it.
+    Operation *anchor = location ? places.lookup(location) : nullptr;
+    Operation *earliest =
+        previous ? previous : op->getOperand(0).getDefiningOp();
+    bool fits = anchor && getPosition(anchor) < limit &&
+                (!earliest || earliest == anchor ||
+                 getPosition(earliest) < getPosition(anchor));
+    if (!fits)
+      anchor = previous;
+    if (anchor)
+      op->moveAfter(anchor);
+    else
+      op->moveBefore(collective);
+    positions[op] = getPosition(anchor ? anchor : collective);
+    previous = op;
+  }
+  for (Operation *op : ops)
+    places[op->getLoc()] = op;
 }
 
 Operation *SpellingRestorer::restore(Operation *collective) {
@@ -286,45 +320,24 @@ Operation *SpellingRestorer::restore(Operation *collective) {
       return nullptr;
     replaced = reshape->getResult(0);
   }
-  Operation *behind = wait ? wait : collective->getNextNode();
-  std::optional<RestoredOps> restored =
-      build(*spelling, collective, behind, input);
-  if (!restored)
+  // Nothing of the program changes before it is known to be the same.
+  Block block;
+  Value argument = block.addArgument(input.getType(), collective->getLoc());
+  std::optional<RestoredOps> restored = build(*spelling, collective, block);
+  if (!restored || !isSame(*restored, collective, argument))
     return nullptr;
-  if (!isSame(*restored, collective, input)) {
-    for (Operation *op : llvm::reverse(restored->ops))
-      op->erase();
-    return nullptr;
-  }
 
   replaced.replaceAllUsesWith(restored->getResult());
+  argument.replaceAllUsesWith(input);
+  SmallVector<LocationAttr> inFront;
+  for (const SpelledOp &op : spelling->ops)
+    inFront.push_back(op.place);
+  place(restored->ops, inFront, collective, wait);
   Value operand = collective->getOperand(0);
   for (Operation *old : {reshape, wait, collective})
     if (old)
       erase(old);
   if (operand != input && operand.use_empty())
     erase(operand.getDefiningOp());
-
-  // Back to their places, as far as these are still there.
-  Operation *firstUser = getFirstUser(restored->getResult());
-  Operation *previous = input.getDefiningOp();
-  for (auto [index, op] : llvm::enumerate(restored->ops)) {
-    bool isFixed = index == restored->collective || isa<tp::WaitOp>(op);
-    LocationAttr place = spelling->ops[index].place;
-    Operation *anchor = place ? places.lookup(place) : nullptr;
-    Operation *limit = index < restored->collective
-                           ? restored->ops[restored->collective]
-                           : firstUser;
-    bool fits = anchor && anchor->getBlock() == op->getBlock() &&
-                (!limit || anchor->isBeforeInBlock(limit));
-    // Behind what stood in front of it, and behind what it may read.
-    if (previous && (!fits || !previous->isBeforeInBlock(anchor)))
-      anchor = previous;
-    if (!isFixed && (fits || (anchor && !anchor->isBeforeInBlock(op))))
-      op->moveAfter(anchor);
-    previous = op;
-  }
-  for (Operation *op : restored->ops)
-    places[op->getLoc()] = op;
   return restored->ops[restored->collective];
 }

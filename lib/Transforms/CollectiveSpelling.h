@@ -34,10 +34,19 @@ public:
   mlir::Operation *restore(mlir::Operation *collective);
 
 private:
+  /// Moves `ops` to where they stood, as far as that can be told: behind the
+  /// ops of the locations `inFront`, the collective among them in front of
+  /// `collective`, and its wait in front of `wait`.
+  void place(llvm::ArrayRef<mlir::Operation *> ops,
+             llvm::ArrayRef<mlir::LocationAttr> inFront,
+             mlir::Operation *collective, mlir::Operation *wait);
   void erase(mlir::Operation *op);
 
   /// The last op of each location.
   llvm::DenseMap<mlir::Attribute, mlir::Operation *> places;
+  /// The order of ops, which a block would number anew after each move. What is
+  /// put behind an op has its position.
+  llvm::DenseMap<mlir::Operation *, uint64_t> positions;
 };
 
 } // namespace commute

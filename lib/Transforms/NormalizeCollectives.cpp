@@ -29,25 +29,19 @@ class NormalizeCollectivesPass
 public:
   using NormalizeCollectivesBase::NormalizeCollectivesBase;
 
-  void runOnOperation() final {
-    SmallVector<Operation *> collectives;
-    getOperation().walk([&](Operation *op) {
-      if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
-        collectives.push_back(op);
-    });
-    for (Operation *op : collectives) {
-      // What comes out may be part of another spelling.
-      while (op)
-        op = isa<tp::AllGatherOp>(op)
-                 ? normalize(cast<tp::AllGatherOp>(op))
-                 : normalize(cast<tp::ReduceScatterOp>(op));
-    }
-  }
+  void runOnOperation() final;
 
 private:
-  // The collective in its place, or null where there is nothing to do.
-  Operation *normalize(tp::AllGatherOp gather);
-  Operation *normalize(tp::ReduceScatterOp scatter);
+  struct Finding {
+    Operation *op;
+    ReindexedCollective collective;
+  };
+  /// Those of `collectives` that are others and do not overlap; those that do
+  /// are left in `rest`.
+  std::vector<Finding> findAll(ArrayRef<Operation *> collectives,
+                               SmallVectorImpl<Operation *> &rest);
+  /// Puts the collective in its place.
+  Operation *apply(const Finding &finding);
   void removeIdentities(tp::AllGatherOp gather);
   void reportRefusal(Operation *op, const analysis::ReindexRefusal &refusal);
 
@@ -56,6 +50,9 @@ private:
         .category(getArgument())
         .function(getOperation().getName());
   }
+
+  /// The collectives that the pass made.
+  llvm::DenseSet<Operation *> made;
 };
 
 } // namespace
@@ -143,45 +140,93 @@ void NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
   eraseUnused(unread);
 }
 
-Operation *NormalizeCollectivesPass::normalize(tp::AllGatherOp gather) {
-  removeIdentities(gather);
-  analysis::ReindexRefusal refusal;
-  std::optional<ReindexedCollective> found =
-      analysis::findReindexedGather(gather, refusal);
-  if (!found) {
-    reportRefusal(gather, refusal);
-    return nullptr;
+std::vector<NormalizeCollectivesPass::Finding>
+NormalizeCollectivesPass::findAll(ArrayRef<Operation *> collectives,
+                                  SmallVectorImpl<Operation *> &rest) {
+  std::vector<Finding> findings;
+  // Ops that are taken away, and those that have to stay.
+  llvm::DenseSet<Operation *> taken, needed;
+  for (Operation *op : collectives) {
+    analysis::ReindexRefusal refusal;
+    std::optional<ReindexedCollective> found;
+    if (auto gather = dyn_cast<tp::AllGatherOp>(op))
+      found = analysis::findReindexedGather(gather, refusal);
+    else
+      found = analysis::findReindexedScatter(cast<tp::ReduceScatterOp>(op),
+                                             refusal);
+    if (!found) {
+      // What was made here has been reported on.
+      if (!made.contains(op))
+        reportRefusal(op, refusal);
+      continue;
+    }
+    Operation *source = found->input.getDefiningOp();
+    bool overlaps = (source && taken.contains(source)) ||
+                    llvm::any_of(found->ops, [&](Operation *part) {
+                      return taken.contains(part) || needed.contains(part);
+                    });
+    if (overlaps) {
+      rest.push_back(op);
+      continue;
+    }
+    taken.insert(found->ops.begin(), found->ops.end());
+    if (source)
+      needed.insert(source);
+    findings.push_back({op, std::move(*found)});
   }
-  ++numGathers;
-  remark::passed(gather.getLoc(), getRemark("gather-axis")) << remark::add(
-      "is, with the {0} ops around it, an all_gather along dim {1}",
-      found->ops.size() - 1, found->axis);
-  OpBuilder builder(gather);
-  Operation *made = tp::AllGatherOp::create(
-      builder, gather.getLoc(), found->resultType,
-      getInput(*found, builder, gather.getLoc()), found->axis,
-      gather.getGroup(), gather.getAsync());
-  replace(*found, made, gather.getAsync());
-  return made;
+  return findings;
 }
 
-Operation *NormalizeCollectivesPass::normalize(tp::ReduceScatterOp scatter) {
-  analysis::ReindexRefusal refusal;
-  std::optional<ReindexedCollective> found =
-      analysis::findReindexedScatter(scatter, refusal);
-  if (!found) {
-    reportRefusal(scatter, refusal);
-    return nullptr;
+Operation *NormalizeCollectivesPass::apply(const Finding &finding) {
+  const ReindexedCollective &found = finding.collective;
+  Location location = finding.op->getLoc();
+  OpBuilder builder(finding.op);
+  Value input = getInput(found, builder, location);
+  bool isGather = isa<tp::AllGatherOp>(finding.op);
+  remark::passed(location, getRemark(isGather ? "gather-axis" : "scatter-axis"))
+      << remark::add("is, with the {0} ops around it, {1} along dim {2}",
+                     found.ops.size() - 1,
+                     isGather ? "an all_gather" : "a reduce_scatter",
+                     found.axis);
+  if (auto gather = dyn_cast<tp::AllGatherOp>(finding.op)) {
+    ++numGathers;
+    bool isAsync = gather.getAsync();
+    Operation *op =
+        tp::AllGatherOp::create(builder, location, found.resultType, input,
+                                found.axis, gather.getGroup(), isAsync);
+    replace(found, op, isAsync);
+    return op;
   }
   ++numScatters;
-  remark::passed(scatter.getLoc(), getRemark("scatter-axis")) << remark::add(
-      "is, with the {0} ops around it, a reduce_scatter along dim {1}",
-      found->ops.size() - 1, found->axis);
-  OpBuilder builder(scatter);
-  Operation *made = tp::ReduceScatterOp::create(
-      builder, scatter.getLoc(), found->resultType, scatter.getReduction(),
-      getInput(*found, builder, scatter.getLoc()), found->axis,
-      scatter.getGroup(), scatter.getAsync());
-  replace(*found, made, scatter.getAsync());
-  return made;
+  auto scatter = cast<tp::ReduceScatterOp>(finding.op);
+  bool isAsync = scatter.getAsync();
+  Operation *op = tp::ReduceScatterOp::create(
+      builder, location, found.resultType, scatter.getReduction(), input,
+      found.axis, scatter.getGroup(), isAsync);
+  replace(found, op, isAsync);
+  return op;
+}
+
+void NormalizeCollectivesPass::runOnOperation() {
+  made.clear();
+  SmallVector<Operation *> collectives;
+  getOperation().walk([&](Operation *op) {
+    if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
+      collectives.push_back(op);
+  });
+  for (Operation *op : collectives)
+    if (auto gather = dyn_cast<tp::AllGatherOp>(op))
+      removeIdentities(gather);
+  // All are found before any is changed: asked for the order of ops, a block
+  // numbers them anew after changes. What comes out may be part of another
+  // spelling.
+  while (!collectives.empty()) {
+    SmallVector<Operation *> next;
+    for (const Finding &finding : findAll(collectives, next)) {
+      Operation *op = apply(finding);
+      made.insert(op);
+      next.push_back(op);
+    }
+    collectives = std::move(next);
+  }
 }
