@@ -172,6 +172,14 @@ NormalizeCollectivesPass::findAll(ArrayRef<Operation *> collectives,
     taken.insert(found->ops.begin(), found->ops.end());
     if (source)
       needed.insert(source);
+    // Here rather than where it is done, in the order of the program.
+    bool isGather = isa<tp::AllGatherOp>(op);
+    remark::passed(op->getLoc(),
+                   getRemark(isGather ? "gather-axis" : "scatter-axis"))
+        << remark::add("is, with the {0} ops around it, {1} along dim {2}",
+                       found->ops.size() - 1,
+                       isGather ? "an all_gather" : "a reduce_scatter",
+                       found->axis);
     findings.push_back({op, std::move(*found)});
   }
   return findings;
@@ -182,12 +190,6 @@ Operation *NormalizeCollectivesPass::apply(const Finding &finding) {
   Location location = finding.op->getLoc();
   OpBuilder builder(finding.op);
   Value input = getInput(found, builder, location);
-  bool isGather = isa<tp::AllGatherOp>(finding.op);
-  remark::passed(location, getRemark(isGather ? "gather-axis" : "scatter-axis"))
-      << remark::add("is, with the {0} ops around it, {1} along dim {2}",
-                     found.ops.size() - 1,
-                     isGather ? "an all_gather" : "a reduce_scatter",
-                     found.axis);
   if (auto gather = dyn_cast<tp::AllGatherOp>(finding.op)) {
     ++numGathers;
     bool isAsync = gather.getAsync();
