@@ -252,6 +252,16 @@ def convert_with_layout(p, target):
     p.call(target, p.operand(FLOATS), dtype=p.choice(FLOATS), exact=True)
 
 
+@aten_operators("view.dtype")
+def same_bits(p, target):
+    x = p.operand(FLOATS, exact=True)
+    sizes = {8: torch.int64, 4: torch.int32, 2: torch.int16}
+    bits = p.call(target, x, sizes[x.dtype.itemsize], exact=True)
+    # Numbers beyond those that other operators are called with.
+    bits.private = True
+    p.call(target, bits, x.dtype, exact=True)
+
+
 @aten_operators("clone.default contiguous.default alias.default detach.default")
 def identity(p, target):
     p.call(target, p.operand(NUMBERS + BOOLEAN), exact=True)
