@@ -331,9 +331,17 @@ static bool agree(const IndexBox &a, const IndexBox &b) {
 }
 
 bool IndexMap::isSameAs(const IndexMap &other) const {
-  return sizes == other.sizes && llvm::all_of(boxes, [&](const IndexBox &box) {
-           return llvm::all_of(other.boxes, [&](const IndexBox &otherBox) {
-             return agree(box, otherBox);
-           });
-         });
+  if (sizes != other.sizes)
+    return false;
+  // Mostly the same boxes in the same order: no need to compare all with all.
+  auto isEqual = [](const IndexBox &a, const IndexBox &b) {
+    return a.offsets == b.offsets && a.dims == b.dims && a.base == b.base;
+  };
+  if (llvm::equal(boxes, other.boxes, isEqual))
+    return true;
+  return llvm::all_of(boxes, [&](const IndexBox &box) {
+    return llvm::all_of(other.boxes, [&](const IndexBox &otherBox) {
+      return agree(box, otherBox);
+    });
+  });
 }

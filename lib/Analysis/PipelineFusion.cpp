@@ -79,8 +79,11 @@ Value analysis::getRightMatrix(tp::MatmulOp matmul) {
 /// Whether two tensors have the same last dim. A reshape that keeps it only
 /// regroups the rows.
 static bool haveSameLastDim(Value a, Value b) {
-  tp::SymbolSpace symbols(a.getContext());
   RankedTensorType x = getTensor(a), y = getTensor(b);
+  if (x.hasStaticShape() && y.hasStaticShape())
+    return x.getRank() > 0 && y.getRank() > 0 &&
+           x.getShape().back() == y.getShape().back();
+  tp::SymbolSpace symbols(a.getContext());
   return x.getRank() > 0 && y.getRank() > 0 &&
          symbols.getSizes(x).back() == symbols.getSizes(y).back();
 }

@@ -12,9 +12,14 @@
 
 namespace commute::target {
 
-/// The text of each built-in target. CMake writes the definition from the
-/// files in lib/Target/targets.
-llvm::ArrayRef<llvm::StringLiteral> getEmbeddedTargets();
+struct EmbeddedTarget {
+  llvm::StringLiteral name;
+  llvm::StringLiteral text;
+};
+
+/// The built-in targets. CMake writes the definition from the files in
+/// lib/Target/targets.
+llvm::ArrayRef<EmbeddedTarget> getEmbeddedTargets();
 
 } // namespace commute::target
 

@@ -65,15 +65,18 @@ double Target::getMemorySeconds(double bytes) const {
 // Where targets come from
 //===----------------------------------------------------------------------===//
 
+static Target parseBuiltin(const EmbeddedTarget &embedded) {
+  llvm::Expected<Target> target = parseTarget(embedded.text, embedded.name);
+  if (!target)
+    llvm::report_fatal_error(target.takeError());
+  return std::move(*target);
+}
+
 llvm::ArrayRef<Target> target::getBuiltinTargets() {
   static const std::vector<Target> targets = [] {
     std::vector<Target> parsed;
-    for (llvm::StringRef text : getEmbeddedTargets()) {
-      llvm::Expected<Target> target = parseTarget(text, "built-in target");
-      if (!target)
-        llvm::report_fatal_error(target.takeError());
-      parsed.push_back(std::move(*target));
-    }
+    for (const EmbeddedTarget &embedded : getEmbeddedTargets())
+      parsed.push_back(parseBuiltin(embedded));
     return parsed;
   }();
   return targets;
@@ -106,9 +109,10 @@ static llvm::Expected<Target> readTarget(llvm::StringRef path) {
 }
 
 llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
-  for (const Target &target : getBuiltinTargets())
-    if (target.name == nameOrPath)
-      return target;
+  // Only the one that is asked for: passes load a target each time they run.
+  for (const EmbeddedTarget &embedded : getEmbeddedTargets())
+    if (embedded.name == nameOrPath)
+      return parseBuiltin(embedded);
   if (nameOrPath.ends_with(".json"))
     return readTarget(nameOrPath);
   if (nameOrPath == "local") {
@@ -120,8 +124,8 @@ llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
     return readTarget(path);
   }
   std::string known;
-  for (const Target &target : getBuiltinTargets())
-    known += target.name + ", ";
+  for (const EmbeddedTarget &embedded : getEmbeddedTargets())
+    known += embedded.name.str() + ", ";
   return llvm::createStringError(
       "unknown target '" + nameOrPath + "'; known are " + known +
       "local (measured by 'commute calibrate'), and files by a path that ends "

@@ -51,14 +51,14 @@ public:
 private:
   /// Finds all fusions, prices them, and applies those that pay and have no op
   /// in common; true where some had, which another round looks at again.
-  bool applyRound(const target::PriceModel &price);
+  bool applyRound();
   std::vector<Candidate> findCandidates(const FusionContext &context);
-  void setPrices(std::vector<Candidate> &candidates,
-                 const FusionContext &context, const target::PriceModel &price);
+  /// Drafts every fusion, and prices it.
+  void draftFusions(std::vector<Candidate> &candidates,
+                    const FusionContext &context);
   /// Why a legal fusion is not wanted; empty where it is.
-  std::string findObjection(const Candidate &candidate,
-                            const target::PriceModel &price);
-  void apply(Candidate &candidate, const target::PriceModel &price);
+  std::string findObjection(const Candidate &candidate);
+  void apply(Candidate &candidate);
 
   void refuse(Operation *op, const Twine &reason) {
     refusals.push_back({op, reason.str()});
@@ -74,6 +74,8 @@ private:
         .function(getOperation().getName());
   }
 
+  /// Null for policy=upstream, which asks for none.
+  const target::PriceModel *price = nullptr;
   /// Why collectives stay apart, as the last round found it.
   SmallVector<FusionRefusal> refusals;
   /// Collectives whose product went with another one.
@@ -132,9 +134,8 @@ static std::vector<double> addUpSeconds(func::FuncOp function,
   return sums;
 }
 
-void MicroPipelinePass::setPrices(std::vector<Candidate> &candidates,
-                                  const FusionContext &context,
-                                  const target::PriceModel &price) {
+void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates,
+                                     const FusionContext &context) {
   // What lies between an asynchronous collective and its wait hides it already;
   // mostly nothing does.
   std::vector<double> sums;
@@ -146,18 +147,20 @@ void MicroPipelinePass::setPrices(std::vector<Candidate> &candidates,
       if (!isa<tp::WaitOp>(user) || end == begin)
         continue;
       if (sums.empty())
-        sums = addUpSeconds(getOperation(), price);
+        sums = addUpSeconds(getOperation(), *price);
       hidden = std::max(hidden, sums[end] - sums[begin]);
     }
     return hidden;
   };
   for (Candidate &candidate : candidates) {
-    double before = 0;
-    bool isKnown = true;
     candidate.draft = candidate.gather ? draftGatherFusion(*candidate.gather)
                                        : draftScatterFusion(*candidate.scatter);
+    if (!price)
+      continue;
+    double before = 0;
+    bool isKnown = true;
     for (Operation *op : candidate.draft->replaced) {
-      std::optional<double> seconds = price.getSeconds(op);
+      std::optional<double> seconds = price->getSeconds(op);
       isKnown &= seconds.has_value();
       double exposed = seconds.value_or(0);
       if (op == candidate.collective)
@@ -166,12 +169,11 @@ void MicroPipelinePass::setPrices(std::vector<Candidate> &candidates,
     }
     if (isKnown)
       candidate.secondsBefore = before;
-    candidate.secondsAfter = candidate.draft->ops.getSeconds(price);
+    candidate.secondsAfter = candidate.draft->ops.getSeconds(*price);
   }
 }
 
-std::string MicroPipelinePass::findObjection(const Candidate &candidate,
-                                             const target::PriceModel &price) {
+std::string MicroPipelinePass::findObjection(const Candidate &candidate) {
   if (policy == "always")
     return "";
   if (policy == "upstream") {
@@ -192,11 +194,10 @@ std::string MicroPipelinePass::findObjection(const Candidate &candidate,
     return "";
   return "fused it would take " + formatMicroseconds(*candidate.secondsAfter) +
          ", apart " + formatMicroseconds(*candidate.secondsBefore) + " on " +
-         price.getTarget().name;
+         price->getTarget().name;
 }
 
-void MicroPipelinePass::apply(Candidate &candidate,
-                              const target::PriceModel &price) {
+void MicroPipelinePass::apply(Candidate &candidate) {
   std::string names;
   bool hasBias = false;
   for (tp::MatmulOp product : candidate.products) {
@@ -211,7 +212,7 @@ void MicroPipelinePass::apply(Candidate &candidate,
       candidate.secondsBefore && candidate.secondsAfter
           ? "; " + formatMicroseconds(*candidate.secondsBefore) + " before, " +
                 formatMicroseconds(*candidate.secondsAfter) + " after on " +
-                price.getTarget().name
+                price->getTarget().name
           : "";
   std::string notes;
   if (candidate.gather && candidate.gather->contracts)
@@ -230,11 +231,11 @@ void MicroPipelinePass::apply(Candidate &candidate,
       << remark::add("fused with {0}{1}{2}", names, seconds, notes);
 }
 
-bool MicroPipelinePass::applyRound(const target::PriceModel &price) {
+bool MicroPipelinePass::applyRound() {
   refusals.clear();
   FusionContext context(getOperation());
   std::vector<Candidate> candidates = findCandidates(context);
-  setPrices(candidates, context, price);
+  draftFusions(candidates, context);
   // What saves most first: a product goes with one collective.
   std::vector<Candidate *> order;
   for (Candidate &candidate : candidates)
@@ -251,7 +252,7 @@ bool MicroPipelinePass::applyRound(const target::PriceModel &price) {
   bool isPutOff = false;
   for (Candidate *current : order) {
     Candidate &candidate = *current;
-    std::string objection = findObjection(candidate, price);
+    std::string objection = findObjection(candidate);
     if (!objection.empty()) {
       refuse(candidate.collective, objection);
       // It would be one more reader of what it reads.
@@ -282,7 +283,7 @@ bool MicroPipelinePass::applyRound(const target::PriceModel &price) {
     for (const FusionRefusal &refusal : refusals)
       if (refusal.op == candidate->collective)
         report(refusal.op, refusal.reason);
-    apply(*candidate, price);
+    apply(*candidate);
   }
   return isPutOff;
 }
@@ -297,19 +298,24 @@ void MicroPipelinePass::runOnOperation() {
   }
   if (!function.getBody().hasOneBlock())
     return;
-  llvm::Expected<std::unique_ptr<PassPrices>> prices =
-      PassPrices::load(targetName, function);
-  if (!prices) {
-    function.emitError(llvm::toString(prices.takeError()));
-    return signalPassFailure();
+  std::unique_ptr<PassPrices> prices;
+  if (policy != "upstream") {
+    llvm::Expected<std::unique_ptr<PassPrices>> loaded =
+        PassPrices::load(targetName, function);
+    if (!loaded) {
+      function.emitError(llvm::toString(loaded.takeError()));
+      return signalPassFailure();
+    }
+    prices = std::move(*loaded);
+    price = &prices->getModel();
   }
-  const target::PriceModel &price = (*prices)->getModel();
   refusals.clear();
   outbid.clear();
   // Each round takes collectives away, and puts off only what has an op in
   // common with them.
-  while (applyRound(price))
+  while (applyRound())
     ;
+  price = nullptr;
   for (const FusionRefusal &refusal : refusals)
     if (!outbid.contains(refusal.op))
       outbid.insert({refusal.op, ""});
