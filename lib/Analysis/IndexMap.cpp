@@ -9,6 +9,7 @@
 #include "IndexDigits.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -330,6 +331,13 @@ static bool agree(const IndexBox &a, const IndexBox &b) {
   });
 }
 
+static bool coversAll(const IndexBox &box, ArrayRef<SizePolynomial> sizes) {
+  return llvm::all_of(llvm::seq<size_t>(0, sizes.size()), [&](size_t dim) {
+    return box.offsets[dim].isConstant(0) &&
+           getExtent(box.dims[dim]) == sizes[dim];
+  });
+}
+
 bool IndexMap::isSameAs(const IndexMap &other) const {
   if (sizes != other.sizes)
     return false;
@@ -339,6 +347,10 @@ bool IndexMap::isSameAs(const IndexMap &other) const {
   };
   if (llvm::equal(boxes, other.boxes, isEqual))
     return true;
+  // Or one box for all, whose digits are unique.
+  if (boxes.size() == 1 && other.boxes.size() == 1 &&
+      coversAll(boxes.front(), sizes) && coversAll(other.boxes.front(), sizes))
+    return false;
   return llvm::all_of(boxes, [&](const IndexBox &box) {
     return llvm::all_of(other.boxes, [&](const IndexBox &otherBox) {
       return agree(box, otherBox);

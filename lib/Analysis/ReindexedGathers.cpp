@@ -191,10 +191,24 @@ GatherSearch::make(Value root, RankedTensorType type,
   return found;
 }
 
+/// Whether reindexing ops lead from a value to a concatenation.
+static bool leadsToConcat(Value value) {
+  llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
+  for (size_t next = 0; next < users.size(); ++next) {
+    if (isa<tp::ConcatOp>(users[next]))
+      return true;
+    if (isReindexing(users[next]))
+      for (Value result : users[next]->getResults())
+        users.insert(result.user_begin(), result.user_end());
+  }
+  return false;
+}
+
 SmallVector<Value> GatherSearch::findIdentities() {
   ReindexMaps maps(symbols);
   SmallVector<Value> identities;
-  if (!follow(gather.getInput(), maps))
+  // Asked of every gather, most of which are followed by none.
+  if (!leadsToConcat(gather.getResult()) || !follow(gather.getInput(), maps))
     return identities;
   for (const Candidate &candidate : findGathersOf(gather.getInput(), maps))
     if (candidate.axis == static_cast<int64_t>(gather.getGatherAxis()) &&

@@ -330,10 +330,16 @@ llvm::Error Calibration::measureMatmul() {
       value = std::exp(value / double(std::size(fastElements)));
     makeAscending(*logs);
   }
+  // A point that noise has put level with the one before it says nothing, and
+  // with rounding it would lie below.
+  double longest = 0;
   for (auto [atPeak, seconds] : llvm::zip_equal(logSecondsAtPeak, logSeconds)) {
     auto &points = target.matmulEfficiency.points;
-    if (points.empty() || atPeak > points.back().first)
-      points.emplace_back(atPeak, std::min(atPeak / seconds, 1.0));
+    if (!points.empty() &&
+        (atPeak <= points.back().first || std::max(atPeak, seconds) <= longest))
+      continue;
+    longest = std::max(atPeak, seconds);
+    points.emplace_back(atPeak, std::min(atPeak / seconds, 1.0));
   }
   target.matmulEfficiency.source =
       source + ": square products, geometric mean over f32, bf16 and f16";
