@@ -53,11 +53,12 @@ static bool initialize(int *position, int *numProcesses) {
          MPI_Comm_size(MPI_COMM_WORLD, numProcesses) == MPI_SUCCESS;
 }
 
-static MpiRequest *startSend(int target, const void *data, size_t numBytes) {
+static MpiRequest *startSend(int target, const void *data, size_t numBytes,
+                             bool isSynchronous) {
   auto *result = new MpiRequest;
   int count = describeBytes(numBytes, *result);
-  MPI_Isend(data, count, result->type, target, tag, MPI_COMM_WORLD,
-            &result->request);
+  (isSynchronous ? MPI_Issend : MPI_Isend)(
+      data, count, result->type, target, tag, MPI_COMM_WORLD, &result->request);
   return result;
 }
 

@@ -24,7 +24,10 @@ struct MpiRequest;
 struct MpiModule {
   /// False when MPI cannot be initialized.
   bool (*initialize)(int *position, int *numProcesses);
-  MpiRequest *(*startSend)(int target, const void *data, size_t numBytes);
+  /// With `isSynchronous` it is done only once the receiver takes it, else
+  /// maybe as soon as MPI has a copy.
+  MpiRequest *(*startSend)(int target, const void *data, size_t numBytes,
+                           bool isSynchronous);
   /// Whether a message from `source` is there, and how long it is.
   bool (*probe)(int source, size_t *numBytes);
   /// Takes the message that `probe` has shown.

@@ -21,6 +21,17 @@ using Clock = std::chrono::steady_clock;
 /// (benchmarks/overlap).
 static constexpr std::chrono::microseconds progressInterval(300);
 
+/// Pieces go in messages that MPI sends without asking the receiver first, over
+/// TCP up to 64 KiB. Larger ones it sends in turns, so that the pieces of a
+/// shard all arrive at the end, and its questions wait behind what is on its
+/// way in the other direction (benchmarks/overlap).
+static constexpr size_t pieceMessageBytes = 48 << 10;
+
+/// What may be on its way to one peer: enough to keep a link busy between two
+/// looks at it. One message in so many waits for the receiver; of the others
+/// MPI may make a copy at once.
+static constexpr size_t maxMessages = 32, messagesPerReceipt = 8;
+
 //===----------------------------------------------------------------------===//
 // Messages
 //===----------------------------------------------------------------------===//
@@ -121,13 +132,41 @@ llvm::Error MpiTransfer::send(size_t position, TensorValue tensor) {
   std::lock_guard lock(mutex);
   auto peer = llvm::find_if(
       peers, [&](const MpiPeer &peer) { return peer.position == position; });
-  std::string &header = sentHeaders.emplace_back(encode(call, tensor));
-  sends.push_back(module.startSend(peer->source, header.data(), header.size()));
-  if (tensor && tensor->getNumBytes() > 0)
-    sends.push_back(module.startSend(peer->source, tensor->getData(),
-                                     tensor->getNumBytes()));
-  sentTensors.push_back(std::move(tensor));
+  std::string header = encode(call, tensor);
+  peer->outgoing.push_back({std::move(header), std::move(tensor)});
+  startSends(*peer);
   return llvm::Error::success();
+}
+
+size_t MpiTransfer::getMessageBytes(size_t numBytes) const {
+  // What is not overlapped with anything goes as MPI likes it best.
+  return numTensors > 1 ? std::min(numBytes, pieceMessageBytes) : numBytes;
+}
+
+void MpiTransfer::startSends(MpiPeer &peer) {
+  while (!peer.sends.empty() && module.finish(peer.sends.front()))
+    peer.sends.pop_front();
+  while (peer.numHandedOver < peer.outgoing.size() &&
+         peer.sends.size() < maxMessages) {
+    MpiPeer::Outgoing &next = peer.outgoing[peer.numHandedOver];
+    size_t numBytes = next.tensor ? next.tensor->getNumBytes() : 0;
+    if (next.hasHeaderLeft) {
+      next.hasHeaderLeft = false;
+      peer.sends.push_back(module.startSend(peer.source, next.header.data(),
+                                            next.header.size(),
+                                            /*isSynchronous=*/false));
+    } else {
+      size_t count = getMessageBytes(numBytes - next.numStarted);
+      bool asksForReceipt =
+          ++peer.numMessages % messagesPerReceipt == 0 && numTensors > 1;
+      const std::byte *data = next.tensor->getData() + next.numStarted;
+      peer.sends.push_back(
+          module.startSend(peer.source, data, count, asksForReceipt));
+      next.numStarted += count;
+    }
+    if (next.numStarted == numBytes)
+      ++peer.numHandedOver;
+  }
 }
 
 llvm::Error MpiTransfer::acceptHeader(MpiPeer &peer) {
@@ -150,9 +189,13 @@ llvm::Error MpiTransfer::acceptHeader(MpiPeer &peer) {
   if (llvm::Error error = checkMemory(header.sizes, elementType))
     return error;
   incoming.tensor = Tensor::allocate(header.sizes, elementType);
-  if (size_t numBytes = incoming.tensor->getNumBytes())
-    incoming.request = module.startReceive(
-        peer.source, incoming.tensor->getMutableData(), numBytes);
+  size_t numBytes = incoming.tensor->getNumBytes();
+  for (size_t begin = 0; begin < numBytes;) {
+    size_t count = getMessageBytes(numBytes - begin);
+    std::byte *data = incoming.tensor->getMutableData() + begin;
+    incoming.messages.push_back(module.startReceive(peer.source, data, count));
+    begin += count;
+  }
   return llvm::Error::success();
 }
 
@@ -171,17 +214,19 @@ void MpiTransfer::advance(MpiPeer &peer) {
       return;
     }
   }
-  for (MpiPeer::Incoming &incoming : peer.incoming)
-    if (incoming.request && module.finish(incoming.request))
-      incoming.request = nullptr;
+  for (MpiPeer::Incoming &incoming :
+       MutableArrayRef(peer.incoming).drop_front(peer.numTaken))
+    while (!incoming.messages.empty() &&
+           module.finish(incoming.messages.front()))
+      incoming.messages.pop_front();
 }
 
 void MpiTransfer::advance() {
-  for (MpiPeer &peer : peers)
+  for (MpiPeer &peer : peers) {
     if (!failure)
       advance(peer);
-  llvm::erase_if(sends,
-                 [&](MpiRequest *request) { return module.finish(request); });
+    startSends(peer);
+  }
 }
 
 llvm::Error
@@ -210,7 +255,7 @@ std::optional<Transfer::Arrival> MpiTransfer::takeNext() {
   for (size_t count = 0; count < peers.size(); ++count) {
     MpiPeer &peer = peers[(nextPeer + count) % peers.size()];
     if (peer.numTaken == peer.incoming.size() ||
-        peer.incoming[peer.numTaken].request)
+        !peer.incoming[peer.numTaken].messages.empty())
       continue;
     nextPeer = (nextPeer + count + 1) % peers.size();
     return Arrival{peer.position,
@@ -238,9 +283,14 @@ llvm::Expected<Transfer::Arrival> MpiTransfer::receive() {
 }
 
 llvm::Error MpiTransfer::finish() {
-  llvm::Error error =
-      waitUntil([&] { return sends.empty(); },
-                [] { return std::string("those who are sent to"); });
+  llvm::Error error = waitUntil(
+      [&] {
+        return llvm::all_of(peers, [](const MpiPeer &peer) {
+          return peer.numHandedOver == peer.outgoing.size() &&
+                 peer.sends.empty();
+        });
+      },
+      [] { return std::string("those who are sent to"); });
   stopProgress();
   return error;
 }

@@ -11,19 +11,26 @@
 #include "commute/Runtime/Transport.h"
 
 #include <atomic>
-#include <list>
+#include <deque>
 #include <mutex>
 #include <thread>
 
 namespace commute::runtime {
 
-/// What one other member sends in the course of a transfer: for each tensor a
-/// header, and, unless it is empty, its elements behind.
+/// What is exchanged with one other member in the course of a transfer: for
+/// each tensor a header, and behind it its elements, in one or more messages.
 struct MpiPeer {
   struct Incoming {
     std::shared_ptr<Tensor> tensor;
-    /// Null once it is there.
-    MpiRequest *request = nullptr;
+    /// What is not there yet of it, in the order of sending.
+    std::deque<MpiRequest *> messages;
+  };
+  struct Outgoing {
+    std::string header;
+    TensorValue tensor;
+    bool hasHeaderLeft = true;
+    /// Bytes of the tensor that have been handed to MPI.
+    size_t numStarted = 0;
   };
 
   int64_t rank;
@@ -35,6 +42,14 @@ struct MpiPeer {
   /// In the order of sending.
   std::vector<Incoming> incoming;
   size_t numTaken = 0;
+
+  /// In the order of sending; all live until the transfer ends.
+  std::deque<Outgoing> outgoing;
+  /// Of these, what has been handed to MPI whole.
+  size_t numHandedOver = 0;
+  size_t numMessages = 0;
+  /// What is on its way, in the order of sending.
+  std::deque<MpiRequest *> sends;
 };
 
 class MpiTransfer : public Transfer {
@@ -57,6 +72,9 @@ private:
   /// Takes all transfers as far as they get without waiting. The mutex is held.
   void advance();
   void advance(MpiPeer &peer);
+  /// Hands to MPI what may be on its way now.
+  void startSends(MpiPeer &peer);
+  size_t getMessageBytes(size_t numBytes) const;
   /// Starts to receive the tensor behind a header.
   llvm::Error acceptHeader(MpiPeer &peer);
   std::optional<Arrival> takeNext();
@@ -76,10 +94,6 @@ private:
   std::mutex mutex;
   std::vector<MpiPeer> peers;
   size_t nextPeer = 0;
-  /// What is sent lives until it has left, or the process ends.
-  std::list<std::string> sentHeaders;
-  std::vector<TensorValue> sentTensors;
-  std::vector<MpiRequest *> sends;
   std::optional<std::string> failure;
   std::thread progress;
   std::atomic<bool> stops = false;
