@@ -29,8 +29,11 @@ sys.path.insert(0, str(REPOSITORY / "python" / "tests"))
 from network_namespaces import network_of_hosts, reason_against  # noqa: E402
 
 RANKS = 2
-# Sizes of the sides that are not varied.
-ROWS, SIDE = 2048, 1024
+# Rows and columns of what is moved. What is read again for every piece, a few
+# times 10 MiB with the result, has to stay in the cache that the two ranks share
+# on one machine, and would not have to share on two.
+GATHERED = (2048, 1024)
+SCATTERED = (4096, 512)
 REPETITIONS = 3
 FACTORS = [0.25, 0.5, 0.71, 1, 1.41, 2, 4]
 
@@ -49,9 +52,10 @@ def of(*sizes):
 
 
 def gather_programs(columns):
-    """All-gather of ROWS x SIDE along rows, times SIDE x columns."""
-    shard, whole, rhs = (ROWS // RANKS, SIDE), (ROWS, SIDE), (SIDE, columns)
-    result = (ROWS, columns)
+    """All-gather of GATHERED along rows, times a matrix of `columns`."""
+    rows, side = GATHERED
+    shard, whole, rhs = (rows // RANKS, side), (rows, side), (side, columns)
+    result = (rows, columns)
     gather = f"%g = tp.all_gather %x gather_axis 0 group #all : {of(*shard)} -> {of(*whole)}"
     product = f"tp.matmul %g, %w : ({of(*whole)}, {of(*rhs)}) -> {of(*result)}"
     fused = "tp.all_gather_matmul %x, rhs(%w) gather_axis 0 group #all"
@@ -66,9 +70,10 @@ def gather_programs(columns):
 
 
 def scatter_programs(inner):
-    """ROWS x inner times inner x SIDE, reduce-scatter along rows."""
-    lhs, rhs, whole = (ROWS, inner), (inner, SIDE), (ROWS, SIDE)
-    result = (ROWS // RANKS, SIDE)
+    """A product over `inner` of sizes SCATTERED, reduce-scatter along rows."""
+    rows, side = SCATTERED
+    lhs, rhs, whole = (rows, inner), (inner, side), (rows, side)
+    result = (rows // RANKS, side)
     product = f"%p = tp.matmul %x, %w : ({of(*lhs)}, {of(*rhs)}) -> {of(*whole)}"
     scatter = f"tp.reduce_scatter sum %p scatter_axis 0 group #all : {of(*whole)} -> {of(*result)}"
     fused = "tp.matmul_reduce_scatter sum %x, %w scatter_axis 0 group #all"
