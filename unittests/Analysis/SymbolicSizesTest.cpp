@@ -170,7 +170,7 @@ TEST_F(SymbolicSizesTest, ExamplesFulfilAssumptions) {
 }
 
 TEST_F(SymbolicSizesTest, ContradictionsAreRefused) {
-  for (std::vector<StringRef> assumptions :
+  for (const std::vector<StringRef> &assumptions :
        {std::vector<StringRef>{"s0 == 5", "s0 % 2 == 0"},
         {"s0 == 5", "s0 == 6"},
         {"s0 >= 5", "s0 < 5"},

@@ -22,8 +22,8 @@ enum Readers { InFirst = 1, InSecond = 2, InBoth = 3 };
 class EqualityPatternTest : public testing::Test {
 protected:
   /// A value by the elements of each rank.
-  LiveValue make(std::vector<std::vector<uint64_t>> ranks, Readers readers,
-                 Type type = {}) {
+  LiveValue make(const std::vector<std::vector<uint64_t>> &ranks,
+                 Readers readers, Type type = {}) {
     LiveValue value;
     for (const std::vector<uint64_t> &elements : ranks) {
       int64_t sizes[] = {static_cast<int64_t>(elements.size())};
@@ -35,7 +35,7 @@ protected:
     value.isLiveInSecond = readers & InSecond;
     return value;
   }
-  EqualityPattern getPattern(std::vector<LiveValue> live) {
+  EqualityPattern getPattern(const std::vector<LiveValue> &live) {
     return EqualityPattern(ArrayRef<LiveValue>(live));
   }
 

@@ -17,7 +17,6 @@ using namespace commute;
 using namespace commute::runtime;
 using namespace commute::test;
 using mlir::failed;
-using mlir::SmallVector;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using tp::AlgebraValue;

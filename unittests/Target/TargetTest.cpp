@@ -91,7 +91,7 @@ TEST(TargetTest, UnknownFieldsAreRefused) {
 }
 
 TEST(TargetTest, CurvesMustRise) {
-  auto setPoints = [](json::Array points) {
+  auto setPoints = [](const json::Array &points) {
     return [points](json::Object &object) {
       getMember(object, "matmul_efficiency")["points"] = json::Array(points);
     };
