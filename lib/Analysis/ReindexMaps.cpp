@@ -135,6 +135,21 @@ bool commute::analysis::mayBeDense(Value value, RankedTensorType dense,
   });
 }
 
+SmallVector<Value> commute::analysis::getOrigins(Value value) {
+  SmallVector<Value> origins;
+  // Each is tried, which costs time: spellings need one or two.
+  constexpr size_t maxOrigins = 4;
+  while (origins.size() < maxOrigins) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isReindexing(op) || op->getNumOperands() != 1 ||
+        !value.hasOneUse())
+      break;
+    value = op->getOperand(0);
+    origins.push_back(value);
+  }
+  return origins;
+}
+
 SmallVector<Operation *>
 commute::analysis::getOpsBetween(Value root, ArrayRef<Value> results) {
   llvm::SetVector<Operation *> ops;

@@ -54,6 +54,10 @@ mlir::RankedTensorType getDenseType(tp::SymbolSpace &symbols,
 bool mayBeDense(mlir::Value value, mlir::RankedTensorType dense,
                 tp::SymbolSpace &symbols);
 
+/// The values that a value is reindexed from, through single operands that
+/// nobody else reads, the nearest first.
+llvm::SmallVector<mlir::Value> getOrigins(mlir::Value value);
+
 /// The ops that make `results` from `root` and from nothing else, in order.
 llvm::SmallVector<mlir::Operation *>
 getOpsBetween(mlir::Value root, llvm::ArrayRef<mlir::Value> results);

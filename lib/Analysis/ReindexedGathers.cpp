@@ -12,23 +12,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
-/// The values that a value is reindexed from, through single operands that
-/// nobody else reads, the nearest first.
-static SmallVector<Value> getOrigins(Value value) {
-  SmallVector<Value> origins;
-  // Each is tried, which costs time: spellings need one or two.
-  constexpr size_t maxOrigins = 4;
-  while (origins.size() < maxOrigins) {
-    Operation *op = value.getDefiningOp();
-    if (!op || !isReindexing(op) || op->getNumOperands() != 1 ||
-        !value.hasOneUse())
-      break;
-    value = op->getOperand(0);
-    origins.push_back(value);
-  }
-  return origins;
-}
-
 namespace {
 
 /// The reassembly behind one all_gather.

@@ -47,8 +47,13 @@ private:
                                SmallVectorImpl<Operation *> &rest,
                                Refusals &refusals);
   SmallVector<Operation *> getCollectives();
-  /// Finds the real dims of these, and of what comes out.
-  void findAxes(SmallVector<Operation *> collectives);
+  /// Those with nothing but reindexing between them and another one.
+  SmallVector<Operation *> getLinked();
+  /// Finds the real dims of these, and of what comes out; false where they have
+  /// them.
+  bool findAxes(SmallVector<Operation *> collectives, bool saysRefusals);
+  /// Once more where one collective may be about the ops of another.
+  void settleLinked();
   /// Makes one collective of chains over several groups; false where there are
   /// none (any more), and says what is in the way.
   bool joinChains();
@@ -245,7 +250,30 @@ SmallVector<Operation *> NormalizeCollectivesPass::getCollectives() {
   return collectives;
 }
 
-void NormalizeCollectivesPass::findAxes(SmallVector<Operation *> collectives) {
+SmallVector<Operation *> NormalizeCollectivesPass::getLinked() {
+  SmallVector<Operation *> collectives = getCollectives();
+  llvm::SmallDenseSet<Operation *> linked;
+  for (Operation *op : collectives)
+    if (Operation *inFront = analysis::findCollectiveInFront(op)) {
+      linked.insert(op);
+      linked.insert(inFront);
+    }
+  llvm::erase_if(collectives,
+                 [&](Operation *op) { return !linked.contains(op); });
+  return collectives;
+}
+
+void NormalizeCollectivesPass::settleLinked() {
+  // What was made of one may leave other ops to the next; few rounds do.
+  constexpr unsigned maxRounds = 8;
+  for (unsigned round = 0; round < maxRounds; ++round)
+    if (!findAxes(getLinked(), /*saysRefusals=*/false))
+      return;
+}
+
+bool NormalizeCollectivesPass::findAxes(SmallVector<Operation *> collectives,
+                                        bool saysRefusals) {
+  bool isChanged = false;
   auto search = [](Operation *op, analysis::ReindexRefusal &refusal) {
     if (auto gather = dyn_cast<tp::AllGatherOp>(op))
       return analysis::findReindexedGather(gather, refusal);
@@ -267,17 +295,19 @@ void NormalizeCollectivesPass::findAxes(SmallVector<Operation *> collectives) {
         report(*finding++);
       // What was made here has been reported on.
       else if (auto refusal = refusals.find(op);
-               refusal != refusals.end() && !made.contains(op))
+               refusal != refusals.end() && saysRefusals && !made.contains(op))
         reportRefusal(op, refusal->second);
     }
     for (const Finding &found : findings) {
       ++(isa<tp::AllGatherOp>(found.op) ? numGathers : numScatters);
+      isChanged = true;
       Operation *op = apply(found);
       made.insert(op);
       next.push_back(op);
     }
     collectives = std::move(next);
   }
+  return isChanged;
 }
 
 bool NormalizeCollectivesPass::joinChains() {
@@ -304,7 +334,8 @@ bool NormalizeCollectivesPass::joinChains() {
     joined.push_back(apply(finding));
   }
   made.insert(joined.begin(), joined.end());
-  findAxes(std::move(joined));
+  findAxes(std::move(joined), /*saysRefusals=*/false);
+  settleLinked();
   return true;
 }
 
@@ -314,7 +345,8 @@ void NormalizeCollectivesPass::runOnOperation() {
   for (Operation *op : collectives)
     if (auto gather = dyn_cast<tp::AllGatherOp>(op))
       removeIdentities(gather);
-  findAxes(std::move(collectives));
+  if (findAxes(std::move(collectives), /*saysRefusals=*/true))
+    settleLinked();
   // What was joined may be part of another chain.
   while (joinChains())
     ;

@@ -19,6 +19,10 @@
 
 namespace commute::analysis {
 
+/// The all_gather or reduce_scatter that the operand of `op` is made from by
+/// reindexing; null where there is none.
+mlir::Operation *findCollectiveInFront(mlir::Operation *op);
+
 /// The all_gather, over one of `groups`, that is `last` with all_gathers in
 /// front of it and the reindexing in between and behind. Where there is none
 /// although there are all_gathers over other groups in front, `refusal` says
