@@ -6,6 +6,7 @@
 
 #include "ReindexMaps.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -15,7 +16,8 @@ using namespace commute::analysis;
 
 bool commute::analysis::isReindexing(Operation *op) {
   return isa<tp::ReshapeOp, tp::PermuteOp, tp::SliceOp, tp::ConcatOp,
-             tp::BroadcastOp, tp::CopyOp, tp::BitcastOp, tp::WaitOp>(op);
+             tp::BroadcastOp, tp::CopyOp, tp::BitcastOp,
+             tp::CompletionOpInterface>(op);
 }
 
 std::optional<IndexMap>
@@ -24,7 +26,7 @@ commute::analysis::composeIndexMap(Operation *op,
                                    ArrayRef<SizePolynomial> sizes) {
   using Result = std::optional<IndexMap>;
   return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case<tp::CopyOp, tp::BitcastOp, tp::WaitOp>(
+      .Case<tp::CopyOp, tp::BitcastOp, tp::CompletionOpInterface>(
           [&](Operation *) { return *maps[0]; })
       .Case([&](tp::ReshapeOp) { return maps[0]->reshape(sizes); })
       .Case([&](tp::PermuteOp permute) {
@@ -133,6 +135,35 @@ bool commute::analysis::mayBeDense(Value value, RankedTensorType dense,
   });
 }
 
+SmallVector<Value> commute::analysis::getOrigins(Value value) {
+  SmallVector<Value> origins;
+  // Each is tried, which costs time: spellings need one or two.
+  constexpr size_t maxOrigins = 4;
+  while (origins.size() < maxOrigins) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isReindexing(op) || op->getNumOperands() != 1 ||
+        !value.hasOneUse())
+      break;
+    value = op->getOperand(0);
+    origins.push_back(value);
+  }
+  return origins;
+}
+
+SmallVector<Operation *>
+commute::analysis::getOpsBetween(Value root, ArrayRef<Value> results) {
+  llvm::SetVector<Operation *> ops;
+  for (Value result : results)
+    ops.insert(result.getDefiningOp());
+  for (size_t next = 0; next < ops.size(); ++next)
+    for (Value operand : ops[next]->getOperands())
+      if (operand != root)
+        ops.insert(operand.getDefiningOp());
+  SmallVector<Operation *> sorted = ops.takeVector();
+  llvm::sort(sorted, isBefore);
+  return sorted;
+}
+
 Operation *commute::analysis::findOtherReader(ArrayRef<Operation *> ops,
                                               ArrayRef<Value> results) {
   llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
@@ -162,10 +193,4 @@ bool commute::analysis::moves(Operation *op) {
 bool commute::analysis::isDense(Value value, tp::SymbolSpace &symbols) {
   return tp::getDensity(symbols.getShape(
              cast<RankedTensorType>(value.getType()))) == tp::Density::Dense;
-}
-
-std::string commute::analysis::getNodeName(Operation *op) {
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-    return "'" + name.getName().str() + "'";
-  return op->getName().getStringRef().str();
 }

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_LIB_ANALYSIS_REINDEXMAPS_H
 #define COMMUTE_LIB_ANALYSIS_REINDEXMAPS_H
 
+#include "commute/Analysis/NodeName.h"
 #include "commute/Analysis/ReindexedCollectives.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -53,13 +54,18 @@ mlir::RankedTensorType getDenseType(tp::SymbolSpace &symbols,
 bool mayBeDense(mlir::Value value, mlir::RankedTensorType dense,
                 tp::SymbolSpace &symbols);
 
+/// The values that a value is reindexed from, through single operands that
+/// nobody else reads, the nearest first.
+llvm::SmallVector<mlir::Value> getOrigins(mlir::Value value);
+
+/// The ops that make `results` from `root` and from nothing else, in order.
+llvm::SmallVector<mlir::Operation *>
+getOpsBetween(mlir::Value root, llvm::ArrayRef<mlir::Value> results);
+
 /// Of `ops`, in order, the first that an op outside reads although it makes
 /// none of `results`; null where there is none.
 mlir::Operation *findOtherReader(llvm::ArrayRef<mlir::Operation *> ops,
                                  llvm::ArrayRef<mlir::Value> results);
-
-/// What a person calls an op: the node's name, or else the op's.
-std::string getNodeName(mlir::Operation *op);
 
 /// Says how the operands of `concat`, which have maps, fail to be the blocks,
 /// one a rank, of `whole` along `axis`. The blocks of a gather are those of the

@@ -8,28 +8,9 @@
 
 #include "ReindexMaps.h"
 
-#include "llvm/ADT/SetVector.h"
-
 using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
-
-/// The values that a value is reindexed from, through single operands that
-/// nobody else reads, the nearest first.
-static SmallVector<Value> getOrigins(Value value) {
-  SmallVector<Value> origins;
-  // Each is tried, which costs time: spellings need one or two.
-  constexpr size_t maxOrigins = 4;
-  while (origins.size() < maxOrigins) {
-    Operation *op = value.getDefiningOp();
-    if (!op || !isReindexing(op) || op->getNumOperands() != 1 ||
-        !value.hasOneUse())
-      break;
-    value = op->getOperand(0);
-    origins.push_back(value);
-  }
-  return origins;
-}
 
 namespace {
 
@@ -59,7 +40,6 @@ private:
   std::optional<ReindexedCollective> make(Value root, RankedTensorType type,
                                           ArrayRef<Candidate> candidates,
                                           ReindexRefusal &refusal);
-  SmallVector<Operation *> getOps(Value root, ArrayRef<Value> results);
 
   tp::AllGatherOp gather;
   tp::SymbolSpace symbols;
@@ -98,8 +78,8 @@ GatherSearch::findGathersOf(Value root, const ReindexMaps &maps) {
   for (Value value : maps.getValues()) {
     Operation *op = value.getDefiningOp();
     // Not what leads to the collective, nor what is waited for.
-    if (!op || op == gather || isa<tp::WaitOp>(op) || !isBefore(gather, op) ||
-        getElementType(value) != getElementType(root))
+    if (!op || op == gather || isa<tp::CompletionOpInterface>(op) ||
+        !isBefore(gather, op) || getElementType(value) != getElementType(root))
       continue;
     const IndexMap &map = *maps.get(value);
     if (map.getSizes().size() != shard.size())
@@ -136,20 +116,6 @@ std::optional<int64_t> GatherSearch::findReshapedAxis(Value value,
   return std::nullopt;
 }
 
-SmallVector<Operation *> GatherSearch::getOps(Value root,
-                                              ArrayRef<Value> results) {
-  llvm::SetVector<Operation *> ops;
-  for (Value result : results)
-    ops.insert(result.getDefiningOp());
-  for (size_t next = 0; next < ops.size(); ++next)
-    for (Value operand : ops[next]->getOperands())
-      if (operand != root)
-        ops.insert(operand.getDefiningOp());
-  SmallVector<Operation *> sorted = ops.takeVector();
-  llvm::sort(sorted, isBefore);
-  return sorted;
-}
-
 std::optional<ReindexedCollective>
 GatherSearch::make(Value root, RankedTensorType type,
                    ArrayRef<Candidate> candidates, ReindexRefusal &refusal) {
@@ -157,6 +123,7 @@ GatherSearch::make(Value root, RankedTensorType type,
   found.input = root;
   found.inputType = type;
   found.axis = candidates.front().axis;
+  found.group = gather.getGroup();
   IndexMap::Sizes sizes;
   for (AffineExpr size : symbols.getSizes(type))
     sizes.push_back(SizePolynomial::get(size));
@@ -173,7 +140,7 @@ GatherSearch::make(Value root, RankedTensorType type,
                    "its readers would see"};
     return std::nullopt;
   }
-  found.ops = getOps(root, found.results);
+  found.ops = getOpsBetween(root, found.results);
   // Those that only the others are made from need not be there.
   llvm::erase_if(found.results, [&](Value value) {
     return value != found.results.front() &&
@@ -247,9 +214,10 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
   // Of the operand under other sizes, where that saves moving elements.
   for (Value value : llvm::reverse(maps.getValues())) {
     Operation *op = value.getDefiningOp();
-    if (!op || op == gather || value == operand || isa<tp::WaitOp>(op) ||
+    if (!op || op == gather || value == operand ||
+        isa<tp::CompletionOpInterface>(op) ||
         getElementType(value) != getElementType(operand) ||
-        llvm::none_of(getOps(operand, {value}), moves))
+        llvm::none_of(getOpsBetween(operand, {value}), moves))
       continue;
     std::optional<int64_t> other = findReshapedAxis(value, *maps.get(value));
     if (!other || *other == axis)

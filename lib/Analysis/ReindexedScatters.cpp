@@ -7,8 +7,7 @@
 #include "commute/Analysis/ReindexedCollectives.h"
 
 #include "ReindexMaps.h"
-
-#include "llvm/ADT/SetVector.h"
+#include "ReindexingWalk.h"
 
 using namespace mlir;
 using namespace commute;
@@ -56,32 +55,17 @@ private:
 } // namespace
 
 SmallVector<ScatterSource> ScatterSearch::findSources() {
-  // Backwards: the latest op of those still open is undone. Where one value is
-  // left, everything comes from it.
   SmallVector<ScatterSource> sources;
   constexpr size_t maxSources = 8;
-  SmallVector<Operation *> undone;
-  llvm::SetVector<Value> open;
-  open.insert(scatter.getInput());
-  while (sources.size() < maxSources) {
-    Operation *latest = nullptr;
-    for (Value value : open) {
-      Operation *op = value.getDefiningOp();
-      // What cannot be undone can only be the source itself.
-      if (!op || !isReindexing(op) || isa<tp::WaitOp, tp::BitcastOp>(op) ||
-          op->getBlock() != scatter->getBlock())
-        continue;
-      if (!latest || isBefore(latest, op))
-        latest = op;
-    }
-    if (!latest)
-      return sources;
-    open.remove(latest->getResult(0));
-    undone.push_back(latest);
-    open.insert(latest->operand_begin(), latest->operand_end());
-    if (open.size() == 1 && isDense(open.front(), symbols))
-      sources.push_back({open.front(), llvm::to_vector(llvm::reverse(undone))});
-  }
+  ReindexingWalk walk(scatter.getInput());
+  auto mayUndo = [&](Operation *op) {
+    return !isa<tp::CompletionOpInterface, tp::BitcastOp>(op) &&
+           op->getBlock() == scatter->getBlock();
+  };
+  while (sources.size() < maxSources && walk.step(mayUndo))
+    if (Value origin = walk.getOrigin(); origin && isDense(origin, symbols))
+      sources.push_back(
+          {origin, llvm::to_vector(llvm::reverse(walk.getUndone()))});
   return sources;
 }
 
@@ -124,7 +108,7 @@ SmallVector<Operation *> ScatterSearch::findReshapes(RankedTensorType block) {
   if (scatter.getAsync()) {
     values.clear();
     for (Operation *user : scatter.getResult().getUsers()) {
-      if (!isa<tp::WaitOp>(user))
+      if (!isa<tp::CompletionOpInterface>(user))
         return {};
       ops.push_back(user);
       values.push_back(user->getResult(0));
@@ -150,19 +134,20 @@ ScatterSearch::make(const ScatterSource &source, int64_t axis,
   found.input = source.value;
   found.inputType = cast<RankedTensorType>(source.value.getType());
   found.axis = axis;
+  found.group = scatter.getGroup();
   found.resultType = type;
   found.ops = source.ops;
   found.ops.push_back(scatter);
   llvm::append_range(found.ops, behind);
   for (Operation *op : llvm::reverse(behind))
-    if (!isa<tp::WaitOp>(op))
+    if (!isa<tp::CompletionOpInterface>(op))
       found.results.push_back(op->getResult(0));
   // The waits stay where nothing behind them changes.
   if (found.results.empty() && type == scatter.getType()) {
     found.results.push_back(scatter.getResult());
   } else if (found.results.empty()) {
     for (Operation *user : scatter.getResult().getUsers())
-      if (isa<tp::WaitOp>(user)) {
+      if (isa<tp::CompletionOpInterface>(user)) {
         found.ops.push_back(user);
         found.results.push_back(user->getResult(0));
       }

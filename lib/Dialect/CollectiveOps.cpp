@@ -137,14 +137,6 @@ std::optional<Work> AllReduceOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 1, symbols);
 }
 
-Strides AllReduceOp::inferStrides(unsigned,
-                                  ArrayRef<StridedShape> operandShapes,
-                                  ArrayRef<AffineExpr> resultSizes) {
-  // The functional form copies its input to row-major order first.
-  return getInPlace() ? operandShapes[0].strides
-                      : getContiguousStrides(resultSizes);
-}
-
 GroupAttr AllReduceOp::getCollectiveGroup() { return getGroup(); }
 
 std::optional<Communication>
@@ -152,10 +144,6 @@ AllReduceOp::getCommunication(SymbolValues symbols) {
   return getWholeCommunication(CommunicationKind::AllReduce,
                                getInput().getType(), /*axis=*/0, symbols);
 }
-
-bool AllReduceOp::requiresDense(OpOperand &) { return getInPlace(); }
-
-bool AllReduceOp::writesInto(OpOperand &) { return getInPlace(); }
 
 //===----------------------------------------------------------------------===//
 // tp.collective_broadcast
@@ -194,14 +182,6 @@ std::optional<Work> CollectiveBroadcastOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
 
-Strides
-CollectiveBroadcastOp::inferStrides(unsigned,
-                                    ArrayRef<StridedShape> operandShapes,
-                                    ArrayRef<AffineExpr> resultSizes) {
-  return getInPlace() ? operandShapes[0].strides
-                      : getContiguousStrides(resultSizes);
-}
-
 GroupAttr CollectiveBroadcastOp::getCollectiveGroup() { return getGroup(); }
 
 /// Every rank but one receives all bytes, as in an all-gather of them.
@@ -210,10 +190,6 @@ CollectiveBroadcastOp::getCommunication(SymbolValues symbols) {
   return getWholeCommunication(CommunicationKind::AllGather,
                                getInput().getType(), /*axis=*/0, symbols);
 }
-
-bool CollectiveBroadcastOp::requiresDense(OpOperand &) { return getInPlace(); }
-
-bool CollectiveBroadcastOp::writesInto(OpOperand &) { return getInPlace(); }
 
 //===----------------------------------------------------------------------===//
 // tp.all_gather

@@ -12,7 +12,8 @@
 //
 // Results do not depend on the order of arrival, nor on the transport: sums
 // over ranks are made in f32 (f64 for f64), in the order of the group's
-// members, and rounded once.
+// members, and rounded once. What a reduce-scatter moves has the type of its
+// result, as in PyTorch: each rank's part is rounded to it first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -324,12 +325,12 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
                       scattersColumns ? 1 : numMembers);
   int64_t columns = sizes.back();
   Pieces pieces(blocked.getNumRows(),
-                columns * runtime::getNumBytes(*getElementKind(compute)));
+                columns * runtime::getNumBytes(*getElementKind(type)));
   std::shared_ptr<Tensor> result = Tensor::allocate(sizes, type);
   results.push_back(result);
 
   std::optional<Collective> collective = startCollective(
-      op, op.getGroup(), asTensor(operands[0]), compute, pieces.count);
+      op, op.getGroup(), asTensor(operands[0]), type, pieces.count);
   if (!collective)
     return true;
   // By piece, what the members computed, and how many have.
@@ -371,7 +372,7 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
       TensorValue left = readRows(*lhs, blocked, scattersColumns ? 0 : position,
                                   pieces.getBegin(index), pieces.getEnd(index));
       std::shared_ptr<Tensor> rows =
-          Tensor::allocate({pieces.getSize(index), columns}, compute);
+          Tensor::allocate({pieces.getSize(index), columns}, type);
       std::string message;
       if (!multiplyMatricesInto({*left}, {*right},
                                 blockBias ? blockBias.get() : bias, *rows,

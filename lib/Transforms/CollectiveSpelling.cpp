@@ -6,7 +6,7 @@
 
 #include "CollectiveSpelling.h"
 
-#include "commute/Analysis/ReindexedCollectives.h"
+#include "commute/Analysis/ChainedCollectives.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -31,6 +31,12 @@ struct SpelledOp {
   /// Null where there is none.
   LocationAttr place;
 
+  /// Whether it waits for an asynchronous op.
+  bool completes() const {
+    std::optional<RegisteredOperationName> kind =
+        RegisteredOperationName::lookup(name.getValue(), name.getContext());
+    return kind && kind->hasInterface<tp::CompletionOpInterface>();
+  }
   Attribute toAttribute() const;
   static std::optional<SpelledOp> read(Attribute attribute);
 };
@@ -45,8 +51,8 @@ struct Spelling {
 /// A spelling that has been built.
 struct RestoredOps {
   SmallVector<Operation *> ops;
-  /// Where among them the collective is.
-  size_t collective = 0;
+  /// The collectives among them, in order: more than one of a chain.
+  SmallVector<Operation *> collectives;
   Value getResult() const { return ops.back()->getResult(0); }
 };
 
@@ -161,7 +167,6 @@ static std::optional<RestoredOps> build(const Spelling &spelling,
                                   [](Diagnostic &) { return success(); });
   OpBuilder builder(collective->getContext());
   builder.setInsertionPointToEnd(&block);
-  bool hasCollective = false;
   for (auto [index, entry] : llvm::enumerate(spelling.ops)) {
     OperationState state(entry.location, entry.name.getValue());
     for (int64_t position : entry.operands.asArrayRef()) {
@@ -178,15 +183,12 @@ static std::optional<RestoredOps> build(const Spelling &spelling,
     Operation *op = builder.create(state);
     restored.ops.push_back(op);
     bool isCollective = op->getName() == collective->getName();
-    if ((!isCollective && !analysis::isReindexing(op)) ||
-        (isCollective && hasCollective) || failed(verify(op)))
+    if ((!isCollective && !analysis::isReindexing(op)) || failed(verify(op)))
       return std::nullopt;
-    if (isCollective) {
-      hasCollective = true;
-      restored.collective = index;
-    }
+    if (isCollective)
+      restored.collectives.push_back(op);
   }
-  if (!hasCollective)
+  if (restored.collectives.empty())
     return std::nullopt;
   return restored;
 }
@@ -194,28 +196,33 @@ static std::optional<RestoredOps> build(const Spelling &spelling,
 /// Whether the ops that were built are the collective that they shall replace.
 static bool isSame(const RestoredOps &restored, Operation *collective,
                    Value input) {
-  Operation *op = restored.ops[restored.collective];
+  Operation *op = restored.collectives.back();
+  bool isChain = restored.collectives.size() > 1;
   analysis::ReindexRefusal refusal;
   std::optional<analysis::ReindexedCollective> found;
   int64_t axis;
+  tp::GroupAttr group;
   if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
     auto now = cast<tp::AllGatherOp>(collective);
-    if (gather.getGroup() != now.getGroup() ||
-        gather.getAsync() != now.getAsync())
+    if (gather.getAsync() != now.getAsync())
       return false;
     axis = now.getGatherAxis();
-    found = analysis::findReindexedGather(gather, refusal);
+    group = now.getGroup();
+    found = isChain ? analysis::findChainedGather(gather, group, refusal)
+                    : analysis::findReindexedGather(gather, refusal);
   } else {
     auto scatter = cast<tp::ReduceScatterOp>(op);
     auto now = cast<tp::ReduceScatterOp>(collective);
-    if (scatter.getGroup() != now.getGroup() ||
-        scatter.getAsync() != now.getAsync() ||
+    if (scatter.getAsync() != now.getAsync() ||
         scatter.getReduction() != now.getReduction())
       return false;
     axis = now.getScatterAxis();
-    found = analysis::findReindexedScatter(scatter, refusal);
+    group = now.getGroup();
+    found = isChain ? analysis::findChainedScatter(scatter, group, refusal)
+                    : analysis::findReindexedScatter(scatter, refusal);
   }
   return found && found->input == input && found->axis == axis &&
+         found->group == group &&
          found->inputType == collective->getOperand(0).getType() &&
          found->resultType == collective->getResult(0).getType() &&
          llvm::is_contained(found->results, restored.getResult());
@@ -241,7 +248,7 @@ void SpellingRestorer::erase(Operation *op) {
   op->erase();
 }
 
-void SpellingRestorer::place(ArrayRef<Operation *> ops,
+void SpellingRestorer::place(ArrayRef<Operation *> ops, Operation *last,
                              ArrayRef<LocationAttr> inFront,
                              Operation *collective, Operation *wait) {
   auto getPosition = [&](Operation *op) { return positions.lookup(op); };
@@ -253,9 +260,10 @@ void SpellingRestorer::place(ArrayRef<Operation *> ops,
   Operation *previous = nullptr;
   for (auto [op, location] : llvm::zip_equal(ops, inFront)) {
     Operation *fixed = nullptr;
-    if (op->getName() == collective->getName())
+    if (op == last)
       fixed = collective;
-    else if (isa<tp::WaitOp>(op))
+    else if (auto completion = dyn_cast<tp::CompletionOpInterface>(op);
+             completion && completion.getBegun() == last->getResult(0))
       fixed = wait;
     if (fixed) {
       op->moveBefore(fixed);
@@ -285,24 +293,28 @@ void SpellingRestorer::place(ArrayRef<Operation *> ops,
     places[op->getLoc()] = op;
 }
 
-Operation *SpellingRestorer::restore(Operation *collective) {
+SmallVector<Operation *> SpellingRestorer::restore(Operation *collective) {
   std::optional<Spelling> spelling = Spelling::read(collective);
   if (!spelling)
-    return nullptr;
+    return {};
   Value input = findInput(collective, spelling->inputType.getValue());
   if (!input)
-    return nullptr;
+    return {};
   // A spelling that ends behind the collective takes the wait with it.
   Value replaced = collective->getResult(0);
-  bool takesWait = llvm::any_of(spelling->ops, [](const SpelledOp &op) {
-    return op.name.getValue() == tp::WaitOp::getOperationName();
-  });
+  StringRef kind = collective->getName().getStringRef();
+  bool takesWait =
+      llvm::any_of(llvm::reverse(spelling->ops),
+                   [&, isBehind = true](const SpelledOp &op) mutable {
+                     isBehind &= op.name.getValue() != kind;
+                     return isBehind && op.completes();
+                   });
   Operation *wait = nullptr;
   if (takesWait) {
     wait = replaced.hasOneUse() ? *replaced.user_begin() : nullptr;
-    if (!isa_and_present<tp::WaitOp>(wait) ||
+    if (!isa_and_present<tp::CompletionOpInterface>(wait) ||
         wait->getBlock() != collective->getBlock())
-      return nullptr;
+      return {};
     replaced = wait->getResult(0);
   }
   // Where the types differ, a reshape behind it is part of what was made.
@@ -317,7 +329,7 @@ Operation *SpellingRestorer::restore(Operation *collective) {
     reshape = replaced.hasOneUse() ? *replaced.user_begin() : nullptr;
     if (!isa_and_present<tp::ReshapeOp>(reshape) ||
         reshape->getResult(0).getType() != resultType)
-      return nullptr;
+      return {};
     replaced = reshape->getResult(0);
   }
   // Nothing of the program changes before it is known to be the same.
@@ -325,19 +337,19 @@ Operation *SpellingRestorer::restore(Operation *collective) {
   Value argument = block.addArgument(input.getType(), collective->getLoc());
   std::optional<RestoredOps> restored = build(*spelling, collective, block);
   if (!restored || !isSame(*restored, collective, argument))
-    return nullptr;
+    return {};
 
   replaced.replaceAllUsesWith(restored->getResult());
   argument.replaceAllUsesWith(input);
   SmallVector<LocationAttr> inFront;
   for (const SpelledOp &op : spelling->ops)
     inFront.push_back(op.place);
-  place(restored->ops, inFront, collective, wait);
+  place(restored->ops, restored->collectives.back(), inFront, collective, wait);
   Value operand = collective->getOperand(0);
   for (Operation *old : {reshape, wait, collective})
     if (old)
       erase(old);
   if (operand != input && operand.use_empty())
     erase(operand.getDefiningOp());
-  return restored->ops[restored->collective];
+  return restored->collectives;
 }

@@ -29,15 +29,16 @@ class SpellingRestorer {
 public:
   explicit SpellingRestorer(mlir::Block &block);
 
-  /// The collective as it was spelled, or null where it has no spelling, or one
-  /// that does not fit (any more). On success `collective` is gone.
-  mlir::Operation *restore(mlir::Operation *collective);
+  /// The collective as it was spelled, all of them of a chain; empty where it
+  /// has no spelling, or one that does not fit (any more). Else `collective` is
+  /// gone.
+  llvm::SmallVector<mlir::Operation *> restore(mlir::Operation *collective);
 
 private:
   /// Moves `ops` to where they stood, as far as that can be told: behind the
-  /// ops of the locations `inFront`, the collective among them in front of
-  /// `collective`, and its wait in front of `wait`.
-  void place(llvm::ArrayRef<mlir::Operation *> ops,
+  /// ops of the locations `inFront`, the `last` collective among them in front
+  /// of `collective`, and its wait in front of `wait`.
+  void place(llvm::ArrayRef<mlir::Operation *> ops, mlir::Operation *last,
              llvm::ArrayRef<mlir::LocationAttr> inFront,
              mlir::Operation *collective, mlir::Operation *wait);
   void erase(mlir::Operation *op);

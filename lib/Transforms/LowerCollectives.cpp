@@ -125,11 +125,15 @@ void LowerCollectivesPass::restoreSpellings(Block &block) {
   SpellingRestorer restorer(block);
   // Backwards: what was spelled out last has the others' places around it. What
   // comes back may have been made from a spelling itself.
-  SmallVector<Operation *> collectives = getCollectives();
-  for (Operation *op : llvm::reverse(collectives))
-    if (op->getBlock() == &block)
-      while ((op = restorer.restore(op)))
-        ++numRestored;
+  SmallVector<Operation *> pending = getCollectives();
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (op->getBlock() != &block)
+      continue;
+    SmallVector<Operation *> restored = restorer.restore(op);
+    numRestored += !restored.empty();
+    llvm::append_range(pending, restored);
+  }
 }
 
 Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,

@@ -7,6 +7,7 @@
 #include "PassPrices.h"
 #include "PipelineRewrite.h"
 
+#include "commute/Analysis/NodeName.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -22,6 +23,7 @@ using namespace commute;
 using analysis::FusionContext;
 using analysis::FusionRefusal;
 using analysis::GatherFusion;
+using analysis::getNodeName;
 using analysis::ScatterFusion;
 
 namespace {
@@ -84,13 +86,6 @@ private:
 
 } // namespace
 
-/// What a person calls an op: the node's name, or else the op's.
-static std::string getNodeName(Operation *op) {
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-    return "'" + name.getName().str() + "'";
-  return op->getName().getStringRef().str();
-}
-
 std::vector<Candidate>
 MicroPipelinePass::findCandidates(const FusionContext &context) {
   std::vector<Candidate> candidates;
@@ -144,7 +139,7 @@ void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates,
     unsigned begin = context.getPosition(collective) + 1;
     for (Operation *user : collective->getUsers()) {
       unsigned end = context.getPosition(user);
-      if (!isa<tp::WaitOp>(user) || end == begin)
+      if (!isa<tp::CompletionOpInterface>(user) || end == begin)
         continue;
       if (sums.empty())
         sums = addUpSeconds(getOperation(), *price);
@@ -218,6 +213,11 @@ void MicroPipelinePass::apply(Candidate &candidate) {
   if (candidate.gather && candidate.gather->contracts)
     notes += "; the gathered dim is summed over, one rank's part after the "
              "other, which rounds in another order";
+  if (candidate.gather && !candidate.gather->pieces.empty())
+    notes += candidate.gather->contracts
+                 ? "; its parts are summed over in another order, and the rows "
+                   "of the other operand are put in the order of the shards"
+                 : "; the parts of it that are read are taken of the product";
   if (candidate.gather && candidate.gather->returnsGathered)
     notes += "; the gathered value is kept for its other readers";
   if (candidate.gather && hasBias)

@@ -8,7 +8,9 @@
 
 #include "CollectiveSpelling.h"
 
-#include "commute/Analysis/ReindexedCollectives.h"
+#include "commute/Analysis/ChainedCollectives.h"
+#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/NodeName.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
@@ -36,10 +38,27 @@ private:
     Operation *op;
     ReindexedCollective collective;
   };
-  /// Those of `collectives` that are others and do not overlap; those that do
-  /// are left in `rest`.
-  std::vector<Finding> findAll(ArrayRef<Operation *> collectives,
-                               SmallVectorImpl<Operation *> &rest);
+  using Search = llvm::function_ref<std::optional<ReindexedCollective>(
+      Operation *, analysis::ReindexRefusal &)>;
+  using Refusals = llvm::MapVector<Operation *, analysis::ReindexRefusal>;
+  /// Those of `collectives` that `search` finds to be others and that do not
+  /// overlap; those that do are left in `rest`.
+  std::vector<Finding> findAll(ArrayRef<Operation *> collectives, Search search,
+                               SmallVectorImpl<Operation *> &rest,
+                               Refusals &refusals);
+  SmallVector<Operation *> getCollectives();
+  /// Those with nothing but reindexing between them and another one.
+  SmallVector<Operation *> getLinked();
+  /// Finds the real dims of these, and of what comes out; false where they have
+  /// them.
+  bool findAxes(SmallVector<Operation *> collectives, bool saysRefusals);
+  /// Once more where one collective may be about the ops of another.
+  void settleLinked();
+  /// Makes one collective of chains over several groups; false where there are
+  /// none (any more), and says what is in the way.
+  bool joinChains();
+  /// Says what a collective is, in the order of the program.
+  void report(const Finding &finding);
   /// Puts the collective in its place.
   Operation *apply(const Finding &finding);
   void removeIdentities(tp::AllGatherOp gather);
@@ -74,10 +93,10 @@ static Value getInput(const ReindexedCollective &found, OpBuilder &builder,
   return tp::ReshapeOp::create(builder, location, found.inputType, found.input);
 }
 
-/// Puts the result of `collective`, the new one, in place of what it is, and
-/// takes away what made that.
-static void replace(const ReindexedCollective &found, Operation *collective,
-                    bool isAsync) {
+/// Puts the result of `collective`, the new one, in place of what `before` is
+/// with the ops around it, and takes away what made that.
+static void replace(const ReindexedCollective &found, Operation *before,
+                    Operation *collective, bool isAsync) {
   // Several results have no one spelling to go back to.
   if (found.results.size() == 1)
     noteSpelling(collective, found.ops, found.input);
@@ -85,7 +104,10 @@ static void replace(const ReindexedCollective &found, Operation *collective,
   Operation *wait = nullptr;
   if (isAsync &&
       !isa<tp::CollectiveOpInterface>(found.results.front().getDefiningOp())) {
-    wait = *llvm::find_if(found.ops, llvm::IsaPred<tp::WaitOp>);
+    wait = *llvm::find_if(found.ops, [&](Operation *op) {
+      auto completion = dyn_cast<tp::CompletionOpInterface>(op);
+      return completion && completion.getBegun() == before->getResult(0);
+    });
     OpBuilder builder(wait);
     value = tp::WaitOp::create(builder, wait->getLoc(), value.getType(), value);
   }
@@ -131,7 +153,7 @@ void NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
     Value whole = gather.getResult();
     if (gather.getAsync())
       for (Operation *user : gather.getResult().getUsers())
-        if (isa<tp::WaitOp>(user) &&
+        if (isa<tp::CompletionOpInterface>(user) &&
             user->isBeforeInBlock(value.getDefiningOp()))
           whole = user->getResult(0);
     value.replaceAllUsesWith(whole);
@@ -142,22 +164,17 @@ void NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
 
 std::vector<NormalizeCollectivesPass::Finding>
 NormalizeCollectivesPass::findAll(ArrayRef<Operation *> collectives,
-                                  SmallVectorImpl<Operation *> &rest) {
+                                  Search search,
+                                  SmallVectorImpl<Operation *> &rest,
+                                  Refusals &refusals) {
   std::vector<Finding> findings;
   // Ops that are taken away, and those that have to stay.
   llvm::DenseSet<Operation *> taken, needed;
   for (Operation *op : collectives) {
     analysis::ReindexRefusal refusal;
-    std::optional<ReindexedCollective> found;
-    if (auto gather = dyn_cast<tp::AllGatherOp>(op))
-      found = analysis::findReindexedGather(gather, refusal);
-    else
-      found = analysis::findReindexedScatter(cast<tp::ReduceScatterOp>(op),
-                                             refusal);
+    std::optional<ReindexedCollective> found = search(op, refusal);
     if (!found) {
-      // What was made here has been reported on.
-      if (!made.contains(op))
-        reportRefusal(op, refusal);
+      refusals[op] = std::move(refusal);
       continue;
     }
     Operation *source = found->input.getDefiningOp();
@@ -172,17 +189,34 @@ NormalizeCollectivesPass::findAll(ArrayRef<Operation *> collectives,
     taken.insert(found->ops.begin(), found->ops.end());
     if (source)
       needed.insert(source);
-    // Here rather than where it is done, in the order of the program.
-    bool isGather = isa<tp::AllGatherOp>(op);
-    remark::passed(op->getLoc(),
-                   getRemark(isGather ? "gather-axis" : "scatter-axis"))
-        << remark::add("is, with the {0} ops around it, {1} along dim {2}",
-                       found->ops.size() - 1,
-                       isGather ? "an all_gather" : "a reduce_scatter",
-                       found->axis);
     findings.push_back({op, std::move(*found)});
   }
   return findings;
+}
+
+void NormalizeCollectivesPass::report(const Finding &finding) {
+  const ReindexedCollective &found = finding.collective;
+  bool isGather = isa<tp::AllGatherOp>(finding.op);
+  StringRef kind = isGather ? "all_gather" : "reduce_scatter";
+  auto chained = llvm::find_if(found.ops, [&](Operation *op) {
+    return op != finding.op && isa<tp::CollectiveOpInterface>(op);
+  });
+  if (chained == found.ops.end()) {
+    remark::passed(finding.op->getLoc(),
+                   getRemark(isGather ? "gather-axis" : "scatter-axis"))
+        << remark::add("is, with the {0} ops around it, {1} {2} along dim {3}",
+                       found.ops.size() - 1, isGather ? "an" : "a", kind,
+                       found.axis);
+    return;
+  }
+  auto element = cast<RankedTensorType>(found.input.getType()).getElementType();
+  remark::passed(finding.op->getLoc(), getRemark("chain")) << remark::add(
+      "is, with {0} in front of it, one {1} along dim {2} over "
+      "group '{3}'{4}",
+      analysis::getNodeName(*chained), kind, found.axis, found.group.getKey(),
+      !isGather && isa<FloatType>(element)
+          ? "; summed at once, which rounds in another way"
+          : "");
 }
 
 Operation *NormalizeCollectivesPass::apply(const Finding &finding) {
@@ -191,44 +225,129 @@ Operation *NormalizeCollectivesPass::apply(const Finding &finding) {
   OpBuilder builder(finding.op);
   Value input = getInput(found, builder, location);
   if (auto gather = dyn_cast<tp::AllGatherOp>(finding.op)) {
-    ++numGathers;
     bool isAsync = gather.getAsync();
     Operation *op =
         tp::AllGatherOp::create(builder, location, found.resultType, input,
-                                found.axis, gather.getGroup(), isAsync);
-    replace(found, op, isAsync);
+                                found.axis, found.group, isAsync);
+    replace(found, gather, op, isAsync);
     return op;
   }
-  ++numScatters;
   auto scatter = cast<tp::ReduceScatterOp>(finding.op);
   bool isAsync = scatter.getAsync();
   Operation *op = tp::ReduceScatterOp::create(
       builder, location, found.resultType, scatter.getReduction(), input,
-      found.axis, scatter.getGroup(), isAsync);
-  replace(found, op, isAsync);
+      found.axis, found.group, isAsync);
+  replace(found, scatter, op, isAsync);
   return op;
 }
 
-void NormalizeCollectivesPass::runOnOperation() {
-  made.clear();
+SmallVector<Operation *> NormalizeCollectivesPass::getCollectives() {
   SmallVector<Operation *> collectives;
   getOperation().walk([&](Operation *op) {
     if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
       collectives.push_back(op);
   });
+  return collectives;
+}
+
+SmallVector<Operation *> NormalizeCollectivesPass::getLinked() {
+  SmallVector<Operation *> collectives = getCollectives();
+  llvm::SmallDenseSet<Operation *> linked;
   for (Operation *op : collectives)
+    if (Operation *inFront = analysis::findCollectiveInFront(op)) {
+      linked.insert(op);
+      linked.insert(inFront);
+    }
+  llvm::erase_if(collectives,
+                 [&](Operation *op) { return !linked.contains(op); });
+  return collectives;
+}
+
+void NormalizeCollectivesPass::settleLinked() {
+  // What was made of one may leave other ops to the next; few rounds do.
+  constexpr unsigned maxRounds = 8;
+  for (unsigned round = 0; round < maxRounds; ++round)
+    if (!findAxes(getLinked(), /*saysRefusals=*/false))
+      return;
+}
+
+bool NormalizeCollectivesPass::findAxes(SmallVector<Operation *> collectives,
+                                        bool saysRefusals) {
+  bool isChanged = false;
+  auto search = [](Operation *op, analysis::ReindexRefusal &refusal) {
     if (auto gather = dyn_cast<tp::AllGatherOp>(op))
-      removeIdentities(gather);
+      return analysis::findReindexedGather(gather, refusal);
+    return analysis::findReindexedScatter(cast<tp::ReduceScatterOp>(op),
+                                          refusal);
+  };
   // All are found before any is changed: asked for the order of ops, a block
   // numbers them anew after changes. What comes out may be part of another
   // spelling.
   while (!collectives.empty()) {
     SmallVector<Operation *> next;
-    for (const Finding &finding : findAll(collectives, next)) {
-      Operation *op = apply(finding);
+    Refusals refusals;
+    std::vector<Finding> findings =
+        findAll(collectives, search, next, refusals);
+    // In the order of the program, whatever becomes of them.
+    auto finding = findings.begin();
+    for (Operation *op : collectives) {
+      if (finding != findings.end() && finding->op == op)
+        report(*finding++);
+      // What was made here has been reported on.
+      else if (auto refusal = refusals.find(op);
+               refusal != refusals.end() && saysRefusals && !made.contains(op))
+        reportRefusal(op, refusal->second);
+    }
+    for (const Finding &found : findings) {
+      ++(isa<tp::AllGatherOp>(found.op) ? numGathers : numScatters);
+      isChanged = true;
+      Operation *op = apply(found);
       made.insert(op);
       next.push_back(op);
     }
     collectives = std::move(next);
   }
+  return isChanged;
+}
+
+bool NormalizeCollectivesPass::joinChains() {
+  SmallVector<tp::GroupAttr> groups =
+      analysis::getGroups(getOperation()->getParentOfType<ModuleOp>());
+  auto search = [&](Operation *op, analysis::ReindexRefusal &refusal) {
+    if (auto gather = dyn_cast<tp::AllGatherOp>(op))
+      return analysis::findChainedGather(gather, groups, refusal);
+    return analysis::findChainedScatter(cast<tp::ReduceScatterOp>(op), groups,
+                                        refusal);
+  };
+  SmallVector<Operation *> rest, joined;
+  Refusals refusals;
+  std::vector<Finding> findings =
+      findAll(getCollectives(), search, rest, refusals);
+  if (findings.empty()) {
+    for (const auto &[op, refusal] : refusals)
+      reportRefusal(op, refusal);
+    return false;
+  }
+  for (const Finding &finding : findings) {
+    ++numChains;
+    report(finding);
+    joined.push_back(apply(finding));
+  }
+  made.insert(joined.begin(), joined.end());
+  findAxes(std::move(joined), /*saysRefusals=*/false);
+  settleLinked();
+  return true;
+}
+
+void NormalizeCollectivesPass::runOnOperation() {
+  made.clear();
+  SmallVector<Operation *> collectives = getCollectives();
+  for (Operation *op : collectives)
+    if (auto gather = dyn_cast<tp::AllGatherOp>(op))
+      removeIdentities(gather);
+  if (findAxes(std::move(collectives), /*saysRefusals=*/true))
+    settleLinked();
+  // What was joined may be part of another chain.
+  while (joinChains())
+    ;
 }

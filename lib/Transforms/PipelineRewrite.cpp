@@ -12,6 +12,7 @@ using namespace mlir;
 using namespace commute;
 using analysis::GatheredProduct;
 using analysis::GatherFusion;
+using analysis::PieceRange;
 using analysis::ScatterFusion;
 
 static RankedTensorType getTensor(Value value) {
@@ -46,6 +47,54 @@ static Value getRightOperand(OpDraft &ops, tp::MatmulOp matmul) {
 // All-gather
 //===----------------------------------------------------------------------===//
 
+/// The pieces of a value along a dim, one behind the other; the value itself
+/// for none, and where they are all of it.
+static Value takePieces(OpDraft &ops, Value value, unsigned dim,
+                        ArrayRef<PieceRange> pieces, Location location) {
+  SmallVector<PieceRange> merged;
+  int64_t total = 0;
+  for (const PieceRange &piece : pieces) {
+    total += piece.end - piece.begin;
+    if (!merged.empty() && merged.back().end == piece.begin)
+      merged.back().end = piece.end;
+    else
+      merged.push_back(piece);
+  }
+  tp::Sizes sizes = ops.getSizes(value);
+  if (merged.empty() ||
+      (merged.size() == 1 && tp::isConstant(sizes[dim], total)))
+    return value;
+  Type element = getElementType(value);
+  SmallVector<Value> parts;
+  for (const PieceRange &piece : merged) {
+    sizes[dim] =
+        getAffineConstantExpr(piece.end - piece.begin, value.getContext());
+    parts.push_back(ops.add<tp::SliceOp>(location, ops.getType(element, sizes),
+                                         value, dim, piece.begin,
+                                         /*step=*/1, /*blocks=*/false));
+  }
+  if (parts.size() == 1)
+    return parts.front();
+  sizes[dim] = getAffineConstantExpr(total, value.getContext());
+  return ops.add<tp::ConcatOp>(location, ops.getType(element, sizes), parts,
+                               dim);
+}
+
+/// Where each part of the whole stands among the pieces, in the order of the
+/// whole.
+static SmallVector<PieceRange> invertPieces(ArrayRef<PieceRange> pieces) {
+  SmallVector<std::pair<int64_t, PieceRange>> places;
+  int64_t position = 0;
+  for (const PieceRange &piece : pieces) {
+    int64_t size = piece.end - piece.begin;
+    places.push_back({piece.begin, {position, position + size}});
+    position += size;
+  }
+  llvm::sort(places,
+             [](const auto &a, const auto &b) { return a.first < b.first; });
+  return llvm::to_vector(llvm::make_second_range(places));
+}
+
 PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
   tp::AllGatherOp gather = fusion.gather;
   PipelineDraft draft(gather.getContext());
@@ -55,7 +104,7 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
   draft.hoisted = fusion.hoisted;
 
   Value shard = gather.getInput();
-  unsigned axis = gather.getGatherAxis();
+  unsigned axis = fusion.axis;
   if (fusion.transposesShard) {
     shard = ops.transpose(shard, location);
     axis = 1 - axis;
@@ -73,6 +122,16 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     scale = dropOuter(scale);
   axis -= numOuter;
 
+  // Along the contraction the right operand's rows go with the pieces; rows are
+  // put together afterwards.
+  SmallVector<PieceRange> rowsOfPieces;
+  if (fusion.contracts)
+    rowsOfPieces = invertPieces(fusion.pieces);
+  auto putTogether = [&](Value value, Location place) {
+    return fusion.contracts
+               ? value
+               : takePieces(ops, value, axis, fusion.pieces, place);
+  };
   SmallVector<Value> rightOperands, rightScales;
   for (const GatheredProduct &product : fusion.products) {
     tp::MatmulOp matmul = product.matmul;
@@ -82,7 +141,9 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
               ? matmul.getLhs()
               : ops.transpose(matmul.getLhs(), matmul.getLoc()));
     else
-      rightOperands.push_back(getRightOperand(ops, matmul));
+      rightOperands.push_back(takePieces(ops, getRightOperand(ops, matmul),
+                                         /*dim=*/0, rowsOfPieces,
+                                         matmul.getLoc()));
     if (scale)
       rightScales.push_back(matmul.getRhsScale());
   }
@@ -112,6 +173,7 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     Value whole = fused.getOutputs().front();
     if (fusion.transposesShard)
       whole = ops.transpose(whole, location);
+    whole = putTogether(whole, location);
     whole = ops.convert(whole, getTensor(fusion.gathered.front()), location);
     for (Value value : fusion.gathered)
       draft.values.emplace_back(value, whole);
@@ -121,6 +183,7 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     Value value = output;
     if (product.isRightOperand)
       value = ops.transpose(value, matmul.getLoc());
+    value = putTogether(value, matmul.getLoc());
     value = ops.convert(value, getTensor(matmul.getResult()), matmul.getLoc());
     // PyTorch's fused op has no bias.
     if (Value bias = matmul.getBias())
@@ -130,8 +193,9 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     draft.replaced.push_back(matmul);
   }
   for (Value value : fusion.gathered)
-    if (value != gather.getResult())
+    if (value != gather.getResult() && fusion.pieces.empty())
       draft.replaced.push_back(value.getDefiningOp());
+  llvm::append_range(draft.replaced, llvm::reverse(fusion.reassembly));
   draft.replaced.push_back(gather);
   return draft;
 }
@@ -147,8 +211,8 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   Location location = scatter.getLoc();
   draft.position = scatter;
 
-  unsigned axis = scatter.getScatterAxis();
-  tp::Sizes sizes = ops.getSizes(scatter.getInput());
+  unsigned axis = fusion.axis;
+  tp::Sizes sizes = ops.getSizes(fusion.scattered);
   unsigned numOuter = countOuterDims(sizes, axis);
   tp::Sizes rows(ArrayRef(sizes).drop_front(numOuter).drop_back());
   axis -= numOuter;
@@ -178,6 +242,12 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   };
   Value lhs = join(left, 1), rhs = join(right, 0);
   lhs = ops.reshape(lhs, addColumns(ops.getSizes(lhs).back()), location);
+  // What is scattered in pieces is multiplied in these.
+  bool scattersColumns = axis == rows.size();
+  if (scattersColumns)
+    rhs = takePieces(ops, rhs, /*dim=*/1, fusion.pieces, location);
+  else
+    lhs = takePieces(ops, lhs, axis, fusion.pieces, location);
   tp::MatmulOp first = fusion.products.front();
   Value scale = first.getLhsScale();
   if (scale && getTensor(scale).getNumElements() != 1)
@@ -187,23 +257,32 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   Value bias = first.getBias();
   if (bias)
     bias = ops.reshape(bias, tp::Sizes{ops.getSizes(bias).back()}, location);
+  if (bias && scattersColumns)
+    bias = takePieces(ops, bias, /*dim=*/0, fusion.pieces, location);
 
-  tp::Sizes result(
-      ArrayRef(ops.getSizes(scatter.getResult())).drop_front(numOuter));
+  tp::Sizes result = ops.getSizes(scatter.getResult());
+  if (!fusion.pieces.empty()) {
+    const PieceRange &piece = fusion.pieces.front();
+    result = sizes;
+    result[fusion.axis] =
+        getAffineConstantExpr(piece.end - piece.begin, scatter.getContext());
+  }
+  result.erase(result.begin(), result.begin() + numOuter);
   Value value = ops.add<tp::MatmulReduceScatterOp>(
       location, ops.getType(getElementType(scatter.getResult()), result),
       scatter.getReduction(), lhs, rhs, bias, scale, first.getRhsScale(), axis,
       scatter.getGroup());
   value = ops.convert(value, getTensor(scatter.getResult()), location);
   for (Operation *user : scatter.getResult().getUsers())
-    if (scatter.getAsync() && isa<tp::WaitOp>(user)) {
+    if (scatter.getAsync() && isa<tp::CompletionOpInterface>(user)) {
       draft.values.emplace_back(user->getResult(0), value);
       draft.replaced.push_back(user);
     }
   draft.values.emplace_back(scatter.getResult(), value);
   draft.replaced.push_back(scatter);
-  // What lies between scatter and products, all read once.
-  SmallVector<Value> pending = {scatter.getInput()};
+  llvm::append_range(draft.replaced, llvm::reverse(fusion.reassembly));
+  // What lies between that and the products, all read once.
+  SmallVector<Value> pending = {fusion.scattered};
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val().getDefiningOp();
     draft.replaced.push_back(op);

@@ -8,6 +8,7 @@
 #include "RegionChoice.h"
 #include "RegionRewrite.h"
 
+#include "commute/Analysis/NodeName.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -20,6 +21,7 @@ namespace commute {
 
 using namespace mlir;
 using namespace commute;
+using analysis::getNodeName;
 using analysis::RegionOp;
 using analysis::RegionRole;
 using analysis::ShardRegion;
@@ -85,13 +87,6 @@ static int64_t roundToTwoDigits(double number) {
 
 static std::string quote(tp::GroupAttr group) {
   return "'" + group.getKey() + "'";
-}
-
-/// What a person calls an op: the node's name, or else the op's.
-static std::string getOpName(Operation *op) {
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-    return "'" + name.getName().str() + "'";
-  return op->getName().getStringRef().str();
 }
 
 /// The first op of a region that communicates.
@@ -219,7 +214,7 @@ static std::string describeReaders(const ShardRegion &region, Value value) {
       continue;
     if (border->second.reason == analysis::RowRefusal::Output)
       return "it is returned, and " + describe(border->second, user);
-    return getOpName(user) +
+    return getNodeName(user) +
            ", which reads it, stays whole: " + describe(border->second, user);
   }
   return "no op behind it could run on shards";

@@ -202,7 +202,7 @@ static SmallVector<int64_t> getNormalizedShape(RankedTensorType type,
 
 static LogicalResult writeRmsNorm(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::RmsNormOp>(operation);
-  if (isTensorCastNorm(op))
+  if (isTensorCastNorm(op, writer))
     return writeTensorCastNorm(op, writer);
   SmallVector<int64_t> shape =
       getNormalizedShape(getTensor(op.getInput()), op.getNormalizedDims());

@@ -70,6 +70,8 @@ private:
   std::optional<SmallVector<std::pair<const Argument *, StringRef>>>
   getOperandNames(const Node &node, const Origin &origin);
   LogicalResult write(Operation *op);
+  /// A node of the source graph that has this operator; null for none.
+  const Node *findExample(StringRef target);
   LogicalResult emit(Operation *op);
   void collectNames();
   void collectSpelling();
@@ -116,6 +118,8 @@ private:
   DenseMap<StringRef, int64_t> symbolHints;
   archive::Device device;
   StringRef groupArgument = "group_name";
+  /// Nodes of the source graph, the first of each operator.
+  DenseMap<StringRef, const Node *> examples;
 };
 
 } // namespace
@@ -463,13 +467,30 @@ bool Exporter::tryKeep(const Origin &origin) {
 // The walk
 //===----------------------------------------------------------------------===//
 
+const Node *Exporter::findExample(StringRef target) {
+  if (examples.empty())
+    for (const Node &node : graph.nodes)
+      examples.try_emplace(node.target, &node);
+  return examples.lookup(target);
+}
+
 LogicalResult Exporter::write(Operation *op) {
   WriteFunction write = vocabulary.findWriter(op->getName());
   if (!write)
     return op->emitError("cannot be written as a PyTorch node: no vocabulary "
                          "has a spelling of ")
            << op->getName();
-  return write(op, writer);
+  auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
+  const OperatorAlias *alias =
+      target ? vocabulary.findAlias(target.getValue()) : nullptr;
+  const Node *example = alias ? findExample(target.getValue()) : nullptr;
+  std::optional<OwnSpelling> own;
+  if (example)
+    own.emplace(OwnSpelling{target.getValue(), *alias, *example});
+  const OwnSpelling *outer = writer.exchangeOwn(own ? &*own : nullptr);
+  LogicalResult result = write(op, writer);
+  writer.exchangeOwn(outer);
+  return result;
 }
 
 LogicalResult Exporter::emit(Operation *op) {

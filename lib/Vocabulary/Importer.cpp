@@ -318,7 +318,9 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
 
   if (entry && entry->read && !isMutated) {
     NodeReader reader(*this, node, alias, builder, getLocation(node));
-    if (succeeded(entry->read(reader)) && givesUsedResults(reader))
+    // What else a user's operator takes may mean anything.
+    if (succeeded(entry->read(reader)) && givesUsedResults(reader) &&
+        (!alias || reader.hasReadAll()))
       return readModelled(index, reader);
     if (!reader.getError().empty())
       return makeNodeError(index, reader.getError());

@@ -33,7 +33,16 @@ const Argument *NodeReader::find(StringRef argument) const {
     if (renamed != alias->arguments.end())
       argument = renamed->second;
   }
-  return node.find(argument);
+  const Argument *found = node.find(argument);
+  if (found)
+    asked.insert(found);
+  return found;
+}
+
+bool NodeReader::hasReadAll() const {
+  return llvm::all_of(node.inputs, [&](const archive::NamedArgument &input) {
+    return asked.contains(&input.value);
+  });
 }
 
 bool NodeReader::isAbsent(StringRef argument) const {

@@ -56,6 +56,8 @@ public:
   const archive::Argument *find(llvm::StringRef argument) const;
   /// True for an argument that is left out or None.
   bool isAbsent(llvm::StringRef argument) const;
+  /// Whether all arguments that the node has were asked for.
+  bool hasReadAll() const;
   mlir::Value tensor(llvm::StringRef argument);
   /// Tensors of a list; nullopt when one is None or no tensor.
   std::optional<llvm::SmallVector<mlir::Value>>
@@ -135,6 +137,7 @@ private:
   GraphReader &graph;
   const archive::Node &node;
   const OperatorAlias *alias;
+  mutable llvm::SmallPtrSet<const archive::Argument *, 8> asked;
   mlir::OpBuilder &builder;
   mlir::Location location;
   llvm::SmallVector<mlir::Operation *, 4> created;

@@ -170,6 +170,48 @@ StringRef NodeBuilder::getBaseName() const {
   return parts.size() >= 2 ? parts[parts.size() - 2] : node.target;
 }
 
+void NodeBuilder::respell() {
+  if (!own)
+    return;
+  node.target = graph.save(own->target);
+  std::vector<archive::NamedArgument> arguments = std::move(node.inputs);
+  node.inputs.clear();
+  for (archive::NamedArgument &argument : arguments)
+    if (auto renamed = own->alias.arguments.find(argument.name.str());
+        renamed != own->alias.arguments.end())
+      argument.name = graph.save(renamed->second);
+  // In the order of the operator's own schema, as far as a node shows it. What
+  // comes behind a gap can only go by its name.
+  bool hasGap = false;
+  for (const archive::NamedArgument &shown : own->example.inputs) {
+    auto argument =
+        llvm::find_if(arguments, [&](const archive::NamedArgument &candidate) {
+          return candidate.name == shown.name;
+        });
+    if (argument == arguments.end()) {
+      hasGap = true;
+      continue;
+    }
+    argument->kind =
+        hasGap ? archive::ArgumentKind::Keyword
+               : shown.kind.value_or(archive::ArgumentKind::Positional);
+    node.inputs.push_back(std::move(*argument));
+    arguments.erase(argument);
+  }
+  for (archive::NamedArgument &argument : arguments) {
+    argument.kind = archive::ArgumentKind::Keyword;
+    node.inputs.push_back(std::move(argument));
+  }
+}
+
+bool NodeWriter::isReadFrom(Operation *op, StringRef target) const {
+  auto read = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
+  if (!read)
+    return false;
+  return read.getValue() == target ||
+         (own && own->target == read.getValue() && own->alias.sameAs == target);
+}
+
 Argument NodeBuilder::getOutput(Value result, StringRef base) {
   Argument output;
   output.tag = ArgumentTag::Tensor;
@@ -180,6 +222,7 @@ Argument NodeBuilder::getOutput(Value result, StringRef base) {
 LogicalResult NodeBuilder::finish(ValueRange results) {
   if (hasFailed)
     return failure();
+  respell();
   for (Value result : results)
     node.outputs.push_back(getOutput(result, getBaseName()));
   node.name = results.size() == 1 ? node.outputs.front().text
@@ -191,6 +234,7 @@ LogicalResult NodeBuilder::finish(ValueRange results) {
 LogicalResult NodeBuilder::finishOptionalAndList(Value first, ValueRange list) {
   if (hasFailed)
     return failure();
+  respell();
   SmallVector<Value> results;
   Argument tensors;
   tensors.tag = ArgumentTag::Tensors;
@@ -216,6 +260,7 @@ LogicalResult NodeBuilder::finishOptionalAndList(Value first, ValueRange list) {
 StringRef NodeBuilder::finishIntermediate(RankedTensorType type) {
   if (hasFailed)
     return {};
+  respell();
   StringRef name = graph.makeName(Value(), getBaseName());
   Argument output;
   output.tag = ArgumentTag::Tensor;

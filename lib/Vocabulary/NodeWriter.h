@@ -9,6 +9,7 @@
 
 #include "commute/Archive/Graph.h"
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Vocabulary/Vocabulary.h"
 
 #include "mlir/IR/Value.h"
 
@@ -39,13 +40,25 @@ public:
                                mlir::Location location) = 0;
 };
 
+/// The operator of a user's vocabulary that an op was read from, which is said
+/// to be like a known one.
+struct OwnSpelling {
+  llvm::StringRef target;
+  const OperatorAlias &alias;
+  /// A node of the source graph that has the operator: in which order it takes
+  /// its arguments.
+  const archive::Node &example;
+};
+
 /// One node under construction: arguments in the order of the operator's
 /// schema, then the results. Nothing is added to the graph before `finish`.
 class NodeBuilder {
 public:
+  /// With `own` the arguments are named as the known operator's, and written as
+  /// the user's own one takes them.
   NodeBuilder(GraphWriter &graph, mlir::Location location,
-              llvm::StringRef target)
-      : graph(graph), location(location) {
+              llvm::StringRef target, const OwnSpelling *own = nullptr)
+      : graph(graph), location(location), own(own) {
     node.target = target;
   }
 
@@ -91,9 +104,12 @@ private:
   archive::Argument getOutput(mlir::Value result, llvm::StringRef base);
   /// "clone" for "torch.ops.aten.clone.default".
   llvm::StringRef getBaseName() const;
+  /// Gives operator and arguments their names in the user's spelling.
+  void respell();
 
   GraphWriter &graph;
   mlir::Location location;
+  const OwnSpelling *own;
   archive::Node node;
   archive::ArgumentKind kind = archive::ArgumentKind::Positional;
   bool hasFailed = false;
@@ -105,13 +121,24 @@ public:
   explicit NodeWriter(GraphWriter &graph) : graph(graph) {}
 
   NodeBuilder node(mlir::Location location, llvm::StringRef target) {
-    return NodeBuilder(graph, location, target);
+    bool isOwn = own && target == own->alias.sameAs;
+    return NodeBuilder(graph, location, target, isOwn ? own : nullptr);
   }
+  /// Whether the op being written was read from this operator, or from one of a
+  /// user's vocabulary that is said to be like it.
+  bool isReadFrom(mlir::Operation *op, llvm::StringRef target) const;
   llvm::StringRef save(llvm::StringRef text) { return graph.save(text); }
   llvm::StringRef getName(mlir::Value value) { return graph.getName(value); }
 
+  /// The user's spelling of the op being written; null for none. Gives back the
+  /// one before: operands are written while an op is.
+  const OwnSpelling *exchangeOwn(const OwnSpelling *next) {
+    return std::exchange(own, next);
+  }
+
 private:
   GraphWriter &graph;
+  const OwnSpelling *own = nullptr;
 };
 
 } // namespace commute::vocabulary

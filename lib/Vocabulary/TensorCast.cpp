@@ -188,9 +188,8 @@ LogicalResult vocabulary::writeTensorCastCollective(Operation *op,
 static constexpr llvm::StringLiteral rmsNormTarget =
     "torch.ops.tensor_cast.rms_norm.default";
 
-bool vocabulary::isTensorCastNorm(tp::RmsNormOp op) {
-  auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
-  return target && target.getValue() == rmsNormTarget && op.getWeight() &&
+bool vocabulary::isTensorCastNorm(tp::RmsNormOp op, const NodeWriter &writer) {
+  return writer.isReadFrom(op, rmsNormTarget) && op.getWeight() &&
          op.getEpsilon();
 }
 

@@ -20,8 +20,9 @@ class NodeWriter;
 mlir::LogicalResult writeTensorCastCollective(mlir::Operation *op,
                                               NodeWriter &writer);
 
-/// Whether a norm was read from TensorCast's and can still be written so.
-bool isTensorCastNorm(tp::RmsNormOp op);
+/// Whether a norm was read from TensorCast's, or from one that is said to be
+/// like it, and can still be written so.
+bool isTensorCastNorm(tp::RmsNormOp op, const NodeWriter &writer);
 mlir::LogicalResult writeTensorCastNorm(tp::RmsNormOp op, NodeWriter &writer);
 
 } // namespace commute::vocabulary

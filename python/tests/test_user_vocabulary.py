@@ -11,7 +11,8 @@ import torch.distributed as dist
 import torch.distributed._symmetric_memory  # registers symm_mem
 from commute_tool import commute, optimize, show, show_module
 from loaded_programs import description, load
-from programs import Model, export_program
+from programs import Model, define_mylib, export_program
+from ranks import run_on_ranks
 from records import argument_of, edit_program, node_of, read_records
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
@@ -24,6 +25,9 @@ RMS_NORM_OF_MYLIB = {
         }
     },
 }
+
+
+NORM_MEMBERS = {"weight": (12, 6), "norm": (6,), "back": (6, 5)}
 
 
 def check_unchanged(source, target, *options):
@@ -82,6 +86,40 @@ def test_argument_left_out_has_the_same_name(unknown_library, vocabulary):
     del content["operators"]["torch.ops.mylib.rms_norm.default"]["arguments"]["eps"]
     # The operator has no argument eps: this is not the known form.
     assert "tp.rms_norm" not in show(unknown_library, vocabulary(content))["modelled"]
+
+
+def norm_of_a_sum(self, x):
+    c10d = torch.ops._c10d_functional
+    summed = c10d.wait_tensor(c10d.all_reduce(x @ self.weight, "sum", "0"))
+    return torch.ops.mylib.rms_norm(summed, self.norm, 1e-5) @ self.back
+
+
+@pytest.mark.parametrize("world_size", [2, 4])
+def test_rewritten_operator_keeps_its_own_name(world_size, vocabulary, tmp_path):
+    source, target = tmp_path / "program.pt2", tmp_path / "out.pt2"
+    members = {name: torch.rand(*sizes) for name, sizes in NORM_MEMBERS.items()}
+    exported = torch.export.export(Model(norm_of_a_sum, **members), (torch.rand(8, 12),))
+    sidecar = {
+        "version": 1,
+        "groups": {"0": {"ranks": list(range(world_size))}},
+        "inputs": {"norm": {"0": "replicated"}},
+    }
+    torch.export.save(exported, source, extra_files={"commute.json": json.dumps(sidecar)})
+
+    passes = "--passes=sequence-parallel,lower-collectives"
+    option = vocabulary(RMS_NORM_OF_MYLIB)
+    assert not optimize(source, target, passes, "--policy=always", option)["unchanged"]
+    nodes = list(load(target).graph.nodes)
+    (norm,) = [node for node in nodes if "norm.default" in str(node.target)]
+    assert str(norm.target) == "mylib.rms_norm.default"
+    # On shards now.
+    assert norm.meta["val"].shape == (8 // world_size, 6)
+    assert norm.args[2] == 1e-5
+
+    before = run_on_ranks(source, world_size, prepare=define_mylib)
+    after = run_on_ranks(target, world_size, prepare=define_mylib)
+    for (old,), (new,) in zip(before, after, strict=True):
+        torch.testing.assert_close(new, old)
 
 
 def entry(**keys):

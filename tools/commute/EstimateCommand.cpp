@@ -79,29 +79,25 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   llvm::Expected<target::Target> target = target::loadTarget(targetName);
   if (!target)
     return target.takeError();
-  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
-      options.loadVocabulary();
-  if (!vocabulary)
-    return vocabulary.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ProgramFile> file =
-      readProgramFile(input, **vocabulary, options, context);
+  llvm::Expected<ProgramFile> file = readProgramFile(input, options, context);
   if (!file)
     return file.takeError();
-  auto function = file->getModule().lookupSymbol<mlir::func::FuncOp>("main");
-  if (!function || function.isExternal())
-    return llvm::createStringError(input + ": there is no function @main");
+  llvm::Expected<mlir::func::FuncOp> function = getMain(*file);
+  if (!function)
+    return function.takeError();
   llvm::Expected<target::SizeTable> values =
-      getSizes(file->getModule(), function);
+      getSizes(file->getModule(), *function);
   if (!values)
     return values.takeError();
-  for (llvm::StringRef symbol : target::getSizeSymbols(function))
+  for (llvm::StringRef symbol : target::getSizeSymbols(*function))
     if (!values->count(symbol.str()))
       return llvm::createStringError(
           input + ": nothing states the value of size " + symbol +
           "; give it, for example with --size " + symbol + "=4096");
   target::PriceModel model(*target, *values);
-  llvm::Expected<target::Estimate> estimate = target::estimate(function, model);
+  llvm::Expected<target::Estimate> estimate =
+      target::estimate(*function, model);
   if (!estimate)
     return llvm::createStringError(input + ": " +
                                    llvm::toString(estimate.takeError()));

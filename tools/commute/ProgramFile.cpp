@@ -7,10 +7,10 @@
 #include "ProgramFile.h"
 
 #include "StatedContext.h"
+#include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
@@ -106,10 +106,29 @@ tool::readProgramFile(StringRef path, const vocabulary::Vocabulary &vocabulary,
   return file;
 }
 
+llvm::Expected<ProgramFile> tool::readProgramFile(StringRef path,
+                                                  const ProgramOptions &stated,
+                                                  MLIRContext &context) {
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
+      stated.loadVocabulary();
+  if (!vocabulary)
+    return vocabulary.takeError();
+  return readProgramFile(path, **vocabulary, stated, context);
+}
+
+llvm::Expected<func::FuncOp> tool::getMain(const ProgramFile &file) {
+  func::FuncOp function = analysis::getMain(file.getModule());
+  if (!function)
+    return llvm::createStringError(file.path +
+                                   ": a program is a module with one function, "
+                                   "of one block");
+  return function;
+}
+
 /// The sidecar with the placements of all inputs as they were resolved.
 static std::string getSidecar(const ProgramFile &file) {
   vocabulary::DistributedContext resolved = file.distributed;
-  auto function = file.getModule().lookupSymbol<func::FuncOp>("main");
+  func::FuncOp function = analysis::getMain(file.getModule());
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     auto placements = function.getArgAttrOfType<DictionaryAttr>(
         index, tp::TPDialect::placementsAttrName);

@@ -12,6 +12,8 @@
 #include "commute/Archive/Program.h"
 #include "commute/Vocabulary/Translation.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 namespace commute::tool {
 
 enum class FileKind { Archive, Text, Bytecode };
@@ -36,6 +38,15 @@ struct ProgramFile {
 llvm::Expected<ProgramFile>
 readProgramFile(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
                 const ProgramOptions &stated, mlir::MLIRContext &context);
+
+/// The same for those who write nothing back: with the vocabulary that `stated`
+/// names.
+llvm::Expected<ProgramFile> readProgramFile(llvm::StringRef path,
+                                            const ProgramOptions &stated,
+                                            mlir::MLIRContext &context);
+
+/// The function that the program is; an error where there are none or several.
+llvm::Expected<mlir::func::FuncOp> getMain(const ProgramFile &file);
 
 /// What writing did.
 struct WriteSummary {

@@ -174,23 +174,18 @@ RunCommand::writeOutputs(llvm::ArrayRef<runtime::RankOutcome> outcomes) const {
 llvm::Expected<ExitCode> RunCommand::run() {
   if (llvm::Error error = checkOptions())
     return std::move(error);
-  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
-      options.loadVocabulary();
-  if (!vocabulary)
-    return vocabulary.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ProgramFile> file =
-      readProgramFile(input, **vocabulary, options, context);
+  llvm::Expected<ProgramFile> file = readProgramFile(input, options, context);
   if (!file)
     return file.takeError();
-  auto function = file->getModule().lookupSymbol<mlir::func::FuncOp>("main");
-  if (!function || function.isExternal())
-    return llvm::createStringError(input + ": there is no function @main");
+  llvm::Expected<mlir::func::FuncOp> function = getMain(*file);
+  if (!function)
+    return function.takeError();
   llvm::Expected<runtime::RunnableProgram> program =
-      runtime::RunnableProgram::create(function, describe);
+      runtime::RunnableProgram::create(*function, describe);
   if (!program)
     return program.takeError();
-  llvm::Expected<runtime::ProgramInputs> inputs = openInputs(*file, function);
+  llvm::Expected<runtime::ProgramInputs> inputs = openInputs(*file, *function);
   if (!inputs)
     return inputs.takeError();
   llvm::ArrayRef<int64_t> world = inputs->getWorld();

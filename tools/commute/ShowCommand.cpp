@@ -34,13 +34,8 @@ private:
 } // namespace
 
 llvm::Expected<ExitCode> ShowCommand::run() {
-  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
-      options.loadVocabulary();
-  if (!vocabulary)
-    return vocabulary.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ProgramFile> file =
-      readProgramFile(input, **vocabulary, options, context);
+  llvm::Expected<ProgramFile> file = readProgramFile(input, options, context);
   if (!file)
     return file.takeError();
   GraphSummary summary = summarize(file->getModule());

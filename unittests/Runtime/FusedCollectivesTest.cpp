@@ -30,12 +30,17 @@ public:
   std::string failure;
   /// The positions that were sent to, in order.
   std::vector<size_t> sentTo;
+  /// What is moved, as the op announced it and as it was sent.
+  mlir::Type announced;
+  std::vector<mlir::Type> sent;
 
   int64_t getRank() const override { return 0; }
   llvm::Error checkPeers() override { return llvm::Error::success(); }
-  llvm::Expected<std::unique_ptr<Transfer>>
-  start(const CollectiveCall &, mlir::Type, size_t, bool overlaps) override {
+  llvm::Expected<std::unique_ptr<Transfer>> start(const CollectiveCall &,
+                                                  mlir::Type type, size_t,
+                                                  bool overlaps) override {
     EXPECT_TRUE(overlaps);
+    announced = type;
     return std::make_unique<ScriptedTransfer>(*this);
   }
 
@@ -43,8 +48,9 @@ private:
   class ScriptedTransfer : public Transfer {
   public:
     explicit ScriptedTransfer(ScriptedRank &rank) : rank(rank) {}
-    llvm::Error send(size_t position, TensorValue) override {
+    llvm::Error send(size_t position, TensorValue tensor) override {
       rank.sentTo.push_back(position);
+      rank.sent.push_back(tensor->getElementType());
       return llvm::Error::success();
     }
     llvm::Expected<Arrival> receive() override {
@@ -131,6 +137,24 @@ TEST_F(FusedCollectivesTest, BitsDoNotDependOnTheOrderOfArrival) {
     EXPECT_EQ(getElements<float>(*inOrder->front()),
               getElements<float>(*swapped->front()));
   }
+}
+
+TEST_F(FusedCollectivesTest, ReduceScatterMovesTheTypeOfItsResult) {
+  mlir::Type bf16 = mlir::BFloat16Type::get(&context);
+  auto zeros = [&](llvm::ArrayRef<int64_t> sizes) {
+    std::shared_ptr<Tensor> tensor = Tensor::allocate(sizes, bf16);
+    std::fill_n(tensor->getMutableDataAs<uint16_t>(), tensor->getNumElements(),
+                uint16_t(0));
+    return tensor;
+  };
+  transport.arrivals = {{1, zeros({2, 3})}, {2, zeros({2, 3})}};
+  std::string source = scatter.str();
+  for (size_t at; (at = source.find("f32")) != std::string::npos;)
+    source.replace(at, 3, "bf16");
+  auto outputs = run(source, {zeros({6, 7}), zeros({7, 3})});
+  ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+  EXPECT_EQ(transport.announced, bf16);
+  EXPECT_THAT(transport.sent, ElementsAre(bf16, bf16));
 }
 
 TEST_F(FusedCollectivesTest, OtherRanksAreServedFirstAndInTurns) {

@@ -60,12 +60,12 @@ TEST_F(ImporterTest, ArgumentsLeftOutHaveTheirDefaults) {
   module = translator.import(builder);
   EXPECT_THAT(module.print(), HasSubstr(R"(
   func.func @main(%arg0: tensor<4x8xf32> {tp.kind = "user_input", tp.name = "x"}, %arg1: tensor<3xi64> {tp.kind = "user_input", tp.name = "i"}) -> (tensor<8xf32>, tensor<3x8xf32>) {
-    %0 = tp.rowwise  softmax %arg0 dim 1 : tensor<4x8xf32> -> tensor<4x8xf32>
+    %0 = tp.rowwise softmax %arg0 dim 1 : tensor<4x8xf32> -> tensor<4x8xf32>
     %1 = tp.slice %0 dim 0 start 0 step 1 : tensor<4x8xf32> -> tensor<4x8xf32>
     %2 = tp.concat %1, %1 dim 0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
-    %3 = tp.reduce  avg %2 dims [1] : tensor<8x8xf32> -> tensor<8xf32>
+    %3 = tp.reduce avg %2 dims [1] : tensor<8x8xf32> -> tensor<8xf32>
     %4 = tp.take %arg0, %arg1 dim 0 : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<3x8xf32>
-    %5 = tp.map  gelu(%4) : (tensor<3x8xf32>) -> tensor<3x8xf32>
+    %5 = tp.map gelu(%4) : (tensor<3x8xf32>) -> tensor<3x8xf32>
     return %3, %5 : tensor<8xf32>, tensor<3x8xf32>
 )"));
 }

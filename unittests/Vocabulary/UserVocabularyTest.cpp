@@ -54,6 +54,86 @@ TEST(UserVocabulary, FormsThatDoNotFitStayOpaque) {
   EXPECT_TRUE(llvm::isa_and_present<tp::CallOp>(imported.getOp("y")));
 }
 
+TEST(UserVocabulary, ArgumentsThatTheKnownOperatorDoesNotHaveStayOpaque) {
+  Translator translator;
+  cantFail(translator.vocabulary.addUserVocabulary(rmsNorm, "v.json"));
+  Imported imported = translator.import(
+      ProgramBuilder()
+          .input({"x", {4, 8}})
+          .parameter({"w", {8}}, "norm.w")
+          .node("mylib.norm.default",
+                {tensor("input", "x"), tensor("gamma", "w"),
+                 number("eps", "1e-06"), truth("centers", true)},
+                {{"y", {4, 8}}})
+          .output("y"));
+  EXPECT_TRUE(llvm::isa_and_present<tp::CallOp>(imported.getOp("y")));
+}
+
+namespace {
+/// What a changed op is written as: the last node but for its metadata.
+archive::Node writeChanged(llvm::StringRef vocabulary,
+                           const ProgramBuilder &builder,
+                           llvm::function_ref<void(mlir::Operation *)> change,
+                           std::unique_ptr<archive::Program> &again) {
+  Translator translator;
+  cantFail(translator.vocabulary.addUserVocabulary(vocabulary, "v.json"));
+  Imported imported = translator.import(builder);
+  change(imported.getOp("y"));
+  again = cantFail(archive::parseProgram(translator.exportText(imported), "t"));
+  return again->graph.nodes.back();
+}
+} // namespace
+
+TEST(UserVocabulary, ChangedOperatorIsWrittenInItsOwnSpelling) {
+  // Its schema takes the weight first.
+  std::unique_ptr<archive::Program> again;
+  archive::Node node = writeChanged(
+      rmsNorm,
+      ProgramBuilder()
+          .input({"x", {4, 8}})
+          .parameter({"w", {8}}, "norm.w")
+          .node("mylib.norm.default",
+                {tensor("gamma", "w"), tensor("input", "x"),
+                 number("eps", "1e-06")},
+                {{"y", {4, 8}}})
+          .output("y"),
+      [](mlir::Operation *op) {
+        llvm::cast<tp::RmsNormOp>(op).setEpsilon(llvm::APFloat(1e-3));
+      },
+      again);
+  EXPECT_EQ(node.target, "torch.ops.mylib.norm.default");
+  ASSERT_EQ(node.inputs.size(), 3u);
+  EXPECT_EQ(node.inputs[0].name, "gamma");
+  EXPECT_EQ(node.inputs[0].value.text, "w");
+  EXPECT_EQ(node.inputs[1].name, "input");
+  EXPECT_EQ(node.inputs[1].value.text, "x");
+  EXPECT_EQ(node.inputs[2].name, "eps");
+  EXPECT_EQ(node.inputs[2].value.real, 1e-3);
+}
+
+TEST(UserVocabulary, OtherKnownOperatorsAreWrittenInTheUsersSpellingToo) {
+  std::unique_ptr<archive::Program> again;
+  archive::Node node = writeChanged(
+      R"({"version": 1, "operators": {"torch.ops.mylib.times.Tensor": {)"
+      R"("same_as": "torch.ops.aten.mul.Tensor", )"
+      R"("arguments": {"self": "a", "other": "b"}}}})",
+      ProgramBuilder()
+          .input({"x", {4, 8}})
+          .input({"z", {4, 8}})
+          .node("mylib.times.Tensor", {tensor("a", "x"), tensor("b", "x")},
+                {{"y", {4, 8}}})
+          .output("y"),
+      [](mlir::Operation *op) {
+        op->setAttr("tp.changed", mlir::UnitAttr::get(op->getContext()));
+        op->setOperand(1, op->getBlock()->getArgument(1));
+      },
+      again);
+  EXPECT_EQ(node.target, "torch.ops.mylib.times.Tensor");
+  EXPECT_EQ(node.inputs[0].name, "a");
+  EXPECT_EQ(node.inputs[1].name, "b");
+  EXPECT_EQ(node.inputs[1].value.text, "z");
+}
+
 TEST(UserVocabulary, Errors) {
   auto getError = [](llvm::StringRef text) {
     vocabulary::Vocabulary vocabulary;

@@ -49,17 +49,35 @@ struct GatheredProduct {
   bool isRightOperand = false;
 };
 
+/// Positions along a dim: [begin, end).
+struct PieceRange {
+  int64_t begin;
+  int64_t end;
+};
+
 /// An all_gather that is fused with matrix products:
 ///
 ///     g = all_gather(x, axis);  y_i = reshape(g) @ b_i   (reshapes of all dims
 ///                                                         but the last)
 ///
+/// With `pieces`, g is these pieces of the all_gather, one behind the other:
+/// along a dim of rows those of the products are; along the contraction every
+/// part is there once, and goes with its rows of b_i.
+///
 /// One product at least; all read one matrix a right-hand side, none of which
 /// depends on `g`. Products with scales have the same scale of `g`.
 struct GatherFusion {
   tp::AllGatherOp gather;
-  /// The gathered value where it can be read: of waits, or of the gather.
+  /// Along which the fused op gathers: the collective's own but for pieces.
+  int64_t axis = 0;
+  /// The gathered value where it can be read: of waits, or of the gather, or
+  /// what its pieces are.
   llvm::SmallVector<mlir::Value> gathered;
+  /// Along `axis`; empty where the gathered value is read as it is.
+  llvm::SmallVector<PieceRange> pieces;
+  /// The ops that put them together, in order. Nothing else reads what they
+  /// make.
+  llvm::SmallVector<mlir::Operation *> reassembly;
   llvm::SmallVector<GatheredProduct> products;
   /// All products sum over the rows of the gathered matrix, so that its
   /// transposed form is what is gathered.
@@ -83,9 +101,20 @@ struct GatherFusion {
 ///     reduce_scatter(reshape(a_0 @ b_0 + a_1 @ b_1 + ...), axis)
 ///
 /// None of the sums and products has another reader. With more than one product
-/// none has a bias or scales.
+/// none has a bias or scales. With `pieces`, what is scattered are these pieces
+/// of the sum, one for each rank: those of the columns of every b_i, or of the
+/// rows of every a_i, are multiplied.
 struct ScatterFusion {
   tp::ReduceScatterOp scatter;
+  /// Of the sum, along which the fused op scatters: the collective's own but
+  /// for pieces.
+  int64_t axis = 0;
+  /// What is scattered, or what its pieces are taken of.
+  mlir::Value scattered;
+  /// Along `axis`; empty where the sum is scattered as it is.
+  llvm::SmallVector<PieceRange> pieces;
+  /// The ops that put them together, in order.
+  llvm::SmallVector<mlir::Operation *> reassembly;
   llvm::SmallVector<tp::MatmulOp> products;
 };
 

@@ -34,6 +34,8 @@ struct ReindexedCollective {
   /// The type to which the input is reshaped first; its own where it is not.
   mlir::RankedTensorType inputType;
   int64_t axis;
+  /// The group of that collective.
+  tp::GroupAttr group;
   /// What comes out of that collective.
   mlir::RankedTensorType resultType;
   /// The values that are its result, or, where their type is another one, are

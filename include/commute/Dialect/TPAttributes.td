@@ -52,10 +52,10 @@ def TP_GroupAttr : TP_Attr<"Group", "group"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Number of groups of the axis; 1 for a plain group.
     /// The name, or, for a group that has none, its ranks: "0,1". Placements
     /// are stated by it.
     std::string getKey() const;
+    /// Number of groups of the axis; 1 for a plain group.
     int64_t getNumGroups() const { return getRanks().size() / getSize(); }
     /// The members of the `index`-th group.
     ::llvm::ArrayRef<int64_t> getMembers(int64_t index) const {

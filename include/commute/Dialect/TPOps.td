@@ -52,7 +52,7 @@ def TP_MapOp : TP_TensorOp<"map"> {
                        Variadic<AnyRankedTensor>:$operands);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $function `(` $operands `)` attr-dict `:` functional-type($operands, $result)
+    `` $function `(` $operands `)` attr-dict `:` functional-type($operands, $result)
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands);
@@ -187,7 +187,7 @@ def TP_ReduceOp : TP_TensorOp<"reduce"> {
                        DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $kind $input `dims` $dims (`keep_dims` $keep_dims^)? attr-dict
+    `` $kind $input `dims` $dims (`keep_dims` $keep_dims^)? attr-dict
     `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
@@ -209,7 +209,7 @@ def TP_RowwiseOp : TP_TensorOp<"rowwise"> {
                        I64Attr:$dim);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $function $input `dim` $dim attr-dict `:` type($input) `->` type($result)
+    `` $function $input `dim` $dim attr-dict `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands);
@@ -498,6 +498,27 @@ class TP_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : TP_TensorOp<mnemonic, [
         DeclareOpInterfaceMethods<TP_CollectiveOpInterface>] # traits>;
 
+/// Collectives that may write their result into their operand.
+class TP_InPlaceCollectiveOp<string mnemonic>
+    : TP_TensorOp<mnemonic, [
+        DeclareOpInterfaceMethods<TP_CollectiveOpInterface>,
+        DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
+                                  ["requiresDense", "writesInto"]>],
+        /*isView=*/true> {
+  let extraClassDefinition = [{
+    bool $cppClass::mayShareMemory() { return getInPlace(); }
+    bool $cppClass::requiresDense(::mlir::OpOperand &) { return getInPlace(); }
+    bool $cppClass::writesInto(::mlir::OpOperand &) { return getInPlace(); }
+    Strides $cppClass::inferStrides(
+        unsigned, ::llvm::ArrayRef<StridedShape> operandShapes,
+        ::llvm::ArrayRef<::mlir::AffineExpr> resultSizes) {
+      // The functional form copies its input to row-major order first.
+      return getInPlace() ? operandShapes[0].strides
+                          : getContiguousStrides(resultSizes);
+    }
+  }];
+}
+
 defvar TP_AsyncDescription = [{
 
     With `async` the result may be read only through `tp.wait`.
@@ -512,9 +533,7 @@ defvar TP_InPlaceDescription = [{
     functional form.
 }];
 
-def TP_AllReduceOp : TP_CollectiveOp<"all_reduce",
-    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
-                               ["requiresDense", "writesInto"]>]> {
+def TP_AllReduceOp : TP_InPlaceCollectiveOp<"all_reduce"> {
   let summary = "Values of all ranks combined, the result on every rank";
   let description = [{
     ```mlir
@@ -525,7 +544,7 @@ def TP_AllReduceOp : TP_CollectiveOp<"all_reduce",
                        TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $reduction $input `group` $group (`async` $async^)? (`in_place` $in_place^)?
+    `` $reduction $input `group` $group (`async` $async^)? (`in_place` $in_place^)?
     attr-dict `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
@@ -533,14 +552,10 @@ def TP_AllReduceOp : TP_CollectiveOp<"all_reduce",
       return operands[0] && (getReduction() == ReductionKind::Sum ||
                              getReduction() == ReductionKind::Avg);
     }
-    /// Part of StrideOpInterface.
-    bool mayShareMemory() { return getInPlace(); }
   }];
 }
 
-def TP_CollectiveBroadcastOp : TP_CollectiveOp<"collective_broadcast",
-    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
-                               ["requiresDense", "writesInto"]>]> {
+def TP_CollectiveBroadcastOp : TP_InPlaceCollectiveOp<"collective_broadcast"> {
   let summary = "The value of one rank, on every rank";
   let description = [{
     Every member of the group gets the operand of the member at position `root`
@@ -559,8 +574,6 @@ def TP_CollectiveBroadcastOp : TP_CollectiveOp<"collective_broadcast",
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
-    /// Part of StrideOpInterface.
-    bool mayShareMemory() { return getInPlace(); }
   }];
 }
 
@@ -604,7 +617,7 @@ def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
                        UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $reduction $input `scatter_axis` $scatter_axis `group` $group
+    `` $reduction $input `scatter_axis` $scatter_axis `group` $group
     (`async` $async^)? attr-dict `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
@@ -736,7 +749,7 @@ def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
                        I64Attr:$scatter_axis, TP_GroupAttr:$group);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $reduction $lhs `,` $rhs (`bias` $bias^)? (`lhs_scale` $lhs_scale^)?
+    `` $reduction $lhs `,` $rhs (`bias` $bias^)? (`lhs_scale` $lhs_scale^)?
     (`rhs_scale` $rhs_scale^)? `scatter_axis` $scatter_axis `group` $group
     attr-dict `:` functional-type(operands, results)
   }];
@@ -761,7 +774,7 @@ def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [
                        I64Attr:$id);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $kind $input `id` $id attr-dict `:` type($input) `->` type($result)
+    `` $kind $input `id` $id attr-dict `:` type($input) `->` type($result)
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }

@@ -86,6 +86,13 @@ def NormalizeCollectives
     A concatenation that only puts together again what was gathered is taken
     away.
 
+    All_gathers over several axes of a mesh, one behind the other, are one
+    all_gather where the blocks end up along one dim in the order of a group's
+    members, and that group is known: some op has it, or the sidecar or `--group`
+    states it. Likewise reduce_scatters with one reduction. Where the group is
+    not known, a remark says which members it would have, in which order. A
+    value in between that something else reads keeps the two apart.
+
     Before:
 
     ```mlir
@@ -106,6 +113,8 @@ def NormalizeCollectives
               "All-gathers found along another dim">,
     Statistic<"numScatters", "num-reduce-scatters",
               "Reduce-scatters found along another dim">,
+    Statistic<"numChains", "num-chains",
+              "Chains over several groups that are one collective">,
     Statistic<"numIdentities", "num-identities",
               "Concatenations that changed nothing">,
     Statistic<"numRefused", "num-refused",
@@ -200,6 +209,13 @@ def MicroPipeline : Pass<"micro-pipeline", "::mlir::func::FuncOp"> {
     the product it scatters, or the sum of products, with which it becomes a
     `tp.matmul_reduce_scatter`. A product between both goes with the one where
     that saves more.
+
+    Where the gathered value is only read as its shards put together otherwise (in
+    another order, in part, some twice), the rows of the product are put together
+    like that; along the contraction the rows of the other operand are put in the
+    order of the shards, each of which has to be there once. A reduce_scatter whose
+    blocks go to the ranks in another order is fused with the product of columns,
+    or rows, in that order.
 
     Nothing is fused where the right operand depends on the gathered value,
     where an op in between writes into memory, where a product or sum has other

@@ -1,0 +1,119 @@
+//===- CollectiveChain.cpp - collectives behind one another -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CollectiveChain.h"
+
+#include "ReindexingWalk.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+
+/// More collectives are not joined at once. What was joined may be joined
+/// again.
+static constexpr size_t maxLinks = 4;
+
+tp::GroupAttr commute::analysis::getCollectiveGroup(Operation *op) {
+  return cast<tp::CollectiveOpInterface>(op).getCollectiveGroup();
+}
+
+Operation *commute::analysis::findCollectiveInFront(Operation *op) {
+  ReindexingWalk walk(op->getOperand(0));
+  auto mayUndo = [&](Operation *other) {
+    return other->getBlock() == op->getBlock();
+  };
+  do {
+    Value origin = walk.getOrigin();
+    Operation *inFront = origin ? origin.getDefiningOp() : nullptr;
+    if (isa_and_present<tp::AllGatherOp, tp::ReduceScatterOp>(inFront) &&
+        inFront->getBlock() == op->getBlock())
+      return inFront;
+  } while (walk.getUndone().size() < CollectiveChain::maxUndone &&
+           walk.step(mayUndo));
+  return nullptr;
+}
+
+std::optional<int64_t>
+commute::analysis::getBlock(const IndexMap &part,
+                            const SizePolynomial &distance) {
+  for (const IndexBox &box : part.getBoxes())
+    if (llvm::all_of(box.offsets, [](const SizePolynomial &offset) {
+          return offset.isConstant(0);
+        }))
+      return box.base.divideExactly(distance).getConstant();
+  return std::nullopt;
+}
+
+CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,
+                                 ArrayRef<tp::GroupAttr> groups,
+                                 ReindexRefusal &refusal)
+    : links(links), groups(groups), refusal(refusal),
+      symbols(links.front()->getContext()) {
+  for (Operation *op : links)
+    numRanks =
+        std::min(numRanks * getCollectiveGroup(op).getSize(), maxRanks + 1);
+}
+
+std::nullopt_t CollectiveChain::refuse(StringRef name, std::string reason) {
+  refusal = {name, "with " + getNodeName(first()) + " in front of it, " +
+                       std::move(reason)};
+  return std::nullopt;
+}
+
+CollectiveChain::Positions CollectiveChain::getPositions(int64_t index) const {
+  Positions positions;
+  for (Operation *op : links) {
+    positions.push_back(index % getCollectiveGroup(op).getSize());
+    index /= getCollectiveGroup(op).getSize();
+  }
+  return positions;
+}
+
+tp::GroupAttr CollectiveChain::getGroupOf(const RankMembers &members,
+                                          const Twine &what) {
+  std::string problem = findMembershipProblem(members);
+  if (!problem.empty()) {
+    refuse("mesh", ("is not " + what + ": " + problem).str());
+    return {};
+  }
+  if (tp::GroupAttr group = findGroup(members, groups))
+    return group;
+  std::string ranks = formatMembers(members);
+  std::string other;
+  if (tp::GroupAttr group = findGroupInAnyOrder(members, groups))
+    other = "; group '" + group.getKey() + "' has them in the order " +
+            formatMembers(group);
+  refuse("no-group",
+         ("would be " + what + " over a group of the members " + ranks +
+          ", in this order, which the program does not have" + other +
+          ": --group=NAME=" + ranks + " states one")
+             .str());
+  return {};
+}
+
+std::optional<ReindexedCollective> commute::analysis::findChained(
+    Operation *last, ReindexRefusal &refusal,
+    llvm::function_ref<std::optional<ReindexedCollective>(ArrayRef<Operation *>,
+                                                          ReindexRefusal &)>
+        find) {
+  SmallVector<Operation *> links{last};
+  while (links.size() < maxLinks)
+    if (Operation *previous = findCollectiveInFront(links.front());
+        previous && previous->getName() == last->getName() &&
+        !getCollectiveGroup(previous).hasSameMembers(
+            getCollectiveGroup(links.front())))
+      links.insert(links.begin(), previous);
+    else
+      break;
+  // The longest chain that is one; what is said is of the shortest.
+  for (ArrayRef<Operation *> chain = links; chain.size() > 1;
+       chain = chain.drop_front()) {
+    refusal = {};
+    if (auto found = find(chain, refusal))
+      return found;
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,70 @@
+//===- CollectiveChain.h - collectives behind one another -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_ANALYSIS_COLLECTIVECHAIN_H
+#define COMMUTE_LIB_ANALYSIS_COLLECTIVECHAIN_H
+
+#include "GroupLookup.h"
+#include "ReindexMaps.h"
+
+#include "commute/Analysis/ChainedCollectives.h"
+
+namespace commute::analysis {
+
+/// Collectives of one kind, each behind the one before through reindexing, and
+/// what they may be as one.
+class CollectiveChain {
+public:
+  /// More ranks are not joined, nor more ops undone in search of what is in
+  /// front: what is asked of each collective stays bounded.
+  static constexpr int64_t maxRanks = 1024;
+  static constexpr size_t maxUndone = 1024;
+
+  /// `links` are in order.
+  CollectiveChain(llvm::ArrayRef<mlir::Operation *> links,
+                  llvm::ArrayRef<tp::GroupAttr> groups,
+                  ReindexRefusal &refusal);
+
+protected:
+  /// One position in the group of each link.
+  using Positions = llvm::SmallVector<int64_t, 2>;
+
+  mlir::Operation *first() const { return links.front(); }
+  mlir::Operation *last() const { return links.back(); }
+  /// The `index`-th of all positions, those of the last link outermost.
+  Positions getPositions(int64_t index) const;
+
+  std::nullopt_t refuse(llvm::StringRef name, std::string reason);
+  /// The group of these members; says where there is none. `what` is the
+  /// collective that it would be for.
+  tp::GroupAttr getGroupOf(const RankMembers &members, const llvm::Twine &what);
+
+  llvm::ArrayRef<mlir::Operation *> links;
+  llvm::ArrayRef<tp::GroupAttr> groups;
+  ReindexRefusal &refusal;
+  tp::SymbolSpace symbols;
+  /// All positions, or more than `maxRanks`.
+  int64_t numRanks = 1;
+};
+
+tp::GroupAttr getCollectiveGroup(mlir::Operation *op);
+
+/// The position of block 0 in `part`, one block of the whole whose blocks have
+/// `distance` elements; nullopt where that is none.
+std::optional<int64_t> getBlock(const IndexMap &part,
+                                const SizePolynomial &distance);
+
+/// What the longest chain that ends with `last` is, as `find` says. What
+/// `refusal` says is of the shortest.
+std::optional<ReindexedCollective>
+findChained(mlir::Operation *last, ReindexRefusal &refusal,
+            llvm::function_ref<std::optional<ReindexedCollective>(
+                llvm::ArrayRef<mlir::Operation *>, ReindexRefusal &)>
+                find);
+
+} // namespace commute::analysis
+
+#endif // COMMUTE_LIB_ANALYSIS_COLLECTIVECHAIN_H

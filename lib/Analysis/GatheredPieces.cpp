@@ -1,0 +1,186 @@
+//===- GatheredPieces.cpp - a gathered value in other pieces ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GatheredPieces.h"
+
+#include "ProductRules.h"
+#include "ReindexMaps.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+
+/// What costs one slice each, in front of a product or behind it.
+static constexpr size_t maxPieces = 256;
+
+namespace {
+/// Along one dim: shards of this extent, whose elements are `inner` apart there
+/// and `distance` from shard to shard.
+struct ShardedDim {
+  int64_t extent;
+  int64_t numRanks;
+  SizePolynomial inner;
+  SizePolynomial distance;
+};
+} // namespace
+
+/// Where along the gathered dim the element of this address is, if it is at the
+/// origin of all other dims; nullopt where it is not, or not known to be.
+static std::optional<int64_t> getPosition(const SizePolynomial &address,
+                                          const ShardedDim &dim) {
+  for (int64_t rank = 0; rank < dim.numRanks; ++rank) {
+    SizePolynomial rest = address - dim.distance * rank;
+    std::optional<int64_t> within = rest.divideExactly(dim.inner).getConstant();
+    if (within && *within >= 0 && *within < dim.extent)
+      return rank * dim.extent + *within;
+  }
+  return std::nullopt;
+}
+
+/// `map` along `axis` as pieces of `whole`; nullopt where it is anything else.
+static std::optional<SmallVector<PieceRange>>
+findRanges(const IndexMap &map, const IndexMap &whole, size_t axis,
+           const ShardedDim &dim) {
+  ArrayRef<SizePolynomial> sizes = map.getSizes();
+  std::optional<int64_t> size = sizes[axis].getConstant();
+  for (size_t other = 0; other < sizes.size(); ++other)
+    if (other != axis && sizes[other] != whole.getSizes()[other])
+      return std::nullopt;
+  if (!size)
+    return std::nullopt;
+  SmallVector<PieceRange> ranges;
+  for (int64_t position = 0; position < *size;) {
+    std::optional<IndexMap> rest =
+        map.slice(axis, position, 1, *size - position);
+    if (!rest || ranges.size() == maxPieces)
+      return std::nullopt;
+    const IndexBox *first =
+        llvm::find_if(rest->getBoxes(), [](const IndexBox &box) {
+          return llvm::all_of(box.offsets, [](const SizePolynomial &offset) {
+            return offset.isConstant(0);
+          });
+        });
+    if (first == rest->getBoxes().end())
+      return std::nullopt;
+    std::optional<int64_t> begin = getPosition(first->base, dim);
+    if (!begin)
+      return std::nullopt;
+    // As far as it goes on like that: all of the box, or to the end of a shard,
+    // or one run of the box.
+    SmallVector<int64_t> lengths;
+    ArrayRef<IndexDigit> digits = first->dims[axis];
+    if (auto extent = getExtent(digits).getConstant())
+      lengths.push_back(*extent);
+    lengths.push_back(dim.extent - *begin % dim.extent);
+    while (!digits.empty()) {
+      digits = digits.drop_front();
+      if (auto extent = getExtent(digits).getConstant())
+        lengths.push_back(*extent);
+    }
+    int64_t length = 0;
+    for (int64_t candidate : lengths) {
+      candidate = std::min(
+          {candidate, *size - position, dim.extent * dim.numRanks - *begin});
+      std::optional<IndexMap> part = map.slice(axis, position, 1, candidate);
+      std::optional<IndexMap> expected =
+          whole.slice(axis, *begin, 1, candidate);
+      if (part && expected && part->isSameAs(*expected)) {
+        length = candidate;
+        break;
+      }
+    }
+    if (length == 0)
+      return std::nullopt;
+    if (!ranges.empty() && ranges.back().end == *begin)
+      ranges.back().end += length;
+    else
+      ranges.push_back({*begin, *begin + length});
+    position += length;
+  }
+  return ranges;
+}
+
+/// The one value behind `gather` that is read by other ops than those that put
+/// it together, itself or with its rows regrouped; null where there are
+/// several, or where the gathered value is read itself.
+static Value findOnlyResult(tp::AllGatherOp gather, const ReindexMaps &maps) {
+  auto regroupsRows = [](Operation *op) {
+    return isa<tp::ReshapeOp>(op) &&
+           haveSameLastDim(op->getOperand(0), op->getResult(0));
+  };
+  auto isFollowed = [&](Operation *user) {
+    return user->getNumResults() == 1 && maps.get(user->getResult(0));
+  };
+  SmallVector<Value> values(maps.getValues());
+  // Those that nothing else is put together from.
+  llvm::SmallDenseSet<Value> ends;
+  for (Value value : llvm::reverse(values))
+    if (llvm::all_of(value.getUsers(), [&](Operation *user) {
+          return !isFollowed(user) ||
+                 (regroupsRows(user) && ends.contains(user->getResult(0)));
+        }))
+      ends.insert(value);
+  Value result;
+  for (Value value : values) {
+    Operation *op = value.getDefiningOp();
+    if (value == gather.getInput() || value.use_empty())
+      continue;
+    bool isGathered = op == gather || isa<tp::CompletionOpInterface>(op);
+    if (isGathered || !ends.contains(value)) {
+      if (!llvm::all_of(value.getUsers(), isFollowed))
+        return Value();
+      continue;
+    }
+    if (regroupsRows(op) && ends.contains(op->getOperand(0)))
+      continue;
+    if (result)
+      return Value();
+    result = value;
+  }
+  return result;
+}
+
+std::optional<GatheredPieces>
+commute::analysis::findGatheredPieces(tp::AllGatherOp gather) {
+  tp::SymbolSpace symbols(gather.getContext());
+  ReindexMaps maps(symbols);
+  Value root = gather.getInput();
+  IndexMap::Sizes sizes = maps.getSizes(root);
+  IndexMap identity = IndexMap::getIdentity(sizes);
+  int64_t numRanks = gather.getGroup().getSize();
+  SizePolynomial distance = getProduct(sizes);
+  std::optional<IndexMap> gathered =
+      identity.repeat(gather.getGatherAxis(), numRanks, distance);
+  if (!gathered)
+    return std::nullopt;
+  maps.set(root, identity);
+  maps.set(gather.getResult(), std::move(*gathered));
+  maps.follow(gather.getResult());
+  GatheredPieces found;
+  found.value = findOnlyResult(gather, maps);
+  if (!found.value || getElementType(found.value) != getElementType(root))
+    return std::nullopt;
+  const IndexMap *map = maps.get(found.value);
+  if (map->getSizes().size() != sizes.size())
+    return std::nullopt;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    std::optional<int64_t> extent = sizes[axis].getConstant();
+    std::optional<IndexMap> whole = identity.repeat(axis, numRanks, distance);
+    if (!extent || !whole)
+      continue;
+    ShardedDim dim{*extent, numRanks,
+                   getProduct(ArrayRef(sizes).drop_front(axis + 1)), distance};
+    std::optional<SmallVector<PieceRange>> ranges =
+        findRanges(*map, *whole, axis, dim);
+    if (!ranges)
+      continue;
+    found.axis = static_cast<int64_t>(axis);
+    found.ranges = std::move(*ranges);
+    found.ops = getOpsBetween(gather.getResult(), {found.value});
+    return found;
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,106 @@
+//===- GroupLookup.cpp - the group that has certain members -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GroupLookup.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+
+std::string
+commute::analysis::findMembershipProblem(const RankMembers &members) {
+  for (const auto &[rank, own] : members) {
+    llvm::SmallSet<int64_t, 16> seen;
+    for (int64_t member : own)
+      if (member < 0)
+        return "the group of rank " + std::to_string(rank) +
+               " would have ranks that take part in one of them only";
+      else if (!seen.insert(member).second)
+        return "rank " + std::to_string(member) + " would be twice in a group";
+    if (!seen.contains(rank))
+      return "rank " + std::to_string(rank) + " would not be in its own group";
+    for (int64_t member : own) {
+      auto of = members.find(member);
+      if (of == members.end())
+        return "rank " + std::to_string(member) + " takes no part in all";
+      if (of->second != own)
+        return "ranks " + std::to_string(rank) + " and " +
+               std::to_string(member) +
+               " would see the members of their group in different orders";
+    }
+  }
+  return "";
+}
+
+/// Whether `matches` holds for the members of every rank, and the group has no
+/// other ranks.
+static bool
+fits(const RankMembers &members, tp::GroupAttr group,
+     llvm::function_ref<bool(ArrayRef<int64_t>, ArrayRef<int64_t>)> matches) {
+  return group.getRanks().size() == members.size() &&
+         llvm::all_of(members, [&](const auto &entry) {
+           return matches(group.getMembersAround(entry.first), entry.second);
+         });
+}
+
+tp::GroupAttr commute::analysis::findGroup(const RankMembers &members,
+                                           ArrayRef<tp::GroupAttr> groups) {
+  for (tp::GroupAttr group : groups)
+    if (fits(members, group,
+             [](ArrayRef<int64_t> a, ArrayRef<int64_t> b) { return a == b; }))
+      return group;
+  return {};
+}
+
+tp::GroupAttr
+commute::analysis::findGroupInAnyOrder(const RankMembers &members,
+                                       ArrayRef<tp::GroupAttr> groups) {
+  for (tp::GroupAttr group : groups)
+    if (fits(members, group, [](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+          SmallVector<int64_t> sortedA(a), sortedB(b);
+          llvm::sort(sortedA);
+          llvm::sort(sortedB);
+          return sortedA == sortedB;
+        }))
+      return group;
+  return {};
+}
+
+/// "0-3,8".
+static std::string formatRanks(ArrayRef<int64_t> ranks) {
+  std::string text;
+  for (size_t begin = 0; begin < ranks.size();) {
+    size_t end = begin + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1)
+      ++end;
+    text += (text.empty() ? "" : ",") + std::to_string(ranks[begin]);
+    if (end - begin > 1)
+      text += (end - begin > 2 ? "-" : ",") + std::to_string(ranks[end - 1]);
+    begin = end;
+  }
+  return text;
+}
+
+std::string commute::analysis::formatMembers(const RankMembers &members) {
+  std::string text;
+  llvm::SmallSet<int64_t, 16> listed;
+  for (const auto &[rank, own] : members) {
+    if (!listed.insert(rank).second)
+      continue;
+    listed.insert(own.begin(), own.end());
+    text += (text.empty() ? "" : "/") + formatRanks(own);
+  }
+  return text;
+}
+
+std::string commute::analysis::formatMembers(tp::GroupAttr group) {
+  std::string text;
+  for (int64_t index = 0; index < group.getNumGroups(); ++index)
+    text += (text.empty() ? "" : "/") + formatRanks(group.getMembers(index));
+  return text;
+}

@@ -1,0 +1,15 @@
+//===- NodeName.cpp - what a person calls an op -----------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Analysis/NodeName.h"
+
+using namespace mlir;
+
+std::string commute::analysis::getNodeName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    return "'" + name.getName().str() + "'";
+  return op->getName().getStringRef().str();
+}
