@@ -8,6 +8,8 @@
 
 #include "ReindexMaps.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
