@@ -193,6 +193,27 @@ static std::optional<RestoredOps> build(const Spelling &spelling,
   return restored;
 }
 
+std::optional<double>
+commute::getChainSeconds(Operation *collective,
+                         const target::PriceModel &price) {
+  std::optional<Spelling> spelling = Spelling::read(collective);
+  if (!spelling)
+    return std::nullopt;
+  Block block;
+  block.addArgument(spelling->inputType.getValue(), collective->getLoc());
+  std::optional<RestoredOps> chain = build(*spelling, collective, block);
+  if (!chain || chain->collectives.size() < 2)
+    return std::nullopt;
+  double total = 0;
+  for (Operation *op : chain->collectives) {
+    std::optional<double> seconds = price.getSeconds(op);
+    if (!seconds)
+      return std::nullopt;
+    total += *seconds;
+  }
+  return total;
+}
+
 /// Whether the ops that were built are the collective that they shall replace.
 static bool isSame(const RestoredOps &restored, Operation *collective,
                    Value input) {

@@ -15,6 +15,7 @@
 #define COMMUTE_LIB_TRANSFORMS_COLLECTIVESPELLING_H
 
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Target/PriceModel.h"
 
 namespace commute {
 
@@ -23,6 +24,11 @@ namespace commute {
 /// their places.
 void noteSpelling(mlir::Operation *collective,
                   llvm::ArrayRef<mlir::Operation *> ops, mlir::Value input);
+
+/// Seconds of the collectives that a chain over several groups is, to which
+/// `collective` goes back where nothing uses it; nullopt for any other.
+std::optional<double> getChainSeconds(mlir::Operation *collective,
+                                      const target::PriceModel &price);
 
 /// Puts spellings back in place of the collectives of one block.
 class SpellingRestorer {

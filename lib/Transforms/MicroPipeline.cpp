@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveSpelling.h"
 #include "PassPrices.h"
 #include "PipelineRewrite.h"
 
@@ -158,8 +159,12 @@ void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates,
       std::optional<double> seconds = price->getSeconds(op);
       isKnown &= seconds.has_value();
       double exposed = seconds.value_or(0);
-      if (op == candidate.collective)
+      if (op == candidate.collective) {
+        // Left alone, a chain is what it was.
+        if (std::optional<double> chain = getChainSeconds(op, price))
+          exposed = std::min(exposed, *chain);
         exposed = std::max(exposed - getHiddenSeconds(op), 0.0);
+      }
       before += exposed;
     }
     if (isKnown)
