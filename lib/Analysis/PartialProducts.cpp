@@ -243,6 +243,11 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
     for (std::optional<SegmentOperand> &operand : segment.operands)
       if (operand)
         describe(*operand);
+    // Its product says how long the segment is, and nothing else: no proof that
+    // makes sizes smaller could follow it.
+    if (result.contracts && segment.operands[0]->fill &&
+        segment.operands[1]->fill)
+      return "a part is constant in both of its operands";
     result.segments.push_back(std::move(segment));
     begin = end;
   }
