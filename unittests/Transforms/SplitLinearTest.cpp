@@ -59,9 +59,10 @@ private:
     return values[std::max(pick(values.size()), pick(values.size()))];
   }
   Value addInput(ArrayRef<int64_t> shape);
-  /// A value of this shape: an input, repeated rows, one that is there, or,
-  /// for a part, a constant. (What only constants are made of is no part of
-  /// what the checker keeps alike when it makes sizes smaller.)
+  /// A value of this shape: an input, one that is there, or, for a part,
+  /// repeated rows or a constant. (Of parts others have the same sizes: a sum
+  /// over a dim that nothing but constants and repeated values has would say
+  /// how long it is, and no proof that makes sizes smaller could follow it.)
   Value getValue(ArrayRef<int64_t> shape, bool isPart = false);
   void addConcat();
   void addSlice();
@@ -97,10 +98,8 @@ Value Generator::getValue(ArrayRef<int64_t> shape, bool isPart) {
   for (Value value : values)
     if (ArrayRef(getShape(value)) == shape)
       alike.push_back(value);
-  switch (pick(6)) {
+  switch (isPart ? pick(6) : 2 + pick(4)) {
   case 0: {
-    if (!isPart)
-      return addInput(shape);
     double fill = double(pick(3));
     return draft.add<tp::ConstantOp>(location, getType(shape),
                                      builder.getF32FloatAttr(fill));
