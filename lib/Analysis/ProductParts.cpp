@@ -134,6 +134,7 @@ class ReaderSearch {
 public:
   void visit(Value value, unsigned dim, unsigned depth);
   DimReaders readers;
+  bool isTooMuch = false;
 
 private:
   void visitUser(Operation *user, Value value, unsigned dim, unsigned depth);
@@ -145,10 +146,9 @@ void ReaderSearch::visitUser(Operation *user, Value value, unsigned dim,
                              unsigned depth) {
   if (!seen.insert(user).second)
     return;
-  if (seen.size() > maxReaders) {
-    readers.other = user;
+  isTooMuch |= seen.size() > maxReaders;
+  if (isTooMuch)
     return;
-  }
   if (auto product = dyn_cast<tp::MatmulOp>(user)) {
     DimensionRule rule = product.getDimensionRule();
     for (OpOperand &operand : product->getOpOperands()) {
@@ -182,6 +182,9 @@ void ReaderSearch::visit(Value value, unsigned dim, unsigned depth) {
 DimReaders analysis::findDimReaders(Value value, unsigned dim) {
   ReaderSearch search;
   search.visit(value, dim, 0);
+  // Which were found first is no reason to take these and leave others.
+  if (search.isTooMuch)
+    return {};
   return std::move(search.readers);
 }
 

@@ -202,11 +202,9 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
   SplitDraft draft(context.getSymbols());
   tp::MatmulOp product = products.product;
   draft.position = product;
-  struct Range {
-    int64_t start, size;
-  };
   SmallVector<Value> values;
-  SmallVector<std::optional<Range>> ranges;
+  // By where they begin, as far as that is known.
+  DenseMap<int64_t, Value> valueAt;
   std::optional<int64_t> start = 0;
   for (const ProductSegment &segment : products.segments) {
     SmallVector<Value> operands(product->getOperands());
@@ -218,23 +216,23 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
     sizes[products.resultDim] = segment.size;
     values.push_back(addProduct(draft, product, operands, sizes));
     std::optional<int64_t> size = tp::getConstant(segment.size);
-    ranges.push_back(start && size ? std::optional(Range{*start, *size})
-                                   : std::nullopt);
+    if (start && size)
+      valueAt[*start] = values.back();
     start = start && size ? std::optional(*start + *size) : std::nullopt;
   }
   // Who reads a segment gets it.
   bool isReadWhole = false;
   for (Operation *user : product.getResult().getUsers()) {
     auto slice = dyn_cast<tp::SliceOp>(user);
-    bool isSegment = false;
-    for (auto [value, range] : llvm::zip_equal(values, ranges))
-      isSegment |=
-          slice && range && slice.getDim() == products.resultDim &&
-          slice.getStep() == 1 && !slice.getBlocks() &&
-          int64_t(slice.getStart()) == range->start &&
-          getTensor(slice.getResult()).getDimSize(products.resultDim) ==
-              range->size &&
-          replaceSlice(draft, slice, value, context.getSymbols()).empty();
+    Value value = slice && slice.getDim() == products.resultDim &&
+                          slice.getStep() == 1 && !slice.getBlocks()
+                      ? valueAt.lookup(slice.getStart())
+                      : Value();
+    bool isSegment =
+        value &&
+        getTensor(value).getDimSize(products.resultDim) ==
+            getTensor(slice.getResult()).getDimSize(products.resultDim) &&
+        replaceSlice(draft, slice, value, context.getSymbols()).empty();
     isReadWhole |= !isSegment;
   }
   if (isReadWhole) {
