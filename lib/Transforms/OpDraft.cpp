@@ -13,10 +13,21 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-OpDraft::~OpDraft() {
+void OpDraft::clear() {
   // What reads others goes first.
   for (Operation *op : llvm::reverse(ops))
     op->destroy();
+  ops.clear();
+}
+
+OpDraft::~OpDraft() { clear(); }
+
+OpDraft &OpDraft::operator=(OpDraft &&other) {
+  clear();
+  builder = other.builder;
+  symbols = std::move(other.symbols);
+  ops = std::move(other.ops);
+  return *this;
 }
 
 tp::Sizes OpDraft::getSizes(Value value) {
@@ -26,6 +37,18 @@ tp::Sizes OpDraft::getSizes(Value value) {
 RankedTensorType OpDraft::getType(Type elementType,
                                   const tp::Sizes &sizes) const {
   return getDenseType(symbols, elementType, sizes);
+}
+
+Value OpDraft::addLike(Operation *op, Value operand, const tp::Sizes &sizes) {
+  Operation *copy = op->clone();
+  // It is not the node that the other one is.
+  copy->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
+  copy->setOperands(operand);
+  copy->getResult(0).setType(
+      getType(getTensor(op->getResult(0)).getElementType(), sizes));
+  ops.push_back(copy);
+  inferStrides(symbols, copy);
+  return copy->getResult(0);
 }
 
 Value OpDraft::reshape(Value value, const tp::Sizes &sizes, Location location) {
