@@ -8,6 +8,7 @@
 
 #include "ElementTypes.h"
 #include "Fingerprint.h"
+#include "FunctionArguments.h"
 #include "InPlace.h"
 #include "NodeWriter.h"
 #include "SymbolicExpression.h"
@@ -34,7 +35,7 @@ public:
            archive::Program &program, const Vocabulary &vocabulary)
       : module(module), imported(imported), program(program),
         graph(program.graph), vocabulary(vocabulary),
-        symbols(module.getContext()), writer(*this) {}
+        symbols(module.getContext()), writer(*this, vocabulary) {}
 
   llvm::Expected<ProgramEdits> run();
 
@@ -115,6 +116,8 @@ private:
   DenseMap<AffineExpr, archive::SymInt> writtenSizes;
   DenseMap<StringRef, int64_t> symbolHints;
   archive::Device device;
+  /// Whether the graph is one of Python functions rather than of operators.
+  bool writesFunctions = false;
   StringRef groupArgument = "group_name";
 };
 
@@ -154,6 +157,7 @@ void Exporter::collectNames() {
 }
 
 void Exporter::collectSpelling() {
+  writesFunctions = hasFunctionCalls(graph);
   device.type = "cpu";
   if (!graph.tensorValues.empty())
     device = graph.tensorValues.begin()->second.device;
@@ -464,12 +468,10 @@ bool Exporter::tryKeep(const Origin &origin) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Exporter::write(Operation *op) {
-  WriteFunction write = vocabulary.findWriter(op->getName());
-  if (!write)
-    return op->emitError("cannot be written as a PyTorch node: no vocabulary "
-                         "has a spelling of ")
-           << op->getName();
-  return write(op, writer);
+  if (writesFunctions)
+    if (WriteFunction write = vocabulary.findFunctionWriter(op->getName()))
+      return write(op, writer);
+  return writer.writeAsOperator(op);
 }
 
 LogicalResult Exporter::emit(Operation *op) {

@@ -9,6 +9,7 @@
 
 #include "commute/Archive/Graph.h"
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Vocabulary/Vocabulary.h"
 
 #include "mlir/IR/Value.h"
 
@@ -102,16 +103,20 @@ private:
 /// Handed to the write functions of the vocabularies.
 class NodeWriter {
 public:
-  explicit NodeWriter(GraphWriter &graph) : graph(graph) {}
+  NodeWriter(GraphWriter &graph, const Vocabulary &vocabulary)
+      : graph(graph), vocabulary(vocabulary) {}
 
   NodeBuilder node(mlir::Location location, llvm::StringRef target) {
     return NodeBuilder(graph, location, target);
   }
   llvm::StringRef save(llvm::StringRef text) { return graph.save(text); }
   llvm::StringRef getName(mlir::Value value) { return graph.getName(value); }
+  /// Writes an op as an operator, in a graph of functions as well.
+  mlir::LogicalResult writeAsOperator(mlir::Operation *op);
 
 private:
   GraphWriter &graph;
+  const Vocabulary &vocabulary;
 };
 
 } // namespace commute::vocabulary

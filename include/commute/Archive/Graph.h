@@ -211,6 +211,9 @@ struct Node {
   llvm::StringRef metadata;
   llvm::StringRef stackTrace;
   std::optional<bool> isSingleTensorReturn;
+  /// Its producer, who knows the operator's schema, states that it writes into
+  /// none of its arguments (metadata "effects": "none").
+  bool isStatedFunctional = false;
   /// The node's object in the document; empty for a node that was made.
   Span span;
 
