@@ -107,7 +107,12 @@ bool vocabulary::isFunctionCall(const Node &node) {
 
 bool vocabulary::hasFunctionCalls(const archive::Graph &graph) {
   return llvm::any_of(graph.nodes, [](const Node &node) {
-    if (!isFunctionCall(node))
+    // Lists are indexed in graphs of operators as well.
+    bool isFunction = isFunctionCall(node) &&
+                      (node.target.starts_with("torch.") ||
+                       (node.target.starts_with("_operator.") &&
+                        node.target != "_operator.getitem"));
+    if (!isFunction)
       return false;
     bool givesTensor = false;
     for (const Argument &output : node.outputs)

@@ -38,7 +38,7 @@ const OperatorEntry *Vocabulary::find(StringRef target) const {
 std::vector<StringRef> Vocabulary::getReadTargets() const {
   std::vector<StringRef> targets;
   for (const auto &entry : operators)
-    if (entry.getValue().read)
+    if (entry.getValue().read && entry.getKey().starts_with("torch.ops."))
       targets.push_back(entry.getKey());
   llvm::sort(targets);
   return targets;
