@@ -60,12 +60,12 @@ WriteFunction Vocabulary::findFunctionWriter(mlir::OperationName name) const {
 void Vocabulary::addFunction(StringRef target, StringRef parameters,
                              StringRef sameAs) {
   // Keywords that PyTorch takes everywhere, as NumPy does.
-  static constexpr std::pair<StringLiteral, StringLiteral> alsoCalled[] = {
-      {"dim", "axis"},
-      {"input", "x"},
-      {"input", "a"},
-      {"input", "x1"},
-      {"other", "x2"}};
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral>
+      alsoCalled[] = {{"dim", "axis"},
+                      {"input", "x"},
+                      {"input", "a"},
+                      {"input", "x1"},
+                      {"other", "x2"}};
   const OperatorEntry &known = operators[sameAs];
   assert(known.read && "the operator must be added first");
   OperatorEntry entry = known;

@@ -271,6 +271,8 @@ class GraphProgram:
             # Parameters stand where they are first read, and are known from the start.
             if node.op in ("placeholder", "get_attr"):
                 add(node)
+            if node.op == "output":
+                continue
             for read in node.all_input_nodes:
                 if read not in self._members:
                     add(read)
