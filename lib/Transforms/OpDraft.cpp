@@ -28,6 +28,18 @@ RankedTensorType OpDraft::getType(Type elementType,
   return getDenseType(symbols, elementType, sizes);
 }
 
+Value OpDraft::addLike(Operation *op, Value operand, const tp::Sizes &sizes) {
+  Operation *copy = op->clone();
+  // It is not the node that the other one is.
+  copy->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
+  copy->setOperands(operand);
+  copy->getResult(0).setType(
+      getType(getTensor(op->getResult(0)).getElementType(), sizes));
+  ops.push_back(copy);
+  inferStrides(symbols, copy);
+  return copy->getResult(0);
+}
+
 Value OpDraft::reshape(Value value, const tp::Sizes &sizes, Location location) {
   if (getSizes(value) == sizes)
     return value;

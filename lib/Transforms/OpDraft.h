@@ -21,6 +21,9 @@ class OpDraft {
 public:
   explicit OpDraft(mlir::MLIRContext *context)
       : builder(context), symbols(context) {}
+  /// Sizes over the symbols of `symbols` may be used.
+  explicit OpDraft(const tp::SymbolSpace &symbols)
+      : builder(symbols.getContext()), symbols(symbols) {}
   OpDraft(OpDraft &&) = default;
   OpDraft &operator=(OpDraft &&) = default;
   ~OpDraft();
@@ -40,6 +43,10 @@ public:
     inferStrides(symbols, op);
     return op;
   }
+  /// What an op of one operand and one result does, done to another value;
+  /// `sizes` are those of the result.
+  mlir::Value addLike(mlir::Operation *op, mlir::Value operand,
+                      const tp::Sizes &sizes);
   /// The value itself where it has these sizes.
   mlir::Value reshape(mlir::Value value, const tp::Sizes &sizes,
                       mlir::Location location);
@@ -50,6 +57,7 @@ public:
   mlir::Value convert(mlir::Value value, mlir::RankedTensorType type,
                       mlir::Location location);
 
+  llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
   /// Seconds of all ops; nullopt where a size is not known.
   std::optional<double> getSeconds(const target::PriceModel &price) const;
   /// Puts the ops into the program.

@@ -17,7 +17,7 @@ using namespace commute;
 ArrayRef<StringRef> commute::getPipelinePasses() {
   static constexpr StringRef passes[] = {
       "normalize-collectives", "sequence-parallel", "micro-pipeline",
-      "lower-collectives", "contiguous-collectives"};
+      "split-linear",          "lower-collectives", "contiguous-collectives"};
   return passes;
 }
 
@@ -60,14 +60,16 @@ static SmallVector<PassText> getPasses(StringRef text) {
   return passes;
 }
 
-/// Whether a pass has an option of this name.
-static bool hasOption(const PassInfo &pass, StringRef name) {
+/// Whether a pass has an option of this name, which takes this value.
+static bool hasOption(const PassInfo &pass, StringRef name,
+                      StringRef value = "x") {
   OpPassManager manager("any");
   std::string ignored;
   llvm::raw_string_ostream os(ignored);
   auto fail = [&](const Twine &message) { return failure(); };
-  // An option that is not there is an error, whatever its value.
-  return succeeded(pass.addToPipeline(manager, (name + "=x").str(), fail));
+  // An option that is not there is an error.
+  return succeeded(
+      pass.addToPipeline(manager, (name + "=" + value).str(), fail));
 }
 
 llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text,
@@ -93,6 +95,8 @@ llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text,
       options += "policy=" + settings.policy + " ";
     if (hasOption(*info, "target"))
       options += "target=" + settings.target + " ";
+    if (settings.exactRounding && hasOption(*info, "exact-rounding", "true"))
+      options += "exact-rounding=true ";
     options += pass.options;
     complete += (complete.empty() ? "" : ",") + pass.name.str() + "{" +
                 StringRef(options).trim().str() + "}";

@@ -62,6 +62,10 @@ private:
       cl::init("h100x8"),
       cl::desc("The machine to price for (default: h100x8; see commute "
                "targets)")};
+  cl::opt<bool> exactRounding{
+      "exact-rounding", cl::sub(command),
+      cl::desc("Split and join matrix products only where no sum is made in "
+               "another order")};
   cl::opt<bool> noVerify{
       "no-verify", cl::sub(command),
       cl::desc("Do not prove the result equivalent before it is written")};
@@ -85,7 +89,8 @@ void OptCommand::printProgress(llvm::StringRef stage) const {
 llvm::Expected<ExitCode> OptCommand::runPasses(ProgramFile &file) {
   mlir::MLIRContext *context = file.getModule()->getContext();
   mlir::PassManager manager(context);
-  if (llvm::Error error = buildPipeline(manager, passes, {policy, target}))
+  if (llvm::Error error =
+          buildPipeline(manager, passes, {policy, target, exactRounding}))
     return std::move(error);
   manager.enableVerifier(!noVerify);
   std::string reproducer = output + ".reproducer.mlir";

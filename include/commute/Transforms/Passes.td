@@ -243,6 +243,88 @@ def MicroPipeline : Pass<"micro-pipeline", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
+def SplitLinear : Pass<"split-linear", "::mlir::func::FuncOp"> {
+  let summary = "Multiplies the parts of concatenations, and only what is read";
+  let description = [{
+    A matrix product can be computed in segments of any of its dims: along the
+    contraction their products are added, along rows, columns and batches they
+    lie side by side. The pass uses that where operands are concatenations,
+    where only slices of a result are read, and where results are concatenated:
+
+    ```
+    cat_k(a_0, a_1) @ b    =  a_0 @ b_0 + a_1 @ b_1
+    cat_m(a_0, a_1) @ b    =  cat_m(a_0 @ b, a_1 @ b)
+    slice_n(a @ b)         =  a @ slice_n(b)
+    cat_n(a @ b_0, a @ b_1) = a @ cat_n(b_0, b_1)
+    gather_k(a) @ b        =  all_reduce(a @ rank_slice_k(b))
+    ```
+
+    The last is that of tensor parallelism: of parts that are gathered along the
+    contraction each rank multiplies its own shard, and one all_reduce a group
+    adds up what would have been gathered part by part. It needs the rank's block
+    of the other operand: that operand is gathered too, or the program is one
+    rank's own (`--rank=R`) and the operand the same on all ranks.
+
+    Concatenations are found through ops that do the same at every place of the
+    dim (views, casts, elementwise functions). A sum is accumulated: each product
+    adds to the one before (`addmm`), the bias is added once. Parts of zeros are
+    dropped, constant ones become part of the bias, parts that all rows share are
+    multiplied once, and repeated parts once with the sum of their weights, where
+    that pays.
+
+    All products that read one concatenation (forward, and the gradient of the
+    weight in a joint graph) are decided together: only if none of its readers is
+    left is it saved. Nothing is rewritten where parts are promoted to another
+    type, where an op in between writes into memory, where an operand would have
+    to be cut at a symbolic position, and where products have scales.
+
+    Sums in another order round differently; each remark says how. With
+    `exact-rounding` only rewrites that keep every sum are made.
+
+    Before:
+
+    ```mlir
+    %x = tp.concat %a, %b dim 1 : (tensor<8x4xbf16>, tensor<8x2xbf16>) -> tensor<8x6xbf16>
+    %y = tp.matmul %x, %w transpose_rhs bias %c
+      : (tensor<8x6xbf16>, tensor<16x6xbf16>, tensor<16xbf16>) -> tensor<8x16xbf16>
+    ```
+
+    After:
+
+    ```mlir
+    %u = tp.slice %w dim 1 start 0 step 1
+      : tensor<16x6xbf16> -> tensor<16x4xbf16, #tp.layout<strides = [6, 1]>>
+    %v = tp.slice %w dim 1 start 4 step 1
+      : tensor<16x6xbf16> -> tensor<16x2xbf16, #tp.layout<strides = [6, 1]>>
+    %s = tp.matmul %a, %u transpose_rhs bias %c
+      : (tensor<8x4xbf16>, tensor<16x4xbf16, #tp.layout<strides = [6, 1]>>, tensor<16xbf16>) -> tensor<8x16xbf16>
+    %y = tp.matmul %b, %v transpose_rhs bias %s
+      : (tensor<8x2xbf16>, tensor<16x2xbf16, #tp.layout<strides = [6, 1]>>, tensor<8x16xbf16>) -> tensor<8x16xbf16>
+    ```
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"profitable\"",
+           "profitable: where the price model says that it pays; always: "
+           "wherever it is legal and multiplies less, joins less, or cuts fewer "
+           "slices out of products; upstream: linears of concatenations by the "
+           "rule proposed for PyTorch Inductor (2 or 3 parts, each at least 8 "
+           "wide and all at most 384)">,
+    Option<"targetName", "target", "std::string", "\"h100x8\"",
+           "The machine to price for: a name of commute targets, or a file">,
+    Option<"margin", "margin", "double", "0.01",
+           "By how much, as a part of its own time, a rewrite has to be faster "
+           "for policy=profitable">,
+    Option<"exactRounding", "exact-rounding", "bool", "false",
+           "Leave alone what would make a sum in another order">];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten",
+              "Products and concatenations of products rewritten">,
+    Statistic<"numProducts", "num-products", "Products that stand for them">,
+    Statistic<"numRefused", "num-refused",
+              "Products and concatenations left alone">];
+  let dependentDialects = ["::commute::tp::TPDialect"];
+}
+
 def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
   let summary = "Spells collectives along any dim by those along dim 0";
   let description = [{

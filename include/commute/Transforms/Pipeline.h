@@ -21,6 +21,9 @@ struct PassSettings {
   std::string policy = "profitable";
   /// A name of commute targets, or a file.
   std::string target = "h100x8";
+  /// Nothing is rewritten that rounds sums in another order, where a pass can
+  /// tell.
+  bool exactRounding = false;
 };
 
 /// The user's passes in the order of the default pipeline.

@@ -1,0 +1,142 @@
+//===- PartialProducts.h - products of parts --------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// A matrix product has factors: rows, columns and batches, which are parallel,
+// and the contraction, which is a sum. Along each of them it may be computed in
+// segments, which are concatenated or added. The searches here find where the
+// program has such segments: operands that are concatenations, results of which
+// slices are read, concatenations of results. They are pure, and know no price.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_ANALYSIS_PARTIALPRODUCTS_H
+#define COMMUTE_ANALYSIS_PARTIALPRODUCTS_H
+
+#include "commute/Analysis/ProductParts.h"
+#include "commute/Analysis/SizePolynomial.h"
+
+#include <vector>
+
+namespace commute::analysis {
+
+/// One operand of a product on one segment of a factor:
+///
+///     steps(range(base))
+struct SegmentOperand {
+  mlir::Value base;
+  /// Of `base`, which runs along the factor.
+  unsigned dim = 0;
+  llvm::SmallVector<DimStep> steps;
+  /// A range of `base` from `start` on, which counts in sizes of the segment
+  /// with `countsBlocks`; else all of it.
+  bool isSliced = false;
+  int64_t start = 0;
+  bool countsBlocks = false;
+
+  /// `base` is gathered along `dim`, in whole segments.
+  tp::AllGatherOp gather;
+  /// All elements have this value; null where they have not.
+  mlir::TypedAttr fill;
+  /// What `base` repeats along its leading dims, all but the last; null where
+  /// it does not.
+  mlir::Value repeated;
+};
+
+/// How an operand of a segment is computed with when its product is a summand
+/// of each rank.
+enum class ShardSource {
+  /// All ranks compute with all of it.
+  Whole,
+  /// What the gather was given.
+  Gathered,
+  /// This rank's block, cut out by the rank's number.
+  RankSlice,
+};
+
+/// A range of a product's factor.
+struct ProductSegment {
+  /// Over the symbols of the context.
+  mlir::AffineExpr size;
+  /// One for each operand of the product; none for operands that do not run
+  /// along the factor.
+  std::vector<std::optional<SegmentOperand>> operands;
+  /// Of left and right operand.
+  ShardSource lhsSource = ShardSource::Whole, rhsSource = ShardSource::Whole;
+  /// The ranks whose summands are added; null where no rank has a summand.
+  tp::GroupAttr group;
+};
+
+/// A product that may be computed in segments of one of its factors:
+///
+///     cat_k(a_0, a_1) @ b = a_0 @ b_0 + a_1 @ b_1
+///     cat_m(a_0, a_1) @ b = cat_m(a_0 @ b, a_1 @ b)
+///     gather_k(a) @ b = all_reduce(a @ rank_slice_k(b))
+struct PartialProducts {
+  tp::MatmulOp product;
+  unsigned factor;
+  /// The factor is the contraction: segments are added.
+  bool contracts;
+  /// Of the result, which runs along the factor; only if not `contracts`.
+  unsigned resultDim = 0;
+  std::vector<ProductSegment> segments;
+  /// Why a gathered part is not left on its ranks; empty where nothing is in
+  /// the way.
+  std::string gatherProblem;
+};
+
+/// nullopt where the product cannot be computed in segments; `reason` is the
+/// end of a sentence about it, or empty where no operand has parts.
+std::optional<PartialProducts> findPartialProducts(tp::MatmulOp product,
+                                                   unsigned factor,
+                                                   ProductContext &context,
+                                                   std::string &reason);
+
+/// A slice of what a product gives, behind steps.
+struct ProductSlice {
+  tp::SliceOp slice;
+  /// From the product's result to the slice.
+  llvm::SmallVector<DimStep> steps;
+  /// The dim of the result that is sliced, and its factor.
+  unsigned resultDim;
+  unsigned factor;
+};
+
+/// A product of which nobody reads all:
+///
+///     slice_n(a @ b) = a @ slice_n(b)
+struct SlicedProduct {
+  tp::MatmulOp product;
+  std::vector<ProductSlice> slices;
+};
+
+/// nullopt, without a reason, for a product that is read by others than slices.
+std::optional<SlicedProduct> findSlicedProduct(tp::MatmulOp product,
+                                               std::string &reason);
+
+/// Neighbours in a concatenation that one product gives:
+///
+///     cat_n(a @ b_0, a @ b_1) = a @ cat_n(b_0, b_1)
+struct JoinedRun {
+  unsigned firstInput;
+  llvm::SmallVector<tp::MatmulOp> products;
+  /// Of all products; and the dim of their results that it is.
+  unsigned factor;
+  unsigned resultDim;
+  /// From the results to the concatenation, alike for all; those of the first.
+  llvm::SmallVector<DimStep> steps;
+};
+struct JoinedProducts {
+  tp::ConcatOp concat;
+  std::vector<JoinedRun> runs;
+};
+
+std::optional<JoinedProducts> findJoinedProducts(tp::ConcatOp concat,
+                                                 ProductContext &context,
+                                                 std::string &reason);
+
+} // namespace commute::analysis
+
+#endif // COMMUTE_ANALYSIS_PARTIALPRODUCTS_H

@@ -1,0 +1,333 @@
+//===- PartialProducts.cpp - products in segments ---------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Analysis/PartialProducts.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+using tp::DimensionRule;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static Type getElementType(Value value) {
+  return getTensor(value).getElementType();
+}
+
+//===----------------------------------------------------------------------===//
+// Facts about parts
+//===----------------------------------------------------------------------===//
+
+/// Whether a step leaves elements as they are.
+static bool keepsElements(const DimStep &step) {
+  return isa<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp, tp::BroadcastOp,
+             tp::SliceOp>(step.op);
+}
+
+/// The value that all elements of a tensor have; null where they have not one.
+static TypedAttr findFill(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto constant = dyn_cast<tp::ConstantOp>(op))
+      return isa<FloatAttr, IntegerAttr>(constant.getValue())
+                 ? constant.getValue()
+                 : TypedAttr();
+    if (!isa<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp, tp::BroadcastOp,
+             tp::SliceOp>(op))
+      return TypedAttr();
+    value = op->getOperand(0);
+  }
+  return TypedAttr();
+}
+
+/// What a value repeats along leading dims; null where it does not.
+static Value findRepeated(Value value) {
+  auto broadcast = value.getDefiningOp<tp::BroadcastOp>();
+  if (!broadcast)
+    return Value();
+  Value input = broadcast.getInput();
+  RankedTensorType type = getTensor(input);
+  // Columns are as they were.
+  bool keepsColumns =
+      type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1) &&
+      type.getShape().back() == getTensor(value).getShape().back();
+  return keepsColumns ? input : Value();
+}
+
+static void describe(SegmentOperand &operand) {
+  if (llvm::all_of(operand.steps, keepsElements))
+    operand.fill = findFill(operand.base);
+  if (!operand.isSliced)
+    operand.repeated = findRepeated(operand.base);
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// An operand that runs along the factor.
+struct CutOperand {
+  unsigned number;
+  unsigned dim;
+  std::optional<DimParts> parts;
+};
+
+class SegmentSearch {
+public:
+  SegmentSearch(tp::MatmulOp product, unsigned factor, ProductContext &context)
+      : product(product), context(context), rule(product.getDimensionRule()) {
+    result.product = product;
+    result.factor = factor;
+    result.contracts = rule.factors[factor].kind == tp::Factor::Kind::Reduction;
+  }
+
+  std::optional<PartialProducts> run(std::string &reason);
+
+private:
+  std::string findOperands();
+  /// Segments at the borders of the first `numParted` operands with parts.
+  std::string findSegments(unsigned numParted);
+  /// The operand on a segment; a reason where it cannot be had.
+  std::string addOperand(const CutOperand &operand, const SizePolynomial &begin,
+                         const SizePolynomial &end, bool usesParts,
+                         ProductSegment &segment);
+  /// Cuts a range out of an operand.
+  static std::string cut(SegmentOperand &operand, const SizePolynomial &start,
+                         const SizePolynomial &size);
+  SizePolynomial getPartSize(const DimParts &parts, unsigned index) {
+    return SizePolynomial::get(context.getSizes(parts.parts[index])[parts.dim]);
+  }
+  void chooseShards();
+
+  tp::MatmulOp product;
+  ProductContext &context;
+  DimensionRule rule;
+  std::vector<CutOperand> cutOperands;
+  PartialProducts result;
+};
+
+} // namespace
+
+std::string SegmentSearch::findOperands() {
+  if (product.getLhsScale() || product.getRhsScale())
+    return "it has scales, which belong to whole operands";
+  Type element = getElementType(product.getResult());
+  if (result.contracts &&
+      llvm::any_of(product->getOperands(), [&](Value operand) {
+        return getElementType(operand) != element;
+      }))
+    return "its operands and result are not of one type";
+  for (auto [number, factors] : llvm::enumerate(rule.operands)) {
+    for (unsigned dim = 0; dim < factors.size(); ++dim) {
+      if (!llvm::is_contained(factors[dim], result.factor))
+        continue;
+      if (factors[dim].size() != 1)
+        return "the dim is merged with another";
+      CutOperand operand{unsigned(number), dim,
+                         findDimParts(product->getOperand(number), dim)};
+      if (operand.parts) {
+        Operation *source = operand.parts->source;
+        Type joined = getElementType(source->getResult(0));
+        for (Value part : operand.parts->parts)
+          if (getElementType(part) != joined)
+            return "the parts of " + getProductName(source) +
+                   " are of different types, which it promotes";
+        if (context.getWriteOrder().isWriteBetween(source, product))
+          return "an op between " + getProductName(source) +
+                 " and it writes into memory that parts may be in";
+      }
+      cutOperands.push_back(std::move(operand));
+    }
+  }
+  return "";
+}
+
+std::string SegmentSearch::cut(SegmentOperand &operand,
+                               const SizePolynomial &start,
+                               const SizePolynomial &size) {
+  operand.isSliced = true;
+  if (std::optional<int64_t> number = start.getConstant()) {
+    operand.start = *number;
+    return "";
+  }
+  if (std::optional<int64_t> blocks = start.divideExactly(size).getConstant()) {
+    operand.start = *blocks;
+    operand.countsBlocks = true;
+    return "";
+  }
+  return "a part begins at a symbolic position, where another operand cannot "
+         "be cut";
+}
+
+std::string SegmentSearch::addOperand(const CutOperand &operand,
+                                      const SizePolynomial &begin,
+                                      const SizePolynomial &end, bool usesParts,
+                                      ProductSegment &segment) {
+  SegmentOperand &found = segment.operands[operand.number].emplace();
+  SizePolynomial size = end - begin;
+  if (!usesParts) {
+    found.base = product->getOperand(operand.number);
+    found.dim = operand.dim;
+    SizePolynomial whole =
+        SizePolynomial::get(context.getSizes(found.base)[found.dim]);
+    return size == whole ? "" : cut(found, begin, size);
+  }
+  // The part that the segment is in: borders are those of parts, or finer.
+  SizePolynomial partBegin;
+  for (unsigned index = 0; index < operand.parts->parts.size(); ++index) {
+    SizePolynomial partSize = getPartSize(*operand.parts, index);
+    SizePolynomial partEnd = partBegin + partSize;
+    if ((begin - partBegin).isNonNegative() &&
+        (partEnd - end).isNonNegative() && !partSize.isConstant(0)) {
+      found.base = operand.parts->parts[index];
+      found.dim = operand.parts->dim;
+      found.steps = operand.parts->steps;
+      if (size != partSize)
+        return cut(found, begin - partBegin, size);
+      found.gather = findGatherAlong(found.base, found.dim);
+      return "";
+    }
+    partBegin = partEnd;
+  }
+  return "the borders of its operands' parts cannot be compared";
+}
+
+std::string SegmentSearch::findSegments(unsigned numParted) {
+  result.segments.clear();
+  // All borders, in order: each list ascends, so that the next one is the
+  // smallest of their heads.
+  SmallVector<SmallVector<SizePolynomial>> borders;
+  for (const CutOperand &operand : cutOperands) {
+    if (!operand.parts || borders.size() == numParted)
+      continue;
+    SmallVector<SizePolynomial> &list = borders.emplace_back();
+    SizePolynomial end;
+    for (unsigned index = 0; index < operand.parts->parts.size(); ++index)
+      list.push_back(end += getPartSize(*operand.parts, index));
+  }
+  SmallVector<size_t> heads(borders.size(), 0);
+  SizePolynomial begin;
+  while (heads.front() < borders.front().size()) {
+    SizePolynomial end = borders.front()[heads.front()];
+    for (auto [list, head] : llvm::zip_equal(borders, heads)) {
+      if (head == list.size() || !list[head].isKnown())
+        return "the sizes of the parts are not known";
+      if ((end - list[head]).isNonNegative())
+        end = list[head];
+      else if (!(list[head] - end).isNonNegative())
+        return "the borders of its operands' parts cannot be compared";
+    }
+    for (auto [list, head] : llvm::zip_equal(borders, heads))
+      if (list[head] == end)
+        ++head;
+    if (end == begin)
+      continue;
+    ProductSegment segment;
+    segment.operands.resize(product->getNumOperands());
+    segment.size =
+        (end - begin).getExpression(context.getSymbols().getContext());
+    unsigned parted = 0;
+    for (const CutOperand &operand : cutOperands) {
+      bool usesParts = operand.parts && parted < numParted;
+      parted += usesParts;
+      std::string problem = addOperand(operand, begin, end, usesParts, segment);
+      if (!problem.empty())
+        return problem;
+    }
+    for (std::optional<SegmentOperand> &operand : segment.operands)
+      if (operand)
+        describe(*operand);
+    result.segments.push_back(std::move(segment));
+    begin = end;
+  }
+  return "";
+}
+
+void SegmentSearch::chooseShards() {
+  for (ProductSegment &segment : result.segments) {
+    SegmentOperand &lhs = *segment.operands[0], &rhs = *segment.operands[1];
+    tp::AllGatherOp gather = lhs.gather ? lhs.gather : rhs.gather;
+    if (!gather)
+      continue;
+    tp::GroupAttr group = gather.getGroup();
+    if (lhs.gather && rhs.gather &&
+        lhs.gather.getGroup().hasSameMembers(rhs.gather.getGroup())) {
+      segment.lhsSource = segment.rhsSource = ShardSource::Gathered;
+      segment.group = group;
+      continue;
+    }
+    std::string name = getProductName(gather);
+    std::optional<int64_t> size = tp::getConstant(segment.size);
+    // A part that is gathered too, over others, and one that is cut, are made
+    // of values whose placement is known.
+    if (!context.isRankSpecific())
+      result.gatherProblem =
+          "the shards of " + name +
+          " could be multiplied where they are, but which block of the other "
+          "operand goes with them depends on the rank (--rank=R says it)";
+    else if (!context.isReplicated(product->getOperand(lhs.gather ? 1 : 0),
+                                   group))
+      result.gatherProblem =
+          "the shards of " + name +
+          " could be multiplied where they are, if the other operand were the "
+          "same on all ranks of group '" +
+          group.getKey() + "' (--input-placement says what inputs are)";
+    else if (!size || *size % group.getSize() != 0)
+      result.gatherProblem = "the shards of " + name +
+                             " have a symbolic size, and no block of the other "
+                             "operand can be cut out for them";
+    else {
+      segment.lhsSource =
+          lhs.gather ? ShardSource::Gathered : ShardSource::RankSlice;
+      segment.rhsSource =
+          lhs.gather ? ShardSource::RankSlice : ShardSource::Gathered;
+      segment.group = group;
+    }
+  }
+}
+
+std::optional<PartialProducts> SegmentSearch::run(std::string &reason) {
+  reason = findOperands();
+  if (!reason.empty())
+    return std::nullopt;
+  unsigned numParted =
+      llvm::count_if(cutOperands, [](const CutOperand &operand) {
+        return operand.parts.has_value();
+      });
+  if (numParted == 0)
+    return std::nullopt;
+  // With fewer borders there is less to prove.
+  for (; numParted > 0; --numParted) {
+    reason = findSegments(numParted);
+    if (reason.empty())
+      break;
+  }
+  if (!reason.empty())
+    return std::nullopt;
+  if (result.contracts)
+    chooseShards();
+  else
+    result.resultDim = *findDimOfFactor(rule.results[0], result.factor);
+  bool isWhole =
+      result.segments.size() < 2 &&
+      llvm::none_of(
+          result.segments,
+          [](const ProductSegment &segment) { return bool(segment.group); });
+  if (isWhole) {
+    reason = result.gatherProblem;
+    return std::nullopt;
+  }
+  return std::move(result);
+}
+
+std::optional<PartialProducts>
+analysis::findPartialProducts(tp::MatmulOp product, unsigned factor,
+                              ProductContext &context, std::string &reason) {
+  return SegmentSearch(product, factor, context).run(reason);
+}

@@ -1,0 +1,236 @@
+//===- ProductResults.cpp - slices and joins of products --------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Analysis/PartialProducts.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+using tp::DimensionRule;
+
+/// Longer chains, and more readers, are not followed.
+static constexpr unsigned maxSteps = 16;
+static constexpr unsigned maxSlices = 256;
+
+static Type getElementType(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+namespace {
+class SliceSearch {
+public:
+  explicit SliceSearch(tp::MatmulOp product)
+      : rule(product.getDimensionRule()) {
+    found.product = product;
+  }
+  /// False for a reader that is no slice.
+  bool visit(Value value, SmallVector<Operation *> &path);
+
+  SlicedProduct found;
+
+private:
+  bool addSlice(tp::SliceOp slice, ArrayRef<Operation *> path);
+  DimensionRule rule;
+};
+} // namespace
+
+bool SliceSearch::addSlice(tp::SliceOp slice, ArrayRef<Operation *> path) {
+  ProductSlice result{slice, {}, 0, 0};
+  unsigned dim = slice.getDim();
+  for (Operation *op : llvm::reverse(path)) {
+    std::optional<DimStep> step = findStepTo(op, dim);
+    if (!step)
+      return false;
+    result.steps.push_back(*step);
+    dim = step->operandDim;
+  }
+  std::reverse(result.steps.begin(), result.steps.end());
+  std::optional<unsigned> factor = getOnlyFactor(rule.results[0], dim);
+  if (!factor || found.slices.size() >= maxSlices)
+    return false;
+  result.resultDim = dim;
+  result.factor = *factor;
+  found.slices.push_back(std::move(result));
+  return true;
+}
+
+bool SliceSearch::visit(Value value, SmallVector<Operation *> &path) {
+  for (Operation *user : value.getUsers()) {
+    if (auto slice = dyn_cast<tp::SliceOp>(user)) {
+      if (!addSlice(slice, path))
+        return false;
+      continue;
+    }
+    if (!isa<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp>(user) ||
+        path.size() >= maxSteps)
+      return false;
+    path.push_back(user);
+    bool isSliced = visit(user->getResult(0), path);
+    path.pop_back();
+    if (!isSliced)
+      return false;
+  }
+  return true;
+}
+
+std::optional<SlicedProduct> analysis::findSlicedProduct(tp::MatmulOp product,
+                                                         std::string &reason) {
+  SliceSearch search(product);
+  SmallVector<Operation *> path;
+  if (!search.visit(product.getResult(), path) || search.found.slices.empty())
+    return std::nullopt;
+  if (product.getLhsScale() || product.getRhsScale()) {
+    reason = "it has scales, which belong to whole operands";
+    return std::nullopt;
+  }
+  // Users come in no certain order.
+  llvm::sort(search.found.slices,
+             [](const ProductSlice &a, const ProductSlice &b) {
+               auto getKey = [](const ProductSlice &entry) {
+                 tp::SliceOp slice = entry.slice;
+                 auto type = cast<RankedTensorType>(slice.getType());
+                 return std::tuple(entry.resultDim, slice.getStart(),
+                                   type.getDimSize(slice.getDim()));
+               };
+               return getKey(a) < getKey(b);
+             });
+  return std::move(search.found);
+}
+
+//===----------------------------------------------------------------------===//
+// Joins
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A product that gives a part of a concatenation.
+struct PartProduct {
+  tp::MatmulOp product;
+  unsigned factor;
+  unsigned resultDim;
+  SmallVector<DimStep> steps;
+};
+} // namespace
+
+static std::optional<PartProduct> findPartProduct(Value value, unsigned dim) {
+  PartProduct found;
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto product = dyn_cast<tp::MatmulOp>(op)) {
+      DimensionRule rule = product.getDimensionRule();
+      std::optional<unsigned> factor = getOnlyFactor(rule.results[0], dim);
+      if (!factor || product.getLhsScale() || product.getRhsScale())
+        return std::nullopt;
+      for (const DimensionRule::TensorFactors &operand : rule.operands)
+        for (const DimensionRule::DimFactors &dimFactors : operand)
+          if (dimFactors.size() > 1 && llvm::is_contained(dimFactors, *factor))
+            return std::nullopt;
+      found.product = product;
+      found.factor = *factor;
+      found.resultDim = dim;
+      std::reverse(found.steps.begin(), found.steps.end());
+      return found;
+    }
+    std::optional<DimStep> step = findStepTo(op, dim);
+    if (!step || found.steps.size() >= maxSteps)
+      return std::nullopt;
+    found.steps.push_back(*step);
+    value = op->getOperand(0);
+    dim = step->operandDim;
+  }
+  return std::nullopt;
+}
+
+/// Sizes that have to be those of the other, all but one dim's.
+static bool haveSameSizesBeside(Value a, Value b, unsigned dim,
+                                ProductContext &context) {
+  tp::Sizes x = context.getSizes(a), y = context.getSizes(b);
+  if (x.size() != y.size())
+    return false;
+  x[dim] = y[dim];
+  return x == y && llvm::all_of(x, [](AffineExpr size) { return bool(size); });
+}
+
+/// Attributes that say what an op does, without those that tie it to the graph.
+static DictionaryAttr getMeaning(Operation *op) {
+  return op->getPropertiesAsAttribute()
+             ? dyn_cast<DictionaryAttr>(op->getPropertiesAsAttribute())
+             : DictionaryAttr();
+}
+
+/// Whether two products, with the steps behind them, are one product of joined
+/// operands.
+static bool areAlike(const PartProduct &a, const PartProduct &b,
+                     ProductContext &context) {
+  tp::MatmulOp x = a.product, y = b.product;
+  if (a.factor != b.factor || a.resultDim != b.resultDim ||
+      a.steps.size() != b.steps.size() ||
+      x->getNumOperands() != y->getNumOperands() ||
+      bool(x.getBias()) != bool(y.getBias()) ||
+      x.getTransposeLhs() != y.getTransposeLhs() ||
+      x.getTransposeRhs() != y.getTransposeRhs() ||
+      getElementType(x.getResult()) != getElementType(y.getResult()))
+    return false;
+  DimensionRule first = x.getDimensionRule(), second = y.getDimensionRule();
+  for (unsigned number = 0; number < x->getNumOperands(); ++number) {
+    Value left = x->getOperand(number), right = y->getOperand(number);
+    std::optional<unsigned> dim =
+        findDimOfFactor(first.operands[number], a.factor);
+    if (dim != findDimOfFactor(second.operands[number], b.factor) ||
+        (!dim && left != right))
+      return false;
+    if (dim && (getElementType(left) != getElementType(right) ||
+                !haveSameSizesBeside(left, right, *dim, context)))
+      return false;
+  }
+  for (auto [left, right] : llvm::zip_equal(a.steps, b.steps))
+    if (left.op->getName() != right.op->getName() ||
+        left.resultDim != right.resultDim ||
+        left.operandDim != right.operandDim ||
+        getMeaning(left.op) != getMeaning(right.op) ||
+        getElementType(left.op->getResult(0)) !=
+            getElementType(right.op->getResult(0)) ||
+        !haveSameSizesBeside(left.op->getResult(0), right.op->getResult(0),
+                             left.resultDim, context))
+      return false;
+  return true;
+}
+
+std::optional<JoinedProducts>
+analysis::findJoinedProducts(tp::ConcatOp concat, ProductContext &context,
+                             std::string &reason) {
+  JoinedProducts found;
+  found.concat = concat;
+  std::optional<PartProduct> previous;
+  for (auto [index, input] : llvm::enumerate(concat.getInputs())) {
+    std::optional<PartProduct> part = findPartProduct(input, concat.getDim());
+    if (part && getElementType(input) != getElementType(concat.getResult()))
+      part.reset();
+    if (part && context.getWriteOrder().isWriteBetween(part->product, concat)) {
+      reason = "an op between " + getProductName(part->product) +
+               " and it writes into memory that operands may be in";
+      part.reset();
+    }
+    bool isNext = part && previous && areAlike(*previous, *part, context);
+    if (isNext)
+      found.runs.back().products.push_back(part->product);
+    else if (part)
+      found.runs.push_back({unsigned(index),
+                            {part->product},
+                            part->factor,
+                            part->resultDim,
+                            part->steps});
+    previous = std::move(part);
+  }
+  llvm::erase_if(found.runs,
+                 [](const JoinedRun &run) { return run.products.size() < 2; });
+  if (found.runs.empty())
+    return std::nullopt;
+  reason.clear();
+  return found;
+}

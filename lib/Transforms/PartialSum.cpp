@@ -1,0 +1,390 @@
+//===- PartialSum.cpp - a product as a sum of partial ones ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitRewrite.h"
+
+#include "llvm/ADT/APFloat.h"
+
+using namespace mlir;
+using namespace commute;
+using analysis::PartialProducts;
+using analysis::ProductContext;
+using analysis::ProductSegment;
+using analysis::SegmentOperand;
+using analysis::ShardSource;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static bool isNumber(TypedAttr value, int64_t number) {
+  if (auto real = dyn_cast_if_present<FloatAttr>(value))
+    return real.getValueAsDouble() == double(number);
+  auto integer = dyn_cast_if_present<IntegerAttr>(value);
+  return integer && integer.getValue().getSignificantBits() <= 64 &&
+         integer.getInt() == number;
+}
+
+namespace {
+
+/// A summand that is a product of its own.
+struct Summand {
+  Value lhs, rhs;
+};
+
+/// Rows that repeat: the sizes of those there are, without the last dim, and of
+/// all of them; and the product of each of them once.
+struct RepeatedSummand {
+  tp::Sizes rows, allRows;
+  Value value;
+};
+
+class SumDraft {
+public:
+  SumDraft(const PartialProducts &products, const SplitForm &form,
+           ProductContext &context)
+      : products(products), product(products.product), form(form),
+        location(product.getLoc()), draft(context.getSymbols()) {}
+
+  std::optional<SplitDraft> run();
+
+private:
+  void addSegment(const ProductSegment &segment);
+  bool addFill(const ProductSegment &segment);
+  bool addRepeated(const ProductSegment &segment);
+  Value takeRhs(const ProductSegment &segment);
+  /// This rank's block along the contraction.
+  Value sliceByRank(Value value, unsigned dim, tp::GroupAttr group);
+  /// Products of equal left operands become one, of the sum of the right ones;
+  /// and the other way round.
+  void joinEqual(SmallVectorImpl<Summand> &summands);
+  Value add(Value a, Value b, const tp::Sizes &sizes);
+  /// Whether every product can add to the sum of those before.
+  bool canAccumulate(ArrayRef<Summand> summands);
+  /// Products, one after the other added to `sum`, which may be null.
+  Value addProducts(ArrayRef<Summand> summands, Value sum);
+  void flattenRows();
+  /// The bias with all that is added to each row.
+  Value getRowBias();
+
+  Type getElementType() { return product.getType().getElementType(); }
+  int64_t getRank(Value value) { return getTensor(value).getRank(); }
+  unsigned getInnerDim(bool isRhs) {
+    Value operand = isRhs ? product.getRhs() : product.getLhs();
+    bool isLast =
+        isRhs ? product.getTransposeRhs() : !product.getTransposeLhs();
+    return getRank(operand) - (isLast ? 1 : 2);
+  }
+
+  const PartialProducts &products;
+  tp::MatmulOp product;
+  const SplitForm &form;
+  Location location;
+  SplitDraft draft;
+  SmallVector<Summand> summands;
+  /// By the group that has to add them up.
+  llvm::MapVector<tp::GroupAttr, SmallVector<Summand>> groups;
+  SmallVector<RepeatedSummand> repeated;
+  /// Added to every row; without the product's own bias.
+  Value rowSum;
+  /// Of the sums: those of the result, or with all rows in one dim.
+  tp::Sizes sumSizes;
+};
+
+} // namespace
+
+Value SumDraft::add(Value a, Value b, const tp::Sizes &sizes) {
+  return draft.ops.add<tp::MapOp>(location,
+                                  draft.ops.getType(getElementType(), sizes),
+                                  tp::MapFunction::Add, ValueRange{a, b});
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+Value SumDraft::takeRhs(const ProductSegment &segment) {
+  Value value =
+      takeSegment(draft.ops, *segment.operands[1], segment.size,
+                  segment.rhsSource == ShardSource::Gathered, location);
+  if (segment.rhsSource == ShardSource::RankSlice)
+    value = sliceByRank(value, getInnerDim(/*isRhs=*/true), segment.group);
+  if (form.copiesSlices)
+    value = draft.ops.add<tp::CopyOp>(
+        location,
+        draft.ops.getType(getElementType(), draft.ops.getSizes(value)), value,
+        /*preserve_strides=*/false);
+  return value;
+}
+
+Value SumDraft::sliceByRank(Value value, unsigned dim, tp::GroupAttr group) {
+  tp::Sizes sizes = draft.ops.getSizes(value);
+  sizes[dim] = tp::divideExactly(
+      sizes[dim], getAffineConstantExpr(group.getSize(), group.getContext()));
+  return draft.ops.add<tp::RankSliceOp>(
+      location, draft.ops.getType(getElementType(), sizes), value, dim, group);
+}
+
+/// A constant times the sum of the weights that it is multiplied with.
+bool SumDraft::addFill(const ProductSegment &segment) {
+  TypedAttr fill = segment.operands[0]->fill;
+  if (!fill || getRank(product.getRhs()) != 2 ||
+      fill.getType() != getElementType())
+    return false;
+  Value rhs = takeRhs(segment);
+  unsigned inner = getInnerDim(/*isRhs=*/true);
+  tp::Sizes sizes = draft.ops.getSizes(rhs);
+  sizes.erase(sizes.begin() + inner);
+  RankedTensorType type = draft.ops.getType(getElementType(), sizes);
+  Value value = draft.ops.add<tp::ReduceOp>(
+      location, type, tp::ReductionKind::Sum, rhs,
+      ArrayRef<int64_t>{int64_t(inner)}, /*keep_dims=*/false);
+  if (!isNumber(fill, 1)) {
+    Value scalar = draft.ops.add<tp::ConstantOp>(
+        location, RankedTensorType::get({}, getElementType()), fill);
+    value = draft.ops.add<tp::MapOp>(location, type, tp::MapFunction::Mul,
+                                     ValueRange{value, scalar});
+  }
+  rowSum = rowSum ? add(rowSum, value, sizes) : value;
+  draft.note("a constant part is multiplied with the sum of its weights, which "
+             "is rounded first");
+  return true;
+}
+
+bool SumDraft::addRepeated(const ProductSegment &segment) {
+  const SegmentOperand &lhs = *segment.operands[0];
+  Value once = lhs.repeated;
+  if (!once || getRank(product.getRhs()) != 2 || product.getTransposeLhs() ||
+      lhs.dim + 1 != getRank(lhs.base))
+    return false;
+  // Rows may be regrouped on the way to the product.
+  for (const analysis::DimStep &step : lhs.steps)
+    if (!isa<tp::ReshapeOp>(step.op) ||
+        step.resultDim + 1 != getRank(step.op->getResult(0)))
+      return false;
+  RepeatedSummand found;
+  AffineExpr one = getAffineConstantExpr(1, product.getContext());
+  tp::Sizes sizes = draft.ops.getSizes(once);
+  AffineExpr inner = sizes.pop_back_val();
+  found.allRows = draft.ops.getSizes(lhs.base);
+  found.allRows.pop_back();
+  found.rows.assign(found.allRows.size() - sizes.size(), one);
+  found.rows.append(sizes);
+  if (found.rows == found.allRows)
+    return false;
+  AffineExpr count = one;
+  for (AffineExpr size : found.rows)
+    count = tp::multiply(count, size);
+
+  Value rows = draft.ops.reshape(once, tp::Sizes{count, inner}, location);
+  Value rhs = takeRhs(segment);
+  AffineExpr columns = draft.ops.getSizes(product.getResult()).back();
+  ++draft.numProducts;
+  Value value = draft.ops.add<tp::MatmulOp>(
+      location, draft.ops.getType(getElementType(), {count, columns}), rows,
+      rhs, /*bias=*/Value(), /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
+      /*transpose_lhs=*/false, product.getTransposeRhs());
+  draft.note("a part that all rows share is multiplied once, and its product "
+             "is rounded before it is added");
+  if (tp::isConstant(count, 1)) {
+    tp::Sizes row = {columns};
+    value = draft.ops.reshape(value, row, location);
+    rowSum = rowSum ? add(rowSum, value, row) : value;
+    return true;
+  }
+  tp::Sizes product = found.rows;
+  product.push_back(columns);
+  found.value = draft.ops.reshape(value, product, location);
+  repeated.push_back(std::move(found));
+  return true;
+}
+
+void SumDraft::addSegment(const ProductSegment &segment) {
+  if (isNumber(segment.operands[0]->fill, 0) ||
+      isNumber(segment.operands[1]->fill, 0)) {
+    draft.note("a part of zeros is not multiplied, so that infinities in its "
+               "weights do not become NaN");
+    return;
+  }
+  if (form.simplifies && !segment.group &&
+      (addFill(segment) || addRepeated(segment)))
+    return;
+  Value lhs = takeSegment(draft.ops, *segment.operands[0], segment.size,
+                          segment.lhsSource == ShardSource::Gathered, location);
+  if (segment.lhsSource == ShardSource::RankSlice)
+    lhs = sliceByRank(lhs, getInnerDim(/*isRhs=*/false), segment.group);
+  Summand summand{lhs, takeRhs(segment)};
+  if (!segment.group) {
+    summands.push_back(summand);
+    return;
+  }
+  for (auto &[group, list] : groups)
+    if (group.hasSameMembers(segment.group)) {
+      list.push_back(summand);
+      return;
+    }
+  groups[segment.group].push_back(summand);
+}
+
+void SumDraft::joinEqual(SmallVectorImpl<Summand> &list) {
+  SmallVector<Summand> joined;
+  for (const Summand &summand : list) {
+    bool isJoined = false;
+    for (Summand &other : joined) {
+      bool isLeft = other.lhs == summand.lhs;
+      if (!isLeft && other.rhs != summand.rhs)
+        continue;
+      Value &sum = isLeft ? other.rhs : other.lhs;
+      Value next = isLeft ? summand.rhs : summand.lhs;
+      if (draft.ops.getSizes(sum) != draft.ops.getSizes(next))
+        continue;
+      sum = add(sum, next, draft.ops.getSizes(sum));
+      isJoined = true;
+      break;
+    }
+    if (!isJoined)
+      joined.push_back(summand);
+    else
+      draft.note("what a repeated part is multiplied with is added first, and "
+                 "rounded");
+  }
+  list.assign(joined);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void SumDraft::flattenRows() {
+  // addmm takes matrices only.
+  sumSizes = draft.ops.getSizes(product.getResult());
+  unsigned numProducts = summands.size();
+  for (auto &[group, list] : groups)
+    numProducts += list.size();
+  Value bias = product.getBias();
+  if (!form.accumulates || numProducts < 2 || getRank(product.getLhs()) < 3 ||
+      getRank(product.getRhs()) != 2 || product.getTransposeLhs() ||
+      (bias && getRank(bias) > 1))
+    return;
+  AffineExpr rows = getAffineConstantExpr(1, product.getContext());
+  for (AffineExpr size : ArrayRef(sumSizes).drop_back())
+    rows = tp::multiply(rows, size);
+  auto flatten = [&](Summand &summand) {
+    AffineExpr inner = draft.ops.getSizes(summand.lhs).back();
+    summand.lhs =
+        draft.ops.reshape(summand.lhs, tp::Sizes{rows, inner}, location);
+  };
+  llvm::for_each(summands, flatten);
+  for (auto &[group, list] : groups)
+    llvm::for_each(list, flatten);
+  sumSizes = {rows, sumSizes.back()};
+}
+
+bool SumDraft::canAccumulate(ArrayRef<Summand> list) {
+  return form.accumulates && llvm::all_of(list, [&](const Summand &summand) {
+           int64_t rank = getRank(summand.lhs);
+           if (rank != getRank(summand.rhs) || rank > 3)
+             return false;
+           // baddbmm does not broadcast batches.
+           return rank == 2 || draft.ops.getSizes(summand.lhs).front() ==
+                                   draft.ops.getSizes(summand.rhs).front();
+         });
+}
+
+Value SumDraft::addProducts(ArrayRef<Summand> list, Value sum) {
+  bool accumulates = canAccumulate(list);
+  for (const Summand &summand : list) {
+    // A bias of few elements goes with any product.
+    bool isBias = sum && (accumulates || draft.ops.getSizes(sum) != sumSizes);
+    ++draft.numProducts;
+    Value value = draft.ops.add<tp::MatmulOp>(
+        location, draft.ops.getType(getElementType(), sumSizes), summand.lhs,
+        summand.rhs, isBias ? sum : Value(), /*lhs_scale=*/Value(),
+        /*rhs_scale=*/Value(), product.getTransposeLhs(),
+        product.getTransposeRhs());
+    sum = sum && !isBias ? add(sum, value, sumSizes) : value;
+  }
+  return sum;
+}
+
+Value SumDraft::getRowBias() {
+  Value bias = product.getBias();
+  if (!bias || !rowSum)
+    return bias ? bias : rowSum;
+  tp::Sizes sizes = draft.ops.getSizes(bias);
+  if (sizes.empty())
+    sizes.resize(1);
+  sizes.back() = draft.ops.getSizes(rowSum).front();
+  return add(bias, rowSum, sizes);
+}
+
+std::optional<SplitDraft> SumDraft::run() {
+  draft.position = product;
+  for (const ProductSegment &segment : products.segments)
+    addSegment(segment);
+  unsigned numKept = summands.size();
+  if (form.simplifies) {
+    joinEqual(summands);
+    for (auto &[group, list] : groups)
+      joinEqual(list);
+  }
+  draft.reassociates =
+      rowSum || !repeated.empty() || !groups.empty() || numKept > 1;
+  flattenRows();
+  Value bias = getRowBias();
+  // The sums of ranks may be what the other products are added to.
+  Value sum;
+  for (auto &[group, list] : groups) {
+    Value partial = addProducts(list, Value());
+    Value whole = draft.ops.add<tp::AllReduceOp>(
+        location, draft.ops.getType(getElementType(), sumSizes),
+        tp::ReductionKind::Sum, partial, group, /*async=*/false,
+        /*in_place=*/false);
+    sum = sum ? add(sum, whole, sumSizes) : whole;
+    draft.note("each rank's sum is rounded before the ranks' are added");
+  }
+  if (!summands.empty()) {
+    if (sum && bias)
+      sum = add(sum, addProducts(summands, bias), sumSizes);
+    else
+      sum = addProducts(summands, sum ? sum : bias);
+  } else if (sum && bias) {
+    sum = add(sum, bias, sumSizes);
+  }
+  if (!sum) {
+    // Nothing but what is added to rows is left.
+    RankedTensorType type = draft.ops.getType(getElementType(), sumSizes);
+    if (!type.hasStaticShape())
+      return std::nullopt;
+    Builder builder(product.getContext());
+    sum = draft.ops.add<tp::ConstantOp>(location, type,
+                                        builder.getZeroAttr(getElementType()));
+    if (bias)
+      sum = add(sum, bias, sumSizes);
+  }
+  AffineExpr columns = sumSizes.back();
+  for (const RepeatedSummand &summand : repeated) {
+    tp::Sizes sizes = summand.allRows;
+    sizes.push_back(columns);
+    sum = add(draft.ops.reshape(sum, sizes, location), summand.value, sizes);
+  }
+  sum = draft.ops.convert(sum, product.getType(), location);
+  draft.values.emplace_back(product.getResult(), sum);
+  unsigned numProducts = draft.numProducts;
+  if (numProducts > 1) {
+    std::string type;
+    llvm::raw_string_ostream(type) << getElementType();
+    draft.note("the sum of " + std::to_string(numProducts) +
+               " products is rounded to " + type + " after each of them");
+  }
+  return std::move(draft);
+}
+
+std::optional<SplitDraft>
+commute::draftPartialSum(const PartialProducts &products, const SplitForm &form,
+                         ProductContext &context) {
+  return SumDraft(products, form, context).run();
+}

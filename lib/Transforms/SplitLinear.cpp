@@ -1,0 +1,452 @@
+//===- SplitLinear.cpp - products of parts, and parts of products ---------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PassPrices.h"
+#include "SplitPrices.h"
+#include "UpstreamSplitRule.h"
+
+#include "commute/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace commute {
+#define GEN_PASS_DEF_SPLITLINEAR
+#include "commute/Transforms/Passes.h.inc"
+} // namespace commute
+
+using namespace mlir;
+using namespace commute;
+using analysis::getProductName;
+using analysis::PartialProducts;
+using analysis::ProductContext;
+using analysis::ProductReader;
+
+namespace {
+
+/// A rewrite that is legal.
+struct Candidate {
+  /// What the remark is about.
+  Operation *op;
+  SplitDraft draft;
+  /// What happens to it.
+  std::string change;
+};
+
+class SplitLinearPass : public commute::impl::SplitLinearBase<SplitLinearPass> {
+public:
+  using SplitLinearBase::SplitLinearBase;
+
+  void runOnOperation() final;
+
+private:
+  /// Looks at all ops once; true where something was rewritten.
+  bool sweep();
+  /// Products and slices that read what `source` joins along `dim`.
+  void visitParts(Operation *source, unsigned dim);
+  void visitSlices(tp::MatmulOp product);
+  void visitJoin(tp::ConcatOp concat);
+  std::optional<Candidate> findCandidate(const ProductReader &reader,
+                                         Operation *source);
+  std::optional<Candidate> draftSum(const PartialProducts &products);
+
+  /// Why candidates are not wanted together; empty where they are.
+  std::string findObjection(ArrayRef<Candidate *> candidates);
+  void apply(ArrayRef<Candidate *> candidates);
+  void eraseUnread(ArrayRef<Operation *> ops);
+  std::string formatSeconds(const SplitCost &before, const SplitCost &after);
+
+  /// Notes why an op stays as it is; what is said last counts.
+  void refuse(Operation *op, const Twine &reason) {
+    refusals[op] = reason.str();
+  }
+  void remark(const Candidate &candidate, StringRef seconds);
+  remark::RemarkOpts getRemark(StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category(getArgument())
+        .function(getOperation().getName());
+  }
+
+  // Shared by copies of the pass, which have none of their own yet.
+  std::shared_ptr<PassPrices> prices;
+  std::shared_ptr<ProductContext> context;
+  llvm::MapVector<Operation *, std::string> refusals;
+  /// In this sweep.
+  llvm::DenseSet<Operation *> erased;
+  bool hasChanged = false;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Decision
+//===----------------------------------------------------------------------===//
+
+std::string SplitLinearPass::formatSeconds(const SplitCost &before,
+                                           const SplitCost &after) {
+  if (!before.isKnown || !after.isKnown)
+    return "";
+  return formatMicroseconds(before.seconds) + " before, " +
+         formatMicroseconds(after.seconds) + " after on " +
+         prices->getModel().getTarget().name;
+}
+
+static SmallVector<const SplitDraft *>
+getDrafts(ArrayRef<Candidate *> candidates) {
+  return llvm::map_to_vector(candidates,
+                             [](Candidate *candidate) -> const SplitDraft * {
+                               return &candidate->draft;
+                             });
+}
+
+std::string SplitLinearPass::findObjection(ArrayRef<Candidate *> candidates) {
+  if (exactRounding)
+    for (Candidate *candidate : candidates)
+      if (candidate->draft.reassociates)
+        return "its sum would be rounded in another order, which "
+               "exact-rounding excludes";
+  if (policy == "upstream")
+    return "";
+  SmallVector<const SplitDraft *> drafts = getDrafts(candidates);
+  const target::PriceModel &price = prices->getModel();
+  SplitCost before = getCostBefore(drafts, price);
+  SplitCost after = getCostAfter(drafts, price);
+  if (!before.isKnown || !after.isKnown)
+    return "the price is not known for sizes without a value";
+  if (policy == "always")
+    return after.doesLessThan(before)
+               ? ""
+               : "in parts it would multiply and join no less than it does";
+  if (after.seconds * (1 + margin) < before.seconds)
+    return "";
+  return "in parts it would take " + formatMicroseconds(after.seconds) +
+         ", as it is " + formatMicroseconds(before.seconds) + " on " +
+         price.getTarget().name;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrite
+//===----------------------------------------------------------------------===//
+
+void SplitLinearPass::remark(const Candidate &candidate, StringRef seconds) {
+  std::string text = candidate.change;
+  if (!seconds.empty())
+    text += "; " + seconds.str();
+  if (!candidate.draft.notes.empty())
+    text += "; numerics: " + llvm::join(candidate.draft.notes, "; ");
+  remark::passed(candidate.op->getLoc(), getRemark("parts"))
+      << remark::add("{0}", text);
+}
+
+void SplitLinearPass::eraseUnread(ArrayRef<Operation *> ops) {
+  llvm::SmallSetVector<Operation *, 16> unread(ops.begin(), ops.end());
+  while (!unread.empty()) {
+    Operation *op = unread.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *definition = operand.getDefiningOp())
+        unread.insert(definition);
+    erased.insert(op);
+    refusals.erase(op);
+    op->erase();
+  }
+}
+
+void SplitLinearPass::apply(ArrayRef<Candidate *> candidates) {
+  SmallVector<const SplitDraft *> drafts = getDrafts(candidates);
+  const target::PriceModel &price = prices->getModel();
+  // Of all that are decided together.
+  std::string seconds =
+      formatSeconds(getCostBefore(drafts, price), getCostAfter(drafts, price));
+  if (candidates.size() > 1 && !seconds.empty())
+    seconds += " with all that read the same parts";
+  SmallVector<Operation *> replaced;
+  for (Candidate *candidate : candidates) {
+    remark(*candidate, seconds);
+    numProducts += candidate->draft.numProducts;
+    ++numRewritten;
+    candidate->draft.addReplaced(replaced);
+    for (Operation *op : candidate->draft.ops.getOps())
+      context->getWriteOrder().addInFront(op, candidate->draft.position);
+    candidate->draft.apply();
+  }
+  eraseUnread(replaced);
+  hasChanged = true;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands of parts
+//===----------------------------------------------------------------------===//
+
+static std::string countParts(unsigned count) {
+  return std::to_string(count) + (count == 1 ? " part" : " parts");
+}
+
+std::optional<Candidate>
+SplitLinearPass::draftSum(const PartialProducts &products) {
+  tp::MatmulOp product = products.product;
+  SplitForm form;
+  if (policy == "upstream") {
+    std::string objection = findUpstreamObjection(products);
+    if (!objection.empty()) {
+      refuse(product, objection);
+      return std::nullopt;
+    }
+    form = getUpstreamForm();
+  }
+  unsigned numShards = llvm::count_if(
+      products.segments, [](const analysis::ProductSegment &segment) {
+        return bool(segment.group);
+      });
+  std::string change = "became a sum over " +
+                       countParts(products.segments.size()) +
+                       " of its contraction";
+  if (numShards > 0)
+    change += ", " + std::to_string(numShards) +
+              " of which each rank multiplies its own shard of";
+  // With simplifications, and without where these do not pay.
+  std::optional<Candidate> best;
+  for (bool simplifies : {true, false}) {
+    if (policy == "upstream" && simplifies)
+      continue;
+    form.simplifies = simplifies;
+    std::optional<SplitDraft> draft = draftPartialSum(products, form, *context);
+    if (!draft)
+      continue;
+    Candidate candidate{product, std::move(*draft), change};
+    if (best && policy != "upstream") {
+      const target::PriceModel &price = prices->getModel();
+      SplitCost first = getCostAfter({&best->draft}, price);
+      SplitCost second = getCostAfter({&candidate.draft}, price);
+      bool isBetter = policy == "always" ? second.doesLessThan(first)
+                                         : second.seconds < first.seconds;
+      if (!isBetter)
+        continue;
+    }
+    best = std::move(candidate);
+  }
+  if (!best)
+    refuse(product, "nothing of its sum would be left but zeros of a symbolic "
+                    "size, which cannot be written");
+  return best;
+}
+
+std::optional<Candidate>
+SplitLinearPass::findCandidate(const ProductReader &reader, Operation *source) {
+  std::string reason;
+  std::optional<PartialProducts> products =
+      findPartialProducts(reader.product, reader.factor, *context, reason);
+  if (!products) {
+    if (!reason.empty())
+      refuse(reader.product, reason);
+    return std::nullopt;
+  }
+  if (products->contracts)
+    return draftSum(*products);
+  if (policy == "upstream") {
+    refuse(reader.product, "upstream's rule knows concatenations along the "
+                           "contraction only");
+    return std::nullopt;
+  }
+  return Candidate{reader.product, draftProductsSideBySide(*products, *context),
+                   "became " + std::to_string(products->segments.size()) +
+                       " products side by side, of the parts of " +
+                       getProductName(source)};
+}
+
+void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
+  analysis::DimReaders readers =
+      analysis::findDimReaders(source->getResult(0), dim);
+  if (readers.products.empty())
+    return;
+  // Users come in no certain order.
+  auto getPosition = [&](Operation *op) {
+    return context->getWriteOrder().getPosition(op);
+  };
+  llvm::sort(readers.products,
+             [&](const ProductReader &a, const ProductReader &b) {
+               return getPosition(a.product) < getPosition(b.product);
+             });
+  llvm::sort(readers.slices, [&](tp::SliceOp a, tp::SliceOp b) {
+    return getPosition(a) < getPosition(b);
+  });
+  std::vector<Candidate> candidates;
+  // Of products only: who keeps the parts together is said of them.
+  Operation *keeper = readers.other;
+  for (const ProductReader &reader : readers.products) {
+    if (std::optional<Candidate> candidate = findCandidate(reader, source))
+      candidates.push_back(std::move(*candidate));
+    else if (!keeper)
+      keeper = reader.product;
+  }
+  if (candidates.empty())
+    return;
+  unsigned numProductCandidates = candidates.size();
+  for (tp::SliceOp slice : readers.slices) {
+    if (std::optional<SplitDraft> draft = draftSlicedConcat(slice, *context))
+      candidates.push_back(
+          {slice, std::move(*draft),
+           "reads only one part of " + getProductName(source)});
+    else if (!keeper)
+      keeper = slice;
+  }
+  SmallVector<Candidate *> all;
+  for (Candidate &candidate : candidates)
+    all.push_back(&candidate);
+
+  // All that read the parts, so that nobody needs them joined.
+  std::string objection = findObjection(all);
+  if (policy == "upstream" && keeper)
+    objection = getProductName(keeper) +
+                " keeps the parts together, so that nothing would be saved";
+  if (objection.empty())
+    return apply(all);
+  // Each for itself: less arithmetic pays even where parts stay together. A
+  // draft is one more reader of what it reads, and out of the way first.
+  std::vector<Candidate> rest;
+  std::swap(rest, candidates);
+  SmallVector<Operation *> ops;
+  for (Candidate &candidate :
+       MutableArrayRef(rest).take_front(numProductCandidates))
+    ops.push_back(candidate.op);
+  rest.clear();
+  for (const ProductReader &reader : readers.products) {
+    tp::MatmulOp product = reader.product;
+    if (!llvm::is_contained(ops, product.getOperation()))
+      continue;
+    std::string own;
+    if (ops.size() > 1 || !readers.slices.empty()) {
+      std::optional<Candidate> candidate = findCandidate(reader, source);
+      own = candidate ? findObjection({&*candidate}) : objection;
+      if (own.empty() && policy != "upstream") {
+        apply({&*candidate});
+        continue;
+      }
+    }
+    std::string text =
+        keeper && keeper != product.getOperation() && policy != "upstream"
+            ? objection + "; " + getProductName(keeper) +
+                  " keeps the parts together"
+            : objection;
+    refuse(product, text);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void SplitLinearPass::visitSlices(tp::MatmulOp product) {
+  std::string reason;
+  std::optional<analysis::SlicedProduct> sliced =
+      analysis::findSlicedProduct(product, reason);
+  std::optional<SplitDraft> draft;
+  if (sliced)
+    draft = draftSlicedProduct(*sliced, *context, reason);
+  if (!draft) {
+    if (!reason.empty())
+      refuse(product, "only slices of it are read, but " + reason);
+    return;
+  }
+  unsigned count = draft->numProducts;
+  Candidate candidate{
+      product, std::move(*draft),
+      "became " + std::to_string(count) +
+          (count == 1 ? " product, of the slice" : " products, of the slices") +
+          " of it that is read"};
+  std::string objection = findObjection({&candidate});
+  if (objection.empty())
+    return apply({&candidate});
+  refuse(product, objection);
+}
+
+void SplitLinearPass::visitJoin(tp::ConcatOp concat) {
+  std::string reason;
+  std::optional<analysis::JoinedProducts> joined =
+      findJoinedProducts(concat, *context, reason);
+  if (!joined) {
+    if (!reason.empty())
+      refuse(concat, reason);
+    return;
+  }
+  unsigned count = 0;
+  for (const analysis::JoinedRun &run : joined->runs)
+    count += run.products.size();
+  Candidate candidate{concat, draftJoinedProducts(*joined, *context),
+                      "its " + std::to_string(count) + " products became " +
+                          std::to_string(joined->runs.size()) +
+                          ", of their operands joined"};
+  std::string objection = findObjection({&candidate});
+  if (objection.empty())
+    return apply({&candidate});
+  refuse(concat, objection);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+bool SplitLinearPass::sweep() {
+  context = std::make_shared<ProductContext>(getOperation());
+  refusals.clear();
+  erased.clear();
+  hasChanged = false;
+  SmallVector<Operation *> anchors;
+  for (Operation &op : getOperation().getBody().front())
+    if (isa<tp::ConcatOp, tp::MatmulOp, tp::AllGatherOp, tp::WaitOp>(op))
+      anchors.push_back(&op);
+  for (Operation *op : anchors) {
+    if (erased.contains(op))
+      continue;
+    if (auto concat = dyn_cast<tp::ConcatOp>(op)) {
+      visitParts(concat, concat.getDim());
+      if (policy != "upstream" && !erased.contains(op))
+        visitJoin(concat);
+    } else if (auto product = dyn_cast<tp::MatmulOp>(op)) {
+      if (policy != "upstream")
+        visitSlices(product);
+    } else if (policy != "upstream") {
+      auto gather = dyn_cast<tp::AllGatherOp>(op);
+      if (!gather)
+        gather = op->getOperand(0).getDefiningOp<tp::AllGatherOp>();
+      if (gather && gather.getAsync() == isa<tp::WaitOp>(op))
+        visitParts(op, gather.getGatherAxis());
+    }
+  }
+  return hasChanged;
+}
+
+void SplitLinearPass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (policy != "always" && policy != "profitable" && policy != "upstream") {
+    function.emitError("split-linear: policy is always, profitable or "
+                       "upstream, not '" +
+                       policy + "'");
+    return signalPassFailure();
+  }
+  if (!function.getBody().hasOneBlock())
+    return;
+  llvm::Expected<std::unique_ptr<PassPrices>> loaded =
+      PassPrices::load(targetName, function);
+  if (!loaded) {
+    function.emitError(llvm::toString(loaded.takeError()));
+    return signalPassFailure();
+  }
+  prices = std::move(*loaded);
+  // What one rewrite leaves may be work for the next, as deep as
+  // concatenations are nested.
+  constexpr unsigned maxSweeps = 64;
+  for (unsigned count = 0; count < maxSweeps && sweep(); ++count)
+    ;
+  for (const auto &[op, reason] : refusals) {
+    ++numRefused;
+    remark::missed(op->getLoc(), getRemark("whole"))
+        << remark::add("stays whole: {0}", reason);
+  }
+  context.reset();
+  prices.reset();
+}

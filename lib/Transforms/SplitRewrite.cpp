@@ -1,0 +1,413 @@
+//===- SplitRewrite.cpp - products in segments, side by side ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitRewrite.h"
+
+using namespace mlir;
+using namespace commute;
+using analysis::DimParts;
+using analysis::DimStep;
+using analysis::JoinedProducts;
+using analysis::JoinedRun;
+using analysis::PartialProducts;
+using analysis::ProductContext;
+using analysis::ProductSegment;
+using analysis::ProductSlice;
+using analysis::SegmentOperand;
+using analysis::SlicedProduct;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static Type getElementType(Value value) {
+  return getTensor(value).getElementType();
+}
+
+//===----------------------------------------------------------------------===//
+// SplitDraft
+//===----------------------------------------------------------------------===//
+
+void SplitDraft::note(std::string text) {
+  if (!llvm::is_contained(notes, text))
+    notes.push_back(std::move(text));
+}
+
+void SplitDraft::addReplaced(SmallVectorImpl<Operation *> &replaced) const {
+  for (auto [before, after] : values)
+    replaced.push_back(before.getDefiningOp());
+}
+
+void SplitDraft::apply() {
+  ops.insertBefore(position);
+  for (auto [before, after] : values)
+    before.replaceAllUsesWith(after);
+  for (auto [value, type] : retyped)
+    value.setType(type);
+}
+
+//===----------------------------------------------------------------------===//
+// What drafts are made of
+//===----------------------------------------------------------------------===//
+
+Value commute::takeSteps(OpDraft &ops, Value value, ArrayRef<DimStep> steps,
+                         Location location) {
+  for (auto [index, step] : llvm::enumerate(steps)) {
+    AffineExpr size = ops.getSizes(value)[step.operandDim];
+    tp::Sizes sizes = ops.getSizes(step.op->getResult(0));
+    sizes[step.resultDim] = size;
+    value = ops.addLike(step.op, value, sizes);
+  }
+  return value;
+}
+
+Value commute::takeSegment(OpDraft &ops, const SegmentOperand &operand,
+                           AffineExpr size, bool takesShard,
+                           Location location) {
+  tp::AllGatherOp gather = operand.gather;
+  Value value = takesShard ? gather.getInput() : operand.base;
+  if (operand.isSliced) {
+    tp::Sizes sizes = ops.getSizes(value);
+    sizes[operand.dim] = size;
+    value = ops.add<tp::SliceOp>(
+        location, ops.getType(getElementType(value), sizes), value, operand.dim,
+        operand.start, /*step=*/1, operand.countsBlocks);
+  }
+  return takeSteps(ops, value, operand.steps, location);
+}
+
+/// The value of which all are slices, one behind the other, from `start` on.
+static Value findSlicedValue(ArrayRef<Value> values, unsigned dim,
+                             int64_t &start) {
+  Value whole;
+  int64_t end = 0;
+  for (auto [index, value] : llvm::enumerate(values)) {
+    auto slice = value.getDefiningOp<tp::SliceOp>();
+    if (!slice || slice.getDim() != dim || slice.getStep() != 1 ||
+        slice.getBlocks() || getTensor(value).isDynamicDim(dim))
+      return Value();
+    if (index == 0) {
+      whole = slice.getInput();
+      start = end = slice.getStart();
+    }
+    if (slice.getInput() != whole || int64_t(slice.getStart()) != end)
+      return Value();
+    end += getTensor(value).getDimSize(dim);
+  }
+  return whole;
+}
+
+Value commute::joinValues(OpDraft &ops, ArrayRef<Value> values, unsigned dim,
+                          Location location) {
+  if (values.size() == 1)
+    return values.front();
+  tp::Sizes sizes = ops.getSizes(values.front());
+  for (Value value : values.drop_front())
+    sizes[dim] = sizes[dim] + ops.getSizes(value)[dim];
+  int64_t start = 0;
+  RankedTensorType type = ops.getType(getElementType(values.front()), sizes);
+  if (Value whole = findSlicedValue(values, dim, start)) {
+    if (ops.getSizes(whole) == sizes)
+      return whole;
+    return ops.add<tp::SliceOp>(location, type, whole, dim, start, /*step=*/1,
+                                /*blocks=*/false);
+  }
+  return ops.add<tp::ConcatOp>(location, type, values, dim);
+}
+
+/// A product like another, of other operands; `size` is that of `resultDim`.
+static Value addProduct(SplitDraft &draft, tp::MatmulOp product,
+                        ArrayRef<Value> operands, unsigned resultDim,
+                        AffineExpr size) {
+  tp::Sizes sizes = draft.ops.getSizes(product.getResult());
+  sizes[resultDim] = size;
+  ++draft.numProducts;
+  return draft.ops.add<tp::MatmulOp>(
+      product.getLoc(),
+      draft.ops.getType(getElementType(product.getResult()), sizes),
+      operands[0], operands[1], product.getBias() ? operands[2] : Value(),
+      /*lhs_scale=*/Value(), /*rhs_scale=*/Value(), product.getTransposeLhs(),
+      product.getTransposeRhs());
+}
+
+//===----------------------------------------------------------------------===//
+// Strides of readers
+//===----------------------------------------------------------------------===//
+
+/// More readers are not given other strides for one value.
+static constexpr unsigned maxRetyped = 64;
+
+/// What has to get other strides with a value; a reason where somebody sees
+/// them who must not.
+static std::string
+findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
+            SmallVectorImpl<std::pair<Value, RankedTensorType>> &retyped) {
+  if (value.getType() == type)
+    return "";
+  for (Operation *user : value.getUsers()) {
+    auto strided = dyn_cast<tp::StrideOpInterface>(user);
+    if (!strided || isa<tp::CallOp>(user) || retyped.size() > maxRetyped)
+      return analysis::getProductName(user) +
+             " sees how a slice of it lies in memory";
+    SmallVector<tp::StridedShape> shapes;
+    for (Value operand : user->getOperands()) {
+      auto operandType = dyn_cast<RankedTensorType>(operand.getType());
+      if (operand == value)
+        operandType = type;
+      shapes.push_back(operandType ? symbols.getShape(operandType)
+                                   : tp::StridedShape());
+    }
+    for (OpResult result : user->getResults()) {
+      auto before = cast<RankedTensorType>(result.getType());
+      tp::Sizes sizes = symbols.getSizes(before);
+      tp::Strides strides =
+          strided.inferStrides(result.getResultNumber(), shapes, sizes);
+      RankedTensorType after =
+          symbols.getType(before.getElementType(), sizes, strides);
+      // What the rule does not know is as it was recorded.
+      if (!strides || after == before)
+        continue;
+      std::string problem = findRetyped(result, after, symbols, retyped);
+      if (!problem.empty())
+        return problem;
+      retyped.emplace_back(result, after);
+    }
+  }
+  return "";
+}
+
+/// Lets `after` stand for a slice, and for copies that are like it; a reason
+/// where it cannot.
+static std::string replaceSlice(SplitDraft &draft, tp::SliceOp slice,
+                                Value after, tp::SymbolSpace &symbols) {
+  SmallVector<std::pair<Value, RankedTensorType>> retyped;
+  std::string problem =
+      findRetyped(slice.getResult(), getTensor(after), symbols, retyped);
+  if (!problem.empty())
+    return problem;
+  llvm::append_range(draft.retyped, retyped);
+  draft.values.emplace_back(slice.getResult(), after);
+  for (Operation *user : slice.getResult().getUsers())
+    if (isa<tp::CopyOp>(user) && user->getResultTypes()[0] == after.getType())
+      draft.values.emplace_back(user->getResult(0), after);
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Side by side
+//===----------------------------------------------------------------------===//
+
+SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
+                                            ProductContext &context) {
+  SplitDraft draft(context.getSymbols());
+  tp::MatmulOp product = products.product;
+  draft.position = product;
+  struct Range {
+    int64_t start, size;
+  };
+  SmallVector<Value> values;
+  SmallVector<std::optional<Range>> ranges;
+  std::optional<int64_t> start = 0;
+  for (const ProductSegment &segment : products.segments) {
+    SmallVector<Value> operands(product->getOperands());
+    for (auto [operand, cut] : llvm::zip_equal(operands, segment.operands))
+      if (cut)
+        operand = takeSegment(draft.ops, *cut, segment.size,
+                              /*takesShard=*/false, product.getLoc());
+    values.push_back(
+        addProduct(draft, product, operands, products.resultDim, segment.size));
+    std::optional<int64_t> size = tp::getConstant(segment.size);
+    ranges.push_back(start && size ? std::optional(Range{*start, *size})
+                                   : std::nullopt);
+    start = start && size ? std::optional(*start + *size) : std::nullopt;
+  }
+  // Who reads a segment gets it.
+  bool isReadWhole = false;
+  for (Operation *user : product.getResult().getUsers()) {
+    auto slice = dyn_cast<tp::SliceOp>(user);
+    bool isSegment = false;
+    for (auto [value, range] : llvm::zip_equal(values, ranges))
+      isSegment |=
+          slice && range && slice.getDim() == products.resultDim &&
+          slice.getStep() == 1 && !slice.getBlocks() &&
+          int64_t(slice.getStart()) == range->start &&
+          getTensor(slice.getResult()).getDimSize(products.resultDim) ==
+              range->size &&
+          replaceSlice(draft, slice, value, context.getSymbols()).empty();
+    isReadWhole |= !isSegment;
+  }
+  if (isReadWhole) {
+    Value whole =
+        joinValues(draft.ops, values, products.resultDim, product.getLoc());
+    draft.values.emplace_back(
+        product.getResult(),
+        draft.ops.convert(whole, product.getType(), product.getLoc()));
+  }
+  draft.note("every element is the sum that it was");
+  return draft;
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// The range of an operand that a slice of the result needs; a part of a
+/// concatenation where it is just that.
+static Value sliceOperand(SplitDraft &draft, Value value, unsigned dim,
+                          tp::SliceOp slice) {
+  OpDraft &ops = draft.ops;
+  tp::Sizes sizes = ops.getSizes(value);
+  AffineExpr size = ops.getSizes(slice.getResult())[slice.getDim()];
+  std::optional<int64_t> count = tp::getConstant(size);
+  std::optional<DimParts> parts = analysis::findDimParts(value, dim);
+  if (parts && count && slice.getStep() == 1) {
+    int64_t start = slice.getStart() * (slice.getBlocks() ? *count : 1);
+    int64_t begin = 0;
+    for (Value part : parts->parts) {
+      int64_t partSize = getTensor(part).getDimSize(parts->dim);
+      if (ShapedType::isDynamic(partSize) || begin > start)
+        break;
+      if (begin == start && partSize == *count &&
+          getElementType(part) == getElementType(parts->source->getResult(0)) &&
+          isa<tp::ConcatOp>(parts->source))
+        return takeSteps(ops, part, parts->steps, slice.getLoc());
+      begin += partSize;
+    }
+  }
+  sizes[dim] = size;
+  return ops.add<tp::SliceOp>(
+      slice.getLoc(), ops.getType(getElementType(value), sizes), value, dim,
+      slice.getStart(), slice.getStep(), slice.getBlocks());
+}
+
+std::optional<SplitDraft>
+commute::draftSlicedProduct(const SlicedProduct &sliced,
+                            ProductContext &context, std::string &reason) {
+  SplitDraft draft(context.getSymbols());
+  tp::MatmulOp product = sliced.product;
+  draft.position = product;
+  tp::DimensionRule rule = product.getDimensionRule();
+  // Slices of the same range share a product.
+  SmallVector<std::pair<const ProductSlice *, Value>> known;
+  auto isSameRange = [](const ProductSlice &a, const ProductSlice &b) {
+    tp::SliceOp x = a.slice, y = b.slice;
+    return a.resultDim == b.resultDim && x.getStart() == y.getStart() &&
+           x.getStep() == y.getStep() && x.getBlocks() == y.getBlocks() &&
+           getTensor(x.getResult()).getEncoding() ==
+               getTensor(y.getResult()).getEncoding() &&
+           getTensor(x.getResult()).getDimSize(x.getDim()) ==
+               getTensor(y.getResult()).getDimSize(y.getDim());
+  };
+  for (const ProductSlice &entry : sliced.slices) {
+    tp::SliceOp slice = entry.slice;
+    Value value;
+    for (const auto &[other, result] : known)
+      if (isSameRange(*other, entry))
+        value = result;
+    if (!value) {
+      SmallVector<Value> operands(product->getOperands());
+      for (auto [number, operand] : llvm::enumerate(operands))
+        if (std::optional<unsigned> dim =
+                analysis::findDimOfFactor(rule.operands[number], entry.factor))
+          operand = sliceOperand(draft, operand, *dim, slice);
+      value = addProduct(draft, product, operands, entry.resultDim,
+                         draft.ops.getSizes(slice.getResult())[slice.getDim()]);
+      known.emplace_back(&entry, value);
+    }
+    value = takeSteps(draft.ops, value, entry.steps, slice.getLoc());
+    reason = replaceSlice(draft, slice, value, context.getSymbols());
+    if (!reason.empty())
+      return std::nullopt;
+  }
+  draft.note("every element is the sum that it was");
+  return draft;
+}
+
+std::optional<SplitDraft> commute::draftSlicedConcat(tp::SliceOp slice,
+                                                     ProductContext &context) {
+  auto concat = slice.getInput().getDefiningOp<tp::ConcatOp>();
+  unsigned dim = slice.getDim();
+  int64_t size = getTensor(slice.getResult()).getDimSize(dim);
+  if (!concat || concat.getDim() != dim || slice.getStep() != 1 ||
+      slice.getBlocks() || ShapedType::isDynamic(size) ||
+      context.getWriteOrder().isWriteBetween(concat, slice))
+    return std::nullopt;
+  SplitDraft draft(context.getSymbols());
+  draft.position = slice;
+  int64_t begin = 0, start = slice.getStart();
+  for (Value part : concat.getInputs()) {
+    int64_t partSize = getTensor(part).getDimSize(dim);
+    if (ShapedType::isDynamic(partSize) || begin > start ||
+        getElementType(part) != getElementType(concat.getResult()))
+      return std::nullopt;
+    if (start + size <= begin + partSize) {
+      SegmentOperand operand;
+      operand.base = part;
+      operand.dim = dim;
+      operand.isSliced = size != partSize;
+      operand.start = start - begin;
+      Value value = takeSegment(draft.ops, operand,
+                                draft.ops.getSizes(slice.getResult())[dim],
+                                /*takesShard=*/false, slice.getLoc());
+      if (!replaceSlice(draft, slice, value, context.getSymbols()).empty())
+        return std::nullopt;
+      return draft;
+    }
+    begin += partSize;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Joins
+//===----------------------------------------------------------------------===//
+
+/// One product in place of a run of them, with the steps behind it.
+static Value draftRun(SplitDraft &draft, const JoinedRun &run) {
+  tp::MatmulOp first = run.products.front();
+  tp::DimensionRule rule = first.getDimensionRule();
+  SmallVector<Value> operands(first->getOperands());
+  AffineExpr size;
+  for (tp::MatmulOp product : run.products) {
+    AffineExpr part = draft.ops.getSizes(product.getResult())[run.resultDim];
+    size = size ? size + part : part;
+  }
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    std::optional<unsigned> dim =
+        analysis::findDimOfFactor(rule.operands[number], run.factor);
+    if (!dim)
+      continue;
+    SmallVector<Value> parts;
+    for (tp::MatmulOp product : run.products)
+      parts.push_back(product->getOperand(number));
+    operand = joinValues(draft.ops, parts, *dim, first.getLoc());
+  }
+  Value value = addProduct(draft, first, operands, run.resultDim, size);
+  return takeSteps(draft.ops, value, run.steps, first.getLoc());
+}
+
+SplitDraft commute::draftJoinedProducts(const JoinedProducts &joined,
+                                        ProductContext &context) {
+  SplitDraft draft(context.getSymbols());
+  tp::ConcatOp concat = joined.concat;
+  draft.position = concat;
+  SmallVector<Value> values;
+  unsigned next = 0;
+  for (const JoinedRun &run : joined.runs) {
+    for (; next < run.firstInput; ++next)
+      values.push_back(concat.getInputs()[next]);
+    values.push_back(draftRun(draft, run));
+    next += run.products.size();
+  }
+  for (; next < concat.getInputs().size(); ++next)
+    values.push_back(concat.getInputs()[next]);
+  Value value = joinValues(draft.ops, values, concat.getDim(), concat.getLoc());
+  draft.values.emplace_back(
+      concat.getResult(),
+      draft.ops.convert(value, getTensor(concat.getResult()), concat.getLoc()));
+  draft.note("every element is the sum that it was");
+  return draft;
+}
