@@ -22,6 +22,37 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// lhs @ rhs.T + sum, where the sum is no vector.
+static LogicalResult writeAddedLinear(tp::MatmulOp op, NodeWriter &writer) {
+  RankedTensorType rhs = getTensor(op.getRhs());
+  auto isMatrix = [](Value value) { return getTensor(value).getRank() == 2; };
+  if (!isMatrix(op.getLhs()) || !isMatrix(op.getBias())) {
+    StringRef product = writer.node(op.getLoc(), "torch._C._nn.linear")
+                            .tensor("", op.getLhs())
+                            .tensor("", op.getRhs())
+                            .finishIntermediate(getTensor(op.getResult()));
+    return writer.node(op.getLoc(), "_operator.add")
+        .named("", product)
+        .tensor("", op.getBias())
+        .finish(op.getResult());
+  }
+  tp::SymbolSpace symbols(op.getContext());
+  tp::StridedShape shape = symbols.getShape(rhs);
+  std::reverse(shape.sizes.begin(), shape.sizes.end());
+  if (shape.strides)
+    std::reverse(shape.strides->begin(), shape.strides->end());
+  StringRef transposed =
+      writer.node(op.getLoc(), "torch.Tensor.t")
+          .tensor("", op.getRhs())
+          .finishIntermediate(symbols.getType(rhs.getElementType(), shape.sizes,
+                                              shape.strides));
+  return writer.node(op.getLoc(), "torch.addmm")
+      .tensor("", op.getBias())
+      .tensor("", op.getLhs())
+      .named("", transposed)
+      .finish(op.getResult());
+}
+
 static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::MatmulOp>(operation);
   Value bias = op.getBias();
@@ -31,8 +62,10 @@ static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
   if (op.getLhsScale() || op.getRhsScale() || op.getTransposeLhs())
     return writer.writeAsOperator(op);
   if (op.getTransposeRhs()) {
-    if (rhsRank != 2 || (bias && !hasVectorBias))
+    if (rhsRank != 2)
       return writer.writeAsOperator(op);
+    if (bias && !hasVectorBias)
+      return writeAddedLinear(op, writer);
     NodeBuilder node = writer.node(op.getLoc(), "torch._C._nn.linear");
     node.tensor("", op.getLhs()).tensor("", op.getRhs());
     if (bias)

@@ -284,14 +284,13 @@ def test_written_memory_is_left_alone(function):
     assert "cat" in captured.targets()
 
 
-def test_what_the_compiler_made_functional_is_rewritten():
+def test_writes_into_other_memory_are_not_in_the_way():
     """A copy is written into, and no part."""
 
     def function(a, b, w):
-        joined = torch.cat([a, b], -1)
         copy = a.clone()
         copy.mul_(2)
-        return F.linear(joined, w), copy
+        return F.linear(torch.cat([a, b], -1), w), copy
 
     inputs = [value.detach() for value in tensors((3, 8), (3, 16), (5, 24))]
     captured = Captured(function, rewrite)
@@ -469,34 +468,62 @@ def joint(function, shapes):
     return make_fx(both)(*inputs, tangent), [*inputs, tangent]
 
 
-@pytest.mark.parametrize("name", ["cat", "without bias", "three dims", "addmm", "bmm", "matmul"])
+# Many rows, so that joining the gradient of the weight is less than joining them.
+JOINT = {
+    "linear": (
+        lambda a, b, w: F.linear(torch.cat([a * 2, b * 3], -1), w),
+        ((64, 8), (64, 16), (5, 24)),
+    ),
+    "bias": (
+        lambda a, b, w, v: F.linear(torch.cat([a * 2, b * 3], -1), w, v),
+        ((64, 8), (64, 16), (5, 24), (5,)),
+    ),
+    "three dims": (
+        lambda a, b, w, v: F.linear(torch.cat([a * 2, b * 3], -1), w, v),
+        ((2, 32, 8), (2, 32, 16), (5, 24), (5,)),
+    ),
+    "matmul": (
+        lambda a, b, w: torch.cat([a * 2, b * 3], -1) @ w,
+        ((64, 8), (64, 16), (24, 5)),
+    ),
+    "addmm": (
+        lambda a, b, w, v: torch.addmm(v, torch.cat([a * 2, b * 3], -1), w),
+        ((64, 8), (64, 16), (24, 5), (5,)),
+    ),
+    "bmm": (
+        lambda a, b, w: torch.bmm(torch.cat([a * 2, b * 3], -1), w),
+        ((2, 64, 8), (2, 64, 16), (2, 24, 5)),
+    ),
+}
+PRODUCTS = tuple(
+    getattr(torch.ops.aten, name).default
+    for name in ("mm", "addmm", "bmm", "baddbmm", "matmul", "linear")
+)
+
+
+@pytest.mark.parametrize("name", JOINT)
 def test_joint_graph(name, tmp_path):
-    function, shapes = SPELLINGS[name]
+    """Forward, and both gradients, in one product for each part."""
+    function, shapes = JOINT[name]
     both, inputs = joint(function, shapes)
     program, remarks = reload(both, inputs, tmp_path)
     check_close(program.module()(*inputs), both(*inputs))
     assert applied(remarks)
-    # Neither forward nor the gradient of the weight reads it any more.
-    assert not any(
-        node.target is torch.ops.aten.cat.default
-        and node.meta["val"].shape[-1] == sum(shape[-1] for shape in shapes if len(shape) > 1)
-        for node in program.graph.nodes
-    )
+    calls = [node for node in program.graph.nodes if node.op == "call_function"]
+    assert sum(node.target in PRODUCTS for node in calls) == 6
+    joined = [node for node in calls if node.target is torch.ops.aten.cat.default]
+    # Only the gradient of the weight is put together.
+    assert [node.meta["val"].numel() for node in joined] == [inputs[2].numel()]
 
 
-def test_joint_graph_forward_data_and_weight_gradients(tmp_path):
-    """Each is computed in parts: one product for each part of forward, of the gradient
-    of the data, and of the gradient of the weight."""
+def test_gradients_that_are_returned_keep_their_layout(tmp_path):
+    """What lies in memory as before cannot be a product of its own."""
     function, shapes = SPELLINGS["without bias"]
     both, inputs = joint(function, shapes)
     program, _ = reload(both, inputs, tmp_path)
-    check_close(program.module()(*inputs), both(*inputs))
-    products = sum(
-        node.target in (torch.ops.aten.mm.default, torch.ops.aten.addmm.default,
-                        torch.ops.aten.linear.default)
-        for node in program.graph.nodes
-    )  # fmt: skip
-    assert products >= 6
+    found, expected = program.module()(*inputs), both(*inputs)
+    check_close(found, expected)
+    assert [value.stride() for value in found] == [value.stride() for value in expected]
 
 
 def test_operators_of_the_joint_graph_stay_operators(tmp_path):

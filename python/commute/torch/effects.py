@@ -90,22 +90,21 @@ def is_functional(node):
     return _function_is_functional(target)
 
 
-# Values that a node may have without being called for something else.
+# What a node may give without having been called for something else.
 _VALUES = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, int, float, list, tuple)
 
 
-def switches_mode(node, value):
+def switches_mode(node, value, switches):
     """Whether a node changes how the nodes behind it run: gradients on or off,
-    autocast, a level of vmap. Such nodes read no tensors and give none.
+    autocast, a level of vmap. Such nodes read nothing of the graph but what other
+    such nodes, which are in `switches`, gave, and give nothing that computes.
 
     `value` is what the node gave when the graph was traced, None where nothing is
     known of it.
     """
-    if node.op != "call_function" or isinstance(value, _VALUES):
-        return False
-    if isinstance(node.target, torch._ops.OpOverload):
-        return False
-    return not any(
-        isinstance(read.meta.get("example_value", read.meta.get("val")), _VALUES)
-        for read in node.all_input_nodes
+    return (
+        node.op == "call_function"
+        and not isinstance(node.target, torch._ops.OpOverload)
+        and not isinstance(value, _VALUES)
+        and all(read in switches for read in node.all_input_nodes)
     )

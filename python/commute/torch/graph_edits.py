@@ -11,8 +11,7 @@ import functools
 import operator
 
 import torch
-from torch._guards import detect_fake_mode
-from torch._subclasses import FakeTensorMode
+from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.fx import map_arg
 
 from commute.errors import CommuteError
@@ -221,7 +220,9 @@ class GraphEdits:
     def _compute(self, node, origin):
         """What a node gives: its operator, run on the values that it reads."""
         operands = [get_value(read) for read in node.all_input_nodes]
-        mode = detect_fake_mode(operands) or self._own_mode()
+        # Not the mode of the tracing that is under way, which may be another one.
+        modes = (value.fake_mode for value in operands if isinstance(value, FakeTensor))
+        mode = next(modes, None) or self._own_mode()
         origin_value = None if origin is None else get_value(origin)
         records = any(getattr(value, "requires_grad", False) for value in operands) and (
             getattr(origin_value, "requires_grad", True)
@@ -229,9 +230,7 @@ class GraphEdits:
 
         def fake(read):
             value = get_value(read)
-            is_real = isinstance(value, torch.Tensor) and not isinstance(
-                value, torch._subclasses.FakeTensor
-            )
+            is_real = isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor)
             return mode.from_tensor(value) if is_real else value
 
         args, kwargs = map_arg(node.args, fake), map_arg(node.kwargs, fake)

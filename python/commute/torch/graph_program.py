@@ -12,7 +12,7 @@ import math
 import operator
 
 import torch
-from torch.fx import Node
+from torch.fx import Node, map_arg
 
 from commute.torch.effects import is_functional
 
@@ -335,7 +335,19 @@ class GraphProgram:
             metadata["stack_trace"] = node.meta["stack_trace"]
         if is_functional(node):
             metadata["effects"] = "none"
-        inputs = self._inputs_of(node)
+        target = self._target(node)
+        if self._nests_objects(node):
+            # The schema has no lists of them. Nothing but what it reads matters of a
+            # call that no vocabulary knows.
+            target = f"opaque.{target}"
+            if "out" in node.kwargs:
+                metadata.pop("effects", None)
+            inputs = [
+                self._input("", self._value_argument(read), _POSITIONAL)
+                for read in self._reads_of(node)
+            ]
+        else:
+            inputs = self._inputs_of(node)
         value = get_value(node)
         group = [node]
         if isinstance(value, (list, tuple)):
@@ -344,7 +356,7 @@ class GraphProgram:
             outputs = []
         else:
             outputs = [self._define(node, node.name, value)]
-        self._append(self._target(node), inputs, outputs, metadata, node.name, tuple(group))
+        self._append(target, inputs, outputs, metadata, node.name, tuple(group))
 
     def _target(self, node):
         target = node.target
@@ -406,6 +418,21 @@ class GraphProgram:
     #
     # Arguments
     #
+
+    def _nests_objects(self, node):
+        """Whether lists among the arguments hold what is neither tensor nor number."""
+        nested = []
+        for value in (*node.args, *node.kwargs.values()):
+            if not isinstance(value, Node):
+                map_arg(value, nested.append)
+        return any(self._names.arguments[read][0] == "as_custom_obj" for read in nested)
+
+    @staticmethod
+    def _reads_of(node):
+        """Every node that the arguments name, as often as they do, in order."""
+        reads = []
+        map_arg((node.args, node.kwargs), reads.append)
+        return reads
 
     def _inputs_of(self, node):
         is_index = node.target in (operator.getitem, operator.setitem)

@@ -69,9 +69,10 @@ def _runs(graph):
 
     What is on one side of such a node must not move to the other.
     """
-    run = []
+    run, switches = [], set()
     for node in graph.nodes:
-        if switches_mode(node, get_value(node)):
+        if switches_mode(node, get_value(node), switches):
+            switches.add(node)
             yield run
             run = []
         else:
