@@ -32,6 +32,11 @@ static StringRef getOperatorName(StringRef target) {
   return name.contains('.') ? name.rsplit('.').second : StringRef();
 }
 
+/// "__or__" and the like are functional.
+static bool isInPlaceName(StringRef name) {
+  return name.ends_with("_") && !name.ends_with("__");
+}
+
 /// x += y and the like, x[i] = y and del x[i].
 static bool isInPlaceOperator(StringRef target) {
   static constexpr StringLiteral names[] = {
@@ -62,9 +67,7 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry) {
     for (StringRef argument : entry->mutatedArguments)
       add(argument);
   StringRef name = getOperatorName(node.target);
-  // "__or__" and the like are functional.
-  bool isInPlace = (name.ends_with("_") && !name.ends_with("__")) ||
-                   isInPlaceOperator(node.target) ||
+  bool isInPlace = isInPlaceName(name) || isInPlaceOperator(node.target) ||
                    isStatedInPlace(node, entry);
   if (isInPlace && !node.inputs.empty())
     positions.push_back(0);
@@ -81,6 +84,16 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry) {
   if (mayWrite)
     llvm::append_range(positions, llvm::seq<size_t>(0, node.inputs.size()));
   return positions;
+}
+
+/// PyTorch's own in-place forms give what they write into, and keep nothing of
+/// their other operands but for `set_`.
+static bool sharesFirstOnly(const Node &node) {
+  StringRef name = getOperatorName(node.target);
+  bool isOwn = node.target.starts_with("torch.ops.aten.") ||
+               node.target.starts_with("torch.Tensor.");
+  return isInPlaceOperator(node.target) ||
+         (isOwn && isInPlaceName(name) && name != "set_");
 }
 
 /// Whether a value has memory that can be written into: numbers have none.
@@ -195,7 +208,7 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
     };
     // A known view is one of its first tensor; the others only lend their
     // sizes.
-    bool isView = entry && entry->read && !isWriting;
+    bool isView = sharesFirstOnly(node) || (entry && entry->read && !isWriting);
     for (const archive::NamedArgument &input : node.inputs)
       if (!isView || !first)
         input.value.forEachValue(unite);

@@ -67,11 +67,11 @@ static std::string slice(llvm::StringRef start, llvm::StringRef stop,
       .str();
 }
 
-static std::string number(int64_t value) {
+static std::string whole(int64_t value) {
   return "{\"as_int\": " + std::to_string(value) + "}";
 }
 
-static const std::string none = "{\"as_none\": true}";
+static const std::string nothing = "{\"as_none\": true}";
 static const std::string ellipsis = "{\"as_string\": \"...\"}";
 
 static std::string tuple(const std::vector<std::string> &elements) {
@@ -198,11 +198,12 @@ TEST_F(TorchFunctions, SlicesOfOneDim) {
     int64_t start, size, step;
   };
   const Case cases[] = {
-      {tuple({slice(none, none), slice(number(2), number(5))}), 2, 3, 1},
-      {tuple({ellipsis, slice(number(-2), none)}), 4, 2, 1},
-      {tuple({slice(none, none), slice(none, number(-1), number(2))}), 0, 3, 2},
-      {tuple({slice(none, none), slice(number(1), number(100), number(2))}), 1,
+      {tuple({slice(nothing, nothing), slice(whole(2), whole(5))}), 2, 3, 1},
+      {tuple({ellipsis, slice(whole(-2), nothing)}), 4, 2, 1},
+      {tuple({slice(nothing, nothing), slice(nothing, whole(-1), whole(2))}), 0,
        3, 2},
+      {tuple({slice(nothing, nothing), slice(whole(1), whole(100), whole(2))}),
+       1, 3, 2},
   };
   for (const Case &slice : cases) {
     Imported module = call("_operator.getitem", index("x", slice.index),
@@ -217,11 +218,11 @@ TEST_F(TorchFunctions, SlicesOfOneDim) {
 
 TEST_F(TorchFunctions, IndicesThatTakeDimsAwayAndPutThemIn) {
   const std::pair<std::string, Tensor> cases[] = {
-      {number(1), {"z", {6}}},
-      {number(-1), {"z", {6}}},
+      {whole(1), {"z", {6}}},
+      {whole(-1), {"z", {6}}},
       {"{\"as_ints\": [1, 2]}", {"z", {}}},
-      {tuple({none, ellipsis, number(3)}), {"z", {1, 4}, f32, {24, 6}}},
-      {tuple({slice(number(1), number(3)), none, number(0)}),
+      {tuple({nothing, ellipsis, whole(3)}), {"z", {1, 4}, f32, {24, 6}}},
+      {tuple({slice(whole(1), whole(3)), nothing, whole(0)}),
        {"z", {2, 1}, f32, {6, 6}}},
       {ellipsis, {"z", {4, 6}}},
   };
@@ -234,7 +235,7 @@ TEST_F(TorchFunctions, IndicesThatTakeDimsAwayAndPutThemIn) {
 TEST_F(TorchFunctions, IndicesThatAreNotModelled) {
   const std::string cases[] = {
       "{\"as_bool\": true}", "{\"as_string\": \"python: x\"}",
-      tuple({slice(none, none, number(-1))}), tuple({ellipsis, ellipsis}),
+      tuple({slice(nothing, nothing, whole(-1))}), tuple({ellipsis, ellipsis}),
       "{\"as_string_to_argument\": {\"list\": {\"as_ints\": [1, 2]}}}"};
   for (const std::string &text : cases) {
     Imported module =
