@@ -108,10 +108,10 @@ bool vocabulary::isFunctionCall(const Node &node) {
 bool vocabulary::hasFunctionCalls(const archive::Graph &graph) {
   return llvm::any_of(graph.nodes, [](const Node &node) {
     // Lists are indexed in graphs of operators as well.
-    bool isFunction = isFunctionCall(node) &&
-                      (node.target.starts_with("torch.") ||
-                       (node.target.starts_with("_operator.") &&
-                        node.target != "_operator.getitem"));
+    bool isFunction =
+        isFunctionCall(node) && (node.target.starts_with("torch.") ||
+                                 (node.target.starts_with("_operator.") &&
+                                  node.target != "_operator.getitem"));
     if (!isFunction)
       return false;
     bool givesTensor = false;
