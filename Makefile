@@ -88,9 +88,10 @@ fuzz: build
 	    -rss_limit_mb=4096 -print_final_stats=1 \
 	    build/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
 	done
-	@echo "[fuzz] 100000 random programs through sequence-parallel, and through it and micro-pipeline"
+	@echo "[fuzz] 100000 random programs through sequence-parallel, through it and micro-pipeline, and"
+	@echo "[fuzz] through split-linear"
 	@COMMUTE_RANDOM_GRAPHS=100000 COMMUTE_RANDOM_SEED=$$(date +%s) \
-	  $(BUILD)/unittests/TransformsTests --gtest_filter='SequenceParallel.*:MicroPipeline.*'
+	  $(BUILD)/unittests/TransformsTests --gtest_filter='SequenceParallel.*:MicroPipeline.*:SplitLinear.*'
 	@echo "[fuzz] 100000 random reassemblies of each kind around collectives, and"
 	@echo "[fuzz] 1000000 chains of reindexing, each against every element"
 	@COMMUTE_RANDOM_CHAINS=100000 COMMUTE_RANDOM_SEED=$$(date +%s) \

@@ -243,6 +243,15 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
     for (std::optional<SegmentOperand> &operand : segment.operands)
       if (operand)
         describe(*operand);
+    // Its product says how long the segment is, and nothing else: no proof that
+    // makes sizes smaller could follow it.
+    auto isFilled = [&](unsigned number) {
+      const std::optional<SegmentOperand> &operand = segment.operands[number];
+      return bool(operand ? operand->fill
+                          : findFill(product->getOperand(number)));
+    };
+    if (isFilled(0) && isFilled(1))
+      return "a part is constant in both of its operands";
     result.segments.push_back(std::move(segment));
     begin = end;
   }

@@ -13,10 +13,21 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-OpDraft::~OpDraft() {
+void OpDraft::clear() {
   // What reads others goes first.
   for (Operation *op : llvm::reverse(ops))
     op->destroy();
+  ops.clear();
+}
+
+OpDraft::~OpDraft() { clear(); }
+
+OpDraft &OpDraft::operator=(OpDraft &&other) {
+  clear();
+  builder = other.builder;
+  symbols = std::move(other.symbols);
+  ops = std::move(other.ops);
+  return *this;
 }
 
 tp::Sizes OpDraft::getSizes(Value value) {

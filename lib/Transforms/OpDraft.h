@@ -25,7 +25,7 @@ public:
   explicit OpDraft(const tp::SymbolSpace &symbols)
       : builder(symbols.getContext()), symbols(symbols) {}
   OpDraft(OpDraft &&) = default;
-  OpDraft &operator=(OpDraft &&) = default;
+  OpDraft &operator=(OpDraft &&other);
   ~OpDraft();
 
   tp::Sizes getSizes(mlir::Value value);
@@ -64,6 +64,8 @@ public:
   void insertBefore(mlir::Operation *position);
 
 private:
+  void clear();
+
   mlir::OpBuilder builder;
   tp::SymbolSpace symbols;
   llvm::SmallVector<mlir::Operation *> ops;

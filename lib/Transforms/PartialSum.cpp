@@ -35,10 +35,10 @@ struct Summand {
   Value lhs, rhs;
 };
 
-/// Rows that repeat: the sizes of those there are, without the last dim, and of
-/// all of them; and the product of each of them once.
+/// The product of rows that repeat, each of them once; and the sizes of all
+/// rows, without the last dim.
 struct RepeatedSummand {
-  tp::Sizes rows, allRows;
+  tp::Sizes allRows;
   Value value;
 };
 
@@ -55,6 +55,11 @@ private:
   void addSegment(const ProductSegment &segment);
   bool addFill(const ProductSegment &segment);
   bool addRepeated(const ProductSegment &segment);
+  /// Multiplies rows once of which all rows, of these sizes, are made.
+  void addRows(const ProductSegment &segment, Value once,
+               const tp::Sizes &allRows);
+  /// The sizes of all dims but the last, of so many dims.
+  tp::Sizes getRows(Value once, size_t rank);
   Value takeRhs(const ProductSegment &segment);
   /// This rank's block along the contraction.
   Value sliceByRank(Value value, unsigned dim, tp::GroupAttr group);
@@ -128,29 +133,17 @@ Value SumDraft::sliceByRank(Value value, unsigned dim, tp::GroupAttr group) {
       location, draft.ops.getType(getElementType(), sizes), value, dim, group);
 }
 
-/// A constant times the sum of the weights that it is multiplied with.
+/// A row of the constant takes the place of all.
 bool SumDraft::addFill(const ProductSegment &segment) {
   TypedAttr fill = segment.operands[0]->fill;
-  if (!fill || getRank(product.getRhs()) != 2 ||
+  std::optional<int64_t> inner = tp::getConstant(segment.size);
+  if (!fill || !inner || getRank(product.getRhs()) != 2 ||
       fill.getType() != getElementType())
     return false;
-  Value rhs = takeRhs(segment);
-  unsigned inner = getInnerDim(/*isRhs=*/true);
-  tp::Sizes sizes = draft.ops.getSizes(rhs);
-  sizes.erase(sizes.begin() + inner);
-  RankedTensorType type = draft.ops.getType(getElementType(), sizes);
-  Value value = draft.ops.add<tp::ReduceOp>(
-      location, type, tp::ReductionKind::Sum, rhs,
-      ArrayRef<int64_t>{int64_t(inner)}, /*keep_dims=*/false);
-  if (!isNumber(fill, 1)) {
-    Value scalar = draft.ops.add<tp::ConstantOp>(
-        location, RankedTensorType::get({}, getElementType()), fill);
-    value = draft.ops.add<tp::MapOp>(location, type, tp::MapFunction::Mul,
-                                     ValueRange{value, scalar});
-  }
-  rowSum = rowSum ? add(rowSum, value, sizes) : value;
-  draft.note("a constant part is multiplied with the sum of its weights, which "
-             "is rounded first");
+  Value row = draft.ops.add<tp::ConstantOp>(
+      location, RankedTensorType::get({1, *inner}, getElementType()), fill);
+  addRows(segment, row, {});
+  draft.note("a constant part is multiplied once, for all rows");
   return true;
 }
 
@@ -165,41 +158,49 @@ bool SumDraft::addRepeated(const ProductSegment &segment) {
     if (!isa<tp::ReshapeOp>(step.op) ||
         step.resultDim + 1 != getRank(step.op->getResult(0)))
       return false;
-  RepeatedSummand found;
-  AffineExpr one = getAffineConstantExpr(1, product.getContext());
-  tp::Sizes sizes = draft.ops.getSizes(once);
-  AffineExpr inner = sizes.pop_back_val();
-  found.allRows = draft.ops.getSizes(lhs.base);
-  found.allRows.pop_back();
-  found.rows.assign(found.allRows.size() - sizes.size(), one);
-  found.rows.append(sizes);
-  if (found.rows == found.allRows)
+  tp::Sizes allRows = draft.ops.getSizes(lhs.base);
+  allRows.pop_back();
+  tp::Sizes rows = getRows(once, allRows.size());
+  if (rows == allRows)
     return false;
-  AffineExpr count = one;
-  for (AffineExpr size : found.rows)
-    count = tp::multiply(count, size);
+  addRows(segment, once, allRows);
+  draft.note("a part that rows share is multiplied once, and its product is "
+             "rounded before it is added");
+  return true;
+}
 
-  Value rows = draft.ops.reshape(once, tp::Sizes{count, inner}, location);
-  Value rhs = takeRhs(segment);
+tp::Sizes SumDraft::getRows(Value once, size_t rank) {
+  tp::Sizes sizes = draft.ops.getSizes(once);
+  sizes.pop_back();
+  tp::Sizes rows(rank - sizes.size(),
+                 getAffineConstantExpr(1, product.getContext()));
+  rows.append(sizes);
+  return rows;
+}
+
+void SumDraft::addRows(const ProductSegment &segment, Value once,
+                       const tp::Sizes &allRows) {
+  AffineExpr inner = draft.ops.getSizes(once).back();
+  tp::Sizes rows = getRows(once, std::max<size_t>(allRows.size(), 1));
+  AffineExpr count = getAffineConstantExpr(1, product.getContext());
+  for (AffineExpr size : rows)
+    count = tp::multiply(count, size);
   AffineExpr columns = draft.ops.getSizes(product.getResult()).back();
+  once = draft.ops.reshape(once, tp::Sizes{count, inner}, location);
+  Value rhs = takeRhs(segment);
   ++draft.numProducts;
   Value value = draft.ops.add<tp::MatmulOp>(
-      location, draft.ops.getType(getElementType(), {count, columns}), rows,
+      location, draft.ops.getType(getElementType(), {count, columns}), once,
       rhs, /*bias=*/Value(), /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
       /*transpose_lhs=*/false, product.getTransposeRhs());
-  draft.note("a part that all rows share is multiplied once, and its product "
-             "is rounded before it is added");
   if (tp::isConstant(count, 1)) {
     tp::Sizes row = {columns};
     value = draft.ops.reshape(value, row, location);
     rowSum = rowSum ? add(rowSum, value, row) : value;
-    return true;
+    return;
   }
-  tp::Sizes product = found.rows;
-  product.push_back(columns);
-  found.value = draft.ops.reshape(value, product, location);
-  repeated.push_back(std::move(found));
-  return true;
+  rows.push_back(columns);
+  repeated.push_back({allRows, draft.ops.reshape(value, rows, location)});
 }
 
 void SumDraft::addSegment(const ProductSegment &segment) {

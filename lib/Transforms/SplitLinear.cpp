@@ -57,6 +57,9 @@ private:
   std::string findObjection(ArrayRef<Candidate *> candidates);
   void apply(ArrayRef<Candidate *> candidates);
   void eraseUnread(ArrayRef<Operation *> ops);
+  /// Equal slices, and copies of them, that products of several linears were
+  /// given become one.
+  void shareSlices();
   std::string formatSeconds(const SplitCost &before, const SplitCost &after);
 
   /// Notes why an op stays as it is; what is said last counts.
@@ -73,7 +76,7 @@ private:
   // Shared by copies of the pass, which have none of their own yet.
   std::shared_ptr<PassPrices> prices;
   std::shared_ptr<ProductContext> context;
-  llvm::MapVector<Operation *, std::string> refusals;
+  llvm::DenseMap<Operation *, std::string> refusals;
   /// In this sweep.
   llvm::DenseSet<Operation *> erased;
   bool hasChanged = false;
@@ -178,6 +181,44 @@ void SplitLinearPass::apply(ArrayRef<Candidate *> candidates) {
   hasChanged = true;
 }
 
+namespace {
+/// Ops are equal that do the same to the same value.
+struct EqualOps : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+        OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b)
+      return true;
+    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
+        b == getTombstoneKey())
+      return false;
+    return OperationEquivalence::isEquivalentTo(
+        const_cast<Operation *>(a), const_cast<Operation *>(b),
+        OperationEquivalence::IgnoreLocations);
+  }
+};
+} // namespace
+
+void SplitLinearPass::shareSlices() {
+  Block &block = getOperation().getBody().front();
+  llvm::DenseSet<Operation *, EqualOps> known;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    // Those of the program's own nodes have attributes that say so.
+    if (!isa<tp::SliceOp, tp::RankSliceOp, tp::CopyOp>(op) ||
+        !op.getDiscardableAttrs().empty())
+      continue;
+    auto [first, isNew] = known.insert(&op);
+    if (isNew)
+      continue;
+    op.getResult(0).replaceAllUsesWith((*first)->getResult(0));
+    op.erase();
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Operands of parts
 //===----------------------------------------------------------------------===//
@@ -227,7 +268,7 @@ SplitLinearPass::draftSum(const PartialProducts &products) {
       if (!isBetter)
         continue;
     }
-    best = std::move(candidate);
+    best.emplace(std::move(candidate));
   }
   if (!best)
     refuse(product, "nothing of its sum would be left but zeros of a symbolic "
@@ -287,7 +328,10 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
     return;
   unsigned numProductCandidates = candidates.size();
   for (tp::SliceOp slice : readers.slices) {
-    if (std::optional<SplitDraft> draft = draftSlicedConcat(slice, *context))
+    if (policy == "upstream")
+      keeper = slice;
+    else if (std::optional<SplitDraft> draft =
+                 draftSlicedConcat(slice, *context))
       candidates.push_back(
           {slice, std::move(*draft),
            "reads only one part of " + getProductName(source)});
@@ -440,13 +484,20 @@ void SplitLinearPass::runOnOperation() {
   // What one rewrite leaves may be work for the next, as deep as
   // concatenations are nested.
   constexpr unsigned maxSweeps = 64;
+  bool hasAnyChanged = false;
   for (unsigned count = 0; count < maxSweeps && sweep(); ++count)
-    ;
-  for (const auto &[op, reason] : refusals) {
+    hasAnyChanged = true;
+  if (hasAnyChanged && !context->getWriteOrder().hasWriters())
+    shareSlices();
+  for (Operation &op : function.getBody().front()) {
+    auto refusal = refusals.find(&op);
+    if (refusal == refusals.end())
+      continue;
     ++numRefused;
-    remark::missed(op->getLoc(), getRemark("whole"))
-        << remark::add("stays whole: {0}", reason);
+    remark::missed(op.getLoc(), getRemark("whole"))
+        << remark::add("stays whole: {0}", refusal->second);
   }
+  refusals.clear();
   context.reset();
   prices.reset();
 }

@@ -41,6 +41,7 @@ void SplitCost::add(Operation *op, const target::PriceModel &price) {
   if (!gather || !gather.getAsync())
     seconds += opPrice->getSeconds();
   flops += double(work->matmulFlops);
+  numProducts += isa<tp::MatmulOp>(op);
   if (isa<tp::ConcatOp>(op))
     joinedBytes += double(work->bytesWritten);
   if (auto slice = dyn_cast<tp::SliceOp>(op))

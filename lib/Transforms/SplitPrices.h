@@ -23,13 +23,15 @@ struct SplitCost {
   double joinedBytes = 0;
   /// Slices of products.
   double numSlices = 0;
+  double numProducts = 0;
   /// A size has no value.
   bool isKnown = true;
 
   void add(mlir::Operation *op, const target::PriceModel &price);
   bool doesLessThan(const SplitCost &other) const {
-    return std::tie(flops, joinedBytes, numSlices) <
-           std::tie(other.flops, other.joinedBytes, other.numSlices);
+    return std::tie(flops, joinedBytes, numSlices, numProducts) <
+           std::tie(other.flops, other.joinedBytes, other.numSlices,
+                    other.numProducts);
   }
 };
 
