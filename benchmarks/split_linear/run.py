@@ -260,6 +260,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
     synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
     most_flops = options.most_flops or (1e13 if device == "cuda" else 1.5e9)
+    torch.set_num_threads(max(1, os.cpu_count() // 2))
     dtypes = (options.dtypes or ("bfloat16" if device == "cuda" else "float32")).split(",")
     tool = Tool((REPOSITORY / options.build).resolve())
     lines, parts = [], []
@@ -268,7 +269,8 @@ def main():
         target = options.target
         if target is None:
             target = folder / "local.json"
-            tool.run("calibrate", "-o", target, "--ranks=1")
+            # Two ranks at least; each has its part of the cores, and so has PyTorch here.
+            tool.run("calibrate", "-o", target, "--ranks=2")
         for dtype, kind in itertools.product(dtypes, options.kinds.split(",")):
             points = []
             begin = time.monotonic()

@@ -317,7 +317,10 @@ LogicalResult GraphParser::parseNode(JsonValue value, const Location &location,
     if (failed(reader.string(effects, Location(metadataLocation, "effects"),
                              stated)))
       return failure();
-    result.isStatedFunctional = stated == "none";
+    if (stated != "none" && stated != "any")
+      return reader.fail(Location(metadataLocation, "effects"),
+                         quoted(stated) + " is neither none nor any");
+    result.effects = stated == "none" ? Effects::None : Effects::Any;
   }
   if (JsonValue single = value.get("is_hop_single_tensor_return");
       single && !single.is(JsonKind::Null)) {

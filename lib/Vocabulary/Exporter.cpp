@@ -8,7 +8,6 @@
 
 #include "ElementTypes.h"
 #include "Fingerprint.h"
-#include "FunctionArguments.h"
 #include "InPlace.h"
 #include "NodeWriter.h"
 #include "SymbolicExpression.h"
@@ -116,8 +115,6 @@ private:
   DenseMap<AffineExpr, archive::SymInt> writtenSizes;
   DenseMap<StringRef, int64_t> symbolHints;
   archive::Device device;
-  /// Whether the graph is one of Python functions rather than of operators.
-  bool writesFunctions = false;
   StringRef groupArgument = "group_name";
 };
 
@@ -157,7 +154,6 @@ void Exporter::collectNames() {
 }
 
 void Exporter::collectSpelling() {
-  writesFunctions = hasFunctionCalls(graph);
   device.type = "cpu";
   if (!graph.tensorValues.empty())
     device = graph.tensorValues.begin()->second.device;
@@ -468,7 +464,7 @@ bool Exporter::tryKeep(const Origin &origin) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Exporter::write(Operation *op) {
-  if (writesFunctions)
+  if (graph.holdsFunctions)
     if (WriteFunction write = vocabulary.findFunctionWriter(op->getName()))
       return write(op, writer);
   return writer.writeAsOperator(op);

@@ -104,21 +104,3 @@ bool vocabulary::gatherRest(const Node &node, const OperatorEntry *entry,
 bool vocabulary::isFunctionCall(const Node &node) {
   return !node.target.starts_with("torch.ops.");
 }
-
-bool vocabulary::hasFunctionCalls(const archive::Graph &graph) {
-  return llvm::any_of(graph.nodes, [](const Node &node) {
-    // Lists are indexed in graphs of operators as well.
-    bool isFunction =
-        isFunctionCall(node) && (node.target.starts_with("torch.") ||
-                                 (node.target.starts_with("_operator.") &&
-                                  node.target != "_operator.getitem"));
-    if (!isFunction)
-      return false;
-    bool givesTensor = false;
-    for (const Argument &output : node.outputs)
-      output.forEachValue([&](const Argument &value) {
-        givesTensor |= value.tag == ArgumentTag::Tensor;
-      });
-    return givesTensor;
-  });
-}

@@ -37,10 +37,6 @@ bool gatherRest(const archive::Node &node, const OperatorEntry *entry,
 /// operator with a schema.
 bool isFunctionCall(const archive::Node &node);
 
-/// Whether the graph is one of Python functions: some tensor in it is the
-/// result of one.
-bool hasFunctionCalls(const archive::Graph &graph);
-
 } // namespace commute::vocabulary
 
 #endif // COMMUTE_LIB_VOCABULARY_FUNCTIONARGUMENTS_H

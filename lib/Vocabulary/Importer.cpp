@@ -448,7 +448,8 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
                           archive::JsonValue json) {
   SmallVector<Value> operands;
   SmallVector<int64_t> dense, mutated;
-  SmallVector<size_t, 2> mutatedInputs = getMutatedInputs(node, entry);
+  SmallVector<size_t, 2> mutatedInputs =
+      getMutatedInputs(node, entry, graph.holdsFunctions);
   for (auto [position, input] : llvm::enumerate(node.inputs)) {
     bool isDense =
         entry && llvm::is_contained(entry->denseArguments, input.name);

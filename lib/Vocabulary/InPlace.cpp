@@ -57,7 +57,8 @@ static bool isStatedInPlace(const Node &node, const OperatorEntry *entry) {
 }
 
 llvm::SmallVector<size_t, 2>
-vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry) {
+vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
+                             bool holdsFunctions) {
   llvm::SmallVector<size_t, 2> positions;
   auto add = [&](StringRef argument) {
     if (std::optional<size_t> position = findInput(node, entry, argument))
@@ -77,10 +78,12 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry) {
   // An operator of which nothing is known and that gives nothing is called for
   // what it writes. ATen's own such operators are assertions. Of a function
   // that is no operator, not even a name can be relied on.
-  bool mayWrite =
-      isFunctionCall(node)
-          ? !node.isStatedFunctional
-          : node.outputs.empty() && !node.target.starts_with("torch.ops.aten.");
+  bool mayWrite = holdsFunctions && isFunctionCall(node);
+  if (node.target.starts_with("torch.ops."))
+    mayWrite =
+        node.outputs.empty() && !node.target.starts_with("torch.ops.aten.");
+  if (node.effects != archive::Effects::Unstated)
+    mayWrite = node.effects == archive::Effects::Any;
   if (mayWrite)
     llvm::append_range(positions, llvm::seq<size_t>(0, node.inputs.size()));
   return positions;
@@ -177,7 +180,8 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
   };
   std::vector<std::pair<StringRef, size_t>> written;
   for (auto [position, node] : llvm::enumerate(graph.nodes))
-    for (size_t input : getMutatedInputs(node, getEntry(node)))
+    for (size_t input :
+         getMutatedInputs(node, getEntry(node), graph.holdsFunctions))
       node.inputs[input].value.forEachValue(
           [&, position = position](const Argument &value) {
             if (hasMemory(value))
@@ -194,7 +198,8 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
   llvm::EquivalenceClasses<StringRef> sharing;
   for (const Node &node : graph.nodes) {
     const OperatorEntry *entry = getEntry(node);
-    bool isWriting = !getMutatedInputs(node, entry).empty();
+    bool isWriting =
+        !getMutatedInputs(node, entry, graph.holdsFunctions).empty();
     if (entry && entry->read && !entry->mayAlias && !isWriting)
       continue;
     std::optional<StringRef> first;

@@ -15,11 +15,12 @@
 namespace commute::vocabulary {
 
 /// The inputs that a node writes into, by position: the first one of an
-/// in-place form ("add_"), `out` arguments, and what the vocabulary states. A
-/// function of which nothing is known, not even by its caller, may write into
+/// in-place form ("add_"), `out` arguments, and what the vocabulary states. In
+/// a graph that `holdsFunctions` one of which nothing is known may write into
 /// all.
 llvm::SmallVector<size_t, 2> getMutatedInputs(const archive::Node &node,
-                                              const OperatorEntry *entry);
+                                              const OperatorEntry *entry,
+                                              bool holdsFunctions);
 
 /// All values of the graph that some node writes into, and all that may share
 /// memory with them through views: places, not values. Not among them are those

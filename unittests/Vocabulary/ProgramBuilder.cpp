@@ -183,6 +183,7 @@ ProgramBuilder &ProgramBuilder::node(StringRef target,
 ProgramBuilder &ProgramBuilder::functionNode(
     StringRef target, const std::vector<std::string> &arguments,
     const std::vector<Tensor> &results, bool isFunctional) {
+  holdsFunctions = true;
   std::string name = results.size() == 1
                          ? results.front().name
                          : "node" + std::to_string(nodes.size());
@@ -224,7 +225,9 @@ std::string ProgramBuilder::text() const {
          "null}}], \"metadata\": {}, \"treespec_namedtuple_fields\": {}}, "
          "\"opset_version\": {\"aten\": 10}, \"range_constraints\": {}, "
          "\"schema_version\": {\"major\": 8, \"minor\": 20}, \"verifiers\": "
-         "[\"TRAINING\"], \"torch_version\": \"2.13.0+cpu\", "
+         "[\"" +
+         std::string(holdsFunctions ? "PYTHON" : "TRAINING") +
+         "\"], \"torch_version\": \"2.13.0+cpu\", "
          "\"guards_code\": []}";
 }
 

@@ -97,6 +97,7 @@ private:
 
   std::vector<std::string> inputs, inputSpecs, nodes, values, outputs,
       outputSpecs;
+  bool holdsFunctions = false;
 };
 
 /// A program with the module that was read from it.

@@ -294,6 +294,22 @@ TEST_F(TorchFunctions, WhatIsOnlyReadIsNot) {
   EXPECT_TRUE(getResult<tp::ConcatOp>(module));
 }
 
+TEST_F(TorchFunctions, EffectsAreNoneOrAny) {
+  std::string text = getBehind(getInputs(), "mylib.unknown", {tensor("", "x")},
+                               /*isFunctional=*/true)
+                         .text();
+  size_t place = text.find("\"none\"");
+  ASSERT_NE(place, std::string::npos);
+  std::string any = text, other = text;
+  any.replace(place, 6, "\"any\"");
+  EXPECT_TRUE(isa<tp::CallOp>(translator.import(any).getOp("z")));
+  other.replace(place, 6, "\"some\"");
+  auto result = translator.tryImport(other);
+  ASSERT_FALSE(bool(result));
+  EXPECT_THAT(llvm::toString(result.takeError()),
+              HasSubstr("\"some\" is neither none nor any"));
+}
+
 TEST_F(TorchFunctions, WritesThroughSharedMemoryAreSeen) {
   auto write = [](ProgramBuilder inputs) {
     return getBehind(std::move(inputs), "torch.Tensor.mul_",

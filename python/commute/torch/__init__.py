@@ -10,8 +10,10 @@
 
 from commute.errors import CommuteError
 from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
-from commute.torch.graph_passes import CatLinearFusedPreGradPass, cat_linear_fused_pre_grad_pass
 from commute.torch.live_graph import Remark, optimize_graph
+
+# They import the compiler, which takes as long as PyTorch itself.
+_OF_THE_COMPILER = ("CatLinearFusedPreGradPass", "cat_linear_fused_pre_grad_pass")
 
 __all__ = [
     "CatLinearFusedPreGradPass",
@@ -21,3 +23,11 @@ __all__ = [
     "optimize_graph",
     "register_cpu_fused_ops",
 ]
+
+
+def __getattr__(name):
+    if name in _OF_THE_COMPILER:
+        from commute.torch import graph_passes
+
+        return getattr(graph_passes, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

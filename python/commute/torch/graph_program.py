@@ -180,6 +180,7 @@ class GraphProgram:
                 "opset_version": {},
                 "range_constraints": self._ranges,
                 "schema_version": _SCHEMA_VERSION,
+                "verifiers": ["ATEN" if self._is_functional_graph else "PYTHON"],
             }
         )
 
@@ -333,15 +334,15 @@ class GraphProgram:
         metadata = {"node": node.name}
         if node.meta.get("stack_trace"):
             metadata["stack_trace"] = node.meta["stack_trace"]
-        if is_functional(node):
-            metadata["effects"] = "none"
         target = self._target(node)
+        if not target.startswith("torch.ops."):
+            metadata["effects"] = "none" if is_functional(node) else "any"
         if self._nests_objects(node):
             # The schema has no lists of them. Nothing but what it reads matters of a
             # call that no vocabulary knows.
             target = f"opaque.{target}"
             if "out" in node.kwargs:
-                metadata.pop("effects", None)
+                metadata["effects"] = "any"
             inputs = [
                 self._input("", self._value_argument(read), _POSITIONAL)
                 for read in self._reads_of(node)
