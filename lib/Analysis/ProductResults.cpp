@@ -15,6 +15,10 @@ using tp::DimensionRule;
 static constexpr unsigned maxSteps = 16;
 static constexpr unsigned maxSlices = 256;
 
+static int64_t getRank(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank();
+}
+
 static Type getElementType(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
 }
@@ -23,12 +27,32 @@ static Type getElementType(Value value) {
 // Slices
 //===----------------------------------------------------------------------===//
 
+Value SlicedProduct::getResult() {
+  return rows ? rows.getResult() : product.getResult();
+}
+
+std::optional<unsigned> SlicedProduct::getOperandDim(unsigned operand,
+                                                     unsigned resultDim) {
+  DimensionRule rule = product.getDimensionRule();
+  unsigned dim = resultDim;
+  if (rows) {
+    unsigned numRows = getRank(rows.getResult()) - 1;
+    // Rows belong to the left operand alone.
+    if (resultDim < numRows)
+      return operand == 0 ? std::optional(resultDim) : std::nullopt;
+    dim = 1;
+  }
+  std::optional<unsigned> factor = getOnlyFactor(rule.results[0], dim);
+  return factor ? findDimOfFactor(rule.operands[operand], *factor)
+                : std::nullopt;
+}
+
 namespace {
 class SliceSearch {
 public:
-  explicit SliceSearch(tp::MatmulOp product)
-      : rule(product.getDimensionRule()) {
+  SliceSearch(tp::MatmulOp product, tp::ReshapeOp rows) {
     found.product = product;
+    found.rows = rows;
   }
   /// False for a reader that is no slice.
   bool visit(Value value, SmallVector<Operation *> &path);
@@ -37,12 +61,11 @@ public:
 
 private:
   bool addSlice(tp::SliceOp slice, ArrayRef<Operation *> path);
-  DimensionRule rule;
 };
 } // namespace
 
 bool SliceSearch::addSlice(tp::SliceOp slice, ArrayRef<Operation *> path) {
-  ProductSlice result{slice, {}, 0, 0};
+  ProductSlice result{slice, {}, 0};
   unsigned dim = slice.getDim();
   for (Operation *op : llvm::reverse(path)) {
     std::optional<DimStep> step = findStepTo(op, dim);
@@ -52,11 +75,10 @@ bool SliceSearch::addSlice(tp::SliceOp slice, ArrayRef<Operation *> path) {
     dim = step->operandDim;
   }
   std::reverse(result.steps.begin(), result.steps.end());
-  std::optional<unsigned> factor = getOnlyFactor(rule.results[0], dim);
-  if (!factor || found.slices.size() >= maxSlices)
+  bool isOfOperand = found.getOperandDim(0, dim) || found.getOperandDim(1, dim);
+  if (!isOfOperand || found.slices.size() >= maxSlices)
     return false;
   result.resultDim = dim;
-  result.factor = *factor;
   found.slices.push_back(std::move(result));
   return true;
 }
@@ -80,11 +102,37 @@ bool SliceSearch::visit(Value value, SmallVector<Operation *> &path) {
   return true;
 }
 
+/// The reshape that regroups a product's rows, if that is all that reads it and
+/// the left operand's rows could be regrouped instead.
+static tp::ReshapeOp findRegroupedRows(tp::MatmulOp product) {
+  Value bias = product.getBias();
+  if (!product.getResult().hasOneUse() || getRank(product.getLhs()) != 2 ||
+      getRank(product.getRhs()) != 2 || product.getTransposeLhs() ||
+      (bias && getRank(bias) > 1))
+    return {};
+  auto rows = dyn_cast<tp::ReshapeOp>(*product.getResult().user_begin());
+  if (!rows || getRank(rows.getResult()) < 2)
+    return {};
+  std::optional<DimStep> columns = findStepFrom(rows, 1);
+  bool keepsColumns =
+      columns && columns->resultDim + 1 == getRank(rows.getResult());
+  return keepsColumns ? rows : tp::ReshapeOp();
+}
+
 std::optional<SlicedProduct> analysis::findSlicedProduct(tp::MatmulOp product,
                                                          std::string &reason) {
-  SliceSearch search(product);
+  SliceSearch search(product, {});
   SmallVector<Operation *> path;
-  if (!search.visit(product.getResult(), path) || search.found.slices.empty())
+  bool isSliced = search.visit(product.getResult(), path);
+  if (!isSliced) {
+    tp::ReshapeOp rows = findRegroupedRows(product);
+    if (!rows)
+      return std::nullopt;
+    search = SliceSearch(product, rows);
+    path.clear();
+    isSliced = search.visit(rows.getResult(), path);
+  }
+  if (!isSliced || search.found.slices.empty())
     return std::nullopt;
   if (product.getLhsScale() || product.getRhsScale()) {
     reason = "it has scales, which belong to whole operands";

@@ -137,8 +137,7 @@ Value SumDraft::sliceByRank(Value value, unsigned dim, tp::GroupAttr group) {
 bool SumDraft::addFill(const ProductSegment &segment) {
   TypedAttr fill = segment.operands[0]->fill;
   std::optional<int64_t> inner = tp::getConstant(segment.size);
-  if (!fill || !inner || getRank(product.getRhs()) != 2 ||
-      fill.getType() != getElementType())
+  if (!fill || !inner || getRank(product.getRhs()) != 2)
     return false;
   Value row = draft.ops.add<tp::ConstantOp>(
       location, RankedTensorType::get({1, *inner}, getElementType()), fill);

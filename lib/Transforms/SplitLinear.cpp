@@ -484,11 +484,10 @@ void SplitLinearPass::runOnOperation() {
   // What one rewrite leaves may be work for the next, as deep as
   // concatenations are nested.
   constexpr unsigned maxSweeps = 64;
-  bool hasAnyChanged = false;
+  // Equal slices that become one are fewer readers of what they are slices of.
   for (unsigned count = 0; count < maxSweeps && sweep(); ++count)
-    hasAnyChanged = true;
-  if (hasAnyChanged && !context->getWriteOrder().hasWriters())
-    shareSlices();
+    if (!context->getWriteOrder().hasWriters())
+      shareSlices();
   for (Operation &op : function.getBody().front()) {
     auto refusal = refusals.find(&op);
     if (refusal == refusals.end())

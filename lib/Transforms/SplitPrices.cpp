@@ -7,6 +7,7 @@
 #include "SplitPrices.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace commute;
@@ -51,13 +52,19 @@ void SplitCost::add(Operation *op, const target::PriceModel &price) {
 SmallVector<Operation *>
 commute::findUnread(ArrayRef<const SplitDraft *> drafts) {
   SmallVector<Operation *> replaced;
-  for (const SplitDraft *draft : drafts)
+  // What stands for a value is read by its readers.
+  llvm::SmallPtrSet<Operation *, 8> standsForOthers;
+  for (const SplitDraft *draft : drafts) {
     draft->addReplaced(replaced);
+    for (auto [before, after] : draft->values)
+      standsForOthers.insert(after.getDefiningOp());
+  }
   llvm::SetVector<Operation *> unread(replaced.begin(), replaced.end());
   for (unsigned index = 0; index < unread.size(); ++index) {
     for (Value operand : unread[index]->getOperands()) {
       Operation *op = operand.getDefiningOp();
-      if (!op || unread.contains(op) || !isMemoryEffectFree(op))
+      if (!op || unread.contains(op) || standsForOthers.contains(op) ||
+          !isMemoryEffectFree(op))
         continue;
       // Drafts are readers like others.
       if (llvm::all_of(op->getUsers(),

@@ -118,12 +118,9 @@ Value commute::joinValues(OpDraft &ops, ArrayRef<Value> values, unsigned dim,
   return ops.add<tp::ConcatOp>(location, type, values, dim);
 }
 
-/// A product like another, of other operands; `size` is that of `resultDim`.
+/// A product like another, of other operands; `sizes` are those of its result.
 static Value addProduct(SplitDraft &draft, tp::MatmulOp product,
-                        ArrayRef<Value> operands, unsigned resultDim,
-                        AffineExpr size) {
-  tp::Sizes sizes = draft.ops.getSizes(product.getResult());
-  sizes[resultDim] = size;
+                        ArrayRef<Value> operands, const tp::Sizes &sizes) {
   ++draft.numProducts;
   return draft.ops.add<tp::MatmulOp>(
       product.getLoc(),
@@ -217,8 +214,9 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
       if (cut)
         operand = takeSegment(draft.ops, *cut, segment.size,
                               /*takesShard=*/false, product.getLoc());
-    values.push_back(
-        addProduct(draft, product, operands, products.resultDim, segment.size));
+    tp::Sizes sizes = draft.ops.getSizes(product.getResult());
+    sizes[products.resultDim] = segment.size;
+    values.push_back(addProduct(draft, product, operands, sizes));
     std::optional<int64_t> size = tp::getConstant(segment.size);
     ranges.push_back(start && size ? std::optional(Range{*start, *size})
                                    : std::nullopt);
@@ -287,9 +285,16 @@ std::optional<SplitDraft>
 commute::draftSlicedProduct(const SlicedProduct &sliced,
                             ProductContext &context, std::string &reason) {
   SplitDraft draft(context.getSymbols());
-  tp::MatmulOp product = sliced.product;
+  SlicedProduct found = sliced;
+  tp::MatmulOp product = found.product;
   draft.position = product;
-  tp::DimensionRule rule = product.getDimensionRule();
+  // The left operand with its rows as the slices know them.
+  Value lhs = product.getLhs();
+  if (found.rows) {
+    tp::Sizes sizes = draft.ops.getSizes(found.getResult());
+    sizes.back() = draft.ops.getSizes(lhs).back();
+    lhs = draft.ops.reshape(lhs, sizes, product.getLoc());
+  }
   // Slices of the same range share a product.
   SmallVector<std::pair<const ProductSlice *, Value>> known;
   auto isSameRange = [](const ProductSlice &a, const ProductSlice &b) {
@@ -309,12 +314,15 @@ commute::draftSlicedProduct(const SlicedProduct &sliced,
         value = result;
     if (!value) {
       SmallVector<Value> operands(product->getOperands());
+      operands[0] = lhs;
       for (auto [number, operand] : llvm::enumerate(operands))
         if (std::optional<unsigned> dim =
-                analysis::findDimOfFactor(rule.operands[number], entry.factor))
+                found.getOperandDim(number, entry.resultDim))
           operand = sliceOperand(draft, operand, *dim, slice);
-      value = addProduct(draft, product, operands, entry.resultDim,
-                         draft.ops.getSizes(slice.getResult())[slice.getDim()]);
+      tp::Sizes sizes = draft.ops.getSizes(found.getResult());
+      sizes[entry.resultDim] =
+          draft.ops.getSizes(slice.getResult())[slice.getDim()];
+      value = addProduct(draft, product, operands, sizes);
       known.emplace_back(&entry, value);
     }
     value = takeSteps(draft.ops, value, entry.steps, slice.getLoc());
@@ -385,7 +393,9 @@ static Value draftRun(SplitDraft &draft, const JoinedRun &run) {
       parts.push_back(product->getOperand(number));
     operand = joinValues(draft.ops, parts, *dim, first.getLoc());
   }
-  Value value = addProduct(draft, first, operands, run.resultDim, size);
+  tp::Sizes sizes = draft.ops.getSizes(first.getResult());
+  sizes[run.resultDim] = size;
+  Value value = addProduct(draft, first, operands, sizes);
   return takeSteps(draft.ops, value, run.steps, first.getLoc());
 }
 

@@ -97,11 +97,10 @@ std::optional<PartialProducts> findPartialProducts(tp::MatmulOp product,
 /// A slice of what a product gives, behind steps.
 struct ProductSlice {
   tp::SliceOp slice;
-  /// From the product's result to the slice.
+  /// From the value that is sliced to the slice.
   llvm::SmallVector<DimStep> steps;
-  /// The dim of the result that is sliced, and its factor.
+  /// The dim of that value that is sliced.
   unsigned resultDim;
-  unsigned factor;
 };
 
 /// A product of which nobody reads all:
@@ -109,7 +108,16 @@ struct ProductSlice {
 ///     slice_n(a @ b) = a @ slice_n(b)
 struct SlicedProduct {
   tp::MatmulOp product;
+  /// The rows of the product regrouped, where slices are those of a group: the
+  /// product is then that of regrouped rows. Null where they are not.
+  tp::ReshapeOp rows;
   std::vector<ProductSlice> slices;
+
+  /// What is sliced: the product's result, or that with regrouped rows.
+  mlir::Value getResult();
+  /// The dim of an operand, with its rows regrouped, that belongs to a dim of
+  /// the result; nullopt where it has none.
+  std::optional<unsigned> getOperandDim(unsigned operand, unsigned resultDim);
 };
 
 /// nullopt, without a reason, for a product that is read by others than slices.

@@ -82,3 +82,21 @@ module attributes {tp.symbol_hints = {s0 = 7 : i64}} {
     return %s : tensor<?x6xf32, #tp.layout<[s0] sizes = [s0, 6]>>
   }
 }
+
+//--- f_last_row_of_each_batch.mlir
+// Rows of all batches in one matrix, as decompositions write it.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[R:.*]] = tp.reshape %arg0 : tensor<16x4xf32> -> tensor<2x8x4xf32>
+// CHECK: %[[A:.*]] = tp.slice %[[R]] dim 1 start 7 step 1
+// CHECK: tp.matmul %[[A]], %arg1 bias %arg2 {{.*}} -> tensor<2x1x6xf32>
+// CHECK-NOT: tp.matmul
+// CHECK: return
+module {
+  func.func @main(%a: tensor<16x4xf32>, %w: tensor<4x6xf32>, %c: tensor<6xf32>) -> tensor<2x1x6xf32> {
+    %y = tp.matmul %a, %w bias %c : (tensor<16x4xf32>, tensor<4x6xf32>, tensor<6xf32>) -> tensor<16x6xf32>
+    %v = tp.reshape %y : tensor<16x6xf32> -> tensor<2x8x6xf32>
+    %s = tp.slice %v dim 1 start 7 step 1 : tensor<2x8x6xf32> -> tensor<2x1x6xf32, #tp.layout<strides = [48, 6, 1]>>
+    %r = tp.copy %s : tensor<2x1x6xf32, #tp.layout<strides = [48, 6, 1]>> -> tensor<2x1x6xf32>
+    return %r : tensor<2x1x6xf32>
+  }
+}
