@@ -307,7 +307,7 @@ TEST_F(TorchFunctions, EffectsAreNoneOrAny) {
   auto result = translator.tryImport(other);
   ASSERT_FALSE(bool(result));
   EXPECT_THAT(llvm::toString(result.takeError()),
-              HasSubstr("\"some\" is neither none nor any"));
+              HasSubstr("'some' is neither none nor any"));
 }
 
 TEST_F(TorchFunctions, WritesThroughSharedMemoryAreSeen) {
