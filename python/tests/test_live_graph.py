@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from captured_graphs import Captured, check_metadata, results_and_gradients
 from commute.torch import CommuteError, optimize_graph
 from commute.torch.effects import is_functional
+from commute.torch.graph_edits import GraphEdits
+from torch.fx.experimental.proxy_tensor import make_fx
 
 ALWAYS = "split-linear{policy=always}"
 
@@ -102,6 +104,55 @@ def test_new_nodes_say_what_they_give_and_where_they_come_from():
             fresh = call(*again[node.op == "call_method" :], **kwargs)
         assert (fresh.shape, fresh.stride()) == (value.shape, value.stride())
     check_metadata(captured.graph)
+
+
+def test_error_on_the_way_leaves_the_graph(monkeypatch):
+    """PyTorch may fail to run a new node's operator on fake tensors."""
+
+    def function(a, b, w):
+        first, second = a.chunk(2, -1)
+        return F.linear(torch.cat([second, b, first], -1), w).exp()
+
+    seen = []
+
+    def change(graph):
+        before = [(node, node.args, node.kwargs) for node in graph.nodes]
+        compute, calls = GraphEdits._compute, []
+
+        def fail_at_the_third(self, node, origin):
+            calls.append(node)
+            if len(calls) == 3:
+                raise RuntimeError("no kernel")
+            return compute(self, node, origin)
+
+        monkeypatch.setattr(GraphEdits, "_compute", fail_at_the_third)
+        with pytest.raises(RuntimeError, match="no kernel"):
+            optimize_graph(graph, passes=ALWAYS)
+        assert [(node, node.args, node.kwargs) for node in graph.nodes] == before
+        seen.append(graph)
+
+    inputs = tensors((3, 8), (3, 16), (5, 24))
+    captured = Captured(function, change)
+    torch.testing.assert_close(captured(*inputs), function(*inputs), rtol=0, atol=0)
+    assert len(seen) == 1
+
+
+def test_graph_of_operators_gets_operators():
+    def both(a, b, w, tangent):
+        leaves = [value.detach().requires_grad_() for value in (a, b, w)]
+        result = torch.cat([leaves[0] * 2, leaves[1] * 3], -1) @ leaves[2].t()
+        return (result, *torch.autograd.grad(result, leaves, tangent))
+
+    inputs = [value.detach() for value in tensors((64, 8), (64, 16), (5, 24), (64, 5))]
+    module = make_fx(both, tracing_mode="fake")(*inputs)
+    remarks = optimize_graph(module.graph, passes=ALWAYS, is_functional_graph=True)
+    assert any(remark.verdict == "applied" for remark in remarks)
+    module.recompile()
+    torch.testing.assert_close(module(*inputs), both(*inputs), rtol=1e-12, atol=1e-12)
+    for node in module.graph.nodes:
+        if node.op == "call_function":
+            assert isinstance(node.target, torch._ops.OpOverload)
+            assert isinstance(node.meta["val"], torch._subclasses.FakeTensor)
 
 
 def test_remarks_name_the_line_of_python():

@@ -57,20 +57,39 @@ class GraphEdits:
             node.name: node for group in program.groups for node in group
         }
         self._fake_mode = None
+        self._added = []
+        # What happens to the nodes that are there already, once all new ones are made.
+        self._changes = []
         self._value_key = next(
             (key for node in graph.nodes for key in VALUE_KEYS if key in node.meta), VALUE_KEYS[0]
         )
 
     def apply(self):
-        """Gives the new nodes."""
-        kept, added = set(), []
+        """Gives the new nodes. After an error the graph is as it was."""
+        order = list(self._graph.nodes)
+        try:
+            kept = self._place_nodes()
+        except BaseException:
+            for node in reversed(self._added):
+                self._graph.erase_node(node)
+            for node in order:
+                self._graph._root.prepend(node)
+            raise
+        for change in self._changes:
+            change()
+        self._replace_outputs()
+        self._erase(kept)
+        return self._added
+
+    def _place_nodes(self):
+        """Makes the new nodes, and brings all of them in the order of the result;
+        gives the program nodes that are kept."""
+        kept = set()
         cursor = self._first_position()
         last_kept = -1
         for item in self._edits["nodes"]:
             if isinstance(item, dict) and "add" in item:
-                new_nodes = self._add(item["add"], cursor)
-                added += new_nodes
-                cursor = new_nodes[-1]
+                cursor = self._add(item["add"], cursor)
                 continue
             index = item["keep"] if isinstance(item, dict) else item
             kept.add(index)
@@ -78,16 +97,12 @@ class GraphEdits:
             if not group:
                 continue
             if index < last_kept:
-                for node in group:
-                    cursor.append(node)
-                    cursor = node
+                cursor.append(group[0])
             last_kept = max(index, last_kept)
-            cursor = group[-1] if len(group) == 1 else self._last_of(group, cursor)
+            cursor = self._gather_picks(group)
             if isinstance(item, dict):
                 self._rename(index, item["values"])
-        self._replace_outputs()
-        self._erase(kept)
-        return added
+        return kept
 
     def _first_position(self):
         """The node behind which the first node of the result goes.
@@ -102,8 +117,9 @@ class GraphEdits:
         return first.prev
 
     @staticmethod
-    def _last_of(group, cursor):
-        # What picks the results may stand anywhere behind; new nodes may read them.
+    def _gather_picks(group):
+        """Brings what picks the results of a node, which stands anywhere behind it,
+        where new nodes may read it; gives the last."""
         node = group[0]
         for picked in group[1:]:
             node.append(picked)
@@ -121,26 +137,33 @@ class GraphEdits:
             raise CommuteError(f"internal error: no node gives the value {name!r}") from None
 
     def _rename(self, index, renames):
-        renames = {int(place): name for place, name in renames.items()}
         node = self._program.groups[index][0]
-        place = -1
-
-        def replace(read):
-            nonlocal place
-            place += 1
-            return self._value(renames.pop(place)) if place in renames else read
-
-        args = map_arg(node.args, replace)
-        node.kwargs = map_arg(node.kwargs, replace)
-        node.args = args
-        # The others are new names of results.
+        renames = {int(place): name for place, name in renames.items()}
+        num_reads = self._program.num_reads(node)
         results = self._program.result_names(index)
-        for position, name in renames.items():
-            self._values[name] = self._value(results[position - place - 1])
+        for place, name in renames.items():
+            if place >= num_reads:
+                self._values[name] = self._value(results[place - num_reads])
+        values = {place: self._value(name) for place, name in renames.items() if place < num_reads}
+
+        def change():
+            place = -1
+
+            def replace(read):
+                nonlocal place
+                place += 1
+                return values.get(place, read)
+
+            args = map_arg(node.args, replace)
+            node.kwargs = map_arg(node.kwargs, replace)
+            node.args = args
+
+        self._changes.append(change)
 
     def _replace_outputs(self):
         """Readers outside the program's nodes read what took the outputs' places."""
         inside = {node for group in self._program.groups for node in group}
+        inside.update(self._added)
         for place, name in self._edits["outputs"].items():
             old, new = self._program.outputs[int(place)], self._value(name)
             for copy in self._copies.get(old.name, [old]):
@@ -162,31 +185,35 @@ class GraphEdits:
     # New nodes
     #
 
+    def _create(self, cursor, op, target, args, kwargs, name=None):
+        with self._graph.inserting_after(cursor):
+            node = self._graph.create_node(op, target, args, kwargs, name=name)
+        self._added.append(node)
+        return node
+
     def _add(self, description, cursor):
+        """Gives the last of the nodes that it takes."""
         target = _resolve(description["target"])
         args, kwargs = self._arguments(target, description["inputs"])
         origin = self._by_node_name.get(description["metadata"].get("node"))
         op = "call_method" if isinstance(target, str) else "call_function"
-        with self._graph.inserting_after(cursor):
-            node = self._graph.create_node(op, target, args, kwargs, name=description["name"])
+        node = self._create(cursor, op, target, args, kwargs, description["name"])
         value = self._compute(node, origin)
         self._describe(node, origin, value)
         outputs = description["outputs"]
         if len(outputs) == 1 and "as_tensor" in outputs[0]:
             self._take_place(outputs[0]["as_tensor"]["name"], node)
-            return [node]
-        return [node, *self._pick(node, origin, value, outputs)]
+            return node
+        return self._pick(node, origin, value, outputs)
 
     def _pick(self, node, origin, value, outputs):
         """getitem nodes for the results of an operator that gives several."""
-        picked, cursor = [], node
+        cursor = node
 
         def pick(source, place, part):
             nonlocal cursor
-            with self._graph.inserting_after(cursor):
-                cursor = self._graph.call_function(operator.getitem, (source, place))
+            cursor = self._create(cursor, "call_function", operator.getitem, (source, place), {})
             self._describe(cursor, origin, part)
-            picked.append(cursor)
             return cursor
 
         for place, output in enumerate(outputs):
@@ -200,14 +227,20 @@ class GraphEdits:
                     source, parts = pick(node, place, value[place]), value[place]
                 for position, item in enumerate(payload):
                     self._take_place(item["name"], pick(source, position, parts[position]))
-        return picked
+        return cursor
 
     def _take_place(self, name, node):
         """The value of this name is `node` from here on."""
-        for old in self._copies.pop(name, ()):
-            old.replace_all_uses_with(node)
-        self._copies[name] = [node]
         self._values[name] = node
+        old_nodes = self._copies.pop(name, ())
+        self._copies[name] = [node]
+
+        def change():
+            for old in old_nodes:
+                old.replace_all_uses_with(node)
+
+        if old_nodes:
+            self._changes.append(change)
 
     def _describe(self, node, origin, value):
         if origin is not None:

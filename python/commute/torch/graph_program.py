@@ -156,6 +156,10 @@ class GraphProgram:
                 names.append(item["name"] if "name" in item else item["as_name"])
         return names
 
+    def num_reads(self, node):
+        """How many values a node's arguments name."""
+        return len(self._reads_of(node))
+
     def to_json(self):
         inputs = [self._value_argument(node) for node in self._inputs]
         outputs = [self._value_argument(node) for node in self.outputs]

@@ -108,7 +108,8 @@ def optimize_graph(
     vocabulary  operators of your own, as a dict in the form of a vocabulary file
     is_functional_graph  the graph comes after functionalization (AOTAutograd's are)
 
-    Raises CommuteError for options that are wrong, and for errors of Commute's own.
+    Raises CommuteError for options that are wrong, and for errors of Commute's own;
+    the nodes between two that switch a mode are then changed as a whole or not at all.
     """
     native = _native()
     remarks = []
