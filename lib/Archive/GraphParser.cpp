@@ -312,6 +312,16 @@ LogicalResult GraphParser::parseNode(JsonValue value, const Location &location,
     if (failed(reader.string(trace, Location(metadataLocation, "stack_trace"),
                              result.stackTrace)))
       return failure();
+  if (JsonValue effects = metadata.get("effects")) {
+    llvm::StringRef stated;
+    if (failed(reader.string(effects, Location(metadataLocation, "effects"),
+                             stated)))
+      return failure();
+    if (stated != "none" && stated != "any")
+      return reader.fail(Location(metadataLocation, "effects"),
+                         quoted(stated) + " is neither none nor any");
+    result.effects = stated == "none" ? Effects::None : Effects::Any;
+  }
   if (JsonValue single = value.get("is_hop_single_tensor_return");
       single && !single.is(JsonKind::Null)) {
     bool boolean = false;

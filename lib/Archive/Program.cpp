@@ -139,10 +139,13 @@ LogicalResult ProgramParser::parse() {
     if (failed(reader.require(list, JsonKind::Array, location)))
       return failure();
     size_t index = 0;
-    for (JsonValue item : list)
-      if (failed(reader.require(item, JsonKind::String,
-                                Location(location, index++))))
+    for (JsonValue item : list) {
+      llvm::StringRef text;
+      if (failed(reader.string(item, Location(location, index++), text)))
         return failure();
+      if (key == "verifiers" && text == "PYTHON")
+        program.graph.holdsFunctions = true;
+    }
   }
   if (JsonValue version = root.get("torch_version"))
     return reader.string(version, Location(top, "torch_version"),

@@ -362,6 +362,66 @@ std::string ProgramEdits::renderTensorValues(const Program &program) const {
   return result;
 }
 
+/// {"0": "x"} for renames of the values at the positions `names`, in order.
+static void writePositions(llvm::raw_ostream &out,
+                           llvm::ArrayRef<ProgramEdits::Rename> renames,
+                           llvm::ArrayRef<Span> names) {
+  llvm::DenseMap<uint32_t, llvm::StringRef> newNames;
+  for (const ProgramEdits::Rename &rename : renames)
+    newNames[rename.span.begin] = rename.name;
+  bool isFirst = true;
+  out << "{";
+  for (auto [position, span] : llvm::enumerate(names)) {
+    auto found = newNames.find(span.begin);
+    if (found == newNames.end())
+      continue;
+    out << (isFirst ? "" : ", ") << '"' << position
+        << "\": " << quoteJson(found->second);
+    isFirst = false;
+  }
+  out << "}";
+}
+
+std::string ProgramEdits::describe(const Program &program) const {
+  std::string result;
+  llvm::raw_string_ostream out(result);
+  SchemaWriter writer(out, *program.document);
+  std::vector<Span> names;
+  auto note = [&](const Argument &value) { names.push_back(value.nameSpan); };
+  out << "{\"nodes\": [";
+  llvm::interleave(
+      nodes,
+      [&](const NodeItem &item) {
+        if (!item.source) {
+          out << "{\"add\": ";
+          writer.writeNode(item.added);
+          out << "}";
+          return;
+        }
+        if (item.renames.empty()) {
+          out << *item.source;
+          return;
+        }
+        const Node &node = program.graph.nodes[*item.source];
+        names.clear();
+        for (const NamedArgument &input : node.inputs)
+          input.value.forEachValue(note);
+        for (const Argument &output : node.outputs)
+          output.forEachValue(note);
+        out << "{\"keep\": " << *item.source << ", \"values\": ";
+        writePositions(out, item.renames, names);
+        out << "}";
+      },
+      [&] { out << ", "; });
+  out << "], \"outputs\": ";
+  names.clear();
+  for (const Argument &output : program.graph.outputs)
+    output.forEachValue(note);
+  writePositions(out, outerRenames, names);
+  out << "}";
+  return result;
+}
+
 std::string ProgramEdits::apply(const Program &program) const {
   std::vector<Replacement> replacements = toReplacements(outerRenames);
   if (!keepsNodes(program))

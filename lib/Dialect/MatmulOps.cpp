@@ -158,6 +158,15 @@ std::optional<Work> MatmulOp::getWork(SymbolValues symbols) {
   if (!work || !flops)
     return std::nullopt;
   work->matmulFlops = *flops;
+  // A product is added to a matrix in place: PyTorch's addmm copies the matrix
+  // into the result first, on CPUs (addmm_impl_cpu_) as on GPUs
+  // (addmm_out_cuda_impl). A vector is added by the product's own kernel.
+  if (hasBias && getTensor(getBias()).getRank() > 1) {
+    std::optional<int64_t> bytes = getNumBytes(getBias().getType(), symbols);
+    if (!bytes || llvm::AddOverflow(work->bytesRead, *bytes, work->bytesRead) ||
+        llvm::AddOverflow(work->bytesWritten, *bytes, work->bytesWritten))
+      return std::nullopt;
+  }
   return work;
 }
 

@@ -273,7 +273,9 @@ void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
   vocabulary.addView({"torch.ops.aten.transpose.int"}, readTranspose);
   vocabulary.addView({"torch.ops.aten.t.default"}, readT);
   vocabulary.addView({"torch.ops.aten.expand.default"}, readExpand);
-  vocabulary.add("torch.ops.aten.cat.default", readConcat);
+  vocabulary.add({"torch.ops.aten.cat.default", "torch.ops.aten.concat.default",
+                  "torch.ops.aten.concatenate.default"},
+                 readConcat);
   vocabulary.add("torch.ops.aten.stack.default", readStack);
   vocabulary.addWriter<tp::BitcastOp>(writeBitcast);
   vocabulary.addWriter<tp::ReshapeOp>(writeReshape);

@@ -34,7 +34,7 @@ public:
            archive::Program &program, const Vocabulary &vocabulary)
       : module(module), imported(imported), program(program),
         graph(program.graph), vocabulary(vocabulary),
-        symbols(module.getContext()), writer(*this) {}
+        symbols(module.getContext()), writer(*this, vocabulary) {}
 
   llvm::Expected<ProgramEdits> run();
 
@@ -475,11 +475,6 @@ const Node *Exporter::findExample(StringRef target) {
 }
 
 LogicalResult Exporter::write(Operation *op) {
-  WriteFunction write = vocabulary.findWriter(op->getName());
-  if (!write)
-    return op->emitError("cannot be written as a PyTorch node: no vocabulary "
-                         "has a spelling of ")
-           << op->getName();
   auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
   const OperatorAlias *alias =
       target ? vocabulary.findAlias(target.getValue()) : nullptr;
@@ -488,7 +483,10 @@ LogicalResult Exporter::write(Operation *op) {
   if (example)
     own.emplace(OwnSpelling{target.getValue(), *alias, *example});
   const OwnSpelling *outer = writer.exchangeOwn(own ? &*own : nullptr);
-  LogicalResult result = write(op, writer);
+  WriteFunction write = graph.holdsFunctions
+                            ? vocabulary.findFunctionWriter(op->getName())
+                            : nullptr;
+  LogicalResult result = write ? write(op, writer) : writer.writeAsOperator(op);
   writer.exchangeOwn(outer);
   return result;
 }

@@ -9,6 +9,7 @@
 
 #include "ElementTypes.h"
 #include "Fingerprint.h"
+#include "FunctionArguments.h"
 #include "InPlace.h"
 #include "NodeReader.h"
 #include "SymbolHints.h"
@@ -85,7 +86,10 @@ private:
   Location getLocation(const Node &node);
   llvm::Error addFunction();
   llvm::Error readNode(size_t index, archive::JsonValue json);
-  llvm::Error readModelled(size_t index, NodeReader &reader);
+  bool hasOneElementType(const Node &node);
+  /// Fails with a message where the ops do not fit the stated types.
+  LogicalResult verifyCreated(NodeReader &reader, std::string &message);
+  void readModelled(size_t index, NodeReader &reader);
   std::string getOpaqueArguments(const Node &node, archive::JsonValue inputs);
   void readOpaque(const Node &node, const OperatorEntry *entry,
                   archive::JsonValue json);
@@ -299,6 +303,23 @@ static bool givesUsedResults(NodeReader &reader) {
   return true;
 }
 
+bool Importer::hasOneElementType(const Node &node) {
+  std::optional<archive::ScalarType> common;
+  bool isOne = true;
+  auto check = [&](const Argument &value) {
+    auto meta = graph.tensorValues.find(value.text);
+    if (value.tag != ArgumentTag::Tensor || meta == graph.tensorValues.end())
+      return;
+    isOne &= common.value_or(meta->second.dtype) == meta->second.dtype;
+    common = meta->second.dtype;
+  };
+  for (const archive::NamedArgument &input : node.inputs)
+    input.value.forEachValue(check);
+  for (const Argument &output : node.outputs)
+    output.forEachValue(check);
+  return isOne;
+}
+
 llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   const Node &node = graph.nodes[index];
   const OperatorAlias *alias = vocabulary.findAlias(node.target);
@@ -316,12 +337,25 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   for (const Argument &output : node.outputs)
     output.forEachValue(check);
 
-  if (entry && entry->read && !isMutated) {
-    NodeReader reader(*this, node, alias, builder, getLocation(node));
+  bool isModelled = entry && entry->read && !isMutated &&
+                    (alias || hasKnownArguments(node, *entry)) &&
+                    (!entry->needsOneElementType || hasOneElementType(node));
+  if (isModelled) {
+    NodeReader reader(*this, node, *entry, alias, builder, getLocation(node));
+    std::string message;
     // What else a user's operator takes may mean anything.
     if (succeeded(entry->read(reader)) && givesUsedResults(reader) &&
-        (!alias || reader.hasReadAll()))
-      return readModelled(index, reader);
+        (!alias || reader.hasReadAll())) {
+      if (succeeded(verifyCreated(reader, message))) {
+        readModelled(index, reader);
+        return llvm::Error::success();
+      }
+      // Functions take forms that the operators do not have; a graph of them is
+      // not wrong where one is not understood.
+      if (!isFunctionCall(node))
+        return makeNodeError(
+            index, node.target + " does not fit the stated shapes: " + message);
+    }
     if (!reader.getError().empty())
       return makeNodeError(index, reader.getError());
     reader.eraseCreated();
@@ -330,16 +364,23 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   return llvm::Error::success();
 }
 
-llvm::Error Importer::readModelled(size_t index, NodeReader &reader) {
-  const Node &node = graph.nodes[index];
-  NodeRecord &record = imported.records[index];
-  // Verifiers emit diagnostics; what they say becomes the error.
-  std::string message;
+LogicalResult Importer::verifyCreated(NodeReader &reader,
+                                      std::string &message) {
+  // Verifiers emit diagnostics; what they say becomes the message.
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    // The op's name in front tells nothing that the node's does not.
     if (message.empty())
       message = diagnostic.str();
     return success();
   });
+  return success(llvm::all_of(reader.getCreated(), [](Operation *op) {
+    return succeeded(op->getName().verifyInvariants(op));
+  }));
+}
+
+void Importer::readModelled(size_t index, NodeReader &reader) {
+  const Node &node = graph.nodes[index];
+  NodeRecord &record = imported.records[index];
   DenseMap<Operation *, SmallVector<StringRef, 2>> namesOfOp;
   for (auto [name, value] :
        llvm::zip_equal(reader.getResultNames(), reader.getResults())) {
@@ -361,13 +402,6 @@ llvm::Error Importer::readModelled(size_t index, NodeReader &reader) {
       op->setAttr(tp::TPDialect::targetAttrName,
                   builder.getStringAttr(node.target));
     }
-    if (failed(op->getName().verifyInvariants(op))) {
-      // The op's name in front tells nothing that the node's does not.
-      return makeNodeError(index, node.target +
-                                      " does not fit the stated "
-                                      "shapes: " +
-                                      message);
-    }
   }
   for (Operation *op : reader.getCreated()) {
     auto names = namesOfOp.find(op);
@@ -379,7 +413,6 @@ llvm::Error Importer::readModelled(size_t index, NodeReader &reader) {
       root.leafNames.push_back(getGraphName(leaf));
     record.roots.push_back(std::move(root));
   }
-  return llvm::Error::success();
 }
 
 /// The text of a node's arguments with the names of its operands replaced by
@@ -417,11 +450,12 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
                           archive::JsonValue json) {
   SmallVector<Value> operands;
   SmallVector<int64_t> dense, mutated;
-  SmallVector<StringRef, 2> mutatedArguments = getMutatedArguments(node, entry);
-  for (const archive::NamedArgument &input : node.inputs) {
+  SmallVector<size_t, 2> mutatedInputs =
+      getMutatedInputs(node, entry, graph.holdsFunctions);
+  for (auto [position, input] : llvm::enumerate(node.inputs)) {
     bool isDense =
         entry && llvm::is_contained(entry->denseArguments, input.name);
-    bool isMutated = llvm::is_contained(mutatedArguments, input.name);
+    bool isMutated = llvm::is_contained(mutatedInputs, position);
     input.value.forEachValue([&](const Argument &value) {
       Value operand = values.lookup(value.text);
       if (!operand)
@@ -449,7 +483,7 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
       builder.getDenseI64ArrayAttr(dense),
       builder.getDenseI64ArrayAttr(mutated));
   // Nothing else can see the memory of a result that the operator has made.
-  if (entry && entry->read && !entry->mayAlias && mutatedArguments.empty())
+  if (entry && entry->read && !entry->mayAlias && mutatedInputs.empty())
     call.setFreshResults(true);
   if (readsOnlyTypes(node))
     call.setReadsTypes(true);

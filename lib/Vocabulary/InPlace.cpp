@@ -6,11 +6,15 @@
 
 #include "InPlace.h"
 
+#include "FunctionArguments.h"
+
 #include "commute/Dialect/TPDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 #include <limits>
 
@@ -18,36 +22,87 @@ using namespace commute;
 using namespace commute::vocabulary;
 using archive::Argument;
 using archive::Node;
+using llvm::StringLiteral;
 using llvm::StringRef;
 
-/// "add_" for "torch.ops.aten.add_.Tensor".
+/// "add_" for "torch.ops.aten.add_.Tensor" and for "torch.Tensor.add_".
 static StringRef getOperatorName(StringRef target) {
-  if (!target.starts_with("torch.ops."))
-    return {};
-  return target.rsplit('.').first.rsplit('.').second;
+  StringRef name =
+      target.starts_with("torch.ops.") ? target.rsplit('.').first : target;
+  return name.contains('.') ? name.rsplit('.').second : StringRef();
 }
 
-llvm::SmallVector<StringRef, 2>
-vocabulary::getMutatedArguments(const Node &node, const OperatorEntry *entry) {
-  llvm::SmallVector<StringRef, 2> names;
+/// "__or__" and the like are functional.
+static bool isInPlaceName(StringRef name) {
+  return name.ends_with("_") && !name.ends_with("__");
+}
+
+/// x += y and the like, x[i] = y and del x[i].
+static bool isInPlaceOperator(StringRef target) {
+  static constexpr StringLiteral names[] = {
+      "iadd",     "iand", "iconcat", "ifloordiv", "ilshift", "imatmul",
+      "imod",     "imul", "ior",     "ipow",      "irshift", "isub",
+      "itruediv", "ixor", "setitem", "delitem"};
+  return target.consume_front("_operator.") &&
+         llvm::is_contained(names, target);
+}
+
+/// relu(x, inplace=True)
+static bool isStatedInPlace(const Node &node, const OperatorEntry *entry) {
+  std::optional<size_t> stated = findInput(node, entry, "inplace");
+  if (!stated)
+    return false;
+  const Argument &value = node.inputs[*stated].value;
+  return value.tag != archive::ArgumentTag::Bool || value.integer != 0;
+}
+
+llvm::SmallVector<size_t, 2>
+vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
+                             bool holdsFunctions) {
+  llvm::SmallVector<size_t, 2> positions;
+  auto add = [&](StringRef argument) {
+    if (std::optional<size_t> position = findInput(node, entry, argument))
+      positions.push_back(*position);
+  };
   if (entry)
-    names.append(entry->mutatedArguments.begin(),
-                 entry->mutatedArguments.end());
+    for (StringRef argument : entry->mutatedArguments)
+      add(argument);
   StringRef name = getOperatorName(node.target);
-  // "__or__" and the like are functional.
-  bool isInPlace = name.ends_with("_") && !name.ends_with("__");
+  bool isInPlace = isInPlaceName(name) || isInPlaceOperator(node.target) ||
+                   isStatedInPlace(node, entry);
   if (isInPlace && !node.inputs.empty())
-    names.push_back(node.inputs.front().name);
-  if (node.find("out"))
-    names.push_back("out");
+    positions.push_back(0);
+  add("out");
+  if (!positions.empty() || entry)
+    return positions;
   // An operator of which nothing is known and that gives nothing is called for
-  // what it writes. ATen's own such operators are assertions.
-  if (names.empty() && !entry && node.outputs.empty() &&
-      node.target.starts_with("torch.ops.") &&
-      !node.target.starts_with("torch.ops.aten."))
-    for (const archive::NamedArgument &input : node.inputs)
-      names.push_back(input.name);
-  return names;
+  // what it writes. ATen's own such operators are assertions. Of a function
+  // that is no operator, not even a name can be relied on.
+  bool mayWrite = holdsFunctions && isFunctionCall(node);
+  if (node.target.starts_with("torch.ops."))
+    mayWrite =
+        node.outputs.empty() && !node.target.starts_with("torch.ops.aten.");
+  if (node.effects != archive::Effects::Unstated)
+    mayWrite = node.effects == archive::Effects::Any;
+  if (mayWrite)
+    llvm::append_range(positions, llvm::seq<size_t>(0, node.inputs.size()));
+  return positions;
+}
+
+/// PyTorch's own in-place forms give what they write into, and keep nothing of
+/// their other operands but for `set_`.
+static bool sharesFirstOnly(const Node &node) {
+  StringRef name = getOperatorName(node.target);
+  bool isOwn = node.target.starts_with("torch.ops.aten.") ||
+               node.target.starts_with("torch.Tensor.");
+  return isInPlaceOperator(node.target) ||
+         (isOwn && isInPlaceName(name) && name != "set_");
+}
+
+/// Whether a value has memory that can be written into: numbers have none.
+static bool hasMemory(const Argument &value) {
+  return value.tag == archive::ArgumentTag::Tensor ||
+         value.tag == archive::ArgumentTag::CustomObject;
 }
 
 namespace {
@@ -125,11 +180,13 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
   };
   std::vector<std::pair<StringRef, size_t>> written;
   for (auto [position, node] : llvm::enumerate(graph.nodes))
-    for (StringRef name : getMutatedArguments(node, getEntry(node)))
-      if (const Argument *argument = node.find(name))
-        argument->forEachValue([&, position = position](const Argument &value) {
-          written.emplace_back(value.text, position);
-        });
+    for (size_t input :
+         getMutatedInputs(node, getEntry(node), graph.holdsFunctions))
+      node.inputs[input].value.forEachValue(
+          [&, position = position](const Argument &value) {
+            if (hasMemory(value))
+              written.emplace_back(value.text, position);
+          });
   // Nearly every graph ends here.
   llvm::DenseSet<StringRef> result;
   if (written.empty())
@@ -141,12 +198,13 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
   llvm::EquivalenceClasses<StringRef> sharing;
   for (const Node &node : graph.nodes) {
     const OperatorEntry *entry = getEntry(node);
-    bool isWriting = !getMutatedArguments(node, entry).empty();
+    bool isWriting =
+        !getMutatedInputs(node, entry, graph.holdsFunctions).empty();
     if (entry && entry->read && !entry->mayAlias && !isWriting)
       continue;
     std::optional<StringRef> first;
     auto unite = [&](const Argument &value) {
-      if (value.tag != archive::ArgumentTag::Tensor)
+      if (!hasMemory(value))
         return;
       if (first)
         sharing.unionSets(*first, value.text);
@@ -155,7 +213,7 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
     };
     // A known view is one of its first tensor; the others only lend their
     // sizes.
-    bool isView = entry && entry->read && !isWriting;
+    bool isView = sharesFirstOnly(node) || (entry && entry->read && !isWriting);
     for (const archive::NamedArgument &input : node.inputs)
       if (!isView || !first)
         input.value.forEachValue(unite);
@@ -171,8 +229,10 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
     llvm::DenseSet<StringRef> members(sharing.findLeader(leader),
                                       sharing.member_end());
     bool areRead = llvm::all_of(positions, [&](size_t position) {
-      const OperatorEntry *entry = getEntry(graph.nodes[position]);
-      return entry && entry->read;
+      const Node &node = graph.nodes[position];
+      const OperatorEntry *entry = getEntry(node);
+      // Ops that stand for Python functions know nothing of writing.
+      return entry && entry->read && !isFunctionCall(node);
     });
     if (!areRead || !areFunctions(graph, positions, members, lifetimes))
       result.insert(members.begin(), members.end());

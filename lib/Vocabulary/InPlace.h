@@ -14,10 +14,13 @@
 
 namespace commute::vocabulary {
 
-/// Names of the arguments that a node writes into: the first one of an in-place
-/// form ("add_"), `out` arguments, and what the vocabulary states.
-llvm::SmallVector<llvm::StringRef, 2>
-getMutatedArguments(const archive::Node &node, const OperatorEntry *entry);
+/// The inputs that a node writes into, by position: the first one of an
+/// in-place form ("add_"), `out` arguments, and what the vocabulary states. In
+/// a graph that `holdsFunctions` one of which nothing is known may write into
+/// all.
+llvm::SmallVector<size_t, 2> getMutatedInputs(const archive::Node &node,
+                                              const OperatorEntry *entry,
+                                              bool holdsFunctions);
 
 /// All values of the graph that some node writes into, and all that may share
 /// memory with them through views: places, not values. Not among them are those

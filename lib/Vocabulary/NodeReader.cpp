@@ -6,6 +6,8 @@
 
 #include "NodeReader.h"
 
+#include "FunctionArguments.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
@@ -13,9 +15,9 @@ using archive::Argument;
 using archive::ArgumentTag;
 
 NodeReader::NodeReader(GraphReader &graph, const archive::Node &node,
-                       const OperatorAlias *alias, OpBuilder &builder,
-                       Location location)
-    : graph(graph), node(node), alias(alias), builder(builder),
+                       const OperatorEntry &entry, const OperatorAlias *alias,
+                       OpBuilder &builder, Location location)
+    : graph(graph), node(node), entry(entry), alias(alias), builder(builder),
       location(location) {
   for (const Argument &output : node.outputs)
     output.forEachValue(
@@ -32,6 +34,13 @@ const Argument *NodeReader::find(StringRef argument) const {
     auto renamed = alias->arguments.find(argument.str());
     if (renamed != alias->arguments.end())
       argument = renamed->second;
+  }
+  if (!alias && !entry.parameters.empty()) {
+    Argument rest;
+    if (gatherRest(node, &entry, argument, rest))
+      return &gathered.emplace_back(std::move(rest));
+    std::optional<size_t> position = findInput(node, &entry, argument);
+    return position ? &node.inputs[*position].value : nullptr;
   }
   const Argument *found = node.find(argument);
   if (found)

@@ -13,6 +13,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <deque>
+
 namespace commute::vocabulary {
 
 /// What a reader may ask of the graph around the node.
@@ -40,8 +42,8 @@ public:
 class NodeReader {
 public:
   NodeReader(GraphReader &graph, const archive::Node &node,
-             const OperatorAlias *alias, mlir::OpBuilder &builder,
-             mlir::Location location);
+             const OperatorEntry &entry, const OperatorAlias *alias,
+             mlir::OpBuilder &builder, mlir::Location location);
 
   const archive::Node &getNode() const { return node; }
   mlir::OpBuilder &getBuilder() { return builder; }
@@ -136,8 +138,11 @@ public:
 private:
   GraphReader &graph;
   const archive::Node &node;
+  const OperatorEntry &entry;
   const OperatorAlias *alias;
   mutable llvm::SmallPtrSet<const archive::Argument *, 8> asked;
+  /// Lists of arguments that were given one by one.
+  mutable std::deque<archive::Argument> gathered;
   mlir::OpBuilder &builder;
   mlir::Location location;
   llvm::SmallVector<mlir::Operation *, 4> created;
@@ -156,6 +161,9 @@ void addAtenMatmul(Vocabulary &vocabulary);
 void addC10dFunctional(Vocabulary &vocabulary);
 void addSymmMem(Vocabulary &vocabulary);
 void addTensorCast(Vocabulary &vocabulary);
+void addTorchFunctions(Vocabulary &vocabulary);
+void addTorchIndexing(Vocabulary &vocabulary);
+void addTorchWriters(Vocabulary &vocabulary);
 
 } // namespace commute::vocabulary
 

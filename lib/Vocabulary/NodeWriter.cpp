@@ -164,7 +164,9 @@ NodeBuilder &NodeBuilder::device() {
 }
 
 StringRef NodeBuilder::getBaseName() const {
-  // torch.ops.NAMESPACE.NAME.OVERLOAD
+  // torch.ops.NAMESPACE.NAME.OVERLOAD, or a Python function
+  if (!node.target.starts_with("torch.ops."))
+    return node.target.rsplit('.').second;
   SmallVector<StringRef> parts;
   node.target.split(parts, '.');
   return parts.size() >= 2 ? parts[parts.size() - 2] : node.target;
@@ -269,4 +271,13 @@ StringRef NodeBuilder::finishIntermediate(RankedTensorType type) {
   node.name = name;
   graph.addIntermediate(std::move(node), name, type, location);
   return name;
+}
+
+LogicalResult NodeWriter::writeAsOperator(Operation *op) {
+  WriteFunction write = vocabulary.findWriter(op->getName());
+  if (!write)
+    return op->emitError("cannot be written as a PyTorch node: no vocabulary "
+                         "has a spelling of ")
+           << op->getName();
+  return write(op, *this);
 }

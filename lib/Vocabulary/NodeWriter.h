@@ -118,7 +118,8 @@ private:
 /// Handed to the write functions of the vocabularies.
 class NodeWriter {
 public:
-  explicit NodeWriter(GraphWriter &graph) : graph(graph) {}
+  NodeWriter(GraphWriter &graph, const Vocabulary &vocabulary)
+      : graph(graph), vocabulary(vocabulary) {}
 
   NodeBuilder node(mlir::Location location, llvm::StringRef target) {
     bool isOwn = own && target == own->alias.sameAs;
@@ -129,6 +130,8 @@ public:
   bool isReadFrom(mlir::Operation *op, llvm::StringRef target) const;
   llvm::StringRef save(llvm::StringRef text) { return graph.save(text); }
   llvm::StringRef getName(mlir::Value value) { return graph.getName(value); }
+  /// Writes an op as an operator, in a graph of functions as well.
+  mlir::LogicalResult writeAsOperator(mlir::Operation *op);
 
   /// The user's spelling of the op being written; null for none. Gives back the
   /// one before: operands are written while an op is.
@@ -138,6 +141,7 @@ public:
 
 private:
   GraphWriter &graph;
+  const Vocabulary &vocabulary;
   const OwnSpelling *own = nullptr;
 };
 

@@ -26,6 +26,8 @@ Vocabulary::Vocabulary() {
   addC10dFunctional(*this);
   addSymmMem(*this);
   addTensorCast(*this);
+  // What these read is read as the operators above.
+  addTorchFunctions(*this);
 }
 
 const OperatorEntry *Vocabulary::find(StringRef target) const {
@@ -36,7 +38,7 @@ const OperatorEntry *Vocabulary::find(StringRef target) const {
 std::vector<StringRef> Vocabulary::getReadTargets() const {
   std::vector<StringRef> targets;
   for (const auto &entry : operators)
-    if (entry.getValue().read)
+    if (entry.getValue().read && entry.getKey().starts_with("torch.ops."))
       targets.push_back(entry.getKey());
   llvm::sort(targets);
   return targets;
@@ -49,6 +51,45 @@ const OperatorAlias *Vocabulary::findAlias(StringRef target) const {
 
 WriteFunction Vocabulary::findWriter(mlir::OperationName name) const {
   return writers.lookup(name.getStringRef());
+}
+
+WriteFunction Vocabulary::findFunctionWriter(mlir::OperationName name) const {
+  return functionWriters.lookup(name.getStringRef());
+}
+
+void Vocabulary::addFunction(StringRef target, StringRef parameters,
+                             StringRef sameAs) {
+  // Keywords that PyTorch takes everywhere, as NumPy does.
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral>
+      alsoCalled[] = {{"dim", "axis"},
+                      {"input", "x"},
+                      {"input", "a"},
+                      {"input", "x1"},
+                      {"other", "x2"}};
+  const OperatorEntry &known = operators[sameAs];
+  assert(known.read && "the operator must be added first");
+  OperatorEntry entry = known;
+  llvm::SmallVector<StringRef> texts;
+  parameters.split(texts, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  bool isKeywordOnly = false;
+  for (StringRef text : texts) {
+    if (text == "*") {
+      isKeywordOnly = true;
+      continue;
+    }
+    Parameter parameter;
+    parameter.isKeywordOnly = isKeywordOnly;
+    parameter.takesRest = text.consume_back("...");
+    llvm::SmallVector<StringRef> names;
+    text.split(names, '|');
+    parameter.name = names.front();
+    parameter.keywords.append(names.begin() + 1, names.end());
+    for (const auto &[name, other] : alsoCalled)
+      if (llvm::is_contained(names, name))
+        parameter.keywords.push_back(other);
+    entry.parameters.push_back(std::move(parameter));
+  }
+  operators[target] = std::move(entry);
 }
 
 /// The decoded text of a JSON string; nullopt for anything else.

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from commute_tool import BUILD, REPOSITORY
 
-# The exporter is a program, and the package is tested as it lies here.
+# The exporter is a program; the package is the build's, links to its sources here
+# and the module that was built.
 sys.path.insert(0, str(REPOSITORY / "examples"))
-sys.path.insert(0, str(REPOSITORY / "python"))
+sys.path.insert(0, str(BUILD / "python"))
 
 from fixtures import FIXTURES  # noqa: E402
 

@@ -139,32 +139,55 @@ ProgramBuilder &ProgramBuilder::customObject(StringRef name) {
 }
 
 ProgramBuilder &
-ProgramBuilder::rawNode(StringRef target, StringRef name,
+ProgramBuilder::addNode(StringRef target, StringRef name,
                         const std::vector<std::string> &arguments,
-                        StringRef outputs) {
-  nodes.push_back("{\"target\": \"torch.ops." + target.str() +
-                  "\", \"inputs\": [" + join(arguments) + "], \"outputs\": [" +
-                  outputs.str() + "], \"metadata\": {\"stack_trace\": " +
-                  quote(("File \"model.py\", line " + Twine(nodes.size() + 1) +
-                         ", in forward\n    " + name)
-                            .str()) +
-                  "}, \"is_hop_single_tensor_return\": null, \"name\": " +
-                  quote(name) + "}");
+                        StringRef outputs, bool isFunctional) {
+  nodes.push_back(
+      "{\"target\": " + quote(target) + ", \"inputs\": [" + join(arguments) +
+      "], \"outputs\": [" + outputs.str() + "], \"metadata\": {" +
+      (isFunctional ? "\"effects\": \"none\", " : "") + "\"stack_trace\": " +
+      quote(("File \"model.py\", line " + Twine(nodes.size() + 1) +
+             ", in forward\n    " + name)
+                .str()) +
+      "}, \"is_hop_single_tensor_return\": null, \"name\": " + quote(name) +
+      "}");
   return *this;
 }
 
-ProgramBuilder &ProgramBuilder::node(StringRef target,
-                                     const std::vector<std::string> &arguments,
-                                     const std::vector<Tensor> &results) {
+ProgramBuilder &
+ProgramBuilder::rawNode(StringRef target, StringRef name,
+                        const std::vector<std::string> &arguments,
+                        StringRef outputs) {
+  return addNode(("torch.ops." + target).str(), name, arguments, outputs,
+                 /*isFunctional=*/false);
+}
+
+std::string ProgramBuilder::addResults(const std::vector<Tensor> &results) {
   std::vector<std::string> items;
   for (const Tensor &result : results) {
     value(result);
     items.push_back(getTensor(result.name));
   }
+  return join(items);
+}
+
+ProgramBuilder &ProgramBuilder::node(StringRef target,
+                                     const std::vector<std::string> &arguments,
+                                     const std::vector<Tensor> &results) {
   std::string name = results.size() == 1
                          ? results.front().name
                          : "node" + std::to_string(nodes.size());
-  return rawNode(target, name, arguments, join(items));
+  return rawNode(target, name, arguments, addResults(results));
+}
+
+ProgramBuilder &ProgramBuilder::functionNode(
+    StringRef target, const std::vector<std::string> &arguments,
+    const std::vector<Tensor> &results, bool isFunctional) {
+  holdsFunctions = true;
+  std::string name = results.size() == 1
+                         ? results.front().name
+                         : "node" + std::to_string(nodes.size());
+  return addNode(target, name, arguments, addResults(results), isFunctional);
 }
 
 ProgramBuilder &
@@ -202,7 +225,9 @@ std::string ProgramBuilder::text() const {
          "null}}], \"metadata\": {}, \"treespec_namedtuple_fields\": {}}, "
          "\"opset_version\": {\"aten\": 10}, \"range_constraints\": {}, "
          "\"schema_version\": {\"major\": 8, \"minor\": 20}, \"verifiers\": "
-         "[\"TRAINING\"], \"torch_version\": \"2.13.0+cpu\", "
+         "[\"" +
+         std::string(holdsFunctions ? "PYTHON" : "TRAINING") +
+         "\"], \"torch_version\": \"2.13.0+cpu\", "
          "\"guards_code\": []}";
 }
 

@@ -72,6 +72,13 @@ public:
   ProgramBuilder &listNode(llvm::StringRef target,
                            const std::vector<std::string> &arguments,
                            const std::vector<Tensor> &results);
+  /// A call of a Python function, whose target is given whole; arguments
+  /// without name are positional. With `isFunctional` its producer states that
+  /// it writes into nothing.
+  ProgramBuilder &functionNode(llvm::StringRef target,
+                               const std::vector<std::string> &arguments,
+                               const std::vector<Tensor> &results,
+                               bool isFunctional = false);
   /// A node whose outputs are given as JSON.
   ProgramBuilder &rawNode(llvm::StringRef target, llvm::StringRef name,
                           const std::vector<std::string> &arguments,
@@ -82,8 +89,15 @@ public:
   std::string text() const;
 
 private:
+  ProgramBuilder &addNode(llvm::StringRef target, llvm::StringRef name,
+                          const std::vector<std::string> &arguments,
+                          llvm::StringRef outputs, bool isFunctional);
+  /// The results as outputs of a node, whose metadata is noted.
+  std::string addResults(const std::vector<Tensor> &results);
+
   std::vector<std::string> inputs, inputSpecs, nodes, values, outputs,
       outputSpecs;
+  bool holdsFunctions = false;
 };
 
 /// A program with the module that was read from it.

@@ -198,6 +198,15 @@ struct NamedArgument {
   std::optional<ArgumentKind> kind;
 };
 
+/// What a node may write into.
+enum class Effects : uint8_t {
+  Unstated,
+  /// "none": none of its arguments.
+  None,
+  /// "any": all of them.
+  Any,
+};
+
 struct Node {
   /// "torch.ops.aten.linear.default"
   llvm::StringRef target;
@@ -211,6 +220,9 @@ struct Node {
   llvm::StringRef metadata;
   llvm::StringRef stackTrace;
   std::optional<bool> isSingleTensorReturn;
+  /// What its producer, who may know more of the target, states of it (metadata
+  /// "effects").
+  Effects effects = Effects::Unstated;
   /// The node's object in the document; empty for a node that was made.
   Span span;
 
@@ -228,6 +240,11 @@ struct SourceLine {
 std::optional<SourceLine> innermostSourceLine(llvm::StringRef stackTrace);
 
 struct Graph {
+  /// Nodes may call Python functions and methods, which have no schemas and may
+  /// write into what they are given: the dialect "PYTHON" among the program's
+  /// `verifiers`. PyTorch's own dialects have operators, and functions of
+  /// numbers.
+  bool holdsFunctions = false;
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
   std::vector<Node> nodes;

@@ -119,6 +119,17 @@ public:
   bool changesNothing(const Program &program) const;
   /// The edited document. Everything not edited is the source's bytes.
   std::string apply(const Program &program) const;
+  /// What changed, as JSON, for a carrier that edits objects in place:
+  ///
+  ///   {"nodes": [0, 1, {"keep": 2, "values": {"0": "x"}}, {"add": {...}}],
+  ///    "outputs": {"1": "y"}}
+  ///
+  /// `nodes` are those of the result in order: the source's by index, with the
+  /// new name of each of their values that has one, counted over all values of
+  /// the inputs and then the outputs; and new ones in the form of the export
+  /// schema. `outputs` are the graph outputs that are other values now, counted
+  /// in the same way.
+  std::string describe(const Program &program) const;
 
 private:
   struct NodeItem {

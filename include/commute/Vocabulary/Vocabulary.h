@@ -44,9 +44,29 @@ struct OperatorAlias {
   std::map<std::string, std::string> arguments;
 };
 
+/// A parameter of a Python function, which callers give by place or by one of
+/// several keywords.
+struct Parameter {
+  /// What readers call it: the name in the schema of the operator that the
+  /// function is read as.
+  llvm::StringRef name;
+  /// Keywords beside `name`.
+  llvm::SmallVector<llvm::StringRef, 2> keywords;
+  /// Takes all further positional arguments: x.permute(0, 2, 1).
+  bool takesRest = false;
+  /// Is never given by place.
+  bool isKeywordOnly = false;
+};
+
 /// What is known of one operator target.
 struct OperatorEntry {
   ReadFunction read = nullptr;
+  /// The parameters of a Python function, in order; empty for operators, whose
+  /// arguments have the names of the schema.
+  std::vector<Parameter> parameters;
+  /// Is read only where all its tensors have one element type: what autocast
+  /// does to a product is not modelled.
+  bool needsOneElementType = false;
   /// Names of the arguments that have to be dense in memory; "*" stands for
   /// all tensors of a list.
   std::vector<std::string> denseArguments;
@@ -81,12 +101,26 @@ public:
   void addWriter(WriteFunction write) {
     writers[OpType::getOperationName()] = write;
   }
+  /// The Python function `target` is the operator `sameAs`, which is known
+  /// already. `parameters` names its parameters in order, separated by spaces;
+  /// "self|input" is the operator's argument self, which Python calls input,
+  /// "dims..." takes all further positional arguments, and those behind "*" are
+  /// given by keyword only. A call with other arguments is not read.
+  void addFunction(llvm::StringRef target, llvm::StringRef parameters,
+                   llvm::StringRef sameAs);
+  /// How an op is written in graphs of Python functions; the operators serve
+  /// where there is no such writer.
+  template <typename OpType>
+  void addFunctionWriter(WriteFunction write) {
+    functionWriters[OpType::getOperationName()] = write;
+  }
   OperatorEntry &getOrAdd(llvm::StringRef target) { return operators[target]; }
 
   /// nullptr for an operator of which nothing is known.
   const OperatorEntry *find(llvm::StringRef target) const;
   const OperatorAlias *findAlias(llvm::StringRef target) const;
   WriteFunction findWriter(mlir::OperationName name) const;
+  WriteFunction findFunctionWriter(mlir::OperationName name) const;
   /// The operators that there is a reader for, in order.
   std::vector<llvm::StringRef> getReadTargets() const;
 
@@ -106,6 +140,7 @@ private:
   llvm::StringMap<OperatorEntry> operators;
   llvm::StringMap<OperatorAlias> aliases;
   llvm::StringMap<WriteFunction> writers;
+  llvm::StringMap<WriteFunction> functionWriters;
 };
 
 } // namespace commute::vocabulary

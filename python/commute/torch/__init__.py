@@ -2,9 +2,32 @@
 """What Commute adds to PyTorch.
 
     import commute.torch
-    commute.torch.register_cpu_fused_ops()
+
+    commute.torch.register_cpu_fused_ops()          # fused collectives on the CPU
+    commute.torch.optimize_graph(module.graph)      # passes over a live graph
+    torch._inductor.config.pre_grad_custom_pass = commute.torch.CatLinearFusedPreGradPass()
 """
 
+from commute.errors import CommuteError
 from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
+from commute.torch.live_graph import Remark, optimize_graph
 
-__all__ = ["register_cpu_fused_ops"]
+# They import the compiler, which takes as long as PyTorch itself.
+_OF_THE_COMPILER = ("CatLinearFusedPreGradPass", "cat_linear_fused_pre_grad_pass")
+
+__all__ = [
+    "CatLinearFusedPreGradPass",
+    "CommuteError",
+    "Remark",
+    "cat_linear_fused_pre_grad_pass",
+    "optimize_graph",
+    "register_cpu_fused_ops",
+]
+
+
+def __getattr__(name):
+    if name in _OF_THE_COMPILER:
+        from commute.torch import graph_passes
+
+        return getattr(graph_passes, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,341 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""What Commute changed, done to a live fx.Graph.
+
+Nodes that were kept stay the same objects, new ones get the metadata of the node
+that they were made for and the values that they give themselves, and nodes that
+nothing needs any more are erased.
+"""
+
+import contextlib
+import functools
+import operator
+
+import torch
+from torch._subclasses import FakeTensor, FakeTensorMode
+from torch.fx import map_arg
+
+from commute.errors import CommuteError
+from commute.torch.graph_program import (
+    MEMORY_FORMATS_BY_NUMBER,
+    SCALAR_TYPES_BY_NUMBER,
+    STRIDED,
+    VALUE_KEYS,
+    get_value,
+)
+
+# Facts about what a node gave, which are not those of another node.
+_FACTS = (*VALUE_KEYS, "tensor_meta", "from_node", "unbacked_bindings", "grapharg", "tensor_dict")
+
+
+@functools.cache
+def _resolve(name):
+    """A function by the name that the program has for it."""
+    if name.startswith("torch.Tensor."):
+        return name.removeprefix("torch.Tensor.")
+    if name.startswith("_operator."):
+        return getattr(operator, name.removeprefix("_operator."))
+    found = torch
+    for part in name.removeprefix("torch.").split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _float(value):
+    return float(value.replace("Infinity", "inf")) if isinstance(value, str) else float(value)
+
+
+class GraphEdits:
+    """Edits, as ProgramEdits::describe writes them, of the program of a graph."""
+
+    def __init__(self, graph, program, edits):
+        self._graph = graph
+        self._program = program
+        self._edits = edits
+        self._values = {name: nodes[0] for name, nodes in program.nodes_by_name().items()}
+        self._copies = dict(program.nodes_by_name())
+        self._by_node_name = {
+            node.name: node for group in program.groups for node in group
+        }
+        self._fake_mode = None
+        self._added = []
+        # What happens to the nodes that are there already, once all new ones are made.
+        self._changes = []
+        self._value_key = next(
+            (key for node in graph.nodes for key in VALUE_KEYS if key in node.meta), VALUE_KEYS[0]
+        )
+
+    def apply(self):
+        """Gives the new nodes. After an error the graph is as it was."""
+        order = list(self._graph.nodes)
+        try:
+            kept = self._place_nodes()
+        except BaseException:
+            for node in reversed(self._added):
+                self._graph.erase_node(node)
+            for node in order:
+                self._graph._root.prepend(node)
+            raise
+        for change in self._changes:
+            change()
+        self._replace_outputs()
+        self._erase(kept)
+        return self._added
+
+    def _place_nodes(self):
+        """Makes the new nodes, and brings all of them in the order of the result;
+        gives the program nodes that are kept."""
+        kept = set()
+        cursor = self._first_position()
+        last_kept = -1
+        for item in self._edits["nodes"]:
+            if isinstance(item, dict) and "add" in item:
+                cursor = self._add(item["add"], cursor)
+                continue
+            index = item["keep"] if isinstance(item, dict) else item
+            kept.add(index)
+            group = self._program.groups[index]
+            if not group:
+                continue
+            if index < last_kept:
+                cursor.append(group[0])
+            last_kept = max(index, last_kept)
+            cursor = self._gather_picks(group)
+            if isinstance(item, dict):
+                self._rename(index, item["values"])
+        return kept
+
+    def _first_position(self):
+        """The node behind which the first node of the result goes.
+
+        Parameters are read where they are first needed, which may be behind a node
+        that is new; they are moved to the front.
+        """
+        first = next(group[0] for group in self._program.groups if group)
+        inputs = [node for node in self._program.input_nodes() if node.op == "get_attr"]
+        for node in inputs:
+            first.prepend(node)
+        return first.prev
+
+    @staticmethod
+    def _gather_picks(group):
+        """Brings what picks the results of a node, which stands anywhere behind it,
+        where new nodes may read it; gives the last."""
+        node = group[0]
+        for picked in group[1:]:
+            node.append(picked)
+            node = picked
+        return node
+
+    #
+    # Kept nodes
+    #
+
+    def _value(self, name):
+        try:
+            return self._values[name]
+        except KeyError:
+            raise CommuteError(f"internal error: no node gives the value {name!r}") from None
+
+    def _rename(self, index, renames):
+        node = self._program.groups[index][0]
+        renames = {int(place): name for place, name in renames.items()}
+        num_reads = self._program.num_reads(node)
+        results = self._program.result_names(index)
+        for place, name in renames.items():
+            if place >= num_reads:
+                self._values[name] = self._value(results[place - num_reads])
+        values = {place: self._value(name) for place, name in renames.items() if place < num_reads}
+
+        def change():
+            place = -1
+
+            def replace(read):
+                nonlocal place
+                place += 1
+                return values.get(place, read)
+
+            args = map_arg(node.args, replace)
+            node.kwargs = map_arg(node.kwargs, replace)
+            node.args = args
+
+        self._changes.append(change)
+
+    def _replace_outputs(self):
+        """Readers outside the program's nodes read what took the outputs' places."""
+        inside = {node for group in self._program.groups for node in group}
+        inside.update(self._added)
+        for place, name in self._edits["outputs"].items():
+            old, new = self._program.outputs[int(place)], self._value(name)
+            for copy in self._copies.get(old.name, [old]):
+                copy.replace_all_uses_with(new, delete_user_cb=lambda user: user not in inside)
+
+    def _erase(self, kept):
+        for index in reversed(range(len(self._program.groups))):
+            if index in kept:
+                continue
+            for node in reversed(self._program.groups[index]):
+                if node.users:
+                    users = ", ".join(user.name for user in node.users)
+                    raise CommuteError(
+                        f"internal error: {node.name} is gone but for its readers {users}"
+                    )
+                self._graph.erase_node(node)
+
+    #
+    # New nodes
+    #
+
+    def _create(self, cursor, op, target, args, kwargs, name=None):
+        with self._graph.inserting_after(cursor):
+            node = self._graph.create_node(op, target, args, kwargs, name=name)
+        self._added.append(node)
+        return node
+
+    def _add(self, description, cursor):
+        """Gives the last of the nodes that it takes."""
+        target = _resolve(description["target"])
+        args, kwargs = self._arguments(target, description["inputs"])
+        origin = self._by_node_name.get(description["metadata"].get("node"))
+        op = "call_method" if isinstance(target, str) else "call_function"
+        node = self._create(cursor, op, target, args, kwargs, description["name"])
+        value = self._compute(node, origin)
+        self._describe(node, origin, value)
+        outputs = description["outputs"]
+        if len(outputs) == 1 and "as_tensor" in outputs[0]:
+            self._take_place(outputs[0]["as_tensor"]["name"], node)
+            return node
+        return self._pick(node, origin, value, outputs)
+
+    def _pick(self, node, origin, value, outputs):
+        """getitem nodes for the results of an operator that gives several."""
+        cursor = node
+
+        def pick(source, place, part):
+            nonlocal cursor
+            cursor = self._create(cursor, "call_function", operator.getitem, (source, place), {})
+            self._describe(cursor, origin, part)
+            return cursor
+
+        for place, output in enumerate(outputs):
+            tag, payload = next(iter(output.items()))
+            if tag == "as_tensor":
+                self._take_place(payload["name"], pick(node, place, value[place]))
+            elif tag == "as_tensors":
+                # The only result may be the list itself.
+                source, parts = node, value
+                if len(outputs) > 1:
+                    source, parts = pick(node, place, value[place]), value[place]
+                for position, item in enumerate(payload):
+                    self._take_place(item["name"], pick(source, position, parts[position]))
+        return cursor
+
+    def _take_place(self, name, node):
+        """The value of this name is `node` from here on."""
+        self._values[name] = node
+        old_nodes = self._copies.pop(name, ())
+        self._copies[name] = [node]
+
+        def change():
+            for old in old_nodes:
+                old.replace_all_uses_with(node)
+
+        if old_nodes:
+            self._changes.append(change)
+
+    def _describe(self, node, origin, value):
+        if origin is not None:
+            node.meta.update(
+                {key: fact for key, fact in origin.meta.items() if key not in _FACTS}
+            )
+        node.meta[self._value_key] = value
+
+
+    def _compute(self, node, origin):
+        """What a node gives: its operator, run on the values that it reads."""
+        operands = [get_value(read) for read in node.all_input_nodes]
+        # Not the mode of the tracing that is under way, which may be another one.
+        modes = (value.fake_mode for value in operands if isinstance(value, FakeTensor))
+        mode = next(modes, None) or self._own_mode()
+        origin_value = None if origin is None else get_value(origin)
+        records = any(getattr(value, "requires_grad", False) for value in operands) and (
+            getattr(origin_value, "requires_grad", True)
+        )
+
+        def fake(read):
+            value = get_value(read)
+            is_real = isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor)
+            return mode.from_tensor(value) if is_real else value
+
+        args, kwargs = map_arg(node.args, fake), map_arg(node.kwargs, fake)
+        with mode, torch.set_grad_enabled(records), self._unguarded(mode):
+            if node.op == "call_method":
+                return getattr(args[0], node.target)(*args[1:], **kwargs)
+            return node.target(*args, **kwargs)
+
+    def _own_mode(self):
+        if self._fake_mode is None:
+            self._fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+        return self._fake_mode
+
+    @staticmethod
+    def _unguarded(mode):
+        """Sizes that Commute has proven need no guard."""
+        if mode.shape_env is None:
+            return contextlib.nullcontext()
+        return mode.shape_env.suppress_guards()
+
+    def _arguments(self, target, inputs):
+        args, kwargs = [], {}
+        if isinstance(target, torch._ops.OpOverload):
+            return self._operator_arguments(target, inputs)
+        for described in inputs:
+            value = self._argument(described["arg"])
+            if described["name"]:
+                kwargs[described["name"]] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+    def _operator_arguments(self, target, inputs):
+        """By place as far as they come without a gap, else by keyword."""
+        given = {described["name"]: self._argument(described["arg"]) for described in inputs}
+        args = []
+        for argument in target._schema.arguments:
+            if argument.kwarg_only or argument.name not in given:
+                break
+            args.append(given.pop(argument.name))
+        return tuple(args), given
+
+    def _argument(self, argument):
+        tag, payload = next(iter(argument.items()))
+        if tag == "as_none":
+            return None
+        if tag == "as_tensor":
+            return self._value(payload["name"])
+        if tag == "as_tensors":
+            return [self._value(item["name"]) for item in payload]
+        if tag == "as_optional_tensors":
+            return [self._argument(item) for item in payload]
+        if tag == "as_sym_int":
+            return self._size(payload)
+        if tag == "as_sym_ints":
+            return [self._size(item) for item in payload]
+        if tag in ("as_int", "as_ints", "as_bool", "as_bools", "as_string", "as_strings"):
+            return payload
+        if tag == "as_float":
+            return _float(payload)
+        if tag == "as_floats":
+            return [_float(item) for item in payload]
+        if tag == "as_scalar_type":
+            return SCALAR_TYPES_BY_NUMBER[payload]
+        if tag == "as_memory_format":
+            return MEMORY_FORMATS_BY_NUMBER[payload]
+        if tag == "as_device":
+            place = () if payload["index"] is None else (payload["index"],)
+            return torch.device(payload["type"], *place)
+        if tag == "as_layout" and payload == STRIDED:
+            return torch.strided
+        raise CommuteError(f"internal error: a new node has an argument of kind {tag}")
+
+    def _size(self, payload):
+        return self._value(payload["as_name"]) if "as_name" in payload else payload["as_int"]

@@ -1,0 +1,139 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Commute's passes over a live fx.Graph, in place.
+
+The graph is written as a program of the export schema, optimized in the memory of
+this process, and edited: untouched nodes stay the objects that they are. What the
+passes did, and why they left something alone, comes back as remarks.
+"""
+
+import dataclasses
+import json
+import logging
+
+from commute.errors import CommuteError
+from commute.torch.effects import switches_mode
+from commute.torch.graph_edits import GraphEdits
+from commute.torch.graph_program import GraphProgram, get_value
+
+_log = logging.getLogger("commute")
+
+
+@dataclasses.dataclass(frozen=True)
+class Remark:
+    """What a pass did to a node, or why it did not."""
+
+    verdict: str
+    """"applied", "refused" or "noted"."""
+    pass_name: str
+    node: str
+    """The node that the remark is about, by the name that it had."""
+    message: str
+    file: str = ""
+    line: int = 0
+    suggestion: str = ""
+
+    def __str__(self):
+        where = f" ({self.file}:{self.line})" if self.file else ""
+        more = f"; {self.suggestion}" if self.suggestion else ""
+        return f"{self.pass_name}: {self.verdict} {self.node}{where}: {self.message}{more}"
+
+
+def _remarks(text):
+    return [
+        Remark(
+            verdict=entry["verdict"],
+            pass_name=entry["pass"],
+            node=entry["node"],
+            message=entry["message"],
+            file=entry.get("file", ""),
+            line=entry.get("line", 0),
+            suggestion=entry.get("suggestion", ""),
+        )
+        for entry in json.loads(text)
+    ]
+
+
+def _native():
+    try:
+        from commute import _commute
+    except ImportError as error:
+        raise CommuteError(
+            "the module commute._commute is missing: it is built where CMake finds nanobind,"
+            " and installed by pip install . or cmake --install"
+        ) from error
+    return _commute
+
+
+def _runs(graph):
+    """The nodes between those that switch a mode: gradients, autocast, ...
+
+    What is on one side of such a node must not move to the other.
+    """
+    run, switches = [], set()
+    for node in graph.nodes:
+        if switches_mode(node, get_value(node), switches):
+            switches.add(node)
+            yield run
+            run = []
+        else:
+            run.append(node)
+    yield run
+
+
+def optimize_graph(
+    graph,
+    *,
+    passes="",
+    policy="profitable",
+    target="h100x8",
+    verify=True,
+    context=None,
+    vocabulary=None,
+    is_functional_graph=False,
+):
+    """Optimizes an fx.Graph in place, and gives the remarks of the passes.
+
+    Nodes need the values that they gave when traced, as Dynamo and AOTAutograd leave
+    them in `meta` (`example_value` or `val`); one without is left alone, with what
+    reads it.
+
+    passes      as in `commute opt --passes`, such as "split-linear{policy=always}";
+                empty: all of them
+    policy      "profitable": what pays on the target; "always": what is legal
+    target      the machine to price for: a name of `commute targets`, or a file, such
+                as `commute calibrate` writes for the machine at hand
+    verify      prove the result equal; where that cannot be done the graph stays
+    context     groups, placements and assumptions, as a dict in the form of a sidecar
+                (extra/commute.json)
+    vocabulary  operators of your own, as a dict in the form of a vocabulary file
+    is_functional_graph  the graph comes after functionalization (AOTAutograd's are)
+
+    Raises CommuteError for options that are wrong, and for errors of Commute's own;
+    the nodes between two that switch a mode are then changed as a whole or not at all.
+    """
+    native = _native()
+    remarks = []
+    for nodes in list(_runs(graph)):
+        if not any(node.op in ("call_function", "call_method") for node in nodes):
+            continue
+        program = GraphProgram(nodes, is_functional_graph=is_functional_graph)
+        try:
+            edits, text = native.optimize(
+                program.to_json(),
+                passes=passes,
+                policy=policy,
+                target=str(target),
+                verify=verify,
+                context="" if context is None else json.dumps(context),
+                vocabulary="" if vocabulary is None else json.dumps(vocabulary),
+            )
+        except (RuntimeError, ValueError) as error:
+            raise CommuteError(str(error)) from None
+        if edits is not None:
+            GraphEdits(graph, program, json.loads(edits)).apply()
+        remarks += _remarks(text)
+    for remark in remarks:
+        _log.log(logging.INFO if remark.verdict == "applied" else logging.DEBUG, "%s", remark)
+    if any(remark.verdict == "applied" for remark in remarks):
+        graph.lint()
+    return remarks

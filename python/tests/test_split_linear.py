@@ -1,0 +1,535 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Linears of concatenations in PyTorch: rewritten graphs against eager execution.
+
+Before autograd (torch.compile's graphs, on which autograd then works), as exported
+graphs of ATen operators, and as graphs of forward and backward in one.
+"""
+
+import operator
+
+import pytest
+import torch
+import torch.nn.functional as F
+from captured_graphs import Captured, check_metadata, results_and_gradients
+from commute.torch import CatLinearFusedPreGradPass, cat_linear_fused_pre_grad_pass
+from commute_tool import optimize
+from torch._dynamo.utils import counters
+from torch.fx.experimental.proxy_tensor import make_fx
+
+ALWAYS = ("--passes=split-linear", "--policy=always")
+
+# Of PyTorch about itself, when it exports.
+pytestmark = pytest.mark.filterwarnings("ignore:.*isinstance.treespec, LeafSpec.")
+
+
+def tensors(*shapes, dtype=torch.float64, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
+        for shape in shapes
+    ]
+
+
+#
+# Before autograd
+#
+
+PARTS = ((3, 8), (3, 16), (3, 12))
+WEIGHT, BIAS = (5, 36), (5,)
+LINEAR = (*PARTS, WEIGHT, BIAS)
+
+# A function, and the shapes that it takes; the last operands are weights.
+SPELLINGS = {
+    "cat": (lambda a, b, c, w, v: F.linear(torch.cat([a, b, c], -1), w, v), LINEAR),
+    "cat, positive dim": (lambda a, b, c, w, v: F.linear(torch.cat((a, b, c), 1), w, v), LINEAR),
+    "cat, keywords": (
+        lambda a, b, c, w, v: F.linear(
+            weight=w, bias=v, input=torch.cat(tensors=[a, b, c], dim=-1)
+        ),
+        LINEAR,
+    ),
+    "concat": (lambda a, b, c, w, v: F.linear(torch.concat([a, b, c], dim=1), w, v), LINEAR),
+    "concatenate, axis": (
+        lambda a, b, c, w, v: F.linear(torch.concatenate([a, b, c], axis=-1), w, v),
+        LINEAR,
+    ),
+    "without bias": (lambda a, b, w: F.linear(torch.cat([a, b], -1), w), (*PARTS[:2], (5, 24))),
+    "three dims": (
+        lambda a, b, w, v: F.linear(torch.cat([a, b], 2), w, v),
+        ((2, 3, 8), (2, 3, 16), (5, 24), (5,)),
+    ),
+    "matmul": (
+        lambda a, b, w: torch.matmul(torch.cat([a, b], -1), w),
+        (*PARTS[:2], (24, 5)),
+    ),
+    "operator.matmul of a transposed weight": (
+        lambda a, b, w: torch.cat([a, b], -1) @ w.T,
+        (*PARTS[:2], (5, 24)),
+    ),
+    "mm": (lambda a, b, w: torch.mm(torch.cat([a, b], 1), w.t()), (*PARTS[:2], (5, 24))),
+    "method mm": (lambda a, b, w: torch.cat([a, b], 1).mm(w), (*PARTS[:2], (24, 5))),
+    "addmm": (
+        lambda a, b, w, v: torch.addmm(v, torch.cat([a, b], 1), w),
+        (*PARTS[:2], (24, 5), (5,)),
+    ),
+    "bmm": (
+        lambda a, b, w: torch.bmm(torch.cat([a, b], 2), w),
+        ((2, 3, 8), (2, 3, 16), (2, 24, 5)),
+    ),
+    "parts of a chunk": (
+        lambda a, b, w: F.linear(torch.cat([*a.chunk(2, -1), b], -1), w),
+        (*PARTS[:2], (5, 24)),
+    ),
+    "slices": (
+        lambda a, b, w: F.linear(torch.cat([b[:, 2:], a[..., :4]], -1), w),
+        (*PARTS[:2], (5, 18)),
+    ),
+    "seven parts": (
+        lambda a, b, w: F.linear(torch.cat([a, b, a, b, a, b, a], -1), w),
+        ((3, 4), (3, 2), (5, 22)),
+    ),
+    "activation of a part": (
+        lambda a, b, w: F.linear(torch.cat([torch.sigmoid(a), F.gelu(b)], -1), w),
+        (*PARTS[:2], (5, 24)),
+    ),
+    "product of a part": (
+        lambda a, b, w: F.linear(torch.cat([a * a, b], -1), w),
+        (*PARTS[:2], (5, 24)),
+    ),
+}
+
+
+def rewrite(graph, **options):
+    return cat_linear_fused_pre_grad_pass(graph, **{"policy": "always", **options})
+
+
+def check_close(found, expected, tolerance=1e-12):
+    assert len(found) == len(expected)
+    for new, old in zip(found, expected, strict=True):
+        if old is None:
+            assert new is None
+            continue
+        assert new.dtype == old.dtype and new.shape == old.shape
+        torch.testing.assert_close(new, old, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic rows"])
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_rewritten_before_autograd(name, dynamic):
+    function, shapes = SPELLINGS[name]
+    inputs = tensors(*shapes)
+    if dynamic:
+        for part in inputs[:-1] if "weight" in name else inputs:
+            torch._dynamo.maybe_mark_dynamic(part, 0) if part.shape[0] == 3 else None
+    captured = Captured(function, rewrite)
+    check_close(
+        results_and_gradients(captured, inputs), results_and_gradients(function, inputs)
+    )
+    assert captured.changes == [1]
+    assert not {"cat", "concat", "concatenate"} & set(captured.targets())
+    check_metadata(captured.graph)
+
+
+def test_linear_module_keeps_its_parameters():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(24, 5, dtype=torch.float64)
+
+        def forward(self, a, b):
+            return self.linear(torch.cat([a, b], dim=-1)).relu()
+
+    model = Model()
+    inputs = tensors(*PARTS[:2])
+    captured = Captured(model, rewrite)
+    found = captured(*inputs)
+    found.square().sum().backward()
+    gradients = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    expected = model(*inputs)
+    expected.square().sum().backward()
+    check_close([found, *gradients], [expected, *(p.grad for p in model.parameters())])
+    assert captured.changes == [1]
+
+
+def test_second_run_finds_nothing_more():
+    function, shapes = SPELLINGS["cat"]
+    counts = []
+
+    def change(graph):
+        counts.append(rewrite(graph))
+        before = list(graph.nodes)
+        counts.append(rewrite(graph))
+        assert list(graph.nodes) == before
+
+    Captured(function, change)(*tensors(*shapes))
+    assert counts == [1, 0]
+
+
+@pytest.mark.parametrize("dtype, worse", [(torch.float32, 2.0), (torch.bfloat16, 2.0)])
+@pytest.mark.parametrize("parts", [2, 3, 6])
+def test_error_is_like_that_of_the_unsplit_linear(dtype, worse, parts):
+    """Root mean square of what both lose against double precision.
+
+    The sums of the parts are rounded each: in bf16 that is more than the one rounding
+    of the whole, but no more than `worse` times as much for so few parts.
+    """
+    shapes = [*[(64, 96)] * parts, (80, 96 * parts), (80,)]
+
+    def function(*inputs):
+        *operands, weight, bias = inputs
+        return F.linear(torch.cat(operands, -1), weight, bias)
+
+    exact = tensors(*shapes)
+    rounded = [value.detach().to(dtype).requires_grad_() for value in exact]
+    exact = [value.detach().double().requires_grad_() for value in rounded]
+    reference = results_and_gradients(function, exact)
+    captured = Captured(function, rewrite)
+    before = results_and_gradients(function, rounded)
+    after = results_and_gradients(captured, rounded)
+    assert captured.changes == [1]
+    for old, new, true in zip(before, after, reference, strict=True):
+        old_error = (old.double() - true).square().mean().sqrt()
+        new_error = (new.double() - true).square().mean().sqrt()
+        assert new_error <= worse * old_error + torch.finfo(dtype).tiny
+
+
+def test_exact_rounding_leaves_sums_alone():
+    function, shapes = SPELLINGS["cat"]
+    captured = Captured(function, lambda graph: rewrite(graph, exact_rounding=True))
+    captured(*tensors(*shapes))
+    assert captured.changes == [0]
+    assert "cat" in captured.targets()
+
+
+def test_joined_rows_round_as_before():
+    def function(a, b, w):
+        return F.linear(torch.cat([a, b], 0), w)
+
+    shapes = ((16, 24), (32, 24), (5, 24))
+    captured = Captured(function, lambda graph: rewrite(graph, exact_rounding=True))
+    inputs = tensors(*shapes)
+    check_close(results_and_gradients(captured, inputs), results_and_gradients(function, inputs))
+
+
+#
+# What is left alone
+#
+
+
+def mutated_part(a, b, w):
+    joined = torch.cat([a, b], -1)
+    a.mul_(2)
+    return F.linear(joined, w), a
+
+
+def mutated_view(a, b, w):
+    first = a[:, :4]
+    joined = torch.cat([a, b], -1)
+    first.add_(1)
+    return F.linear(joined, w), a
+
+
+def written_index(a, b, w):
+    joined = torch.cat([a, b], -1)
+    b[0] = 1
+    return F.linear(joined, w), b
+
+
+def in_place_operator(a, b, w):
+    joined = torch.cat([a, b], -1)
+    a += 1
+    return F.linear(joined, w), a
+
+
+def in_place_activation(a, b, w):
+    joined = torch.cat([a, b], -1)
+    return F.leaky_relu(a, 0.1, inplace=True), F.linear(joined, w)
+
+
+def out_argument(a, b, w):
+    joined = torch.cat([a, b], -1)
+    torch.add(a, 1, out=a)
+    return F.linear(joined, w), a
+
+
+def mutated_weight(a, b, w):
+    first = F.linear(torch.cat([a, b], -1), w)
+    w.mul_(0.5)
+    return first, F.linear(torch.cat([b, a], -1), w)
+
+
+REFUSALS = [
+    mutated_part,
+    mutated_view,
+    written_index,
+    in_place_operator,
+    in_place_activation,
+    out_argument,
+    mutated_weight,
+]
+
+
+@pytest.mark.parametrize("function", REFUSALS, ids=lambda function: function.__name__)
+def test_written_memory_is_left_alone(function):
+    inputs = [value.detach() for value in tensors((3, 8), (3, 16), (5, 24))]
+    captured = Captured(function, rewrite)
+
+    def run(call):
+        own = [value.clone() for value in inputs]
+        return [*call(*own), *own]
+
+    check_close(run(captured), run(function), tolerance=0)
+    assert captured.changes == [0]
+    assert "cat" in captured.targets()
+
+
+def test_writes_into_other_memory_are_not_in_the_way():
+    """A copy is written into, and no part."""
+
+    def function(a, b, w):
+        copy = a.clone()
+        copy.mul_(2)
+        return F.linear(torch.cat([a, b], -1), w), copy
+
+    inputs = [value.detach() for value in tensors((3, 8), (3, 16), (5, 24))]
+    captured = Captured(function, rewrite)
+    check_close(captured(*inputs), function(*inputs))
+    assert captured.changes == [1]
+
+
+def test_mixed_element_types_are_left_alone():
+    def function(a, b, w):
+        return F.linear(torch.cat([a, b], -1), w)
+
+    a, b, w = tensors((3, 8), (3, 16), (5, 24))
+    inputs = [a.detach().float().requires_grad_(), b, w]
+    captured = Captured(function, rewrite)
+    check_close(
+        results_and_gradients(captured, inputs), results_and_gradients(function, inputs), 0
+    )
+    assert captured.changes == [0]
+
+
+def test_concatenation_that_others_read_is_not_computed_twice():
+    def function(a, b, w):
+        joined = torch.cat([a, b], -1)
+        return F.linear(joined, w), joined
+
+    inputs = tensors((3, 8), (3, 16), (5, 24))
+    captured = Captured(function, lambda graph: rewrite(graph, policy="profitable"))
+    check_close(results_and_gradients(captured, inputs), results_and_gradients(function, inputs), 0)
+    assert captured.changes == [0]
+    assert captured.targets().count("cat") == 1
+
+
+def test_autocast_is_left_alone():
+    def function(a, b, w):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return F.linear(torch.cat([a, b], -1), w)
+
+    inputs = tensors((3, 8), (3, 16), (5, 24), dtype=torch.float32)
+    captured = Captured(function, rewrite)
+    check_close(
+        results_and_gradients(captured, inputs), results_and_gradients(function, inputs), 0
+    )
+    assert captured.changes == [0]
+
+
+def test_upstream_policy_has_upstreams_gates():
+    counts = {}
+    for name, widths in {
+        "two parts": (8, 16),
+        "narrow part": (7, 16),
+        "wide": (200, 200),
+        "four parts": (8, 8, 8, 8),
+    }.items():
+
+        def function(*inputs):
+            *parts, weight = inputs
+            return F.linear(torch.cat(parts, -1), weight)
+
+        shapes = [*((3, width) for width in widths), (5, sum(widths))]
+        captured = Captured(function, lambda graph: rewrite(graph, policy="upstream"))
+        inputs = tensors(*shapes)
+        check_close(captured(*inputs)[None], function(*inputs)[None])
+        counts[name] = captured.changes
+    assert counts == {"two parts": [1], "narrow part": [0], "wide": [0], "four parts": [0]}
+
+
+#
+# Inside torch.compile
+#
+
+
+def test_custom_pass_of_inductor():
+    function, shapes = SPELLINGS["cat"]
+    inputs = tensors(*shapes, dtype=torch.float32)
+    custom_pass = CatLinearFusedPreGradPass(policy="always")
+    torch._dynamo.reset()
+    counters.clear()
+    with torch._inductor.config.patch(pre_grad_custom_pass=custom_pass, force_disable_caches=True):
+        compiled = torch.compile(function)
+        found = results_and_gradients(compiled, inputs)
+    assert counters["inductor"]["cat_linear_fused"] == 1
+    check_close(found, results_and_gradients(function, inputs), 1e-5)
+
+
+def test_compiled_code_is_cached_by_options_and_sources(tmp_path):
+    def uuid(**options):
+        return CatLinearFusedPreGradPass(**options).uuid()
+
+    assert uuid(policy="always") == uuid(policy="always")
+    assert uuid(policy="always") != uuid(policy="profitable")
+    target = tmp_path / "machine.json"
+    target.write_text("{}")
+    before = uuid(target=target)
+    target.write_text('{"version": 1}')
+    assert uuid(target=target) != before
+
+
+#
+# Exported graphs
+#
+
+
+class Module(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def reload(function, inputs, folder, *options, dynamic_shapes=None):
+    """The function as `commute opt` rewrites its exported graph, and the remarks."""
+    program = torch.export.export(
+        Module(function), tuple(inputs), dynamic_shapes=dynamic_shapes, strict=False
+    )
+    source, target = folder / "in.pt2", folder / "out.pt2"
+    torch.export.save(program, source)
+    summary = optimize(source, target, *(options or ALWAYS))
+    assert summary["unchanged"] or summary["verification"]["equivalent"]
+    return torch.export.load(target), summary["remarks"]
+
+
+def aten_targets(program):
+    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+
+
+def applied(remarks):
+    return [remark for remark in remarks if remark["verdict"] == "applied"]
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_exported_graph(name, tmp_path):
+    function, shapes = SPELLINGS[name]
+    inputs = tensors(*shapes)
+    program, remarks = reload(function, inputs, tmp_path)
+    assert applied(remarks)
+    assert "aten.cat.default" not in aten_targets(program)
+    check_close(
+        results_and_gradients(program.module(), inputs), results_and_gradients(function, inputs)
+    )
+
+
+def test_exported_graph_with_symbolic_rows(tmp_path):
+    function, shapes = SPELLINGS["cat"]
+    rows = torch.export.Dim("rows")
+    per_input = tuple({0: rows} for _ in PARTS) + (None, None)
+    program, remarks = reload(
+        function, tensors(*shapes), tmp_path, dynamic_shapes=(per_input,)
+    )
+    assert applied(remarks)
+    inputs = tensors((7, 8), (7, 16), (7, 12), WEIGHT, BIAS)
+    check_close(
+        results_and_gradients(program.module(), inputs), results_and_gradients(function, inputs)
+    )
+
+
+#
+# Forward and backward in one graph
+#
+
+
+def joint(function, shapes):
+    """A function that gives a result and the gradients of all inputs, and what it
+    takes: those inputs, and the gradient of the result."""
+
+    def both(*inputs):
+        *operands, tangent = inputs
+        operands = [value.detach().requires_grad_() for value in operands]
+        result = function(*operands)
+        return (result, *torch.autograd.grad(result, operands, tangent))
+
+    inputs = [value.detach() for value in tensors(*shapes)]
+    tangent = torch.randn_like(function(*inputs))
+    return make_fx(both)(*inputs, tangent), [*inputs, tangent]
+
+
+# Many rows, so that joining the gradient of the weight is less than joining them.
+JOINT = {
+    "linear": (
+        lambda a, b, w: F.linear(torch.cat([a * 2, b * 3], -1), w),
+        ((64, 8), (64, 16), (5, 24)),
+    ),
+    "bias": (
+        lambda a, b, w, v: F.linear(torch.cat([a * 2, b * 3], -1), w, v),
+        ((64, 8), (64, 16), (5, 24), (5,)),
+    ),
+    "three dims": (
+        lambda a, b, w, v: F.linear(torch.cat([a * 2, b * 3], -1), w, v),
+        ((2, 32, 8), (2, 32, 16), (5, 24), (5,)),
+    ),
+    "matmul": (
+        lambda a, b, w: torch.cat([a * 2, b * 3], -1) @ w,
+        ((64, 8), (64, 16), (24, 5)),
+    ),
+    "addmm": (
+        lambda a, b, w, v: torch.addmm(v, torch.cat([a * 2, b * 3], -1), w),
+        ((64, 8), (64, 16), (24, 5), (5,)),
+    ),
+    "bmm": (
+        lambda a, b, w: torch.bmm(torch.cat([a * 2, b * 3], -1), w),
+        ((2, 64, 8), (2, 64, 16), (2, 24, 5)),
+    ),
+}
+PRODUCTS = tuple(
+    getattr(torch.ops.aten, name).default
+    for name in ("mm", "addmm", "bmm", "baddbmm", "matmul", "linear")
+)
+
+
+@pytest.mark.parametrize("name", JOINT)
+def test_joint_graph(name, tmp_path):
+    """Forward, and both gradients, in one product for each part."""
+    function, shapes = JOINT[name]
+    both, inputs = joint(function, shapes)
+    program, remarks = reload(both, inputs, tmp_path)
+    check_close(program.module()(*inputs), both(*inputs))
+    assert applied(remarks)
+    calls = [node for node in program.graph.nodes if node.op == "call_function"]
+    assert sum(node.target in PRODUCTS for node in calls) == 6
+    joined = [node for node in calls if node.target is torch.ops.aten.cat.default]
+    # Only the gradient of the weight is put together.
+    assert [node.meta["val"].numel() for node in joined] == [inputs[2].numel()]
+
+
+def test_gradients_that_are_returned_keep_their_layout(tmp_path):
+    """What lies in memory as before cannot be a product of its own."""
+    function, shapes = SPELLINGS["without bias"]
+    both, inputs = joint(function, shapes)
+    program, _ = reload(both, inputs, tmp_path)
+    found, expected = program.module()(*inputs), both(*inputs)
+    check_close(found, expected)
+    assert [value.stride() for value in found] == [value.stride() for value in expected]
+
+
+def test_operators_of_the_joint_graph_stay_operators(tmp_path):
+    function, shapes = SPELLINGS["cat"]
+    both, inputs = joint(function, shapes)
+    program, _ = reload(both, inputs, tmp_path)
+    for node in program.graph.nodes:
+        if node.op == "call_function" and node.target is not operator.getitem:
+            assert isinstance(node.target, torch._ops.OpOverload), node.target
