@@ -161,7 +161,7 @@ void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates,
       double exposed = seconds.value_or(0);
       if (op == candidate.collective) {
         // Left alone, a chain is what it was.
-        if (std::optional<double> chain = getChainSeconds(op, price))
+        if (std::optional<double> chain = getChainSeconds(op, *price))
           exposed = std::min(exposed, *chain);
         exposed = std::max(exposed - getHiddenSeconds(op), 0.0);
       }
