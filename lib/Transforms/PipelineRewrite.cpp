@@ -214,7 +214,7 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   unsigned axis = fusion.axis;
   tp::Sizes sizes = ops.getSizes(fusion.scattered);
   unsigned numOuter = countOuterDims(sizes, axis);
-  tp::Sizes rows(ArrayRef(sizes).drop_front(numOuter).drop_back());
+  tp::Sizes rows(ArrayRef<AffineExpr>(sizes).drop_front(numOuter).drop_back());
   axis -= numOuter;
   auto addColumns = [&](AffineExpr size) {
     tp::Sizes result = rows;

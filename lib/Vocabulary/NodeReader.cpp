@@ -50,7 +50,7 @@ const Argument *NodeReader::find(StringRef argument) const {
 
 bool NodeReader::hasReadAll() const {
   return llvm::all_of(node.inputs, [&](const archive::NamedArgument &input) {
-    return asked.contains(&input.value);
+    return input.value.tag == ArgumentTag::None || asked.contains(&input.value);
   });
 }
 

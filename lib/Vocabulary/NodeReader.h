@@ -58,7 +58,8 @@ public:
   const archive::Argument *find(llvm::StringRef argument) const;
   /// True for an argument that is left out or None.
   bool isAbsent(llvm::StringRef argument) const;
-  /// Whether all arguments that the node has were asked for.
+  /// Whether all arguments that the node has, and that are not None, were asked
+  /// for.
   bool hasReadAll() const;
   mlir::Value tensor(llvm::StringRef argument);
   /// Tensors of a list; nullopt when one is None or no tensor.

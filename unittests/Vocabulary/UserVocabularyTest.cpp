@@ -111,6 +111,29 @@ TEST(UserVocabulary, ChangedOperatorIsWrittenInItsOwnSpelling) {
   EXPECT_EQ(node.inputs[2].value.real, 1e-3);
 }
 
+TEST(UserVocabulary, WhatStandsBehindAnArgumentLeftOutIsNamed) {
+  std::unique_ptr<archive::Program> again;
+  archive::Node node = writeChanged(
+      rmsNorm,
+      ProgramBuilder()
+          .input({"x", {4, 8}})
+          .parameter({"w", {8}}, "norm.w")
+          .node("mylib.norm.default",
+                {tensor("input", "x"), none("residual"), tensor("gamma", "w"),
+                 number("eps", "1e-06")},
+                {{"y", {4, 8}}})
+          .output("y"),
+      [](mlir::Operation *op) {
+        llvm::cast<tp::RmsNormOp>(op).setEpsilon(llvm::APFloat(1e-3));
+      },
+      again);
+  ASSERT_EQ(node.inputs.size(), 3u);
+  EXPECT_EQ(node.inputs[0].kind, archive::ArgumentKind::Positional);
+  EXPECT_EQ(node.inputs[1].name, "gamma");
+  EXPECT_EQ(node.inputs[1].kind, archive::ArgumentKind::Keyword);
+  EXPECT_EQ(node.inputs[2].kind, archive::ArgumentKind::Keyword);
+}
+
 TEST(UserVocabulary, OtherKnownOperatorsAreWrittenInTheUsersSpellingToo) {
   std::unique_ptr<archive::Program> again;
   archive::Node node = writeChanged(

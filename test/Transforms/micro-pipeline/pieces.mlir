@@ -521,3 +521,20 @@ module {
     return %6 : tensor<4x4xf32>
   }
 }
+
+//--- o_symbolic_rows_2.mlir
+// CHECK-LABEL: func.func @main
+// CHECK: tp.all_gather_matmul {{.*}} gather_axis 1
+// CHECK-NOT: = tp.all_gather 
+// CHECK-NOT: = tp.matmul 
+// CHECK: return
+module {
+  func.func @main(%x: tensor<?x6xf32, #tp.layout<[s0] sizes = [s0, 6]>>, %w: tensor<12x8xf32>) -> tensor<?x8xf32, #tp.layout<[s0] sizes = [s0, 8]>> {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<?x6xf32, #tp.layout<[s0] sizes = [s0, 6]>> -> tensor<?x6xf32, #tp.layout<[s0] sizes = [s0 * 2, 6]>>
+    %1 = tp.slice %0 dim 0 start 1 blocks step 1 : tensor<?x6xf32, #tp.layout<[s0] sizes = [s0 * 2, 6]>> -> tensor<?x6xf32, #tp.layout<[s0] sizes = [s0, 6]>>
+    %2 = tp.slice %0 dim 0 start 0 blocks step 1 : tensor<?x6xf32, #tp.layout<[s0] sizes = [s0 * 2, 6]>> -> tensor<?x6xf32, #tp.layout<[s0] sizes = [s0, 6]>>
+    %3 = tp.concat %1, %2 dim 1 : (tensor<?x6xf32, #tp.layout<[s0] sizes = [s0, 6]>>, tensor<?x6xf32, #tp.layout<[s0] sizes = [s0, 6]>>) -> tensor<?x12xf32, #tp.layout<[s0] sizes = [s0, 12]>>
+    %4 = tp.matmul %3, %w : (tensor<?x12xf32, #tp.layout<[s0] sizes = [s0, 12]>>, tensor<12x8xf32>) -> tensor<?x8xf32, #tp.layout<[s0] sizes = [s0, 8]>>
+    return %4 : tensor<?x8xf32, #tp.layout<[s0] sizes = [s0, 8]>>
+  }
+}

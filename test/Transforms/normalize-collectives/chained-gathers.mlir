@@ -226,3 +226,16 @@ module attributes {tp.groups = [#tp.group<"plane", [[0, 1, 2, 3], [4, 5, 6, 7]]>
     return %1 : tensor<12x5xf32>
   }
 }
+
+//--- o_symbolic_rows_4.mlir
+// CHECK-LABEL: func.func @main
+// CHECK: = tp.all_gather {{.*}}gather_axis 0 group <"world"
+// CHECK-NOT: = tp.all_gather 
+// CHECK: return
+module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
+  func.func @main(%x: tensor<?x5xf32, #tp.layout<[s0] sizes = [s0, 5]>>) -> tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 4, 5]>> {
+    %0 = tp.all_gather %x gather_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<?x5xf32, #tp.layout<[s0] sizes = [s0, 5]>> -> tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 2, 5]>>
+    %1 = tp.all_gather %0 gather_axis 0 group <"dp", [[0, 2], [1, 3]]> : tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 2, 5]>> -> tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 4, 5]>>
+    return %1 : tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 4, 5]>>
+  }
+}

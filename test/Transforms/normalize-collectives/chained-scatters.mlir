@@ -193,3 +193,16 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
     return %1 : tensor<2x6xf32>
   }
 }
+
+//--- m_symbolic_rows_4.mlir
+// CHECK-LABEL: func.func @main
+// CHECK: = tp.reduce_scatter {{.*}}scatter_axis 0 group <"world"
+// CHECK-NOT: = tp.reduce_scatter 
+// CHECK: return
+module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
+  func.func @main(%x: tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 4, 5]>>) -> tensor<?x5xf32, #tp.layout<[s0] sizes = [s0, 5]>> {
+    %0 = tp.reduce_scatter sum %x scatter_axis 0 group <"dp", [[0, 2], [1, 3]]> : tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 4, 5]>> -> tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 2, 5]>>
+    %1 = tp.reduce_scatter sum %0 scatter_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 * 2, 5]>> -> tensor<?x5xf32, #tp.layout<[s0] sizes = [s0, 5]>>
+    return %1 : tensor<?x5xf32, #tp.layout<[s0] sizes = [s0, 5]>>
+  }
+}
