@@ -57,9 +57,9 @@ private:
   std::string findObjection(ArrayRef<Candidate *> candidates);
   void apply(ArrayRef<Candidate *> candidates);
   void eraseUnread(ArrayRef<Operation *> ops);
-  /// Equal slices, and copies of them, that products of several linears were
-  /// given become one.
-  void shareSlices();
+  /// Equal slices of weights, and equal views of parts, that several products
+  /// were given become one.
+  void shareViews();
   std::string formatSeconds(const SplitCost &before, const SplitCost &after);
 
   /// Notes why an op stays as it is; what is said last counts.
@@ -203,12 +203,12 @@ struct EqualOps : llvm::DenseMapInfo<Operation *> {
 };
 } // namespace
 
-void SplitLinearPass::shareSlices() {
+void SplitLinearPass::shareViews() {
   Block &block = getOperation().getBody().front();
   llvm::DenseSet<Operation *, EqualOps> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // Those of the program's own nodes have attributes that say so.
-    if (!isa<tp::SliceOp, tp::RankSliceOp, tp::CopyOp>(op) ||
+    if (!isa<tp::SliceOp, tp::RankSliceOp, tp::ReshapeOp, tp::CopyOp>(op) ||
         !op.getDiscardableAttrs().empty())
       continue;
     auto [first, isNew] = known.insert(&op);
@@ -222,6 +222,11 @@ void SplitLinearPass::shareSlices() {
 //===----------------------------------------------------------------------===//
 // Operands of parts
 //===----------------------------------------------------------------------===//
+
+static std::string getReaderName(Operation *op) {
+  return op->hasTrait<OpTrait::IsTerminator>() ? "an output of the program"
+                                               : getProductName(op);
+}
 
 static std::string countParts(unsigned count) {
   return std::to_string(count) + (count == 1 ? " part" : " parts");
@@ -317,7 +322,11 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
   });
   std::vector<Candidate> candidates;
   // Of products only: who keeps the parts together is said of them.
-  Operation *keeper = readers.other;
+  auto *foremost =
+      llvm::min_element(readers.others, [&](Operation *a, Operation *b) {
+        return getPosition(a) < getPosition(b);
+      });
+  Operation *keeper = foremost == readers.others.end() ? nullptr : *foremost;
   for (const ProductReader &reader : readers.products) {
     if (std::optional<Candidate> candidate = findCandidate(reader, source))
       candidates.push_back(std::move(*candidate));
@@ -345,7 +354,7 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
   // All that read the parts, so that nobody needs them joined.
   std::string objection = findObjection(all);
   if (policy == "upstream" && keeper)
-    objection = getProductName(keeper) +
+    objection = getReaderName(keeper) +
                 " keeps the parts together, so that nothing would be saved";
   if (objection.empty())
     return apply(all);
@@ -373,7 +382,7 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
     }
     std::string text =
         keeper && keeper != product.getOperation() && policy != "upstream"
-            ? objection + "; " + getProductName(keeper) +
+            ? objection + "; " + getReaderName(keeper) +
                   " keeps the parts together"
             : objection;
     refuse(product, text);
@@ -484,10 +493,10 @@ void SplitLinearPass::runOnOperation() {
   // What one rewrite leaves may be work for the next, as deep as
   // concatenations are nested.
   constexpr unsigned maxSweeps = 64;
-  // Equal slices that become one are fewer readers of what they are slices of.
+  // Equal views that become one are fewer readers of what they are views of.
   for (unsigned count = 0; count < maxSweeps && sweep(); ++count)
     if (!context->getWriteOrder().hasWriters())
-      shareSlices();
+      shareViews();
   for (Operation &op : function.getBody().front()) {
     auto refusal = refusals.find(&op);
     if (refusal == refusals.end())

@@ -27,7 +27,7 @@ module {
 
 //--- c_it_is_returned.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}stays whole: in parts it would multiply and join no less than it does; func.return keeps the parts together
+// CHECK: refused {{.*}}stays whole: in parts it would multiply and join no less than it does; an output of the program keeps the parts together
 module {
   func.func @main(%a: tensor<8x4xf32>, %b: tensor<8x2xf32>, %w: tensor<6x5xf32>) -> (tensor<8x5xf32>, tensor<8x6xf32>) {
     %x = tp.concat %a, %b dim 1 : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<8x6xf32>
@@ -137,7 +137,7 @@ module {
 //--- l_strides_of_a_slice_are_seen.mlir
 // A result of the function keeps its strides.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}stays whole: only slices of it are read, but func.return sees how a slice of it lies in memory
+// CHECK: refused {{.*}}stays whole: only slices of it are read, but an output of the program shows how a slice of it lies in memory
 module {
   func.func @main(%a: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> tensor<8x3xf32, #tp.layout<strides = [6, 1]>> {
     %y = tp.matmul %a, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
