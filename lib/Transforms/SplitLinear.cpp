@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PassPrices.h"
+#include "SharedViews.h"
 #include "SplitPrices.h"
 #include "UpstreamSplitRule.h"
 
@@ -55,11 +56,13 @@ private:
 
   /// Why candidates are not wanted together; empty where they are.
   std::string findObjection(ArrayRef<Candidate *> candidates);
+  /// What candidates save together, in seconds; 0 where it is not known.
+  double getGain(ArrayRef<Candidate *> candidates);
+  /// Whether more is saved without those candidates that cost more than they
+  /// save.
+  bool isBetterApart(ArrayRef<Candidate *> candidates);
   void apply(ArrayRef<Candidate *> candidates);
   void eraseUnread(ArrayRef<Operation *> ops);
-  /// Equal slices of weights, and equal views of parts, that several products
-  /// were given become one.
-  void shareViews();
   std::string formatSeconds(const SplitCost &before, const SplitCost &after);
 
   /// Notes why an op stays as it is; what is said last counts.
@@ -130,6 +133,23 @@ std::string SplitLinearPass::findObjection(ArrayRef<Candidate *> candidates) {
          price.getTarget().name;
 }
 
+double SplitLinearPass::getGain(ArrayRef<Candidate *> candidates) {
+  SmallVector<const SplitDraft *> drafts = getDrafts(candidates);
+  SplitCost before = getCostBefore(drafts, prices->getModel());
+  SplitCost after = getCostAfter(drafts, prices->getModel());
+  return before.isKnown && after.isKnown ? before.seconds - after.seconds : 0;
+}
+
+bool SplitLinearPass::isBetterApart(ArrayRef<Candidate *> candidates) {
+  if (policy != "profitable" || candidates.size() < 2)
+    return false;
+  double apart = 0;
+  for (Candidate *candidate : candidates)
+    if (findObjection({candidate}).empty())
+      apart += getGain({candidate});
+  return apart > getGain(candidates);
+}
+
 //===----------------------------------------------------------------------===//
 // Rewrite
 //===----------------------------------------------------------------------===//
@@ -179,44 +199,6 @@ void SplitLinearPass::apply(ArrayRef<Candidate *> candidates) {
   }
   eraseUnread(replaced);
   hasChanged = true;
-}
-
-namespace {
-/// Ops are equal that do the same to the same value.
-struct EqualOps : llvm::DenseMapInfo<Operation *> {
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-        OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::IgnoreLocations);
-  }
-  static bool isEqual(const Operation *a, const Operation *b) {
-    if (a == b)
-      return true;
-    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
-        b == getTombstoneKey())
-      return false;
-    return OperationEquivalence::isEquivalentTo(
-        const_cast<Operation *>(a), const_cast<Operation *>(b),
-        OperationEquivalence::IgnoreLocations);
-  }
-};
-} // namespace
-
-void SplitLinearPass::shareViews() {
-  Block &block = getOperation().getBody().front();
-  llvm::DenseSet<Operation *, EqualOps> known;
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    // Those of the program's own nodes have attributes that say so.
-    if (!isa<tp::SliceOp, tp::RankSliceOp, tp::ReshapeOp, tp::CopyOp>(op) ||
-        !op.getDiscardableAttrs().empty())
-      continue;
-    auto [first, isNew] = known.insert(&op);
-    if (isNew)
-      continue;
-    op.getResult(0).replaceAllUsesWith((*first)->getResult(0));
-    op.erase();
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -356,7 +338,7 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
   if (policy == "upstream" && keeper)
     objection = getReaderName(keeper) +
                 " keeps the parts together, so that nothing would be saved";
-  if (objection.empty())
+  if (objection.empty() && !isBetterApart(all))
     return apply(all);
   // Each for itself: less arithmetic pays even where parts stay together. A
   // draft is one more reader of what it reads, and out of the way first.
@@ -496,7 +478,7 @@ void SplitLinearPass::runOnOperation() {
   // Equal views that become one are fewer readers of what they are views of.
   for (unsigned count = 0; count < maxSweeps && sweep(); ++count)
     if (!context->getWriteOrder().hasWriters())
-      shareViews();
+      shareViews(function.getBody().front());
   for (Operation &op : function.getBody().front()) {
     auto refusal = refusals.find(&op);
     if (refusal == refusals.end())
