@@ -210,10 +210,6 @@ static std::string getReaderName(Operation *op) {
                                                : getProductName(op);
 }
 
-static std::string countParts(unsigned count) {
-  return std::to_string(count) + (count == 1 ? " part" : " parts");
-}
-
 std::optional<Candidate>
 SplitLinearPass::draftSum(const PartialProducts &products) {
   tp::MatmulOp product = products.product;
@@ -230,16 +226,19 @@ SplitLinearPass::draftSum(const PartialProducts &products) {
       products.segments, [](const analysis::ProductSegment &segment) {
         return bool(segment.group);
       });
-  std::string change = "became a sum over " +
-                       countParts(products.segments.size()) +
-                       " of its contraction";
-  if (numShards > 0)
+  unsigned numParts = products.segments.size();
+  std::string change =
+      numParts == 1 ? "became a sum over ranks, of what each has of the parts"
+                    : "became a sum over " + std::to_string(numParts) +
+                          " parts of its contraction";
+  if (numParts > 1 && numShards > 0)
     change += ", " + std::to_string(numShards) +
               " of which each rank multiplies its own shard of";
   // With simplifications, and without where these do not pay.
   std::optional<Candidate> best;
   for (bool simplifies : {true, false}) {
-    if (policy == "upstream" && simplifies)
+    // Simplifications make sums in another order.
+    if (simplifies && (policy == "upstream" || exactRounding))
       continue;
     form.simplifies = simplifies;
     std::optional<SplitDraft> draft = draftPartialSum(products, form, *context);

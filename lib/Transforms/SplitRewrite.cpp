@@ -362,6 +362,7 @@ std::optional<SplitDraft> commute::draftSlicedConcat(tp::SliceOp slice,
                                 /*takesShard=*/false, slice.getLoc());
       if (!replaceSlice(draft, slice, value, context.getSymbols()).empty())
         return std::nullopt;
+      draft.note("every element is what it was");
       return draft;
     }
     begin += partSize;

@@ -110,9 +110,9 @@ module {
   }
 }
 
-//--- j_other_leading_sizes.mlir
+//--- j_other_left_operands.mlir
 // Products of other left operands, or with other biases, are not one.
-// CHECK-LABEL: j_other_leading_sizes.mlir.out.mlir: 3 ops
+// CHECK-LABEL: j_other_left_operands.mlir.out.mlir: 3 ops
 module {
   func.func @main(%a: tensor<32x4xf32>, %o: tensor<32x4xf32>, %b: tensor<4x8xf32>, %c: tensor<4x5xf32>) -> tensor<32x13xf32> {
     %p = tp.matmul %a, %b : (tensor<32x4xf32>, tensor<4x8xf32>) -> tensor<32x8xf32>
