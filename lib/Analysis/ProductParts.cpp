@@ -139,6 +139,8 @@ public:
 private:
   void visitUser(Operation *user, Value value, unsigned dim, unsigned depth);
   llvm::SmallPtrSet<Operation *, 8> seen;
+  /// The reader of the value itself that is being followed.
+  Operation *first = nullptr;
 };
 } // namespace
 
@@ -160,7 +162,7 @@ void ReaderSearch::visitUser(Operation *user, Value value, unsigned dim,
         return;
       }
     }
-    readers.other = user;
+    readers.others.push_back(first);
     return;
   }
   auto slice = dyn_cast<tp::SliceOp>(user);
@@ -171,12 +173,15 @@ void ReaderSearch::visitUser(Operation *user, Value value, unsigned dim,
   std::optional<DimStep> step = findStepFrom(user, dim);
   if (step && depth < maxSteps)
     return visit(user->getResult(0), step->resultDim, depth + 1);
-  readers.other = user;
+  readers.others.push_back(first);
 }
 
 void ReaderSearch::visit(Value value, unsigned dim, unsigned depth) {
-  for (Operation *user : value.getUsers())
+  for (Operation *user : value.getUsers()) {
+    if (depth == 0)
+      first = user;
     visitUser(user, value, dim, depth);
+  }
 }
 
 DimReaders analysis::findDimReaders(Value value, unsigned dim) {

@@ -147,8 +147,10 @@ findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
   for (Operation *user : value.getUsers()) {
     auto strided = dyn_cast<tp::StrideOpInterface>(user);
     if (!strided || isa<tp::CallOp>(user) || retyped.size() > maxRetyped)
-      return analysis::getProductName(user) +
-             " sees how a slice of it lies in memory";
+      return (user->hasTrait<OpTrait::IsTerminator>()
+                  ? std::string("an output of the program")
+                  : analysis::getProductName(user)) +
+             " shows how a slice of it lies in memory";
     SmallVector<tp::StridedShape> shapes;
     for (Value operand : user->getOperands()) {
       auto operandType = dyn_cast<RankedTensorType>(operand.getType());
@@ -360,6 +362,7 @@ std::optional<SplitDraft> commute::draftSlicedConcat(tp::SliceOp slice,
                                 /*takesShard=*/false, slice.getLoc());
       if (!replaceSlice(draft, slice, value, context.getSymbols()).empty())
         return std::nullopt;
+      draft.note("every element is what it was");
       return draft;
     }
     begin += partSize;
