@@ -6,13 +6,14 @@ For each M, N, K and number of parts, `linear(cat(parts), weight)` alone, and wi
 gradients of parts and weight in one graph (the parts are scaled tensors, so that their
 gradients go on into other ops), is exported, split by `commute opt --policy=always`,
 and both forms are run by PyTorch in turn, op by op. Beside each measured gain stands
-that of `commute estimate` for the machine: on a CPU the one that `commute calibrate`
-measures first, on a GPU a built-in target (--target).
+that of `commute estimate` for the machine: on a CPU one that `commute calibrate`
+measures first, with PyTorch's kernels for those of `commute run` (pytorch_target.py),
+on a GPU a built-in target (--target).
 
 A gain that is smaller than its own scatter, or than 2 % of the time, has no sign that
 could be predicted: such points are counted apart. All memory stays with the process
 (malloc's own thresholds would have the system clear every large result anew, as no
-allocator of a GPU does).
+allocator of a GPU does). On a CPU times are processor times of one thread.
 
     benchmarks/split_linear/run.py --build build/release
 """
@@ -40,6 +41,7 @@ if __name__ == "__main__" and not KEEP_MEMORY.items() <= os.environ.items():
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
+from pytorch_target import write_target  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -131,11 +133,13 @@ def both_forms(tool, target, function, inputs, folder):
 
 
 def seconds_of(module, inputs, count, synchronize):
-    begin = time.perf_counter()
+    # On a CPU one thread computes, whose processor time other work does not count in.
+    clock = time.perf_counter if inputs[0].is_cuda else time.thread_time
+    begin = clock()
     for _ in range(count):
         module(*inputs)
     synchronize()
-    return (time.perf_counter() - begin) / count
+    return (clock() - begin) / count
 
 
 def measure(modules, inputs, repetitions, synchronize):
@@ -260,7 +264,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
     synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
     most_flops = options.most_flops or (1e13 if device == "cuda" else 1.5e9)
-    torch.set_num_threads(max(1, os.cpu_count() // 2))
+    torch.set_num_threads(1)
     dtypes = (options.dtypes or ("bfloat16" if device == "cuda" else "float32")).split(",")
     tool = Tool((REPOSITORY / options.build).resolve())
     lines, parts = [], []
@@ -269,8 +273,9 @@ def main():
         target = options.target
         if target is None:
             target = folder / "local.json"
-            # Two ranks at least; each has its part of the cores, and so has PyTorch here.
+            # Two ranks are the fewest; each has one thread on two cores, as PyTorch here.
             tool.run("calibrate", "-o", target, "--ranks=2")
+            write_target(target, target)
         for dtype, kind in itertools.product(dtypes, options.kinds.split(",")):
             points = []
             begin = time.monotonic()

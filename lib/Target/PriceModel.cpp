@@ -236,6 +236,21 @@ bool PriceModel::copiesInFact(Operation *op) const {
          keepsOrder(op);
 }
 
+double PriceModel::getSeparateShare(Operation *op) const {
+  auto values = [&](StringRef name) { return getSize(name); };
+  auto workOp = cast<tp::WorkOpInterface>(op);
+  std::optional<tp::Work> work = workOp.getWork(values);
+  if (!work)
+    return 0;
+  double streamed = 0;
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      streamed += double(getBytes(type).value_or(0));
+  double moved = double(work->bytesRead) + double(work->bytesWritten);
+  return moved > streamed ? 1 - streamed / moved : 0;
+}
+
 OpPrice PriceModel::getPrice(
     Operation *op, const tp::Work &work,
     const std::optional<tp::Communication> &communication) const {
@@ -247,7 +262,22 @@ OpPrice PriceModel::getPrice(
                               getElementType(op));
     return getCommunicationPrice(*communication, group);
   }
-  return getWorkPrice(work, getElementType(op));
+  // Arithmetic hides only what its own kernel moves.
+  double share = work.matmulFlops > 0 ? getSeparateShare(op) : 0;
+  if (share == 0)
+    return getWorkPrice(work, getElementType(op));
+  tp::Work product = work;
+  auto getStreamed = [&](int64_t bytes) {
+    return static_cast<int64_t>(double(bytes) * (1 - share));
+  };
+  product.bytesRead = getStreamed(work.bytesRead);
+  product.bytesWritten = getStreamed(work.bytesWritten);
+  OpPrice price = getWorkPrice(product, getElementType(op));
+  price.computeSeconds +=
+      target.getMemorySeconds(
+          share * (double(work.bytesRead) + double(work.bytesWritten))) +
+      target.kernelOverheadSeconds.value;
+  return price;
 }
 
 std::optional<OpPrice> PriceModel::getPrice(Operation *op) const {

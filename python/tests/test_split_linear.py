@@ -6,12 +6,17 @@ graphs of ATen operators, and as graphs of forward and backward in one.
 """
 
 import operator
+from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F
 from captured_graphs import Captured, check_metadata, results_and_gradients
-from commute.torch import CatLinearFusedPreGradPass, cat_linear_fused_pre_grad_pass
+from commute.torch import (
+    CatLinearFusedPreGradPass,
+    cat_linear_fused_pre_grad_pass,
+    graph_passes,
+)
 from commute_tool import optimize
 from torch._dynamo.utils import counters
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -375,10 +380,16 @@ def test_custom_pass_of_inductor():
     check_close(found, results_and_gradients(function, inputs), 1e-5)
 
 
-def test_compiled_code_is_cached_by_options_and_sources(tmp_path):
+def test_compiled_code_is_cached_by_options_and_sources(tmp_path, monkeypatch):
     def uuid(**options):
+        graph_passes._package_hash.cache_clear()
         return CatLinearFusedPreGradPass(**options).uuid()
 
+    read, files = Path.read_bytes, []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: files.append(path.name) or read(path))
+    uuid()
+    assert {"graph_edits.py", "graph_passes.py"} <= set(files)
+    assert any(name.startswith("_commute") for name in files)
     assert uuid(policy="always") == uuid(policy="always")
     assert uuid(policy="always") != uuid(policy="profitable")
     target = tmp_path / "machine.json"

@@ -92,6 +92,10 @@ public:
                            mlir::Type elementType) const;
 
 private:
+  /// The part of an op's bytes that it moves before or after its products, by
+  /// kernels of their own: what it moves beside reading each operand and
+  /// writing each result once.
+  double getSeparateShare(mlir::Operation *op) const;
   /// Whether an op that may be a view must be a copy, by its strides.
   bool copiesInFact(mlir::Operation *op) const;
   OpPrice getPrice(mlir::Operation *op, const tp::Work &work,

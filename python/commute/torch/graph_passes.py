@@ -8,6 +8,7 @@
 import functools
 import hashlib
 import json
+import os
 from pathlib import Path
 
 from torch._dynamo.utils import counters
@@ -47,10 +48,12 @@ def _package_hash():
     """Of everything that decides what a pass does: the sources and the module."""
     digest = hashlib.sha256()
     files = [
-        path
-        for folder in commute.__path__
-        for pattern in ("**/*.py", "_commute*.so")
-        for path in Path(folder).glob(pattern)
+        Path(folder) / name
+        for top in commute.__path__
+        # In a build tree the folders are links.
+        for folder, _, names in os.walk(top, followlinks=True)
+        for name in names
+        if name.endswith((".py", ".so"))
     ]
     for path in sorted(files):
         digest.update(path.name.encode())
