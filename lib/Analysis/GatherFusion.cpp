@@ -248,8 +248,10 @@ std::optional<GatherFusion> GatherSearch::run() {
     fusion.gathered.push_back(gather.getResult());
   }
   findReaders();
+  std::string piecesProblem;
   if (fusion.products.empty() && refusals.empty())
-    if (std::optional<GatheredPieces> pieces = findGatheredPieces(gather)) {
+    if (std::optional<GatheredPieces> pieces =
+            findGatheredPieces(gather, piecesProblem)) {
       fusion.gathered = {pieces->value};
       fusion.pieces = std::move(pieces->ranges);
       fusion.reassembly = std::move(pieces->ops);
@@ -266,7 +268,8 @@ std::optional<GatherFusion> GatherSearch::run() {
     if (llvm::none_of(refusals, [&](const FusionRefusal &refusal) {
           return isa<tp::MatmulOp>(refusal.op);
         }))
-      refuse(gather, "no matrix product reads it");
+      refuse(gather, piecesProblem.empty() ? "no matrix product reads it"
+                                           : piecesProblem);
     return std::nullopt;
   }
   if (context.writesBetween(gather, fusion.position)) {

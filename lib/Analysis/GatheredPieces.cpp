@@ -143,8 +143,26 @@ static Value findOnlyResult(tp::AllGatherOp gather, const ReindexMaps &maps) {
   return result;
 }
 
+/// Which product reads what is put together from the gathered value; empty
+/// where none does.
+static std::string describeReader(tp::AllGatherOp gather,
+                                  const ReindexMaps &maps) {
+  for (Value value : maps.getValues()) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op == gather || value == gather.getInput() ||
+        isa<tp::CompletionOpInterface>(op))
+      continue;
+    for (Operation *user : value.getUsers())
+      if (isa<tp::MatmulOp>(user))
+        return getNodeName(user) + " reads it as " + getNodeName(op) +
+               " puts it together";
+  }
+  return "";
+}
+
 std::optional<GatheredPieces>
-commute::analysis::findGatheredPieces(tp::AllGatherOp gather) {
+commute::analysis::findGatheredPieces(tp::AllGatherOp gather,
+                                      std::string &problem) {
   tp::SymbolSpace symbols(gather.getContext());
   ReindexMaps maps(symbols);
   Value root = gather.getInput();
@@ -161,6 +179,10 @@ commute::analysis::findGatheredPieces(tp::AllGatherOp gather) {
   maps.follow(gather.getResult());
   GatheredPieces found;
   found.value = findOnlyResult(gather, maps);
+  std::string reader = describeReader(gather, maps);
+  if (!reader.empty())
+    problem = reader + (found.value ? ", which is not parts of it along one dim"
+                                    : ", and others read it too");
   if (!found.value || getElementType(found.value) != getElementType(root))
     return std::nullopt;
   const IndexMap *map = maps.get(found.value);
@@ -178,6 +200,7 @@ commute::analysis::findGatheredPieces(tp::AllGatherOp gather) {
     if (!ranges)
       continue;
     found.axis = static_cast<int64_t>(axis);
+    problem = "";
     found.ranges = std::move(*ranges);
     found.ops = getOpsBetween(gather.getResult(), {found.value});
     return found;

@@ -21,7 +21,10 @@ struct GatheredPieces {
   llvm::SmallVector<mlir::Operation *> ops;
 };
 
-std::optional<GatheredPieces> findGatheredPieces(tp::AllGatherOp gather);
+/// Where a product reads something else that is made from what was gathered,
+/// `problem` is the end of a sentence about the all_gather that says so.
+std::optional<GatheredPieces> findGatheredPieces(tp::AllGatherOp gather,
+                                                 std::string &problem);
 
 } // namespace commute::analysis
 

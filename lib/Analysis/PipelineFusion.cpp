@@ -157,19 +157,22 @@ analysis::findScatterFusion(tp::ReduceScatterOp scatter,
   fusion.axis = static_cast<int64_t>(scatter.getScatterAxis());
   fusion.scattered = scatter.getInput();
   std::string problem = collectProducts(fusion.scattered, fusion.products);
-  if (!problem.empty())
-    if (std::optional<ScatteredPieces> pieces = findScatteredPieces(scatter)) {
+  if (!problem.empty()) {
+    std::string piecesProblem;
+    std::optional<ScatteredPieces> pieces =
+        findScatteredPieces(scatter, piecesProblem);
+    if (pieces) {
       fusion.products.clear();
-      if (collectProducts(pieces->value, fusion.products,
-                          /*mayBeReadTwice=*/true)
-              .empty()) {
-        problem = "";
-        fusion.axis = pieces->axis;
-        fusion.scattered = pieces->value;
-        fusion.pieces = std::move(pieces->ranges);
-        fusion.reassembly = std::move(pieces->ops);
-      }
+      problem = collectProducts(pieces->value, fusion.products,
+                                /*mayBeReadTwice=*/true);
+      fusion.axis = pieces->axis;
+      fusion.scattered = pieces->value;
+      fusion.pieces = std::move(pieces->ranges);
+      fusion.reassembly = std::move(pieces->ops);
+    } else if (!piecesProblem.empty()) {
+      problem = std::move(piecesProblem);
     }
+  }
   if (!problem.empty())
     return refuse(std::move(problem));
   bool scattersColumns =

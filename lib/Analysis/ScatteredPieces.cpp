@@ -46,7 +46,10 @@ findRanges(tp::ReduceScatterOp scatter, const IndexMap &scattered,
         first->base.divideExactly(stride).getConstant();
     if (!begin || *begin < 0 || *begin + block > *whole)
       return std::nullopt;
+    // Under whatever sizes.
     std::optional<IndexMap> expected = identity.slice(axis, *begin, 1, block);
+    if (expected)
+      expected = expected->reshape(part->getSizes());
     if (!expected || !part->isSameAs(*expected))
       return std::nullopt;
     ranges.push_back({*begin, *begin + block});
@@ -55,7 +58,8 @@ findRanges(tp::ReduceScatterOp scatter, const IndexMap &scattered,
 }
 
 std::optional<ScatteredPieces>
-commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter) {
+commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
+                                       std::string &problem) {
   tp::SymbolSpace symbols(scatter.getContext());
   // What is one slice or reshape each; products are the origin.
   constexpr size_t maxUndone = 1024;
@@ -69,6 +73,9 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter) {
   Value origin = walk.getOrigin();
   if (!origin || walk.getUndone().empty())
     return std::nullopt;
+  if (auto product = origin.getDefiningOp<tp::MatmulOp>())
+    problem = "it scatters what " + getNodeName(walk.getUndone().front()) +
+              " puts together from " + getNodeName(product);
   ScatteredPieces found;
   found.value = origin;
   found.ops = llvm::to_vector(llvm::reverse(walk.getUndone()));
@@ -84,14 +91,20 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter) {
   if (findOtherReader(inside, scattersResult) ||
       !llvm::all_of(origin.getUsers(), [&](Operation *user) {
         return llvm::is_contained(found.ops, user);
-      }))
+      })) {
+    if (!problem.empty())
+      problem += ", and others read that too";
     return std::nullopt;
+  }
   const IndexMap &scattered = *maps.get(scatter.getInput());
   for (size_t axis = 0; axis < identity.getSizes().size(); ++axis)
     if (auto ranges = findRanges(scatter, scattered, identity, axis)) {
       found.axis = static_cast<int64_t>(axis);
+      problem = "";
       found.ranges = std::move(*ranges);
       return found;
     }
+  if (!problem.empty())
+    problem += ", which does not give every rank one block of it";
   return std::nullopt;
 }

@@ -23,7 +23,10 @@ struct ScatteredPieces {
   llvm::SmallVector<mlir::Operation *> ops;
 };
 
-std::optional<ScatteredPieces> findScatteredPieces(tp::ReduceScatterOp scatter);
+/// Where it is made from a product otherwise, `problem` is the end of a
+/// sentence about the reduce_scatter that says so.
+std::optional<ScatteredPieces> findScatteredPieces(tp::ReduceScatterOp scatter,
+                                                   std::string &problem);
 
 } // namespace commute::analysis
 

@@ -82,7 +82,7 @@ module {
 }
 
 //--- d_permuted_and_read_in_between_2.mlir
-// CHECK: refused {{.*}}: stays apart: no matrix product reads it
+// CHECK: refused {{.*}}: stays apart: tp.matmul reads it as tp.concat puts it together, and others read it too
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<12x8xf32>) -> (tensor<4x8xf32>, tensor<8x6xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -112,7 +112,7 @@ module {
 }
 
 //--- f_scattered_and_read_2.mlir
-// CHECK: refused {{.*}}: stays apart: tp.concat, which it scatters, is no matrix product
+// CHECK: refused {{.*}}: stays apart: it scatters what tp.concat puts together from tp.matmul, and others read that too
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<4x4xf32>, tensor<4x8xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
@@ -126,18 +126,38 @@ module {
 }
 
 //--- g_parts_of_two_blocks_2.mlir
-// CHECK: refused {{.*}}: stays apart: tp.concat, which it scatters, is no matrix product
+// CHECK: refused {{.*}}: stays apart: it scatters what tp.concat puts together from tp.matmul, which does not give every rank one block of it
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<4x4xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
-    %1 = tp.slice %0 dim 1 start 1 step 1 : tensor<4x8xf32> -> tensor<4x4xf32, #tp.layout<strides = [8, 1]>>
-    %2 = tp.slice %0 dim 1 start 4 step 1 : tensor<4x8xf32> -> tensor<4x4xf32, #tp.layout<strides = [8, 1]>>
-    %3 = tp.slice %0 dim 1 start 0 step 1 : tensor<4x8xf32> -> tensor<4x2xf32, #tp.layout<strides = [8, 1]>>
-    %4 = tp.slice %0 dim 1 start 6 step 1 : tensor<4x8xf32> -> tensor<4x2xf32, #tp.layout<strides = [8, 1]>>
-    %5 = tp.concat %3, %4 dim 1 : (tensor<4x2xf32, #tp.layout<strides = [8, 1]>>, tensor<4x2xf32, #tp.layout<strides = [8, 1]>>) -> tensor<4x4xf32>
-    %6 = tp.slice %0 dim 1 start 2 step 1 : tensor<4x8xf32> -> tensor<4x4xf32, #tp.layout<strides = [8, 1]>>
-    %7 = tp.concat %5, %6 dim 0 : (tensor<4x4xf32>, tensor<4x4xf32, #tp.layout<strides = [8, 1]>>) -> tensor<8x4xf32>
-    %8 = tp.reduce_scatter sum %7 scatter_axis 0 group <"0", [0, 1]> : tensor<8x4xf32> -> tensor<4x4xf32>
-    return %8 : tensor<4x4xf32>
+    %1 = tp.slice %0 dim 1 start 0 step 1 : tensor<4x8xf32> -> tensor<4x2xf32, #tp.layout<strides = [8, 1]>>
+    %2 = tp.slice %0 dim 1 start 6 step 1 : tensor<4x8xf32> -> tensor<4x2xf32, #tp.layout<strides = [8, 1]>>
+    %3 = tp.concat %1, %2 dim 1 : (tensor<4x2xf32, #tp.layout<strides = [8, 1]>>, tensor<4x2xf32, #tp.layout<strides = [8, 1]>>) -> tensor<4x4xf32>
+    %4 = tp.slice %0 dim 1 start 2 step 1 : tensor<4x8xf32> -> tensor<4x4xf32, #tp.layout<strides = [8, 1]>>
+    %5 = tp.concat %3, %4 dim 0 : (tensor<4x4xf32>, tensor<4x4xf32, #tp.layout<strides = [8, 1]>>) -> tensor<8x4xf32>
+    %6 = tp.reduce_scatter sum %5 scatter_axis 0 group <"0", [0, 1]> : tensor<8x4xf32> -> tensor<4x4xf32>
+    return %6 : tensor<4x4xf32>
+  }
+}
+
+//--- h_corners_of_shards_2.mlir
+// CHECK: refused {{.*}}: stays apart: tp.matmul reads it as tp.concat puts it together, which is not parts of it along one dim
+module {
+  func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<2x8xf32>) {
+    %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
+    %1 = tp.wait %0 : tensor<8x6xf32> -> tensor<8x6xf32>
+    %2 = tp.slice %1 dim 0 start 0 step 1 : tensor<8x6xf32> -> tensor<4x6xf32>
+    %3 = tp.slice %1 dim 0 start 4 step 1 : tensor<8x6xf32> -> tensor<4x6xf32>
+    %4 = tp.slice %2 dim 0 start 0 step 1 : tensor<4x6xf32> -> tensor<2x6xf32>
+    %5 = tp.slice %4 dim 1 start 0 step 1 : tensor<2x6xf32> -> tensor<2x3xf32, #tp.layout<strides = [6, 1]>>
+    %6 = tp.slice %3 dim 0 start 0 step 1 : tensor<4x6xf32> -> tensor<2x6xf32>
+    %7 = tp.slice %6 dim 1 start 0 step 1 : tensor<2x6xf32> -> tensor<2x3xf32, #tp.layout<strides = [6, 1]>>
+    %8 = tp.slice %2 dim 0 start 2 step 1 : tensor<4x6xf32> -> tensor<2x6xf32>
+    %9 = tp.slice %8 dim 1 start 3 step 1 : tensor<2x6xf32> -> tensor<2x3xf32, #tp.layout<strides = [6, 1]>>
+    %10 = tp.slice %3 dim 0 start 2 step 1 : tensor<4x6xf32> -> tensor<2x6xf32>
+    %11 = tp.slice %10 dim 1 start 3 step 1 : tensor<2x6xf32> -> tensor<2x3xf32, #tp.layout<strides = [6, 1]>>
+    %12 = tp.concat %5, %11 dim 1 : (tensor<2x3xf32, #tp.layout<strides = [6, 1]>>, tensor<2x3xf32, #tp.layout<strides = [6, 1]>>) -> tensor<2x6xf32>
+    %13 = tp.matmul %12, %x1 : (tensor<2x6xf32>, tensor<6x8xf32>) -> tensor<2x8xf32>
+    return %13 : tensor<2x8xf32>
   }
 }

@@ -538,3 +538,20 @@ module {
     return %4 : tensor<?x8xf32, #tp.layout<[s0] sizes = [s0, 8]>>
   }
 }
+
+//--- p_rows_under_other_sizes_2.mlir
+// Rows that are cut in two: each rank gets whole rows of the product.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[R:.*]] = tp.matmul_reduce_scatter {{.*}} scatter_axis 0
+// CHECK: tp.reshape %[[R]]
+// CHECK-NOT: = tp.reduce_scatter 
+// CHECK-NOT: = tp.matmul 
+// CHECK: return
+module {
+  func.func @main(%x: tensor<8x16xf32>, %a: tensor<16x8xf32>) -> (tensor<8x4xf32>) {
+    %0 = tp.matmul %x, %a : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+    %1 = tp.reshape %0 : tensor<8x8xf32> -> tensor<16x4xf32>
+    %2 = tp.reduce_scatter sum %1 scatter_axis 0 group <"0", [0, 1]> : tensor<16x4xf32> -> tensor<8x4xf32>
+    return %2 : tensor<8x4xf32>
+  }
+}
