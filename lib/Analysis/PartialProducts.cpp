@@ -76,6 +76,9 @@ struct CutOperand {
   unsigned number;
   unsigned dim;
   std::optional<DimParts> parts;
+  /// The part that the current segment is in, and where it begins.
+  unsigned part = 0;
+  SizePolynomial partBegin = {};
 };
 
 class SegmentSearch {
@@ -94,7 +97,7 @@ private:
   /// Segments at the borders of the first `numParted` operands with parts.
   std::string findSegments(unsigned numParted);
   /// The operand on a segment; a reason where it cannot be had.
-  std::string addOperand(const CutOperand &operand, const SizePolynomial &begin,
+  std::string addOperand(CutOperand &operand, const SizePolynomial &begin,
                          const SizePolynomial &end, bool usesParts,
                          ProductSegment &segment);
   /// Cuts a range out of an operand.
@@ -165,7 +168,7 @@ std::string SegmentSearch::cut(SegmentOperand &operand,
          "be cut";
 }
 
-std::string SegmentSearch::addOperand(const CutOperand &operand,
+std::string SegmentSearch::addOperand(CutOperand &operand,
                                       const SizePolynomial &begin,
                                       const SizePolynomial &end, bool usesParts,
                                       ProductSegment &segment) {
@@ -178,28 +181,28 @@ std::string SegmentSearch::addOperand(const CutOperand &operand,
         SizePolynomial::get(context.getSizes(found.base)[found.dim]);
     return size == whole ? "" : cut(found, begin, size);
   }
-  // The part that the segment is in: borders are those of parts, or finer.
-  SizePolynomial partBegin;
-  for (unsigned index = 0; index < operand.parts->parts.size(); ++index) {
-    SizePolynomial partSize = getPartSize(*operand.parts, index);
-    SizePolynomial partEnd = partBegin + partSize;
-    if ((begin - partBegin).isNonNegative() &&
-        (partEnd - end).isNonNegative() && !partSize.isConstant(0)) {
-      found.base = operand.parts->parts[index];
-      found.dim = operand.parts->dim;
-      found.steps = operand.parts->steps;
-      if (size != partSize)
-        return cut(found, begin - partBegin, size);
-      found.gather = findGatherAlong(found.base, found.dim);
-      return "";
-    }
-    partBegin = partEnd;
+  // Borders are those of parts, or finer, and segments come in order.
+  const DimParts &parts = *operand.parts;
+  SizePolynomial partSize = getPartSize(parts, operand.part);
+  while (operand.partBegin + partSize == begin) {
+    operand.partBegin = begin;
+    partSize = getPartSize(parts, ++operand.part);
   }
-  return "the borders of its operands' parts cannot be compared";
+  found.base = parts.parts[operand.part];
+  found.dim = parts.dim;
+  found.steps = parts.steps;
+  if (size != partSize)
+    return cut(found, begin - operand.partBegin, size);
+  found.gather = findGatherAlong(found.base, found.dim);
+  return "";
 }
 
 std::string SegmentSearch::findSegments(unsigned numParted) {
   result.segments.clear();
+  for (CutOperand &operand : cutOperands) {
+    operand.part = 0;
+    operand.partBegin = {};
+  }
   // All borders, in order: each list ascends, so that the next one is the
   // smallest of their heads.
   SmallVector<SmallVector<SizePolynomial>> borders;
@@ -233,7 +236,7 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
     segment.size =
         (end - begin).getExpression(context.getSymbols().getContext());
     unsigned parted = 0;
-    for (const CutOperand &operand : cutOperands) {
+    for (CutOperand &operand : cutOperands) {
       bool usesParts = operand.parts && parted < numParted;
       parted += usesParts;
       std::string problem = addOperand(operand, begin, end, usesParts, segment);

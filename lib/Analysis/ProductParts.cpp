@@ -134,10 +134,13 @@ class ReaderSearch {
 public:
   void visit(Value value, unsigned dim, unsigned depth);
   DimReaders readers;
+  bool isTooMuch = false;
 
 private:
   void visitUser(Operation *user, Value value, unsigned dim, unsigned depth);
   llvm::SmallPtrSet<Operation *, 8> seen;
+  /// The reader of the value itself that is being followed.
+  Operation *first = nullptr;
 };
 } // namespace
 
@@ -145,10 +148,9 @@ void ReaderSearch::visitUser(Operation *user, Value value, unsigned dim,
                              unsigned depth) {
   if (!seen.insert(user).second)
     return;
-  if (seen.size() > maxReaders) {
-    readers.other = user;
+  isTooMuch |= seen.size() > maxReaders;
+  if (isTooMuch)
     return;
-  }
   if (auto product = dyn_cast<tp::MatmulOp>(user)) {
     DimensionRule rule = product.getDimensionRule();
     for (OpOperand &operand : product->getOpOperands()) {
@@ -160,7 +162,7 @@ void ReaderSearch::visitUser(Operation *user, Value value, unsigned dim,
         return;
       }
     }
-    readers.other = user;
+    readers.others.push_back(first);
     return;
   }
   auto slice = dyn_cast<tp::SliceOp>(user);
@@ -171,17 +173,23 @@ void ReaderSearch::visitUser(Operation *user, Value value, unsigned dim,
   std::optional<DimStep> step = findStepFrom(user, dim);
   if (step && depth < maxSteps)
     return visit(user->getResult(0), step->resultDim, depth + 1);
-  readers.other = user;
+  readers.others.push_back(first);
 }
 
 void ReaderSearch::visit(Value value, unsigned dim, unsigned depth) {
-  for (Operation *user : value.getUsers())
+  for (Operation *user : value.getUsers()) {
+    if (depth == 0)
+      first = user;
     visitUser(user, value, dim, depth);
+  }
 }
 
 DimReaders analysis::findDimReaders(Value value, unsigned dim) {
   ReaderSearch search;
   search.visit(value, dim, 0);
+  // Which were found first is no reason to take these and leave others.
+  if (search.isTooMuch)
+    return {};
   return std::move(search.readers);
 }
 

@@ -231,25 +231,28 @@ void SumDraft::addSegment(const ProductSegment &segment) {
 
 void SumDraft::joinEqual(SmallVectorImpl<Summand> &list) {
   SmallVector<Summand> joined;
+  // Where each operand was seen last.
+  llvm::SmallDenseMap<Value, unsigned> byLhs, byRhs;
   for (const Summand &summand : list) {
-    bool isJoined = false;
-    for (Summand &other : joined) {
-      bool isLeft = other.lhs == summand.lhs;
-      if (!isLeft && other.rhs != summand.rhs)
-        continue;
+    auto lhs = byLhs.find(summand.lhs), rhs = byRhs.find(summand.rhs);
+    bool isLeft = lhs != byLhs.end();
+    if (isLeft || rhs != byRhs.end()) {
+      Summand &other = joined[isLeft ? lhs->second : rhs->second];
       Value &sum = isLeft ? other.rhs : other.lhs;
       Value next = isLeft ? summand.rhs : summand.lhs;
-      if (draft.ops.getSizes(sum) != draft.ops.getSizes(next))
+      // One that was joined already is not what it was.
+      bool isAsSeen =
+          isLeft ? other.lhs == summand.lhs : other.rhs == summand.rhs;
+      tp::Sizes sizes = draft.ops.getSizes(sum);
+      if (isAsSeen && sizes == draft.ops.getSizes(next)) {
+        sum = add(sum, next, sizes);
+        draft.note("what a repeated part is multiplied with is added first, "
+                   "and rounded");
         continue;
-      sum = add(sum, next, draft.ops.getSizes(sum));
-      isJoined = true;
-      break;
+      }
     }
-    if (!isJoined)
-      joined.push_back(summand);
-    else
-      draft.note("what a repeated part is multiplied with is added first, and "
-                 "rounded");
+    byLhs[summand.lhs] = byRhs[summand.rhs] = joined.size();
+    joined.push_back(summand);
   }
   list.assign(joined);
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PassPrices.h"
+#include "SharedViews.h"
 #include "SplitPrices.h"
 #include "UpstreamSplitRule.h"
 
@@ -55,11 +56,13 @@ private:
 
   /// Why candidates are not wanted together; empty where they are.
   std::string findObjection(ArrayRef<Candidate *> candidates);
+  /// What candidates save together, in seconds; 0 where it is not known.
+  double getGain(ArrayRef<Candidate *> candidates);
+  /// Whether more is saved without those candidates that cost more than they
+  /// save.
+  bool isBetterApart(ArrayRef<Candidate *> candidates);
   void apply(ArrayRef<Candidate *> candidates);
   void eraseUnread(ArrayRef<Operation *> ops);
-  /// Equal slices, and copies of them, that products of several linears were
-  /// given become one.
-  void shareSlices();
   std::string formatSeconds(const SplitCost &before, const SplitCost &after);
 
   /// Notes why an op stays as it is; what is said last counts.
@@ -130,6 +133,23 @@ std::string SplitLinearPass::findObjection(ArrayRef<Candidate *> candidates) {
          price.getTarget().name;
 }
 
+double SplitLinearPass::getGain(ArrayRef<Candidate *> candidates) {
+  SmallVector<const SplitDraft *> drafts = getDrafts(candidates);
+  SplitCost before = getCostBefore(drafts, prices->getModel());
+  SplitCost after = getCostAfter(drafts, prices->getModel());
+  return before.isKnown && after.isKnown ? before.seconds - after.seconds : 0;
+}
+
+bool SplitLinearPass::isBetterApart(ArrayRef<Candidate *> candidates) {
+  if (policy != "profitable" || candidates.size() < 2)
+    return false;
+  double apart = 0;
+  for (Candidate *candidate : candidates)
+    if (findObjection({candidate}).empty())
+      apart += getGain({candidate});
+  return apart > getGain(candidates);
+}
+
 //===----------------------------------------------------------------------===//
 // Rewrite
 //===----------------------------------------------------------------------===//
@@ -181,50 +201,13 @@ void SplitLinearPass::apply(ArrayRef<Candidate *> candidates) {
   hasChanged = true;
 }
 
-namespace {
-/// Ops are equal that do the same to the same value.
-struct EqualOps : llvm::DenseMapInfo<Operation *> {
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-        OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::IgnoreLocations);
-  }
-  static bool isEqual(const Operation *a, const Operation *b) {
-    if (a == b)
-      return true;
-    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
-        b == getTombstoneKey())
-      return false;
-    return OperationEquivalence::isEquivalentTo(
-        const_cast<Operation *>(a), const_cast<Operation *>(b),
-        OperationEquivalence::IgnoreLocations);
-  }
-};
-} // namespace
-
-void SplitLinearPass::shareSlices() {
-  Block &block = getOperation().getBody().front();
-  llvm::DenseSet<Operation *, EqualOps> known;
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    // Those of the program's own nodes have attributes that say so.
-    if (!isa<tp::SliceOp, tp::RankSliceOp, tp::CopyOp>(op) ||
-        !op.getDiscardableAttrs().empty())
-      continue;
-    auto [first, isNew] = known.insert(&op);
-    if (isNew)
-      continue;
-    op.getResult(0).replaceAllUsesWith((*first)->getResult(0));
-    op.erase();
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Operands of parts
 //===----------------------------------------------------------------------===//
 
-static std::string countParts(unsigned count) {
-  return std::to_string(count) + (count == 1 ? " part" : " parts");
+static std::string getReaderName(Operation *op) {
+  return op->hasTrait<OpTrait::IsTerminator>() ? "an output of the program"
+                                               : getProductName(op);
 }
 
 std::optional<Candidate>
@@ -243,16 +226,19 @@ SplitLinearPass::draftSum(const PartialProducts &products) {
       products.segments, [](const analysis::ProductSegment &segment) {
         return bool(segment.group);
       });
-  std::string change = "became a sum over " +
-                       countParts(products.segments.size()) +
-                       " of its contraction";
-  if (numShards > 0)
+  unsigned numParts = products.segments.size();
+  std::string change =
+      numParts == 1 ? "became a sum over ranks, of what each has of the parts"
+                    : "became a sum over " + std::to_string(numParts) +
+                          " parts of its contraction";
+  if (numParts > 1 && numShards > 0)
     change += ", " + std::to_string(numShards) +
               " of which each rank multiplies its own shard of";
   // With simplifications, and without where these do not pay.
   std::optional<Candidate> best;
   for (bool simplifies : {true, false}) {
-    if (policy == "upstream" && simplifies)
+    // Simplifications make sums in another order.
+    if (simplifies && (policy == "upstream" || exactRounding))
       continue;
     form.simplifies = simplifies;
     std::optional<SplitDraft> draft = draftPartialSum(products, form, *context);
@@ -317,7 +303,11 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
   });
   std::vector<Candidate> candidates;
   // Of products only: who keeps the parts together is said of them.
-  Operation *keeper = readers.other;
+  auto *foremost =
+      llvm::min_element(readers.others, [&](Operation *a, Operation *b) {
+        return getPosition(a) < getPosition(b);
+      });
+  Operation *keeper = foremost == readers.others.end() ? nullptr : *foremost;
   for (const ProductReader &reader : readers.products) {
     if (std::optional<Candidate> candidate = findCandidate(reader, source))
       candidates.push_back(std::move(*candidate));
@@ -345,9 +335,9 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
   // All that read the parts, so that nobody needs them joined.
   std::string objection = findObjection(all);
   if (policy == "upstream" && keeper)
-    objection = getProductName(keeper) +
+    objection = getReaderName(keeper) +
                 " keeps the parts together, so that nothing would be saved";
-  if (objection.empty())
+  if (objection.empty() && !isBetterApart(all))
     return apply(all);
   // Each for itself: less arithmetic pays even where parts stay together. A
   // draft is one more reader of what it reads, and out of the way first.
@@ -373,7 +363,7 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
     }
     std::string text =
         keeper && keeper != product.getOperation() && policy != "upstream"
-            ? objection + "; " + getProductName(keeper) +
+            ? objection + "; " + getReaderName(keeper) +
                   " keeps the parts together"
             : objection;
     refuse(product, text);
@@ -484,10 +474,10 @@ void SplitLinearPass::runOnOperation() {
   // What one rewrite leaves may be work for the next, as deep as
   // concatenations are nested.
   constexpr unsigned maxSweeps = 64;
-  // Equal slices that become one are fewer readers of what they are slices of.
+  // Equal views that become one are fewer readers of what they are views of.
   for (unsigned count = 0; count < maxSweeps && sweep(); ++count)
     if (!context->getWriteOrder().hasWriters())
-      shareSlices();
+      shareViews(function.getBody().front());
   for (Operation &op : function.getBody().front()) {
     auto refusal = refusals.find(&op);
     if (refusal == refusals.end())

@@ -147,8 +147,10 @@ findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
   for (Operation *user : value.getUsers()) {
     auto strided = dyn_cast<tp::StrideOpInterface>(user);
     if (!strided || isa<tp::CallOp>(user) || retyped.size() > maxRetyped)
-      return analysis::getProductName(user) +
-             " sees how a slice of it lies in memory";
+      return (user->hasTrait<OpTrait::IsTerminator>()
+                  ? std::string("an output of the program")
+                  : analysis::getProductName(user)) +
+             " shows how a slice of it lies in memory";
     SmallVector<tp::StridedShape> shapes;
     for (Value operand : user->getOperands()) {
       auto operandType = dyn_cast<RankedTensorType>(operand.getType());
@@ -202,11 +204,9 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
   SplitDraft draft(context.getSymbols());
   tp::MatmulOp product = products.product;
   draft.position = product;
-  struct Range {
-    int64_t start, size;
-  };
   SmallVector<Value> values;
-  SmallVector<std::optional<Range>> ranges;
+  // By where they begin, as far as that is known.
+  DenseMap<int64_t, Value> valueAt;
   std::optional<int64_t> start = 0;
   for (const ProductSegment &segment : products.segments) {
     SmallVector<Value> operands(product->getOperands());
@@ -218,23 +218,23 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
     sizes[products.resultDim] = segment.size;
     values.push_back(addProduct(draft, product, operands, sizes));
     std::optional<int64_t> size = tp::getConstant(segment.size);
-    ranges.push_back(start && size ? std::optional(Range{*start, *size})
-                                   : std::nullopt);
+    if (start && size)
+      valueAt[*start] = values.back();
     start = start && size ? std::optional(*start + *size) : std::nullopt;
   }
   // Who reads a segment gets it.
   bool isReadWhole = false;
   for (Operation *user : product.getResult().getUsers()) {
     auto slice = dyn_cast<tp::SliceOp>(user);
-    bool isSegment = false;
-    for (auto [value, range] : llvm::zip_equal(values, ranges))
-      isSegment |=
-          slice && range && slice.getDim() == products.resultDim &&
-          slice.getStep() == 1 && !slice.getBlocks() &&
-          int64_t(slice.getStart()) == range->start &&
-          getTensor(slice.getResult()).getDimSize(products.resultDim) ==
-              range->size &&
-          replaceSlice(draft, slice, value, context.getSymbols()).empty();
+    Value value = slice && slice.getDim() == products.resultDim &&
+                          slice.getStep() == 1 && !slice.getBlocks()
+                      ? valueAt.lookup(slice.getStart())
+                      : Value();
+    bool isSegment =
+        value &&
+        getTensor(value).getDimSize(products.resultDim) ==
+            getTensor(slice.getResult()).getDimSize(products.resultDim) &&
+        replaceSlice(draft, slice, value, context.getSymbols()).empty();
     isReadWhole |= !isSegment;
   }
   if (isReadWhole) {
@@ -362,6 +362,7 @@ std::optional<SplitDraft> commute::draftSlicedConcat(tp::SliceOp slice,
                                 /*takesShard=*/false, slice.getLoc());
       if (!replaceSlice(draft, slice, value, context.getSymbols()).empty())
         return std::nullopt;
+      draft.note("every element is what it was");
       return draft;
     }
     begin += partSize;

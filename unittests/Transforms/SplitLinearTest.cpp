@@ -59,14 +59,16 @@ private:
     return values[std::max(pick(values.size()), pick(values.size()))];
   }
   Value addInput(ArrayRef<int64_t> shape);
-  /// A value of this shape: an input, one that is there, or, for a part,
-  /// repeated rows or a constant. (Of parts others have the same sizes: a sum
-  /// over a dim that nothing but constants and repeated values has would say
-  /// how long it is, and no proof that makes sizes smaller could follow it.)
+  /// A value of this shape: an input, one that is there, or, for a part, zeros.
   Value getValue(ArrayRef<int64_t> shape, bool isPart = false);
+  /// Repeated rows, or a constant. Only weights are multiplied with them: a sum
+  /// over a dim that nothing but constants and repeated values has would say
+  /// how long it is, and no proof that makes sizes smaller could follow it.
+  Value getSpecialPart(ArrayRef<int64_t> shape);
   void addConcat();
   void addSlice();
   void addProduct();
+  void addProductOfParts();
   void addView();
   void addGather();
 
@@ -98,23 +100,56 @@ Value Generator::getValue(ArrayRef<int64_t> shape, bool isPart) {
   for (Value value : values)
     if (ArrayRef(getShape(value)) == shape)
       alike.push_back(value);
-  switch (isPart ? pick(6) : 2 + pick(4)) {
-  case 0: {
-    double fill = double(pick(3));
-    return draft.add<tp::ConstantOp>(location, getType(shape),
-                                     builder.getF32FloatAttr(fill));
-  }
-  case 1: {
-    SmallVector<int64_t> once(shape);
-    for (int64_t &size : MutableArrayRef(once).drop_back())
-      size = pick(2) ? 1 : size;
-    return draft.add<tp::BroadcastOp>(location, getType(shape), addInput(once));
-  }
+  switch (pick(6)) {
+  case 0:
+    if (isPart)
+      return draft.add<tp::ConstantOp>(location, getType(shape),
+                                       builder.getF32FloatAttr(0));
+    return addInput(shape);
+  case 1:
   case 2:
     return addInput(shape);
   default:
     return alike.empty() ? addInput(shape) : alike[pick(alike.size())];
   }
+}
+
+Value Generator::getSpecialPart(ArrayRef<int64_t> shape) {
+  if (pick(2))
+    return draft.add<tp::ConstantOp>(location, getType(shape),
+                                     builder.getF32FloatAttr(double(pick(3))));
+  SmallVector<int64_t> once(shape);
+  for (int64_t &size : MutableArrayRef(once).drop_back())
+    size = pick(2) ? 1 : size;
+  return draft.add<tp::BroadcastOp>(location, getType(shape), addInput(once));
+}
+
+void Generator::addProductOfParts() {
+  Value first = pickValue();
+  SmallVector<int64_t> shape = getShape(first);
+  SmallVector<Value> parts = {first};
+  for (int64_t count = 1 + pick(3); count > 0; --count) {
+    SmallVector<int64_t> part = shape;
+    part.back() = pick(2) ? shape.back() : 1 + pick(4);
+    parts.push_back(pick(2) ? getSpecialPart(part) : getValue(part));
+  }
+  std::swap(parts.front(), parts[pick(parts.size())]);
+  shape.back() = 0;
+  for (Value part : parts)
+    shape.back() += getShape(part).back();
+  Value joined = draft.add<tp::ConcatOp>(location, getType(shape), parts,
+                                         int64_t(shape.size()) - 1);
+  if (shape.size() == 3 && pick(3) == 0) {
+    shape = {shape[0] * shape[1], shape[2]};
+    joined = draft.add<tp::ReshapeOp>(location, getType(shape), joined);
+  }
+  int64_t columns = 1 + pick(6);
+  Value weight = addInput({columns, shape.back()});
+  shape.back() = columns;
+  Value bias = pick(2) ? addInput({columns}) : Value();
+  values.push_back(draft.add<tp::MatmulOp>(
+      location, getType(shape), joined, weight, bias, /*lhs_scale=*/Value(),
+      /*rhs_scale=*/Value(), /*transpose_lhs=*/false, /*transpose_rhs=*/true));
 }
 
 void Generator::addConcat() {
@@ -251,11 +286,15 @@ OwningOpRef<ModuleOp> Generator::run() {
   values.push_back(addInput({2 + pick(2), 2 + pick(3), 2 + pick(5)}));
   addGather();
   for (int64_t count = 4 + pick(14); count > 0; --count) {
-    switch (pick(10)) {
+    switch (pick(12)) {
     case 0:
     case 1:
     case 2:
       addConcat();
+      break;
+    case 10:
+    case 11:
+      addProductOfParts();
       break;
     case 3:
     case 4:

@@ -67,8 +67,9 @@ struct DimReaders {
   llvm::SmallVector<ProductReader> products;
   /// Slices along the dim.
   llvm::SmallVector<tp::SliceOp> slices;
-  /// One that is neither a product nor a slice; null where there is none.
-  mlir::Operation *other = nullptr;
+  /// Readers of the value itself through which it comes to something that is
+  /// neither a product nor a slice.
+  llvm::SmallVector<mlir::Operation *> others;
 };
 DimReaders findDimReaders(mlir::Value value, unsigned dim);
 

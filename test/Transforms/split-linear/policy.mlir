@@ -12,6 +12,8 @@
 // RUN: commute opt %t/simple.mlir -o %t/out.mlir --passes=split-linear | FileCheck %s --check-prefix=SIMPLE
 // RUN: commute opt %t/last.mlir -o %t/out.mlir --passes=split-linear | FileCheck %s --check-prefix=LAST
 // RUN: commute opt %t/gradient.mlir -o %t/out.mlir --passes=split-linear | FileCheck %s --check-prefix=GRADIENT
+// RUN: commute opt %t/gathered.mlir -o %t/out.mlir --passes=split-linear | FileCheck %s --check-prefix=GATHERED
+// RUN: commute opt %t/gathered-wide.mlir -o %t/out.mlir --passes=split-linear | FileCheck %s --check-prefix=GATHERED-WIDE
 // RUN: not commute opt %t/wide.mlir -o %t/out.mlir --passes='split-linear{policy=seldom}' 2>&1 | FileCheck %s --check-prefix=POLICY
 
 // NARROW: applied {{.*}}became a sum over 3 parts of its contraction; {{.*}} us before, {{.*}} us after on h100x8; numerics: the sum of 3 products is rounded to bf16 after each of them
@@ -25,6 +27,9 @@
 // SIMPLE: applied {{.*}}a part that rows share is multiplied once
 // LAST: applied {{.*}}became 1 product, of the slice of it that is read
 // GRADIENT: refused {{.*}}stays whole: in parts it would take
+// GATHERED: applied {{.*}}became a sum over 3 parts of its contraction, 2 of which each rank multiplies its own shard of; {{.*}} us before, {{.*}} us after on h100x8; numerics: each rank's sum is rounded before the ranks' are added
+// GATHERED: proof: equivalent on 8 ranks
+// GATHERED-WIDE: refused {{.*}}stays whole: in parts it would take
 // POLICY: split-linear: policy is always, profitable or upstream, not 'seldom'
 
 // What keeps every sum: zeros left out, and products side by side.
@@ -118,5 +123,27 @@ module {
     %r = tp.map silu(%p) : (tensor<4096x128xbf16, #tp.layout<strides = [256, 1]>>) -> tensor<4096x128xbf16>
     %s = tp.map silu(%q) : (tensor<4096x128xbf16, #tp.layout<strides = [256, 1]>>) -> tensor<4096x128xbf16>
     return %r, %s : tensor<4096x128xbf16>, tensor<4096x128xbf16>
+  }
+}
+
+//--- gathered.mlir
+// One sum of narrow products instead of two wide gathers.
+module attributes {tp.rank = 0 : i64, tp.rank_specific} {
+  func.func @main(%t: tensor<4096x512xbf16>, %u: tensor<4096x512xbf16>, %r: tensor<4096x512xbf16>, %w: tensor<1024x8704xbf16> {tp.placements = {"0" = #tp.placement<replicated>}}) -> tensor<4096x1024xbf16> {
+    %g = tp.all_gather %t gather_axis 1 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> : tensor<4096x512xbf16> -> tensor<4096x4096xbf16>
+    %h = tp.all_gather %u gather_axis 1 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> : tensor<4096x512xbf16> -> tensor<4096x4096xbf16>
+    %x = tp.concat %g, %h, %r dim 1 : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x512xbf16>) -> tensor<4096x8704xbf16>
+    %y = tp.matmul %x, %w transpose_rhs : (tensor<4096x8704xbf16>, tensor<1024x8704xbf16>) -> tensor<4096x1024xbf16>
+    return %y : tensor<4096x1024xbf16>
+  }
+}
+
+//--- gathered-wide.mlir
+// The twin: a narrow gather instead of a sum of wide products.
+module attributes {tp.rank = 0 : i64, tp.rank_specific} {
+  func.func @main(%t: tensor<4096x16xbf16>, %w: tensor<8192x128xbf16> {tp.placements = {"0" = #tp.placement<replicated>}}) -> tensor<4096x8192xbf16> {
+    %g = tp.all_gather %t gather_axis 1 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> : tensor<4096x16xbf16> -> tensor<4096x128xbf16>
+    %y = tp.matmul %g, %w transpose_rhs : (tensor<4096x128xbf16>, tensor<8192x128xbf16>) -> tensor<4096x8192xbf16>
+    return %y : tensor<4096x8192xbf16>
   }
 }

@@ -27,7 +27,7 @@ module {
 
 //--- c_it_is_returned.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}stays whole: in parts it would multiply and join no less than it does; func.return keeps the parts together
+// CHECK: refused {{.*}}stays whole: in parts it would multiply and join no less than it does; an output of the program keeps the parts together
 module {
   func.func @main(%a: tensor<8x4xf32>, %b: tensor<8x2xf32>, %w: tensor<6x5xf32>) -> (tensor<8x5xf32>, tensor<8x6xf32>) {
     %x = tp.concat %a, %b dim 1 : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<8x6xf32>
@@ -110,9 +110,9 @@ module {
   }
 }
 
-//--- j_other_leading_sizes.mlir
+//--- j_other_left_operands.mlir
 // Products of other left operands, or with other biases, are not one.
-// CHECK-LABEL: j_other_leading_sizes.mlir.out.mlir: 3 ops
+// CHECK-LABEL: j_other_left_operands.mlir.out.mlir: 3 ops
 module {
   func.func @main(%a: tensor<32x4xf32>, %o: tensor<32x4xf32>, %b: tensor<4x8xf32>, %c: tensor<4x5xf32>) -> tensor<32x13xf32> {
     %p = tp.matmul %a, %b : (tensor<32x4xf32>, tensor<4x8xf32>) -> tensor<32x8xf32>
@@ -137,7 +137,7 @@ module {
 //--- l_strides_of_a_slice_are_seen.mlir
 // A result of the function keeps its strides.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}stays whole: only slices of it are read, but func.return sees how a slice of it lies in memory
+// CHECK: refused {{.*}}stays whole: only slices of it are read, but an output of the program shows how a slice of it lies in memory
 module {
   func.func @main(%a: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> tensor<8x3xf32, #tp.layout<strides = [6, 1]>> {
     %y = tp.matmul %a, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>

@@ -1,0 +1,21 @@
+//===- SharedViews.h - equal views become one -------------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_TRANSFORMS_SHAREDVIEWS_H
+#define COMMUTE_LIB_TRANSFORMS_SHAREDVIEWS_H
+
+#include "mlir/IR/Block.h"
+
+namespace commute {
+
+/// Slices, reshapes and copies that passes made of the same value in the same
+/// way become one: several products read the same slice of a weight. No op of
+/// the block may write into memory.
+void shareViews(mlir::Block &block);
+
+} // namespace commute
+
+#endif // COMMUTE_LIB_TRANSFORMS_SHAREDVIEWS_H
