@@ -4,12 +4,11 @@ model says that it gives.
 
 For each M, N, K and number of parts, `linear(cat(parts), weight)` alone, and with the
 gradients of parts and weight in one graph (the parts are scaled tensors, so that their
-gradients go on into other ops), is exported, split by `commute opt --policy=always`,
-and both forms, and what the default policy makes of it, are run by PyTorch in turn, op
-by op. Beside each measured gain stands
-that of `commute estimate` for the machine: on a CPU one that `commute calibrate`
-measures first, with PyTorch's kernels for those of `commute run` (pytorch_target.py),
-on a GPU a built-in target (--target).
+gradients go on into other ops), is exported and split by `commute opt --policy=always`.
+Both forms, and what the default policy makes of it, are run by PyTorch in turn, op by
+op. Beside each measured gain stands that of `commute estimate` for the machine: on a
+CPU one that `commute calibrate` measures first, with PyTorch's kernels for those of
+`commute run` (pytorch_target.py), on a GPU a built-in target (--target).
 
 A gain that is smaller than its own scatter, or than 2 % of the time, has no sign that
 could be predicted: such points are counted apart. All memory stays with the process
