@@ -4,11 +4,11 @@ model says that it gives.
 
 For each M, N, K and number of parts, `linear(cat(parts), weight)` alone, and with the
 gradients of parts and weight in one graph (the parts are scaled tensors, so that their
-gradients go on into other ops), is exported, split by `commute opt --policy=always`,
-and both forms are run by PyTorch in turn, op by op. Beside each measured gain stands
-that of `commute estimate` for the machine: on a CPU one that `commute calibrate`
-measures first, with PyTorch's kernels for those of `commute run` (pytorch_target.py),
-on a GPU a built-in target (--target).
+gradients go on into other ops), is exported and split by `commute opt --policy=always`.
+Both forms, and what the default policy makes of it, are run by PyTorch in turn, op by
+op. Beside each measured gain stands that of `commute estimate` for the machine: on a
+CPU one that `commute calibrate` measures first, with PyTorch's kernels for those of
+`commute run` (pytorch_target.py), on a GPU a built-in target (--target).
 
 A gain that is smaller than its own scatter, or than 2 % of the time, has no sign that
 could be predicted: such points are counted apart. All memory stays with the process
@@ -117,19 +117,17 @@ class Tool:
         ]
 
 
-def both_forms(tool, target, function, inputs, folder):
-    """Both forms as they run, the seconds that each is estimated to take, and whether
-    the default policy would split."""
-    source, split = folder / "in.pt2", folder / "out.pt2"
+def make_forms(tool, target, function, inputs, folder):
+    """The forms as they run: as it was, split, and what the default policy makes of
+    it; and the seconds that the first two are estimated to take."""
+    source, split, chosen = (folder / f"{name}.pt2" for name in ("in", "out", "chosen"))
     torch.export.save(torch.export.export(Module(function), tuple(inputs)), source)
     tool.run("opt", source, "-o", split, "--quiet", "--passes=split-linear", "--policy=always")
-    chosen = json.loads(
-        tool.run("opt", source, "-o", folder / "chosen.pt2", "--json", "--no-verify",
-                 "--passes=split-linear", f"--target={target}")
-    )  # fmt: skip
-    modules = [torch.export.load(path).graph_module for path in (source, split)]
+    tool.run("opt", source, "-o", chosen, "--quiet", "--no-verify", "--passes=split-linear",
+             f"--target={target}")  # fmt: skip
+    modules = [torch.export.load(path).graph_module for path in (source, split, chosen)]
     estimates = [tool.step_seconds(path, target) for path in (source, split)]
-    return modules, estimates, not chosen["unchanged"]
+    return modules, estimates
 
 
 def seconds_of(module, inputs, count, synchronize):
@@ -155,15 +153,16 @@ def measure(modules, inputs, repetitions, synchronize):
 
 
 class Point:
-    def __init__(self, sizes, turns, estimates, chosen):
+    def __init__(self, sizes, turns, estimates):
         self.sizes = sizes
-        self.before, self.after = (statistics.median(turn[form] for turn in turns) for form in (0, 1))
-        gains = sorted(before - after for before, after in turns)
+        self.before, self.after, self.chosen = (
+            statistics.median(turn[form] for turn in turns) for form in range(3)
+        )
+        gains = sorted(before - after for before, after, _ in turns)
         self.gain = statistics.median(gains)
         quarter = len(gains) // 4
         self.scatter = (gains[-1 - quarter] - gains[quarter]) / 2
         self.predicted_before, self.predicted_after = estimates
-        self.chosen = chosen
 
     @property
     def predicted(self):
@@ -204,12 +203,12 @@ def report(title, points, lines):
         f" {BAR:.0%}: {'met' if part >= BAR else 'MISSED'}); {len(points) - len(clear)} of"
         f" {len(points)} points have no clear sign."
     )
-    best = sum(min(point.before, point.after) for point in points)
+    best = sum(min(point.before, point.after, point.chosen) for point in points)
     always = sum(point.after for point in points)
     never = sum(point.before for point in points)
-    chosen = sum(point.after if point.chosen else point.before for point in points)
+    chosen = sum(point.chosen for point in points)
     say(
-        f"Time of all points, of that with the faster form everywhere: never split"
+        f"Time of all points, of that with the fastest form everywhere: never split"
         f" {never / best:.3f}, always {always / best:.3f}, by the default policy"
         f" {chosen / best:.3f}."
     )
@@ -286,10 +285,10 @@ def main():
                     print("the rest of the grid is left out: no time", flush=True)
                     break
                 function, inputs = make_point(kind, *sizes, DTYPES[dtype], device)
-                modules, estimates, chosen = both_forms(tool, target, function, inputs, folder)
+                modules, estimates = make_forms(tool, target, function, inputs, folder)
                 with torch.no_grad():
                     turns = measure(modules, inputs, options.repetitions, synchronize)
-                points.append(Point(sizes, turns, estimates, chosen))
+                points.append(Point(sizes, turns, estimates))
             where = torch.cuda.get_device_name() if device == "cuda" else (
                 f"CPU, {torch.get_num_threads()} threads"
             )  # fmt: skip

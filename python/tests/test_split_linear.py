@@ -1,11 +1,10 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Linears of concatenations in PyTorch: rewritten graphs against eager execution.
+"""Linears of concatenations before autograd: rewritten graphs against eager execution.
 
-Before autograd (torch.compile's graphs, on which autograd then works), as exported
-graphs of ATen operators, and as graphs of forward and backward in one.
+The graphs are torch.compile's; autograd then works on what was made of them. Exported
+graphs are in test_split_linear_exported.py.
 """
 
-import operator
 from pathlib import Path
 
 import pytest
@@ -17,105 +16,12 @@ from commute.torch import (
     cat_linear_fused_pre_grad_pass,
     graph_passes,
 )
-from commute_tool import optimize
+from concatenated_linears import PARTS, SPELLINGS, check_close, tensors
 from torch._dynamo.utils import counters
-from torch.fx.experimental.proxy_tensor import make_fx
-
-ALWAYS = ("--passes=split-linear", "--policy=always")
-
-# Of PyTorch about itself, when it exports.
-pytestmark = pytest.mark.filterwarnings("ignore:.*isinstance.treespec, LeafSpec.")
-
-
-def tensors(*shapes, dtype=torch.float64, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return [
-        torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
-        for shape in shapes
-    ]
-
-
-#
-# Before autograd
-#
-
-PARTS = ((3, 8), (3, 16), (3, 12))
-WEIGHT, BIAS = (5, 36), (5,)
-LINEAR = (*PARTS, WEIGHT, BIAS)
-
-# A function, and the shapes that it takes; the last operands are weights.
-SPELLINGS = {
-    "cat": (lambda a, b, c, w, v: F.linear(torch.cat([a, b, c], -1), w, v), LINEAR),
-    "cat, positive dim": (lambda a, b, c, w, v: F.linear(torch.cat((a, b, c), 1), w, v), LINEAR),
-    "cat, keywords": (
-        lambda a, b, c, w, v: F.linear(
-            weight=w, bias=v, input=torch.cat(tensors=[a, b, c], dim=-1)
-        ),
-        LINEAR,
-    ),
-    "concat": (lambda a, b, c, w, v: F.linear(torch.concat([a, b, c], dim=1), w, v), LINEAR),
-    "concatenate, axis": (
-        lambda a, b, c, w, v: F.linear(torch.concatenate([a, b, c], axis=-1), w, v),
-        LINEAR,
-    ),
-    "without bias": (lambda a, b, w: F.linear(torch.cat([a, b], -1), w), (*PARTS[:2], (5, 24))),
-    "three dims": (
-        lambda a, b, w, v: F.linear(torch.cat([a, b], 2), w, v),
-        ((2, 3, 8), (2, 3, 16), (5, 24), (5,)),
-    ),
-    "matmul": (
-        lambda a, b, w: torch.matmul(torch.cat([a, b], -1), w),
-        (*PARTS[:2], (24, 5)),
-    ),
-    "operator.matmul of a transposed weight": (
-        lambda a, b, w: torch.cat([a, b], -1) @ w.T,
-        (*PARTS[:2], (5, 24)),
-    ),
-    "mm": (lambda a, b, w: torch.mm(torch.cat([a, b], 1), w.t()), (*PARTS[:2], (5, 24))),
-    "method mm": (lambda a, b, w: torch.cat([a, b], 1).mm(w), (*PARTS[:2], (24, 5))),
-    "addmm": (
-        lambda a, b, w, v: torch.addmm(v, torch.cat([a, b], 1), w),
-        (*PARTS[:2], (24, 5), (5,)),
-    ),
-    "bmm": (
-        lambda a, b, w: torch.bmm(torch.cat([a, b], 2), w),
-        ((2, 3, 8), (2, 3, 16), (2, 24, 5)),
-    ),
-    "parts of a chunk": (
-        lambda a, b, w: F.linear(torch.cat([*a.chunk(2, -1), b], -1), w),
-        (*PARTS[:2], (5, 24)),
-    ),
-    "slices": (
-        lambda a, b, w: F.linear(torch.cat([b[:, 2:], a[..., :4]], -1), w),
-        (*PARTS[:2], (5, 18)),
-    ),
-    "seven parts": (
-        lambda a, b, w: F.linear(torch.cat([a, b, a, b, a, b, a], -1), w),
-        ((3, 4), (3, 2), (5, 22)),
-    ),
-    "activation of a part": (
-        lambda a, b, w: F.linear(torch.cat([torch.sigmoid(a), F.gelu(b)], -1), w),
-        (*PARTS[:2], (5, 24)),
-    ),
-    "product of a part": (
-        lambda a, b, w: F.linear(torch.cat([a * a, b], -1), w),
-        (*PARTS[:2], (5, 24)),
-    ),
-}
 
 
 def rewrite(graph, **options):
     return cat_linear_fused_pre_grad_pass(graph, **{"policy": "always", **options})
-
-
-def check_close(found, expected, tolerance=1e-12):
-    assert len(found) == len(expected)
-    for new, old in zip(found, expected, strict=True):
-        if old is None:
-            assert new is None
-            continue
-        assert new.dtype == old.dtype and new.shape == old.shape
-        torch.testing.assert_close(new, old, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic rows"])
@@ -123,9 +29,10 @@ def check_close(found, expected, tolerance=1e-12):
 def test_rewritten_before_autograd(name, dynamic):
     function, shapes = SPELLINGS[name]
     inputs = tensors(*shapes)
+    rows = [value for value in inputs if value.shape[0] == 3]
     if dynamic:
-        for part in inputs[:-1] if "weight" in name else inputs:
-            torch._dynamo.maybe_mark_dynamic(part, 0) if part.shape[0] == 3 else None
+        for part in rows:
+            torch._dynamo.mark_dynamic(part, 0)
     captured = Captured(function, rewrite)
     check_close(
         results_and_gradients(captured, inputs), results_and_gradients(function, inputs)
@@ -133,6 +40,9 @@ def test_rewritten_before_autograd(name, dynamic):
     assert captured.changes == [1]
     assert not {"cat", "concat", "concatenate"} & set(captured.targets())
     check_metadata(captured.graph)
+    sizes = [size for node in captured.graph.nodes if node.op != "output"
+             for size in getattr(node.meta["example_value"], "shape", ())]  # fmt: skip
+    assert any(isinstance(size, torch.SymInt) for size in sizes) == bool(dynamic and rows)
 
 
 def test_linear_module_keeps_its_parameters():
@@ -397,150 +307,3 @@ def test_compiled_code_is_cached_by_options_and_sources(tmp_path, monkeypatch):
     before = uuid(target=target)
     target.write_text('{"version": 1}')
     assert uuid(target=target) != before
-
-
-#
-# Exported graphs
-#
-
-
-class Module(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
-
-
-def reload(function, inputs, folder, *options, dynamic_shapes=None):
-    """The function as `commute opt` rewrites its exported graph, and the remarks."""
-    program = torch.export.export(
-        Module(function), tuple(inputs), dynamic_shapes=dynamic_shapes, strict=False
-    )
-    source, target = folder / "in.pt2", folder / "out.pt2"
-    torch.export.save(program, source)
-    summary = optimize(source, target, *(options or ALWAYS))
-    assert summary["unchanged"] or summary["verification"]["equivalent"]
-    return torch.export.load(target), summary["remarks"]
-
-
-def aten_targets(program):
-    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
-
-
-def applied(remarks):
-    return [remark for remark in remarks if remark["verdict"] == "applied"]
-
-
-@pytest.mark.parametrize("name", SPELLINGS)
-def test_exported_graph(name, tmp_path):
-    function, shapes = SPELLINGS[name]
-    inputs = tensors(*shapes)
-    program, remarks = reload(function, inputs, tmp_path)
-    assert applied(remarks)
-    assert "aten.cat.default" not in aten_targets(program)
-    check_close(
-        results_and_gradients(program.module(), inputs), results_and_gradients(function, inputs)
-    )
-
-
-def test_exported_graph_with_symbolic_rows(tmp_path):
-    function, shapes = SPELLINGS["cat"]
-    rows = torch.export.Dim("rows")
-    per_input = tuple({0: rows} for _ in PARTS) + (None, None)
-    program, remarks = reload(
-        function, tensors(*shapes), tmp_path, dynamic_shapes=(per_input,)
-    )
-    assert applied(remarks)
-    inputs = tensors((7, 8), (7, 16), (7, 12), WEIGHT, BIAS)
-    check_close(
-        results_and_gradients(program.module(), inputs), results_and_gradients(function, inputs)
-    )
-
-
-#
-# Forward and backward in one graph
-#
-
-
-def joint(function, shapes):
-    """A function that gives a result and the gradients of all inputs, and what it
-    takes: those inputs, and the gradient of the result."""
-
-    def both(*inputs):
-        *operands, tangent = inputs
-        operands = [value.detach().requires_grad_() for value in operands]
-        result = function(*operands)
-        return (result, *torch.autograd.grad(result, operands, tangent))
-
-    inputs = [value.detach() for value in tensors(*shapes)]
-    tangent = torch.randn_like(function(*inputs))
-    return make_fx(both)(*inputs, tangent), [*inputs, tangent]
-
-
-# Many rows, so that joining the gradient of the weight is less than joining them.
-JOINT = {
-    "linear": (
-        lambda a, b, w: F.linear(torch.cat([a * 2, b * 3], -1), w),
-        ((64, 8), (64, 16), (5, 24)),
-    ),
-    "bias": (
-        lambda a, b, w, v: F.linear(torch.cat([a * 2, b * 3], -1), w, v),
-        ((64, 8), (64, 16), (5, 24), (5,)),
-    ),
-    "three dims": (
-        lambda a, b, w, v: F.linear(torch.cat([a * 2, b * 3], -1), w, v),
-        ((2, 32, 8), (2, 32, 16), (5, 24), (5,)),
-    ),
-    "matmul": (
-        lambda a, b, w: torch.cat([a * 2, b * 3], -1) @ w,
-        ((64, 8), (64, 16), (24, 5)),
-    ),
-    "addmm": (
-        lambda a, b, w, v: torch.addmm(v, torch.cat([a * 2, b * 3], -1), w),
-        ((64, 8), (64, 16), (24, 5), (5,)),
-    ),
-    "bmm": (
-        lambda a, b, w: torch.bmm(torch.cat([a * 2, b * 3], -1), w),
-        ((2, 64, 8), (2, 64, 16), (2, 24, 5)),
-    ),
-}
-PRODUCTS = tuple(
-    getattr(torch.ops.aten, name).default
-    for name in ("mm", "addmm", "bmm", "baddbmm", "matmul", "linear")
-)
-
-
-@pytest.mark.parametrize("name", JOINT)
-def test_joint_graph(name, tmp_path):
-    """Forward, and both gradients, in one product for each part."""
-    function, shapes = JOINT[name]
-    both, inputs = joint(function, shapes)
-    program, remarks = reload(both, inputs, tmp_path)
-    check_close(program.module()(*inputs), both(*inputs))
-    assert applied(remarks)
-    calls = [node for node in program.graph.nodes if node.op == "call_function"]
-    assert sum(node.target in PRODUCTS for node in calls) == 6
-    joined = [node for node in calls if node.target is torch.ops.aten.cat.default]
-    # Only the gradient of the weight is put together.
-    assert [node.meta["val"].numel() for node in joined] == [inputs[2].numel()]
-
-
-def test_gradients_that_are_returned_keep_their_layout(tmp_path):
-    """What lies in memory as before cannot be a product of its own."""
-    function, shapes = SPELLINGS["without bias"]
-    both, inputs = joint(function, shapes)
-    program, _ = reload(both, inputs, tmp_path)
-    found, expected = program.module()(*inputs), both(*inputs)
-    check_close(found, expected)
-    assert [value.stride() for value in found] == [value.stride() for value in expected]
-
-
-def test_operators_of_the_joint_graph_stay_operators(tmp_path):
-    function, shapes = SPELLINGS["cat"]
-    both, inputs = joint(function, shapes)
-    program, _ = reload(both, inputs, tmp_path)
-    for node in program.graph.nodes:
-        if node.op == "call_function" and node.target is not operator.getitem:
-            assert isinstance(node.target, torch._ops.OpOverload), node.target

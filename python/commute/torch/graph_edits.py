@@ -15,12 +15,11 @@ from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.fx import map_arg
 
 from commute.errors import CommuteError
-from commute.torch.graph_program import (
+from commute.torch.graph_program import VALUE_KEYS, get_value
+from commute.torch.schema_arguments import (
     MEMORY_FORMATS_BY_NUMBER,
     SCALAR_TYPES_BY_NUMBER,
     STRIDED,
-    VALUE_KEYS,
-    get_value,
 )
 
 # Facts about what a node gave, which are not those of another node.

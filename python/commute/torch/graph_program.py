@@ -8,55 +8,19 @@ place.
 """
 
 import json
-import math
 import operator
 
 import torch
 from torch.fx import Node, map_arg
 
 from commute.torch.effects import is_functional
+from commute.torch.schema_arguments import SCALAR_TYPES, STRIDED, ArgumentWriter, fits
 
-# The numbers of the export schema.
-_SCALAR_TYPES = {
-    torch.uint8: 1,
-    torch.int8: 2,
-    torch.int16: 3,
-    torch.int32: 4,
-    torch.int64: 5,
-    torch.float16: 6,
-    torch.float32: 7,
-    torch.float64: 8,
-    torch.complex32: 9,
-    torch.complex64: 10,
-    torch.complex128: 11,
-    torch.bool: 12,
-    torch.bfloat16: 13,
-    torch.uint16: 28,
-    torch.float8_e4m3fn: 29,
-    torch.float8_e5m2: 30,
-    torch.float8_e4m3fnuz: 31,
-    torch.float8_e5m2fnuz: 32,
-    torch.float8_e8m0fnu: 33,
-    torch.uint32: 34,
-    torch.uint64: 35,
-}
-SCALAR_TYPES_BY_NUMBER = {number: dtype for dtype, number in _SCALAR_TYPES.items()}
-_MEMORY_FORMATS = {
-    torch.contiguous_format: 1,
-    torch.channels_last: 2,
-    torch.channels_last_3d: 3,
-    torch.preserve_format: 4,
-}
-MEMORY_FORMATS_BY_NUMBER = {number: form for form, number in _MEMORY_FORMATS.items()}
-STRIDED = 7
 _POSITIONAL, _KEYWORD = 1, 2
 _SCHEMA_VERSION = {"major": 8, "minor": 20}
 
 # Where a node that stands for a tracing library keeps what it gave.
 VALUE_KEYS = ("example_value", "val")
-
-_MISSING = object()
-
 
 def get_value(node):
     """What a node gave when it was traced; None where that is not known."""
@@ -72,13 +36,9 @@ def is_plain_tensor(value):
         isinstance(value, torch.Tensor)
         and type(value) in (torch.Tensor, torch.nn.Parameter, torch._subclasses.FakeTensor)
         and value.layout == torch.strided
-        and value.dtype in _SCALAR_TYPES
+        and value.dtype in SCALAR_TYPES
         and not value.is_nested
     )
-
-
-def _fits(number):
-    return -(2**63) <= number < 2**63
 
 
 def _function_name(function):
@@ -122,6 +82,7 @@ class GraphProgram:
         # A graph's own output node reads what its program gives.
         self._members = {node for node in nodes if node.op != "output"}
         self._names = _Names()
+        self._arguments = ArgumentWriter(self._value_argument)
         self._tensor_values = {}
         self._sym_ints, self._sym_bools, self._sym_floats = {}, {}, {}
         self._ranges = {}
@@ -216,7 +177,7 @@ class GraphProgram:
             known = node.shape_env.var_to_range.get(symbol)
             bounds = (None, None) if known is None else (known.lower, known.upper)
             lower, upper = (
-                int(bound) if bound is not None and bound.is_Integer and _fits(int(bound)) else None
+                int(bound) if bound is not None and bound.is_Integer and fits(int(bound)) else None
                 for bound in bounds
             )
             self._ranges[str(symbol)] = {"min_val": lower, "max_val": upper}
@@ -224,7 +185,7 @@ class GraphProgram:
     def _tensor_meta(self, tensor):
         device = {"type": tensor.device.type, "index": tensor.device.index}
         return {
-            "dtype": _SCALAR_TYPES[tensor.dtype],
+            "dtype": SCALAR_TYPES[tensor.dtype],
             "sizes": [self._size(size) for size in tensor.shape],
             "requires_grad": tensor.requires_grad,
             "device": device,
@@ -242,7 +203,7 @@ class GraphProgram:
             self._sym_bools[name] = {"as_expr": {"expr_str": str(value)}}
             tag = "as_sym_bool"
         elif isinstance(value, (torch.SymInt, int)) and (
-            isinstance(value, torch.SymInt) or _fits(value)
+            isinstance(value, torch.SymInt) or fits(value)
         ):
             self._sym_ints[name] = self._size(value)
             tag = "as_sym_int"
@@ -441,7 +402,7 @@ class GraphProgram:
 
     def _inputs_of(self, node):
         is_index = node.target in (operator.getitem, operator.setitem)
-        convert = self._index_argument if is_index else self._argument
+        convert = self._arguments.write_index if is_index else self._arguments.write
         names = [""] * len(node.args)
         if isinstance(node.target, torch._ops.OpOverload):
             schema = node.target._schema.arguments
@@ -454,77 +415,3 @@ class GraphProgram:
             self._input(name, convert(value), _KEYWORD) for name, value in node.kwargs.items()
         ]
         return inputs
-
-    def _index_argument(self, value):
-        # A list gathers, and a tuple counts dims.
-        if isinstance(value, list):
-            return {"as_string_to_argument": {"list": self._argument(value)}}
-        return self._argument(value)
-
-    def _argument(self, value):
-        if isinstance(value, Node):
-            return self._value_argument(value)
-        if isinstance(value, (list, tuple)):
-            return self._sequence(value)
-        if isinstance(value, slice):
-            parts = {"start": value.start, "stop": value.stop, "step": value.step}
-            return self._dictionary(parts)
-        if isinstance(value, dict):
-            return self._dictionary({str(key): part for key, part in value.items()})
-        constant = self._constant(value)
-        # What the schema has no tag for is only compared.
-        return {"as_string": f"python: {value!r}"} if constant is None else constant
-
-    @staticmethod
-    def _constant(value):
-        if value is None:
-            return {"as_none": True}
-        if value is Ellipsis:
-            return {"as_string": "..."}
-        if isinstance(value, bool):
-            return {"as_bool": value}
-        if isinstance(value, int) and _fits(value):
-            return {"as_int": int(value)}
-        if isinstance(value, float):
-            if math.isfinite(value):
-                return {"as_float": value}
-            return {"as_float": "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"}
-        if isinstance(value, str):
-            return {"as_string": value}
-        if isinstance(value, torch.dtype) and value in _SCALAR_TYPES:
-            return {"as_scalar_type": _SCALAR_TYPES[value]}
-        if isinstance(value, torch.memory_format):
-            return {"as_memory_format": _MEMORY_FORMATS[value]}
-        if isinstance(value, torch.device):
-            return {"as_device": {"type": value.type, "index": value.index}}
-        if value is torch.strided:
-            return {"as_layout": STRIDED}
-        return None
-
-    def _dictionary(self, parts):
-        return {
-            "as_string_to_argument": {key: self._argument(part) for key, part in parts.items()}
-        }
-
-    def _sequence(self, values):
-        if not values:
-            return {"as_ints": []}
-        parts = [self._argument(value) for value in values]
-        tags = {next(iter(part)) for part in parts}
-        payloads = [next(iter(part.values())) for part in parts]
-        lists = {
-            "as_tensor": "as_tensors",
-            "as_int": "as_ints",
-            "as_float": "as_floats",
-            "as_bool": "as_bools",
-        }
-        if len(tags) == 1 and (tag := next(iter(tags))) in lists:
-            return {lists[tag]: payloads}
-        if tags == {"as_tensor", "as_none"}:
-            return {"as_optional_tensors": parts}
-        if tags <= {"as_int", "as_sym_int"}:
-            sizes = [
-                part if "as_int" in part else part["as_sym_int"] for part in parts
-            ]
-            return {"as_sym_ints": sizes}
-        return {"as_string_to_argument": {str(place): part for place, part in enumerate(parts)}}
