@@ -29,11 +29,14 @@ static bool keepsElements(const DimStep &step) {
              tp::SliceOp>(step.op);
 }
 
-/// The value that all elements of a tensor have; null where they have not one.
-static TypedAttr findFill(Value value) {
+/// The value that all elements of a tensor have when `reader` reads it; null
+/// where they have not one.
+static TypedAttr findFill(Value value, Operation *reader,
+                          const WriteOrder &order) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto constant = dyn_cast<tp::ConstantOp>(op))
-      return isa<FloatAttr, IntegerAttr>(constant.getValue())
+      return isa<FloatAttr, IntegerAttr>(constant.getValue()) &&
+                     !order.isWriteBetween(op, reader)
                  ? constant.getValue()
                  : TypedAttr();
     if (!isa<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp, tp::BroadcastOp,
@@ -58,9 +61,10 @@ static Value findRepeated(Value value) {
   return keepsColumns ? input : Value();
 }
 
-static void describe(SegmentOperand &operand) {
+static void describe(SegmentOperand &operand, Operation *reader,
+                     const WriteOrder &order) {
   if (llvm::all_of(operand.steps, keepsElements))
-    operand.fill = findFill(operand.base);
+    operand.fill = findFill(operand.base, reader, order);
   if (!operand.isSliced)
     operand.repeated = findRepeated(operand.base);
 }
@@ -193,7 +197,11 @@ std::string SegmentSearch::addOperand(CutOperand &operand,
   found.steps = parts.steps;
   if (size != partSize)
     return cut(found, begin - operand.partBegin, size);
+  // A shard may be other values by now than those that were gathered.
   found.gather = findGatherAlong(found.base, found.dim);
+  if (found.gather &&
+      context.getWriteOrder().isWriteBetween(found.gather, product))
+    found.gather = {};
   return "";
 }
 
@@ -245,13 +253,14 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
     }
     for (std::optional<SegmentOperand> &operand : segment.operands)
       if (operand)
-        describe(*operand);
+        describe(*operand, product, context.getWriteOrder());
     // Its product says how long the segment is, and nothing else: no proof that
     // makes sizes smaller could follow it.
     auto isFilled = [&](unsigned number) {
       const std::optional<SegmentOperand> &operand = segment.operands[number];
       return bool(operand ? operand->fill
-                          : findFill(product->getOperand(number)));
+                          : findFill(product->getOperand(number), product,
+                                     context.getWriteOrder()));
     };
     if (isFilled(0) && isFilled(1))
       return "a part is constant in both of its operands";

@@ -52,6 +52,9 @@ private:
   void visitJoin(tp::ConcatOp concat);
   std::optional<Candidate> findCandidate(const ProductReader &reader,
                                          Operation *source);
+  /// Rewrites one product whatever becomes of the others: less arithmetic pays
+  /// even where the parts stay together. False where it does not.
+  bool applyApart(const ProductReader &reader, Operation *source);
   std::optional<Candidate> draftSum(const PartialProducts &products);
 
   /// Why candidates are not wanted together; empty where they are.
@@ -302,21 +305,22 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
     return getPosition(a) < getPosition(b);
   });
   std::vector<Candidate> candidates;
-  // Of products only: who keeps the parts together is said of them.
+  SmallVector<ProductReader> legal;
   auto *foremost =
       llvm::min_element(readers.others, [&](Operation *a, Operation *b) {
         return getPosition(a) < getPosition(b);
       });
   Operation *keeper = foremost == readers.others.end() ? nullptr : *foremost;
   for (const ProductReader &reader : readers.products) {
-    if (std::optional<Candidate> candidate = findCandidate(reader, source))
+    if (std::optional<Candidate> candidate = findCandidate(reader, source)) {
       candidates.push_back(std::move(*candidate));
-    else if (!keeper)
+      legal.push_back(reader);
+    } else if (!keeper) {
       keeper = reader.product;
+    }
   }
   if (candidates.empty())
     return;
-  unsigned numProductCandidates = candidates.size();
   for (tp::SliceOp slice : readers.slices) {
     if (policy == "upstream")
       keeper = slice;
@@ -339,35 +343,25 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
                 " keeps the parts together, so that nothing would be saved";
   if (objection.empty() && !isBetterApart(all))
     return apply(all);
-  // Each for itself: less arithmetic pays even where parts stay together. A
-  // draft is one more reader of what it reads, and out of the way first.
-  std::vector<Candidate> rest;
-  std::swap(rest, candidates);
-  SmallVector<Operation *> ops;
-  for (Candidate &candidate :
-       MutableArrayRef(rest).take_front(numProductCandidates))
-    ops.push_back(candidate.op);
-  rest.clear();
-  for (const ProductReader &reader : readers.products) {
-    tp::MatmulOp product = reader.product;
-    if (!llvm::is_contained(ops, product.getOperation()))
-      continue;
-    std::string own;
-    if (ops.size() > 1 || !readers.slices.empty()) {
-      std::optional<Candidate> candidate = findCandidate(reader, source);
-      own = candidate ? findObjection({&*candidate}) : objection;
-      if (own.empty() && policy != "upstream") {
-        apply({&*candidate});
-        continue;
-      }
-    }
-    std::string text =
-        keeper && keeper != product.getOperation() && policy != "upstream"
-            ? objection + "; " + getReaderName(keeper) +
-                  " keeps the parts together"
-            : objection;
-    refuse(product, text);
-  }
+  // A draft is one more reader of what it reads, and goes first.
+  bool isGroup = candidates.size() > 1;
+  candidates.clear();
+  if (keeper && policy != "upstream")
+    objection += "; " + getReaderName(keeper) + " keeps the parts together";
+  for (const ProductReader &reader : legal)
+    if (!isGroup || !applyApart(reader, source))
+      refuse(reader.product, objection);
+}
+
+bool SplitLinearPass::applyApart(const ProductReader &reader,
+                                 Operation *source) {
+  if (policy == "upstream")
+    return false;
+  std::optional<Candidate> candidate = findCandidate(reader, source);
+  if (!candidate || !findObjection({&*candidate}).empty())
+    return false;
+  apply({&*candidate});
+  return true;
 }
 
 //===----------------------------------------------------------------------===//

@@ -255,13 +255,14 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
 /// The range of an operand that a slice of the result needs; a part of a
 /// concatenation where it is just that.
 static Value sliceOperand(SplitDraft &draft, Value value, unsigned dim,
-                          tp::SliceOp slice) {
+                          tp::SliceOp slice, const ProductContext &context) {
   OpDraft &ops = draft.ops;
   tp::Sizes sizes = ops.getSizes(value);
   AffineExpr size = ops.getSizes(slice.getResult())[slice.getDim()];
   std::optional<int64_t> count = tp::getConstant(size);
   std::optional<DimParts> parts = analysis::findDimParts(value, dim);
-  if (parts && count && slice.getStep() == 1) {
+  if (parts && count && slice.getStep() == 1 &&
+      !context.getWriteOrder().isWriteBetween(parts->source, draft.position)) {
     int64_t start = slice.getStart() * (slice.getBlocks() ? *count : 1);
     int64_t begin = 0;
     for (Value part : parts->parts) {
@@ -318,7 +319,7 @@ commute::draftSlicedProduct(const SlicedProduct &sliced,
       for (auto [number, operand] : llvm::enumerate(operands))
         if (std::optional<unsigned> dim =
                 found.getOperandDim(number, entry.resultDim))
-          operand = sliceOperand(draft, operand, *dim, slice);
+          operand = sliceOperand(draft, operand, *dim, slice, context);
       tp::Sizes sizes = draft.ops.getSizes(found.getResult());
       sizes[entry.resultDim] =
           draft.ops.getSizes(slice.getResult())[slice.getDim()];

@@ -120,6 +120,7 @@ public:
         mlir::cast<mlir::RankedTensorType>(value.getType()));
   }
   WriteOrder &getWriteOrder() { return writeOrder; }
+  const WriteOrder &getWriteOrder() const { return writeOrder; }
   /// Whether a block of a value can be cut out by the rank's number.
   bool isRankSpecific() const { return rankSpecific; }
   /// Whether all ranks of a group certainly hold the same value. A value that

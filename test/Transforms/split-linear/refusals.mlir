@@ -206,3 +206,18 @@ module {
     return %y : tensor<8x5xf32>
   }
 }
+
+//--- r_shard_is_written.mlir
+// What was gathered is not what is there by the time of the product: the gathered
+// value is multiplied.
+// CHECK-LABEL: split-linear:
+// CHECK: applied {{.*}}became a sum over 2 parts of its contraction; {{.*}} us before
+module attributes {tp.rank = 0 : i64, tp.rank_specific} {
+  func.func @main(%t: tensor<8x4xf32>, %r: tensor<8x2xf32>, %w: tensor<10x5xf32> {tp.placements = {"0" = #tp.placement<replicated>}}) -> tensor<8x5xf32> {
+    %g = tp.all_gather %t gather_axis 1 group <"0", [0, 1]> : tensor<8x4xf32> -> tensor<8x8xf32>
+    %c = tp.call "torch.ops.aten.zero_.default"(%t) arguments "[{\"name\":\"self\",\"arg\":\"%0\",\"kind\":1}]" mutates [0] : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %x = tp.concat %g, %r dim 1 : (tensor<8x8xf32>, tensor<8x2xf32>) -> tensor<8x10xf32>
+    %y = tp.matmul %x, %w : (tensor<8x10xf32>, tensor<10x5xf32>) -> tensor<8x5xf32>
+    return %y : tensor<8x5xf32>
+  }
+}
