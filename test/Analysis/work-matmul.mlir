@@ -1,11 +1,14 @@
 // Work of matrix products, attention and look-ups.
 // RUN: commute-opt %s --print-op-facts="work=true" -verify-diagnostics
 
-func.func @matmul(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<16x8xf32>, %d: tensor<16xf32>) {
+func.func @matmul(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<16x8xf32>, %d: tensor<16xf32>, %e: tensor<4x16xf32>) {
   // expected-remark @below {{matmul flops 1024, elementwise flops 0, bytes read 640, bytes written 256}}
   %0 = tp.matmul %a, %b : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   // expected-remark @below {{matmul flops 1024, elementwise flops 64, bytes read 704, bytes written 256}}
   %1 = tp.matmul %a, %c transpose_rhs bias %d : (tensor<4x8xf32>, tensor<16x8xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+  // A matrix is copied into the result first.
+  // expected-remark @below {{matmul flops 1024, elementwise flops 64, bytes read 1152, bytes written 512}}
+  %3 = tp.matmul %a, %c transpose_rhs bias %e : (tensor<4x8xf32>, tensor<16x8xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
   // expected-remark @below {{matmul flops 1024, elementwise flops 0, bytes read 640, bytes written 256}}
   %2 = tp.matmul %b, %a transpose_lhs transpose_rhs : (tensor<8x16xf32>, tensor<4x8xf32>) -> tensor<16x4xf32>
   return

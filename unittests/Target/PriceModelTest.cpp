@@ -84,6 +84,23 @@ TEST_F(PriceModelTest, MatmulAtItsRate) {
   EXPECT_EQ(price.bound, Bound::Compute);
 }
 
+TEST_F(PriceModelTest, AMatrixThatAProductIsAddedToIsCopiedFirst) {
+  target.matmulFlopsPerSecond["f32"].value = 1e11;
+  // 2e9 flops at 5e10 and 1 M additions at 1e9 hide 16 MB; the copy of 4 MB,
+  // which reads and writes, is a kernel of its own.
+  EXPECT_NEAR(getSeconds(R"(func.func @f(%a: tensor<1000x1000xf32>) {
+    %0 = tp.matmul %a, %a bias %a : (tensor<1000x1000xf32>, tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
+    return })"),
+              41e-3 + 1e-3 + 8e-3 + 1e-3, 1e-8);
+  // A vector is added by the product's kernel.
+  EXPECT_NEAR(
+      getSeconds(
+          R"(func.func @f(%a: tensor<1000x1000xf32>, %b: tensor<1000xf32>) {
+    %0 = tp.matmul %a, %a bias %b : (tensor<1000x1000xf32>, tensor<1000x1000xf32>, tensor<1000xf32>) -> tensor<1000x1000xf32>
+    return })"),
+      41e-3 + 1e-3, 1e-8);
+}
+
 TEST_F(PriceModelTest, ViewsTakeNothing) {
   EXPECT_EQ(getSeconds(R"(func.func @f(%a: tensor<4x8xf32>) {
     %0 = tp.reshape %a : tensor<4x8xf32> -> tensor<32xf32>
