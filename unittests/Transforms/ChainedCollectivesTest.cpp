@@ -116,7 +116,7 @@ namespace {
 /// The values of all ranks, and the program that computes them.
 class MeshProgram {
 public:
-  MeshProgram(std::mt19937_64 &random, Shape shape, int64_t numRanks)
+  MeshProgram(std::mt19937_64 &random, const Shape &shape, int64_t numRanks)
       : random(random) {
     for (int64_t rank = 0; rank < numRanks; ++rank) {
       RankTensor &tensor = ranks.emplace_back();

@@ -44,9 +44,9 @@ public:
   int64_t pick(int64_t limit) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(limit));
   }
-  TensorValue addInput(Shape shape);
+  TensorValue addInput(const Shape &shape);
   TensorValue add(const std::string &op, const std::string &operandTypes,
-                  Shape shape, Shape strides = {});
+                  const Shape &shape, const Shape &strides = {});
   TensorValue slice(const TensorValue &value, size_t dim, int64_t begin,
                     int64_t end);
   TensorValue concat(const std::vector<TensorValue> &parts, size_t dim);
@@ -88,7 +88,7 @@ static std::string getType(const Shape &shape, const Shape &strides) {
   return "tensor<" + join(shape, "x") + "xf32" + layout + ">";
 }
 
-TensorValue ProgramWriter::addInput(Shape shape) {
+TensorValue ProgramWriter::addInput(const Shape &shape) {
   std::string name = "%x" + std::to_string(nextName++);
   std::string type = getType(shape, getStrides(shape));
   inputs += (inputs.empty() ? "" : ", ") + name + ": " + type;
@@ -96,8 +96,8 @@ TensorValue ProgramWriter::addInput(Shape shape) {
 }
 
 TensorValue ProgramWriter::add(const std::string &op,
-                               const std::string &operandTypes, Shape shape,
-                               Shape strides) {
+                               const std::string &operandTypes,
+                               const Shape &shape, const Shape &strides) {
   std::string name = "%v" + std::to_string(nextName++);
   std::string type =
       getType(shape, strides.empty() ? getStrides(shape) : strides);

@@ -14,7 +14,6 @@
 
 using namespace commute;
 using namespace commute::test;
-using llvm::cast;
 using llvm::dyn_cast;
 using llvm::isa;
 using testing::HasSubstr;
