@@ -382,8 +382,9 @@ TEST(SplitLinear, RandomProgramsStayEquivalent) {
     ASSERT_TRUE(verdict->isEquivalent())
         << verdict->differences.front().message << "\n"
         << print(*after);
-    if (!isAlways)
+    if (!isAlways) {
       EXPECT_LE(getSeconds(*after), getSeconds(*before)) << print(*after);
+    }
 
     OwningOpRef<ModuleOp> again = after->clone();
     ASSERT_TRUE(succeeded(runSplitLinear(*again, policy, exactRounding)));
