@@ -12,6 +12,7 @@
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace commute;
@@ -42,6 +43,10 @@ private:
   /// The dim that a slice or concat cuts where no large unit counts; notes the
   /// cuts.
   std::optional<unsigned> addCuts(Operation *op);
+  /// Keeps the extents that an op sums over where what it sums along them comes
+  /// from no input: the sum is a number times the extent then.
+  void keepCountedExtents(Operation *op, const tp::DimensionRule &rule,
+                          ArrayRef<Id> factors);
   SmallVector<Id> &getDims(Value value);
   void uniteTensors(Value a, Value b);
   RankedTensorType getNewType(Value value);
@@ -51,6 +56,9 @@ private:
   DenseMap<Operation *, unsigned> cutOfSlice;
   /// In order of appearance: what is chosen depends on it.
   llvm::MapVector<Value, SmallVector<Id>> dims;
+  /// The dims of a value along which it holds no input's elements: constants,
+  /// counts, and what is repeated.
+  DenseMap<Value, llvm::SmallBitVector> madeDims;
   /// By op: its rule at the original sizes, and the classes of its factors.
   struct OpFactors {
     tp::DimensionRule rule;
@@ -181,6 +189,47 @@ std::optional<unsigned> SizeReducer::addCuts(Operation *op) {
   return dim;
 }
 
+/// Whether what is combined along a factor depends on how much of it there is.
+static bool countsElements(const tp::Factor &factor) {
+  return factor.kind == tp::Factor::Kind::Reduction &&
+         factor.reduction != tp::ReductionKind::Max &&
+         factor.reduction != tp::ReductionKind::Min;
+}
+
+void SizeReducer::keepCountedExtents(Operation *op,
+                                     const tp::DimensionRule &rule,
+                                     ArrayRef<Id> factors) {
+  // A factor is made where all operands that run along it are; in a
+  // concatenation, where one is.
+  llvm::SmallBitVector made(factors.size(), true), anyMade(factors.size());
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), rule.operands))
+    for (auto [dim, dimFactors] : llvm::enumerate(tensor)) {
+      auto found = madeDims.find(operand);
+      bool isMade = found != madeDims.end() && found->second[dim];
+      for (unsigned factor : dimFactors) {
+        if (isMade)
+          anyMade.set(factor);
+        else
+          made.reset(factor);
+      }
+    }
+  if (isa<tp::ConcatOp>(op))
+    made |= anyMade;
+  for (auto [index, factor] : llvm::enumerate(rule.factors))
+    if (countsElements(factor) && made[index])
+      classes.fix(factors[index]);
+  for (auto [result, tensor] :
+       llvm::zip_equal(op->getResults(), rule.results)) {
+    llvm::SmallBitVector &ofResult = madeDims[result];
+    for (const tp::DimensionRule::DimFactors &dimFactors : tensor)
+      ofResult.push_back(!dimFactors.empty() &&
+                         llvm::all_of(dimFactors, [&](unsigned factor) {
+                           return made[factor];
+                         }));
+  }
+}
+
 void SizeReducer::collect(ModuleOp module) {
   analysis::getMain(module).walk([&](tp::DimensionRuleOpInterface op) {
     auto &known = opFactors[op];
@@ -189,6 +238,7 @@ void SizeReducer::collect(ModuleOp module) {
     for (const tp::Factor &factor : entry.rule.factors)
       entry.factors.push_back(classes.add(factor.size, factor.isFixed));
     std::optional<unsigned> cutDim = addCuts(op);
+    keepCountedExtents(op, entry.rule, entry.factors);
     auto unite = [&](ValueRange values,
                      ArrayRef<tp::DimensionRule::TensorFactors> tensors) {
       for (auto [value, tensor] : llvm::zip_equal(values, tensors)) {
