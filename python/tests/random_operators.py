@@ -679,7 +679,7 @@ def expand(p, target):
     p.call(target, x, [*p.sizes(0, 1), *sizes], exact=True)
 
 
-@aten_operators("cat.default")
+@aten_operators("cat.default concat.default concatenate.default")
 def concatenate(p, target):
     x = anything(p, least=1)
     dim = p.dim(x)
