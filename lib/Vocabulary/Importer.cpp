@@ -86,6 +86,8 @@ private:
   Location getLocation(const Node &node);
   llvm::Error addFunction();
   llvm::Error readNode(size_t index, archive::JsonValue json);
+  /// What a collective states of its group, of one that is left as it is.
+  llvm::Error checkGroupSize(size_t index, const OperatorEntry &entry);
   bool hasOneElementType(const Node &node);
   /// Fails with a message where the ops do not fit the stated types.
   LogicalResult verifyCreated(NodeReader &reader, std::string &message);
@@ -360,8 +362,23 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
       return makeNodeError(index, reader.getError());
     reader.eraseCreated();
   }
+  if (isMutated && entry)
+    if (llvm::Error error = checkGroupSize(index, *entry))
+      return error;
   readOpaque(node, entry, json);
   return llvm::Error::success();
+}
+
+llvm::Error Importer::checkGroupSize(size_t index, const OperatorEntry &entry) {
+  const Node &node = graph.nodes[index];
+  NodeReader reader(*this, node, entry, /*alias=*/nullptr, builder,
+                    getLocation(node));
+  std::optional<StringRef> name = reader.string("group_name");
+  // Nothing of an op that stays as it is needs to know the group.
+  std::string unknown;
+  if (!name || !getGroup(*name, unknown) || reader.group())
+    return llvm::Error::success();
+  return makeNodeError(index, reader.getError());
 }
 
 LogicalResult Importer::verifyCreated(NodeReader &reader,
