@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "commute/Analysis/PartialProducts.h"
+#include "commute/Analysis/NodeName.h"
 
 using namespace mlir;
 using namespace commute;
@@ -143,10 +144,10 @@ std::string SegmentSearch::findOperands() {
         Type joined = getElementType(source->getResult(0));
         for (Value part : operand.parts->parts)
           if (getElementType(part) != joined)
-            return "the parts of " + getProductName(source) +
+            return "the parts of " + getNodeName(source) +
                    " are of different types, which it promotes";
         if (context.getWriteOrder().isWriteBetween(source, product))
-          return "an op between " + getProductName(source) +
+          return "an op between " + getNodeName(source) +
                  " and it writes into memory that parts may be in";
       }
       cutOperands.push_back(std::move(operand));
@@ -283,7 +284,7 @@ void SegmentSearch::chooseShards() {
       segment.group = group;
       continue;
     }
-    std::string name = getProductName(gather);
+    std::string name = getNodeName(gather);
     std::optional<int64_t> size = tp::getConstant(segment.size);
     // A part that is gathered too, over others, and one that is cut, are made
     // of values whose placement is known.

@@ -18,12 +18,6 @@ using tp::DimensionRule;
 static constexpr unsigned maxSteps = 16;
 static constexpr unsigned maxReaders = 256;
 
-std::string analysis::getProductName(Operation *op) {
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-    return "'" + name.getName().str() + "'";
-  return op->getName().getStringRef().str();
-}
-
 std::optional<unsigned>
 analysis::getOnlyFactor(const DimensionRule::TensorFactors &tensor,
                         unsigned dim) {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "commute/Analysis/NodeName.h"
 #include "commute/Analysis/PartialProducts.h"
 
 using namespace mlir;
@@ -260,7 +261,7 @@ analysis::findJoinedProducts(tp::ConcatOp concat, ProductContext &context,
     if (part && getElementType(input) != getElementType(concat.getResult()))
       part.reset();
     if (part && context.getWriteOrder().isWriteBetween(part->product, concat)) {
-      reason = "an op between " + getProductName(part->product) +
+      reason = "an op between " + getNodeName(part->product) +
                " and it writes into memory that operands may be in";
       part.reset();
     }

@@ -9,6 +9,7 @@
 #include "SplitPrices.h"
 #include "UpstreamSplitRule.h"
 
+#include "commute/Analysis/NodeName.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -21,7 +22,7 @@ namespace commute {
 
 using namespace mlir;
 using namespace commute;
-using analysis::getProductName;
+using analysis::getNodeName;
 using analysis::PartialProducts;
 using analysis::ProductContext;
 using analysis::ProductReader;
@@ -210,7 +211,7 @@ void SplitLinearPass::apply(ArrayRef<Candidate *> candidates) {
 
 static std::string getReaderName(Operation *op) {
   return op->hasTrait<OpTrait::IsTerminator>() ? "an output of the program"
-                                               : getProductName(op);
+                                               : getNodeName(op);
 }
 
 std::optional<Candidate>
@@ -285,7 +286,7 @@ SplitLinearPass::findCandidate(const ProductReader &reader, Operation *source) {
   return Candidate{reader.product, draftProductsSideBySide(*products, *context),
                    "became " + std::to_string(products->segments.size()) +
                        " products side by side, of the parts of " +
-                       getProductName(source)};
+                       getNodeName(source)};
 }
 
 void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
@@ -326,9 +327,8 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
       keeper = slice;
     else if (std::optional<SplitDraft> draft =
                  draftSlicedConcat(slice, *context))
-      candidates.push_back(
-          {slice, std::move(*draft),
-           "reads only one part of " + getProductName(source)});
+      candidates.push_back({slice, std::move(*draft),
+                            "reads only one part of " + getNodeName(source)});
     else if (!keeper)
       keeper = slice;
   }

@@ -6,6 +6,8 @@
 
 #include "SplitRewrite.h"
 
+#include "commute/Analysis/NodeName.h"
+
 using namespace mlir;
 using namespace commute;
 using analysis::DimParts;
@@ -149,7 +151,7 @@ findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
     if (!strided || isa<tp::CallOp>(user) || retyped.size() > maxRetyped)
       return (user->hasTrait<OpTrait::IsTerminator>()
                   ? std::string("an output of the program")
-                  : analysis::getProductName(user)) +
+                  : analysis::getNodeName(user)) +
              " shows how a slice of it lies in memory";
     SmallVector<tp::StridedShape> shapes;
     for (Value operand : user->getOperands()) {

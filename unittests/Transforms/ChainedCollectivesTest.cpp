@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PassTesting.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Equivalence/Verify.h"
 #include "commute/Transforms/Passes.h"
@@ -28,6 +29,10 @@
 
 using namespace mlir;
 using namespace commute;
+using commute::test::getNumber;
+using commute::test::isSame;
+using commute::test::print;
+using commute::test::runPass;
 
 namespace {
 
@@ -315,29 +320,6 @@ std::string MeshProgram::getText(const Members &known) const {
 //===----------------------------------------------------------------------===//
 // The test
 //===----------------------------------------------------------------------===//
-
-static uint64_t getNumber(const char *variable, uint64_t otherwise) {
-  const char *text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
-static LogicalResult runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
-  PassManager manager(module.getContext());
-  manager.addNestedPass<func::FuncOp>(std::move(pass));
-  return manager.run(module);
-}
-
-static std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module.print(os);
-  return text;
-}
-
-static bool isSame(ModuleOp a, ModuleOp b) {
-  return OperationEquivalence::isEquivalentTo(
-      a, b, OperationEquivalence::IgnoreLocations);
-}
 
 static void testChains(bool isGather) {
   MLIRContext context(MLIRContext::Threading::DISABLED);

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PassTesting.h"
 #include "RandomGraph.h"
 
 #include "commute/Dialect/TPDialect.h"
@@ -25,11 +26,9 @@
 
 using namespace mlir;
 using namespace commute;
-
-static uint64_t getNumber(const char *variable, uint64_t otherwise) {
-  const char *text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
+using commute::test::getNumber;
+using commute::test::isSame;
+using commute::test::print;
 
 static LogicalResult runMicroPipeline(ModuleOp module, bool afterShards) {
   PassManager manager(module.getContext());
@@ -42,12 +41,6 @@ static LogicalResult runMicroPipeline(ModuleOp module, bool afterShards) {
   options.policy = "always";
   manager.addNestedPass<func::FuncOp>(createMicroPipeline(options));
   return manager.run(module);
-}
-
-static std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  return text;
 }
 
 TEST(MicroPipeline, RandomProgramsStayEquivalent) {
@@ -76,11 +69,9 @@ TEST(MicroPipeline, RandomProgramsStayEquivalent) {
 
     OwningOpRef<ModuleOp> again = after->clone();
     ASSERT_TRUE(succeeded(runMicroPipeline(*again, /*afterShards=*/false)));
-    EXPECT_TRUE(OperationEquivalence::isEquivalentTo(
-        *after, *again, OperationEquivalence::IgnoreLocations))
-        << "once:\n"
-        << print(*after) << "twice:\n"
-        << print(*again);
+    EXPECT_TRUE(isSame(*after, *again)) << "once:\n"
+                                        << print(*after) << "twice:\n"
+                                        << print(*again);
   }
   // The programs exercise what they are for, where there are many.
   if (numGraphs < 100)

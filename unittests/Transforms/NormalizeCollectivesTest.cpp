@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PassTesting.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Equivalence/Verify.h"
 #include "commute/Transforms/Passes.h"
@@ -27,6 +28,10 @@
 
 using namespace mlir;
 using namespace commute;
+using commute::test::getNumber;
+using commute::test::isSame;
+using commute::test::print;
+using commute::test::runPass;
 
 namespace {
 
@@ -318,11 +323,6 @@ void ChainWriter::add() {
 // Programs
 //===----------------------------------------------------------------------===//
 
-static uint64_t getNumber(const char *variable, uint64_t otherwise) {
-  const char *text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 static std::string getGroup(int64_t numRanks) {
   std::string group = "group <\"0\", [";
   for (int64_t rank = 0; rank < numRanks; ++rank)
@@ -457,24 +457,6 @@ static Program makeScatter(std::mt19937_64 &random, int64_t numRanks) {
 //===----------------------------------------------------------------------===//
 // The test
 //===----------------------------------------------------------------------===//
-
-static LogicalResult runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
-  PassManager manager(module.getContext());
-  manager.addNestedPass<func::FuncOp>(std::move(pass));
-  return manager.run(module);
-}
-
-static std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module.print(os);
-  return text;
-}
-
-static bool isSame(ModuleOp a, ModuleOp b) {
-  return OperationEquivalence::isEquivalentTo(
-      a, b, OperationEquivalence::IgnoreLocations);
-}
 
 static void testChains(MLIRContext &context, bool isGather) {
   uint64_t numChains = getNumber("COMMUTE_RANDOM_CHAINS", 1500);

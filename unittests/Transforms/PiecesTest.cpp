@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PassTesting.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Equivalence/Verify.h"
 #include "commute/Transforms/Passes.h"
@@ -26,6 +27,8 @@
 
 using namespace mlir;
 using namespace commute;
+using commute::test::getNumber;
+using commute::test::print;
 
 namespace {
 
@@ -239,17 +242,6 @@ static Program makeScatter(std::mt19937_64 &random) {
                                     " scatter_axis 0" + getGroup(numRanks),
                                 joined.type, result));
   return program;
-}
-
-static uint64_t getNumber(const char *variable, uint64_t otherwise) {
-  const char *text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
-static std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  return text;
 }
 
 static void

@@ -14,6 +14,7 @@
 
 #include "OpDraft.h"
 #include "PassPrices.h"
+#include "PassTesting.h"
 
 #include "commute/Equivalence/Verify.h"
 #include "commute/Transforms/Passes.h"
@@ -27,11 +28,9 @@
 
 using namespace mlir;
 using namespace commute;
-
-static uint64_t getNumber(const char *variable, uint64_t otherwise) {
-  const char *text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
+using commute::test::getNumber;
+using commute::test::isSame;
+using commute::test::print;
 
 namespace {
 
@@ -334,12 +333,6 @@ static LogicalResult runSplitLinear(ModuleOp module, StringRef policy,
   return manager.run(module);
 }
 
-static std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  return text;
-}
-
 static double getSeconds(ModuleOp module) {
   auto function = *module.getOps<func::FuncOp>().begin();
   llvm::Expected<std::unique_ptr<PassPrices>> prices =
@@ -370,8 +363,7 @@ TEST(SplitLinear, RandomProgramsStayEquivalent) {
     bool exactRounding = seed % 8 == 5;
     OwningOpRef<ModuleOp> after = before->clone();
     ASSERT_TRUE(succeeded(runSplitLinear(*after, policy, exactRounding)));
-    if (OperationEquivalence::isEquivalentTo(
-            *before, *after, OperationEquivalence::IgnoreLocations))
+    if (isSame(*before, *after))
       continue;
     ++numChanged;
     after->walk([&](tp::AllReduceOp) { ++numSums; });
@@ -388,11 +380,9 @@ TEST(SplitLinear, RandomProgramsStayEquivalent) {
 
     OwningOpRef<ModuleOp> again = after->clone();
     ASSERT_TRUE(succeeded(runSplitLinear(*again, policy, exactRounding)));
-    EXPECT_TRUE(OperationEquivalence::isEquivalentTo(
-        *after, *again, OperationEquivalence::IgnoreLocations))
-        << "once:\n"
-        << print(*after) << "twice:\n"
-        << print(*again);
+    EXPECT_TRUE(isSame(*after, *again)) << "once:\n"
+                                        << print(*after) << "twice:\n"
+                                        << print(*again);
   }
   // The programs exercise what they are for, where there are many.
   if (numGraphs < 100)

@@ -137,9 +137,6 @@ private:
   std::optional<PlacementAnalysis> placements;
 };
 
-/// "'mm_1'", or what kind of op it is.
-std::string getProductName(mlir::Operation *op);
-
 } // namespace commute::analysis
 
 #endif // COMMUTE_ANALYSIS_PRODUCTPARTS_H
