@@ -22,11 +22,19 @@ static RankedTensorType getTensor(Value value) {
 //===----------------------------------------------------------------------===//
 
 FusionContext::FusionContext(func::FuncOp function) {
-  for (auto [position, op] :
-       llvm::enumerate(function.getBody().front().getOperations())) {
-    positions[&op] = position;
-    auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
-    if (dense && llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {
+  Block::OpListType &ops = function.getBody().front().getOperations();
+  positions.reserve(ops.size());
+  // Few kinds of ops write, and asking an op for an interface is dear.
+  llvm::SmallDenseMap<OperationName, bool> mayWrite;
+  for (auto [position, op] : llvm::enumerate(ops)) {
+    positions.try_emplace(&op, position);
+    auto [kind, isNew] = mayWrite.try_emplace(op.getName());
+    if (isNew)
+      kind->second = isa<tp::DenseOperandsOpInterface>(op);
+    if (!kind->second)
+      continue;
+    auto dense = cast<tp::DenseOperandsOpInterface>(op);
+    if (llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {
           return dense.writesInto(operand);
         }))
       writers.push_back(position);

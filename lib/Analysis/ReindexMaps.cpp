@@ -51,9 +51,11 @@ commute::analysis::composeIndexMap(Operation *op,
 //===----------------------------------------------------------------------===//
 
 IndexMap::Sizes ReindexMaps::getSizes(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.hasStaticShape())
+    return IndexMap::Sizes(type.getShape());
   IndexMap::Sizes sizes;
-  for (AffineExpr size :
-       symbols.getSizes(cast<RankedTensorType>(value.getType())))
+  for (AffineExpr size : symbols.getSizes(type))
     sizes.push_back(SizePolynomial::get(size));
   return sizes;
 }
@@ -100,6 +102,12 @@ void ReindexMaps::follow(Value value) {
 RankedTensorType
 commute::analysis::getDenseType(tp::SymbolSpace &symbols, Type elementType,
                                 ArrayRef<SizePolynomial> sizes) {
+  SmallVector<int64_t, 4> shape;
+  for (const SizePolynomial &size : sizes)
+    if (std::optional<int64_t> constant = size.getConstant())
+      shape.push_back(*constant);
+  if (shape.size() == sizes.size())
+    return RankedTensorType::get(shape, elementType);
   tp::Sizes expressions;
   for (const SizePolynomial &size : sizes)
     expressions.push_back(size.getExpression(symbols.getContext()));
@@ -150,6 +158,19 @@ SmallVector<Value> commute::analysis::getOrigins(Value value) {
   return origins;
 }
 
+SmallVector<Operation *> commute::analysis::getReindexingBehind(Value value) {
+  llvm::SmallSetVector<Operation *, 8> ops;
+  auto addReaders = [&](Value read) {
+    for (Operation *user : read.getUsers())
+      if (user->getBlock() == value.getParentBlock() && isReindexing(user))
+        ops.insert(user);
+  };
+  addReaders(value);
+  for (size_t next = 0; next < ops.size(); ++next)
+    addReaders(ops[next]->getResult(0));
+  return ops.takeVector();
+}
+
 SmallVector<Operation *>
 commute::analysis::getOpsBetween(Value root, ArrayRef<Value> results) {
   llvm::SetVector<Operation *> ops;
@@ -191,6 +212,8 @@ bool commute::analysis::moves(Operation *op) {
 }
 
 bool commute::analysis::isDense(Value value, tp::SymbolSpace &symbols) {
-  return tp::getDensity(symbols.getShape(
-             cast<RankedTensorType>(value.getType()))) == tp::Density::Dense;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.getEncoding() && type.hasStaticShape())
+    return true;
+  return tp::getDensity(symbols.getShape(type)) == tp::Density::Dense;
 }

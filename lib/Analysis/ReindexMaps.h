@@ -58,6 +58,10 @@ bool mayBeDense(mlir::Value value, mlir::RankedTensorType dense,
 /// nobody else reads, the nearest first.
 llvm::SmallVector<mlir::Value> getOrigins(mlir::Value value);
 
+/// The reindexing ops behind a value, in its block: all that `follow` may give
+/// maps to, and those that it cannot.
+llvm::SmallVector<mlir::Operation *> getReindexingBehind(mlir::Value value);
+
 /// The ops that make `results` from `root` and from nothing else, in order.
 llvm::SmallVector<mlir::Operation *>
 getOpsBetween(mlir::Value root, llvm::ArrayRef<mlir::Value> results);

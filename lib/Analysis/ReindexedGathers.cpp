@@ -8,11 +8,16 @@
 
 #include "ReindexMaps.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
 
 namespace {
 
@@ -31,6 +36,9 @@ private:
     Value value;
     int64_t axis;
   };
+  /// Whether there is anything to find, by what the ops around are and by the
+  /// sizes that they give: most gathers stand where they should.
+  bool mayBeAnother();
   /// Maps of what is behind the collective, by addresses in `root`; false where
   /// the ops in between cannot be followed.
   bool follow(Value root, ReindexMaps &maps);
@@ -160,24 +168,13 @@ GatherSearch::make(Value root, RankedTensorType type,
   return found;
 }
 
-/// Whether reindexing ops lead from a value to a concatenation.
-static bool leadsToConcat(Value value) {
-  llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
-  for (size_t next = 0; next < users.size(); ++next) {
-    if (isa<tp::ConcatOp>(users[next]))
-      return true;
-    if (isReindexing(users[next]))
-      for (Value result : users[next]->getResults())
-        users.insert(result.user_begin(), result.user_end());
-  }
-  return false;
-}
-
 SmallVector<Value> GatherSearch::findIdentities() {
   ReindexMaps maps(symbols);
   SmallVector<Value> identities;
   // Asked of every gather, most of which are followed by none.
-  if (!leadsToConcat(gather.getResult()) || !follow(gather.getInput(), maps))
+  if (llvm::none_of(getReindexingBehind(gather.getResult()),
+                    llvm::IsaPred<tp::ConcatOp>) ||
+      !follow(gather.getInput(), maps))
     return identities;
   for (const Candidate &candidate : findGathersOf(gather.getInput(), maps))
     if (candidate.axis == static_cast<int64_t>(gather.getGatherAxis()) &&
@@ -187,11 +184,44 @@ SmallVector<Value> GatherSearch::findIdentities() {
   return identities;
 }
 
+/// The elements of `sizes` in front of `dim`; nullopt where they cannot be
+/// counted.
+static std::optional<int64_t> countOuter(ArrayRef<int64_t> sizes, size_t dim) {
+  int64_t count = 1;
+  for (int64_t size : sizes.take_front(dim))
+    if (size <= 0 || llvm::MulOverflow(count, size, count))
+      return std::nullopt;
+  return count;
+}
+
+bool GatherSearch::mayBeAnother() {
+  auto axis = static_cast<size_t>(gather.getGatherAxis());
+  RankedTensorType shard = getTensor(gather.getInput());
+  std::optional<int64_t> outer = countOuter(shard.getShape(), axis);
+  if (!shard.hasStaticShape() || !outer || shard.getNumElements() == 0 ||
+      !getOrigins(gather.getInput()).empty())
+    return true;
+  // In row-major order the rank changes after as many elements as a shard has
+  // from the axis on. A reshape leaves the order alone: what it gives is a
+  // gather along the dims with as many elements in front, and no others.
+  return llvm::any_of(
+      getReindexingBehind(gather.getResult()), [&](Operation *op) {
+        if (isa<tp::CompletionOpInterface>(op))
+          return false;
+        ArrayRef<int64_t> sizes = getTensor(op->getResult(0)).getShape();
+        return !isa<tp::ReshapeOp>(op) ||
+               llvm::any_of(llvm::seq(sizes.size()), [&](size_t dim) {
+                 return dim != axis && sizes[dim] % numRanks == 0 &&
+                        countOuter(sizes, dim).value_or(*outer) == *outer;
+               });
+      });
+}
+
 std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
   Value operand = gather.getInput();
   auto axis = static_cast<int64_t>(gather.getGatherAxis());
   ReindexMaps maps(symbols);
-  if (numRanks == 1 || !follow(operand, maps))
+  if (numRanks == 1 || !mayBeAnother() || !follow(operand, maps))
     return std::nullopt;
   auto isOther = [&](const Candidate &candidate) {
     return candidate.axis != axis;
@@ -199,7 +229,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
   SmallVector<Candidate> candidates = findGathersOf(operand, maps);
   llvm::erase_if(candidates, std::not_fn(isOther));
   if (!candidates.empty())
-    return make(operand, cast<RankedTensorType>(operand.getType()), candidates,
+    return make(operand, getTensor(operand), candidates,
                 refusal);
   // Of what the operand was rearranged from.
   for (Value origin : getOrigins(operand)) {
@@ -210,7 +240,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
       break;
     candidates = findGathersOf(origin, ofOrigin);
     if (!candidates.empty())
-      return make(origin, cast<RankedTensorType>(origin.getType()), candidates,
+      return make(origin, getTensor(origin), candidates,
                   refusal);
   }
   // Of the operand under other sizes, where that saves moving elements.

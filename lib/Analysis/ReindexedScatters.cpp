@@ -13,6 +13,10 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
 namespace {
 
 /// What the operand of a reduce_scatter may be made from: all of it comes from
@@ -34,6 +38,12 @@ public:
 
 private:
   SmallVector<ScatterSource> findSources();
+  /// Whether there is anything to find, by what the ops around are and by the
+  /// sizes that they give: most scatters stand where they should.
+  bool mayBeAnother(ArrayRef<ScatterSource> sources);
+  /// The waits behind an asynchronous collective, and the reshapes behind that;
+  /// false where something else reads the result.
+  bool findReshapes(SmallVectorImpl<Operation *> &ops);
   /// The axis along which the blocks of the source are those of the operand:
   /// with the very sizes, or under others.
   std::optional<int64_t> findAxis(const ScatterSource &source, bool isExact,
@@ -102,28 +112,64 @@ std::optional<int64_t> ScatterSearch::findAxis(const ScatterSource &source,
   return std::nullopt;
 }
 
-SmallVector<Operation *> ScatterSearch::findReshapes(RankedTensorType block) {
-  SmallVector<Operation *> ops;
+bool ScatterSearch::findReshapes(SmallVectorImpl<Operation *> &ops) {
   SmallVector<Value> values{scatter.getResult()};
   if (scatter.getAsync()) {
     values.clear();
     for (Operation *user : scatter.getResult().getUsers()) {
       if (!isa<tp::CompletionOpInterface>(user))
-        return {};
+        return false;
       ops.push_back(user);
       values.push_back(user->getResult(0));
     }
   }
   for (Value value : values)
     for (Operation *user : value.getUsers()) {
-      if (!isa<tp::ReshapeOp>(user) || user->getResult(0).getType() != block)
-        return {};
+      if (!isa<tp::ReshapeOp>(user))
+        return false;
       ops.push_back(user);
     }
-  if (llvm::none_of(ops, llvm::IsaPred<tp::ReshapeOp>))
+  return llvm::any_of(ops, llvm::IsaPred<tp::ReshapeOp>);
+}
+
+SmallVector<Operation *> ScatterSearch::findReshapes(RankedTensorType block) {
+  SmallVector<Operation *> ops;
+  if (!findReshapes(ops) || llvm::any_of(ops, [&](Operation *op) {
+        return isa<tp::ReshapeOp>(op) && op->getResult(0).getType() != block;
+      }))
     return {};
   llvm::sort(ops, isBefore);
   return ops;
+}
+
+bool ScatterSearch::mayBeAnother(ArrayRef<ScatterSource> sources) {
+  SmallVector<Operation *> reshapes;
+  if (findReshapes(reshapes))
+    return true;
+  auto axis = static_cast<int64_t>(scatter.getScatterAxis());
+  return llvm::any_of(sources, [&](const ScatterSource &source) {
+    if (llvm::any_of(source.ops, [](Operation *op) {
+          return isa<tp::ConcatOp>(op) || moves(op);
+        }))
+      return true;
+    // Else only with the same blocks along another dim.
+    SmallVector<int64_t> before(getTensor(source.value).getShape());
+    SmallVector<int64_t> after(getTensor(scatter.getInput()).getShape());
+    if (before.size() != after.size() || before == after)
+      return false;
+    if (llvm::any_of(before, ShapedType::isDynamic) ||
+        llvm::any_of(after, ShapedType::isDynamic))
+      return true;
+    after[axis] /= numRanks;
+    for (int64_t &size : before)
+      if (size % numRanks == 0) {
+        size /= numRanks;
+        if (before == after)
+          return true;
+        size *= numRanks;
+      }
+    return false;
+  });
 }
 
 std::optional<ReindexedCollective>
@@ -168,6 +214,8 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
   if (numRanks == 1)
     return std::nullopt;
   SmallVector<ScatterSource> sources = findSources();
+  if (!mayBeAnother(sources))
+    return std::nullopt;
   SmallVector<std::unique_ptr<ReindexMaps>> maps;
   for (const ScatterSource &source : sources) {
     auto &ofSource = maps.emplace_back(std::make_unique<ReindexMaps>(symbols));

@@ -29,7 +29,7 @@ public:
   llvm::ArrayRef<mlir::Operation *> getUndone() const { return undone; }
 
 private:
-  llvm::SetVector<mlir::Value> open;
+  llvm::SmallSetVector<mlir::Value, 4> open;
   llvm::SmallVector<mlir::Operation *> undone;
 };
 

@@ -311,6 +311,12 @@ bool NormalizeCollectivesPass::findAxes(SmallVector<Operation *> collectives,
 }
 
 bool NormalizeCollectivesPass::joinChains() {
+  SmallVector<Operation *> chained = getCollectives();
+  llvm::erase_if(chained, [](Operation *op) {
+    return !analysis::findCollectiveInFront(op);
+  });
+  if (chained.empty())
+    return false;
   SmallVector<tp::GroupAttr> groups =
       analysis::getGroups(getOperation()->getParentOfType<ModuleOp>());
   auto search = [&](Operation *op, analysis::ReindexRefusal &refusal) {
@@ -321,8 +327,7 @@ bool NormalizeCollectivesPass::joinChains() {
   };
   SmallVector<Operation *> rest, joined;
   Refusals refusals;
-  std::vector<Finding> findings =
-      findAll(getCollectives(), search, rest, refusals);
+  std::vector<Finding> findings = findAll(chained, search, rest, refusals);
   if (findings.empty()) {
     for (const auto &[op, refusal] : refusals)
       reportRefusal(op, refusal);
