@@ -123,7 +123,7 @@ GatherChain::make(Value root, Value value, size_t axis, tp::GroupAttr group) {
   found.axis = static_cast<int64_t>(axis);
   found.group = group;
   IndexMap::Sizes sizes;
-  for (AffineExpr size : symbols.getSizes(found.inputType))
+  for (const tp::Size &size : symbols.getSizes(found.inputType))
     sizes.push_back(SizePolynomial::get(size));
   sizes[axis] *= numRanks;
   found.resultType =

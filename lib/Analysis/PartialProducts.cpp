@@ -242,8 +242,7 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
       continue;
     ProductSegment segment;
     segment.operands.resize(product->getNumOperands());
-    segment.size =
-        (end - begin).getExpression(context.getSymbols().getContext());
+    segment.size = (end - begin).getSize();
     unsigned parted = 0;
     for (CutOperand &operand : cutOperands) {
       bool usesParts = operand.parts && parted < numParted;

@@ -202,7 +202,8 @@ static bool haveSameSizesBeside(Value a, Value b, unsigned dim,
   if (x.size() != y.size())
     return false;
   x[dim] = y[dim];
-  return x == y && llvm::all_of(x, [](AffineExpr size) { return bool(size); });
+  return x == y &&
+         llvm::all_of(x, [](const tp::Size &size) { return bool(size); });
 }
 
 /// Attributes that say what an op does, without those that tie it to the graph.

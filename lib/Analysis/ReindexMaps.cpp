@@ -55,7 +55,7 @@ IndexMap::Sizes ReindexMaps::getSizes(Value value) {
   if (type.hasStaticShape())
     return IndexMap::Sizes(type.getShape());
   IndexMap::Sizes sizes;
-  for (AffineExpr size : symbols.getSizes(type))
+  for (const tp::Size &size : symbols.getSizes(type))
     sizes.push_back(SizePolynomial::get(size));
   return sizes;
 }
@@ -102,15 +102,9 @@ void ReindexMaps::follow(Value value) {
 RankedTensorType
 commute::analysis::getDenseType(tp::SymbolSpace &symbols, Type elementType,
                                 ArrayRef<SizePolynomial> sizes) {
-  SmallVector<int64_t, 4> shape;
-  for (const SizePolynomial &size : sizes)
-    if (std::optional<int64_t> constant = size.getConstant())
-      shape.push_back(*constant);
-  if (shape.size() == sizes.size())
-    return RankedTensorType::get(shape, elementType);
   tp::Sizes expressions;
   for (const SizePolynomial &size : sizes)
-    expressions.push_back(size.getExpression(symbols.getContext()));
+    expressions.push_back(size.getSize());
   return symbols.getType(elementType, expressions,
                          tp::getContiguousStrides(expressions));
 }

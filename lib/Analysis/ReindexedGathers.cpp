@@ -111,7 +111,7 @@ GatherSearch::findGathersOf(Value root, const ReindexMaps &maps) {
 std::optional<int64_t> GatherSearch::findReshapedAxis(Value value,
                                                       const IndexMap &map) {
   SizePolynomial numElements = 1;
-  for (AffineExpr size : symbols.getSizes(gather.getInput().getType()))
+  for (const tp::Size &size : symbols.getSizes(gather.getInput().getType()))
     numElements *= SizePolynomial::get(size);
   for (size_t axis = map.getSizes().size(); axis-- > 0;) {
     IndexMap::Sizes shard(map.getSizes());
@@ -135,7 +135,7 @@ GatherSearch::make(Value root, RankedTensorType type,
   found.axis = candidates.front().axis;
   found.group = gather.getGroup();
   IndexMap::Sizes sizes;
-  for (AffineExpr size : symbols.getSizes(type))
+  for (const tp::Size &size : symbols.getSizes(type))
     sizes.push_back(SizePolynomial::get(size));
   sizes[found.axis] *= numRanks;
   found.resultType = getDenseType(symbols, type.getElementType(), sizes);
@@ -229,8 +229,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
   SmallVector<Candidate> candidates = findGathersOf(operand, maps);
   llvm::erase_if(candidates, std::not_fn(isOther));
   if (!candidates.empty())
-    return make(operand, getTensor(operand), candidates,
-                refusal);
+    return make(operand, getTensor(operand), candidates, refusal);
   // Of what the operand was rearranged from.
   for (Value origin : getOrigins(operand)) {
     if (!isDense(origin, symbols))
@@ -240,8 +239,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
       break;
     candidates = findGathersOf(origin, ofOrigin);
     if (!candidates.empty())
-      return make(origin, getTensor(origin), candidates,
-                  refusal);
+      return make(origin, getTensor(origin), candidates, refusal);
   }
   // Of the operand under other sizes, where that saves moving elements.
   for (Value value : llvm::reverse(maps.getValues())) {

@@ -59,11 +59,12 @@ void SizePolynomial::add(const Term &term) {
     terms.erase(place);
 }
 
-SizePolynomial SizePolynomial::get(AffineExpr expression) {
-  if (!expression)
+SizePolynomial SizePolynomial::get(const tp::Size &size) {
+  if (!size)
     return getUnknown();
-  if (auto number = dyn_cast<AffineConstantExpr>(expression))
-    return number.getValue();
+  if (std::optional<int64_t> number = size.getConstant())
+    return *number;
+  AffineExpr expression = size.getSymbolic();
   auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
   if (binary && binary.getKind() == AffineExprKind::Add)
     return get(binary.getLHS()) + get(binary.getRHS());
@@ -172,17 +173,15 @@ bool SizePolynomial::isNonNegative() const {
          });
 }
 
-AffineExpr SizePolynomial::getExpression(MLIRContext *context) const {
+tp::Size SizePolynomial::getSize() const {
   if (!known)
     return {};
-  AffineExpr sum = getAffineConstantExpr(constant, context);
+  tp::Size sum = constant;
   for (const Term &term : llvm::reverse(terms)) {
-    AffineExpr product = getAffineConstantExpr(1, context);
+    tp::Size product = 1;
     for (AffineExpr symbol : term.symbols)
       product = tp::multiply(product, symbol);
-    product =
-        tp::multiply(product, getAffineConstantExpr(term.coefficient, context));
-    sum = sum + product;
+    sum = tp::add(sum, tp::multiply(product, term.coefficient));
   }
   return sum;
 }

@@ -24,10 +24,10 @@ StrideAnalysis::StrideAnalysis(FunctionOpInterface function)
 
 /// Whether two lists of strides say the same of a tensor of these sizes: the
 /// stride of a dim of size 1, or of a tensor without elements, means nothing.
-static bool areEquivalent(ArrayRef<AffineExpr> sizes, ArrayRef<AffineExpr> lhs,
-                          ArrayRef<AffineExpr> rhs) {
-  if (llvm::any_of(sizes,
-                   [](AffineExpr size) { return tp::isConstant(size, 0); }))
+static bool areEquivalent(ArrayRef<tp::Size> sizes, ArrayRef<tp::Size> lhs,
+                          ArrayRef<tp::Size> rhs) {
+  if (llvm::any_of(
+          sizes, [](const tp::Size &size) { return tp::isConstant(size, 0); }))
     return true;
   for (auto [size, a, b] : llvm::zip_equal(sizes, lhs, rhs))
     if (a != b && !tp::isConstant(size, 1))
@@ -77,9 +77,10 @@ LayoutFact StrideAnalysis::getLayout(Value value) const {
     std::string text;
     llvm::raw_string_ostream os(text);
     os << '[';
-    llvm::interleaveComma(*entry.shape.strides, os, [&](AffineExpr stride) {
-      tp::printExpression(os, stride, symbols.getNames());
-    });
+    llvm::interleaveComma(*entry.shape.strides, os,
+                          [&](const tp::Size &stride) {
+                            tp::printSize(os, stride, symbols.getNames());
+                          });
     os << ']';
     return text;
   };

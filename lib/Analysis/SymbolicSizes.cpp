@@ -188,7 +188,7 @@ Divisibility SymbolicSizes::isDivisible(RankedTensorType type, unsigned dim,
   return isDivisible(sizes[dim], space.getNames(), divisor);
 }
 
-Divisibility SymbolicSizes::isDivisible(AffineExpr size,
+Divisibility SymbolicSizes::isDivisible(const tp::Size &size,
                                         ArrayRef<StringAttr> names,
                                         int64_t divisor) const {
   if (!size)
@@ -198,7 +198,7 @@ Divisibility SymbolicSizes::isDivisible(AffineExpr size,
                                      : Divisibility::Refuted,
             {}};
   auto holds = [&](Assumptions made) {
-    return KnownDivisor(names, made).get(size) % divisor == 0;
+    return KnownDivisor(names, made).get(size.getSymbolic()) % divisor == 0;
   };
   if (holds({}))
     return {Divisibility::Proved, {}};

@@ -57,8 +57,7 @@ std::optional<Work> CallOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
 
-Strides CallOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                             ArrayRef<AffineExpr>) {
+Strides CallOp::inferStrides(unsigned, ArrayRef<StridedShape>, ArrayRef<Size>) {
   return std::nullopt;
 }
 

@@ -39,18 +39,17 @@ static LogicalResult verifyScaledAxis(Operation *op, StringRef what,
                                << axis << " into " << size << " equal blocks";
   }
   Sizes expected = grows ? small : large;
-  AffineExpr count = getAffineConstantExpr(size, op->getContext());
   if (grows)
-    expected[axis] = multiply(small[axis], count);
+    expected[axis] = multiply(small[axis], size);
   else if (std::optional<int64_t> total = getConstant(large[axis]))
-    expected[axis] = getAffineConstantExpr(*total / size, op->getContext());
+    expected[axis] = *total / size;
   else
     // The block's size is checked through the whole.
     expected[axis] = small[axis];
   if (failed(verifySizes(op, space, "result", result, expected)))
     return failure();
   if (!grows && !getConstant(large[axis]) &&
-      areDifferent(multiply(small[axis], count), large[axis]))
+      areDifferent(multiply(small[axis], size), large[axis]))
     return op->emitOpError() << "result times " << size
                              << " is not the operand's size along dim " << axis;
   return success();
@@ -221,7 +220,7 @@ std::optional<Work> AllGatherOp::getWork(SymbolValues symbols) {
 }
 
 Strides AllGatherOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                  ArrayRef<AffineExpr> resultSizes) {
+                                  ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
@@ -273,7 +272,7 @@ std::optional<Work> ReduceScatterOp::getWork(SymbolValues symbols) {
 }
 
 Strides ReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                      ArrayRef<AffineExpr> resultSizes) {
+                                      ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
@@ -396,7 +395,7 @@ std::optional<Work> AllToAllOp::getWork(SymbolValues symbols) {
 }
 
 Strides AllToAllOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                 ArrayRef<AffineExpr> resultSizes) {
+                                 ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
@@ -439,7 +438,7 @@ std::optional<Work> RankSliceOp::getWork(SymbolValues) { return Work(); }
 
 Strides RankSliceOp::inferStrides(unsigned,
                                   ArrayRef<StridedShape> operandShapes,
-                                  ArrayRef<AffineExpr>) {
+                                  ArrayRef<Size>) {
   return operandShapes[0].strides;
 }
 
@@ -473,7 +472,7 @@ LogicalResult WaitOp::evaluate(Algebra &algebra,
 std::optional<Work> WaitOp::getWork(SymbolValues) { return Work(); }
 
 Strides WaitOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                             ArrayRef<AffineExpr>) {
+                             ArrayRef<Size>) {
   return operandShapes[0].strides;
 }
 
@@ -508,7 +507,7 @@ std::optional<Work> RegionMarkerOp::getWork(SymbolValues) { return Work(); }
 
 Strides RegionMarkerOp::inferStrides(unsigned,
                                      ArrayRef<StridedShape> operandShapes,
-                                     ArrayRef<AffineExpr> resultSizes) {
+                                     ArrayRef<Size> resultSizes) {
   // Markers are clones, which keep the order of dims.
   return getPreservedStrides(operandShapes[0]);
 }

@@ -143,7 +143,7 @@ std::optional<Work> MapOp::getWork(SymbolValues symbols) {
 }
 
 Strides MapOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                            ArrayRef<AffineExpr> resultSizes) {
+                            ArrayRef<Size> resultSizes) {
   return getElementwiseStrides(operandShapes, resultSizes);
 }
 
@@ -176,7 +176,7 @@ std::optional<Work> CastOp::getWork(SymbolValues symbols) {
 }
 
 Strides CastOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                             ArrayRef<AffineExpr> resultSizes) {
+                             ArrayRef<Size> resultSizes) {
   if (getContiguous())
     return getContiguousStrides(resultSizes);
   return getPreservedStrides(operandShapes[0]);
@@ -224,7 +224,7 @@ LogicalResult BitcastOp::evaluate(Algebra &algebra,
 std::optional<Work> BitcastOp::getWork(SymbolValues) { return Work(); }
 
 Strides BitcastOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                                ArrayRef<AffineExpr>) {
+                                ArrayRef<Size>) {
   return operandShapes[0].strides;
 }
 
@@ -241,7 +241,7 @@ LogicalResult CopyOp::verify() {
   StridedShape shape = space.getShape(getTensor(getResult()));
   // A type without sizes says nothing of its layout either.
   bool knowsSizes =
-      llvm::all_of(shape.sizes, [](AffineExpr size) { return bool(size); });
+      llvm::all_of(shape.sizes, [](const Size &size) { return bool(size); });
   if (!getPreserveStrides() && knowsSizes &&
       getDensity(shape) != Density::Dense)
     return emitOpError("result is not dense: without `preserve_strides` a copy "
@@ -268,7 +268,7 @@ std::optional<Work> CopyOp::getWork(SymbolValues symbols) {
 }
 
 Strides CopyOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                             ArrayRef<AffineExpr> resultSizes) {
+                             ArrayRef<Size> resultSizes) {
   if (!getPreserveStrides())
     return getContiguousStrides(resultSizes);
   return getPreservedStrides(operandShapes[0]);
@@ -323,7 +323,7 @@ std::optional<Work> ConstantOp::getWork(SymbolValues symbols) {
 }
 
 Strides ConstantOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                 ArrayRef<AffineExpr> resultSizes) {
+                                 ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
@@ -363,7 +363,7 @@ std::optional<Work> IotaOp::getWork(SymbolValues symbols) {
 }
 
 Strides IotaOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                             ArrayRef<AffineExpr> resultSizes) {
+                             ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
@@ -423,7 +423,7 @@ std::optional<Work> TriangularOp::getWork(SymbolValues symbols) {
 }
 
 Strides TriangularOp::inferStrides(unsigned, ArrayRef<StridedShape> shapes,
-                                   ArrayRef<AffineExpr> resultSizes) {
+                                   ArrayRef<Size> resultSizes) {
   // at::tril and at::triu allocate with the operand's layout only when it is
   // row-major; other layouts are not relied on.
   if (getDensity(shapes[0]) == Density::Dense)

@@ -29,9 +29,8 @@ static Work getChunk(const Work &work, int64_t parts, int64_t bytesRead,
 /// Sizes of the gathered operand.
 static Sizes getGatheredSizes(AllGatherMatmulOp op, SymbolSpace &space) {
   Sizes sizes = space.getSizes(getTensor(op.getShard()));
-  AffineExpr &axis = sizes[op.getGatherAxis()];
-  axis = multiply(
-      axis, getAffineConstantExpr(op.getGroup().getSize(), op.getContext()));
+  Size &axis = sizes[op.getGatherAxis()];
+  axis = multiply(axis, op.getGroup().getSize());
   return sizes;
 }
 
@@ -186,18 +185,18 @@ std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
 }
 
 Strides AllGatherMatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                        ArrayRef<AffineExpr> resultSizes) {
+                                        ArrayRef<Size> resultSizes) {
   // PyTorch moves the gathered dim to the front, works on a dense matrix, and
   // moves the dim back, by views. Along the contraction nothing is moved.
   auto axis = static_cast<int64_t>(getGatherAxis());
   if (axis + 1 == static_cast<int64_t>(resultSizes.size()))
     return getContiguousStrides(resultSizes);
-  SmallVector<AffineExpr> moved(resultSizes);
+  SmallVector<Size> moved(resultSizes);
   moved.erase(moved.begin() + axis);
   moved.insert(moved.begin(), resultSizes[axis]);
   Strides strides = getContiguousStrides(moved);
   if (strides) {
-    AffineExpr stride = strides->front();
+    Size stride = strides->front();
     strides->erase(strides->begin());
     strides->insert(strides->begin() + axis, stride);
   }
@@ -254,15 +253,15 @@ LogicalResult MatmulReduceScatterOp::verify() {
     return emitOpError("lhs and rhs differ in the contracted size");
   expected.back() = rhsSizes[1];
   int64_t size = getGroup().getSize();
-  AffineExpr &axis = expected[getScatterAxis()];
+  Size &axis = expected[getScatterAxis()];
   if (std::optional<int64_t> total = getConstant(axis)) {
     if (*total % size != 0)
       return emitOpError() << "cannot cut size " << *total << " along dim "
                            << getScatterAxis() << " into " << size
                            << " equal blocks";
-    axis = getAffineConstantExpr(*total / size, getContext());
+    axis = *total / size;
   } else {
-    axis = divideExactly(axis, getAffineConstantExpr(size, getContext()));
+    axis = divideExactly(axis, size);
   }
   return verifySizes(*this, space, "result", result, expected);
 }
@@ -346,7 +345,7 @@ std::optional<Work> MatmulReduceScatterOp::getWork(SymbolValues symbols) {
 }
 
 Strides MatmulReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                            ArrayRef<AffineExpr> resultSizes) {
+                                            ArrayRef<Size> resultSizes) {
   // The reduction over the ranks' parts writes a new tensor.
   return getContiguousStrides(resultSizes);
 }

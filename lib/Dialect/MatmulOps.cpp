@@ -171,7 +171,7 @@ std::optional<Work> MatmulOp::getWork(SymbolValues symbols) {
 }
 
 Strides MatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                               ArrayRef<AffineExpr> resultSizes) {
+                               ArrayRef<Size> resultSizes) {
   // mm, addmm, bmm, linear and matmul allocate their result dense, whatever
   // the operands' strides. matmul with batch dims on both sides folds or
   // expands into bmm and reshapes its dense result.
@@ -391,7 +391,7 @@ std::optional<Work> AttentionOp::getWork(SymbolValues symbols) {
 }
 
 Strides AttentionOp::inferStrides(unsigned, ArrayRef<StridedShape>,
-                                  ArrayRef<AffineExpr>) {
+                                  ArrayRef<Size>) {
   // Depends on the kernel that the device dispatches to: flash kernels write
   // [batch, length, heads, width] memory, the composite form is dense.
   return std::nullopt;
@@ -473,7 +473,7 @@ std::optional<Work> TakeOp::getWork(SymbolValues symbols) {
 }
 
 Strides TakeOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                             ArrayRef<AffineExpr> resultSizes) {
+                             ArrayRef<Size> resultSizes) {
   if (getDensity(operandShapes[0]) == Density::Dense &&
       getDensity(operandShapes[1]) == Density::Dense)
     return getContiguousStrides(resultSizes);

@@ -28,9 +28,9 @@ static bool isIdentity(Value input, Value result) {
 // tp.reshape
 //===----------------------------------------------------------------------===//
 
-static AffineExpr getProduct(ArrayRef<AffineExpr> sizes, MLIRContext *context) {
-  AffineExpr product = getAffineConstantExpr(1, context);
-  for (AffineExpr size : sizes)
+static Size getProduct(ArrayRef<Size> sizes) {
+  Size product = 1;
+  for (const Size &size : sizes)
     product = multiply(product, size);
   return product;
 }
@@ -42,19 +42,19 @@ LogicalResult ReshapeOp::verify() {
                                    input.getElementType())))
     return failure();
   SymbolSpace space(getContext());
-  AffineExpr before = getProduct(space.getSizes(input), getContext());
-  AffineExpr after = getProduct(space.getSizes(result), getContext());
+  Size before = getProduct(space.getSizes(input));
+  Size after = getProduct(space.getSizes(result));
   if (!areDifferent(before, after))
     return success();
   std::string counts;
   llvm::raw_string_ostream os(counts);
-  printExpression(os, before, space.getNames());
+  printSize(os, before, space.getNames());
   os << " elements, the result ";
-  printExpression(os, after, space.getNames());
+  printSize(os, after, space.getNames());
   return emitOpError() << "operand has " << counts;
 }
 
-static int64_t getExtent(AffineExpr size) {
+static int64_t getExtent(const Size &size) {
   return getConstant(size).value_or(ShapedType::kDynamic);
 }
 
@@ -68,16 +68,15 @@ DimensionRule ReshapeOp::getDimensionRule() {
   // current dim is not yet covered by factors. The next factor is the smaller
   // of the two when it divides the larger one.
   size_t i = 0, j = 0;
-  AffineExpr remainingBefore, remainingAfter;
-  auto takeNext = [](ArrayRef<AffineExpr> sizes, size_t &index,
-                     AffineExpr &remaining) {
+  Size remainingBefore, remainingAfter;
+  auto takeNext = [](ArrayRef<Size> sizes, size_t &index, Size &remaining) {
     while (!remaining && index < sizes.size() && isConstant(sizes[index], 1))
       ++index;
     if (!remaining && index < sizes.size())
       remaining = sizes[index];
     return index < sizes.size();
   };
-  auto advance = [](size_t &index, AffineExpr &remaining, AffineExpr quotient) {
+  auto advance = [](size_t &index, Size &remaining, const Size &quotient) {
     remaining = quotient;
     if (isConstant(quotient, 1)) {
       remaining = {};
@@ -89,30 +88,29 @@ DimensionRule ReshapeOp::getDimensionRule() {
     bool hasAfter = takeNext(after, j, remainingAfter);
     if (!hasBefore || !hasAfter || !remainingBefore || !remainingAfter)
       break;
-    AffineExpr common;
-    if (AffineExpr quotient = divideExactly(remainingBefore, remainingAfter)) {
+    Size common;
+    if (Size quotient = divideExactly(remainingBefore, remainingAfter)) {
       common = remainingAfter;
       unsigned factor = builder.addParallel(getExtent(common));
       builder.mapOperand(0, i, factor);
       builder.mapResult(0, j, factor);
       advance(i, remainingBefore, quotient);
-      advance(j, remainingAfter, getAffineConstantExpr(1, getContext()));
-    } else if (AffineExpr quotient =
-                   divideExactly(remainingAfter, remainingBefore)) {
+      advance(j, remainingAfter, 1);
+    } else if (Size quotient = divideExactly(remainingAfter, remainingBefore)) {
       unsigned factor = builder.addParallel(getExtent(remainingBefore));
       builder.mapOperand(0, i, factor);
       builder.mapResult(0, j, factor);
       advance(j, remainingAfter, quotient);
-      advance(i, remainingBefore, getAffineConstantExpr(1, getContext()));
+      advance(i, remainingBefore, 1);
     } else {
       break;
     }
   }
   // What is left has no common factors: it stays whole.
-  auto addRest = [&](ArrayRef<AffineExpr> sizes, size_t index,
-                     AffineExpr remaining, auto map) {
+  auto addRest = [&](ArrayRef<Size> sizes, size_t index, Size remaining,
+                     auto map) {
     for (; index < sizes.size(); ++index) {
-      AffineExpr size = remaining ? remaining : sizes[index];
+      Size size = remaining ? remaining : sizes[index];
       remaining = {};
       if (!isConstant(size, 1))
         map(index, builder.addWhole(getExtent(size)));
@@ -153,7 +151,7 @@ std::optional<Work> ReshapeOp::getWork(SymbolValues symbols) {
 }
 
 Strides ReshapeOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                                ArrayRef<AffineExpr> resultSizes) {
+                                ArrayRef<Size> resultSizes) {
   return getReshapedStrides(operandShapes[0], resultSizes);
 }
 
@@ -204,10 +202,10 @@ LogicalResult PermuteOp::evaluate(Algebra &algebra,
 std::optional<Work> PermuteOp::getWork(SymbolValues) { return getViewWork(); }
 
 Strides PermuteOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                                ArrayRef<AffineExpr>) {
+                                ArrayRef<Size>) {
   if (!operandShapes[0].strides)
     return std::nullopt;
-  SmallVector<AffineExpr, 4> strides;
+  SmallVector<Size, 4> strides;
   for (int64_t dim : getPermutation())
     strides.push_back((*operandShapes[0].strides)[dim]);
   return strides;
@@ -319,11 +317,13 @@ LogicalResult SliceOp::evaluate(Algebra &algebra,
 }
 
 Strides SliceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                              ArrayRef<AffineExpr>) {
+                              ArrayRef<Size>) {
   Strides strides = operandShapes[0].strides;
   if (strides) {
-    AffineExpr &stride = (*strides)[getDim()];
-    stride = multiply(stride, getAffineConstantExpr(getStep(), getContext()));
+    Size &stride = (*strides)[getDim()];
+    stride = multiply(stride, static_cast<int64_t>(getStep()));
+    if (!stride)
+      return std::nullopt;
   }
   return strides;
 }
@@ -347,13 +347,13 @@ LogicalResult ConcatOp::verify() {
     return failure();
   SymbolSpace space(getContext());
   Sizes expected = space.getSizes(first);
-  AffineExpr total = getAffineConstantExpr(0, getContext());
+  Size total = 0;
   for (Value input : getInputs()) {
     RankedTensorType type = getTensor(input);
     if (type.getRank() != first.getRank())
       return emitOpError("operands differ in their number of dims");
     Sizes sizes = space.getSizes(type);
-    total = total && sizes[getDim()] ? total + sizes[getDim()] : AffineExpr();
+    total = add(total, sizes[getDim()]);
     expected[getDim()] = sizes[getDim()];
     if (failed(verifySizes(*this, space, "operand", type, expected)))
       return failure();
@@ -400,7 +400,7 @@ LogicalResult ConcatOp::evaluate(Algebra &algebra,
 }
 
 Strides ConcatOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                               ArrayRef<AffineExpr> resultSizes) {
+                               ArrayRef<Size> resultSizes) {
   // cat allocates row-major unless its operands look like channels-last
   // images, which only tensors of rank 4 and 5 can. A dense operand can be
   // both, by the stride of a channel dim of size 1: only the very strides of a
@@ -453,29 +453,27 @@ std::optional<Work> BroadcastOp::getWork(SymbolValues) { return getViewWork(); }
 
 Strides BroadcastOp::inferStrides(unsigned,
                                   ArrayRef<StridedShape> operandShapes,
-                                  ArrayRef<AffineExpr> resultSizes) {
+                                  ArrayRef<Size> resultSizes) {
   const StridedShape &input = operandShapes[0];
   if (!input.strides)
     return std::nullopt;
   // at::inferExpandGeometry: stride 0 where repeated; a new dim of size 1 gets
   // the stride a dense tensor would have there.
   size_t offset = resultSizes.size() - input.sizes.size();
-  AffineExpr zero = getAffineConstantExpr(0, getContext());
-  AffineExpr one = getAffineConstantExpr(1, getContext());
-  SmallVector<AffineExpr, 4> strides(resultSizes.size());
+  SmallVector<Size, 4> strides(resultSizes.size());
   for (size_t dim = resultSizes.size(); dim-- > 0;) {
-    AffineExpr size = dim >= offset ? input.sizes[dim - offset] : one;
-    AffineExpr stride;
+    Size size = dim >= offset ? input.sizes[dim - offset] : 1;
+    Size stride;
     if (dim >= offset)
       stride = (*input.strides)[dim - offset];
     else if (dim + 1 == resultSizes.size())
-      stride = one;
+      stride = 1;
     else
       stride = multiply(resultSizes[dim + 1], strides[dim + 1]);
     if (!size || !resultSizes[dim] || !stride)
       return std::nullopt;
     bool isRepeated = isConstant(size, 1) && !isConstant(resultSizes[dim], 1);
-    strides[dim] = isRepeated ? zero : stride;
+    strides[dim] = isRepeated ? 0 : stride;
   }
   return strides;
 }

@@ -33,7 +33,7 @@ LogicalResult ReduceOp::verify() {
     if (!reduced.contains(dim))
       expected.push_back(size);
     else if (getKeepDims())
-      expected.push_back(getAffineConstantExpr(1, getContext()));
+      expected.push_back(1);
   }
   return verifySizes(*this, space, "result", getTensor(getResult()), expected);
 }
@@ -82,7 +82,7 @@ std::optional<Work> ReduceOp::getWork(SymbolValues symbols) {
 }
 
 Strides ReduceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                               ArrayRef<AffineExpr> resultSizes) {
+                               ArrayRef<Size> resultSizes) {
   // The reduction's TensorIterator orders the result like the operand; only
   // the plain case is relied on.
   if (getDensity(operandShapes[0]) == Density::Dense)
@@ -176,7 +176,7 @@ std::optional<Work> RowwiseOp::getWork(SymbolValues symbols) {
 }
 
 Strides RowwiseOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                                ArrayRef<AffineExpr> resultSizes) {
+                                ArrayRef<Size> resultSizes) {
   // CPU and CUDA softmax differ in what they make of strided operands.
   if (getDensity(operandShapes[0]) == Density::Dense)
     return getContiguousStrides(resultSizes);
@@ -217,7 +217,7 @@ static DimensionRule getNormRule(Operation *op, int64_t dims,
 /// PyTorch's fused norm kernels write a dense result; the composite
 /// rms_norm ends in a multiplication and keeps a dense operand's layout.
 static Strides getNormStrides(const StridedShape &input,
-                              ArrayRef<AffineExpr> resultSizes) {
+                              ArrayRef<Size> resultSizes) {
   if (getDensity(input) == Density::Dense)
     return getContiguousStrides(resultSizes);
   return std::nullopt;
@@ -275,7 +275,7 @@ std::optional<Work> RmsNormOp::getWork(SymbolValues symbols) {
 }
 
 Strides RmsNormOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                                ArrayRef<AffineExpr> resultSizes) {
+                                ArrayRef<Size> resultSizes) {
   return getNormStrides(operandShapes[0], resultSizes);
 }
 
@@ -323,7 +323,7 @@ std::optional<Work> LayerNormOp::getWork(SymbolValues symbols) {
 
 Strides LayerNormOp::inferStrides(unsigned,
                                   ArrayRef<StridedShape> operandShapes,
-                                  ArrayRef<AffineExpr> resultSizes) {
+                                  ArrayRef<Size> resultSizes) {
   return getNormStrides(operandShapes[0], resultSizes);
 }
 
@@ -362,7 +362,7 @@ std::optional<Work> AddRmsNormOp::getWork(SymbolValues symbols) {
 
 Strides AddRmsNormOp::inferStrides(unsigned resultIndex,
                                    ArrayRef<StridedShape> operandShapes,
-                                   ArrayRef<AffineExpr> resultSizes) {
+                                   ArrayRef<Size> resultSizes) {
   if (resultIndex == 1)
     return getElementwiseStrides(operandShapes.take_front(2), resultSizes);
   return getNormStrides(operandShapes[0], resultSizes);

@@ -9,10 +9,10 @@
 using namespace mlir;
 using namespace commute::tp;
 
-static std::string toText(AffineExpr expression, const SymbolSpace &space) {
+static std::string toText(const Size &size, const SymbolSpace &space) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  printExpression(os, expression, space.getNames());
+  printSize(os, size, space.getNames());
   return text;
 }
 
@@ -27,7 +27,7 @@ FailureOr<SmallVector<int64_t>> commute::tp::getResultSizes(Operation *op,
 
 LogicalResult commute::tp::verifySizes(Operation *op, SymbolSpace &space,
                                        StringRef what, RankedTensorType type,
-                                       ArrayRef<AffineExpr> expected) {
+                                       ArrayRef<Size> expected) {
   if (type.getRank() != static_cast<int64_t>(expected.size()))
     return op->emitOpError() << what << " has " << type.getRank()
                              << " dims, expected " << expected.size();
@@ -58,14 +58,14 @@ LogicalResult commute::tp::verifyDim(Operation *op, StringRef what, int64_t dim,
                            << ", expected a dim of a tensor of rank " << rank;
 }
 
-std::optional<Sizes> commute::tp::broadcastSizes(ArrayRef<AffineExpr> lhs,
-                                                 ArrayRef<AffineExpr> rhs) {
+std::optional<Sizes> commute::tp::broadcastSizes(ArrayRef<Size> lhs,
+                                                 ArrayRef<Size> rhs) {
   if (lhs.size() < rhs.size())
     std::swap(lhs, rhs);
   Sizes result(lhs);
   size_t offset = lhs.size() - rhs.size();
   for (size_t dim = 0; dim < rhs.size(); ++dim) {
-    AffineExpr &size = result[offset + dim];
+    Size &size = result[offset + dim];
     if (isConstant(size, 1))
       size = rhs[dim];
     else if (!isConstant(rhs[dim], 1) && areDifferent(size, rhs[dim]))
@@ -79,7 +79,7 @@ std::optional<Sizes> commute::tp::broadcastSizes(ArrayRef<AffineExpr> lhs,
 LogicalResult commute::tp::verifyBroadcastsTo(Operation *op, SymbolSpace &space,
                                               StringRef what,
                                               RankedTensorType type,
-                                              ArrayRef<AffineExpr> target) {
+                                              ArrayRef<Size> target) {
   Sizes sizes = space.getSizes(type);
   if (sizes.size() > target.size())
     return op->emitOpError()

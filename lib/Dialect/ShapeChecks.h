@@ -25,7 +25,7 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> getResultSizes(mlir::Operation *op,
 mlir::LogicalResult verifySizes(mlir::Operation *op, SymbolSpace &space,
                                 llvm::StringRef what,
                                 mlir::RankedTensorType type,
-                                llvm::ArrayRef<mlir::AffineExpr> expected);
+                                llvm::ArrayRef<Size> expected);
 
 mlir::LogicalResult verifySameElementType(mlir::Operation *op,
                                           llvm::StringRef what,
@@ -39,14 +39,14 @@ mlir::LogicalResult verifyDim(mlir::Operation *op, llvm::StringRef what,
 /// Sizes after PyTorch's broadcasting of two lists of sizes; nullopt where two
 /// sizes are certainly incompatible. Where symbols decide, the size that is
 /// not 1 is taken.
-std::optional<Sizes> broadcastSizes(llvm::ArrayRef<mlir::AffineExpr> lhs,
-                                    llvm::ArrayRef<mlir::AffineExpr> rhs);
+std::optional<Sizes> broadcastSizes(llvm::ArrayRef<Size> lhs,
+                                    llvm::ArrayRef<Size> rhs);
 
 /// Checks that `type` can be broadcast to the sizes `target`.
 mlir::LogicalResult verifyBroadcastsTo(mlir::Operation *op, SymbolSpace &space,
                                        llvm::StringRef what,
                                        mlir::RankedTensorType type,
-                                       llvm::ArrayRef<mlir::AffineExpr> target);
+                                       llvm::ArrayRef<Size> target);
 
 } // namespace commute::tp
 

@@ -14,46 +14,36 @@
 using namespace mlir;
 using namespace commute::tp;
 
-Strides commute::tp::getContiguousStrides(ArrayRef<AffineExpr> sizes) {
-  SmallVector<AffineExpr, 4> strides(sizes.size());
-  AffineExpr stride;
-  for (size_t dim = sizes.size(); dim-- > 0;) {
-    if (dim + 1 == sizes.size()) {
-      if (!sizes[dim] && sizes.size() > 1)
-        return std::nullopt;
-      // Only the context is taken from the size here.
-      AffineExpr any;
-      for (AffineExpr size : sizes)
-        any = any ? any : size;
-      if (!any)
-        return std::nullopt;
-      stride = getAffineConstantExpr(1, any.getContext());
-    } else {
-      AffineExpr inner = sizes[dim + 1];
-      if (!inner)
-        return std::nullopt;
-      // PyTorch counts an empty dim as 1 here.
-      if (!isConstant(inner, 0))
-        stride = multiply(stride, inner);
-    }
-    strides[dim] = stride;
-  }
+/// Strides are known all together, or not at all.
+static Strides takeKnown(SmallVector<Size, 4> strides) {
+  if (!llvm::all_of(strides, [](const Size &stride) { return bool(stride); }))
+    return std::nullopt;
   return strides;
+}
+
+Strides commute::tp::getContiguousStrides(ArrayRef<Size> sizes) {
+  SmallVector<Size, 4> strides(sizes.size());
+  Size stride = 1;
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    strides[dim] = stride;
+    // PyTorch counts an empty dim as 1 here.
+    if (!isConstant(sizes[dim], 0))
+      stride = multiply(stride, sizes[dim]);
+  }
+  return takeKnown(std::move(strides));
 }
 
 Density commute::tp::getDensity(const StridedShape &shape) {
   if (llvm::any_of(shape.sizes,
-                   [](AffineExpr size) { return isConstant(size, 0); }))
+                   [](const Size &size) { return isConstant(size, 0); }))
     return Density::Dense;
   if (!shape.strides)
     return shape.sizes.empty() ? Density::Dense : Density::Unknown;
   Density density = Density::Dense;
-  AffineExpr expected;
+  Size expected = 1;
   for (size_t dim = shape.sizes.size(); dim-- > 0;) {
-    AffineExpr size = shape.sizes[dim];
-    AffineExpr stride = (*shape.strides)[dim];
-    if (!expected)
-      expected = getAffineConstantExpr(1, stride.getContext());
+    const Size &size = shape.sizes[dim];
+    const Size &stride = (*shape.strides)[dim];
     // The size of the outermost dim does not matter where its stride is right.
     if (!size && (dim > 0 || stride != expected))
       return Density::Unknown;
@@ -62,8 +52,8 @@ Density commute::tp::getDensity(const StridedShape &shape) {
         // A symbolic size may turn out to be 1 or 0, which makes any stride
         // legal: only a static tensor is certainly strided.
         bool isCertain = getConstant(size) && areDifferent(stride, expected) &&
-                         llvm::all_of(shape.sizes, [](AffineExpr s) {
-                           return getConstant(s);
+                         llvm::all_of(shape.sizes, [](const Size &s) {
+                           return getConstant(s).has_value();
                          });
         if (isCertain)
           return Density::Strided;
@@ -104,7 +94,7 @@ static std::optional<bool> isDenseInSomeOrder(const StridedShape &shape) {
 
 /// Orders two strides: -1, 0, 1, or nullopt where symbols decide. A product is
 /// at least as large as each of its positive factors.
-static std::optional<int> compareStrides(AffineExpr lhs, AffineExpr rhs) {
+static std::optional<int> compareStrides(const Size &lhs, const Size &rhs) {
   if (lhs == rhs)
     return 0;
   std::optional<Monomial> a = getMonomial(lhs);
@@ -124,17 +114,16 @@ static std::optional<int> compareStrides(AffineExpr lhs, AffineExpr rhs) {
 }
 
 Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
-                                           ArrayRef<AffineExpr> resultSizes) {
+                                           ArrayRef<Size> resultSizes) {
   if (resultSizes.empty())
-    return SmallVector<AffineExpr, 4>();
-  if (llvm::any_of(resultSizes, [](AffineExpr size) { return !size; }))
+    return SmallVector<Size, 4>();
+  if (llvm::any_of(resultSizes, [](const Size &size) { return !size; }))
     return std::nullopt;
   size_t rank = resultSizes.size();
-  AffineExpr zero = getAffineConstantExpr(0, resultSizes.front().getContext());
 
   // Operands with the strides of the broadcast: 0 along repeated dims. Those
   // without dims (scalars) have no say.
-  SmallVector<SmallVector<AffineExpr, 4>> strides;
+  SmallVector<SmallVector<Size, 4>> strides;
   bool sameShape = true;
   bool allContiguous = true;
   for (const StridedShape &operand : operands) {
@@ -142,10 +131,10 @@ Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
       continue;
     if (!operand.strides)
       return std::nullopt;
-    SmallVector<AffineExpr, 4> expanded(rank, zero);
+    SmallVector<Size, 4> expanded(rank, 0);
     size_t offset = rank - operand.sizes.size();
     for (size_t dim = 0; dim < operand.sizes.size(); ++dim) {
-      AffineExpr size = operand.sizes[dim];
+      const Size &size = operand.sizes[dim];
       if (!size)
         return std::nullopt;
       bool isRepeated =
@@ -175,8 +164,8 @@ Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
   bool isUnknown = false;
   auto shouldSwap = [&](unsigned dim0, unsigned dim1) -> int {
     for (const auto &operand : strides) {
-      AffineExpr stride0 = operand[dim0];
-      AffineExpr stride1 = operand[dim1];
+      const Size &stride0 = operand[dim0];
+      const Size &stride1 = operand[dim1];
       if (isConstant(stride0, 0) || isConstant(stride1, 0))
         continue;
       std::optional<int> order = compareStrides(stride0, stride1);
@@ -214,14 +203,14 @@ Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
   }
   if (isUnknown)
     return std::nullopt;
-  SmallVector<AffineExpr, 4> result(rank);
-  AffineExpr stride = getAffineConstantExpr(1, zero.getContext());
+  SmallVector<Size, 4> result(rank);
+  Size stride = 1;
   for (unsigned dim : order) {
     result[dim] = stride;
     if (!isConstant(resultSizes[dim], 0))
       stride = multiply(stride, resultSizes[dim]);
   }
-  return result;
+  return takeKnown(std::move(result));
 }
 
 Strides commute::tp::getPreservedStrides(const StridedShape &shape) {
@@ -235,7 +224,7 @@ Strides commute::tp::getPreservedStrides(const StridedShape &shape) {
 }
 
 Strides commute::tp::getReshapedStrides(const StridedShape &shape,
-                                        ArrayRef<AffineExpr> resultSizes) {
+                                        ArrayRef<Size> resultSizes) {
   if (ArrayRef(shape.sizes) == resultSizes && shape.strides)
     return shape.strides;
   // A dense tensor stays dense; so does one without elements.
@@ -243,27 +232,27 @@ Strides commute::tp::getReshapedStrides(const StridedShape &shape,
     return getContiguousStrides(resultSizes);
   if (!shape.strides || shape.sizes.empty())
     return std::nullopt;
-  auto isUnknown = [](AffineExpr size) { return !size; };
+  auto isUnknown = [](const Size &size) { return !size; };
   if (llvm::any_of(shape.sizes, isUnknown) ||
       llvm::any_of(resultSizes, isUnknown))
     return std::nullopt;
-  bool isStatic =
-      llvm::all_of(shape.sizes, [](AffineExpr s) { return getConstant(s); }) &&
-      llvm::all_of(resultSizes, [](AffineExpr s) { return getConstant(s); });
+  auto isSymbolic = [](const Size &size) { return bool(size.getSymbolic()); };
+  bool isStatic = llvm::none_of(shape.sizes, isSymbolic) &&
+                  llvm::none_of(resultSizes, isSymbolic);
 
   // at::detail::computeStride: runs of operand dims that lie without gaps are
   // cut anew; a result dim that would span two runs makes a copy.
   Strides copied = isStatic ? getContiguousStrides(resultSizes) : std::nullopt;
-  MLIRContext *context = shape.sizes.front().getContext();
-  AffineExpr one = getAffineConstantExpr(1, context);
-  SmallVector<AffineExpr, 4> result(resultSizes.size(), one);
+  SmallVector<Size, 4> result(resultSizes.size(), 1);
   int64_t resultDim = static_cast<int64_t>(resultSizes.size()) - 1;
-  AffineExpr baseStride = shape.strides->back();
-  AffineExpr runElements = one;
-  AffineExpr resultElements = one;
+  Size baseStride = shape.strides->back();
+  Size runElements = 1;
+  Size resultElements = 1;
   for (int64_t dim = static_cast<int64_t>(shape.sizes.size()) - 1; dim >= 0;
        --dim) {
     runElements = multiply(runElements, shape.sizes[dim]);
+    if (!runElements)
+      return std::nullopt;
     bool runEnds = dim == 0;
     if (!runEnds && !isConstant(shape.sizes[dim - 1], 1))
       runEnds = (*shape.strides)[dim - 1] != multiply(runElements, baseStride);
@@ -283,11 +272,11 @@ Strides commute::tp::getReshapedStrides(const StridedShape &shape,
       return copied;
     if (dim > 0) {
       baseStride = (*shape.strides)[dim - 1];
-      runElements = one;
-      resultElements = one;
+      runElements = 1;
+      resultElements = 1;
     }
   }
   if (resultDim != -1)
     return copied;
-  return result;
+  return takeKnown(std::move(result));
 }

@@ -9,6 +9,7 @@
 #include "commute/Dialect/TPDialect.h"
 
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace commute::tp;
@@ -17,27 +18,46 @@ using namespace commute::tp;
 // Expressions
 //===----------------------------------------------------------------------===//
 
-AffineExpr commute::tp::multiply(AffineExpr lhs, AffineExpr rhs) {
+Size::Size(AffineExpr expression) {
+  if (auto constant = llvm::dyn_cast_if_present<AffineConstantExpr>(expression))
+    number = constant.getValue();
+  else
+    this->expression = expression;
+}
+
+AffineExpr Size::getExpression(MLIRContext *context) const {
+  return number == none ? expression : getAffineConstantExpr(number, context);
+}
+
+Size commute::tp::multiply(const Size &lhs, const Size &rhs) {
   if (!lhs || !rhs)
     return {};
-  return getAffineBinaryOpExpr(AffineExprKind::Mul, lhs, rhs);
+  std::optional<int64_t> a = lhs.getConstant(), b = rhs.getConstant();
+  int64_t product = 0;
+  if (a && b)
+    return llvm::MulOverflow(*a, *b, product) ? Size() : Size(product);
+  MLIRContext *context = (a ? rhs : lhs).getSymbolic().getContext();
+  return getAffineBinaryOpExpr(AffineExprKind::Mul, lhs.getExpression(context),
+                               rhs.getExpression(context));
 }
 
-std::optional<int64_t> commute::tp::getConstant(AffineExpr expression) {
-  if (auto constant = llvm::dyn_cast_if_present<AffineConstantExpr>(expression))
-    return constant.getValue();
-  return std::nullopt;
+Size commute::tp::add(const Size &lhs, const Size &rhs) {
+  if (!lhs || !rhs)
+    return {};
+  std::optional<int64_t> a = lhs.getConstant(), b = rhs.getConstant();
+  int64_t sum = 0;
+  if (a && b)
+    return llvm::AddOverflow(*a, *b, sum) ? Size() : Size(sum);
+  MLIRContext *context = (a ? rhs : lhs).getSymbolic().getContext();
+  return lhs.getExpression(context) + rhs.getExpression(context);
 }
 
-bool commute::tp::isConstant(AffineExpr expression, int64_t value) {
-  return getConstant(expression) == value;
-}
-
-std::optional<Monomial> commute::tp::getMonomial(AffineExpr expression) {
-  if (!expression)
+std::optional<Monomial> commute::tp::getMonomial(const Size &size) {
+  if (!size)
     return std::nullopt;
-  if (std::optional<int64_t> constant = getConstant(expression))
+  if (std::optional<int64_t> constant = size.getConstant())
     return Monomial{*constant, {}};
+  AffineExpr expression = size.getSymbolic();
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
     return Monomial{1, {symbol.getPosition()}};
   auto product = dyn_cast<AffineBinaryOpExpr>(expression);
@@ -57,12 +77,11 @@ std::optional<Monomial> commute::tp::getMonomial(AffineExpr expression) {
   return lhs;
 }
 
-AffineExpr commute::tp::divideExactly(AffineExpr lhs, AffineExpr rhs) {
+Size commute::tp::divideExactly(const Size &lhs, const Size &rhs) {
   if (!lhs || !rhs)
     return {};
-  MLIRContext *context = lhs.getContext();
   if (lhs == rhs)
-    return getAffineConstantExpr(1, context);
+    return 1;
   std::optional<Monomial> dividend = getMonomial(lhs);
   std::optional<Monomial> divisor = getMonomial(rhs);
   if (!dividend || !divisor || divisor->coefficient < 1 ||
@@ -78,17 +97,22 @@ AffineExpr commute::tp::divideExactly(AffineExpr lhs, AffineExpr rhs) {
   }
   if (next != divisor->symbols.end())
     return {};
-  AffineExpr result = getAffineConstantExpr(
-      dividend->coefficient / divisor->coefficient, context);
+  Size result = dividend->coefficient / divisor->coefficient;
   for (unsigned symbol : rest)
-    result = multiply(result, getAffineSymbolExpr(symbol, context));
+    result = multiply(
+        result, getAffineSymbolExpr(symbol, lhs.getSymbolic().getContext()));
   return result;
 }
 
-bool commute::tp::areDifferent(AffineExpr lhs, AffineExpr rhs) {
+bool commute::tp::areDifferent(const Size &lhs, const Size &rhs) {
   if (!lhs || !rhs || lhs == rhs)
     return false;
-  AffineExpr difference = lhs - rhs;
+  if (lhs.getConstant() && rhs.getConstant())
+    return true;
+  MLIRContext *context =
+      (lhs.getConstant() ? rhs : lhs).getSymbolic().getContext();
+  AffineExpr difference =
+      lhs.getExpression(context) - rhs.getExpression(context);
   if (!getConstant(difference)) {
     // Subtraction alone does not cancel terms: s0 - (s0 + 1).
     unsigned numSymbols = 0;
@@ -101,13 +125,12 @@ bool commute::tp::areDifferent(AffineExpr lhs, AffineExpr rhs) {
   return getConstant(difference).value_or(0) != 0;
 }
 
-std::optional<int64_t> commute::tp::evaluate(AffineExpr expression,
+std::optional<int64_t> commute::tp::evaluate(const Size &size,
                                              ArrayRef<StringAttr> names,
                                              SymbolValues symbols) {
-  if (!expression)
-    return std::nullopt;
-  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
-    return constant.getValue();
+  if (size.getConstant() || !size)
+    return size.getConstant();
+  AffineExpr expression = size.getSymbolic();
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
     if (symbol.getPosition() >= names.size())
       return std::nullopt;
@@ -138,12 +161,17 @@ std::optional<int64_t> commute::tp::evaluate(AffineExpr expression,
   }
 }
 
-void commute::tp::printExpression(llvm::raw_ostream &os, AffineExpr expression,
-                                  ArrayRef<StringAttr> names) {
-  if (!expression) {
+void commute::tp::printSize(llvm::raw_ostream &os, const Size &size,
+                            ArrayRef<StringAttr> names) {
+  if (!size) {
     os << '?';
     return;
   }
+  if (std::optional<int64_t> constant = size.getConstant()) {
+    os << *constant;
+    return;
+  }
+  AffineExpr expression = size.getSymbolic();
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
     if (symbol.getPosition() < names.size())
       os << names[symbol.getPosition()].getValue();
@@ -162,7 +190,7 @@ void commute::tp::printExpression(llvm::raw_ostream &os, AffineExpr expression,
                         binary.getKind() != AffineExprKind::Add;
     if (parenthesize)
       os << '(';
-    printExpression(os, operand, names);
+    printSize(os, operand, names);
     if (parenthesize)
       os << ')';
   };
@@ -201,15 +229,14 @@ AffineExpr SymbolSpace::getSymbol(StringAttr name) {
 }
 
 /// The expressions of a layout in the numbering of `space`.
-static SmallVector<AffineExpr, 4> renumber(SymbolSpace &space,
-                                           LayoutAttr layout,
-                                           ArrayRef<AffineExpr> expressions) {
+static Sizes renumber(SymbolSpace &space, LayoutAttr layout,
+                      ArrayRef<AffineExpr> expressions) {
   if (layout.getSymbols().empty())
-    return SmallVector<AffineExpr, 4>(expressions);
+    return Sizes(expressions);
   SmallVector<AffineExpr> symbols;
   for (StringAttr name : layout.getSymbols())
     symbols.push_back(space.getSymbol(name));
-  SmallVector<AffineExpr, 4> result;
+  Sizes result;
   for (AffineExpr expression : expressions)
     result.push_back(expression.replaceSymbols(symbols));
   return result;
@@ -221,9 +248,7 @@ Sizes SymbolSpace::getSizes(RankedTensorType type) {
     return renumber(*this, layout, layout.getSizes());
   Sizes sizes;
   for (int64_t size : type.getShape())
-    sizes.push_back(ShapedType::isDynamic(size)
-                        ? AffineExpr()
-                        : getAffineConstantExpr(size, context));
+    sizes.push_back(ShapedType::isDynamic(size) ? Size() : Size(size));
   return sizes;
 }
 
@@ -246,14 +271,13 @@ StridedShape SymbolSpace::getShape(RankedTensorType type) {
   return {getSizes(type), getStrides(type)};
 }
 
-RankedTensorType SymbolSpace::getType(Type elementType,
-                                      ArrayRef<AffineExpr> sizes,
+RankedTensorType SymbolSpace::getType(Type elementType, ArrayRef<Size> sizes,
                                       const Strides &strides) const {
   SmallVector<int64_t> shape;
   bool isStatic = true;
   bool knowsSizes = true;
-  for (AffineExpr size : sizes) {
-    std::optional<int64_t> constant = getConstant(size);
+  for (const Size &size : sizes) {
+    std::optional<int64_t> constant = size.getConstant();
     shape.push_back(constant.value_or(ShapedType::kDynamic));
     isStatic &= constant.has_value();
     knowsSizes &= bool(size);
@@ -272,20 +296,20 @@ RankedTensorType SymbolSpace::getType(Type elementType,
   // equal attributes.
   SmallVector<StringAttr> used;
   DenseMap<unsigned, unsigned> renumbering;
-  auto collect = [&](ArrayRef<AffineExpr> expressions) {
-    for (AffineExpr expression : expressions)
-      expression.walk([&](AffineExpr part) {
-        auto symbol = dyn_cast<AffineSymbolExpr>(part);
-        if (!symbol)
-          return;
-        if (renumbering.try_emplace(symbol.getPosition(), used.size()).second)
-          used.push_back(names[symbol.getPosition()]);
-      });
+  auto collect = [&](ArrayRef<Size> stated) {
+    for (const Size &size : stated)
+      if (AffineExpr expression = size.getSymbolic())
+        expression.walk([&](AffineExpr part) {
+          auto symbol = dyn_cast<AffineSymbolExpr>(part);
+          if (!symbol)
+            return;
+          if (renumbering.try_emplace(symbol.getPosition(), used.size()).second)
+            used.push_back(names[symbol.getPosition()]);
+        });
   };
-  ArrayRef<AffineExpr> statedSizes = isStatic ? ArrayRef<AffineExpr>() : sizes;
-  ArrayRef<AffineExpr> statedStrides = knowsStrides && !isContiguous
-                                           ? ArrayRef(*strides)
-                                           : ArrayRef<AffineExpr>();
+  ArrayRef<Size> statedSizes = isStatic ? ArrayRef<Size>() : sizes;
+  ArrayRef<Size> statedStrides =
+      knowsStrides && !isContiguous ? ArrayRef(*strides) : ArrayRef<Size>();
   collect(statedSizes);
   collect(statedStrides);
   SmallVector<AffineExpr> replacements(names.size());
@@ -294,10 +318,11 @@ RankedTensorType SymbolSpace::getType(Type elementType,
     replacements[position] =
         getAffineSymbolExpr(it == renumbering.end() ? 0 : it->second, context);
   }
-  auto rewrite = [&](ArrayRef<AffineExpr> expressions) {
+  auto rewrite = [&](ArrayRef<Size> stated) {
     SmallVector<AffineExpr> result;
-    for (AffineExpr expression : expressions)
-      result.push_back(expression.replaceSymbols(replacements));
+    for (const Size &size : stated)
+      result.push_back(
+          size.getExpression(context).replaceSymbols(replacements));
     return result;
   };
   return RankedTensorType::get(

@@ -213,7 +213,7 @@ void LayoutAttr::print(AsmPrinter &printer) const {
   auto printList = [&](ArrayRef<AffineExpr> list) {
     os << '[';
     llvm::interleaveComma(list, os, [&](AffineExpr expression) {
-      printExpression(os, expression, getSymbols());
+      printSize(os, expression, getSymbols());
     });
     os << ']';
   };

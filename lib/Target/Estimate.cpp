@@ -53,7 +53,7 @@ static llvm::Error checkSizes(func::FuncOp function, const PriceModel &model) {
   Type unnamed;
   forEachSymbolicType(function, [&](RankedTensorType type) {
     tp::SymbolSpace space(function.getContext());
-    if (llvm::is_contained(space.getSizes(type), AffineExpr()))
+    if (llvm::is_contained(space.getSizes(type), tp::Size()))
       unnamed = type;
   });
   if (unnamed) {

@@ -49,9 +49,7 @@ void commute::takeApart(tp::AllGatherMatmulOp fused) {
   unsigned axis = fused.getGatherAxis();
   auto gather = [&](Value shard) -> Value {
     tp::Sizes sizes = ops.getSizes(shard);
-    sizes[axis] = tp::multiply(
-        sizes[axis],
-        getAffineConstantExpr(fused.getGroup().getSize(), fused.getContext()));
+    sizes[axis] = tp::multiply(sizes[axis], fused.getGroup().getSize());
     return ops.add<tp::AllGatherOp>(
         location, ops.getType(getTensor(shard).getElementType(), sizes), shard,
         axis, fused.getGroup(), /*async=*/false);

@@ -35,10 +35,6 @@ public:
     return ::getDenseType(symbols, getTensor(like).getElementType(), sizes);
   }
 
-  AffineExpr multiply(AffineExpr size, int64_t factor) {
-    return tp::multiply(size, builder.getAffineConstantExpr(factor));
-  }
-
   Value reshape(Value value, const tp::Sizes &sizes) {
     return infer(tp::ReshapeOp::create(builder, location,
                                        getDenseType(value, sizes), value));
@@ -57,7 +53,7 @@ public:
   }
   Value slice(Value value, int64_t dim, int64_t start, int64_t size) {
     tp::Sizes sizes = getSizes(value);
-    sizes[dim] = builder.getAffineConstantExpr(size);
+    sizes[dim] = size;
     return infer(tp::SliceOp::create(builder, location,
                                      getDenseType(value, sizes), value, dim,
                                      start, /*step=*/1));
@@ -148,7 +144,7 @@ Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,
   // A dim for the blocks, moved in front of the target.
   tp::Sizes split = getSizes(value);
   split[dim] = moved[dim];
-  split.insert(split.begin() + dim, builder.getAffineConstantExpr(count));
+  split.insert(split.begin() + dim, count);
   SmallVector<int64_t> permutation =
       llvm::to_vector(llvm::seq<int64_t>(0, split.size()));
   permutation.erase(permutation.begin() + dim);
@@ -161,8 +157,9 @@ Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,
 /// Whether all dims in front of `axis` have size 1: its blocks lie one behind
 /// the other in memory, as along dim 0.
 static bool isOutermost(const tp::Sizes &sizes, int64_t axis) {
-  return llvm::all_of(ArrayRef(sizes).take_front(axis),
-                      [](AffineExpr size) { return tp::isConstant(size, 1); });
+  return llvm::all_of(
+      ArrayRef(sizes).take_front(axis),
+      [](const tp::Size &size) { return tp::isConstant(size, 1); });
 }
 
 /// Whether nobody reads the result of an asynchronous collective unwaited.
@@ -225,7 +222,7 @@ void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
   if (isView)
     shard = before.reshape(shard, tp::Sizes(llvm::drop_begin(sizes, axis)));
   tp::Sizes gathered = before.getSizes(shard);
-  gathered[0] = before.multiply(gathered[0], count);
+  gathered[0] = tp::multiply(gathered[0], count);
   Value result = tp::AllGatherOp::create(before.getBuilder(), gather.getLoc(),
                                          before.getDenseType(shard, gathered),
                                          shard, /*gather_axis=*/0,
@@ -259,7 +256,7 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
                 isWaitedFor(scatter.getResult(), scatter.getAsync());
   ++numLowered;
   tp::Sizes moved = shard;
-  moved[0] = before.multiply(shard[0], count);
+  moved[0] = tp::multiply(shard[0], count);
   input = isView
               ? before.reshape(input, tp::Sizes(llvm::drop_begin(sizes, axis)))
               : before.moveBlocks(input, axis, 0, count, moved);

@@ -127,8 +127,7 @@ Value SumDraft::takeRhs(const ProductSegment &segment) {
 
 Value SumDraft::sliceByRank(Value value, unsigned dim, tp::GroupAttr group) {
   tp::Sizes sizes = draft.ops.getSizes(value);
-  sizes[dim] = tp::divideExactly(
-      sizes[dim], getAffineConstantExpr(group.getSize(), group.getContext()));
+  sizes[dim] = tp::divideExactly(sizes[dim], group.getSize());
   return draft.ops.add<tp::RankSliceOp>(
       location, draft.ops.getType(getElementType(), sizes), value, dim, group);
 }
@@ -171,20 +170,19 @@ bool SumDraft::addRepeated(const ProductSegment &segment) {
 tp::Sizes SumDraft::getRows(Value once, size_t rank) {
   tp::Sizes sizes = draft.ops.getSizes(once);
   sizes.pop_back();
-  tp::Sizes rows(rank - sizes.size(),
-                 getAffineConstantExpr(1, product.getContext()));
+  tp::Sizes rows(rank - sizes.size(), 1);
   rows.append(sizes);
   return rows;
 }
 
 void SumDraft::addRows(const ProductSegment &segment, Value once,
                        const tp::Sizes &allRows) {
-  AffineExpr inner = draft.ops.getSizes(once).back();
+  tp::Size inner = draft.ops.getSizes(once).back();
   tp::Sizes rows = getRows(once, std::max<size_t>(allRows.size(), 1));
-  AffineExpr count = getAffineConstantExpr(1, product.getContext());
-  for (AffineExpr size : rows)
+  tp::Size count = 1;
+  for (const tp::Size &size : rows)
     count = tp::multiply(count, size);
-  AffineExpr columns = draft.ops.getSizes(product.getResult()).back();
+  tp::Size columns = draft.ops.getSizes(product.getResult()).back();
   once = draft.ops.reshape(once, tp::Sizes{count, inner}, location);
   Value rhs = takeRhs(segment);
   ++draft.numProducts;
@@ -272,11 +270,11 @@ void SumDraft::flattenRows() {
       getRank(product.getRhs()) != 2 || product.getTransposeLhs() ||
       (bias && getRank(bias) > 1))
     return;
-  AffineExpr rows = getAffineConstantExpr(1, product.getContext());
-  for (AffineExpr size : ArrayRef(sumSizes).drop_back())
+  tp::Size rows = 1;
+  for (const tp::Size &size : ArrayRef(sumSizes).drop_back())
     rows = tp::multiply(rows, size);
   auto flatten = [&](Summand &summand) {
-    AffineExpr inner = draft.ops.getSizes(summand.lhs).back();
+    tp::Size inner = draft.ops.getSizes(summand.lhs).back();
     summand.lhs =
         draft.ops.reshape(summand.lhs, tp::Sizes{rows, inner}, location);
   };
@@ -368,7 +366,7 @@ std::optional<SplitDraft> SumDraft::run() {
     if (bias)
       sum = add(sum, bias, sumSizes);
   }
-  AffineExpr columns = sumSizes.back();
+  tp::Size columns = sumSizes.back();
   for (const RepeatedSummand &summand : repeated) {
     tp::Sizes sizes = summand.allRows;
     sizes.push_back(columns);

@@ -28,8 +28,9 @@ static Type getElementType(Value value) {
 /// left.
 static unsigned countOuterDims(const tp::Sizes &sizes, unsigned axis) {
   bool areOnes =
-      llvm::all_of(ArrayRef(sizes).take_front(axis),
-                   [](AffineExpr size) { return tp::isConstant(size, 1); });
+      llvm::all_of(ArrayRef(sizes).take_front(axis), [](const tp::Size &size) {
+        return tp::isConstant(size, 1);
+      });
   return areOnes && axis + 1 < sizes.size() ? axis : 0;
 }
 
@@ -67,15 +68,14 @@ static Value takePieces(OpDraft &ops, Value value, unsigned dim,
   Type element = getElementType(value);
   SmallVector<Value> parts;
   for (const PieceRange &piece : merged) {
-    sizes[dim] =
-        getAffineConstantExpr(piece.end - piece.begin, value.getContext());
+    sizes[dim] = piece.end - piece.begin;
     parts.push_back(ops.add<tp::SliceOp>(location, ops.getType(element, sizes),
                                          value, dim, piece.begin,
                                          /*step=*/1, /*blocks=*/false));
   }
   if (parts.size() == 1)
     return parts.front();
-  sizes[dim] = getAffineConstantExpr(total, value.getContext());
+  sizes[dim] = total;
   return ops.add<tp::ConcatOp>(location, ops.getType(element, sizes), parts,
                                dim);
 }
@@ -149,9 +149,7 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
   }
 
   tp::Sizes gathered = ops.getSizes(shard);
-  gathered[axis] = tp::multiply(
-      gathered[axis],
-      getAffineConstantExpr(gather.getGroup().getSize(), gather.getContext()));
+  gathered[axis] = tp::multiply(gathered[axis], gather.getGroup().getSize());
   // PyTorch's scaled op gives the gathered value in any case.
   bool returnsGathered = fusion.returnsGathered || scale;
   SmallVector<Type> types;
@@ -214,9 +212,9 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   unsigned axis = fusion.axis;
   tp::Sizes sizes = ops.getSizes(fusion.scattered);
   unsigned numOuter = countOuterDims(sizes, axis);
-  tp::Sizes rows(ArrayRef<AffineExpr>(sizes).drop_front(numOuter).drop_back());
+  tp::Sizes rows(ArrayRef<tp::Size>(sizes).drop_front(numOuter).drop_back());
   axis -= numOuter;
-  auto addColumns = [&](AffineExpr size) {
+  auto addColumns = [&](const tp::Size &size) {
     tp::Sizes result = rows;
     result.push_back(size);
     return result;
@@ -235,7 +233,7 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
       return values.front();
     tp::Sizes joined = ops.getSizes(values.front());
     for (Value value : values.drop_front())
-      joined[dim] = joined[dim] + ops.getSizes(value)[dim];
+      joined[dim] = tp::add(joined[dim], ops.getSizes(value)[dim]);
     return ops.add<tp::ConcatOp>(
         location, ops.getType(getElementType(values.front()), joined), values,
         dim);
@@ -251,9 +249,7 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   tp::MatmulOp first = fusion.products.front();
   Value scale = first.getLhsScale();
   if (scale && getTensor(scale).getNumElements() != 1)
-    scale = ops.reshape(
-        scale, addColumns(getAffineConstantExpr(1, scatter.getContext())),
-        location);
+    scale = ops.reshape(scale, addColumns(1), location);
   Value bias = first.getBias();
   if (bias)
     bias = ops.reshape(bias, tp::Sizes{ops.getSizes(bias).back()}, location);
@@ -264,8 +260,7 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   if (!fusion.pieces.empty()) {
     const PieceRange &piece = fusion.pieces.front();
     result = sizes;
-    result[fusion.axis] =
-        getAffineConstantExpr(piece.end - piece.begin, scatter.getContext());
+    result[fusion.axis] = piece.end - piece.begin;
   }
   result.erase(result.begin(), result.begin() + numOuter);
   Value value = ops.add<tp::MatmulReduceScatterOp>(

@@ -42,7 +42,7 @@ private:
   };
 
   /// The size of a rank's part of a dim.
-  AffineExpr getShardSize(AffineExpr size);
+  tp::Size getShardSize(const tp::Size &size);
   /// The type of a rank's part of a dense tensor.
   RankedTensorType getShardType(RankedTensorType type, unsigned dim);
   RankedTensorType getPaddedType(RankedTensorType type, unsigned dim);
@@ -82,14 +82,13 @@ private:
 // Types
 //===----------------------------------------------------------------------===//
 
-AffineExpr RegionRewriter::getShardSize(AffineExpr size) {
-  if (AffineExpr exact =
-          tp::divideExactly(size, builder.getAffineConstantExpr(count)))
+tp::Size RegionRewriter::getShardSize(const tp::Size &size) {
+  if (tp::Size exact = tp::divideExactly(size, count))
     return exact;
   // Padded, or assumed to be divisible.
   if (std::optional<int64_t> number = tp::getConstant(size))
-    return builder.getAffineConstantExpr(llvm::divideCeil(*number, count));
-  return size ? size.floorDiv(count) : AffineExpr();
+    return llvm::divideCeil(*number, count);
+  return size ? tp::Size(size.getSymbolic().floorDiv(count)) : tp::Size();
 }
 
 RankedTensorType RegionRewriter::getShardType(RankedTensorType type,

@@ -58,7 +58,7 @@ void SplitDraft::apply() {
 Value commute::takeSteps(OpDraft &ops, Value value, ArrayRef<DimStep> steps,
                          Location location) {
   for (auto [index, step] : llvm::enumerate(steps)) {
-    AffineExpr size = ops.getSizes(value)[step.operandDim];
+    tp::Size size = ops.getSizes(value)[step.operandDim];
     tp::Sizes sizes = ops.getSizes(step.op->getResult(0));
     sizes[step.resultDim] = size;
     value = ops.addLike(step.op, value, sizes);
@@ -67,8 +67,7 @@ Value commute::takeSteps(OpDraft &ops, Value value, ArrayRef<DimStep> steps,
 }
 
 Value commute::takeSegment(OpDraft &ops, const SegmentOperand &operand,
-                           AffineExpr size, bool takesShard,
-                           Location location) {
+                           tp::Size size, bool takesShard, Location location) {
   tp::AllGatherOp gather = operand.gather;
   Value value = takesShard ? gather.getInput() : operand.base;
   if (operand.isSliced) {
@@ -108,7 +107,7 @@ Value commute::joinValues(OpDraft &ops, ArrayRef<Value> values, unsigned dim,
     return values.front();
   tp::Sizes sizes = ops.getSizes(values.front());
   for (Value value : values.drop_front())
-    sizes[dim] = sizes[dim] + ops.getSizes(value)[dim];
+    sizes[dim] = tp::add(sizes[dim], ops.getSizes(value)[dim]);
   int64_t start = 0;
   RankedTensorType type = ops.getType(getElementType(values.front()), sizes);
   if (Value whole = findSlicedValue(values, dim, start)) {
@@ -260,7 +259,7 @@ static Value sliceOperand(SplitDraft &draft, Value value, unsigned dim,
                           tp::SliceOp slice, const ProductContext &context) {
   OpDraft &ops = draft.ops;
   tp::Sizes sizes = ops.getSizes(value);
-  AffineExpr size = ops.getSizes(slice.getResult())[slice.getDim()];
+  tp::Size size = ops.getSizes(slice.getResult())[slice.getDim()];
   std::optional<int64_t> count = tp::getConstant(size);
   std::optional<DimParts> parts = analysis::findDimParts(value, dim);
   if (parts && count && slice.getStep() == 1 &&
@@ -382,10 +381,10 @@ static Value draftRun(SplitDraft &draft, const JoinedRun &run) {
   tp::MatmulOp first = run.products.front();
   tp::DimensionRule rule = first.getDimensionRule();
   SmallVector<Value> operands(first->getOperands());
-  AffineExpr size;
+  tp::Size size;
   for (tp::MatmulOp product : run.products) {
-    AffineExpr part = draft.ops.getSizes(product.getResult())[run.resultDim];
-    size = size ? size + part : part;
+    tp::Size part = draft.ops.getSizes(product.getResult())[run.resultDim];
+    size = size ? tp::add(size, part) : part;
   }
   for (auto [number, operand] : llvm::enumerate(operands)) {
     std::optional<unsigned> dim =

@@ -76,7 +76,7 @@ std::optional<SplitDraft> draftSlicedConcat(tp::SliceOp slice,
 /// An operand of a product on a segment of `size`, or, with `takesShard`, this
 /// rank's shard of it.
 mlir::Value takeSegment(OpDraft &ops, const analysis::SegmentOperand &operand,
-                        mlir::AffineExpr size, bool takesShard,
+                        tp::Size size, bool takesShard,
                         mlir::Location location);
 /// Ops that do what `steps` do, to another value.
 mlir::Value takeSteps(OpDraft &ops, mlir::Value value,

@@ -77,7 +77,7 @@ static LogicalResult writeSymbolicReshape(tp::ReshapeOp op,
   tp::SymbolSpace symbols(op.getContext());
   tp::Sizes from = symbols.getSizes(getTensor(op.getInput()));
   tp::Sizes to = symbols.getSizes(getTensor(op.getResult()));
-  ArrayRef<AffineExpr> before(from), after(to);
+  ArrayRef<tp::Size> before(from), after(to);
   size_t front = 0;
   while (!before.empty() && !after.empty() && before.front() == after.front()) {
     before = before.drop_front();
@@ -210,8 +210,7 @@ static LogicalResult readStack(NodeReader &reader) {
       return failure();
     tp::StridedShape shape = reader.getSymbols().getShape(getTensor(tensor));
     tp::Sizes sizes = shape.sizes;
-    sizes.insert(sizes.begin() + *dim,
-                 getAffineConstantExpr(1, reader.getContext()));
+    sizes.insert(sizes.begin() + *dim, 1);
     RankedTensorType part = reader.getSymbols().getType(
         type.getElementType(), sizes, tp::getReshapedStrides(shape, sizes));
     parts.push_back(reader.create<tp::ReshapeOp>(part, tensor));

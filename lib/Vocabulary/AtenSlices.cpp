@@ -31,10 +31,10 @@ static std::optional<int64_t> getStart(RankedTensorType type, int64_t dim,
 /// A slice at a symbolic start that is a multiple of its size.
 static LogicalResult readBlock(NodeReader &reader, Value self, int64_t dim) {
   RankedTensorType type = reader.getResultType();
-  AffineExpr start = reader.size("start");
+  tp::Size start = reader.size("start");
   if (type.getRank() <= dim)
     return failure();
-  AffineExpr size = reader.getSymbols().getSizes(type)[dim];
+  tp::Size size = reader.getSymbols().getSizes(type)[dim];
   std::optional<int64_t> block =
       tp::getConstant(tp::divideExactly(start, size));
   if (!block || *block < 0)
@@ -88,7 +88,7 @@ static LogicalResult readNarrow(NodeReader &reader) {
 static RankedTensorType getSingleType(NodeReader &reader, Value input,
                                       int64_t dim) {
   tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
-  shape.sizes[dim] = getAffineConstantExpr(1, reader.getContext());
+  shape.sizes[dim] = 1;
   return reader.getSymbols().getType(getTensor(input).getElementType(),
                                      shape.sizes, shape.strides);
 }
@@ -143,13 +143,13 @@ static LogicalResult readSplit(NodeReader &reader) {
   if (!dim)
     return failure();
   int64_t start = 0;
-  AffineExpr blockSize;
+  tp::Size blockSize;
   for (size_t index = 0; index < reader.getNumResults(); ++index) {
     RankedTensorType type = reader.getResultType(index);
     if (!type || type.getRank() <= *dim)
       return failure();
     // Of a symbolic size, all are blocks of it, or nobody knows where they are.
-    AffineExpr size = reader.getSymbols().getSizes(type)[*dim];
+    tp::Size size = reader.getSymbols().getSizes(type)[*dim];
     if (index == 0)
       blockSize = size;
     if (type.isDynamicDim(*dim)) {
@@ -176,7 +176,7 @@ static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
   tp::SymbolSpace symbols(op.getContext());
   int64_t dim = op.getDim();
   tp::StridedShape shape = symbols.getShape(getTensor(op.getInput()));
-  AffineExpr size = symbols.getSizes(getTensor(op.getResult()))[dim];
+  tp::Size size = symbols.getSizes(getTensor(op.getResult()))[dim];
   std::optional<int64_t> count =
       tp::getConstant(tp::divideExactly(shape.sizes[dim], size));
   bool isBlock = op.getBlocks() || op.getStart() == 0;
@@ -185,8 +185,7 @@ static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
                         "block of a known number");
   tp::Sizes sizes = shape.sizes;
   sizes[dim] = size;
-  sizes.insert(sizes.begin() + dim,
-               getAffineConstantExpr(*count, op.getContext()));
+  sizes.insert(sizes.begin() + dim, *count);
   StringRef split = writer.node(op.getLoc(), "torch.ops.aten.unflatten.int")
                         .tensor("self", op.getInput())
                         .integer("dim", dim)

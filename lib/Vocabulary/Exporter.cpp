@@ -76,7 +76,7 @@ private:
   void collectNames();
   void collectSpelling();
   archive::TensorMeta getMeta(RankedTensorType type, bool requiresGrad);
-  archive::SymInt getSize(AffineExpr size);
+  archive::SymInt getSize(const tp::Size &size);
   StringRef getMetadata(Location location);
   void renameOuter();
   /// Whether PyTorch's loader may give this name to the list among the results
@@ -209,7 +209,7 @@ StringRef Exporter::makeName(Value value, StringRef base) {
 // New nodes
 //===----------------------------------------------------------------------===//
 
-archive::SymInt Exporter::getSize(AffineExpr size) {
+archive::SymInt Exporter::getSize(const tp::Size &size) {
   archive::SymInt result;
   if (std::optional<int64_t> constant = tp::getConstant(size)) {
     result.value = constant;
@@ -220,14 +220,15 @@ archive::SymInt Exporter::getSize(AffineExpr size) {
     // about a symbol than its name.
     auto note = [&](const archive::SymInt &written) {
       if (!written.isStatic())
-        writtenSizes.try_emplace(readSize(written, symbols), written);
+        if (AffineExpr expression = readSize(written, symbols).getSymbolic())
+          writtenSizes.try_emplace(expression, written);
     };
     for (const auto &[name, meta] : graph.tensorValues) {
       llvm::for_each(meta.sizes, note);
       llvm::for_each(meta.strides, note);
     }
   }
-  auto known = writtenSizes.find(size);
+  auto known = writtenSizes.find(size.getSymbolic());
   if (known != writtenSizes.end())
     return known->second;
   auto getSpelling = [&](AffineExpr part) -> std::optional<StringRef> {
@@ -255,9 +256,9 @@ archive::TensorMeta Exporter::getMeta(RankedTensorType type,
   // it recomputes them when the graph runs.
   tp::Strides strides =
       shape.strides ? shape.strides : tp::getContiguousStrides(shape.sizes);
-  for (AffineExpr size : shape.sizes)
+  for (const tp::Size &size : shape.sizes)
     meta.sizes.push_back(getSize(size));
-  for (AffineExpr stride : *strides)
+  for (const tp::Size &stride : *strides)
     meta.strides.push_back(getSize(stride));
   meta.storageOffset.value = 0;
   meta.requiresGrad = requiresGrad && isa<FloatType>(type.getElementType());

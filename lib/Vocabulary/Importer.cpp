@@ -50,10 +50,10 @@ public:
   bool isUsed(StringRef name) override { return usedNames.contains(name); }
   tp::GroupAttr getGroup(StringRef name, std::string &error) override;
   tp::SymbolSpace &getSymbols() override { return symbols; }
-  AffineExpr getNumber(StringRef name) override {
+  tp::Size getNumber(StringRef name) override {
     auto number = graph.symIntValues.find(name);
     return number == graph.symIntValues.end()
-               ? AffineExpr()
+               ? tp::Size()
                : readSize(number->second, symbols);
   }
   bool noteRank(int64_t stated) override {
@@ -195,7 +195,7 @@ RankedTensorType Importer::getTensorType(StringRef name) {
   if (element && meta.layout == archive::stridedLayout &&
       meta.sizes.size() <= maxDims) {
     tp::Sizes sizes;
-    SmallVector<AffineExpr, 4> strides;
+    SmallVector<tp::Size, 4> strides;
     for (const archive::SymInt &size : meta.sizes)
       sizes.push_back(readSize(size, symbols));
     for (const archive::SymInt &stride : meta.strides)

@@ -128,9 +128,9 @@ std::optional<int64_t> NodeReader::integer(StringRef argument,
   return std::nullopt;
 }
 
-AffineExpr NodeReader::size(StringRef argument) {
+tp::Size NodeReader::size(StringRef argument) {
   if (std::optional<int64_t> number = integer(argument))
-    return getAffineConstantExpr(*number, getContext());
+    return *number;
   const Argument *found = find(argument);
   if (!found || found->tag != ArgumentTag::SymInt || !found->namesValue())
     return {};

@@ -30,7 +30,7 @@ public:
   virtual tp::GroupAttr getGroup(llvm::StringRef name, std::string &error) = 0;
   virtual tp::SymbolSpace &getSymbols() = 0;
   /// The symbolic number of this name; null where it is none.
-  virtual mlir::AffineExpr getNumber(llvm::StringRef name) = 0;
+  virtual tp::Size getNumber(llvm::StringRef name) = 0;
   /// Takes note of the rank that an op states; false when another one is known.
   virtual bool noteRank(int64_t rank) = 0;
 };
@@ -72,7 +72,7 @@ public:
   std::optional<int64_t> integer(llvm::StringRef argument,
                                  std::optional<int64_t> byDefault = {});
   /// An integer that may be symbolic; null for anything else.
-  mlir::AffineExpr size(llvm::StringRef argument);
+  tp::Size size(llvm::StringRef argument);
   std::optional<double> number(llvm::StringRef argument,
                                std::optional<double> byDefault = {});
   std::optional<bool> boolean(llvm::StringRef argument,

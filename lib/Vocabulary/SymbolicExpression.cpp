@@ -185,10 +185,10 @@ private:
 /// Names of symbols that stand for text begin so; PyTorch's do not.
 static constexpr StringLiteral opaquePrefix = "expr_";
 
-AffineExpr vocabulary::readSize(const archive::SymInt &size,
-                                tp::SymbolSpace &space) {
+tp::Size vocabulary::readSize(const archive::SymInt &size,
+                              tp::SymbolSpace &space) {
   if (size.value)
-    return getAffineConstantExpr(*size.value, space.getContext());
+    return *size.value;
   if (AffineExpr parsed = SizeParser(size.expression, space).parse())
     return parsed;
   std::string name =
@@ -199,13 +199,14 @@ AffineExpr vocabulary::readSize(const archive::SymInt &size,
 }
 
 std::string vocabulary::writeSize(
-    AffineExpr size, ArrayRef<StringAttr> symbolNames,
+    const tp::Size &size, ArrayRef<StringAttr> symbolNames,
     llvm::function_ref<std::optional<StringRef>(AffineExpr)> getSpelling) {
-  if (std::optional<int64_t> constant = tp::getConstant(size))
+  if (std::optional<int64_t> constant = size.getConstant())
     return "Integer(" + std::to_string(*constant) + ")";
-  if (std::optional<StringRef> known = getSpelling(size))
+  AffineExpr expression = size.getSymbolic();
+  if (std::optional<StringRef> known = getSpelling(expression))
     return known->str();
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(size)) {
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
     StringRef name = symbolNames[symbol.getPosition()].getValue();
     // Unbacked symbols (u0) are not known to be positive.
     StringRef assumptions = name.starts_with("u")
@@ -213,7 +214,7 @@ std::string vocabulary::writeSize(
                                 : ", positive=True, integer=True";
     return ("Symbol('" + name + "'" + assumptions + ")").str();
   }
-  auto binary = cast<AffineBinaryOpExpr>(size);
+  auto binary = cast<AffineBinaryOpExpr>(expression);
   std::string lhs = writeSize(binary.getLHS(), symbolNames, getSpelling);
   std::string rhs = writeSize(binary.getRHS(), symbolNames, getSpelling);
   StringRef function = [&]() -> StringRef {

@@ -18,13 +18,13 @@ namespace commute::vocabulary {
 /// ("Mul(Integer(8), Symbol('s77', positive=True, integer=True))") or infix
 /// ("8*s77"). What is no sum, product, quotient or remainder of symbols and
 /// numbers becomes a symbol of its own, the same one for the same text.
-mlir::AffineExpr readSize(const archive::SymInt &size, tp::SymbolSpace &space);
+tp::Size readSize(const archive::SymInt &size, tp::SymbolSpace &space);
 
 /// The inverse, in srepr form. `getSpelling` gives the text of parts that the
 /// graph spells out already: it has that of every expression which `readSize`
 /// did not understand.
 std::string
-writeSize(mlir::AffineExpr size, llvm::ArrayRef<mlir::StringAttr> symbolNames,
+writeSize(const tp::Size &size, llvm::ArrayRef<mlir::StringAttr> symbolNames,
           llvm::function_ref<std::optional<llvm::StringRef>(mlir::AffineExpr)>
               getSpelling);
 

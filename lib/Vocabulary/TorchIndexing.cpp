@@ -83,9 +83,9 @@ static bool getPart(const Argument &slice, StringRef name,
 }
 
 void IndexedTensor::take(int64_t start, int64_t size, int64_t step) {
-  shape.sizes[dim] = getAffineConstantExpr(size, reader.getContext());
+  shape.sizes[dim] = size;
   if (shape.strides)
-    (*shape.strides)[dim] = (*shape.strides)[dim] * step;
+    (*shape.strides)[dim] = tp::multiply((*shape.strides)[dim], step);
   RankedTensorType type = reader.getSymbols().getType(
       getTensor(value).getElementType(), shape.sizes, shape.strides);
   value = reader.create<tp::SliceOp>(type, value, dim, start, step);

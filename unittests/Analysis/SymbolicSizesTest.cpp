@@ -47,7 +47,7 @@ protected:
                        builder.getStrArrayAttr(assumptions));
     return SymbolicSizes::resolve(*module);
   }
-  Divisibility ask(ArrayRef<StringRef> assumptions, AffineExpr size,
+  Divisibility ask(ArrayRef<StringRef> assumptions, const tp::Size &size,
                    int64_t divisor) {
     llvm::Expected<SymbolicSizes> sizes = resolve(assumptions);
     if (sizes)
@@ -126,9 +126,9 @@ TEST_F(SymbolicSizesTest, WhatNeedsNoAssumption) {
   EXPECT_EQ(ask({}, (s0 * 16).floorDiv(4), 4).answer, Divisibility::Proved);
   EXPECT_EQ(ask({}, tp::multiply(s0 * 2, s1 * 2), 4).answer,
             Divisibility::Proved);
-  EXPECT_EQ(ask({}, getAffineConstantExpr(8, &context), 4).answer,
+  EXPECT_EQ(ask({}, 8, 4).answer,
             Divisibility::Proved);
-  EXPECT_EQ(ask({}, getAffineConstantExpr(6, &context), 4).answer,
+  EXPECT_EQ(ask({}, 6, 4).answer,
             Divisibility::Refuted);
   EXPECT_EQ(ask({}, s0, 1).answer, Divisibility::Proved);
   EXPECT_EQ(ask({}, s0, 2).answer, Divisibility::Unknown);

@@ -312,9 +312,8 @@ TEST_F(ExporterTest, SymbolicSizesAreSpelledAsInTheGraph) {
   // Of [max, 4] the copy's outer stride is 4; of [1, 4, max] it is 4 * max.
   auto reshaped = symbols.getType(
       type.getElementType(),
-      {mlir::getAffineConstantExpr(1, &translator.context), sizes[0], sizes[1]},
-      tp::Strides({sizes[1] * 4, sizes[1],
-                   mlir::getAffineConstantExpr(1, &translator.context)}));
+      {1, sizes[0], sizes[1]},
+      tp::Strides({tp::multiply(sizes[1], 4), sizes[1], 1}));
   auto reshape =
       tp::ReshapeOp::create(builder, builder.getUnknownLoc(), reshaped,
                             module.getOp("y")->getResult(0));

@@ -14,7 +14,7 @@ using namespace commute::vocabulary;
 namespace {
 class SymbolicExpression : public testing::Test {
 protected:
-  mlir::AffineExpr read(llvm::StringRef text) {
+  tp::Size read(llvm::StringRef text) {
     archive::SymInt size;
     size.expression = text;
     return readSize(size, symbols);
@@ -22,7 +22,7 @@ protected:
   std::string print(llvm::StringRef text) {
     std::string printed;
     llvm::raw_string_ostream os(printed);
-    tp::printExpression(os, read(text), symbols.getNames());
+    tp::printSize(os, read(text), symbols.getNames());
     return printed;
   }
   std::string write(llvm::StringRef text) {
@@ -117,7 +117,7 @@ TEST_F(SymbolicExpression, WritesWhatItReads) {
 
 TEST_F(SymbolicExpression, SpellingsOfTheGraphAreTaken) {
   // Not understood, but its product with a number can be written.
-  mlir::AffineExpr maximum = read("Max(s0, 3)");
+  mlir::AffineExpr maximum = read("Max(s0, 3)").getSymbolic();
   auto getSpelling =
       [&](mlir::AffineExpr part) -> std::optional<llvm::StringRef> {
     if (part == maximum)

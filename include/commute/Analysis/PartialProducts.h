@@ -59,7 +59,7 @@ enum class ShardSource {
 /// A range of a product's factor.
 struct ProductSegment {
   /// Over the symbols of the context.
-  mlir::AffineExpr size;
+  tp::Size size;
   /// One for each operand of the product; none for operands that do not run
   /// along the factor.
   std::vector<std::optional<SegmentOperand>> operands;

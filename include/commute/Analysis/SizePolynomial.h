@@ -13,7 +13,8 @@
 #ifndef COMMUTE_ANALYSIS_SIZEPOLYNOMIAL_H
 #define COMMUTE_ANALYSIS_SIZEPOLYNOMIAL_H
 
-#include "mlir/IR/AffineExpr.h"
+#include "commute/Dialect/SymbolicSize.h"
+
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -28,8 +29,7 @@ namespace commute::analysis {
 class SizePolynomial {
 public:
   SizePolynomial(int64_t constant = 0) : constant(constant) {}
-  /// Of an affine expression; null is not known.
-  static SizePolynomial get(mlir::AffineExpr expression);
+  static SizePolynomial get(const tp::Size &size);
 
   bool isKnown() const { return known; }
   std::optional<int64_t> getConstant() const;
@@ -53,8 +53,7 @@ public:
   /// Whether it is at least 0 for all symbols that are.
   bool isNonNegative() const;
 
-  /// Null where it is not known.
-  mlir::AffineExpr getExpression(mlir::MLIRContext *context) const;
+  tp::Size getSize() const;
 
 private:
   /// A coefficient, not 0, and the symbols that it stands with, in order.

@@ -48,9 +48,8 @@ public:
   /// Whether dim `dim` of a tensor is a multiple of `divisor` (at least 1).
   Divisibility isDivisible(mlir::RankedTensorType type, unsigned dim,
                            int64_t divisor) const;
-  /// The same of an expression over symbols of these names; null is a size of
-  /// which nothing is known.
-  Divisibility isDivisible(mlir::AffineExpr size,
+  /// The same of a size over symbols of these names.
+  Divisibility isDivisible(const tp::Size &size,
                            llvm::ArrayRef<mlir::StringAttr> names,
                            int64_t divisor) const;
 

@@ -21,10 +21,46 @@
 
 namespace commute::tp {
 
-/// A list of sizes; a null expression is a size of which nothing is known.
-using Sizes = llvm::SmallVector<mlir::AffineExpr, 4>;
-/// Strides in elements, one a dim; nullopt when they are not known.
-using Strides = std::optional<llvm::SmallVector<mlir::AffineExpr, 4>>;
+/// A size or a stride: a number, an expression over symbols, or not known.
+/// Nearly all are numbers. They are kept as such, because a context makes
+/// expressions unique, which costs more than all that is asked of most of them.
+class Size {
+public:
+  /// Of which nothing is known.
+  Size() = default;
+  Size(int64_t number) : number(number) {}
+  /// A null expression is not known.
+  Size(mlir::AffineExpr expression);
+
+  /// Whether anything is known of it.
+  explicit operator bool() const { return number != none || expression; }
+  std::optional<int64_t> getConstant() const {
+    return number == none ? std::nullopt : std::optional(number);
+  }
+  /// Null for a number, and for what is not known.
+  mlir::AffineExpr getSymbolic() const { return expression; }
+  /// Null for what is not known.
+  mlir::AffineExpr getExpression(mlir::MLIRContext *context) const;
+
+  /// Whether both are spelled in one way.
+  bool operator==(const Size &other) const {
+    return number == other.number && expression == other.expression;
+  }
+  bool operator!=(const Size &other) const { return !(*this == other); }
+
+private:
+  /// No tensor has this size or stride.
+  static constexpr int64_t none = mlir::ShapedType::kDynamic;
+
+  int64_t number = none;
+  /// Not a constant.
+  mlir::AffineExpr expression;
+};
+
+using Sizes = llvm::SmallVector<Size, 4>;
+/// Strides in elements, one a dim, all of them known; nullopt when they are
+/// not.
+using Strides = std::optional<llvm::SmallVector<Size, 4>>;
 
 /// Sizes and strides of one tensor.
 struct StridedShape {
@@ -55,7 +91,7 @@ public:
   /// The tensor type with these sizes and strides, in the canonical form of
   /// `#tp.layout`: no encoding for a static dense tensor.
   mlir::RankedTensorType getType(mlir::Type elementType,
-                                 llvm::ArrayRef<mlir::AffineExpr> sizes,
+                                 llvm::ArrayRef<Size> sizes,
                                  const Strides &strides) const;
 
 private:
@@ -64,11 +100,18 @@ private:
   llvm::DenseMap<mlir::StringAttr, unsigned> positions;
 };
 
-/// Product that may multiply symbols with each other.
-mlir::AffineExpr multiply(mlir::AffineExpr lhs, mlir::AffineExpr rhs);
-/// The constant that an expression is, or nullopt.
-std::optional<int64_t> getConstant(mlir::AffineExpr expression);
-bool isConstant(mlir::AffineExpr expression, int64_t value);
+/// Product that may multiply symbols with each other. Not known where an
+/// operand is not, or where it cannot be counted in 64 bits.
+Size multiply(const Size &lhs, const Size &rhs);
+/// Sum, in the same way.
+Size add(const Size &lhs, const Size &rhs);
+/// The constant that a size is, or nullopt.
+inline std::optional<int64_t> getConstant(const Size &size) {
+  return size.getConstant();
+}
+inline bool isConstant(const Size &size, int64_t value) {
+  return size.getConstant() == value;
+}
 
 /// A product of a constant and symbols, in ascending order of the symbols.
 struct Monomial {
@@ -76,15 +119,15 @@ struct Monomial {
   llvm::SmallVector<unsigned, 2> symbols;
 };
 /// nullopt for sums, remainders and the like.
-std::optional<Monomial> getMonomial(mlir::AffineExpr expression);
-/// `lhs / rhs` where it provably leaves no remainder, else null.
-mlir::AffineExpr divideExactly(mlir::AffineExpr lhs, mlir::AffineExpr rhs);
+std::optional<Monomial> getMonomial(const Size &size);
+/// `lhs / rhs` where it provably leaves no remainder, else not known.
+Size divideExactly(const Size &lhs, const Size &rhs);
 
 /// Whether two sizes are certainly different; false for what is not known.
-bool areDifferent(mlir::AffineExpr lhs, mlir::AffineExpr rhs);
+bool areDifferent(const Size &lhs, const Size &rhs);
 
-/// The value of an expression at these values of the symbols named `names`.
-std::optional<int64_t> evaluate(mlir::AffineExpr expression,
+/// The value of a size at these values of the symbols named `names`.
+std::optional<int64_t> evaluate(const Size &size,
                                 llvm::ArrayRef<mlir::StringAttr> names,
                                 SymbolValues symbols);
 /// Size of `dim`, or number of elements of a tensor type, at these values.
@@ -93,9 +136,9 @@ std::optional<int64_t> evaluateSize(mlir::RankedTensorType type, unsigned dim,
 std::optional<int64_t> evaluateNumElements(mlir::RankedTensorType type,
                                            SymbolValues symbols);
 
-/// Prints an expression with the symbols' names.
-void printExpression(llvm::raw_ostream &os, mlir::AffineExpr expression,
-                     llvm::ArrayRef<mlir::StringAttr> names);
+/// Prints a size with the symbols' names.
+void printSize(llvm::raw_ostream &os, const Size &size,
+               llvm::ArrayRef<mlir::StringAttr> names);
 
 //===----------------------------------------------------------------------===//
 // Strides, as PyTorch's kernels make them
@@ -103,7 +146,7 @@ void printExpression(llvm::raw_ostream &os, mlir::AffineExpr expression,
 
 /// Strides of a dense row-major tensor; nullopt when a size that matters is
 /// not known.
-Strides getContiguousStrides(llvm::ArrayRef<mlir::AffineExpr> sizes);
+Strides getContiguousStrides(llvm::ArrayRef<Size> sizes);
 
 enum class Density {
   /// Dense in row-major order, whatever the symbols are.
@@ -121,12 +164,12 @@ Density getDensity(const StridedShape &shape);
 /// the operands where they agree, else dense in the order of the operands'
 /// strides.
 Strides getElementwiseStrides(llvm::ArrayRef<StridedShape> operands,
-                              llvm::ArrayRef<mlir::AffineExpr> resultSizes);
+                              llvm::ArrayRef<Size> resultSizes);
 
 /// Strides after reading the elements under other sizes: a view where the
 /// strides allow it, else a dense copy.
 Strides getReshapedStrides(const StridedShape &shape,
-                           llvm::ArrayRef<mlir::AffineExpr> resultSizes);
+                           llvm::ArrayRef<Size> resultSizes);
 
 /// Strides of a copy that keeps the order of dims where the operand is dense
 /// in some order (PyTorch's preserve_format).

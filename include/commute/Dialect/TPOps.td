@@ -18,16 +18,15 @@ class TP_Op<string mnemonic, list<Trait> traits = []>
 
 /// What every modelled op says of itself. `isView`: PyTorch may compute it
 /// without memory of its own.
-class TP_TensorOp<string mnemonic, list<Trait> traits = [],
-                  bit isView = false>
-    : TP_Op<mnemonic, [
-        Pure,
-        DeclareOpInterfaceMethods<TP_DimensionRuleOpInterface>,
-        DeclareOpInterfaceMethods<TP_EvaluationOpInterface>,
-        DeclareOpInterfaceMethods<TP_WorkOpInterface>,
-        DeclareOpInterfaceMethods<TP_StrideOpInterface,
-            !if(isView, ["inferStrides", "mayShareMemory"],
-                        ["inferStrides"])>] # traits> {
+class TP_TensorOp<string mnemonic, list<Trait> traits = [], bit isView = false>
+    : TP_Op<mnemonic, [Pure,
+                       DeclareOpInterfaceMethods<TP_DimensionRuleOpInterface>,
+                       DeclareOpInterfaceMethods<TP_EvaluationOpInterface>,
+                       DeclareOpInterfaceMethods<TP_WorkOpInterface>,
+                       DeclareOpInterfaceMethods<
+                           TP_StrideOpInterface,
+                           !if(isView, ["inferStrides", "mayShareMemory"],
+                               ["inferStrides"])>]#traits> {
   let hasVerifier = 1;
 }
 
@@ -49,7 +48,7 @@ def TP_MapOp : TP_TensorOp<"map"> {
     ```
   }];
   let arguments = (ins TP_MapFunctionAttr:$function,
-                       Variadic<AnyRankedTensor>:$operands);
+      Variadic<AnyRankedTensor>:$operands);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     `` $function `(` $operands `)` attr-dict `:` functional-type($operands, $result)
@@ -158,7 +157,8 @@ def TP_TriangularOp : TP_TensorOp<"triangular"> {
     %r = tp.triangular %x upper diagonal 1 : tensor<8x8xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, UnitAttr:$upper, I64Attr:$diagonal);
+  let arguments = (ins AnyRankedTensor:$input, UnitAttr:$upper,
+      I64Attr:$diagonal);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $input (`upper` $upper^)? `diagonal` $diagonal attr-dict `:` type($input) `->` type($result)
@@ -184,7 +184,7 @@ def TP_ReduceOp : TP_TensorOp<"reduce"> {
     ```
   }];
   let arguments = (ins TP_ReductionKindAttr:$kind, AnyRankedTensor:$input,
-                       DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
+      DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     `` $kind $input `dims` $dims (`keep_dims` $keep_dims^)? attr-dict
@@ -206,7 +206,7 @@ def TP_RowwiseOp : TP_TensorOp<"rowwise"> {
     ```
   }];
   let arguments = (ins TP_RowFunctionAttr:$function, AnyRankedTensor:$input,
-                       I64Attr:$dim);
+      I64Attr:$dim);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     `` $function $input `dim` $dim attr-dict `:` type($input) `->` type($result)
@@ -229,8 +229,9 @@ def TP_RmsNormOp : TP_TensorOp<"rms_norm"> {
       : (tensor<4x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$weight,
-                       OptionalAttr<F64Attr>:$epsilon, I64Attr:$normalized_dims);
+  let arguments = (ins AnyRankedTensor:$input,
+      Optional<AnyRankedTensor>:$weight, OptionalAttr<F64Attr>:$epsilon,
+      I64Attr:$normalized_dims);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $input (`weight` $weight^)? (`epsilon` $epsilon^)? `dims` $normalized_dims
@@ -254,9 +255,9 @@ def TP_LayerNormOp : TP_TensorOp<"layer_norm", [AttrSizedOperandSegments]> {
       : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$weight,
-                       Optional<AnyRankedTensor>:$bias, F64Attr:$epsilon,
-                       I64Attr:$normalized_dims);
+  let arguments = (ins AnyRankedTensor:$input,
+      Optional<AnyRankedTensor>:$weight, Optional<AnyRankedTensor>:$bias,
+      F64Attr:$epsilon, I64Attr:$normalized_dims);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $input (`weight` $weight^)? (`bias` $bias^)? `epsilon` $epsilon
@@ -282,9 +283,9 @@ def TP_AddRmsNormOp : TP_TensorOp<"add_rms_norm"> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$residual,
-                       AnyRankedTensor:$weight, F64Attr:$epsilon);
+      AnyRankedTensor:$weight, F64Attr:$epsilon);
   let results = (outs AnyRankedTensor:$normalized,
-                      Optional<AnyRankedTensor>:$sum);
+      Optional<AnyRankedTensor>:$sum);
   let assemblyFormat = [{
     $input `,` $residual `weight` $weight `epsilon` $epsilon attr-dict
     `:` functional-type(operands, results)
@@ -316,10 +317,9 @@ def TP_MatmulOp : TP_TensorOp<"matmul", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs,
-                       Optional<AnyRankedTensor>:$bias,
-                       Optional<AnyRankedTensor>:$lhs_scale,
-                       Optional<AnyRankedTensor>:$rhs_scale,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+      Optional<AnyRankedTensor>:$bias, Optional<AnyRankedTensor>:$lhs_scale,
+      Optional<AnyRankedTensor>:$rhs_scale, UnitAttr:$transpose_lhs,
+      UnitAttr:$transpose_rhs);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`transpose_lhs` $transpose_lhs^)?
@@ -348,9 +348,9 @@ def TP_AttentionOp : TP_TensorOp<"attention"> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key,
-                       AnyRankedTensor:$value, Optional<AnyRankedTensor>:$mask,
-                       UnitAttr:$is_causal, UnitAttr:$grouped_heads,
-                       OptionalAttr<F64Attr>:$scale);
+      AnyRankedTensor:$value, Optional<AnyRankedTensor>:$mask,
+      UnitAttr:$is_causal, UnitAttr:$grouped_heads,
+      OptionalAttr<F64Attr>:$scale);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^)? (`is_causal` $is_causal^)?
@@ -371,7 +371,7 @@ def TP_TakeOp : TP_TensorOp<"take"> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$table, AnyRankedTensor:$indices,
-                       I64Attr:$dim, UnitAttr:$wraps_negative);
+      I64Attr:$dim, UnitAttr:$wraps_negative);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $table `,` $indices `dim` $dim (`wraps_negative` $wraps_negative^)? attr-dict
@@ -440,7 +440,7 @@ def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, I64Attr:$start,
-                       I64Attr:$step, UnitAttr:$blocks);
+      I64Attr:$step, UnitAttr:$blocks);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $input `dim` $dim `start` $start (`blocks` $blocks^)? `step` $step attr-dict
@@ -495,23 +495,24 @@ def TP_BroadcastOp : TP_TensorOp<"broadcast", [], /*isView=*/true> {
 //===----------------------------------------------------------------------===//
 
 class TP_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : TP_TensorOp<mnemonic, [
-        DeclareOpInterfaceMethods<TP_CollectiveOpInterface>] # traits>;
+    : TP_TensorOp<mnemonic, [DeclareOpInterfaceMethods<
+                                TP_CollectiveOpInterface>]#traits>;
 
 /// Collectives that may write their result into their operand.
 class TP_InPlaceCollectiveOp<string mnemonic>
-    : TP_TensorOp<mnemonic, [
-        DeclareOpInterfaceMethods<TP_CollectiveOpInterface>,
-        DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
-                                  ["requiresDense", "writesInto"]>],
-        /*isView=*/true> {
+    : TP_TensorOp<
+          mnemonic,
+          [DeclareOpInterfaceMethods<TP_CollectiveOpInterface>,
+           DeclareOpInterfaceMethods<
+               TP_DenseOperandsOpInterface, ["requiresDense", "writesInto"]>],
+          /*isView=*/true> {
   let extraClassDefinition = [{
     bool $cppClass::mayShareMemory() { return getInPlace(); }
     bool $cppClass::requiresDense(::mlir::OpOperand &) { return getInPlace(); }
     bool $cppClass::writesInto(::mlir::OpOperand &) { return getInPlace(); }
     Strides $cppClass::inferStrides(
         unsigned, ::llvm::ArrayRef<StridedShape> operandShapes,
-        ::llvm::ArrayRef<::mlir::AffineExpr> resultSizes) {
+        ::llvm::ArrayRef<Size> resultSizes) {
       // The functional form copies its input to row-major order first.
       return getInPlace() ? operandShapes[0].strides
                           : getContiguousStrides(resultSizes);
@@ -539,9 +540,9 @@ def TP_AllReduceOp : TP_InPlaceCollectiveOp<"all_reduce"> {
     ```mlir
     %r = tp.all_reduce sum %x group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
     ```
-  }] # TP_InPlaceDescription # TP_AsyncDescription;
+  }]#TP_InPlaceDescription#TP_AsyncDescription;
   let arguments = (ins TP_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
-                       TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
+      TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     `` $reduction $input `group` $group (`async` $async^)? (`in_place` $in_place^)?
@@ -564,9 +565,9 @@ def TP_CollectiveBroadcastOp : TP_InPlaceCollectiveOp<"collective_broadcast"> {
     ```mlir
     %r = tp.collective_broadcast %x root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
     ```
-  }] # TP_InPlaceDescription # TP_AsyncDescription;
+  }]#TP_InPlaceDescription#TP_AsyncDescription;
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$root,
-                       TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
+      TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $input `root` $root `group` $group (`async` $async^)?
@@ -577,8 +578,10 @@ def TP_CollectiveBroadcastOp : TP_InPlaceCollectiveOp<"collective_broadcast"> {
   }];
 }
 
-def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
-    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
+def TP_AllGatherOp
+    : TP_CollectiveOp<
+          "all_gather", [DeclareOpInterfaceMethods<
+                            TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
   let summary = "The shards of all ranks one behind the other";
   let description = [{
     Concatenates the operands of the ranks, in the order of the group's members,
@@ -587,9 +590,9 @@ def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
     ```mlir
     %r = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
     ```
-  }] # TP_AsyncDescription;
+  }]#TP_AsyncDescription;
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$gather_axis,
-                       TP_GroupAttr:$group, UnitAttr:$async);
+      TP_GroupAttr:$group, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $input `gather_axis` $gather_axis `group` $group (`async` $async^)? attr-dict
@@ -600,8 +603,10 @@ def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
   }];
 }
 
-def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
-    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
+def TP_ReduceScatterOp
+    : TP_CollectiveOp<"reduce_scatter",
+                      [DeclareOpInterfaceMethods<
+                          TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
   let summary = "Values of all ranks combined, one block on each rank";
   let description = [{
     Combines the operands of the ranks, cuts the result along `scatter_axis`
@@ -611,10 +616,9 @@ def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
     %r = tp.reduce_scatter sum %x scatter_axis 0 group <"0", [0, 1]>
       : tensor<8x8xf32> -> tensor<4x8xf32>
     ```
-  }] # TP_AsyncDescription;
+  }]#TP_AsyncDescription;
   let arguments = (ins TP_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
-                       I64Attr:$scatter_axis, TP_GroupAttr:$group,
-                       UnitAttr:$async);
+      I64Attr:$scatter_axis, TP_GroupAttr:$group, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     `` $reduction $input `scatter_axis` $scatter_axis `group` $group
@@ -628,8 +632,10 @@ def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
   }];
 }
 
-def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
-    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
+def TP_AllToAllOp
+    : TP_CollectiveOp<
+          "all_to_all", [DeclareOpInterfaceMethods<
+                            TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
   let summary = "Every rank sends a piece to every other";
   let description = [{
     Cuts the operand along dim 0 into one piece for each member of the group, of
@@ -641,10 +647,9 @@ def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
     %r = tp.all_to_all %x output_splits [2, 2] input_splits [2, 2] group <"0", [0, 1]>
       : tensor<4x8xf32> -> tensor<4x8xf32>
     ```
-  }] # TP_AsyncDescription;
+  }]#TP_AsyncDescription;
   let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$output_splits,
-                       DenseI64ArrayAttr:$input_splits, TP_GroupAttr:$group,
-                       UnitAttr:$async);
+      DenseI64ArrayAttr:$input_splits, TP_GroupAttr:$group, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $input `output_splits` $output_splits `input_splits` $input_splits
@@ -668,7 +673,7 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$slice_axis,
-                       TP_GroupAttr:$group);
+      TP_GroupAttr:$group);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $input `slice_axis` $slice_axis `group` $group attr-dict
@@ -679,8 +684,9 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
   }];
 }
 
-def TP_WaitOp : TP_TensorOp<"wait", [
-    DeclareOpInterfaceMethods<TP_CompletionOpInterface>], /*isView=*/true> {
+def TP_WaitOp
+    : TP_TensorOp<"wait", [DeclareOpInterfaceMethods<TP_CompletionOpInterface>],
+                  /*isView=*/true> {
   let summary = "The value of an async collective, once it is there";
   let description = [{
     ```mlir
@@ -699,8 +705,8 @@ def TP_WaitOp : TP_TensorOp<"wait", [
 // Fused ops
 //===----------------------------------------------------------------------===//
 
-def TP_AllGatherMatmulOp : TP_CollectiveOp<"all_gather_matmul",
-    [AttrSizedOperandSegments]> {
+def TP_AllGatherMatmulOp
+    : TP_CollectiveOp<"all_gather_matmul", [AttrSizedOperandSegments]> {
   let summary = "All-gather of one operand, pipelined with its matrix products";
   let description = [{
     With `A = all_gather(shard, gather_axis)`, one result `A @ rhs_i (+ bias_i)`
@@ -715,11 +721,9 @@ def TP_AllGatherMatmulOp : TP_CollectiveOp<"all_gather_matmul",
     ```
   }];
   let arguments = (ins AnyRankedTensor:$shard, Variadic<AnyRankedTensor>:$rhs,
-                       Variadic<AnyRankedTensor>:$biases,
-                       Optional<AnyRankedTensor>:$shard_scale,
-                       Variadic<AnyRankedTensor>:$rhs_scales,
-                       I64Attr:$gather_axis, TP_GroupAttr:$group,
-                       UnitAttr:$returns_gathered);
+      Variadic<AnyRankedTensor>:$biases, Optional<AnyRankedTensor>:$shard_scale,
+      Variadic<AnyRankedTensor>:$rhs_scales, I64Attr:$gather_axis,
+      TP_GroupAttr:$group, UnitAttr:$returns_gathered);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
     $shard `,` `rhs` `(` $rhs `)` (`biases` `(` $biases^ `)`)?
@@ -730,9 +734,10 @@ def TP_AllGatherMatmulOp : TP_CollectiveOp<"all_gather_matmul",
   }];
 }
 
-def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
-    [AttrSizedOperandSegments]> {
-  let summary = "Matrix product, pipelined with the reduce-scatter of its result";
+def TP_MatmulReduceScatterOp
+    : TP_CollectiveOp<"matmul_reduce_scatter", [AttrSizedOperandSegments]> {
+  let summary =
+      "Matrix product, pipelined with the reduce-scatter of its result";
   let description = [{
     `reduce_scatter(lhs @ rhs (+ bias), scatter_axis)`; `rhs` is [K, N]. Scales
     are those of `tp.matmul`.
@@ -743,10 +748,10 @@ def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
     ```
   }];
   let arguments = (ins TP_ReductionKindAttr:$reduction, AnyRankedTensor:$lhs,
-                       AnyRankedTensor:$rhs, Optional<AnyRankedTensor>:$bias,
-                       Optional<AnyRankedTensor>:$lhs_scale,
-                       Optional<AnyRankedTensor>:$rhs_scale,
-                       I64Attr:$scatter_axis, TP_GroupAttr:$group);
+      AnyRankedTensor:$rhs, Optional<AnyRankedTensor>:$bias,
+      Optional<AnyRankedTensor>:$lhs_scale,
+      Optional<AnyRankedTensor>:$rhs_scale, I64Attr:$scatter_axis,
+      TP_GroupAttr:$group);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     `` $reduction $lhs `,` $rhs (`bias` $bias^)? (`lhs_scale` $lhs_scale^)?
@@ -759,8 +764,10 @@ def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
 // Markers and opaque calls
 //===----------------------------------------------------------------------===//
 
-def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [
-    DeclareOpInterfaceMethods<TP_RepetitionOpInterface>], /*isView=*/true> {
+def TP_RegionMarkerOp
+    : TP_TensorOp<"region_marker",
+                  [DeclareOpInterfaceMethods<TP_RepetitionOpInterface>],
+                  /*isView=*/true> {
   let summary = "TensorCast's bracket around a repeated layer";
   let description = [{
     The identity on values. `begin` and `end` bracket a layer that stands for
@@ -771,7 +778,7 @@ def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [
     ```
   }];
   let arguments = (ins TP_RegionMarkerKindAttr:$kind, AnyRankedTensor:$input,
-                       I64Attr:$id);
+      I64Attr:$id);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     `` $kind $input `id` $id attr-dict `:` type($input) `->` type($result)
@@ -781,13 +788,15 @@ def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [
   }];
 }
 
-def TP_CallOp : TP_Op<"call", [
-    DeclareOpInterfaceMethods<TP_DimensionRuleOpInterface>,
-    DeclareOpInterfaceMethods<TP_WorkOpInterface>,
-    DeclareOpInterfaceMethods<TP_StrideOpInterface,
-                              ["inferStrides", "mayShareMemory"]>,
-    DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
-                              ["requiresDense", "writesInto"]>]> {
+def TP_CallOp
+    : TP_Op<
+          "call",
+          [DeclareOpInterfaceMethods<TP_DimensionRuleOpInterface>,
+           DeclareOpInterfaceMethods<TP_WorkOpInterface>,
+           DeclareOpInterfaceMethods<TP_StrideOpInterface, ["inferStrides",
+                                                            "mayShareMemory"]>,
+           DeclareOpInterfaceMethods<
+               TP_DenseOperandsOpInterface, ["requiresDense", "writesInto"]>]> {
   let summary = "An operator that Commute does not model";
   let description = [{
     Carried whole and never touched: it may read all its operands, have effects,
@@ -805,10 +814,10 @@ def TP_CallOp : TP_Op<"call", [
     ```
   }];
   let arguments = (ins StrAttr:$callee, Variadic<AnyType>:$operands,
-                       StrAttr:$arguments,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dense_operands,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mutated_operands,
-                       UnitAttr:$fresh_results, UnitAttr:$reads_types);
+      StrAttr:$arguments,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dense_operands,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mutated_operands,
+      UnitAttr:$fresh_results, UnitAttr:$reads_types);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $callee `(` $operands `)` `arguments` $arguments
