@@ -41,6 +41,8 @@ private:
     fusion.contracts =
         axis + 1 == getTensor(fusion.gather.getInput()).getRank();
   }
+  using MovedOps = llvm::SmallSetVector<Operation *, 8>;
+
   /// The readers of the gathered value, or, where it is only read as pieces
   /// that are put together otherwise, of those.
   void findReaders();
@@ -55,7 +57,7 @@ private:
   Value findShardScale(Value scale);
   /// Collects what has to be moved in front of the fused op for it to read
   /// `value`; a reason where something must not.
-  std::string hoist(Value value, llvm::SetVector<Operation *> &moved);
+  std::string hoist(Value value, MovedOps &moved);
 
   const FusionContext &context;
   SmallVectorImpl<FusionRefusal> &refusals;
@@ -129,10 +131,15 @@ Value GatherSearch::findShardScale(Value scale) {
 }
 
 void GatherSearch::visitReaders(Value value) {
-  SmallVector<Operation *> users(value.getUsers());
-  llvm::sort(users, [&](Operation *a, Operation *b) {
-    return context.getPosition(a) < context.getPosition(b);
-  });
+  // Those in regions of other ops read it there.
+  SmallVector<Operation *> users;
+  for (Operation *user : value.getUsers())
+    if (user->getBlock() == fusion.gather->getBlock())
+      users.push_back(user);
+    else
+      fusion.returnsGathered = true;
+  llvm::sort(users,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   users.erase(llvm::unique(users), users.end());
   for (Operation *user : users) {
     if (auto matmul = dyn_cast<tp::MatmulOp>(user);
@@ -150,11 +157,9 @@ void GatherSearch::visitReaders(Value value) {
   }
 }
 
-std::string GatherSearch::hoist(Value value,
-                                llvm::SetVector<Operation *> &moved) {
+std::string GatherSearch::hoist(Value value, MovedOps &moved) {
   Operation *op = value.getDefiningOp();
-  unsigned position = context.getPosition(fusion.position);
-  if (!op || context.getPosition(op) < position || moved.contains(op))
+  if (!op || op->isBeforeInBlock(fusion.position) || moved.contains(op))
     return "";
   if (moved.size() > maxOps)
     return "what it needs comes too long after the gathered value";
@@ -176,10 +181,12 @@ void GatherSearch::findReaders() {
   fusion.returnsGathered = false;
   // The first reader of all.
   for (Value value : fusion.gathered)
-    for (Operation *user : value.getUsers())
-      if (!fusion.position ||
-          context.getPosition(user) < context.getPosition(fusion.position))
-        fusion.position = user;
+    for (Operation *user : value.getUsers()) {
+      Operation *reader =
+          fusion.gather->getBlock()->findAncestorOpInBlock(*user);
+      if (!fusion.position || reader->isBeforeInBlock(fusion.position))
+        fusion.position = reader;
+    }
   for (Value value : fusion.gathered)
     visitReaders(value);
 }
@@ -295,14 +302,14 @@ std::optional<GatherFusion> GatherSearch::run() {
 
   // One scale for all: that of the first product.
   Value scale = fusion.products.front().matmul.getLhsScale();
-  llvm::SetVector<Operation *> moved;
+  MovedOps moved;
   llvm::erase_if(fusion.products, [&](const GatheredProduct &product) {
     tp::MatmulOp matmul = product.matmul;
     std::string problem;
     if (matmul.getLhsScale() != scale)
       problem = "it scales the gathered value in another way than " +
                 getNodeName(fusion.products.front().matmul);
-    llvm::SetVector<Operation *> needed = moved;
+    MovedOps needed = moved;
     SmallVector<Value> operands = {
         product.isRightOperand ? matmul.getLhs() : getRightMatrix(matmul)};
     if (matmul.getRhsScale())
@@ -336,9 +343,8 @@ std::optional<GatherFusion> GatherSearch::run() {
     return std::nullopt;
   }
   fusion.hoisted.assign(moved.begin(), moved.end());
-  llvm::sort(fusion.hoisted, [&](Operation *a, Operation *b) {
-    return context.getPosition(a) < context.getPosition(b);
-  });
+  llvm::sort(fusion.hoisted,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return std::move(fusion);
 }
 

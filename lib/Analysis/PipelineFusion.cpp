@@ -22,28 +22,33 @@ static RankedTensorType getTensor(Value value) {
 //===----------------------------------------------------------------------===//
 
 FusionContext::FusionContext(func::FuncOp function) {
-  Block::OpListType &ops = function.getBody().front().getOperations();
-  positions.reserve(ops.size());
   // Few kinds of ops write, and asking an op for an interface is dear.
-  llvm::SmallDenseMap<OperationName, bool> mayWrite;
-  for (auto [position, op] : llvm::enumerate(ops)) {
-    positions.try_emplace(&op, position);
-    auto [kind, isNew] = mayWrite.try_emplace(op.getName());
-    if (isNew)
-      kind->second = isa<tp::DenseOperandsOpInterface>(op);
+  llvm::SmallDenseMap<OperationName, bool, 64> mayWrite;
+  for (Operation &op : function.getBody().front()) {
+    auto kind = mayWrite.find(op.getName());
+    if (kind == mayWrite.end())
+      kind =
+          mayWrite
+              .try_emplace(op.getName(), isa<tp::DenseOperandsOpInterface>(op))
+              .first;
     if (!kind->second)
       continue;
+    if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
+      collectives.push_back(&op);
     auto dense = cast<tp::DenseOperandsOpInterface>(op);
     if (llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {
           return dense.writesInto(operand);
         }))
-      writers.push_back(position);
+      writers.push_back(&op);
   }
 }
 
 bool FusionContext::writesBetween(Operation *first, Operation *last) const {
-  const auto *writer = llvm::upper_bound(writers, getPosition(first));
-  return writer != writers.end() && *writer < getPosition(last);
+  auto *const *writer =
+      llvm::upper_bound(writers, first, [](Operation *a, Operation *b) {
+        return a->isBeforeInBlock(b);
+      });
+  return writer != writers.end() && (*writer)->isBeforeInBlock(last);
 }
 
 //===----------------------------------------------------------------------===//

@@ -207,7 +207,6 @@ bool commute::analysis::moves(Operation *op) {
 
 bool commute::analysis::isDense(Value value, tp::SymbolSpace &symbols) {
   auto type = cast<RankedTensorType>(value.getType());
-  if (!type.getEncoding() && type.hasStaticShape())
-    return true;
-  return tp::getDensity(symbols.getShape(type)) == tp::Density::Dense;
+  return tp::isStaticDense(type) ||
+         tp::getDensity(symbols.getShape(type)) == tp::Density::Dense;
 }

@@ -220,8 +220,10 @@ bool GatherSearch::mayBeAnother() {
 std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
   Value operand = gather.getInput();
   auto axis = static_cast<int64_t>(gather.getGatherAxis());
+  if (numRanks == 1 || !mayBeAnother())
+    return std::nullopt;
   ReindexMaps maps(symbols);
-  if (numRanks == 1 || !mayBeAnother() || !follow(operand, maps))
+  if (!follow(operand, maps))
     return std::nullopt;
   auto isOther = [&](const Candidate &candidate) {
     return candidate.axis != axis;

@@ -216,26 +216,23 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
   SmallVector<ScatterSource> sources = findSources();
   if (!mayBeAnother(sources))
     return std::nullopt;
+  // Of the sources that can be followed to the end. Mostly the nearest is it.
   SmallVector<std::unique_ptr<ReindexMaps>> maps;
+  auto resultType = cast<RankedTensorType>(scatter.getType());
   for (const ScatterSource &source : sources) {
-    auto &ofSource = maps.emplace_back(std::make_unique<ReindexMaps>(symbols));
+    auto ofSource = std::make_unique<ReindexMaps>(symbols);
     ofSource->set(source.value,
                   IndexMap::getIdentity(ofSource->getSizes(source.value)));
     if (!llvm::all_of(source.ops,
                       [&](Operation *op) { return ofSource->add(op); }))
       break;
-  }
-  // Sources that are followed to the end.
-  size_t numFollowed = 0;
-  while (numFollowed < maps.size() &&
-         maps[numFollowed]->get(scatter.getInput()))
-    ++numFollowed;
-  auto resultType = cast<RankedTensorType>(scatter.getType());
-  for (size_t index = 0; index < numFollowed; ++index)
-    if (auto axis = findAxis(sources[index], /*isExact=*/true, *maps[index]);
+    if (auto axis = findAxis(source, /*isExact=*/true, *ofSource);
         axis && (*axis != static_cast<int64_t>(scatter.getScatterAxis()) ||
-                 llvm::any_of(sources[index].ops, llvm::IsaPred<tp::ConcatOp>)))
-      return make(sources[index], *axis, resultType, {}, refusal);
+                 llvm::any_of(source.ops, llvm::IsaPred<tp::ConcatOp>)))
+      return make(source, *axis, resultType, {}, refusal);
+    maps.push_back(std::move(ofSource));
+  }
+  size_t numFollowed = maps.size();
   for (size_t index = 0; index < numFollowed; ++index)
     if (auto axis = findAxis(sources[index], /*isExact=*/false, *maps[index])) {
       RankedTensorType block =

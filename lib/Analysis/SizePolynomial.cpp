@@ -75,13 +75,7 @@ SizePolynomial SizePolynomial::get(const tp::Size &size) {
   return result;
 }
 
-std::optional<int64_t> SizePolynomial::getConstant() const {
-  if (!known || !terms.empty())
-    return std::nullopt;
-  return constant;
-}
-
-SizePolynomial SizePolynomial::operator+(const SizePolynomial &other) const {
+SizePolynomial SizePolynomial::addTerms(const SizePolynomial &other) const {
   if (!known || !other.known)
     return getUnknown();
   SizePolynomial result = *this;
@@ -91,11 +85,8 @@ SizePolynomial SizePolynomial::operator+(const SizePolynomial &other) const {
   return result.known ? result : getUnknown();
 }
 
-SizePolynomial SizePolynomial::operator-(const SizePolynomial &other) const {
-  return *this + other * SizePolynomial(-1);
-}
-
-SizePolynomial SizePolynomial::operator*(const SizePolynomial &other) const {
+SizePolynomial
+SizePolynomial::multiplyTerms(const SizePolynomial &other) const {
   if (!known || !other.known)
     return getUnknown();
   SizePolynomial result;
@@ -122,7 +113,7 @@ SizePolynomial SizePolynomial::operator*(const SizePolynomial &other) const {
   return result.known ? result : getUnknown();
 }
 
-bool SizePolynomial::operator==(const SizePolynomial &other) const {
+bool SizePolynomial::hasSameTerms(const SizePolynomial &other) const {
   return known && other.known && constant == other.constant &&
          llvm::equal(terms, other.terms, [](const Term &lhs, const Term &rhs) {
            return lhs.coefficient == rhs.coefficient &&
@@ -136,6 +127,10 @@ SizePolynomial::Term SizePolynomial::getLeading() const {
 
 SizePolynomial
 SizePolynomial::divideExactly(const SizePolynomial &divisor) const {
+  if (isNumber() && divisor.isNumber())
+    return divisor.constant > 0 && constant % divisor.constant == 0
+               ? SizePolynomial(constant / divisor.constant)
+               : getUnknown();
   if (!known || !divisor.known)
     return getUnknown();
   Term leading = divisor.getLeading();

@@ -137,6 +137,8 @@ LogicalResult ReshapeOp::evaluate(Algebra &algebra,
 
 std::optional<Work> ReshapeOp::getWork(SymbolValues symbols) {
   // A copy where the operand's strides do not allow a view.
+  if (isStaticDense(getTensor(getInput())))
+    return getViewWork();
   SymbolSpace space(getContext());
   StridedShape input = space.getShape(getTensor(getInput()));
   Sizes sizes = space.getSizes(getTensor(getResult()));

@@ -33,6 +33,20 @@ Strides commute::tp::getContiguousStrides(ArrayRef<Size> sizes) {
   return takeKnown(std::move(strides));
 }
 
+bool commute::tp::areContiguousStrides(ArrayRef<Size> strides,
+                                       ArrayRef<Size> sizes) {
+  if (strides.size() != sizes.size())
+    return false;
+  Size expected = 1;
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    if (strides[dim] != expected)
+      return false;
+    if (!isConstant(sizes[dim], 0))
+      expected = multiply(expected, sizes[dim]);
+  }
+  return true;
+}
+
 Density commute::tp::getDensity(const StridedShape &shape) {
   if (llvm::any_of(shape.sizes,
                    [](const Size &size) { return isConstant(size, 0); }))

@@ -246,10 +246,7 @@ Sizes SymbolSpace::getSizes(RankedTensorType type) {
   auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
   if (layout && !layout.getSizes().empty())
     return renumber(*this, layout, layout.getSizes());
-  Sizes sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(ShapedType::isDynamic(size) ? Size() : Size(size));
-  return sizes;
+  return Sizes(type.getShape());
 }
 
 Strides SymbolSpace::getStrides(RankedTensorType type) {
@@ -286,9 +283,10 @@ RankedTensorType SymbolSpace::getType(Type elementType, ArrayRef<Size> sizes,
   // tensor's layout.
   if (!knowsSizes)
     return RankedTensorType::get(shape, elementType);
-  bool knowsStrides = strides.has_value();
-  Strides contiguous = getContiguousStrides(sizes);
-  bool isContiguous = knowsStrides && contiguous && *strides == *contiguous;
+  bool knowsStrides = strides && llvm::all_of(*strides, [](const Size &stride) {
+                        return bool(stride);
+                      });
+  bool isContiguous = knowsStrides && areContiguousStrides(*strides, sizes);
   if (isStatic && isContiguous)
     return RankedTensorType::get(shape, elementType);
 

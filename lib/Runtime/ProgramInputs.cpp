@@ -105,7 +105,7 @@ llvm::Error ProgramInputs::addFileSizes() {
                                  ", but the program takes " +
                                  Twine(sizes.size()) + " dims");
       for (auto [size, value] : llvm::zip_equal(sizes, entry->sizes)) {
-        auto symbol = dyn_cast_if_present<AffineSymbolExpr>(size);
+        auto symbol = dyn_cast_if_present<AffineSymbolExpr>(size.getSymbolic());
         if (!symbol)
           continue;
         std::string name = space.getNames()[symbol.getPosition()].str();

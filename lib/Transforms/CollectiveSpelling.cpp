@@ -37,7 +37,6 @@ struct SpelledOp {
         RegisteredOperationName::lookup(name.getValue(), name.getContext());
     return kind && kind->hasInterface<tp::CompletionOpInterface>();
   }
-  Attribute toAttribute() const;
   static std::optional<SpelledOp> read(Attribute attribute);
 };
 
@@ -62,18 +61,38 @@ struct RestoredOps {
 // The attribute
 //===----------------------------------------------------------------------===//
 
-Attribute SpelledOp::toAttribute() const {
-  Builder builder(name.getContext());
-  NamedAttrList list;
-  list.append("op", name);
-  list.append("operands", operands);
-  list.append("attributes", attributes);
-  list.append("type", type);
-  list.append("location", location);
-  if (place)
-    list.append("place", place);
-  return list.getDictionary(name.getContext());
-}
+namespace {
+/// Makes the attributes of ops. A spelling has many, all with the same keys,
+/// which are looked up once.
+class SpellingWriter {
+public:
+  explicit SpellingWriter(MLIRContext *context) : context(context) {
+    StringRef previous;
+    for (auto [key, name] : llvm::zip_equal(keys, names)) {
+      assert(previous < name && "a dictionary is sorted by its keys");
+      key = StringAttr::get(context, name);
+      previous = name;
+    }
+  }
+
+  Attribute write(const SpelledOp &op) const {
+    std::array<Attribute, names.size()> values = {
+        op.attributes, op.location, op.name, op.operands, op.place, op.type};
+    SmallVector<NamedAttribute> entries;
+    for (auto [key, value] : llvm::zip_equal(keys, values))
+      if (value)
+        entries.emplace_back(key, value);
+    return DictionaryAttr::getWithSorted(context, entries);
+  }
+
+private:
+  static constexpr std::array<StringLiteral, 6> names = {
+      "attributes", "location", "op", "operands", "place", "type"};
+
+  MLIRContext *context;
+  std::array<StringAttr, names.size()> keys;
+};
+} // namespace
 
 std::optional<SpelledOp> SpelledOp::read(Attribute attribute) {
   auto entry = dyn_cast<DictionaryAttr>(attribute);
@@ -116,10 +135,11 @@ void commute::noteSpelling(Operation *collective, ArrayRef<Operation *> ops,
   llvm::SmallPtrSet<Operation *, 16> own(ops.begin(), ops.end());
   // The collective stands where the one it is made from stood.
   own.insert(collective);
+  SpellingWriter writer(collective->getContext());
   SmallVector<Attribute> entries;
   for (auto [index, op] : llvm::enumerate(ops)) {
     SpelledOp entry;
-    entry.name = builder.getStringAttr(op->getName().getStringRef());
+    entry.name = op->getName().getIdentifier();
     SmallVector<int64_t> operands;
     for (Value operand : op->getOperands())
       operands.push_back(positions.at(operand));
@@ -132,7 +152,7 @@ void commute::noteSpelling(Operation *collective, ArrayRef<Operation *> ops,
       before = before->getPrevNode();
     if (before && !isa<UnknownLoc>(before->getLoc()))
       entry.place = before->getLoc();
-    entries.push_back(entry.toAttribute());
+    entries.push_back(writer.write(entry));
     positions[op->getResult(0)] = index;
   }
   NamedAttrList spelling;

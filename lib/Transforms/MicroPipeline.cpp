@@ -57,10 +57,11 @@ private:
   bool applyRound();
   std::vector<Candidate> findCandidates(const FusionContext &context);
   /// Drafts every fusion, and prices it.
-  void draftFusions(std::vector<Candidate> &candidates,
-                    const FusionContext &context);
+  void draftFusions(std::vector<Candidate> &candidates);
   /// Why a legal fusion is not wanted; empty where it is.
   std::string findObjection(const Candidate &candidate);
+  /// What a fusion is with, and what has to be known of it.
+  std::string describe(const Candidate &candidate);
   void apply(Candidate &candidate);
 
   void refuse(Operation *op, const Twine &reason) {
@@ -90,8 +91,9 @@ private:
 std::vector<Candidate>
 MicroPipelinePass::findCandidates(const FusionContext &context) {
   std::vector<Candidate> candidates;
-  getOperation().walk([&](Operation *op) {
-    SmallVector<FusionRefusal> refused;
+  SmallVector<FusionRefusal> refused;
+  for (Operation *op : context.getCollectives()) {
+    refused.clear();
     if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
       if (std::optional<GatherFusion> fusion =
               findGatherFusion(gather, context, refused)) {
@@ -101,7 +103,8 @@ MicroPipelinePass::findCandidates(const FusionContext &context) {
           candidate.products.push_back(product.matmul);
         candidates.push_back(std::move(candidate));
       }
-    } else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op)) {
+    } else {
+      auto scatter = cast<tp::ReduceScatterOp>(op);
       if (std::optional<ScatterFusion> fusion =
               findScatterFusion(scatter, context, refused)) {
         Candidate candidate{op, {}, {}, std::move(fusion), {}, {}, {}};
@@ -115,32 +118,33 @@ MicroPipelinePass::findCandidates(const FusionContext &context) {
                      ? refusal.reason
                      : getNodeName(refusal.op) +
                            " is not fused with it: " + refusal.reason);
-  });
+  }
   return candidates;
 }
 
 /// Seconds on the compute units in front of each op.
-static std::vector<double> addUpSeconds(func::FuncOp function,
-                                        const target::PriceModel &price) {
-  std::vector<double> sums = {0};
+static llvm::DenseMap<Operation *, double>
+addUpSeconds(func::FuncOp function, const target::PriceModel &price) {
+  llvm::DenseMap<Operation *, double> sums;
+  double sum = 0;
   for (Operation &op : function.getBody().front()) {
+    sums[&op] = sum;
     std::optional<target::OpPrice> seconds = price.getPrice(&op);
-    sums.push_back(sums.back() + (seconds ? seconds->computeSeconds : 0));
+    sum += seconds ? seconds->computeSeconds : 0;
   }
   return sums;
 }
 
-void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates,
-                                     const FusionContext &context) {
+void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates) {
   // What lies between an asynchronous collective and its wait hides it already;
   // mostly nothing does.
-  std::vector<double> sums;
+  llvm::DenseMap<Operation *, double> sums;
   auto getHiddenSeconds = [&](Operation *collective) {
     double hidden = 0;
-    unsigned begin = context.getPosition(collective) + 1;
-    for (Operation *user : collective->getUsers()) {
-      unsigned end = context.getPosition(user);
-      if (!isa<tp::CompletionOpInterface>(user) || end == begin)
+    Operation *begin = collective->getNextNode();
+    for (Operation *end : collective->getUsers()) {
+      if (end == begin || !isa<tp::CompletionOpInterface>(end) ||
+          end->getBlock() != collective->getBlock())
         continue;
       if (sums.empty())
         sums = addUpSeconds(getOperation(), *price);
@@ -197,50 +201,52 @@ std::string MicroPipelinePass::findObjection(const Candidate &candidate) {
          price->getTarget().name;
 }
 
-void MicroPipelinePass::apply(Candidate &candidate) {
-  std::string names;
+std::string MicroPipelinePass::describe(const Candidate &candidate) {
+  std::string text;
   bool hasBias = false;
   for (tp::MatmulOp product : candidate.products) {
-    names += (names.empty() ? "" : ", ") + getNodeName(product);
+    text += (text.empty() ? "" : ", ") + getNodeName(product);
     hasBias |= bool(product.getBias());
   }
-  Location location = candidate.collective->getLoc();
-  candidate.draft->apply();
+  if (candidate.secondsBefore && candidate.secondsAfter)
+    text += "; " + formatMicroseconds(*candidate.secondsBefore) + " before, " +
+            formatMicroseconds(*candidate.secondsAfter) + " after on " +
+            price->getTarget().name;
+  if (candidate.gather && candidate.gather->contracts)
+    text += "; the gathered dim is summed over, one rank's part after the "
+            "other, which rounds in another order";
+  if (candidate.gather && !candidate.gather->pieces.empty())
+    text += candidate.gather->contracts
+                ? "; its parts are summed over in another order, and the rows "
+                  "of the other operand are put in the order of the shards"
+                : "; the parts of it that are read are taken of the product";
+  if (candidate.gather && candidate.gather->returnsGathered)
+    text += "; the gathered value is kept for its other readers";
+  if (candidate.gather && hasBias)
+    text += "; biases are added afterwards";
+  if (candidate.scatter && candidate.products.size() > 1)
+    text += "; the products it sums are one, of their operands joined";
+  if (candidate.scatter && hasBias)
+    text += "; PyTorch has no fused op with a bias, so that an exported graph "
+            "has the two apart";
+  return text;
+}
+
+void MicroPipelinePass::apply(Candidate &candidate) {
+  // Nobody may be listening.
+  if (getContext().getRemarkEngine())
+    remark::passed(candidate.collective->getLoc(), getRemark("fused"))
+        << remark::add("fused with {0}", describe(candidate));
   ++(candidate.gather ? numGathers : numScatters);
   numProducts += candidate.products.size();
-  std::string seconds =
-      candidate.secondsBefore && candidate.secondsAfter
-          ? "; " + formatMicroseconds(*candidate.secondsBefore) + " before, " +
-                formatMicroseconds(*candidate.secondsAfter) + " after on " +
-                price->getTarget().name
-          : "";
-  std::string notes;
-  if (candidate.gather && candidate.gather->contracts)
-    notes += "; the gathered dim is summed over, one rank's part after the "
-             "other, which rounds in another order";
-  if (candidate.gather && !candidate.gather->pieces.empty())
-    notes += candidate.gather->contracts
-                 ? "; its parts are summed over in another order, and the rows "
-                   "of the other operand are put in the order of the shards"
-                 : "; the parts of it that are read are taken of the product";
-  if (candidate.gather && candidate.gather->returnsGathered)
-    notes += "; the gathered value is kept for its other readers";
-  if (candidate.gather && hasBias)
-    notes += "; biases are added afterwards";
-  if (candidate.scatter && candidate.products.size() > 1)
-    notes += "; the products it sums are one, of their operands joined";
-  if (candidate.scatter && hasBias)
-    notes += "; PyTorch has no fused op with a bias, so that an exported graph "
-             "has the two apart";
-  remark::passed(location, getRemark("fused"))
-      << remark::add("fused with {0}{1}{2}", names, seconds, notes);
+  candidate.draft->apply();
 }
 
 bool MicroPipelinePass::applyRound() {
   refusals.clear();
   FusionContext context(getOperation());
   std::vector<Candidate> candidates = findCandidates(context);
-  draftFusions(candidates, context);
+  draftFusions(candidates);
   // What saves most first: a product goes with one collective.
   std::vector<Candidate *> order;
   for (Candidate &candidate : candidates)

@@ -54,14 +54,16 @@ private:
   bool findAxes(SmallVector<Operation *> collectives, bool saysRefusals);
   /// Once more where one collective may be about the ops of another.
   void settleLinked();
-  /// Makes one collective of chains over several groups; false where there are
-  /// none (any more), and says what is in the way.
-  bool joinChains();
+  /// Makes one collective of those that are chains over several groups; false
+  /// where there are none (any more), and says what is in the way.
+  bool joinChains(SmallVector<Operation *> collectives);
   /// Says what a collective is, in the order of the program.
   void report(const Finding &finding);
   /// Puts the collective in its place.
   Operation *apply(const Finding &finding);
-  void removeIdentities(tp::AllGatherOp gather);
+  /// Takes away what puts a gathered value together again; false where nothing
+  /// does.
+  bool removeIdentities(tp::AllGatherOp gather);
   void reportRefusal(Operation *op, const analysis::ReindexRefusal &refusal);
 
   remark::RemarkOpts getRemark(StringRef name) {
@@ -143,7 +145,7 @@ static void eraseUnused(ArrayRef<Operation *> unread) {
       unused->erase();
 }
 
-void NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
+bool NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
   SmallVector<Operation *> unread;
   for (Value value : analysis::findIdentities(gather)) {
     ++numIdentities;
@@ -160,6 +162,7 @@ void NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
     unread.push_back(value.getDefiningOp());
   }
   eraseUnused(unread);
+  return !unread.empty();
 }
 
 std::vector<NormalizeCollectivesPass::Finding>
@@ -243,10 +246,16 @@ Operation *NormalizeCollectivesPass::apply(const Finding &finding) {
 
 SmallVector<Operation *> NormalizeCollectivesPass::getCollectives() {
   SmallVector<Operation *> collectives;
-  getOperation().walk([&](Operation *op) {
+  auto add = [&](Operation *op) {
     if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
       collectives.push_back(op);
-  });
+  };
+  // Most ops have no regions, and need no walk.
+  for (Operation &op : getOperation().getBody().getOps())
+    if (op.getNumRegions() == 0)
+      add(&op);
+    else
+      op.walk(add);
   return collectives;
 }
 
@@ -310,12 +319,12 @@ bool NormalizeCollectivesPass::findAxes(SmallVector<Operation *> collectives,
   return isChanged;
 }
 
-bool NormalizeCollectivesPass::joinChains() {
-  SmallVector<Operation *> chained = getCollectives();
-  llvm::erase_if(chained, [](Operation *op) {
+bool NormalizeCollectivesPass::joinChains(
+    SmallVector<Operation *> collectives) {
+  llvm::erase_if(collectives, [](Operation *op) {
     return !analysis::findCollectiveInFront(op);
   });
-  if (chained.empty())
+  if (collectives.empty())
     return false;
   SmallVector<tp::GroupAttr> groups =
       analysis::getGroups(getOperation()->getParentOfType<ModuleOp>());
@@ -327,7 +336,7 @@ bool NormalizeCollectivesPass::joinChains() {
   };
   SmallVector<Operation *> rest, joined;
   Refusals refusals;
-  std::vector<Finding> findings = findAll(chained, search, rest, refusals);
+  std::vector<Finding> findings = findAll(collectives, search, rest, refusals);
   if (findings.empty()) {
     for (const auto &[op, refusal] : refusals)
       reportRefusal(op, refusal);
@@ -347,12 +356,21 @@ bool NormalizeCollectivesPass::joinChains() {
 void NormalizeCollectivesPass::runOnOperation() {
   made.clear();
   SmallVector<Operation *> collectives = getCollectives();
+  bool isChanged = false;
   for (Operation *op : collectives)
     if (auto gather = dyn_cast<tp::AllGatherOp>(op))
-      removeIdentities(gather);
-  if (findAxes(std::move(collectives), /*saysRefusals=*/true))
+      isChanged |= removeIdentities(gather);
+  if (findAxes(collectives, /*saysRefusals=*/true)) {
     settleLinked();
+    collectives = getCollectives();
+    isChanged = true;
+  }
   // What was joined may be part of another chain.
-  while (joinChains())
-    ;
+  while (joinChains(std::move(collectives))) {
+    collectives = getCollectives();
+    isChanged = true;
+  }
+  // Then nothing has to be verified again.
+  if (!isChanged)
+    markAllAnalysesPreserved();
 }

@@ -54,6 +54,12 @@ Value OpDraft::addLike(Operation *op, Value operand, const tp::Sizes &sizes) {
 Value OpDraft::reshape(Value value, const tp::Sizes &sizes, Location location) {
   if (getSizes(value) == sizes)
     return value;
+  // Back to what the program reshaped it from, where that is a view.
+  auto reshaped = value.getDefiningOp<tp::ReshapeOp>();
+  if (reshaped && reshaped->getBlock() &&
+      tp::isStaticDense(reshaped.getInput().getType()) &&
+      getSizes(reshaped.getInput()) == sizes)
+    return reshaped.getInput();
   return add<tp::ReshapeOp>(
       location, getType(getTensor(value).getElementType(), sizes), value);
 }

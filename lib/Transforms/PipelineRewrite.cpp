@@ -182,13 +182,27 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     if (product.isRightOperand)
       value = ops.transpose(value, matmul.getLoc());
     value = putTogether(value, matmul.getLoc());
-    value = ops.convert(value, getTensor(matmul.getResult()), matmul.getLoc());
     // PyTorch's fused op has no bias.
-    if (Value bias = matmul.getBias())
+    Value bias = matmul.getBias();
+    // Most products are reshaped to what the fused op gives in any case.
+    bool isRead = bool(bias);
+    for (Operation *user : matmul->getUsers()) {
+      if (bias || !isa<tp::ReshapeOp>(user) ||
+          user->getResult(0).getType() != value.getType()) {
+        isRead = true;
+        continue;
+      }
+      draft.values.emplace_back(user->getResult(0), value);
+      draft.replaced.push_back(user);
+    }
+    draft.replaced.push_back(matmul);
+    if (!isRead)
+      continue;
+    value = ops.convert(value, getTensor(matmul.getResult()), matmul.getLoc());
+    if (bias)
       value = ops.add<tp::MapOp>(matmul.getLoc(), matmul.getType(),
                                  tp::MapFunction::Add, ValueRange{value, bias});
     draft.values.emplace_back(matmul.getResult(), value);
-    draft.replaced.push_back(matmul);
   }
   for (Value value : fusion.gathered)
     if (value != gather.getResult() && fusion.pieces.empty())
@@ -295,27 +309,18 @@ void PipelineDraft::apply() {
   for (Operation *op : hoisted)
     op->moveBefore(position);
   ops.insertBefore(position);
-  SmallVector<Operation *> readers;
-  for (auto [before, after] : values) {
-    llvm::append_range(readers, before.getUsers());
+  for (auto [before, after] : values)
     before.replaceAllUsesWith(after);
-  }
-  llvm::SmallSetVector<Operation *, 8> unread;
-  // A reshape back to the sizes that the fused op gives.
-  for (Operation *reader : llvm::make_early_inc_range(readers)) {
-    auto outer = dyn_cast<tp::ReshapeOp>(reader);
-    auto inner =
-        outer ? outer.getInput().getDefiningOp<tp::ReshapeOp>() : nullptr;
-    if (inner && inner.getInput().getType() == outer.getType())
-      outer.getResult().replaceAllUsesWith(inner.getInput());
-    if (outer)
-      unread.insert(outer);
-  }
-  unread.insert(replaced.begin(), replaced.end());
+  // What is replaced goes, whatever it does; of others those that do nothing.
+  llvm::SmallPtrSet<Operation *, 16> mayGo(replaced.begin(), replaced.end());
+  llvm::SmallSetVector<Operation *, 16> unread(replaced.begin(),
+                                               replaced.end());
   // An op comes back when the last one that read it goes.
   while (!unread.empty()) {
     Operation *op = unread.pop_back_val();
-    if (!isOpTriviallyDead(op))
+    if (!op->use_empty() ||
+        !(mayGo.contains(op) || isa<tp::ReshapeOp, tp::PermuteOp>(op) ||
+          wouldOpBeTriviallyDead(op)))
       continue;
     for (Value operand : op->getOperands())
       if (Operation *definition = operand.getDefiningOp())

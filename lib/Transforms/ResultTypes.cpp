@@ -12,6 +12,12 @@ using namespace commute;
 RankedTensorType commute::getDenseType(const tp::SymbolSpace &symbols,
                                        Type elementType,
                                        const tp::Sizes &sizes) {
+  SmallVector<int64_t> shape;
+  for (const tp::Size &size : sizes)
+    if (std::optional<int64_t> number = size.getConstant())
+      shape.push_back(*number);
+  if (shape.size() == sizes.size())
+    return RankedTensorType::get(shape, elementType);
   return symbols.getType(elementType, sizes, tp::getContiguousStrides(sizes));
 }
 
@@ -25,8 +31,11 @@ void commute::inferStrides(tp::SymbolSpace &symbols, Operation *op) {
   for (OpResult result : op->getResults()) {
     auto type = cast<RankedTensorType>(result.getType());
     tp::Sizes sizes = symbols.getSizes(type);
-    result.setType(symbols.getType(
-        type.getElementType(), sizes,
-        strided.inferStrides(result.getResultNumber(), shapes, sizes)));
+    tp::Strides strides =
+        strided.inferStrides(result.getResultNumber(), shapes, sizes);
+    bool isRight = strides && tp::isStaticDense(type) &&
+                   tp::areContiguousStrides(*strides, sizes);
+    if (!isRight)
+      result.setType(symbols.getType(type.getElementType(), sizes, strides));
   }
 }

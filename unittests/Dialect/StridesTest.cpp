@@ -51,8 +51,9 @@ TEST_F(StridesTest, ContiguousStrides) {
   EXPECT_EQ(getContiguousStrides({number(4), Size()}), std::nullopt);
   EXPECT_EQ(getContiguousStrides({Size()}), strides({1}));
   // Nor is anything told that cannot be counted.
-  EXPECT_EQ(getContiguousStrides(sizes({1, int64_t(1) << 40, int64_t(1) << 40})),
-            std::nullopt);
+  EXPECT_EQ(
+      getContiguousStrides(sizes({1, int64_t(1) << 40, int64_t(1) << 40})),
+      std::nullopt);
 }
 
 TEST_F(StridesTest, DensityOfStaticShapes) {
@@ -83,8 +84,7 @@ TEST_F(StridesTest, DensityOfSymbolicShapes) {
 }
 
 TEST_F(StridesTest, DensityWithUnknownSizes) {
-  EXPECT_EQ(getDensity({{Size(), number(4)}, strides({4, 1})}),
-            Density::Dense);
+  EXPECT_EQ(getDensity({{Size(), number(4)}, strides({4, 1})}), Density::Dense);
   EXPECT_EQ(getDensity({{Size(), number(4)}, strides({8, 1})}),
             Density::Unknown);
   EXPECT_EQ(getDensity({{number(4), Size()}, strides({4, 1})}),
@@ -119,9 +119,8 @@ TEST_F(StridesTest, ElementwiseResultOfUnknownOperands) {
   EXPECT_EQ(
       getElementwiseStrides({shape({2, 4}, {4, 1}), unknown}, sizes({2, 4})),
       std::nullopt);
-  EXPECT_EQ(
-      getElementwiseStrides({shape({2, 4}, {4, 1})}, {number(2), Size()}),
-      std::nullopt);
+  EXPECT_EQ(getElementwiseStrides({shape({2, 4}, {4, 1})}, {number(2), Size()}),
+            std::nullopt);
 }
 
 TEST_F(StridesTest, ElementwiseOrderThatSymbolsDecide) {
@@ -130,7 +129,7 @@ TEST_F(StridesTest, ElementwiseOrderThatSymbolsDecide) {
             std::nullopt);
   // A product is at least as large as its factors.
   EXPECT_EQ(getElementwiseStrides(
-                {{symbolic, Strides{{multiply(s0, s1) * 2, s1}}}}, symbolic),
+                {{symbolic, Strides{{multiply(s0 * 2, s1), s1}}}}, symbolic),
             (Strides{{s1, number(1)}}));
 }
 

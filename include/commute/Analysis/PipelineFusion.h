@@ -27,18 +27,18 @@ class FusionContext {
 public:
   explicit FusionContext(mlir::func::FuncOp function);
 
+  /// Its all_gathers and reduce_scatters, in order; not those of regions in it.
+  llvm::ArrayRef<mlir::Operation *> getCollectives() const {
+    return collectives;
+  }
   /// Whether an op strictly between the two writes into one of its operands:
   /// what is computed later than before may then read other values.
   bool writesBetween(mlir::Operation *first, mlir::Operation *last) const;
-  /// Position of an op in its block.
-  unsigned getPosition(mlir::Operation *op) const {
-    return positions.lookup(op);
-  }
 
 private:
-  llvm::DenseMap<mlir::Operation *, unsigned> positions;
-  /// Of ops that write into an operand, ascending.
-  llvm::SmallVector<unsigned> writers;
+  llvm::SmallVector<mlir::Operation *> collectives;
+  /// Ops that write into an operand, in order.
+  llvm::SmallVector<mlir::Operation *> writers;
 };
 
 /// A matrix product with a gathered operand.

@@ -17,6 +17,7 @@
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <optional>
 
@@ -32,19 +33,45 @@ public:
   static SizePolynomial get(const tp::Size &size);
 
   bool isKnown() const { return known; }
-  std::optional<int64_t> getConstant() const;
-  bool isConstant(int64_t value) const { return getConstant() == value; }
+  std::optional<int64_t> getConstant() const {
+    return isNumber() ? std::optional(constant) : std::nullopt;
+  }
+  bool isConstant(int64_t value) const {
+    return isNumber() && constant == value;
+  }
 
-  SizePolynomial operator+(const SizePolynomial &other) const;
-  SizePolynomial operator-(const SizePolynomial &other) const;
-  SizePolynomial operator*(const SizePolynomial &other) const;
+  // Nearly all sizes are numbers, and worth no call.
+  SizePolynomial operator+(const SizePolynomial &other) const {
+    int64_t sum;
+    return isNumber() && other.isNumber() &&
+                   !llvm::AddOverflow(constant, other.constant, sum)
+               ? SizePolynomial(sum)
+               : addTerms(other);
+  }
+  SizePolynomial operator-(const SizePolynomial &other) const {
+    int64_t difference;
+    return isNumber() && other.isNumber() &&
+                   !llvm::SubOverflow(constant, other.constant, difference)
+               ? SizePolynomial(difference)
+               : *this + other * SizePolynomial(-1);
+  }
+  SizePolynomial operator*(const SizePolynomial &other) const {
+    int64_t product;
+    return isNumber() && other.isNumber() &&
+                   !llvm::MulOverflow(constant, other.constant, product)
+               ? SizePolynomial(product)
+               : multiplyTerms(other);
+  }
   SizePolynomial &operator+=(const SizePolynomial &other) {
     return *this = *this + other;
   }
   SizePolynomial &operator*=(const SizePolynomial &other) {
     return *this = *this * other;
   }
-  bool operator==(const SizePolynomial &other) const;
+  bool operator==(const SizePolynomial &other) const {
+    return isNumber() && other.isNumber() ? constant == other.constant
+                                          : hasSameTerms(other);
+  }
   bool operator!=(const SizePolynomial &other) const {
     return !(*this == other);
   }
@@ -61,6 +88,10 @@ private:
     llvm::SmallVector<mlir::AffineExpr, 2> symbols;
     int64_t coefficient = 0;
   };
+  bool isNumber() const { return known && terms.empty(); }
+  SizePolynomial addTerms(const SizePolynomial &other) const;
+  SizePolynomial multiplyTerms(const SizePolynomial &other) const;
+  bool hasSameTerms(const SizePolynomial &other) const;
   static SizePolynomial getUnknown();
   static bool isBefore(const Term &lhs, const Term &rhs);
   void add(const Term &term);

@@ -28,6 +28,7 @@ class Size {
 public:
   /// Of which nothing is known.
   Size() = default;
+  /// What MLIR writes for a dynamic size is not known.
   Size(int64_t number) : number(number) {}
   /// A null expression is not known.
   Size(mlir::AffineExpr expression);
@@ -147,6 +148,15 @@ void printSize(llvm::raw_ostream &os, const Size &size,
 /// Strides of a dense row-major tensor; nullopt when a size that matters is
 /// not known.
 Strides getContiguousStrides(llvm::ArrayRef<Size> sizes);
+
+/// Whether these are they.
+bool areContiguousStrides(llvm::ArrayRef<Size> strides,
+                          llvm::ArrayRef<Size> sizes);
+/// Whether a type says without any expression that its tensors are dense and
+/// row-major: most do, and nothing more need be asked of them.
+inline bool isStaticDense(mlir::RankedTensorType type) {
+  return !type.getEncoding() && type.hasStaticShape();
+}
 
 enum class Density {
   /// Dense in row-major order, whatever the symbols are.
