@@ -86,8 +86,6 @@ private:
   Location getLocation(const Node &node);
   llvm::Error addFunction();
   llvm::Error readNode(size_t index, archive::JsonValue json);
-  /// What a collective states of its group, of one that is left as it is.
-  llvm::Error checkGroupSize(size_t index, const OperatorEntry &entry);
   bool hasOneElementType(const Node &node);
   /// Fails with a message where the ops do not fit the stated types.
   LogicalResult verifyCreated(NodeReader &reader, std::string &message);
@@ -329,56 +327,50 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   const OperatorEntry *entry = vocabulary.find(target);
 
   // What is written into, or shares memory with such a value, is a place and
-  // not a value: nodes that touch it stay as they are and where they are.
-  bool isMutated = false;
+  // not a value: nodes that touch it stay as they are and where they are. They
+  // are read all the same, for their errors: with a pass's copy instead of the
+  // place, such a node is one like any other.
+  bool touchesPlace = false;
   auto check = [&](const Argument &value) {
-    isMutated |= mutatedNames.contains(value.text);
+    touchesPlace |= mutatedNames.contains(value.text);
   };
   for (const archive::NamedArgument &input : node.inputs)
     input.value.forEachValue(check);
   for (const Argument &output : node.outputs)
     output.forEachValue(check);
 
-  bool isModelled = entry && entry->read && !isMutated &&
-                    (alias || hasKnownArguments(node, *entry)) &&
-                    (!entry->needsOneElementType || hasOneElementType(node));
-  if (isModelled) {
+  bool isKnown = entry && entry->read &&
+                 (alias || hasKnownArguments(node, *entry)) &&
+                 (!entry->needsOneElementType || hasOneElementType(node));
+  if (isKnown) {
     NodeReader reader(*this, node, *entry, alias, builder, getLocation(node));
     std::string message;
     // What else a user's operator takes may mean anything.
     if (succeeded(entry->read(reader)) && givesUsedResults(reader) &&
         (!alias || reader.hasReadAll())) {
-      if (succeeded(verifyCreated(reader, message))) {
+      bool fits = succeeded(verifyCreated(reader, message));
+      if (fits && !touchesPlace) {
         readModelled(index, reader);
         return llvm::Error::success();
       }
       // Functions take forms that the operators do not have; a graph of them is
-      // not wrong where one is not understood.
-      if (!isFunctionCall(node))
+      // not wrong where one is not understood. Nor is it where an operator is
+      // not: Dynamo states what a tensor is at the end, which `t_` has changed.
+      if (!fits && !isFunctionCall(node) && !graph.holdsFunctions)
         return makeNodeError(
             index, node.target + " does not fit the stated shapes: " + message);
     }
-    if (!reader.getError().empty())
+    // What writes into a place stays as it is whatever passes do: nothing needs
+    // to know its group.
+    bool needsGroup =
+        !touchesPlace ||
+        getMutatedInputs(node, entry, graph.holdsFunctions).empty();
+    if (!reader.getError().empty() && (needsGroup || !reader.isGroupUnknown()))
       return makeNodeError(index, reader.getError());
     reader.eraseCreated();
   }
-  if (isMutated && entry)
-    if (llvm::Error error = checkGroupSize(index, *entry))
-      return error;
   readOpaque(node, entry, json);
   return llvm::Error::success();
-}
-
-llvm::Error Importer::checkGroupSize(size_t index, const OperatorEntry &entry) {
-  const Node &node = graph.nodes[index];
-  NodeReader reader(*this, node, entry, /*alias=*/nullptr, builder,
-                    getLocation(node));
-  std::optional<StringRef> name = reader.string("group_name");
-  // Nothing of an op that stays as it is needs to know the group.
-  std::string unknown;
-  if (!name || !getGroup(*name, unknown) || reader.group())
-    return llvm::Error::success();
-  return makeNodeError(index, reader.getError());
 }
 
 LogicalResult Importer::verifyCreated(NodeReader &reader,
