@@ -12,6 +12,7 @@
 #include "FunctionArguments.h"
 #include "InPlace.h"
 #include "NodeReader.h"
+#include "OpaqueCall.h"
 #include "SymbolHints.h"
 #include "SymbolicExpression.h"
 
@@ -81,16 +82,15 @@ private:
   }
 
   void collectFacts();
-  /// The type of any value: tensor, number, or opaque.
-  Type getType(const Argument &value);
   Location getLocation(const Node &node);
   llvm::Error addFunction();
   llvm::Error readNode(size_t index, archive::JsonValue json);
   bool hasOneElementType(const Node &node);
   /// Fails with a message where the ops do not fit the stated types.
   LogicalResult verifyCreated(NodeReader &reader, std::string &message);
+  /// Notes how an op of a node is, under the name of its first result.
+  void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
-  std::string getOpaqueArguments(const Node &node, archive::JsonValue inputs);
   void readOpaque(const Node &node, const OperatorEntry *entry,
                   archive::JsonValue json);
   llvm::Error addReturn();
@@ -204,27 +204,6 @@ RankedTensorType Importer::getTensorType(StringRef name) {
   return type;
 }
 
-Type Importer::getType(const Argument &value) {
-  Type type;
-  switch (value.tag) {
-  case ArgumentTag::Tensor:
-    type = getTensorType(value.text);
-    break;
-  case ArgumentTag::SymInt:
-    type = builder.getIndexType();
-    break;
-  case ArgumentTag::SymBool:
-    type = builder.getI1Type();
-    break;
-  case ArgumentTag::SymFloat:
-    type = builder.getF64Type();
-    break;
-  default:
-    break;
-  }
-  return type ? type : tp::OpaqueType::get(context);
-}
-
 Location Importer::getLocation(const Node &node) {
   Location where = UnknownLoc::get(context);
   if (std::optional<archive::SourceLine> line =
@@ -250,7 +229,7 @@ llvm::Error Importer::addFunction() {
       continue;
     inputs.push_back(&input);
     specs.push_back(&program.inputSpecs[index]);
-    types.push_back(getType(input));
+    types.push_back(getValueType(*this, input, context));
   }
   builder.setInsertionPointToEnd(imported.module->getBody());
   function = func::FuncOp::create(builder, location, "main",
@@ -387,9 +366,16 @@ LogicalResult Importer::verifyCreated(NodeReader &reader,
   }));
 }
 
+void Importer::addRecord(size_t index, Operation *op, StringRef name) {
+  Fingerprint fingerprint = getFingerprint(op);
+  RootRecord root{name, fingerprint.hash, {}};
+  for (Value leaf : fingerprint.leaves)
+    root.leafNames.push_back(getGraphName(leaf));
+  imported.records[index].roots.push_back(std::move(root));
+}
+
 void Importer::readModelled(size_t index, NodeReader &reader) {
   const Node &node = graph.nodes[index];
-  NodeRecord &record = imported.records[index];
   DenseMap<Operation *, SmallVector<StringRef, 2>> namesOfOp;
   for (auto [name, value] :
        llvm::zip_equal(reader.getResultNames(), reader.getResults())) {
@@ -414,102 +400,28 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
   }
   for (Operation *op : reader.getCreated()) {
     auto names = namesOfOp.find(op);
-    if (names == namesOfOp.end())
-      continue;
-    Fingerprint fingerprint = getFingerprint(op);
-    RootRecord root{names->second.front(), fingerprint.hash, {}};
-    for (Value leaf : fingerprint.leaves)
-      root.leafNames.push_back(getGraphName(leaf));
-    record.roots.push_back(std::move(root));
+    if (names != namesOfOp.end())
+      addRecord(index, op, names->second.front());
   }
-}
-
-/// The text of a node's arguments with the names of its operands replaced by
-/// "%0", "%1", ...: what the op does is independent of what values are called.
-std::string Importer::getOpaqueArguments(const Node &node,
-                                         archive::JsonValue inputs) {
-  std::string text;
-  StringRef source = program.document->text();
-  uint32_t copied = inputs.span().begin;
-  unsigned operand = 0;
-  for (const archive::NamedArgument &input : node.inputs)
-    input.value.forEachValue([&](const Argument &value) {
-      if (!values.contains(value.text))
-        return;
-      text += source.slice(copied, value.nameSpan.begin);
-      text += "\"%" + std::to_string(operand++) + "\"";
-      copied = value.nameSpan.end;
-    });
-  text += source.slice(copied, inputs.span().end);
-  return text;
-}
-
-/// An assertion about a tensor's element type, and not its sizes or strides.
-static bool readsOnlyTypes(const Node &node) {
-  if (node.target != "torch.ops.aten._assert_tensor_metadata.default")
-    return false;
-  for (StringRef name : {"size", "stride"})
-    if (const Argument *argument = node.find(name);
-        argument && argument->tag != ArgumentTag::None)
-      return false;
-  return true;
 }
 
 void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
                           archive::JsonValue json) {
-  SmallVector<Value> operands;
-  SmallVector<int64_t> dense, mutated;
-  SmallVector<size_t, 2> mutatedInputs =
-      getMutatedInputs(node, entry, graph.holdsFunctions);
-  for (auto [position, input] : llvm::enumerate(node.inputs)) {
-    bool isDense =
-        entry && llvm::is_contained(entry->denseArguments, input.name);
-    bool isMutated = llvm::is_contained(mutatedInputs, position);
-    input.value.forEachValue([&](const Argument &value) {
-      Value operand = values.lookup(value.text);
-      if (!operand)
-        return;
-      if (isa<RankedTensorType>(operand.getType())) {
-        if (isDense)
-          dense.push_back(operands.size());
-        if (isMutated)
-          mutated.push_back(operands.size());
-      }
-      operands.push_back(operand);
-    });
-  }
-  SmallVector<Type> types;
+  size_t index = &node - graph.nodes.data();
+  tp::CallOp call = createOpaqueCall(*this, program, node, entry, json, builder,
+                                     getLocation(node));
   SmallVector<StringRef> names;
   for (const Argument &output : node.outputs)
-    output.forEachValue([&](const Argument &value) {
-      types.push_back(getType(value));
-      names.push_back(value.text);
-    });
-  auto call = tp::CallOp::create(
-      builder, getLocation(node), types, builder.getStringAttr(node.target),
-      operands,
-      builder.getStringAttr(getOpaqueArguments(node, json.get("inputs"))),
-      builder.getDenseI64ArrayAttr(dense),
-      builder.getDenseI64ArrayAttr(mutated));
-  // Nothing else can see the memory of a result that the operator has made.
-  if (entry && entry->read && !entry->mayAlias && mutatedInputs.empty())
-    call.setFreshResults(true);
-  if (readsOnlyTypes(node))
-    call.setReadsTypes(true);
+    output.forEachValue(
+        [&](const Argument &value) { names.push_back(value.text); });
   // A node without results is known by its place; its own name need not be
   // its alone.
   if (names.empty())
-    names.push_back(
-        builder.getStringAttr("#" + Twine(&node - graph.nodes.data()))
-            .getValue());
+    names.push_back(builder.getStringAttr("#" + Twine(index)).getValue());
   call->setAttr(tp::TPDialect::namesAttrName, builder.getStrArrayAttr(names));
   for (auto [name, value] : llvm::zip(names, call.getOutputs()))
     values.try_emplace(name, value);
-  Fingerprint fingerprint = getFingerprint(call);
-  RootRecord root{names.front(), fingerprint.hash, {}};
-  for (Value leaf : fingerprint.leaves)
-    root.leafNames.push_back(getGraphName(leaf));
-  imported.records[&node - graph.nodes.data()].roots.push_back(std::move(root));
+  addRecord(index, call, names.front());
 }
 
 void Importer::addModuleAttributes() {
