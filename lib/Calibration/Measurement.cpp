@@ -6,6 +6,8 @@
 
 #include "Measurement.h"
 
+#include "commute/Analysis/MainFunction.h"
+
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -33,7 +35,7 @@ llvm::Expected<Measured> Measurement::measure(StringRef program,
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   if (!module)
     return llvm::createStringError("a program of the calibration is not legal");
-  auto function = module->lookupSymbol<func::FuncOp>("main");
+  func::FuncOp function = analysis::getMain(*module);
   llvm::Expected<runtime::RunnableProgram> runnable =
       runtime::RunnableProgram::create(
           function, [](Location) { return std::string("calibration"); });

@@ -6,11 +6,10 @@
 
 #include "commute/Vocabulary/Translation.h"
 
-#include "ElementTypes.h"
 #include "Fingerprint.h"
-#include "InPlace.h"
 #include "NodeWriter.h"
-#include "SymbolicExpression.h"
+#include "Origins.h"
+#include "TensorMetadata.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -30,18 +29,18 @@ namespace {
 
 class Exporter : public GraphWriter {
 public:
-  Exporter(ModuleOp module, const ImportedProgram &imported,
+  Exporter(func::FuncOp function, const ImportedProgram &imported,
            archive::Program &program, const Vocabulary &vocabulary)
-      : module(module), imported(imported), program(program),
-        graph(program.graph), vocabulary(vocabulary),
-        symbols(module.getContext()), writer(*this, vocabulary) {}
+      : function(function), program(program), graph(program.graph),
+        vocabulary(vocabulary), writer(*this, vocabulary),
+        origins(function, imported, graph), metadata(function, program) {}
 
   llvm::Expected<ProgramEdits> run();
 
   // GraphWriter
   StringRef getName(Value value) override;
   StringRef makeName(Value value, StringRef base) override;
-  const archive::Device &getDevice() override { return device; }
+  const archive::Device &getDevice() override { return metadata.getDevice(); }
   StringRef getGroupArgument() override { return groupArgument; }
   StringRef save(StringRef text) override { return program.strings.save(text); }
   void add(Node node, ValueRange values, Location location) override;
@@ -49,18 +48,10 @@ public:
                        Location location) override;
 
 private:
-  /// The node whose op this is, as long as it is unchanged, with what it reads:
-  /// at capture by name, and now. A coalesced collective is several ops.
-  struct Origin {
-    size_t node;
-    SmallVector<Operation *, 1> ops;
-    SmallVector<StringRef, 4> leafNames;
-    SmallVector<Value, 4> leaves;
-  };
-  std::optional<Origin> findOrigin(Operation *op);
-  /// Whether an op is as it was when it was read.
-  bool isUnchanged(Operation *op, const Fingerprint &now,
-                   const RootRecord &root);
+  /// The source node that an op still is.
+  std::optional<Origin> findOrigin(Operation *op) {
+    return origins.find(op, [&](Value leaf) { return isAvailable(leaf); });
+  }
   bool isAvailable(Value value);
   /// Keeps the source node; false where renaming its operands is not enough.
   bool tryKeep(const Origin &origin);
@@ -75,8 +66,6 @@ private:
   LogicalResult emit(Operation *op);
   void collectNames();
   void collectSpelling();
-  archive::TensorMeta getMeta(RankedTensorType type, bool requiresGrad);
-  archive::SymInt getSize(const tp::Size &size);
   StringRef getMetadata(Location location);
   void renameOuter();
   /// Whether PyTorch's loader may give this name to the list among the results
@@ -84,22 +73,16 @@ private:
   /// behind may have one.
   bool isNameOfList(StringRef name) const;
 
-  ModuleOp module;
-  const ImportedProgram &imported;
+  func::FuncOp function;
   archive::Program &program;
   const archive::Graph &graph;
   const Vocabulary &vocabulary;
-  tp::SymbolSpace symbols;
   NodeWriter writer;
+  Origins origins;
+  TensorMetadata metadata;
   ProgramEdits edits;
 
-  using OriginMap = DenseMap<StringRef, std::pair<size_t, const RootRecord *>>;
-  OriginMap origins;
-  /// The same for ops without results, whose names are no names of values.
-  OriginMap effectOrigins;
   DenseMap<StringRef, size_t> nodeByName;
-  /// The ops that have a name, by that of their first result.
-  DenseMap<StringRef, Operation *> opByName;
   DenseMap<Value, StringRef> names;
   /// Names of the source graph, and those made here: no name is used twice.
   llvm::DenseSet<StringRef> takenNames;
@@ -113,10 +96,6 @@ private:
   DenseMap<StringRef, StringRef> keptNames;
   /// Whether a new node has a list among its results.
   bool writesLists = false;
-  /// Sizes as the file writes them, by expression.
-  DenseMap<AffineExpr, archive::SymInt> writtenSizes;
-  DenseMap<StringRef, int64_t> symbolHints;
-  archive::Device device;
   StringRef groupArgument = "group_name";
   /// Nodes of the source graph, the first of each operator.
   DenseMap<StringRef, const Node *> examples;
@@ -146,21 +125,10 @@ void Exporter::collectNames() {
     for (const Argument &output : node.outputs)
       output.forEachValue(
           [&](const Argument &value) { takenNames.insert(value.text); });
-    for (const RootRecord &root : imported.records[index].roots)
-      (node.outputs.empty() ? effectOrigins : origins)
-          .try_emplace(root.name, index, &root);
   }
-  if (auto hints = module->getAttrOfType<DictionaryAttr>(
-          tp::TPDialect::symbolHintsAttrName))
-    for (NamedAttribute hint : hints)
-      symbolHints[hint.getName().getValue()] =
-          cast<IntegerAttr>(hint.getValue()).getInt();
 }
 
 void Exporter::collectSpelling() {
-  device.type = "cpu";
-  if (!graph.tensorValues.empty())
-    device = graph.tensorValues.begin()->second.device;
   // PyTorch renamed the argument, and loads only the name that it has.
   for (const Node &node : graph.nodes)
     if (node.target.starts_with("torch.ops._c10d_functional.") &&
@@ -209,63 +177,6 @@ StringRef Exporter::makeName(Value value, StringRef base) {
 // New nodes
 //===----------------------------------------------------------------------===//
 
-archive::SymInt Exporter::getSize(const tp::Size &size) {
-  archive::SymInt result;
-  if (std::optional<int64_t> constant = tp::getConstant(size)) {
-    result.value = constant;
-    return result;
-  }
-  if (writtenSizes.empty()) {
-    // Spellings of the file are taken where it has them: they may say more
-    // about a symbol than its name.
-    auto note = [&](const archive::SymInt &written) {
-      if (!written.isStatic())
-        if (AffineExpr expression = readSize(written, symbols).getSymbolic())
-          writtenSizes.try_emplace(expression, written);
-    };
-    for (const auto &[name, meta] : graph.tensorValues) {
-      llvm::for_each(meta.sizes, note);
-      llvm::for_each(meta.strides, note);
-    }
-  }
-  auto known = writtenSizes.find(size.getSymbolic());
-  if (known != writtenSizes.end())
-    return known->second;
-  auto getSpelling = [&](AffineExpr part) -> std::optional<StringRef> {
-    auto written = writtenSizes.find(part);
-    return written == writtenSizes.end()
-               ? std::nullopt
-               : std::optional(written->second.expression);
-  };
-  result.expression = save(writeSize(size, symbols.getNames(), getSpelling));
-  result.hint = tp::evaluate(
-      size, symbols.getNames(), [&](StringRef name) -> std::optional<int64_t> {
-        auto hint = symbolHints.find(name);
-        return hint == symbolHints.end() ? std::nullopt
-                                         : std::optional(hint->second);
-      });
-  return result;
-}
-
-archive::TensorMeta Exporter::getMeta(RankedTensorType type,
-                                      bool requiresGrad) {
-  archive::TensorMeta meta;
-  meta.dtype = getScalarType(type.getElementType());
-  tp::StridedShape shape = symbols.getShape(type);
-  // Where strides are not known, PyTorch is told what most kernels produce:
-  // it recomputes them when the graph runs.
-  tp::Strides strides =
-      shape.strides ? shape.strides : tp::getContiguousStrides(shape.sizes);
-  for (const tp::Size &size : shape.sizes)
-    meta.sizes.push_back(getSize(size));
-  for (const tp::Size &stride : *strides)
-    meta.strides.push_back(getSize(stride));
-  meta.storageOffset.value = 0;
-  meta.requiresGrad = requiresGrad && isa<FloatType>(type.getElementType());
-  meta.device = device;
-  return meta;
-}
-
 StringRef Exporter::getMetadata(Location location) {
   // A new node takes the metadata of the node that it was made for.
   if (auto name = dyn_cast<NameLoc>(location)) {
@@ -294,7 +205,7 @@ void Exporter::add(Node node, ValueRange values, Location location) {
       auto type = cast<RankedTensorType>(value.getType());
       if (graph.tensorValues.count(result.text))
         edits.removeTensorValue(result.text);
-      edits.addTensorValue(result.text, getMeta(type, requiresGrad));
+      edits.addTensorValue(result.text, metadata.get(type, requiresGrad));
     });
   node.metadata = getMetadata(location);
   edits.addNode(node);
@@ -303,7 +214,7 @@ void Exporter::add(Node node, ValueRange values, Location location) {
 void Exporter::addIntermediate(Node node, StringRef name, RankedTensorType type,
                                Location location) {
   definedNames.insert(name);
-  edits.addTensorValue(name, getMeta(type, /*requiresGrad=*/false));
+  edits.addTensorValue(name, metadata.get(type, /*requiresGrad=*/false));
   node.metadata = getMetadata(location);
   edits.addNode(node);
 }
@@ -311,52 +222,6 @@ void Exporter::addIntermediate(Node node, StringRef name, RankedTensorType type,
 //===----------------------------------------------------------------------===//
 // Kept nodes
 //===----------------------------------------------------------------------===//
-
-std::optional<Exporter::Origin> Exporter::findOrigin(Operation *op) {
-  auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
-  if (!names || names.empty() || !isa<StringAttr>(names[0]))
-    return std::nullopt;
-  const OriginMap &known = op->getNumResults() > 0 ? origins : effectOrigins;
-  auto found = known.find(cast<StringAttr>(names[0]).getValue());
-  if (found == known.end())
-    return std::nullopt;
-  auto [node, root] = found->second;
-  Fingerprint now = getFingerprint(op);
-  if (!isUnchanged(op, now, *root))
-    return std::nullopt;
-  ArrayRef<RootRecord> roots = imported.records[node].roots;
-  if (roots.size() == 1 || !isa<tp::CollectiveOpInterface>(op))
-    return Origin{node, {op}, root->leafNames, now.leaves};
-  // Ranks communicate for all ops of a coalesced node or for none.
-  Origin origin{node, {}, {}, {}};
-  for (const RootRecord &part : roots) {
-    Operation *other = opByName.lookup(part.name);
-    // A copy of the op has its name as well.
-    if (!other || (part.name == root->name && other != op))
-      return std::nullopt;
-    Fingerprint otherNow = getFingerprint(other);
-    if (!isUnchanged(other, otherNow, part) ||
-        !llvm::all_of(otherNow.leaves,
-                      [&](Value leaf) { return isAvailable(leaf); }))
-      return std::nullopt;
-    origin.ops.push_back(other);
-    llvm::append_range(origin.leafNames, part.leafNames);
-    llvm::append_range(origin.leaves, otherNow.leaves);
-  }
-  return origin;
-}
-
-bool Exporter::isUnchanged(Operation *op, const Fingerprint &now,
-                           const RootRecord &root) {
-  if (now.hash != root.fingerprint)
-    return false;
-  // An in-place form is written only where nobody sees that it writes.
-  auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
-  return isa<tp::CallOp>(op) || !dense ||
-         llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
-           return !dense.writesInto(operand) || mayWriteInto(operand);
-         });
-}
 
 /// Whether a value has been written, or can be written here and now: where it
 /// is computed does not matter as long as no op with effects takes part.
@@ -517,7 +382,6 @@ LogicalResult Exporter::emit(Operation *op) {
 
 void Exporter::renameOuter() {
   // What the graph returns, in the order of the outputs that name values.
-  auto function = module.lookupSymbol<func::FuncOp>("main");
   auto results =
       cast<func::ReturnOp>(function.getBody().front().getTerminator())
           .getOperands();
@@ -541,26 +405,17 @@ void Exporter::renameOuter() {
 llvm::Expected<ProgramEdits> Exporter::run() {
   std::string message;
   ScopedDiagnosticHandler handler(
-      module.getContext(), [&](Diagnostic &diagnostic) {
+      function.getContext(), [&](Diagnostic &diagnostic) {
         if (message.empty()) {
           llvm::raw_string_ostream os(message);
           os << diagnostic.getLocation() << ": " << diagnostic;
         }
         return success();
       });
-  auto function = module.lookupSymbol<func::FuncOp>("main");
-  if (!function || !function.getBody().hasOneBlock())
-    return llvm::createStringError(program.origin +
-                                   ": the module has no function main");
   collectNames();
   collectSpelling();
   for (BlockArgument argument : function.getArguments())
     names[argument] = getGraphName(argument);
-  for (Operation &op : function.getBody().front())
-    if (auto stated = op.getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
-        stated && !stated.empty())
-      if (auto name = dyn_cast<StringAttr>(stated[0]))
-        opByName.try_emplace(name.getValue(), &op);
   writesLists = llvm::any_of(function.getBody().front(), [&](Operation &op) {
     return isa<tp::AllGatherMatmulOp>(op) && !findOrigin(&op);
   });
@@ -586,5 +441,9 @@ llvm::Expected<ProgramEdits>
 vocabulary::exportProgram(ModuleOp module, const ImportedProgram &imported,
                           archive::Program &program,
                           const Vocabulary &vocabulary) {
-  return Exporter(module, imported, program, vocabulary).run();
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  if (!function || !function.getBody().hasOneBlock())
+    return llvm::createStringError(program.origin +
+                                   ": the module has no function main");
+  return Exporter(function, imported, program, vocabulary).run();
 }

@@ -12,6 +12,7 @@
 #include "FunctionArguments.h"
 #include "InPlace.h"
 #include "NodeReader.h"
+#include "OpaqueCall.h"
 #include "SymbolHints.h"
 #include "SymbolicExpression.h"
 
@@ -81,18 +82,15 @@ private:
   }
 
   void collectFacts();
-  /// The type of any value: tensor, number, or opaque.
-  Type getType(const Argument &value);
   Location getLocation(const Node &node);
   llvm::Error addFunction();
   llvm::Error readNode(size_t index, archive::JsonValue json);
-  /// What a collective states of its group, of one that is left as it is.
-  llvm::Error checkGroupSize(size_t index, const OperatorEntry &entry);
   bool hasOneElementType(const Node &node);
   /// Fails with a message where the ops do not fit the stated types.
   LogicalResult verifyCreated(NodeReader &reader, std::string &message);
+  /// Notes how an op of a node is, under the name of its first result.
+  void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
-  std::string getOpaqueArguments(const Node &node, archive::JsonValue inputs);
   void readOpaque(const Node &node, const OperatorEntry *entry,
                   archive::JsonValue json);
   llvm::Error addReturn();
@@ -206,27 +204,6 @@ RankedTensorType Importer::getTensorType(StringRef name) {
   return type;
 }
 
-Type Importer::getType(const Argument &value) {
-  Type type;
-  switch (value.tag) {
-  case ArgumentTag::Tensor:
-    type = getTensorType(value.text);
-    break;
-  case ArgumentTag::SymInt:
-    type = builder.getIndexType();
-    break;
-  case ArgumentTag::SymBool:
-    type = builder.getI1Type();
-    break;
-  case ArgumentTag::SymFloat:
-    type = builder.getF64Type();
-    break;
-  default:
-    break;
-  }
-  return type ? type : tp::OpaqueType::get(context);
-}
-
 Location Importer::getLocation(const Node &node) {
   Location where = UnknownLoc::get(context);
   if (std::optional<archive::SourceLine> line =
@@ -252,7 +229,7 @@ llvm::Error Importer::addFunction() {
       continue;
     inputs.push_back(&input);
     specs.push_back(&program.inputSpecs[index]);
-    types.push_back(getType(input));
+    types.push_back(getValueType(*this, input, context));
   }
   builder.setInsertionPointToEnd(imported.module->getBody());
   function = func::FuncOp::create(builder, location, "main",
@@ -329,56 +306,50 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   const OperatorEntry *entry = vocabulary.find(target);
 
   // What is written into, or shares memory with such a value, is a place and
-  // not a value: nodes that touch it stay as they are and where they are.
-  bool isMutated = false;
+  // not a value: nodes that touch it stay as they are and where they are. They
+  // are read all the same, for their errors: with a pass's copy instead of the
+  // place, such a node is one like any other.
+  bool touchesPlace = false;
   auto check = [&](const Argument &value) {
-    isMutated |= mutatedNames.contains(value.text);
+    touchesPlace |= mutatedNames.contains(value.text);
   };
   for (const archive::NamedArgument &input : node.inputs)
     input.value.forEachValue(check);
   for (const Argument &output : node.outputs)
     output.forEachValue(check);
 
-  bool isModelled = entry && entry->read && !isMutated &&
-                    (alias || hasKnownArguments(node, *entry)) &&
-                    (!entry->needsOneElementType || hasOneElementType(node));
-  if (isModelled) {
+  bool isKnown = entry && entry->read &&
+                 (alias || hasKnownArguments(node, *entry)) &&
+                 (!entry->needsOneElementType || hasOneElementType(node));
+  if (isKnown) {
     NodeReader reader(*this, node, *entry, alias, builder, getLocation(node));
     std::string message;
     // What else a user's operator takes may mean anything.
     if (succeeded(entry->read(reader)) && givesUsedResults(reader) &&
         (!alias || reader.hasReadAll())) {
-      if (succeeded(verifyCreated(reader, message))) {
+      bool fits = succeeded(verifyCreated(reader, message));
+      if (fits && !touchesPlace) {
         readModelled(index, reader);
         return llvm::Error::success();
       }
       // Functions take forms that the operators do not have; a graph of them is
-      // not wrong where one is not understood.
-      if (!isFunctionCall(node))
+      // not wrong where one is not understood. Nor is it where an operator is
+      // not: Dynamo states what a tensor is at the end, which `t_` has changed.
+      if (!fits && !isFunctionCall(node) && !graph.holdsFunctions)
         return makeNodeError(
             index, node.target + " does not fit the stated shapes: " + message);
     }
-    if (!reader.getError().empty())
+    // What writes into a place stays as it is whatever passes do: nothing needs
+    // to know its group.
+    bool needsGroup =
+        !touchesPlace ||
+        getMutatedInputs(node, entry, graph.holdsFunctions).empty();
+    if (!reader.getError().empty() && (needsGroup || !reader.isGroupUnknown()))
       return makeNodeError(index, reader.getError());
     reader.eraseCreated();
   }
-  if (isMutated && entry)
-    if (llvm::Error error = checkGroupSize(index, *entry))
-      return error;
   readOpaque(node, entry, json);
   return llvm::Error::success();
-}
-
-llvm::Error Importer::checkGroupSize(size_t index, const OperatorEntry &entry) {
-  const Node &node = graph.nodes[index];
-  NodeReader reader(*this, node, entry, /*alias=*/nullptr, builder,
-                    getLocation(node));
-  std::optional<StringRef> name = reader.string("group_name");
-  // Nothing of an op that stays as it is needs to know the group.
-  std::string unknown;
-  if (!name || !getGroup(*name, unknown) || reader.group())
-    return llvm::Error::success();
-  return makeNodeError(index, reader.getError());
 }
 
 LogicalResult Importer::verifyCreated(NodeReader &reader,
@@ -395,9 +366,16 @@ LogicalResult Importer::verifyCreated(NodeReader &reader,
   }));
 }
 
+void Importer::addRecord(size_t index, Operation *op, StringRef name) {
+  Fingerprint fingerprint = getFingerprint(op);
+  RootRecord root{name, fingerprint.hash, {}};
+  for (Value leaf : fingerprint.leaves)
+    root.leafNames.push_back(getGraphName(leaf));
+  imported.records[index].roots.push_back(std::move(root));
+}
+
 void Importer::readModelled(size_t index, NodeReader &reader) {
   const Node &node = graph.nodes[index];
-  NodeRecord &record = imported.records[index];
   DenseMap<Operation *, SmallVector<StringRef, 2>> namesOfOp;
   for (auto [name, value] :
        llvm::zip_equal(reader.getResultNames(), reader.getResults())) {
@@ -422,102 +400,28 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
   }
   for (Operation *op : reader.getCreated()) {
     auto names = namesOfOp.find(op);
-    if (names == namesOfOp.end())
-      continue;
-    Fingerprint fingerprint = getFingerprint(op);
-    RootRecord root{names->second.front(), fingerprint.hash, {}};
-    for (Value leaf : fingerprint.leaves)
-      root.leafNames.push_back(getGraphName(leaf));
-    record.roots.push_back(std::move(root));
+    if (names != namesOfOp.end())
+      addRecord(index, op, names->second.front());
   }
-}
-
-/// The text of a node's arguments with the names of its operands replaced by
-/// "%0", "%1", ...: what the op does is independent of what values are called.
-std::string Importer::getOpaqueArguments(const Node &node,
-                                         archive::JsonValue inputs) {
-  std::string text;
-  StringRef source = program.document->text();
-  uint32_t copied = inputs.span().begin;
-  unsigned operand = 0;
-  for (const archive::NamedArgument &input : node.inputs)
-    input.value.forEachValue([&](const Argument &value) {
-      if (!values.contains(value.text))
-        return;
-      text += source.slice(copied, value.nameSpan.begin);
-      text += "\"%" + std::to_string(operand++) + "\"";
-      copied = value.nameSpan.end;
-    });
-  text += source.slice(copied, inputs.span().end);
-  return text;
-}
-
-/// An assertion about a tensor's element type, and not its sizes or strides.
-static bool readsOnlyTypes(const Node &node) {
-  if (node.target != "torch.ops.aten._assert_tensor_metadata.default")
-    return false;
-  for (StringRef name : {"size", "stride"})
-    if (const Argument *argument = node.find(name);
-        argument && argument->tag != ArgumentTag::None)
-      return false;
-  return true;
 }
 
 void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
                           archive::JsonValue json) {
-  SmallVector<Value> operands;
-  SmallVector<int64_t> dense, mutated;
-  SmallVector<size_t, 2> mutatedInputs =
-      getMutatedInputs(node, entry, graph.holdsFunctions);
-  for (auto [position, input] : llvm::enumerate(node.inputs)) {
-    bool isDense =
-        entry && llvm::is_contained(entry->denseArguments, input.name);
-    bool isMutated = llvm::is_contained(mutatedInputs, position);
-    input.value.forEachValue([&](const Argument &value) {
-      Value operand = values.lookup(value.text);
-      if (!operand)
-        return;
-      if (isa<RankedTensorType>(operand.getType())) {
-        if (isDense)
-          dense.push_back(operands.size());
-        if (isMutated)
-          mutated.push_back(operands.size());
-      }
-      operands.push_back(operand);
-    });
-  }
-  SmallVector<Type> types;
+  size_t index = &node - graph.nodes.data();
+  tp::CallOp call = createOpaqueCall(*this, program, node, entry, json, builder,
+                                     getLocation(node));
   SmallVector<StringRef> names;
   for (const Argument &output : node.outputs)
-    output.forEachValue([&](const Argument &value) {
-      types.push_back(getType(value));
-      names.push_back(value.text);
-    });
-  auto call = tp::CallOp::create(
-      builder, getLocation(node), types, builder.getStringAttr(node.target),
-      operands,
-      builder.getStringAttr(getOpaqueArguments(node, json.get("inputs"))),
-      builder.getDenseI64ArrayAttr(dense),
-      builder.getDenseI64ArrayAttr(mutated));
-  // Nothing else can see the memory of a result that the operator has made.
-  if (entry && entry->read && !entry->mayAlias && mutatedInputs.empty())
-    call.setFreshResults(true);
-  if (readsOnlyTypes(node))
-    call.setReadsTypes(true);
+    output.forEachValue(
+        [&](const Argument &value) { names.push_back(value.text); });
   // A node without results is known by its place; its own name need not be
   // its alone.
   if (names.empty())
-    names.push_back(
-        builder.getStringAttr("#" + Twine(&node - graph.nodes.data()))
-            .getValue());
+    names.push_back(builder.getStringAttr("#" + Twine(index)).getValue());
   call->setAttr(tp::TPDialect::namesAttrName, builder.getStrArrayAttr(names));
   for (auto [name, value] : llvm::zip(names, call.getOutputs()))
     values.try_emplace(name, value);
-  Fingerprint fingerprint = getFingerprint(call);
-  RootRecord root{names.front(), fingerprint.hash, {}};
-  for (Value leaf : fingerprint.leaves)
-    root.leafNames.push_back(getGraphName(leaf));
-  imported.records[&node - graph.nodes.data()].roots.push_back(std::move(root));
+  addRecord(index, call, names.front());
 }
 
 void Importer::addModuleAttributes() {

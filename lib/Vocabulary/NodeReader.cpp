@@ -214,6 +214,7 @@ tp::GroupAttr NodeReader::group() {
   if (!name)
     return {};
   tp::GroupAttr found = graph.getGroup(*name, error);
+  groupIsUnknown = !found;
   if (!found)
     return {};
   std::optional<int64_t> stated = integer("group_size");

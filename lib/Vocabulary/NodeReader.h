@@ -134,6 +134,8 @@ public:
   llvm::ArrayRef<llvm::StringRef> getResultNames() const { return resultNames; }
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
   llvm::StringRef getError() const { return error; }
+  /// Whether the error is that nothing states the members of the group.
+  bool isGroupUnknown() const { return groupIsUnknown; }
   void eraseCreated();
 
 private:
@@ -150,6 +152,7 @@ private:
   llvm::SmallVector<llvm::StringRef, 2> resultNames;
   llvm::SmallVector<mlir::Value, 2> results;
   std::string error;
+  bool groupIsUnknown = false;
 };
 
 // Each fills in the operators of one file.

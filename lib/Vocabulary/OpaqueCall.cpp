@@ -1,0 +1,115 @@
+//===- OpaqueCall.cpp - nodes that are carried whole ------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpaqueCall.h"
+
+#include "InPlace.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
+using archive::Node;
+
+Type vocabulary::getValueType(GraphReader &graph, const Argument &value,
+                              MLIRContext *context) {
+  Type type;
+  switch (value.tag) {
+  case ArgumentTag::Tensor:
+    type = graph.getTensorType(value.text);
+    break;
+  case ArgumentTag::SymInt:
+    type = IndexType::get(context);
+    break;
+  case ArgumentTag::SymBool:
+    type = IntegerType::get(context, 1);
+    break;
+  case ArgumentTag::SymFloat:
+    type = Float64Type::get(context);
+    break;
+  default:
+    break;
+  }
+  return type ? type : tp::OpaqueType::get(context);
+}
+
+/// The text of a node's arguments with the names of its operands replaced by
+/// "%0", "%1", ...: what the op does is independent of what values are called.
+static std::string getOpaqueArguments(GraphReader &graph, const Node &node,
+                                      archive::JsonValue inputs,
+                                      StringRef source) {
+  std::string text;
+  uint32_t copied = inputs.span().begin;
+  unsigned operand = 0;
+  for (const archive::NamedArgument &input : node.inputs)
+    input.value.forEachValue([&](const Argument &value) {
+      if (!graph.getValue(value.text))
+        return;
+      text += source.slice(copied, value.nameSpan.begin);
+      text += "\"%" + std::to_string(operand++) + "\"";
+      copied = value.nameSpan.end;
+    });
+  text += source.slice(copied, inputs.span().end);
+  return text;
+}
+
+/// An assertion about a tensor's element type, and not its sizes or strides.
+static bool readsOnlyTypes(const Node &node) {
+  if (node.target != "torch.ops.aten._assert_tensor_metadata.default")
+    return false;
+  for (StringRef name : {"size", "stride"})
+    if (const Argument *argument = node.find(name);
+        argument && argument->tag != ArgumentTag::None)
+      return false;
+  return true;
+}
+
+tp::CallOp vocabulary::createOpaqueCall(GraphReader &graph,
+                                        const archive::Program &program,
+                                        const Node &node,
+                                        const OperatorEntry *entry,
+                                        archive::JsonValue json,
+                                        OpBuilder &builder, Location location) {
+  SmallVector<Value> operands;
+  SmallVector<int64_t> dense, mutated;
+  SmallVector<size_t, 2> mutatedInputs =
+      getMutatedInputs(node, entry, program.graph.holdsFunctions);
+  for (auto [position, input] : llvm::enumerate(node.inputs)) {
+    bool isDense =
+        entry && llvm::is_contained(entry->denseArguments, input.name);
+    bool isMutated = llvm::is_contained(mutatedInputs, position);
+    input.value.forEachValue([&](const Argument &value) {
+      Value operand = graph.getValue(value.text);
+      if (!operand)
+        return;
+      if (isa<RankedTensorType>(operand.getType())) {
+        if (isDense)
+          dense.push_back(operands.size());
+        if (isMutated)
+          mutated.push_back(operands.size());
+      }
+      operands.push_back(operand);
+    });
+  }
+  SmallVector<Type> types;
+  for (const Argument &output : node.outputs)
+    output.forEachValue([&](const Argument &value) {
+      types.push_back(getValueType(graph, value, builder.getContext()));
+    });
+  auto call = tp::CallOp::create(
+      builder, location, types, builder.getStringAttr(node.target), operands,
+      builder.getStringAttr(getOpaqueArguments(graph, node, json.get("inputs"),
+                                               program.document->text())),
+      builder.getDenseI64ArrayAttr(dense),
+      builder.getDenseI64ArrayAttr(mutated));
+  // Nothing else can see the memory of a result that the operator has made.
+  if (entry && entry->read && !entry->mayAlias && mutatedInputs.empty())
+    call.setFreshResults(true);
+  if (readsOnlyTypes(node))
+    call.setReadsTypes(true);
+  return call;
+}
