@@ -92,7 +92,7 @@ private:
   void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
   void readOpaque(const Node &node, const OperatorEntry *entry,
-                  archive::JsonValue json);
+                  const OperatorAlias *alias, archive::JsonValue json);
   llvm::Error addReturn();
   void addModuleAttributes();
 
@@ -343,12 +343,12 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
     // to know its group.
     bool needsGroup =
         !touchesPlace ||
-        getMutatedInputs(node, entry, graph.holdsFunctions).empty();
+        getMutatedInputs(node, entry, alias, graph.holdsFunctions).empty();
     if (!reader.getError().empty() && (needsGroup || !reader.isGroupUnknown()))
       return makeNodeError(index, reader.getError());
     reader.eraseCreated();
   }
-  readOpaque(node, entry, json);
+  readOpaque(node, entry, alias, json);
   return llvm::Error::success();
 }
 
@@ -406,10 +406,10 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
 }
 
 void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
-                          archive::JsonValue json) {
+                          const OperatorAlias *alias, archive::JsonValue json) {
   size_t index = &node - graph.nodes.data();
-  tp::CallOp call = createOpaqueCall(*this, program, node, entry, json, builder,
-                                     getLocation(node));
+  tp::CallOp call = createOpaqueCall(*this, program, node, entry, alias, json,
+                                     builder, getLocation(node));
   SmallVector<StringRef> names;
   for (const Argument &output : node.outputs)
     output.forEachValue(

@@ -58,19 +58,29 @@ static bool isStatedInPlace(const Node &node, const OperatorEntry *entry) {
 
 llvm::SmallVector<size_t, 2>
 vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
-                             bool holdsFunctions) {
+                             const OperatorAlias *alias, bool holdsFunctions) {
   llvm::SmallVector<size_t, 2> positions;
   auto add = [&](StringRef argument) {
-    if (std::optional<size_t> position = findInput(node, entry, argument))
+    std::optional<size_t> position =
+        alias ? findInput(node, /*entry=*/nullptr, alias->getOwnName(argument))
+              : findInput(node, entry, argument);
+    if (position)
       positions.push_back(*position);
+    return position.has_value();
   };
   if (entry)
     for (StringRef argument : entry->mutatedArguments)
       add(argument);
-  StringRef name = getOperatorName(node.target);
-  bool isInPlace = isInPlaceName(name) || isInPlaceOperator(node.target) ||
-                   isStatedInPlace(node, entry);
-  if (isInPlace && !node.inputs.empty())
+  auto isInPlace = [](StringRef target) {
+    return isInPlaceName(getOperatorName(target)) || isInPlaceOperator(target);
+  };
+  // A user's operator may have the arguments of the known one in another order;
+  // in-place forms call their first one so.
+  bool isAliasAdded = alias && isInPlace(alias->sameAs) &&
+                      (add("self") || add("input") || add("inputs"));
+  if (!isAliasAdded && !node.inputs.empty() &&
+      (isInPlace(alias ? StringRef(alias->sameAs) : node.target) ||
+       isInPlace(node.target) || isStatedInPlace(node, entry)))
     positions.push_back(0);
   add("out");
   if (!positions.empty() || entry)
@@ -178,10 +188,14 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
     const OperatorAlias *alias = vocabulary.findAlias(node.target);
     return vocabulary.find(alias ? StringRef(alias->sameAs) : node.target);
   };
+  auto getWritten = [&](const Node &node) {
+    return getMutatedInputs(node, getEntry(node),
+                            vocabulary.findAlias(node.target),
+                            graph.holdsFunctions);
+  };
   std::vector<std::pair<StringRef, size_t>> written;
   for (auto [position, node] : llvm::enumerate(graph.nodes))
-    for (size_t input :
-         getMutatedInputs(node, getEntry(node), graph.holdsFunctions))
+    for (size_t input : getWritten(node))
       node.inputs[input].value.forEachValue(
           [&, position = position](const Argument &value) {
             if (hasMemory(value))
@@ -198,8 +212,7 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
   llvm::EquivalenceClasses<StringRef> sharing;
   for (const Node &node : graph.nodes) {
     const OperatorEntry *entry = getEntry(node);
-    bool isWriting =
-        !getMutatedInputs(node, entry, graph.holdsFunctions).empty();
+    bool isWriting = !getWritten(node).empty();
     if (entry && entry->read && !entry->mayAlias && !isWriting)
       continue;
     std::optional<StringRef> first;

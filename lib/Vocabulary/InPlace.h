@@ -17,9 +17,10 @@ namespace commute::vocabulary {
 /// The inputs that a node writes into, by position: the first one of an
 /// in-place form ("add_"), `out` arguments, and what the vocabulary states. In
 /// a graph that `holdsFunctions` one of which nothing is known may write into
-/// all.
+/// all. With an `alias`, a user's operator writes into what the known one does.
 llvm::SmallVector<size_t, 2> getMutatedInputs(const archive::Node &node,
                                               const OperatorEntry *entry,
+                                              const OperatorAlias *alias,
                                               bool holdsFunctions);
 
 /// All values of the graph that some node writes into, and all that may share

@@ -30,11 +30,8 @@ NodeReader::NodeReader(GraphReader &graph, const archive::Node &node,
 //===----------------------------------------------------------------------===//
 
 const Argument *NodeReader::find(StringRef argument) const {
-  if (alias) {
-    auto renamed = alias->arguments.find(argument.str());
-    if (renamed != alias->arguments.end())
-      argument = renamed->second;
-  }
+  if (alias)
+    argument = alias->getOwnName(argument);
   if (!alias && !entry.parameters.empty()) {
     Argument rest;
     if (gatherRest(node, &entry, argument, rest))

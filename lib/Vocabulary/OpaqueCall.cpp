@@ -68,19 +68,19 @@ static bool readsOnlyTypes(const Node &node) {
   return true;
 }
 
-tp::CallOp vocabulary::createOpaqueCall(GraphReader &graph,
-                                        const archive::Program &program,
-                                        const Node &node,
-                                        const OperatorEntry *entry,
-                                        archive::JsonValue json,
-                                        OpBuilder &builder, Location location) {
+tp::CallOp vocabulary::createOpaqueCall(
+    GraphReader &graph, const archive::Program &program, const Node &node,
+    const OperatorEntry *entry, const OperatorAlias *alias,
+    archive::JsonValue json, OpBuilder &builder, Location location) {
   SmallVector<Value> operands;
   SmallVector<int64_t> dense, mutated;
   SmallVector<size_t, 2> mutatedInputs =
-      getMutatedInputs(node, entry, program.graph.holdsFunctions);
+      getMutatedInputs(node, entry, alias, program.graph.holdsFunctions);
   for (auto [position, input] : llvm::enumerate(node.inputs)) {
     bool isDense =
-        entry && llvm::is_contained(entry->denseArguments, input.name);
+        entry && llvm::any_of(entry->denseArguments, [&](StringRef argument) {
+          return input.name == (alias ? alias->getOwnName(argument) : argument);
+        });
     bool isMutated = llvm::is_contained(mutatedInputs, position);
     input.value.forEachValue([&](const Argument &value) {
       Value operand = graph.getValue(value.text);

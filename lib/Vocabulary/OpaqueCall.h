@@ -18,10 +18,12 @@ mlir::Type getValueType(GraphReader &graph, const archive::Argument &value,
                         mlir::MLIRContext *context);
 
 /// The tp.call that a node becomes of which nothing more is known than its
-/// operator's entry says, if there is one. `json` is the node.
+/// operator's entry says, if there is one; with an alias, that of the operator
+/// which a user's is like. `json` is the node.
 tp::CallOp createOpaqueCall(GraphReader &graph, const archive::Program &program,
                             const archive::Node &node,
-                            const OperatorEntry *entry, archive::JsonValue json,
+                            const OperatorEntry *entry,
+                            const OperatorAlias *alias, archive::JsonValue json,
                             mlir::OpBuilder &builder, mlir::Location location);
 
 } // namespace commute::vocabulary

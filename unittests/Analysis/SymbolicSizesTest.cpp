@@ -126,10 +126,8 @@ TEST_F(SymbolicSizesTest, WhatNeedsNoAssumption) {
   EXPECT_EQ(ask({}, (s0 * 16).floorDiv(4), 4).answer, Divisibility::Proved);
   EXPECT_EQ(ask({}, tp::multiply(s0 * 2, s1 * 2), 4).answer,
             Divisibility::Proved);
-  EXPECT_EQ(ask({}, 8, 4).answer,
-            Divisibility::Proved);
-  EXPECT_EQ(ask({}, 6, 4).answer,
-            Divisibility::Refuted);
+  EXPECT_EQ(ask({}, 8, 4).answer, Divisibility::Proved);
+  EXPECT_EQ(ask({}, 6, 4).answer, Divisibility::Refuted);
   EXPECT_EQ(ask({}, s0, 1).answer, Divisibility::Proved);
   EXPECT_EQ(ask({}, s0, 2).answer, Divisibility::Unknown);
   EXPECT_EQ(ask({}, s0 * 8 + 2, 4).answer, Divisibility::Unknown);

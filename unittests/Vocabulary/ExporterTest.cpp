@@ -310,10 +310,9 @@ TEST_F(ExporterTest, SymbolicSizesAreSpelledAsInTheGraph) {
       module.getOp("y")->getResult(0).getType());
   tp::Sizes sizes = symbols.getSizes(type);
   // Of [max, 4] the copy's outer stride is 4; of [1, 4, max] it is 4 * max.
-  auto reshaped = symbols.getType(
-      type.getElementType(),
-      {1, sizes[0], sizes[1]},
-      tp::Strides({tp::multiply(sizes[1], 4), sizes[1], 1}));
+  auto reshaped =
+      symbols.getType(type.getElementType(), {1, sizes[0], sizes[1]},
+                      tp::Strides({tp::multiply(sizes[1], 4), sizes[1], 1}));
   auto reshape =
       tp::ReshapeOp::create(builder, builder.getUnknownLoc(), reshaped,
                             module.getOp("y")->getResult(0));

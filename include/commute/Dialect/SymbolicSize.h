@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sizes and strides of tensors as affine expressions over named symbols, and
+// Sizes and strides of tensors, numbers or expressions over named symbols, and
 // the arithmetic that PyTorch does on them.
 //
 //===----------------------------------------------------------------------===//

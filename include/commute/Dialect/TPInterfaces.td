@@ -15,39 +15,31 @@ def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
     Which dims of operands and results belong together, and whether an op may
     run on a shard along them: see `DimensionRule`.
   }];
-  let methods =
-      [InterfaceMethod<"The rule of this op, for the types it has.",
-                       "::commute::tp::DimensionRule", "getDimensionRule">,
-       InterfaceMethod<[{
+  let methods = [
+    InterfaceMethod<"The rule of this op, for the types it has.",
+                    "::commute::tp::DimensionRule", "getDimensionRule">,
+    InterfaceMethod<[{
       Whether the op distributes over sums in these operands taken together, the
       others held fixed: f(a + b) = f(a) + f(b). A sum is linear in both of its
       operands and in neither alone; a product in either alone and not in both.
-    }],
-                       "bool", "isLinearIn",
-                       (ins "::llvm::ArrayRef<bool>":$operands), [{}],
-                       "return false;">,
-       InterfaceMethod<[{
+    }], "bool", "isLinearIn", (ins "::llvm::ArrayRef<bool>":$operands), [{}],
+    "return false;">,
+    InterfaceMethod<[{
       Whether one of these operands is added to what the op reduces, so that it
       would be counted once for each part of the reduction (a bias).
-    }],
-                       "bool", "addsOperands",
-                       (ins "::llvm::ArrayRef<bool>":$operands), [{}],
-                       "return false;">,
-       InterfaceMethod<[{
+    }], "bool", "addsOperands", (ins "::llvm::ArrayRef<bool>":$operands), [{}],
+    "return false;">,
+    InterfaceMethod<[{
       Whether this operand holds parameters of a normalization, one for each
       feature. By convention every rank has all of them.
-    }],
-                       "bool", "isNormalizationParameter",
-                       (ins "::mlir::OpOperand &":$operand), [{}],
-                       "return false;">,
-       InterfaceMethod<[{
+    }], "bool", "isNormalizationParameter", (ins "::mlir::OpOperand &":$operand),
+    [{}], "return false;">,
+    InterfaceMethod<[{
       Adjusts positions and counts among the attributes of a copy of the op in
       which the factors of `rule`, the op's rule before, have new extents.
-    }],
-                       "void", "scaleAttributes",
-                       (ins "const ::commute::tp::DimensionRule &":$rule,
-                           "::llvm::ArrayRef<int64_t>":$newSizes),
-                       [{}], [{ return; }]>];
+    }], "void", "scaleAttributes",
+    (ins "const ::commute::tp::DimensionRule &":$rule,
+         "::llvm::ArrayRef<int64_t>":$newSizes), [{}], [{ return; }]>];
 }
 
 def TP_EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
@@ -57,15 +49,14 @@ def TP_EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
     program is run, a prime field when two programs are compared. An op that
     has no such meaning (an opaque call) does not implement the interface.
   }];
-  let methods = [InterfaceMethod<
-      [{
+  let methods = [
+    InterfaceMethod<[{
       Computes the results on one rank from the operands. Errors are emitted at
       the op.
-    }],
-      "::llvm::LogicalResult", "evaluate",
-      (ins "::commute::tp::Algebra &":$algebra,
-          "::llvm::ArrayRef<::commute::tp::AlgebraValue>":$operands,
-          "::llvm::SmallVectorImpl<::commute::tp::AlgebraValue> &":$results)>];
+    }], "::llvm::LogicalResult", "evaluate",
+    (ins "::commute::tp::Algebra &":$algebra,
+         "::llvm::ArrayRef<::commute::tp::AlgebraValue>":$operands,
+         "::llvm::SmallVectorImpl<::commute::tp::AlgebraValue> &":$results)>];
 }
 
 def TP_WorkOpInterface : OpInterface<"WorkOpInterface"> {
@@ -73,13 +64,12 @@ def TP_WorkOpInterface : OpInterface<"WorkOpInterface"> {
   let description = [{
     How much an op computes and moves on one rank: see `Work`.
   }];
-  let methods = [InterfaceMethod<[{
+  let methods = [
+    InterfaceMethod<[{
       The work at the given values of the symbols; nullopt where a size is not
       known.
-    }],
-                                 "std::optional<::commute::tp::Work>",
-                                 "getWork",
-                                 (ins "::commute::tp::SymbolValues":$symbols)>];
+    }], "std::optional<::commute::tp::Work>", "getWork",
+    (ins "::commute::tp::SymbolValues":$symbols)>];
 }
 
 def TP_StrideOpInterface : OpInterface<"StrideOpInterface"> {
@@ -87,22 +77,19 @@ def TP_StrideOpInterface : OpInterface<"StrideOpInterface"> {
   let description = [{
     The memory layout of an op's results, as PyTorch's kernels produce it.
   }];
-  let methods =
-      [InterfaceMethod<
-           [{
+  let methods = [
+    InterfaceMethod<[{
       Strides of one result, given the sizes and strides of the operands (one
       entry an operand; not tensors: empty) and the sizes of that result. All
       are in one symbol space. nullopt where they cannot be told.
-    }],
-           "::commute::tp::Strides", "inferStrides",
-           (ins "unsigned":$resultIndex,
-               "::llvm::ArrayRef<::commute::tp::StridedShape>":$operandShapes,
-               "::llvm::ArrayRef<::commute::tp::Size>":$resultSizes)>,
-       InterfaceMethod<[{
+    }], "::commute::tp::Strides", "inferStrides",
+    (ins "unsigned":$resultIndex,
+         "::llvm::ArrayRef<::commute::tp::StridedShape>":$operandShapes,
+         "::llvm::ArrayRef<::commute::tp::Size>":$resultSizes)>,
+    InterfaceMethod<[{
       Whether a result may be a view of an operand, rather than memory of its
       own.
-    }],
-                       "bool", "mayShareMemory", (ins), [{}], "return false;">];
+    }], "bool", "mayShareMemory", (ins), [{}], "return false;">];
 }
 
 def TP_DenseOperandsOpInterface : OpInterface<"DenseOperandsOpInterface"> {
@@ -111,16 +98,14 @@ def TP_DenseOperandsOpInterface : OpInterface<"DenseOperandsOpInterface"> {
     Ops that PyTorch refuses to run, or runs wrongly, on an input that is not
     dense in row-major order.
   }];
-  let methods = [InterfaceMethod<"Whether this operand has to be dense.",
-                                 "bool", "requiresDense",
-                                 (ins "::mlir::OpOperand &":$operand)>,
-                 InterfaceMethod<[{
+  let methods = [
+    InterfaceMethod<"Whether this operand has to be dense.", "bool",
+                    "requiresDense", (ins "::mlir::OpOperand &":$operand)>,
+    InterfaceMethod<[{
       Whether the op writes into this operand, so that a copy of it would not
       do instead.
-    }],
-                                 "bool", "writesInto",
-                                 (ins "::mlir::OpOperand &":$operand), [{}],
-                                 "return false;">];
+    }], "bool", "writesInto", (ins "::mlir::OpOperand &":$operand), [{}],
+    "return false;">];
 }
 
 def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
@@ -129,16 +114,14 @@ def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     Ops in which all ranks of a group take part. All ranks of a group execute
     its collectives in the same order.
   }];
-  let methods = [InterfaceMethod<"The ranks that take part.",
-                                 "::commute::tp::GroupAttr",
-                                 "getCollectiveGroup">,
-                 InterfaceMethod<[{
+  let methods = [
+    InterfaceMethod<"The ranks that take part.", "::commute::tp::GroupAttr",
+                    "getCollectiveGroup">,
+    InterfaceMethod<[{
       What is moved between them at the given values of the symbols; nullopt
       where a size is not known.
-    }],
-                                 "std::optional<::commute::tp::Communication>",
-                                 "getCommunication",
-                                 (ins "::commute::tp::SymbolValues":$symbols)>];
+    }], "std::optional<::commute::tp::Communication>", "getCommunication",
+    (ins "::commute::tp::SymbolValues":$symbols)>];
 }
 
 def TP_CompletionOpInterface : OpInterface<"CompletionOpInterface"> {
@@ -147,8 +130,9 @@ def TP_CompletionOpInterface : OpInterface<"CompletionOpInterface"> {
     Ops that wait for what an asynchronous op has begun. Their result is the
     value that was begun, in its type; between the two nobody can read it.
   }];
-  let methods = [InterfaceMethod<"The value that is waited for.",
-                                 "::mlir::Value", "getBegun">];
+  let methods = [
+    InterfaceMethod<"The value that is waited for.", "::mlir::Value",
+                    "getBegun">];
 }
 
 def TP_RepetitionOpInterface : OpInterface<"RepetitionOpInterface"> {
@@ -158,13 +142,12 @@ def TP_RepetitionOpInterface : OpInterface<"RepetitionOpInterface"> {
     what goes into one of its repetitions came out of the one before. The values
     that are marked for one layer are therefore alike, shards or whole.
   }];
-  let methods = [InterfaceMethod<"The layer that is repeated.", "int64_t",
-                                 "getLayer">,
-                 InterfaceMethod<[{
+  let methods = [
+    InterfaceMethod<"The layer that is repeated.", "int64_t", "getLayer">,
+    InterfaceMethod<[{
       Which border is marked. Marks of a layer belong together in the order in
       which they stand at each border.
-    }],
-                                 "unsigned", "getBorder">];
+    }], "unsigned", "getBorder">];
 }
 
 #endif // COMMUTE_DIALECT_TPINTERFACES

@@ -42,6 +42,13 @@ struct OperatorAlias {
   std::string sameAs;
   /// From the known operator's argument names to this operator's.
   std::map<std::string, std::string> arguments;
+
+  /// What this operator calls an argument of the known one.
+  llvm::StringRef getOwnName(llvm::StringRef argument) const {
+    auto renamed = arguments.find(argument.str());
+    return renamed == arguments.end() ? argument
+                                      : llvm::StringRef(renamed->second);
+  }
 };
 
 /// A parameter of a Python function, which callers give by place or by one of
@@ -67,8 +74,8 @@ struct OperatorEntry {
   /// Is read only where all its tensors have one element type: what autocast
   /// does to a product is not modelled.
   bool needsOneElementType = false;
-  /// Names of the arguments that have to be dense in memory; "*" stands for
-  /// all tensors of a list.
+  /// Names of the arguments that have to be dense in memory; of a list, all
+  /// tensors.
   std::vector<std::string> denseArguments;
   /// Names of the arguments that the operator writes into, beside those that
   /// its name says ("add_").

@@ -1,0 +1,277 @@
+//===- TPCollectiveOps.td - ops of all ranks of a group ----*- tablegen -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_TPCOLLECTIVEOPS
+#define COMMUTE_DIALECT_TPCOLLECTIVEOPS
+
+include "commute/Dialect/TPOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+class TP_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : TP_TensorOp<mnemonic, [
+        DeclareOpInterfaceMethods<TP_CollectiveOpInterface>] # traits>;
+
+/// Collectives that may write their result into their operand.
+class TP_InPlaceCollectiveOp<string mnemonic>
+    : TP_TensorOp<mnemonic, [
+        DeclareOpInterfaceMethods<TP_CollectiveOpInterface>,
+        DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
+                                  ["requiresDense", "writesInto"]>],
+        /*isView=*/true> {
+  let extraClassDefinition = [{
+    bool $cppClass::mayShareMemory() { return getInPlace(); }
+    bool $cppClass::requiresDense(::mlir::OpOperand &) { return getInPlace(); }
+    bool $cppClass::writesInto(::mlir::OpOperand &) { return getInPlace(); }
+    Strides $cppClass::inferStrides(
+        unsigned, ::llvm::ArrayRef<StridedShape> operandShapes,
+        ::llvm::ArrayRef<Size> resultSizes) {
+      // The functional form copies its input to row-major order first.
+      return getInPlace() ? operandShapes[0].strides
+                          : getContiguousStrides(resultSizes);
+    }
+  }];
+}
+
+defvar TP_AsyncDescription = [{
+
+    With `async` the result may be read only through `tp.wait`.
+}];
+
+defvar TP_InPlaceDescription = [{
+
+    With `in_place` PyTorch writes the result into the operand's memory, which
+    therefore has to be dense, and gives the result the operand's strides. It is
+    a function all the same: the flag is there only where nobody reads the old
+    value later, and an exporter for which that no longer holds writes the
+    functional form.
+}];
+
+def TP_AllReduceOp : TP_InPlaceCollectiveOp<"all_reduce"> {
+  let summary = "Values of all ranks combined, the result on every rank";
+  let description = [{
+    ```mlir
+    %r = tp.all_reduce sum %x group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+    ```
+  }] # TP_InPlaceDescription # TP_AsyncDescription;
+  let arguments = (ins TP_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
+                       TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    `` $reduction $input `group` $group (`async` $async^)? (`in_place` $in_place^)?
+    attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) {
+      return operands[0] && (getReduction() == ReductionKind::Sum ||
+                             getReduction() == ReductionKind::Avg);
+    }
+  }];
+}
+
+def TP_CollectiveBroadcastOp : TP_InPlaceCollectiveOp<"collective_broadcast"> {
+  let summary = "The value of one rank, on every rank";
+  let description = [{
+    Every member of the group gets the operand of the member at position `root`
+    of the group.
+
+    ```mlir
+    %r = tp.collective_broadcast %x root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
+    ```
+  }] # TP_InPlaceDescription # TP_AsyncDescription;
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$root,
+                       TP_GroupAttr:$group, UnitAttr:$async, UnitAttr:$in_place);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `root` $root `group` $group (`async` $async^)?
+    (`in_place` $in_place^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
+    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
+  let summary = "The shards of all ranks one behind the other";
+  let description = [{
+    Concatenates the operands of the ranks, in the order of the group's members,
+    along `gather_axis`.
+
+    ```mlir
+    %r = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
+    ```
+  }] # TP_AsyncDescription;
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$gather_axis,
+                       TP_GroupAttr:$group, UnitAttr:$async);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `gather_axis` $gather_axis `group` $group (`async` $async^)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
+    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
+  let summary = "Values of all ranks combined, one block on each rank";
+  let description = [{
+    Combines the operands of the ranks, cuts the result along `scatter_axis`
+    into equal blocks, and gives block i to the i-th member of the group.
+
+    ```mlir
+    %r = tp.reduce_scatter sum %x scatter_axis 0 group <"0", [0, 1]>
+      : tensor<8x8xf32> -> tensor<4x8xf32>
+    ```
+  }] # TP_AsyncDescription;
+  let arguments = (ins TP_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
+                       I64Attr:$scatter_axis, TP_GroupAttr:$group,
+                       UnitAttr:$async);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    `` $reduction $input `scatter_axis` $scatter_axis `group` $group
+    (`async` $async^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) {
+      return operands[0] && (getReduction() == ReductionKind::Sum ||
+                             getReduction() == ReductionKind::Avg);
+    }
+  }];
+}
+
+def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
+    [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
+  let summary = "Every rank sends a piece to every other";
+  let description = [{
+    Cuts the operand along dim 0 into one piece for each member of the group, of
+    `input_splits` rows, sends piece i to member i, and concatenates the
+    received pieces in the order of their senders; `output_splits` are the rows
+    received. Empty splits mean equal pieces.
+
+    ```mlir
+    %r = tp.all_to_all %x output_splits [2, 2] input_splits [2, 2] group <"0", [0, 1]>
+      : tensor<4x8xf32> -> tensor<4x8xf32>
+    ```
+  }] # TP_AsyncDescription;
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$output_splits,
+                       DenseI64ArrayAttr:$input_splits, TP_GroupAttr:$group,
+                       UnitAttr:$async);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `output_splits` $output_splits `input_splits` $input_splits
+    `group` $group (`async` $async^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    void scaleAttributes(const DimensionRule &rule,
+                         ::llvm::ArrayRef<int64_t> newSizes);
+  }];
+}
+
+def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
+  let summary = "This rank's block of a replicated value";
+  let description = [{
+    Cuts the operand along `slice_axis` into equal blocks and takes that of this
+    rank's position in the group. No communication.
+
+    ```mlir
+    %r = tp.rank_slice %x slice_axis 0 group <"0", [0, 1]> : tensor<8x8xf32> -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$slice_axis,
+                       TP_GroupAttr:$group);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `slice_axis` $slice_axis `group` $group attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+def TP_WaitOp : TP_TensorOp<"wait", [
+    DeclareOpInterfaceMethods<TP_CompletionOpInterface>], /*isView=*/true> {
+  let summary = "The value of an async collective, once it is there";
+  let description = [{
+    ```mlir
+    %r = tp.wait %x : tensor<4x8xf32> -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Fused ops
+//===----------------------------------------------------------------------===//
+
+def TP_AllGatherMatmulOp : TP_CollectiveOp<"all_gather_matmul",
+    [AttrSizedOperandSegments]> {
+  let summary = "All-gather of one operand, pipelined with its matrix products";
+  let description = [{
+    With `A = all_gather(shard, gather_axis)`, one result `A @ rhs_i (+ bias_i)`
+    for every right-hand side, and, with `returns_gathered`, A itself as the
+    first result. Right-hand sides are [K, N]. `shard_scale` and `rhs_scales`
+    are those of `tp.matmul`; the shard's scale is gathered with it when it has
+    one element a row.
+
+    ```mlir
+    %r:2 = tp.all_gather_matmul %x, rhs(%b0, %b1) gather_axis 0 group <"0", [0, 1]>
+      : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<8x32xf32>) -> (tensor<8x16xf32>, tensor<8x32xf32>)
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$shard, Variadic<AnyRankedTensor>:$rhs,
+                       Variadic<AnyRankedTensor>:$biases,
+                       Optional<AnyRankedTensor>:$shard_scale,
+                       Variadic<AnyRankedTensor>:$rhs_scales,
+                       I64Attr:$gather_axis, TP_GroupAttr:$group,
+                       UnitAttr:$returns_gathered);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    $shard `,` `rhs` `(` $rhs `)` (`biases` `(` $biases^ `)`)?
+    (`shard_scale` $shard_scale^)? (`rhs_scales` `(` $rhs_scales^ `)`)?
+    `gather_axis` $gather_axis `group` $group
+    (`returns_gathered` $returns_gathered^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
+    [AttrSizedOperandSegments]> {
+  let summary = "Matrix product, pipelined with the reduce-scatter of its result";
+  let description = [{
+    `reduce_scatter(lhs @ rhs (+ bias), scatter_axis)`; `rhs` is [K, N]. Scales
+    are those of `tp.matmul`.
+
+    ```mlir
+    %r = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]>
+      : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    ```
+  }];
+  let arguments = (ins TP_ReductionKindAttr:$reduction, AnyRankedTensor:$lhs,
+                       AnyRankedTensor:$rhs, Optional<AnyRankedTensor>:$bias,
+                       Optional<AnyRankedTensor>:$lhs_scale,
+                       Optional<AnyRankedTensor>:$rhs_scale,
+                       I64Attr:$scatter_axis, TP_GroupAttr:$group);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    `` $reduction $lhs `,` $rhs (`bias` $bias^)? (`lhs_scale` $lhs_scale^)?
+    (`rhs_scale` $rhs_scale^)? `scatter_axis` $scatter_axis `group` $group
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+#endif // COMMUTE_DIALECT_TPCOLLECTIVEOPS

@@ -1,0 +1,363 @@
+//===- TPComputeOps.td - ops that compute ------------------*- tablegen -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_TPCOMPUTEOPS
+#define COMMUTE_DIALECT_TPCOMPUTEOPS
+
+include "commute/Dialect/TPOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Elementwise ops and factories
+//===----------------------------------------------------------------------===//
+
+def TP_MapOp : TP_TensorOp<"map"> {
+  let summary = "A scalar function applied elementwise, with broadcasting";
+  let description = [{
+    Operands are broadcast to the result's shape by PyTorch's rule: aligned at
+    the last dim, a dim of size 1 repeated. Operands may have other element
+    types than the result; they are promoted as PyTorch does, the function is
+    computed in the promoted type, and the result has the stated type (i1 for
+    comparisons). `select` takes condition, value where true, value where false.
+
+    ```mlir
+    %r = tp.map add(%x, %bias) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins TP_MapFunctionAttr:$function,
+                       Variadic<AnyRankedTensor>:$operands);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    `` $function `(` $operands `)` attr-dict `:` functional-type($operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+    /// Number of operands that the function takes.
+    static unsigned getArity(MapFunction function);
+    /// Whether the function gives a truth value.
+    static bool isPredicate(MapFunction function);
+  }];
+}
+
+def TP_CastOp : TP_TensorOp<"cast", [], /*isView=*/true> {
+  let summary = "Conversion to another element type";
+  let description = [{
+    Keeps the operand's strides where they are dense in some order, as PyTorch
+    does, unless `contiguous` asks for row-major order.
+
+    ```mlir
+    %r = tp.cast %x : tensor<4x8xf32> -> tensor<4x8xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, UnitAttr:$contiguous);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+def TP_BitcastOp : TP_TensorOp<"bitcast", [], /*isView=*/true> {
+  let summary = "The same bits as another element type";
+  let description = [{
+    Element types of one width, a view: values of eight-bit floats travel as
+    integers where a backend does not know them.
+
+    ```mlir
+    %r = tp.bitcast %x : tensor<4x8xf8E4M3FN> -> tensor<4x8xui8>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def TP_CopyOp : TP_TensorOp<"copy", [], /*isView=*/true> {
+  let summary = "A copy in fresh memory, dense in row-major order";
+  let description = [{
+    The same values in a new tensor. With `preserve_strides` the copy keeps the
+    operand's strides where they are dense in some order (PyTorch's
+    `clone()`); without, it is dense in row-major order
+    (`clone(memory_format=torch.contiguous_format)`).
+
+    ```mlir
+    %r = tp.copy %x : tensor<4x2xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x2xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, UnitAttr:$preserve_strides);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+def TP_ConstantOp : TP_TensorOp<"constant", [ConstantLike]> {
+  let summary = "A tensor with one value in all elements";
+  let description = [{
+    Python scalars in a graph are tensors without dims; `torch.full` and the
+    like have dims.
+
+    ```mlir
+    %r = tp.constant 1.0e-05 : f64 -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$value attr-dict `->` type($result)";
+  let hasFolder = 1;
+}
+
+def TP_IotaOp : TP_TensorOp<"iota"> {
+  let summary = "Numbers at equal distances";
+  let description = [{
+    Element i of the one-dimensional result is `start + i * step`.
+
+    ```mlir
+    %r = tp.iota 0 : i64 step 1 : i64 -> tensor<16xi64>
+    ```
+  }];
+  let arguments = (ins TypedAttrInterface:$start, TypedAttrInterface:$step);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$start `step` $step attr-dict `->` type($result)";
+}
+
+def TP_TriangularOp : TP_TensorOp<"triangular"> {
+  let summary = "The upper or lower triangle of the last two dims";
+  let description = [{
+    Keeps the elements with `column - row >= diagonal` (`upper`) or
+    `column - row <= diagonal`, and makes the others zero.
+
+    ```mlir
+    %r = tp.triangular %x upper diagonal 1 : tensor<8x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, UnitAttr:$upper, I64Attr:$diagonal);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input (`upper` $upper^)? `diagonal` $diagonal attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and row-wise ops
+//===----------------------------------------------------------------------===//
+
+def TP_ReduceOp : TP_TensorOp<"reduce"> {
+  let summary = "Elements combined along dims";
+  let description = [{
+    Combines the elements along `dims` by sum, mean (`avg`), max, min or
+    product. `keep_dims` leaves the reduced dims with size 1; else they are
+    gone.
+
+    ```mlir
+    %r = tp.reduce avg %x dims [1] keep_dims : tensor<4x8xf32> -> tensor<4x1xf32>
+    ```
+  }];
+  let arguments = (ins TP_ReductionKindAttr:$kind, AnyRankedTensor:$input,
+                       DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    `` $kind $input `dims` $dims (`keep_dims` $keep_dims^)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
+}
+
+def TP_RowwiseOp : TP_TensorOp<"rowwise"> {
+  let summary = "A function of whole rows along one dim";
+  let description = [{
+    Every row along `dim` is mapped to a row of the same length, independent of
+    the other rows.
+
+    ```mlir
+    %r = tp.rowwise softmax %x dim 3 : tensor<2x4x8x8xf32> -> tensor<2x4x8x8xf32>
+    ```
+  }];
+  let arguments = (ins TP_RowFunctionAttr:$function, AnyRankedTensor:$input,
+                       I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    `` $function $input `dim` $dim attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
+}
+
+def TP_RmsNormOp : TP_TensorOp<"rms_norm"> {
+  let summary = "Root-mean-square normalization of the last dims";
+  let description = [{
+    `x * rsqrt(mean(x^2) + epsilon) * weight`, the mean over the last
+    `normalized_dims` dims, computed in f32 for narrower element types. Without
+    a stated epsilon it is the machine epsilon of the element type, as in
+    PyTorch. The weight has the sizes of the normalized dims.
+
+    ```mlir
+    %r = tp.rms_norm %x weight %w epsilon 1.0e-05 dims 1
+      : (tensor<4x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$weight,
+                       OptionalAttr<F64Attr>:$epsilon, I64Attr:$normalized_dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input (`weight` $weight^)? (`epsilon` $epsilon^)? `dims` $normalized_dims
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isNormalizationParameter(::mlir::OpOperand &operand) {
+      return operand.getOperandNumber() >= 1;
+    }
+  }];
+}
+
+def TP_LayerNormOp : TP_TensorOp<"layer_norm", [AttrSizedOperandSegments]> {
+  let summary = "Layer normalization of the last dims";
+  let description = [{
+    `(x - mean(x)) * rsqrt(var(x) + epsilon) * weight + bias`, mean and
+    (biased) variance over the last `normalized_dims` dims.
+
+    ```mlir
+    %r = tp.layer_norm %x weight %w bias %b epsilon 1.0e-05 dims 1
+      : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$weight,
+                       Optional<AnyRankedTensor>:$bias, F64Attr:$epsilon,
+                       I64Attr:$normalized_dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input (`weight` $weight^)? (`bias` $bias^)? `epsilon` $epsilon
+    `dims` $normalized_dims attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isNormalizationParameter(::mlir::OpOperand &operand) {
+      return operand.getOperandNumber() >= 1;
+    }
+  }];
+}
+
+def TP_AddRmsNormOp : TP_TensorOp<"add_rms_norm"> {
+  let summary = "Sum of two tensors and its RMS normalization";
+  let description = [{
+    With `s = x + residual`, the first result is `rms_norm(s)` over the last
+    dim; the second, where present, is `s`. Both operands have the result's
+    shape.
+
+    ```mlir
+    %n, %s = tp.add_rms_norm %x, %residual weight %w epsilon 1.0e-06
+      : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$residual,
+                       AnyRankedTensor:$weight, F64Attr:$epsilon);
+  let results = (outs AnyRankedTensor:$normalized,
+                      Optional<AnyRankedTensor>:$sum);
+  let assemblyFormat = [{
+    $input `,` $residual `weight` $weight `epsilon` $epsilon attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isNormalizationParameter(::mlir::OpOperand &operand) {
+      return operand.getOperandNumber() >= 2;
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+def TP_MatmulOp : TP_TensorOp<"matmul", [AttrSizedOperandSegments]> {
+  let summary = "Matrix product, with batch dims, bias and scales";
+  let description = [{
+    `lhs[..., M, K] @ rhs[..., K, N] (+ bias)`. `transpose_lhs` and
+    `transpose_rhs` read the last two dims of an operand the other way round
+    (a linear's weight is [N, K]). Leading dims are batch dims, broadcast
+    against each other as in `torch.matmul`. The bias is broadcast to the
+    result. Scales (fp8) multiply the operands before the product: a scale has
+    one element, or one a row of lhs ([M, 1]) and one a column of rhs ([1, N]).
+
+    ```mlir
+    %r = tp.matmul %x, %w transpose_rhs bias %b
+      : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<16xf32>) -> tensor<2x4x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs,
+                       Optional<AnyRankedTensor>:$bias,
+                       Optional<AnyRankedTensor>:$lhs_scale,
+                       Optional<AnyRankedTensor>:$rhs_scale,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`transpose_lhs` $transpose_lhs^)?
+    (`transpose_rhs` $transpose_rhs^)? (`bias` $bias^)?
+    (`lhs_scale` $lhs_scale^)? (`rhs_scale` $rhs_scale^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool addsOperands(::llvm::ArrayRef<bool> operands);
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
+}
+
+def TP_AttentionOp : TP_TensorOp<"attention"> {
+  let summary = "Scaled dot-product attention";
+  let description = [{
+    `softmax(query @ key^T * scale + mask) @ value` over operands
+    [..., heads, length, width]. A boolean mask keeps the true positions.
+    `is_causal` lets position i attend to positions up to i. With
+    `grouped_heads` the heads of key and value each serve several consecutive
+    heads of query. Without a stated scale it is `1 / sqrt(width)`.
+
+    ```mlir
+    %r = tp.attention %q, %k, %v is_causal
+      : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key,
+                       AnyRankedTensor:$value, Optional<AnyRankedTensor>:$mask,
+                       UnitAttr:$is_causal, UnitAttr:$grouped_heads,
+                       OptionalAttr<F64Attr>:$scale);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^)? (`is_causal` $is_causal^)?
+    (`grouped_heads` $grouped_heads^)? (`scale` $scale^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def TP_TakeOp : TP_TensorOp<"take"> {
+  let summary = "Slices of a tensor chosen by indices along one dim";
+  let description = [{
+    An embedding look-up: dim `dim` of `table` is replaced by all dims of
+    `indices`. Indices are integers; with `wraps_negative`, -1 is the last one,
+    as in Python indexing.
+
+    ```mlir
+    %r = tp.take %table, %ids dim 0 : (tensor<100x8xf32>, tensor<2x4xi64>) -> tensor<2x4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$table, AnyRankedTensor:$indices,
+                       I64Attr:$dim, UnitAttr:$wraps_negative);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $table `,` $indices `dim` $dim (`wraps_negative` $wraps_negative^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
+}
+
+#endif // COMMUTE_DIALECT_TPCOMPUTEOPS

@@ -1,0 +1,116 @@
+//===- TPReindexOps.td - ops that rearrange elements -------*- tablegen -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_TPREINDEXOPS
+#define COMMUTE_DIALECT_TPREINDEXOPS
+
+include "commute/Dialect/TPOpBase.td"
+
+def TP_ReshapeOp : TP_TensorOp<"reshape", [], /*isView=*/true> {
+  let summary = "The same elements in row-major order, under other sizes";
+  let description = [{
+    A view where the operand's strides allow it, else a copy, as
+    `torch.reshape`. To the same shape it is the identity.
+
+    ```mlir
+    %r = tp.reshape %x : tensor<2x4x8xf32> -> tensor<8x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+def TP_PermuteOp : TP_TensorOp<"permute", [], /*isView=*/true> {
+  let summary = "Dims in another order";
+  let description = [{
+    Dim i of the result is dim `permutation[i]` of the operand. A view: the
+    strides move with the dims.
+
+    ```mlir
+    %r = tp.permute %x [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32, #tp.layout<strides = [1, 2]>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input $permutation attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
+  let summary = "Every step-th index along one dim";
+  let description = [{
+    Result index i along `dim` is operand index `start + i * step`. How many
+    there are is said by the result type. A view.
+
+    With `blocks` the start counts in sizes of the result, which may be
+    symbolic: it is the start-th block of that size, at step 1.
+
+    ```mlir
+    %r = tp.slice %x dim 0 start 2 step 1 : tensor<4x8xf32> -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, I64Attr:$start,
+                       I64Attr:$step, UnitAttr:$blocks);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `dim` $dim `start` $start (`blocks` $blocks^)? `step` $step attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    void scaleAttributes(const DimensionRule &rule,
+                         ::llvm::ArrayRef<int64_t> newSizes);
+  }];
+  let hasFolder = 1;
+}
+
+def TP_ConcatOp : TP_TensorOp<"concat"> {
+  let summary = "Tensors one behind the other along a dim";
+  let description = [{
+    ```mlir
+    %r = tp.concat %a, %b dim 1 : (tensor<4x2xf32>, tensor<4x6xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $inputs `dim` $dim attr-dict `:` functional-type($inputs, $result)
+  }];
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
+  }];
+}
+
+def TP_BroadcastOp : TP_TensorOp<"broadcast", [], /*isView=*/true> {
+  let summary = "Dims of size 1, and new leading dims, repeated";
+  let description = [{
+    As `torch.expand`: a view with stride 0 along the repeated dims.
+
+    ```mlir
+    %r = tp.broadcast %x : tensor<4x1xf32> -> tensor<2x4x8xf32, #tp.layout<strides = [0, 1, 0]>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+#endif // COMMUTE_DIALECT_TPREINDEXOPS
