@@ -28,6 +28,7 @@ private:
   /// Who gets the blocks that the group of every rank sums, in order; a reason
   /// where ranks would sum different blocks.
   std::string getMembers(ArrayRef<int64_t> blocks, RankMembers &members);
+  /// Along the first dim of which the group is known.
   std::optional<ReindexedCollective>
   findScatterOf(Value source, ArrayRef<Operation *> ops, bool isExact);
   std::optional<ReindexedCollective> make(Value source,
@@ -185,10 +186,14 @@ ScatterChain::findScatterOf(Value source, ArrayRef<Operation *> ops,
     std::string problem = getMembers(*blocks, members);
     if (!problem.empty())
       return refuse("mesh", "is not " + what + ": " + problem);
-    tp::GroupAttr group = getGroupOf(members, what);
-    if (!group)
-      return std::nullopt;
-    return make(source, ops, axis, isExact, group);
+    ReindexRefusal before = refusal;
+    if (tp::GroupAttr group = getGroupOf(members, what)) {
+      refusal = {};
+      return make(source, ops, axis, isExact, group);
+    }
+    // What the nearest source and the first dim lack is said.
+    if (!before.name.empty())
+      refusal = std::move(before);
   }
   return std::nullopt;
 }
@@ -217,16 +222,19 @@ std::optional<ReindexedCollective> ScatterChain::find() {
       sources.push_back(source);
   } while (walk.getUndone().size() < maxUndone && sources.size() < maxSources &&
            walk.step(mayUndo));
+  refusal = {};
   for (bool isExact : {true, false})
     for (Value source : sources) {
-      refusal = {};
       if (auto found = findScatterOf(
               source, getOpsBetween(source, {last()->getResult(0)}), isExact))
         return found;
-      if (!refusal.name.empty())
+      // Of a farther source the same blocks may be those of another group.
+      if (!refusal.name.empty() && refusal.name != "no-group")
         return std::nullopt;
     }
-  return refuse("layout", "does not give each rank one block along any dim");
+  if (refusal.name.empty())
+    refuse("layout", "does not give each rank one block along any dim");
+  return std::nullopt;
 }
 
 std::optional<ReindexedCollective>

@@ -184,8 +184,8 @@ SmallVector<Value> GatherSearch::findIdentities() {
   return identities;
 }
 
-/// The elements of `sizes` in front of `dim`; nullopt where they cannot be
-/// counted.
+/// The elements of `sizes` in front of `dim`; nullopt where there are none, or
+/// where they cannot be counted.
 static std::optional<int64_t> countOuter(ArrayRef<int64_t> sizes, size_t dim) {
   int64_t count = 1;
   for (int64_t size : sizes.take_front(dim))
@@ -196,11 +196,11 @@ static std::optional<int64_t> countOuter(ArrayRef<int64_t> sizes, size_t dim) {
 
 bool GatherSearch::mayBeAnother() {
   auto axis = static_cast<size_t>(gather.getGatherAxis());
-  RankedTensorType shard = getTensor(gather.getInput());
-  std::optional<int64_t> outer = countOuter(shard.getShape(), axis);
-  if (!shard.hasStaticShape() || !outer || shard.getNumElements() == 0 ||
+  ArrayRef<int64_t> shard = getTensor(gather.getInput()).getShape();
+  if (!countOuter(shard, shard.size()) ||
       !getOrigins(gather.getInput()).empty())
     return true;
+  int64_t outer = *countOuter(shard, axis);
   // In row-major order the rank changes after as many elements as a shard has
   // from the axis on. A reshape leaves the order alone: what it gives is a
   // gather along the dims with as many elements in front, and no others.
@@ -208,11 +208,12 @@ bool GatherSearch::mayBeAnother() {
       getReindexingBehind(gather.getResult()), [&](Operation *op) {
         if (isa<tp::CompletionOpInterface>(op))
           return false;
-        ArrayRef<int64_t> sizes = getTensor(op->getResult(0)).getShape();
-        return !isa<tp::ReshapeOp>(op) ||
+        RankedTensorType type = getTensor(op->getResult(0));
+        ArrayRef<int64_t> sizes = type.getShape();
+        return !isa<tp::ReshapeOp>(op) || !type.hasStaticShape() ||
                llvm::any_of(llvm::seq(sizes.size()), [&](size_t dim) {
                  return dim != axis && sizes[dim] % numRanks == 0 &&
-                        countOuter(sizes, dim).value_or(*outer) == *outer;
+                        countOuter(sizes, dim).value_or(outer) == outer;
                });
       });
 }

@@ -155,11 +155,13 @@ bool ScatterSearch::mayBeAnother(ArrayRef<ScatterSource> sources) {
     // Else only with the same blocks along another dim.
     SmallVector<int64_t> before(getTensor(source.value).getShape());
     SmallVector<int64_t> after(getTensor(scatter.getInput()).getShape());
-    if (before.size() != after.size() || before == after)
+    if (before.size() != after.size())
       return false;
     if (llvm::any_of(before, ShapedType::isDynamic) ||
         llvm::any_of(after, ShapedType::isDynamic))
       return true;
+    if (before == after)
+      return false;
     after[axis] /= numRanks;
     for (int64_t &size : before)
       if (size % numRanks == 0) {

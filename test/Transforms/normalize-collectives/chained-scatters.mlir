@@ -206,3 +206,22 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
     return %1 : tensor<?x5xf32, #tp.layout<[s0] sizes = [s0, 5]>>
   }
 }
+
+//--- n_group_of_a_farther_source_6.mlir
+// What is scattered would be the blocks of ranks 0 to 5 in this order, which is no
+// group; what that is rearranged from are those of one.
+// CHECK-LABEL: func.func @main
+// CHECK: = tp.reduce_scatter sum %arg0 scatter_axis 0 group <"world"
+// CHECK-NOT: = tp.reduce_scatter 
+// CHECK: return
+module attributes {tp.groups = [#tp.group<"world", [0, 3, 1, 4, 2, 5]>]} {
+  func.func @main(%x: tensor<6x1xf32>) -> tensor<1x1xf32> {
+    %0 = tp.reshape %x : tensor<6x1xf32> -> tensor<3x2x1xf32>
+    %1 = tp.permute %0 [1, 0, 2] : tensor<3x2x1xf32> -> tensor<2x3x1xf32, #tp.layout<strides = [1, 2, 1]>>
+    %2 = tp.copy %1 : tensor<2x3x1xf32, #tp.layout<strides = [1, 2, 1]>> -> tensor<2x3x1xf32>
+    %3 = tp.reshape %2 : tensor<2x3x1xf32> -> tensor<6x1xf32>
+    %4 = tp.reduce_scatter sum %3 scatter_axis 0 group <"dp", [[0, 2, 4], [1, 3, 5]]> : tensor<6x1xf32> -> tensor<2x1xf32>
+    %5 = tp.reduce_scatter sum %4 scatter_axis 0 group <"tp", [[0, 1], [2, 3], [4, 5]]> : tensor<2x1xf32> -> tensor<1x1xf32>
+    return %5 : tensor<1x1xf32>
+  }
+}
