@@ -35,7 +35,7 @@ RANKS = 2
 GATHERED = (2048, 1024)
 SCATTERED = (4096, 512)
 REPETITIONS = 3
-FACTORS = [0.25, 0.5, 0.71, 1, 1.41, 2, 4]
+FACTORS = [0.25, 0.5, 0.71, 1, 1.41, 2]
 
 HEADER = '#all = #tp.group<"0", [0, 1]>\nmodule attributes {tp.groups = [#all]} {\n'
 
@@ -121,15 +121,19 @@ class Runner:
 def find_balance(runner, make):
     """The size at which product and collective take equally long."""
     size = 512
-    best = runner.measure({k: v for k, v in make(size).items() if k in ("product", "collective")})
-    return size * best["collective"] / best["product"]
+    # Products of some size are faster than small ones.
+    for _ in range(2):
+        programs = {k: v for k, v in make(size).items() if k in ("product", "collective")}
+        best = runner.measure(programs)
+        size = round(size * best["collective"] / best["product"])
+    return size
 
 
-def report(runner, make, balance):
+def report(runner, make, balance, factors):
     points = []
     print("   size  product [ms]  collective [ms]  fused [ms]  unfused [ms]"
           "  fused / longer  unfused / fused  ideal")  # fmt: skip
-    for factor in FACTORS:
+    for factor in factors:
         size = max(16, round(balance * factor / 16) * 16)
         best = runner.measure(make(size))
         product, collective, fused = best["product"], best["collective"], best["fused"]
@@ -196,8 +200,15 @@ def main():
     parser.add_argument("--build", type=Path, default=Path("build/release"))
     parser.add_argument("--rate", default="250m", help="of the link, in bits a second, as for tc")
     parser.add_argument("--plot", type=Path, help="write the speed-ups as SVG")
-    parser.add_argument("--rounds", type=int, default=4, help="more where other work goes on")
+    parser.add_argument("--rounds", type=int, default=3, help="more where other work goes on")
+    parser.add_argument("--only", choices=PROGRAMS, help="one of the two collectives")
+    parser.add_argument(
+        "--factors", type=float, nargs="+", default=FACTORS, help="sizes, as multiples of balance"
+    )
+    parser.add_argument("--balance", type=float, help="the size, where it is known")
+    parser.add_argument("--no-threads", action="store_true", help="only over the link")
     arguments = parser.parse_args()
+    programs = {arguments.only: PROGRAMS[arguments.only]} if arguments.only else PROGRAMS
     tool = arguments.build.resolve() / "bin" / "commute"
     reason = reason_against()
     with contextlib.ExitStack() as stack:
@@ -210,13 +221,13 @@ def main():
             options = stack.enter_context(network_of_hosts(RANKS, folder, arguments.rate))
             mpirun = ["mpirun", "--allow-run-as-root", *options, "-n", RANKS]
             processes = Runner(tool, folder, mpirun, arguments.rounds)
-            for name, make in PROGRAMS.items():
+            for name, make in programs.items():
                 print(f"{name}, 2 processes joined by {arguments.rate}bit/s")
-                balance[name] = find_balance(processes, make)
-                series[name] = report(processes, make, balance[name])
-        for name, make in PROGRAMS.items():
+                balance[name] = arguments.balance or find_balance(processes, make)
+                series[name] = report(processes, make, balance[name], arguments.factors)
+        for name, make in programs.items() if not arguments.no_threads else ():
             print(f"{name}, 2 threads")
-            report(threads, make, balance.get(name, 512))
+            report(threads, make, balance.get(name, 512), arguments.factors)
     if arguments.plot and series:
         plot(series, arguments.plot)
 

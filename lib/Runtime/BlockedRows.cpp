@@ -6,6 +6,8 @@
 
 #include "BlockedRows.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cstring>
 
 using namespace mlir;
@@ -21,12 +23,35 @@ BlockedRows::BlockedRows(ArrayRef<int64_t> block, int64_t dim, int64_t members)
   width = block.back();
 }
 
-Pieces::Pieces(int64_t rows, int64_t rowBytes) : rows(rows) {
-  // Pieces make the transfers overlap with the products, but small products
-  // and messages are slow.
-  constexpr int64_t most = 8, leastRows = 64, leastBytes = 64 << 10;
-  count = std::clamp<int64_t>(
-      std::min(rows / leastRows, rows * rowBytes / leastBytes), 1, most);
+Pieces::Pieces(int64_t rows, int64_t rowBytes, int64_t numMembers,
+               Small small) {
+  // Small products and messages are slow: each product reads all of the
+  // right-hand side. But the first pieces of all members together are to be
+  // there once this rank has computed with its own block.
+  constexpr int64_t leastRows = 64, leastBytes = 64 << 10;
+  int64_t mostAlike = std::clamp<int64_t>(numMembers, 4, 8);
+  int64_t least = std::max(
+      leastRows,
+      int64_t(llvm::divideCeil(leastBytes, std::max<int64_t>(rowBytes, 1))));
+  int64_t numAlike = std::clamp<int64_t>(rows / least, 1, mostAlike);
+  SmallVector<int64_t> sizes;
+  for (int64_t index = 0; index < numAlike; ++index)
+    sizes.push_back(rows * (index + 1) / numAlike - rows * index / numAlike);
+  // One alone overlaps with nothing. Of several, the last is cut: each part is
+  // half of what is left, so that it takes no longer than the one before.
+  constexpr int64_t mostCuts = 3;
+  for (int64_t cut = 0; cut < mostCuts && numAlike > 1; ++cut) {
+    int64_t part = sizes.back() / 2;
+    if (part < least)
+      break;
+    sizes.back() -= part;
+    sizes.push_back(part);
+  }
+  if (small == Small::First)
+    std::reverse(sizes.begin(), sizes.end());
+  begins.push_back(0);
+  for (int64_t size : sizes)
+    begins.push_back(begins.back() + size);
 }
 
 std::shared_ptr<Tensor> runtime::viewRows(const Tensor &tensor, int64_t first,

@@ -10,6 +10,7 @@
 #include "commute/Runtime/Tensor.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace commute::runtime {
 
@@ -46,17 +47,25 @@ struct BlockedRows {
   }
 };
 
-/// How the rows of a block are cut.
-struct Pieces {
-  int64_t rows;
-  int64_t count;
+/// How the rows of a block are cut into pieces, which are alike but at the end
+/// that nothing overlaps with.
+class Pieces {
+public:
+  /// Small pieces come first where transfers wait for what is computed, last
+  /// where what is computed waits for transfers.
+  enum class Small { First, Last };
 
-  Pieces(int64_t rows, int64_t rowBytes);
-  int64_t getBegin(int64_t index) const { return rows * index / count; }
-  int64_t getEnd(int64_t index) const { return getBegin(index + 1); }
+  Pieces(int64_t rows, int64_t rowBytes, int64_t numMembers, Small small);
+  int64_t getCount() const { return begins.size() - 1; }
+  int64_t getBegin(int64_t index) const { return begins[index]; }
+  int64_t getEnd(int64_t index) const { return begins[index + 1]; }
   int64_t getSize(int64_t index) const {
     return getEnd(index) - getBegin(index);
   }
+
+private:
+  /// The first row of each, and the number of rows.
+  std::vector<int64_t> begins;
 };
 
 /// Rows of `columns` elements that lie together, where they are.

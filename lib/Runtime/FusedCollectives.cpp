@@ -56,6 +56,9 @@ namespace {
 /// One of the products.
 struct GatherProduct {
   TensorValue rhs;
+  /// Of the whole; for a gathered contraction, of the rows that each position's
+  /// shard is multiplied with.
+  SmallVector<SharedPacking> packings;
   const Tensor *bias = nullptr;
   /// Sums over ranks, and scaled operands, are of this type.
   Type compute;
@@ -95,8 +98,8 @@ bool GatherMatmul::multiply(GatherProduct &product, const Pieces &pieces,
   resultRows.width = product.rhs->getSizes()[1];
   RowsInPlace rows(*product.result, resultRows, position,
                    pieces.getBegin(index), pieces.getEnd(index));
-  if (!multiplyMatricesInto({lhs}, {*product.rhs}, product.bias, rows.get(),
-                            failure))
+  MatmulOperand rhs{*product.rhs, false, &product.packings[0]};
+  if (!multiplyMatricesInto({lhs}, rhs, product.bias, rows.get(), failure))
     return false;
   rows.store();
   return true;
@@ -110,7 +113,8 @@ bool GatherMatmul::addProduct(GatherProduct &product, const Pieces &pieces,
       viewRows(*product.rhs, position * blocked.width, blocked.width, columns);
   std::shared_ptr<Tensor> rows =
       Tensor::allocate({pieces.getSize(index), columns}, product.compute);
-  if (!multiplyMatricesInto({lhs}, {*rhs},
+  MatmulOperand operand{*rhs, false, &product.packings[position]};
+  if (!multiplyMatricesInto({lhs}, operand,
                             position == 0 ? product.bias : nullptr, *rows,
                             failure))
     return false;
@@ -169,7 +173,8 @@ bool FloatAlgebra::gatherAndMultiply(tp::AllGatherMatmulOp op,
     results.push_back(gathered);
   }
   Pieces pieces(blocked.getNumRows(),
-                blocked.width * runtime::getNumBytes(shard.getKind()));
+                blocked.width * runtime::getNumBytes(shard.getKind()),
+                numMembers, Pieces::Small::Last);
   std::vector<GatherProduct> products(count);
   for (auto [index, product] : llvm::enumerate(products)) {
     auto rhs = std::static_pointer_cast<const Tensor>(operands[1 + index]);
@@ -197,10 +202,13 @@ bool FloatAlgebra::gatherAndMultiply(tp::AllGatherMatmulOp op,
     resultSizes.back() = rhs->getSizes()[1];
     product.result = Tensor::allocate(resultSizes, type);
     results.push_back(product.result);
+    SharedPacking packing{
+        blocked.getNumRows() * (gather.contracts ? 1 : numMembers), nullptr};
+    product.packings.assign(gather.contracts ? numMembers : 1, packing);
     if (gather.contracts) {
-      product.waiting.assign(pieces.count,
+      product.waiting.assign(pieces.getCount(),
                              SmallVector<std::shared_ptr<Tensor>>(numMembers));
-      product.numSummed.assign(pieces.count, 0);
+      product.numSummed.assign(pieces.getCount(), 0);
     }
   }
 
@@ -248,11 +256,11 @@ bool FloatAlgebra::gatherAndMultiply(tp::AllGatherMatmulOp op,
   };
 
   std::optional<Collective> collective = startCollective(
-      op, op.getGroup(), shard, shard.getElementType(), pieces.count);
+      op, op.getGroup(), shard, shard.getElementType(), pieces.getCount());
   if (!collective)
     return true;
   SmallVector<TensorValue> own;
-  for (int64_t index = 0; index < pieces.count; ++index) {
+  for (int64_t index = 0; index < pieces.getCount(); ++index) {
     own.push_back(viewRows(shard, pieces.getBegin(index), pieces.getSize(index),
                            blocked.width));
     for (int64_t step = 1; step < numMembers; ++step)
@@ -260,11 +268,11 @@ bool FloatAlgebra::gatherAndMultiply(tp::AllGatherMatmulOp op,
               (collective->position + step) % numMembers, own.back())))
         return true;
   }
-  for (int64_t index = 0; index < pieces.count; ++index)
+  for (int64_t index = 0; index < pieces.getCount(); ++index)
     if (!consume(collective->position, index, own[index]))
       return true;
   SmallVector<int64_t> numArrived(numMembers, 0);
-  for (int64_t left = (numMembers - 1) * pieces.count; left > 0; --left) {
+  for (int64_t left = (numMembers - 1) * pieces.getCount(); left > 0; --left) {
     llvm::Expected<Transfer::Arrival> arrival = collective->transfer->receive();
     if (!arrival) {
       takeError(arrival.takeError());
@@ -325,38 +333,19 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
                       scattersColumns ? 1 : numMembers);
   int64_t columns = sizes.back();
   Pieces pieces(blocked.getNumRows(),
-                columns * runtime::getNumBytes(*getElementKind(type)));
+                columns * runtime::getNumBytes(*getElementKind(type)),
+                numMembers, Pieces::Small::First);
+  // This rank's own part, to which those of the others are added.
   std::shared_ptr<Tensor> result = Tensor::allocate(sizes, type);
   results.push_back(result);
+  std::shared_ptr<Tensor> ownRows =
+      viewRows(*result, 0, blocked.getNumRows(), columns);
 
   std::optional<Collective> collective = startCollective(
-      op, op.getGroup(), asTensor(operands[0]), type, pieces.count);
+      op, op.getGroup(), asTensor(operands[0]), type, pieces.getCount());
   if (!collective)
     return true;
-  // By piece, what the members computed, and how many have.
-  std::vector<SmallVector<TensorValue>> partial(
-      pieces.count, SmallVector<TensorValue>(numMembers));
-  SmallVector<int64_t> numThere(pieces.count, 0);
-  auto add = [&](int64_t index, size_t position, TensorValue rows) {
-    if (rows->getSizes() != ArrayRef<int64_t>{pieces.getSize(index), columns}) {
-      fail("the rank at position " + std::to_string(position) +
-           " of the group sent rows of sizes " + formatSizes(rows->getSizes()) +
-           ", unlike this rank's");
-      return false;
-    }
-    partial[index][position] = std::move(rows);
-    if (++numThere[index] < numMembers)
-      return true;
-    SmallVector<const Tensor *> parts;
-    for (const TensorValue &part : partial[index])
-      parts.push_back(part.get());
-    std::shared_ptr<Tensor> target = viewRows(*result, pieces.getBegin(index),
-                                              pieces.getSize(index), columns);
-    combineTensorsInto(op.getReduction(), parts, *target);
-    partial[index].clear();
-    return true;
-  };
-
+  SharedPacking packing{blocked.getNumRows() * blocked.members, nullptr};
   for (int64_t step = 1; step <= numMembers; ++step) {
     size_t position = (collective->position + step) % numMembers;
     TensorValue right = rhs;
@@ -365,29 +354,63 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
       right =
           gatherStrided(*rhs, tp::getSliceView(rhs->getSizes(), 1,
                                                position * columns, 1, columns));
+      packing.packed = nullptr;
       if (bias)
         blockBias = viewRows(*bias, position, 1, columns);
     }
-    for (int64_t index = 0; index < pieces.count; ++index) {
-      TensorValue left = readRows(*lhs, blocked, scattersColumns ? 0 : position,
-                                  pieces.getBegin(index), pieces.getEnd(index));
+    auto multiplyRows = [&](int64_t begin, int64_t end, Tensor &rows) {
+      TensorValue left =
+          readRows(*lhs, blocked, scattersColumns ? 0 : position, begin, end);
+      std::string message;
+      if (multiplyMatricesInto({*left}, {*right, false, &packing},
+                               blockBias ? blockBias.get() : bias, rows,
+                               message))
+        return true;
+      fail(std::move(message));
+      return false;
+    };
+    if (position == collective->position) {
+      // Nobody waits for these.
+      if (!multiplyRows(0, pieces.getEnd(pieces.getCount() - 1), *ownRows))
+        return true;
+      break;
+    }
+    for (int64_t index = 0; index < pieces.getCount(); ++index) {
       std::shared_ptr<Tensor> rows =
           Tensor::allocate({pieces.getSize(index), columns}, type);
-      std::string message;
-      if (!multiplyMatricesInto({*left}, {*right},
-                                blockBias ? blockBias.get() : bias, *rows,
-                                message)) {
-        fail(std::move(message));
-        return true;
-      }
-      bool isOwn = step == numMembers;
-      if (isOwn ? !add(index, position, rows)
-                : takeError(collective->transfer->send(position, rows)))
+      if (!multiplyRows(pieces.getBegin(index), pieces.getEnd(index), *rows) ||
+          takeError(collective->transfer->send(position, rows)))
         return true;
     }
   }
+
+  // By piece, what the others computed, and how many have.
+  std::vector<SmallVector<TensorValue>> partial(
+      pieces.getCount(), SmallVector<TensorValue>(numMembers));
+  SmallVector<int64_t> numThere(pieces.getCount(), 0);
+  auto add = [&](int64_t index, size_t position, TensorValue rows) {
+    if (rows->getSizes() != ArrayRef<int64_t>{pieces.getSize(index), columns}) {
+      fail("the rank at position " + std::to_string(position) +
+           " of the group sent rows of sizes " + formatSizes(rows->getSizes()) +
+           ", unlike this rank's");
+      return false;
+    }
+    partial[index][position] = std::move(rows);
+    if (++numThere[index] < numMembers - 1)
+      return true;
+    // Element by element, in place.
+    std::shared_ptr<Tensor> target = viewRows(*result, pieces.getBegin(index),
+                                              pieces.getSize(index), columns);
+    partial[index][collective->position] = target;
+    SmallVector<const Tensor *> parts;
+    for (const TensorValue &part : partial[index])
+      parts.push_back(part.get());
+    combineTensorsInto(op.getReduction(), parts, *target);
+    partial[index].clear();
+    return true;
+  };
   SmallVector<int64_t> numArrived(numMembers, 0);
-  for (int64_t left = (numMembers - 1) * pieces.count; left > 0; --left) {
+  for (int64_t left = (numMembers - 1) * pieces.getCount(); left > 0; --left) {
     llvm::Expected<Transfer::Arrival> arrival = collective->transfer->receive();
     if (!arrival) {
       takeError(arrival.takeError());

@@ -66,10 +66,22 @@ TensorValue sumCumulatively(const Tensor &input, unsigned dim, mlir::Type type);
 // Matrix products
 //===----------------------------------------------------------------------===//
 
+class PackedMatrix;
+
+/// The right-hand side that several products share, in the layout in which they
+/// read it fastest: the first of them makes it where that pays.
+struct SharedPacking {
+  /// Rows that are multiplied with it, in all products together.
+  int64_t numRows;
+  std::shared_ptr<const PackedMatrix> packed;
+};
+
 struct MatmulOperand {
   const Tensor &tensor;
   /// Whether the last two dims are read the other way round.
   bool isTransposed = false;
+  /// Of a right-hand side; null where one product only reads it.
+  SharedPacking *packing = nullptr;
 };
 /// The bias has one element a column, or is null.
 TensorValue multiplyMatrices(MatmulOperand lhs, MatmulOperand rhs,

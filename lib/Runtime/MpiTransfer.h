@@ -10,7 +10,7 @@
 #include "MpiModule.h"
 #include "commute/Runtime/Transport.h"
 
-#include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -72,6 +72,8 @@ private:
   /// Takes all transfers as far as they get without waiting. The mutex is held.
   void advance();
   void advance(MpiPeer &peer);
+  /// Forgets those in front that have arrived or left.
+  void finishMessages(std::deque<MpiRequest *> &messages);
   /// Hands to MPI what may be on its way now.
   void startSends(MpiPeer &peer);
   size_t getMessageBytes(size_t numBytes) const;
@@ -94,9 +96,12 @@ private:
   std::mutex mutex;
   std::vector<MpiPeer> peers;
   size_t nextPeer = 0;
+  /// Messages that have arrived or left.
+  size_t numFinished = 0;
   std::optional<std::string> failure;
   std::thread progress;
-  std::atomic<bool> stops = false;
+  bool stops = false;
+  std::condition_variable stopping;
 };
 
 } // namespace commute::runtime

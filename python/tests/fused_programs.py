@@ -174,7 +174,7 @@ CASES = {
     "gather_rows_i32": Case("gather", (10, 6), (4,), 0, torch.int32),
     "gather_first_of_three": Case("gather", (2, 128, 96), (72,), 0),
     "gather_second_of_three": Case("gather", (3, 128, 96), (72, 5), 1, returns_gathered=True),
-    "gather_contraction": Case("gather", (200, 64), (72,), 1, has_bias=True),
+    "gather_contraction": Case("gather", (600, 64), (72,), 1, has_bias=True),
     "gather_contraction_of_three": Case(
         "gather", (2, 128, 128), (72, 16), 2, BF16, returns_gathered=True
     ),
@@ -186,13 +186,13 @@ CASES = {
     "gather_scaled_rows_of_three": Case(
         "gather", (2, 256, 256), (64,), 1, F8, F32, True, scales=((2, 256, 1), ())
     ),
-    "scatter_rows": Case("scatter", (128, 96), (160,), 0),
-    "scatter_rows_bf16": Case("scatter", (128, 96), (160,), 0, BF16),
+    "scatter_rows": Case("scatter", (320, 96), (160,), 0),
+    "scatter_rows_bf16": Case("scatter", (320, 96), (160,), 0, BF16),
     "scatter_rows_f16": Case("scatter", (128, 96), (160,), 0, torch.float16),
     "scatter_rows_i32": Case("scatter", (4, 6), (5,), 0, torch.int32),
     "scatter_second_of_three": Case("scatter", (3, 64, 96), (160,), 1, has_bias=True),
     "scatter_average": Case("scatter", (3, 64, 96), (160,), 1, BF16, F32, reduction="avg"),
-    "scatter_columns": Case("scatter", (256, 96), (48,), 1),
+    "scatter_columns": Case("scatter", (600, 96), (48,), 1),
     "scatter_columns_biased": Case("scatter", (2, 200, 96), (48,), 2, BF16, has_bias=True),
     "scatter_scaled": Case("scatter", (256, 128), (64,), 0, F8, BF16, scales=((), ())),
 }

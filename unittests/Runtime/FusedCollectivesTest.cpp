@@ -201,15 +201,36 @@ TEST(BlockedRowsTest, RowsAreFoundInTheWhole) {
 }
 
 TEST(BlockedRowsTest, PiecesAreTheWhole) {
-  for (int64_t rows : {0, 1, 63, 128, 1000, 100000}) {
-    Pieces pieces(rows, 4096);
-    int64_t sum = 0;
-    for (int64_t index = 0; index < pieces.count; ++index) {
-      EXPECT_EQ(pieces.getBegin(index), sum);
-      sum += pieces.getSize(index);
-    }
-    EXPECT_EQ(sum, rows);
-    EXPECT_GE(pieces.count, 1);
-    EXPECT_LE(pieces.count, 8);
-  }
+  for (int64_t rows : {0, 1, 63, 128, 1000, 100000})
+    for (int64_t numMembers : {1, 2, 6, 100})
+      for (auto small : {Pieces::Small::First, Pieces::Small::Last}) {
+        Pieces pieces(rows, 4096, numMembers, small);
+        int64_t sum = 0;
+        for (int64_t index = 0; index < pieces.getCount(); ++index) {
+          EXPECT_EQ(pieces.getBegin(index), sum);
+          sum += pieces.getSize(index);
+        }
+        EXPECT_EQ(sum, rows);
+        EXPECT_GE(pieces.getCount(), 1);
+        EXPECT_LE(pieces.getCount(), 11);
+      }
+}
+
+TEST(BlockedRowsTest, PiecesAreSmallWhereNothingOverlaps) {
+  auto getSizes = [](int64_t rows, int64_t rowBytes, int64_t numMembers,
+                     Pieces::Small small) {
+    Pieces pieces(rows, rowBytes, numMembers, small);
+    std::vector<int64_t> sizes;
+    for (int64_t index = 0; index < pieces.getCount(); ++index)
+      sizes.push_back(pieces.getSize(index));
+    return sizes;
+  };
+  EXPECT_THAT(getSizes(2048, 4096, 2, Pieces::Small::First),
+              ElementsAre(64, 64, 128, 256, 512, 512, 512));
+  EXPECT_THAT(getSizes(1024, 4096, 6, Pieces::Small::Last),
+              ElementsAre(170, 171, 171, 170, 171, 86, 85));
+  // Rows of few bytes.
+  EXPECT_THAT(getSizes(1024, 256, 2, Pieces::Small::Last),
+              ElementsAre(256, 256, 256, 256));
+  EXPECT_THAT(getSizes(127, 4096, 2, Pieces::Small::First), ElementsAre(127));
 }

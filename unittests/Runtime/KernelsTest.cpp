@@ -312,7 +312,8 @@ TEST_F(KernelsTest, ProductsOfEveryTypeAndTransposition) {
       {{}, {}, {}, 3, 5, 4},          {{2, 3}, {}, {2, 3}, 4, 8, 16},
       {{2, 1}, {3}, {2, 3}, 2, 3, 4}, {{}, {2}, {2}, 1, 7, 1},
       {{2}, {1}, {2}, 3, 2, 5},       {{1}, {2}, {2}, 64, 48, 80},
-      {{}, {}, {}, 3, 0, 4},          {{0}, {}, {0}, 3, 2, 4}};
+      {{}, {}, {}, 3, 0, 4},          {{0}, {}, {0}, 3, 2, 4},
+      {{}, {}, {}, 600, 40, 50},      {{2}, {}, {2}, 300, 20, 64}};
   for (Type type : {f32, bf16, f16, f64, i64, i8})
     for (const Case &test : cases)
       for (unsigned mask = 0; mask < 8; ++mask) {
@@ -358,6 +359,27 @@ TEST_F(KernelsTest, ProductsOfEveryTypeAndTransposition) {
             }
         });
       }
+}
+
+TEST_F(KernelsTest, ProductsShareARightHandSide) {
+  for (Type type : {f32, bf16, f16, i64}) {
+    TensorValue lhs = random({600, 70}, type), rhs = random({70, 90}, type);
+    TensorValue whole =
+        multiplyMatrices({*lhs}, {*rhs}, nullptr, type, failure);
+    SharedPacking packing{600, nullptr};
+    for (auto [begin, end] : {std::pair(0, 64), std::pair(64, 65),
+                              std::pair(65, 500), std::pair(500, 600)}) {
+      tp::StridedView rows =
+          tp::getSliceView(lhs->getSizes(), 0, begin, 1, end - begin);
+      TensorValue part = gatherStrided(*lhs, rows);
+      TensorValue product = multiplyMatrices({*part}, {*rhs, false, &packing},
+                                             nullptr, type, failure);
+      ASSERT_TRUE(product) << failure;
+      std::vector<double> all = getNumbers(*whole), got = getNumbers(*product);
+      for (size_t index = 0; index < got.size(); ++index)
+        ASSERT_EQ(got[index], all[begin * 90 + index]);
+    }
+  }
 }
 
 TEST_F(KernelsTest, ProductsThatDoNotFitAreRefused) {
