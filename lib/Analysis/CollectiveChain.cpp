@@ -39,12 +39,9 @@ Operation *commute::analysis::findCollectiveInFront(Operation *op) {
 std::optional<int64_t>
 commute::analysis::getBlock(const IndexMap &part,
                             const SizePolynomial &distance) {
-  for (const IndexBox &box : part.getBoxes())
-    if (llvm::all_of(box.offsets, [](const SizePolynomial &offset) {
-          return offset.isConstant(0);
-        }))
-      return box.base.divideExactly(distance).getConstant();
-  return std::nullopt;
+  const IndexBox *first = findFirstBox(part);
+  return first ? first->base.divideExactly(distance).getConstant()
+               : std::nullopt;
 }
 
 CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GatheredPieces.h"
+#include "CollectivePieces.h"
 #include "ProductRules.h"
 
 #include "commute/Analysis/NodeName.h"
@@ -257,7 +257,7 @@ std::optional<GatherFusion> GatherSearch::run() {
   findReaders();
   std::string piecesProblem;
   if (fusion.products.empty() && refusals.empty())
-    if (std::optional<GatheredPieces> pieces =
+    if (std::optional<CollectivePieces> pieces =
             findGatheredPieces(gather, piecesProblem)) {
       fusion.gathered = {pieces->value};
       fusion.pieces = std::move(pieces->ranges);

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GatheredPieces.h"
+#include "CollectivePieces.h"
 
 #include "ProductRules.h"
 #include "ReindexMaps.h"
@@ -57,13 +57,8 @@ findRanges(const IndexMap &map, const IndexMap &whole, size_t axis,
         map.slice(axis, position, 1, *size - position);
     if (!rest || ranges.size() == maxPieces)
       return std::nullopt;
-    const IndexBox *first =
-        llvm::find_if(rest->getBoxes(), [](const IndexBox &box) {
-          return llvm::all_of(box.offsets, [](const SizePolynomial &offset) {
-            return offset.isConstant(0);
-          });
-        });
-    if (first == rest->getBoxes().end())
+    const IndexBox *first = findFirstBox(*rest);
+    if (!first)
       return std::nullopt;
     std::optional<int64_t> begin = getPosition(first->base, dim);
     if (!begin)
@@ -160,7 +155,7 @@ static std::string describeReader(tp::AllGatherOp gather,
   return "";
 }
 
-std::optional<GatheredPieces>
+std::optional<CollectivePieces>
 commute::analysis::findGatheredPieces(tp::AllGatherOp gather,
                                       std::string &problem) {
   tp::SymbolSpace symbols(gather.getContext());
@@ -177,7 +172,7 @@ commute::analysis::findGatheredPieces(tp::AllGatherOp gather,
   maps.set(root, identity);
   maps.set(gather.getResult(), std::move(*gathered));
   maps.follow(gather.getResult());
-  GatheredPieces found;
+  CollectivePieces found;
   found.value = findOnlyResult(gather, maps);
   std::string reader = describeReader(gather, maps);
   if (!reader.empty())

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectivePieces.h"
 #include "ProductRules.h"
-#include "ScatteredPieces.h"
 
 #include "commute/Analysis/NodeName.h"
 
@@ -172,7 +172,7 @@ analysis::findScatterFusion(tp::ReduceScatterOp scatter,
   std::string problem = collectProducts(fusion.scattered, fusion.products);
   if (!problem.empty()) {
     std::string piecesProblem;
-    std::optional<ScatteredPieces> pieces =
+    std::optional<CollectivePieces> pieces =
         findScatteredPieces(scatter, piecesProblem);
     if (pieces) {
       fusion.products.clear();

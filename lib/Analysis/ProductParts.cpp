@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "commute/Analysis/ProductParts.h"
+#include "DimOrigin.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -13,9 +13,7 @@ using namespace commute;
 using namespace commute::analysis;
 using tp::DimensionRule;
 
-/// Longer chains of steps, and more readers, are not followed: what is asked of
-/// each op stays bounded.
-static constexpr unsigned maxSteps = 16;
+/// More readers are not looked at: what is asked of each op stays bounded.
 static constexpr unsigned maxReaders = 256;
 
 std::optional<unsigned>
@@ -94,29 +92,23 @@ tp::AllGatherOp analysis::findGatherAlong(Value value, unsigned dim) {
 }
 
 std::optional<DimParts> analysis::findDimParts(Value value, unsigned dim) {
+  std::optional<DimOrigin> origin =
+      findDimOrigin(value, dim, [](Value joined, unsigned along) {
+        auto concat = joined.getDefiningOp<tp::ConcatOp>();
+        return (concat && concat.getDim() == along) ||
+               findGatherAlong(joined, along);
+      });
+  if (!origin)
+    return std::nullopt;
   DimParts found;
-  while (Operation *op = value.getDefiningOp()) {
-    auto concat = dyn_cast<tp::ConcatOp>(op);
-    tp::AllGatherOp gather = findGatherAlong(value, dim);
-    if (gather || (concat && concat.getDim() == dim)) {
-      if (concat)
-        found.parts.assign(concat.getInputs().begin(),
-                           concat.getInputs().end());
-      else
-        found.parts.push_back(value);
-      found.dim = dim;
-      found.source = op;
-      std::reverse(found.steps.begin(), found.steps.end());
-      return found;
-    }
-    std::optional<DimStep> step = findStepTo(op, dim);
-    if (!step || found.steps.size() >= maxSteps)
-      return std::nullopt;
-    found.steps.push_back(*step);
-    value = op->getOperand(0);
-    dim = step->operandDim;
-  }
-  return std::nullopt;
+  if (auto concat = origin->value.getDefiningOp<tp::ConcatOp>())
+    found.parts.assign(concat.getInputs().begin(), concat.getInputs().end());
+  else
+    found.parts.push_back(origin->value);
+  found.dim = origin->dim;
+  found.source = origin->value.getDefiningOp();
+  found.steps = std::move(origin->steps);
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,7 +157,7 @@ void ReaderSearch::visitUser(Operation *user, Value value, unsigned dim,
     return;
   }
   std::optional<DimStep> step = findStepFrom(user, dim);
-  if (step && depth < maxSteps)
+  if (step && depth < maxDimSteps)
     return visit(user->getResult(0), step->resultDim, depth + 1);
   readers.others.push_back(first);
 }

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DimOrigin.h"
+
 #include "commute/Analysis/NodeName.h"
 #include "commute/Analysis/PartialProducts.h"
 
@@ -12,8 +14,7 @@ using namespace commute;
 using namespace commute::analysis;
 using tp::DimensionRule;
 
-/// Longer chains, and more readers, are not followed.
-static constexpr unsigned maxSteps = 16;
+/// More readers are not looked at.
 static constexpr unsigned maxSlices = 256;
 
 static int64_t getRank(Value value) {
@@ -92,7 +93,7 @@ bool SliceSearch::visit(Value value, SmallVector<Operation *> &path) {
       continue;
     }
     if (!isa<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp>(user) ||
-        path.size() >= maxSteps)
+        path.size() >= maxDimSteps)
       return false;
     path.push_back(user);
     bool isSliced = visit(user->getResult(0), path);
@@ -168,31 +169,22 @@ struct PartProduct {
 } // namespace
 
 static std::optional<PartProduct> findPartProduct(Value value, unsigned dim) {
-  PartProduct found;
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto product = dyn_cast<tp::MatmulOp>(op)) {
-      DimensionRule rule = product.getDimensionRule();
-      std::optional<unsigned> factor = getOnlyFactor(rule.results[0], dim);
-      if (!factor || product.getLhsScale() || product.getRhsScale())
+  std::optional<DimOrigin> origin =
+      findDimOrigin(value, dim, [](Value result, unsigned) {
+        return bool(result.getDefiningOp<tp::MatmulOp>());
+      });
+  if (!origin)
+    return std::nullopt;
+  auto product = origin->value.getDefiningOp<tp::MatmulOp>();
+  DimensionRule rule = product.getDimensionRule();
+  std::optional<unsigned> factor = getOnlyFactor(rule.results[0], origin->dim);
+  if (!factor || product.getLhsScale() || product.getRhsScale())
+    return std::nullopt;
+  for (const DimensionRule::TensorFactors &operand : rule.operands)
+    for (const DimensionRule::DimFactors &dimFactors : operand)
+      if (dimFactors.size() > 1 && llvm::is_contained(dimFactors, *factor))
         return std::nullopt;
-      for (const DimensionRule::TensorFactors &operand : rule.operands)
-        for (const DimensionRule::DimFactors &dimFactors : operand)
-          if (dimFactors.size() > 1 && llvm::is_contained(dimFactors, *factor))
-            return std::nullopt;
-      found.product = product;
-      found.factor = *factor;
-      found.resultDim = dim;
-      std::reverse(found.steps.begin(), found.steps.end());
-      return found;
-    }
-    std::optional<DimStep> step = findStepTo(op, dim);
-    if (!step || found.steps.size() >= maxSteps)
-      return std::nullopt;
-    found.steps.push_back(*step);
-    value = op->getOperand(0);
-    dim = step->operandDim;
-  }
-  return std::nullopt;
+  return PartProduct{product, *factor, origin->dim, std::move(origin->steps)};
 }
 
 /// Sizes that have to be those of the other, all but one dim's.

@@ -95,6 +95,16 @@ void ReindexMaps::follow(Value value) {
     }
 }
 
+const IndexBox *commute::analysis::findFirstBox(const IndexMap &map) {
+  const IndexBox *first =
+      llvm::find_if(map.getBoxes(), [](const IndexBox &box) {
+        return llvm::all_of(box.offsets, [](const SizePolynomial &offset) {
+          return offset.isConstant(0);
+        });
+      });
+  return first == map.getBoxes().end() ? nullptr : first;
+}
+
 //===----------------------------------------------------------------------===//
 // What may be replaced
 //===----------------------------------------------------------------------===//

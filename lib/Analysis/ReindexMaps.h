@@ -37,6 +37,9 @@ private:
   llvm::MapVector<mlir::Value, IndexMap> maps;
 };
 
+/// The box that certainly holds the first element; null where none does.
+const IndexBox *findFirstBox(const IndexMap &map);
+
 mlir::Type getElementType(mlir::Value value);
 bool isBefore(mlir::Operation *a, mlir::Operation *b);
 /// Whether an op moves elements in memory, rather than being a view.

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScatteredPieces.h"
-
+#include "CollectivePieces.h"
 #include "ReindexMaps.h"
 #include "ReindexingWalk.h"
 
@@ -34,13 +33,8 @@ findRanges(tp::ReduceScatterOp scatter, const IndexMap &scattered,
         scattered.slice(scatterAxis, size * rank, 1, size);
     if (!part)
       return std::nullopt;
-    const IndexBox *first =
-        llvm::find_if(part->getBoxes(), [](const IndexBox &box) {
-          return llvm::all_of(box.offsets, [](const SizePolynomial &offset) {
-            return offset.isConstant(0);
-          });
-        });
-    if (first == part->getBoxes().end())
+    const IndexBox *first = findFirstBox(*part);
+    if (!first)
       return std::nullopt;
     std::optional<int64_t> begin =
         first->base.divideExactly(stride).getConstant();
@@ -57,7 +51,7 @@ findRanges(tp::ReduceScatterOp scatter, const IndexMap &scattered,
   return ranges;
 }
 
-std::optional<ScatteredPieces>
+std::optional<CollectivePieces>
 commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
                                        std::string &problem) {
   tp::SymbolSpace symbols(scatter.getContext());
@@ -76,7 +70,7 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
   if (auto product = origin.getDefiningOp<tp::MatmulOp>())
     problem = "it scatters what " + getNodeName(walk.getUndone().front()) +
               " puts together from " + getNodeName(product);
-  ScatteredPieces found;
+  CollectivePieces found;
   found.value = origin;
   found.ops = llvm::to_vector(llvm::reverse(walk.getUndone()));
   ReindexMaps maps(symbols);

@@ -7,6 +7,7 @@
 #include "commute/Analysis/ShardRegions.h"
 
 #include "PlacementTransfer.h"
+#include "RowRules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -14,31 +15,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 using tp::DimensionRule;
-
-std::string analysis::describe(const RowRefusal &refusal, Operation *op) {
-  switch (refusal.reason) {
-  case RowRefusal::Opaque:
-    return "nothing is known of what it does with its rows";
-  case RowRefusal::Output:
-    return "outputs of the graph are whole";
-  case RowRefusal::Collective:
-    return "it exchanges rows between the ranks itself";
-  case RowRefusal::WholeRows:
-    return "it needs all rows at once";
-  case RowRefusal::MinorDim:
-    return "it merges the dim into one of which it is not the outermost part, "
-           "so that a block of its rows would lie scattered";
-  case RowRefusal::TwoDims:
-    return "the dim stands in two places of one tensor";
-  case RowRefusal::Varying:
-    return "its operand " + std::to_string(refusal.operand) +
-           " differs between the ranks (or is not known to be equal: see "
-           "--input-placement)";
-  case RowRefusal::Indivisible:
-    return "the ranks cannot share its rows equally";
-  }
-  llvm_unreachable("all reasons are listed");
-}
 
 bool analysis::readsOnlyTypes(Operation *op) {
   auto call = dyn_cast<tp::CallOp>(op);
@@ -75,66 +51,6 @@ static bool isRearrangement(Operation *op) {
   return llvm::none_of(rule.factors,
                        [](const tp::Factor &f) { return f.isFixed; }) &&
          collect(rule.operands[0]) == collect(rule.results[0]);
-}
-
-/// The factor of `rule` that a cut along `dim` of `tensor` would cut, if the op
-/// works on each of its indices alone.
-static std::optional<unsigned>
-findRowFactor(const DimensionRule &rule,
-              const DimensionRule::TensorFactors &tensor, unsigned dim,
-              RowRefusal &refusal) {
-  std::optional<unsigned> factor = DimensionRule::getMajorFactor(tensor, dim);
-  refusal.reason = RowRefusal::WholeRows;
-  if (!factor || rule.factors[*factor].kind != tp::Factor::Kind::Parallel ||
-      rule.factors[*factor].isFixed)
-    return std::nullopt;
-  auto check = [&](const DimensionRule::TensorFactors &other, bool isResult) {
-    unsigned count = 0;
-    for (const DimensionRule::DimFactors &factors : other) {
-      auto *found = llvm::find(factors, *factor);
-      if (found == factors.end())
-        continue;
-      if (found != factors.begin()) {
-        refusal.reason = RowRefusal::MinorDim;
-        return false;
-      }
-      ++count;
-    }
-    if (count > 1)
-      refusal.reason = RowRefusal::TwoDims;
-    return count == 1 || (count == 0 && !isResult);
-  };
-  for (const DimensionRule::TensorFactors &other : rule.operands)
-    if (!check(other, /*isResult=*/false))
-      return std::nullopt;
-  for (const DimensionRule::TensorFactors &other : rule.results)
-    if (!check(other, /*isResult=*/true))
-      return std::nullopt;
-  return factor;
-}
-
-/// The dim of a tensor that `factor` leads; nullopt where it is in none.
-static std::optional<unsigned>
-findDim(const DimensionRule::TensorFactors &tensor, unsigned factor) {
-  for (unsigned dim = 0; dim < tensor.size(); ++dim)
-    if (DimensionRule::getMajorFactor(tensor, dim) == factor)
-      return dim;
-  return std::nullopt;
-}
-
-/// Whether the op has `factor` at `dim` wherever it has `value`: it may read a
-/// value twice, by rows and as a whole.
-static bool hasRowsEverywhere(Operation *op, const DimensionRule &rule,
-                              Value value, unsigned dim, unsigned factor) {
-  for (auto [operand, tensor] :
-       llvm::zip_equal(op->getOperands(), rule.operands))
-    if (operand == value &&
-        DimensionRule::getMajorFactor(tensor, dim) != factor)
-      return false;
-  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
-    if (result == value && DimensionRule::getMajorFactor(tensor, dim) != factor)
-      return false;
-  return true;
 }
 
 namespace {
@@ -204,7 +120,7 @@ bool RegionGrowth::isDivisible(Operation *op, const DimensionRule &rule,
   if (region.isPadded) {
     // Rows can be added behind the last only where each is one index.
     auto isAlone = [&](const DimensionRule::TensorFactors &tensor) {
-      std::optional<unsigned> dim = findDim(tensor, factor);
+      std::optional<unsigned> dim = findRowDim(tensor, factor);
       return !dim || tensor[*dim].size() == 1;
     };
     return extent == region.rows && llvm::all_of(rule.operands, isAlone) &&
@@ -266,10 +182,10 @@ std::optional<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
   // An operand used twice must be cut the same way both times.
   for (auto [operand, factors] :
        llvm::zip_equal(op->getOperands(), rule.operands))
-    if (std::optional<unsigned> own = findDim(factors, *factor))
+    if (std::optional<unsigned> own = findRowDim(factors, *factor))
       addValue(operand, *own);
   for (auto [result, factors] : llvm::zip_equal(op->getResults(), rule.results))
-    addValue(result, *findDim(factors, *factor));
+    addValue(result, *findRowDim(factors, *factor));
   return RegionOp{op, RegionRole::RowLocal, *factor, {}};
 }
 

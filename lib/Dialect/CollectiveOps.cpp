@@ -1,9 +1,10 @@
-//===- CollectiveOps.cpp - collectives, waits, markers ----------*- C++ -*-===//
+//===- CollectiveOps.cpp - collectives, rank slices -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveRule.h"
 #include "ShapeChecks.h"
 
 #include "mlir/IR/Builders.h"
@@ -55,10 +56,8 @@ static LogicalResult verifyScaledAxis(Operation *op, StringRef what,
   return success();
 }
 
-/// All dims parallel, but for `axis`, which is whole on both sides and counts
-/// in units of `unitSize`.
-static DimensionRule getCollectiveRule(Operation *op, int64_t axis,
-                                       int64_t unitSize = 0) {
+DimensionRule commute::tp::getCollectiveRule(Operation *op, int64_t axis,
+                                             int64_t unitSize) {
   DimensionRuleBuilder builder(op);
   auto input = cast<RankedTensorType>(op->getOperand(0).getType());
   for (int64_t dim = 0; dim < input.getRank(); ++dim) {
@@ -108,13 +107,7 @@ getWholeCommunication(CommunicationKind kind, Type whole, int64_t axis,
 // tp.all_reduce
 //===----------------------------------------------------------------------===//
 
-LogicalResult AllReduceOp::verify() {
-  SymbolSpace space(getContext());
-  if (failed(verifyKeepsElementType(*this)))
-    return failure();
-  return verifySizes(*this, space, "result", getTensor(getResult()),
-                     space.getSizes(getTensor(getInput())));
-}
+LogicalResult AllReduceOp::verify() { return verifyKeepsShape(*this); }
 
 DimensionRule AllReduceOp::getDimensionRule() {
   return getCollectiveRule(*this, /*axis=*/-1);
@@ -154,11 +147,7 @@ LogicalResult CollectiveBroadcastOp::verify() {
       static_cast<int64_t>(getRoot()) >= size)
     return emitOpError() << "root is " << static_cast<int64_t>(getRoot())
                          << ", expected a position in a group of " << size;
-  SymbolSpace space(getContext());
-  if (failed(verifyKeepsElementType(*this)))
-    return failure();
-  return verifySizes(*this, space, "result", getTensor(getResult()),
-                     space.getSizes(getTensor(getInput())));
+  return verifyKeepsShape(*this);
 }
 
 DimensionRule CollectiveBroadcastOp::getDimensionRule() {
@@ -443,77 +432,3 @@ Strides RankSliceOp::inferStrides(unsigned,
 }
 
 bool RankSliceOp::mayShareMemory() { return true; }
-
-//===----------------------------------------------------------------------===//
-// tp.wait
-//===----------------------------------------------------------------------===//
-
-LogicalResult WaitOp::verify() {
-  // PyTorch records a dense result also where the operand, which the result is,
-  // has holes.
-  SymbolSpace space(getContext());
-  if (failed(verifyKeepsElementType(*this)))
-    return failure();
-  return verifySizes(*this, space, "result", getTensor(getResult()),
-                     space.getSizes(getTensor(getInput())));
-}
-
-DimensionRule WaitOp::getDimensionRule() {
-  return getCollectiveRule(*this, /*axis=*/-1);
-}
-
-LogicalResult WaitOp::evaluate(Algebra &algebra,
-                               ArrayRef<AlgebraValue> operands,
-                               SmallVectorImpl<AlgebraValue> &results) {
-  results.push_back(operands[0]);
-  return success();
-}
-
-std::optional<Work> WaitOp::getWork(SymbolValues) { return Work(); }
-
-Strides WaitOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                             ArrayRef<Size>) {
-  return operandShapes[0].strides;
-}
-
-bool WaitOp::mayShareMemory() { return true; }
-
-Value WaitOp::getBegun() { return getInput(); }
-
-//===----------------------------------------------------------------------===//
-// tp.region_marker
-//===----------------------------------------------------------------------===//
-
-LogicalResult RegionMarkerOp::verify() {
-  SymbolSpace space(getContext());
-  if (failed(verifyKeepsElementType(*this)))
-    return failure();
-  return verifySizes(*this, space, "result", getTensor(getResult()),
-                     space.getSizes(getTensor(getInput())));
-}
-
-DimensionRule RegionMarkerOp::getDimensionRule() {
-  return getCollectiveRule(*this, /*axis=*/-1);
-}
-
-LogicalResult RegionMarkerOp::evaluate(Algebra &algebra,
-                                       ArrayRef<AlgebraValue> operands,
-                                       SmallVectorImpl<AlgebraValue> &results) {
-  results.push_back(operands[0]);
-  return success();
-}
-
-std::optional<Work> RegionMarkerOp::getWork(SymbolValues) { return Work(); }
-
-Strides RegionMarkerOp::inferStrides(unsigned,
-                                     ArrayRef<StridedShape> operandShapes,
-                                     ArrayRef<Size> resultSizes) {
-  // Markers are clones, which keep the order of dims.
-  return getPreservedStrides(operandShapes[0]);
-}
-
-bool RegionMarkerOp::mayShareMemory() { return true; }
-
-int64_t RegionMarkerOp::getLayer() { return getId(); }
-
-unsigned RegionMarkerOp::getBorder() { return unsigned(getKind()); }

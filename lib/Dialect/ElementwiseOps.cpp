@@ -231,13 +231,9 @@ Strides BitcastOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
 bool BitcastOp::mayShareMemory() { return true; }
 
 LogicalResult CopyOp::verify() {
+  if (failed(verifyKeepsShape(*this)))
+    return failure();
   SymbolSpace space(getContext());
-  if (failed(verifySameElementType(*this, "result", getTensor(getResult()),
-                                   getTensor(getInput()).getElementType())))
-    return failure();
-  if (failed(verifySizes(*this, space, "result", getTensor(getResult()),
-                         space.getSizes(getTensor(getInput())))))
-    return failure();
   StridedShape shape = space.getShape(getTensor(getResult()));
   // A type without sizes says nothing of its layout either.
   bool knowsSizes =
@@ -370,12 +366,7 @@ Strides IotaOp::inferStrides(unsigned, ArrayRef<StridedShape>,
 LogicalResult TriangularOp::verify() {
   if (getTensor(getInput()).getRank() < 2)
     return emitOpError("operand has fewer than 2 dims");
-  SymbolSpace space(getContext());
-  if (failed(verifySameElementType(*this, "result", getTensor(getResult()),
-                                   getTensor(getInput()).getElementType())))
-    return failure();
-  return verifySizes(*this, space, "result", getTensor(getResult()),
-                     space.getSizes(getTensor(getInput())));
+  return verifyKeepsShape(*this);
 }
 
 DimensionRule TriangularOp::getDimensionRule() {

@@ -50,6 +50,16 @@ LogicalResult commute::tp::verifySameElementType(Operation *op, StringRef what,
                            << expected;
 }
 
+LogicalResult commute::tp::verifyKeepsShape(Operation *op) {
+  RankedTensorType input = getTensor(op->getOperand(0));
+  RankedTensorType result = getTensor(op->getResult(0));
+  SymbolSpace space(op->getContext());
+  if (failed(
+          verifySameElementType(op, "result", result, input.getElementType())))
+    return failure();
+  return verifySizes(op, space, "result", result, space.getSizes(input));
+}
+
 LogicalResult commute::tp::verifyDim(Operation *op, StringRef what, int64_t dim,
                                      int64_t rank) {
   if (dim >= 0 && dim < rank)

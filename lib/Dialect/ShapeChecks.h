@@ -32,6 +32,9 @@ mlir::LogicalResult verifySameElementType(mlir::Operation *op,
                                           mlir::RankedTensorType type,
                                           mlir::Type expected);
 
+/// Compares an op's only result with its first operand: element type and sizes.
+mlir::LogicalResult verifyKeepsShape(mlir::Operation *op);
+
 /// Checks `0 <= dim < rank`; `what` names the attribute.
 mlir::LogicalResult verifyDim(mlir::Operation *op, llvm::StringRef what,
                               int64_t dim, int64_t rank);

@@ -7,10 +7,14 @@
 #ifndef COMMUTE_UNITTESTS_TRANSFORMS_PASSTESTING_H
 #define COMMUTE_UNITTESTS_TRANSFORMS_PASSTESTING_H
 
+#include "commute/Equivalence/Verify.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassManager.h"
+
+#include "gtest/gtest.h"
 
 #include <cstdlib>
 #include <string>
@@ -40,6 +44,35 @@ inline std::string print(mlir::ModuleOp module) {
 inline bool isSame(mlir::ModuleOp a, mlir::ModuleOp b) {
   return mlir::OperationEquivalence::isEquivalentTo(
       a, b, mlir::OperationEquivalence::IgnoreLocations);
+}
+
+/// Whether `after` is proven to compute what `before` does.
+inline testing::AssertionResult isProvenEquivalent(mlir::ModuleOp before,
+                                                   mlir::ModuleOp after) {
+  llvm::Expected<equivalence::VerifyResult> verdict =
+      equivalence::verifyEquivalence(before, after, {});
+  if (!verdict)
+    return testing::AssertionFailure() << llvm::toString(verdict.takeError());
+  if (verdict->isEquivalent())
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << verdict->differences.front().message << "\n"
+         << print(after);
+}
+
+/// Whether a program, which `run` has changed already, stays as it is when it
+/// is run once more.
+inline testing::AssertionResult
+isFixedPoint(mlir::ModuleOp once,
+             llvm::function_ref<mlir::LogicalResult(mlir::ModuleOp)> run) {
+  mlir::OwningOpRef<mlir::ModuleOp> twice = once.clone();
+  if (mlir::failed(run(*twice)))
+    return testing::AssertionFailure() << "the second run fails";
+  if (isSame(once, *twice))
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "once:\n"
+                                     << print(once) << "twice:\n"
+                                     << print(*twice);
 }
 
 } // namespace commute::test

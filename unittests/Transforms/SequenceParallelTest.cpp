@@ -15,7 +15,6 @@
 #include "RandomGraph.h"
 
 #include "commute/Dialect/TPDialect.h"
-#include "commute/Equivalence/Verify.h"
 #include "commute/Target/PriceModel.h"
 #include "commute/Transforms/Passes.h"
 
@@ -30,7 +29,9 @@
 using namespace mlir;
 using namespace commute;
 using commute::test::getNumber;
-using commute::test::isSame;
+using commute::test::isFixedPoint;
+using commute::test::isProvenEquivalent;
+using commute::test::print;
 
 namespace {
 
@@ -122,11 +123,7 @@ TEST(SequenceParallel, RandomProgramsStayEquivalent) {
           slowMemory.getSeconds(*before, /*allowsCopies=*/false);
       double secondsAfter =
           slowMemory.getSeconds(*after, /*allowsCopies=*/true);
-      EXPECT_LE(secondsAfter, secondsBefore * (1 + 1e-9)) << [&] {
-        std::string result;
-        llvm::raw_string_ostream(result) << *after;
-        return result;
-      }();
+      EXPECT_LE(secondsAfter, secondsBefore * (1 + 1e-9)) << print(*after);
       numCheaper += secondsAfter < secondsBefore;
     }
     unsigned numScatters = count(*after, "tp.reduce_scatter");
@@ -134,26 +131,10 @@ TEST(SequenceParallel, RandomProgramsStayEquivalent) {
     numKept += numScatters == 0;
     numSliced += count(*after, "tp.rank_slice") > 0;
 
-    llvm::Expected<equivalence::VerifyResult> verdict =
-        equivalence::verifyEquivalence(*before, *after, {});
-    ASSERT_TRUE(bool(verdict)) << llvm::toString(verdict.takeError());
-    ASSERT_TRUE(verdict->isEquivalent())
-        << verdict->differences.front().message << "\n"
-        << [&] {
-             std::string result;
-             llvm::raw_string_ostream os(result);
-             after->print(os);
-             return result;
-           }();
-
-    OwningOpRef<ModuleOp> again = after->clone();
-    ASSERT_TRUE(succeeded(runPass(*again, policy, pad, targetName)));
-    EXPECT_TRUE(isSame(*after, *again)) << [&] {
-      std::string result;
-      llvm::raw_string_ostream os(result);
-      os << "once:\n" << *after << "\ntwice:\n" << *again;
-      return result;
-    }();
+    ASSERT_TRUE(isProvenEquivalent(*before, *after));
+    EXPECT_TRUE(isFixedPoint(*after, [&](ModuleOp module) {
+      return runPass(module, policy, pad, targetName);
+    }));
   }
   // The programs exercise what they are for, where there are many.
   if (numGraphs < 100)

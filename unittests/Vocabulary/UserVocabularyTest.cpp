@@ -20,21 +20,23 @@ static constexpr llvm::StringLiteral rmsNorm =
     R"("same_as": "torch.ops.tensor_cast.rms_norm.default", )"
     R"("arguments": {"x": "input", "weight": "gamma"}}}})";
 
+/// A program of one norm of x with the weight w, written as users do.
+static ProgramBuilder getNorm(const std::vector<std::string> &arguments) {
+  return ProgramBuilder()
+      .input({"x", {4, 8}})
+      .parameter({"w", {8}}, "norm.w")
+      .node("mylib.norm.default", arguments, {{"y", {4, 8}}})
+      .output("y");
+}
+
 TEST(UserVocabulary, OperatorIsReadLikeTheKnownOne) {
   Translator translator;
   llvm::Error error =
       translator.vocabulary.addUserVocabulary(rmsNorm, "v.json");
   ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
-  Imported imported =
-      translator.import(ProgramBuilder()
-                            .input({"x", {4, 8}})
-                            .parameter({"w", {8}}, "norm.w")
-                            // eps has the same name in both.
-                            .node("mylib.norm.default",
-                                  {tensor("input", "x"), tensor("gamma", "w"),
-                                   number("eps", "1e-06")},
-                                  {{"y", {4, 8}}})
-                            .output("y"));
+  // eps has the same name in both.
+  Imported imported = translator.import(getNorm(
+      {tensor("input", "x"), tensor("gamma", "w"), number("eps", "1e-06")}));
   auto norm = llvm::dyn_cast_if_present<tp::RmsNormOp>(imported.getOp("y"));
   ASSERT_TRUE(norm);
   EXPECT_EQ(norm.getEpsilon()->convertToDouble(), 1e-6);
@@ -58,14 +60,8 @@ TEST(UserVocabulary, ArgumentsThatTheKnownOperatorDoesNotHaveStayOpaque) {
   Translator translator;
   cantFail(translator.vocabulary.addUserVocabulary(rmsNorm, "v.json"));
   Imported imported = translator.import(
-      ProgramBuilder()
-          .input({"x", {4, 8}})
-          .parameter({"w", {8}}, "norm.w")
-          .node("mylib.norm.default",
-                {tensor("input", "x"), tensor("gamma", "w"),
-                 number("eps", "1e-06"), truth("centers", true)},
-                {{"y", {4, 8}}})
-          .output("y"));
+      getNorm({tensor("input", "x"), tensor("gamma", "w"),
+               number("eps", "1e-06"), truth("centers", true)}));
   EXPECT_TRUE(llvm::isa_and_present<tp::CallOp>(imported.getOp("y")));
 }
 
@@ -84,23 +80,18 @@ archive::Node writeChanged(llvm::StringRef vocabulary,
 }
 } // namespace
 
+static void changeEpsilon(mlir::Operation *op) {
+  llvm::cast<tp::RmsNormOp>(op).setEpsilon(llvm::APFloat(1e-3));
+}
+
 TEST(UserVocabulary, ChangedOperatorIsWrittenInItsOwnSpelling) {
   // Its schema takes the weight first.
   std::unique_ptr<archive::Program> again;
-  archive::Node node = writeChanged(
-      rmsNorm,
-      ProgramBuilder()
-          .input({"x", {4, 8}})
-          .parameter({"w", {8}}, "norm.w")
-          .node("mylib.norm.default",
-                {tensor("gamma", "w"), tensor("input", "x"),
-                 number("eps", "1e-06")},
-                {{"y", {4, 8}}})
-          .output("y"),
-      [](mlir::Operation *op) {
-        llvm::cast<tp::RmsNormOp>(op).setEpsilon(llvm::APFloat(1e-3));
-      },
-      again);
+  archive::Node node =
+      writeChanged(rmsNorm,
+                   getNorm({tensor("gamma", "w"), tensor("input", "x"),
+                            number("eps", "1e-06")}),
+                   changeEpsilon, again);
   EXPECT_EQ(node.target, "torch.ops.mylib.norm.default");
   ASSERT_EQ(node.inputs.size(), 3u);
   EXPECT_EQ(node.inputs[0].name, "gamma");
@@ -113,20 +104,11 @@ TEST(UserVocabulary, ChangedOperatorIsWrittenInItsOwnSpelling) {
 
 TEST(UserVocabulary, WhatStandsBehindAnArgumentLeftOutIsNamed) {
   std::unique_ptr<archive::Program> again;
-  archive::Node node = writeChanged(
-      rmsNorm,
-      ProgramBuilder()
-          .input({"x", {4, 8}})
-          .parameter({"w", {8}}, "norm.w")
-          .node("mylib.norm.default",
-                {tensor("input", "x"), none("residual"), tensor("gamma", "w"),
-                 number("eps", "1e-06")},
-                {{"y", {4, 8}}})
-          .output("y"),
-      [](mlir::Operation *op) {
-        llvm::cast<tp::RmsNormOp>(op).setEpsilon(llvm::APFloat(1e-3));
-      },
-      again);
+  archive::Node node =
+      writeChanged(rmsNorm,
+                   getNorm({tensor("input", "x"), none("residual"),
+                            tensor("gamma", "w"), number("eps", "1e-06")}),
+                   changeEpsilon, again);
   ASSERT_EQ(node.inputs.size(), 3u);
   EXPECT_EQ(node.inputs[0].kind, archive::ArgumentKind::Positional);
   EXPECT_EQ(node.inputs[1].name, "gamma");

@@ -1,0 +1,93 @@
+//===- RowRules.cpp - what ops do with rows of their operands ---*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowRules.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::analysis;
+using tp::DimensionRule;
+
+std::string analysis::describe(const RowRefusal &refusal, Operation *op) {
+  switch (refusal.reason) {
+  case RowRefusal::Opaque:
+    return "nothing is known of what it does with its rows";
+  case RowRefusal::Output:
+    return "outputs of the graph are whole";
+  case RowRefusal::Collective:
+    return "it exchanges rows between the ranks itself";
+  case RowRefusal::WholeRows:
+    return "it needs all rows at once";
+  case RowRefusal::MinorDim:
+    return "it merges the dim into one of which it is not the outermost part, "
+           "so that a block of its rows would lie scattered";
+  case RowRefusal::TwoDims:
+    return "the dim stands in two places of one tensor";
+  case RowRefusal::Varying:
+    return "its operand " + std::to_string(refusal.operand) +
+           " differs between the ranks (or is not known to be equal: see "
+           "--input-placement)";
+  case RowRefusal::Indivisible:
+    return "the ranks cannot share its rows equally";
+  }
+  llvm_unreachable("all reasons are listed");
+}
+
+std::optional<unsigned>
+analysis::findRowFactor(const DimensionRule &rule,
+                        const DimensionRule::TensorFactors &tensor,
+                        unsigned dim, RowRefusal &refusal) {
+  std::optional<unsigned> factor = DimensionRule::getMajorFactor(tensor, dim);
+  refusal.reason = RowRefusal::WholeRows;
+  if (!factor || rule.factors[*factor].kind != tp::Factor::Kind::Parallel ||
+      rule.factors[*factor].isFixed)
+    return std::nullopt;
+  auto check = [&](const DimensionRule::TensorFactors &other, bool isResult) {
+    unsigned count = 0;
+    for (const DimensionRule::DimFactors &factors : other) {
+      auto *found = llvm::find(factors, *factor);
+      if (found == factors.end())
+        continue;
+      if (found != factors.begin()) {
+        refusal.reason = RowRefusal::MinorDim;
+        return false;
+      }
+      ++count;
+    }
+    if (count > 1)
+      refusal.reason = RowRefusal::TwoDims;
+    return count == 1 || (count == 0 && !isResult);
+  };
+  for (const DimensionRule::TensorFactors &other : rule.operands)
+    if (!check(other, /*isResult=*/false))
+      return std::nullopt;
+  for (const DimensionRule::TensorFactors &other : rule.results)
+    if (!check(other, /*isResult=*/true))
+      return std::nullopt;
+  return factor;
+}
+
+std::optional<unsigned>
+analysis::findRowDim(const DimensionRule::TensorFactors &tensor,
+                     unsigned factor) {
+  for (unsigned dim = 0; dim < tensor.size(); ++dim)
+    if (DimensionRule::getMajorFactor(tensor, dim) == factor)
+      return dim;
+  return std::nullopt;
+}
+
+bool analysis::hasRowsEverywhere(Operation *op, const DimensionRule &rule,
+                                 Value value, unsigned dim, unsigned factor) {
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), rule.operands))
+    if (operand == value &&
+        DimensionRule::getMajorFactor(tensor, dim) != factor)
+      return false;
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
+    if (result == value && DimensionRule::getMajorFactor(tensor, dim) != factor)
+      return false;
+  return true;
+}
