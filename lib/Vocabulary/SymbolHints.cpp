@@ -8,6 +8,10 @@
 
 #include "SymbolicExpression.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
@@ -29,14 +33,19 @@ SymbolHints vocabulary::collectSymbolHints(const archive::Graph &graph,
     for (unsigned symbol : product->symbols) {
       std::string name = symbols.getNames()[symbol].str();
       auto hint = hints.find(name);
-      if (hint != hints.end())
-        known *= hint->second;
-      else if (unknown)
+      if (hint != hints.end()) {
+        // Archives may state any value, of which a product is no size.
+        if (llvm::MulOverflow(known, hint->second, known))
+          return;
+      } else if (unknown) {
         return;
-      else
+      } else {
         unknown = name;
+      }
     }
-    if (unknown && known != 0 && *size.hint % known == 0)
+    bool overflows =
+        known == -1 && *size.hint == std::numeric_limits<int64_t>::min();
+    if (unknown && known != 0 && !overflows && *size.hint % known == 0)
       hints.emplace(*unknown, *size.hint / known);
   };
   for (const auto &[name, meta] : graph.tensorValues)

@@ -11,6 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <limits>
+
 using namespace commute;
 using namespace commute::test;
 using llvm::StringRef;
@@ -133,6 +135,28 @@ TEST_F(ImporterTest, SymbolicSizesAreExpressions) {
       tp::TPDialect::symbolHintsAttrName);
   ASSERT_TRUE(hints);
   EXPECT_EQ(hints.getAs<mlir::IntegerAttr>("s77").getInt(), 2);
+}
+
+TEST_F(ImporterTest, HintsThatOverflowSayNothingOfOtherSymbols) {
+  constexpr int64_t large = int64_t(1) << 62;
+  constexpr int64_t lowest = std::numeric_limits<int64_t>::min();
+  module = translator.import(
+      ProgramBuilder()
+          .input({"x", {Size("Symbol('s0')", large)}, f32, {1}})
+          // Modulo 2^64 five times as much is `large` again.
+          .input({"y",
+                  {Size("Mul(Integer(5), Symbol('s0'), Symbol('s1'))", large)},
+                  f32,
+                  {1}})
+          .input(
+              {"z", {Size("Mul(Integer(-1), Symbol('s2'))", lowest)}, f32, {1}})
+          .output("x"));
+  auto hints = module.getModule()->getAttrOfType<mlir::DictionaryAttr>(
+      tp::TPDialect::symbolHintsAttrName);
+  ASSERT_TRUE(hints);
+  EXPECT_TRUE(hints.contains("s0"));
+  EXPECT_FALSE(hints.contains("s1"));
+  EXPECT_FALSE(hints.contains("s2"));
 }
 
 TEST_F(ImporterTest, InconsistentShapesAreAnErrorThatNamesTheNode) {
