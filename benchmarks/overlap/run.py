@@ -206,16 +206,18 @@ def main():
         "--factors", type=float, nargs="+", default=FACTORS, help="sizes, as multiples of balance"
     )
     parser.add_argument("--balance", type=float, help="the size, where it is known")
-    parser.add_argument("--no-threads", action="store_true", help="only over the link")
+    parser.add_argument("--transport", choices=["link", "threads"], help="one of the two")
     arguments = parser.parse_args()
     programs = {arguments.only: PROGRAMS[arguments.only]} if arguments.only else PROGRAMS
     tool = arguments.build.resolve() / "bin" / "commute"
     reason = reason_against()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        threads = Runner(tool, folder, [], arguments.rounds)
-        series, balance = {}, {}
-        if reason:
+        series = {}
+        balance = dict.fromkeys(programs, arguments.balance)
+        if arguments.transport == "threads":
+            pass
+        elif reason:
             print(f"no link of limited rate: {reason}")
         else:
             options = stack.enter_context(network_of_hosts(RANKS, folder, arguments.rate))
@@ -223,11 +225,13 @@ def main():
             processes = Runner(tool, folder, mpirun, arguments.rounds)
             for name, make in programs.items():
                 print(f"{name}, 2 processes joined by {arguments.rate}bit/s")
-                balance[name] = arguments.balance or find_balance(processes, make)
+                balance[name] = balance[name] or find_balance(processes, make)
                 series[name] = report(processes, make, balance[name], arguments.factors)
-        for name, make in programs.items() if not arguments.no_threads else ():
-            print(f"{name}, 2 threads")
-            report(threads, make, balance.get(name, 512), arguments.factors)
+        if arguments.transport != "link":
+            threads = Runner(tool, folder, [], arguments.rounds)
+            for name, make in programs.items():
+                print(f"{name}, 2 threads")
+                report(threads, make, balance[name] or 512, arguments.factors)
     if arguments.plot and series:
         plot(series, arguments.plot)
 

@@ -181,10 +181,11 @@ public:
 };
 } // namespace commute::runtime
 
-/// Products copy what they read of the right-hand side side by side first,
-/// those of many rows or in many pieces again and again, or read it across the
-/// pages of memory. Copying all of it once takes as long as the product of 35
-/// to 60 rows.
+/// Each product copies what it reads of the right-hand side side by side first,
+/// or reads it across the pages of memory. Copying all of it once takes as long
+/// as the product of 35 to 60 rows, and pays where several products share it.
+/// One product alone may become slower: of matrices that the cache holds, and
+/// of transposed ones, which take longer to copy.
 static constexpr int64_t leastPackedRows = 512;
 
 static std::shared_ptr<const PackedMatrix> pack(const Tensor &matrix,
@@ -211,9 +212,9 @@ static std::shared_ptr<const PackedMatrix> pack(const Tensor &matrix,
 /// The product that reads its right-hand side packed; null where it does not
 /// pay, and where oneDNN has no such layout for it.
 static const Product *getPackedProduct(ProductDesc desc, const Tensor &rhs,
-                                       SharedPacking &packing) {
+                                       SharedPacking *packing) {
   auto &right = desc.tensors[1];
-  if (right.ndims != 2 || packing.numRows < leastPackedRows)
+  if (!packing || right.ndims != 2 || packing->numRows < leastPackedRows)
     return nullptr;
   dnnl_memory_desc_t given = right;
   if (dnnl_memory_desc_init_by_tag(&right, given.ndims, given.dims,
@@ -223,11 +224,11 @@ static const Product *getPackedProduct(ProductDesc desc, const Tensor &rhs,
   const Product *product = getProduct(desc);
   if (!product || dnnl_memory_desc_equal(&product->right, &given))
     return nullptr;
-  if (!packing.packed)
-    packing.packed = pack(rhs, given, product->right);
+  if (!packing->packed)
+    packing->packed = pack(rhs, given, product->right);
   // Other numbers of rows might have other layouts.
-  bool fits = packing.packed &&
-              dnnl_memory_desc_equal(&packing.packed->desc, &product->right);
+  bool fits = packing->packed &&
+              dnnl_memory_desc_equal(&packing->packed->desc, &product->right);
   return fits ? product : nullptr;
 }
 
@@ -293,12 +294,10 @@ bool runtime::multiplyByOneDnn(const MatmulOperand &lhs,
 
   ProductDesc desc{{leftDesc, rightDesc, bias ? biasDesc : dnnl_memory_desc_t(),
                     productDesc}};
-  SharedPacking ownPacking{product.sizes[rank - 2], nullptr};
-  SharedPacking &packing = rhs.packing ? *rhs.packing : ownPacking;
   const std::byte *rightData = rhs.tensor.getData();
-  const Product *found = getPackedProduct(desc, rhs.tensor, packing);
+  const Product *found = getPackedProduct(desc, rhs.tensor, rhs.packing);
   if (found)
-    rightData = packing.packed->data->getData();
+    rightData = rhs.packing->packed->data->getData();
   else
     found = getProduct(desc);
   if (!found)
