@@ -10,9 +10,8 @@ groups had symmetric memory), after the views are made reshapes, as Inductor doe
 before it. Commute runs `normalize-collectives,micro-pipeline{policy=upstream}` on
 what it reads from the same archive. Times are of the passes alone, without checks of
 the graph before or behind them, on copies of the graph in one process, and both take
-the least of several runs. Bar: 100 times as fast, and no fewer collectives fused, where
-both fuse the same ones; what it takes to find those that PyTorch does not is listed
-beside it.
+the least of several runs. Bar: 100 times as fast, and no fewer collectives fused; of the
+second graphs PyTorch fuses half.
 
     benchmarks/passes/run.py --build build/release
 """
@@ -116,7 +115,7 @@ def main():
     arguments = parser.parse_args()
     print("| gathered along | layers | nodes | PyTorch: ms | fused | Commute: ms | fused | ratio |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
-    passes = True
+    is_met = {}
     with tempfile.TemporaryDirectory() as folder:
         archive, module = Path(folder) / "model.pt2", Path(folder) / "model.mlir"
         for name, (layout, batch) in LAYOUTS.items():
@@ -129,17 +128,17 @@ def main():
                     arguments.build, archive, module, arguments.repeat, copies
                 )
                 ratio = theirs / max(ours, 1e-6)
-                passes &= our_fused >= their_fused
-                if our_fused == their_fused:
-                    passes &= ratio >= BAR
+                holds = ratio >= BAR and our_fused >= their_fused
+                is_met[name] = is_met.get(name, True) and holds
                 print(
                     f"| {name} | {layers} | {nodes} | {theirs * 1e3:.1f} | {their_fused} "
                     f"| {ours * 1e3:.3f} | {our_fused} | {ratio:.0f} |",
                     flush=True,
                 )
-    bar = f"{BAR} times as fast where both fuse the same, nowhere fewer fused"
-    print(f"bar ({bar}): {'met' if passes else 'not met'}")
-    return 0 if passes else 1
+    for name, holds in is_met.items():
+        verdict = "met" if holds else "not met"
+        print(f"bar ({BAR} times as fast, no fewer fused), {name}: {verdict}")
+    return 0 if all(is_met.values()) else 1
 
 
 if __name__ == "__main__":
