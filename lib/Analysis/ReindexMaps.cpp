@@ -51,7 +51,7 @@ commute::analysis::composeIndexMap(Operation *op,
 //===----------------------------------------------------------------------===//
 
 IndexMap::Sizes ReindexMaps::getSizes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
+  RankedTensorType type = getTensor(value);
   if (type.hasStaticShape())
     return IndexMap::Sizes(type.getShape());
   IndexMap::Sizes sizes;
@@ -201,8 +201,12 @@ Operation *commute::analysis::findOtherReader(ArrayRef<Operation *> ops,
   return nullptr;
 }
 
+RankedTensorType commute::analysis::getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
 Type commute::analysis::getElementType(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
+  return getTensor(value).getElementType();
 }
 
 bool commute::analysis::isBefore(Operation *a, Operation *b) {
@@ -216,7 +220,7 @@ bool commute::analysis::moves(Operation *op) {
 }
 
 bool commute::analysis::isDense(Value value, tp::SymbolSpace &symbols) {
-  auto type = cast<RankedTensorType>(value.getType());
+  RankedTensorType type = getTensor(value);
   return tp::isStaticDense(type) ||
          tp::getDensity(symbols.getShape(type)) == tp::Density::Dense;
 }

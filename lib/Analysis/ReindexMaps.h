@@ -40,6 +40,7 @@ private:
 /// The box that certainly holds the first element; null where none does.
 const IndexBox *findFirstBox(const IndexMap &map);
 
+mlir::RankedTensorType getTensor(mlir::Value value);
 mlir::Type getElementType(mlir::Value value);
 bool isBefore(mlir::Operation *a, mlir::Operation *b);
 /// Whether an op moves elements in memory, rather than being a view.

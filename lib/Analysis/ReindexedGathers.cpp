@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 
 /// The reassembly behind one all_gather.

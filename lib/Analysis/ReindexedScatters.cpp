@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 
 /// What the operand of a reduce_scatter may be made from: all of it comes from
