@@ -461,8 +461,8 @@ void DimSamples::carryDiagonals() {
             llvm::AddOverflow(sum, diagonal.constant, sum))
           continue;
         int64_t root = llvm::divideFloorSigned(-sum, toFactor);
-        for (int64_t offset : {-1, 0, 1})
-          carried.push_back({to, root + offset});
+        carried.push_back({to, root});
+        carried.push_back({to, root + 1});
       }
     };
     carry(diagonal.first, diagonal.second, diagonal.firstFactor,
@@ -583,7 +583,6 @@ void DimSamples::choose() {
     for (int64_t index : indices)
       addSingle(id, index);
   propagate();
-  carryDiagonals();
   addInnerPoints();
   carryDiagonals();
   for (auto &[value, ids] : dims) {

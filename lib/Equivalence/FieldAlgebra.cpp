@@ -206,11 +206,25 @@ AlgebraValue FieldAlgebra::constant(TypedAttr value, ArrayRef<int64_t> sizes,
   return result;
 }
 
+const IndexSample *FieldAlgebra::guessSample(int64_t size) {
+  const IndexSample *full = context.samples.getFull(size), *guess = full;
+  auto consider = [&](const IndexSample *sample) {
+    if (sample->getSize() != size || sample == guess)
+      return true;
+    bool isFirst = guess == full;
+    guess = sample;
+    return isFirst;
+  };
+  bool isCertain = llvm::all_of(resultSamples, consider);
+  for (const AlgebraValue &operand : operands)
+    for (SampledDim dim : get(operand).getDims())
+      isCertain &= consider(dim.sample);
+  return isCertain ? guess : full;
+}
+
 AlgebraValue FieldAlgebra::iota(TypedAttr start, TypedAttr step, int64_t size,
                                 Type type) {
-  SampledDim dim = getDim(size);
-  if (resultSamples.size() == 1 && resultSamples[0]->getSize() == size)
-    dim.sample = resultSamples[0];
+  SampledDim dim = {guessSample(size)};
   std::shared_ptr<FieldTensor> result = make(dim, type);
   if (!result)
     return fail(SampleProblem::TooLarge, "", size, type);
@@ -391,20 +405,22 @@ AlgebraValue FieldAlgebra::reduce(tp::ReductionKind kind,
     weightStride *= counts[dim];
   }
   Combiner combiner(context.scalars, kind, from.getElementType(), type);
-  std::fill(result->elements.begin(), result->elements.end(),
-            combiner.getStart());
-  std::vector<bool> started(result->elements.size());
-  forEachOffset<3>(
-      counts, {getRowMajorStrides(counts), outputStrides, weightStrides},
-      [&](const auto &offsets) {
-        uint64_t &output = result->elements[offsets[1]];
-        uint64_t value =
-            combiner.prepare(from.elements[offsets[0]], weights[offsets[2]]);
-        output = started[offsets[1]] ? combiner.combine(output, value) : value;
-        started[offsets[1]] = true;
-      });
-  for (uint64_t &element : result->elements)
-    element = combiner.finish(element, count);
+  std::array<SmallVector<int64_t>, 3> strides = {getRowMajorStrides(counts),
+                                                 outputStrides, weightStrides};
+  // What is reduced to one element lies together: a maximum is made of a set.
+  size_t numOutputs = result->elements.size();
+  size_t numInputs = numOutputs == 0 ? 0 : from.elements.size() / numOutputs;
+  std::vector<uint64_t> inputs(numOutputs * numInputs);
+  std::vector<uint32_t> filled(numOutputs);
+  forEachOffset<3>(counts, strides, [&](const auto &offsets) {
+    size_t output = offsets[1];
+    inputs[output * numInputs + filled[output]++] =
+        combiner.prepare(from.elements[offsets[0]], weights[offsets[2]]);
+  });
+  for (auto [index, element] : llvm::enumerate(result->elements))
+    element = combiner.finish(
+        combiner.combine(ArrayRef(inputs).slice(index * numInputs, numInputs)),
+        count);
   return result;
 }
 

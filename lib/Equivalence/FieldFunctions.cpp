@@ -123,7 +123,8 @@ ScalarFunction::Kind ScalarFunction::getKind(Type type) {
 
 ScalarFunction::ScalarFunction(ScalarContext &context, MapFunction function,
                                ArrayRef<tp::AlgebraValue> operands, Type type)
-    : context(context), function(function), type(type), kind(Kind::Truth) {
+    : context(context), function(function), type(type), kind(Kind::Truth),
+      resultKind(getKind(type)) {
   // Operands are promoted: truth values to integers, these to floats. A result
   // of floats is computed in floats.
   auto promote = [&](Kind other) {
@@ -132,6 +133,7 @@ ScalarFunction::ScalarFunction(ScalarContext &context, MapFunction function,
   };
   for (auto [index, operand] : llvm::enumerate(operands)) {
     operandTypes[index] = operand->getElementType();
+    operandKinds[index] = getKind(operandTypes[index]);
     // The condition of a selection has no say.
     if (function != MapFunction::Select || index > 0)
       promote(getKind(operandTypes[index]));
@@ -146,9 +148,9 @@ ScalarFunction::ScalarFunction(ScalarContext &context, MapFunction function,
 
 uint64_t ScalarFunction::convert(unsigned operand, uint64_t value,
                                  Kind to) const {
-  Type from = operandTypes[operand];
-  if (getKind(from) == to)
+  if (operandKinds[operand] == to)
     return value;
+  Type from = operandTypes[operand];
   MLIRContext *mlir = type.getContext();
   Type target = to == Kind::Field   ? Type(Float64Type::get(mlir))
                 : to == Kind::Truth ? Type(IntegerType::get(mlir, 1))
@@ -157,9 +159,9 @@ uint64_t ScalarFunction::convert(unsigned operand, uint64_t value,
 }
 
 uint64_t ScalarFunction::finish(uint64_t value, Kind from) const {
-  if (from == Kind::Integer && getKind(type) == Kind::Integer)
+  if (from == Kind::Integer && resultKind == Kind::Integer)
     return wrapInteger(static_cast<int64_t>(value), type);
-  if (from == getKind(type))
+  if (from == resultKind)
     return value;
   MLIRContext *mlir = type.getContext();
   Type source = from == Kind::Field   ? Type(Float64Type::get(mlir))
@@ -236,7 +238,11 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Mul:
     return F::multiply(a, b);
   case MapFunction::Div:
-    return F::multiply(a, F::invert(b));
+    if (b != divisor) {
+      divisor = b;
+      inverse = F::invert(b);
+    }
+    return F::multiply(a, inverse);
   case MapFunction::Pow:
     return evaluatePower(a, b);
   case MapFunction::Maximum:
@@ -463,10 +469,6 @@ Combiner::Combiner(ScalarContext &context, ReductionKind kind, Type from,
     : context(context), kind(kind), from(from), to(to),
       isTruth(isTruthType(to)), isField(isFieldType(to)) {}
 
-uint64_t Combiner::getStart() const {
-  return kind == ReductionKind::Product ? 1 : 0;
-}
-
 uint64_t Combiner::prepare(uint64_t element, int64_t weight) const {
   uint64_t value = convertElement(context, element, from, to);
   if (weight == 1 || isTruth)
@@ -514,6 +516,19 @@ uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
                    : static_cast<uint64_t>(std::min(ia, ib));
   }
   llvm_unreachable("a reduction that is not listed");
+}
+
+uint64_t Combiner::combine(ArrayRef<uint64_t> elements) const {
+  if (elements.empty())
+    return kind == ReductionKind::Product ? 1 : 0;
+  if (isField && kind == ReductionKind::Max)
+    return context.getMaximum(elements);
+  if (isField && kind == ReductionKind::Min)
+    return context.getMinimum(elements);
+  uint64_t result = elements.front();
+  for (uint64_t element : elements.drop_front())
+    result = combine(result, element);
+  return result;
 }
 
 uint64_t Combiner::finish(uint64_t value, int64_t count) const {

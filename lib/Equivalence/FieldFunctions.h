@@ -49,7 +49,11 @@ private:
   tp::MapFunction function;
   mlir::Type type;
   Kind kind;
+  Kind resultKind;
   mlir::Type operandTypes[3];
+  Kind operandKinds[3];
+  /// The last divisor and its inverse: rows are divided by one number.
+  mutable uint64_t divisor = 1, inverse = 1;
 };
 
 /// One reduction kind for elements of a type.
@@ -58,12 +62,12 @@ public:
   Combiner(ScalarContext &context, tp::ReductionKind kind, mlir::Type from,
            mlir::Type to);
 
-  /// The value of an empty reduction.
-  uint64_t getStart() const;
   /// An element of the operand as one that is combined, standing for `weight`
   /// equal ones.
   uint64_t prepare(uint64_t element, int64_t weight) const;
   uint64_t combine(uint64_t a, uint64_t b) const;
+  /// All elements, in order.
+  uint64_t combine(llvm::ArrayRef<uint64_t> elements) const;
   /// After all `count` elements: the mean's division.
   uint64_t finish(uint64_t value, int64_t count) const;
 

@@ -185,8 +185,9 @@ LogicalResult LockstepEvaluator::evaluateModelled(
         values = known->second;
       } else {
         FieldAlgebra &algebra = algebras[rank];
-        algebra.restart(samples.empty() ? ArrayRef<const IndexSample *>()
-                                        : samples.front());
+        algebra.restart(inputs, samples.empty()
+                                    ? ArrayRef<const IndexSample *>()
+                                    : samples.front());
         SmallVector<AlgebraValue> outputs;
         if (failed(op.evaluate(algebra, inputs, outputs))) {
           if (!algebra.isWaiting() || context.problem)

@@ -27,15 +27,22 @@ FreeSemilattice::getMembers(const uint64_t &element) const {
 uint64_t FreeSemilattice::join(uint64_t a, uint64_t b) {
   if (a == b)
     return a;
-  llvm::ArrayRef<uint64_t> ofA = getMembers(a), ofB = getMembers(b);
+  uint64_t both[] = {a, b};
+  return join(both);
+}
+
+uint64_t FreeSemilattice::join(llvm::ArrayRef<uint64_t> elements) {
   std::vector<uint64_t> all;
-  all.reserve(ofA.size() + ofB.size());
-  std::set_union(ofA.begin(), ofA.end(), ofB.begin(), ofB.end(),
-                 std::back_inserter(all));
-  if (all.size() == ofA.size())
-    return a;
-  if (all.size() == ofB.size())
-    return b;
+  for (const uint64_t &element : elements)
+    llvm::append_range(all, getMembers(element));
+  llvm::sort(all);
+  all.erase(llvm::unique(all), all.end());
+  if (all.size() == 1)
+    return all.front();
+  // An element that has all members is the join.
+  for (const uint64_t &element : elements)
+    if (getMembers(element).size() == all.size())
+      return element;
   uint64_t result = key;
   for (uint64_t member : all)
     result = PrimeField::mix(member, result);
@@ -111,6 +118,24 @@ uint64_t ScalarContext::getMaximum(uint64_t a, uint64_t b) {
     return std::pair(PrimeField::mix(x, orderKey + seed), x);
   };
   return place(a) < place(b) ? b : a;
+}
+
+uint64_t ScalarContext::getMaximum(llvm::ArrayRef<uint64_t> elements) {
+  if (choices == Choices::Symbolic)
+    return maxima.join(elements);
+  uint64_t result = elements.front();
+  for (uint64_t element : elements.drop_front())
+    result = getMaximum(result, element);
+  return result;
+}
+
+uint64_t ScalarContext::getMinimum(llvm::ArrayRef<uint64_t> elements) {
+  if (choices == Choices::Symbolic)
+    return minima.join(elements);
+  uint64_t result = elements.front();
+  for (uint64_t element : elements.drop_front())
+    result = getMinimum(result, element);
+  return result;
 }
 
 uint64_t ScalarContext::getMinimum(uint64_t a, uint64_t b) {

@@ -21,46 +21,37 @@ std::vector<int64_t> getAtomSizes(DimClasses &classes, Id id) {
   return sizes;
 }
 
-void makeAllSmall(DimClasses &classes, int64_t size = 2) {
-  for (Id atom : classes.getFreeAtoms())
-    classes.setNewSize(atom, size);
+/// Whether any, and whether all atoms of an extent are fixed.
+bool isAnyFixed(DimClasses &classes, Id id) {
+  return llvm::any_of(classes.getAtoms(id),
+                      [&](Id atom) { return classes.isFixed(atom); });
+}
+bool isFixed(DimClasses &classes, Id id) {
+  return llvm::all_of(classes.getAtoms(id),
+                      [&](Id atom) { return classes.isFixed(atom); });
 }
 
 using Sizes = std::vector<int64_t>;
 
-TEST(DimClassesTest, UnitedExtentsHaveOneSize) {
+TEST(DimClassesTest, UnitedExtentsAreOne) {
   DimClasses classes;
   Id a = classes.add(64), b = classes.add(64), c = classes.add(64);
   classes.unite(a, b);
-  EXPECT_EQ(classes.getFreeAtoms().size(), 2u);
-  classes.setNewSize(b, 3);
-  EXPECT_EQ(classes.getNewSize(a), 3);
-  EXPECT_EQ(classes.getNewSize(c), 64);
+  EXPECT_TRUE(classes.areUnited(a, b));
+  EXPECT_FALSE(classes.areUnited(a, c));
+  classes.fix(b);
+  EXPECT_TRUE(isFixed(classes, a));
+  EXPECT_FALSE(isFixed(classes, c));
 }
 
-TEST(DimClassesTest, FixedAndSingleExtentsStay) {
+TEST(DimClassesTest, SingleExtentsAreFixed) {
   DimClasses classes;
-  Id fixed = classes.add(8, /*isFixed=*/true);
-  Id one = classes.add(1), none = classes.add(0);
-  Id free = classes.add(8);
-  EXPECT_EQ(classes.getFreeAtoms(), std::vector<Id>{free});
+  Id fixed = classes.add(8, /*isFixed=*/true), free = classes.add(8);
+  EXPECT_TRUE(isFixed(classes, classes.add(1)));
+  EXPECT_TRUE(isFixed(classes, classes.add(0)));
+  EXPECT_FALSE(isFixed(classes, free));
   classes.unite(free, fixed);
-  EXPECT_TRUE(classes.getFreeAtoms().empty());
-  makeAllSmall(classes);
-  EXPECT_EQ(classes.getNewSize(free), 8);
-  EXPECT_EQ(classes.getNewSize(one), 1);
-  EXPECT_EQ(classes.getNewSize(none), 0);
-}
-
-TEST(DimClassesTest, ProductFollowsItsFactors) {
-  DimClasses classes;
-  Id ranks = classes.add(4, /*isFixed=*/true), rows = classes.add(16);
-  Id whole = classes.add(64);
-  classes.unite(whole, classes.addProduct({ranks, rows}));
-  EXPECT_EQ(getAtomSizes(classes, whole), (Sizes{4, 16}));
-  makeAllSmall(classes, 3);
-  EXPECT_EQ(classes.getNewSize(whole), 12);
-  EXPECT_EQ(classes.getNewSize(rows), 3);
+  EXPECT_TRUE(isFixed(classes, free));
 }
 
 TEST(DimClassesTest, ProductsOfEqualFactorsAreUnitedOneByOne) {
@@ -71,11 +62,9 @@ TEST(DimClassesTest, ProductsOfEqualFactorsAreUnitedOneByOne) {
   classes.unite(first, classes.addProduct({a, b}));
   classes.unite(second, classes.addProduct({c, d}));
   classes.unite(first, second);
-  classes.setNewSize(a, 3);
-  EXPECT_EQ(classes.getNewSize(c), 3);
-  classes.setNewSize(d, 5);
-  EXPECT_EQ(classes.getNewSize(b), 5);
-  EXPECT_EQ(classes.getNewSize(second), 15);
+  EXPECT_TRUE(classes.areUnited(a, c));
+  EXPECT_TRUE(classes.areUnited(b, d));
+  EXPECT_FALSE(classes.areUnited(a, b));
 }
 
 TEST(DimClassesTest, FactorsAreDividedWhereTheyFit) {
@@ -87,9 +76,7 @@ TEST(DimClassesTest, FactorsAreDividedWhereTheyFit) {
                 classes.addProduct({two, twelve}));
   EXPECT_EQ(getAtomSizes(classes, four), (Sizes{2, 2}));
   EXPECT_EQ(getAtomSizes(classes, twelve), (Sizes{2, 6}));
-  makeAllSmall(classes);
-  EXPECT_EQ(classes.getNewSize(four) * classes.getNewSize(six),
-            classes.getNewSize(two) * classes.getNewSize(twelve));
+  EXPECT_FALSE(isAnyFixed(classes, twelve));
 }
 
 TEST(DimClassesTest, DivisionKeepsWhatIsFixed) {
@@ -98,33 +85,28 @@ TEST(DimClassesTest, DivisionKeepsWhatIsFixed) {
   Id two = classes.add(2), twelve = classes.add(12);
   classes.unite(classes.addProduct({fixed, free}),
                 classes.addProduct({two, twelve}));
-  makeAllSmall(classes);
-  EXPECT_EQ(classes.getNewSize(fixed), 8);
-  EXPECT_EQ(classes.getNewSize(two), 2);
-  EXPECT_EQ(classes.getNewSize(two) * classes.getNewSize(twelve),
-            classes.getNewSize(fixed) * classes.getNewSize(free));
+  EXPECT_TRUE(isFixed(classes, fixed));
+  EXPECT_TRUE(isFixed(classes, two));
+  EXPECT_FALSE(isFixed(classes, free));
 }
 
-TEST(DimClassesTest, FactorsThatDoNotFitKeepTheirSizes) {
+TEST(DimClassesTest, FactorsThatDoNotFitAreFixed) {
   // [4, 9] against [6, 6]: neither divides the other.
   DimClasses classes;
   Id four = classes.add(4), nine = classes.add(9);
   Id first = classes.add(6), second = classes.add(6);
   classes.unite(classes.addProduct({four, nine}),
                 classes.addProduct({first, second}));
-  EXPECT_TRUE(classes.getFreeAtoms().empty());
-  makeAllSmall(classes);
-  EXPECT_EQ(classes.getNewSize(four), 4);
-  EXPECT_EQ(classes.getNewSize(second), 6);
+  for (Id id : {four, nine, first, second})
+    EXPECT_TRUE(isFixed(classes, id));
 }
 
 TEST(DimClassesTest, ExtentsOfOtherSizesAreFixed) {
   DimClasses classes;
   Id a = classes.add(6), b = classes.add(8);
   classes.unite(a, b);
-  makeAllSmall(classes);
-  EXPECT_EQ(classes.getNewSize(a), 6);
-  EXPECT_EQ(classes.getNewSize(b), 8);
+  EXPECT_TRUE(isFixed(classes, a));
+  EXPECT_TRUE(isFixed(classes, b));
 }
 
 TEST(DimClassesTest, SingleFactorsAreSkipped) {
@@ -133,47 +115,55 @@ TEST(DimClassesTest, SingleFactorsAreSkipped) {
   Id other = classes.add(8), last = classes.add(1);
   classes.unite(classes.addProduct({one, eight}),
                 classes.addProduct({other, last}));
-  classes.setNewSize(eight, 2);
-  EXPECT_EQ(classes.getNewSize(other), 2);
+  EXPECT_TRUE(classes.areUnited(eight, other));
 }
 
-TEST(DimClassesTest, SumFollowsItsSummands) {
+TEST(DimClassesTest, PartsOfAtomsAreWhatTheyAre) {
   DimClasses classes;
-  Id a = classes.add(10), b = classes.add(20), whole = classes.add(30);
-  classes.unite(whole, classes.addSum({a, b}));
-  makeAllSmall(classes);
-  EXPECT_EQ(classes.getNewSize(whole), 4);
-  EXPECT_EQ(classes.getFreeAtoms().size(), 2u);
-  EXPECT_FALSE(classes.isFree(whole));
+  Id whole = classes.add(6144), part = classes.add(1024);
+  std::optional<DimClasses::Part> aligned =
+      classes.alignPart(whole, part, 4096, 1);
+  ASSERT_TRUE(aligned);
+  EXPECT_TRUE(classes.areUnited(aligned->whole, whole));
+  EXPECT_TRUE(classes.areUnited(aligned->part, part));
+  EXPECT_EQ(aligned->start, 4096);
 }
 
-TEST(DimClassesTest, SumsOfEqualPiecesAreUnitedPieceByPiece) {
+TEST(DimClassesTest, PartsOfProductsAreAlignedAlongTheMajorFactor) {
+  // Heads of width 128: 8 of 48, from the 32nd on.
   DimClasses classes;
-  Id a = classes.add(10), b = classes.add(20), c = classes.add(10),
-     d = classes.add(20);
-  classes.unite(classes.addSum({a, b}), classes.addSum({c, d}));
-  EXPECT_TRUE(classes.areUnited(a, c));
-  EXPECT_TRUE(classes.areUnited(b, d));
+  Id whole = classes.add(6144), part = classes.add(1024);
+  Id heads = classes.add(8), width = classes.add(128);
+  classes.unite(part, classes.addProduct({heads, width}));
+  std::optional<DimClasses::Part> aligned =
+      classes.alignPart(whole, part, 4096, 1);
+  ASSERT_TRUE(aligned);
+  EXPECT_EQ(getAtomSizes(classes, whole), (Sizes{48, 128}));
+  EXPECT_EQ(classes.getSize(aligned->whole), 48);
+  EXPECT_TRUE(classes.areUnited(aligned->part, heads));
+  EXPECT_EQ(aligned->start, 32);
+  EXPECT_FALSE(isAnyFixed(classes, whole));
 }
 
-TEST(DimClassesTest, SumsOfOtherPiecesKeepTheirSizes) {
+TEST(DimClassesTest, PartsAcrossFactorsAreFixed) {
   DimClasses classes;
-  Id a = classes.add(10), b = classes.add(20), c = classes.add(15),
-     d = classes.add(15);
-  classes.unite(classes.addSum({a, b}), classes.addSum({c, d}));
-  makeAllSmall(classes);
-  for (Id id : {a, b, c, d})
-    EXPECT_EQ(classes.getNewSize(id), classes.getSize(id));
+  Id whole = classes.add(64), part = classes.add(20);
+  Id ranks = classes.add(4), rows = classes.add(16);
+  classes.unite(whole, classes.addProduct({ranks, rows}));
+  EXPECT_FALSE(classes.alignPart(whole, part, 10, 1));
+  EXPECT_TRUE(isFixed(classes, whole));
+  EXPECT_TRUE(isFixed(classes, part));
 }
 
-TEST(DimClassesTest, SumAndProductKeepTheirSizes) {
+TEST(DimClassesTest, StepsAreAMinorFactor) {
   DimClasses classes;
-  Id a = classes.add(10), b = classes.add(20), c = classes.add(5),
-     d = classes.add(6);
-  classes.unite(classes.addSum({a, b}), classes.addProduct({c, d}));
-  makeAllSmall(classes);
-  for (Id id : {a, b, c, d})
-    EXPECT_EQ(classes.getNewSize(id), classes.getSize(id));
+  Id whole = classes.add(128), odd = classes.add(64);
+  std::optional<DimClasses::Part> aligned = classes.alignPart(whole, odd, 1, 2);
+  ASSERT_TRUE(aligned);
+  EXPECT_EQ(getAtomSizes(classes, whole), (Sizes{64, 2}));
+  EXPECT_EQ(classes.getSize(aligned->whole), 64);
+  EXPECT_EQ(aligned->start, 0);
+  EXPECT_FALSE(classes.isFixed(aligned->whole));
 }
 
 } // namespace

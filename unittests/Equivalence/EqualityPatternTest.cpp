@@ -26,8 +26,8 @@ protected:
                  Readers readers, Type type = {}) {
     LiveValue value;
     for (const std::vector<uint64_t> &elements : ranks) {
-      int64_t sizes[] = {static_cast<int64_t>(elements.size())};
-      auto tensor = std::make_shared<FieldTensor>(sizes, type ? type : f32);
+      SampledDim dim = {samples.getFull(static_cast<int64_t>(elements.size()))};
+      auto tensor = std::make_shared<FieldTensor>(dim, type ? type : f32);
       tensor->elements = elements;
       value.values.push_back(tensor);
     }
@@ -40,6 +40,7 @@ protected:
   }
 
   MLIRContext context;
+  IndexSamples samples;
   Type f32 = Float32Type::get(&context);
   Type i64 = IntegerType::get(&context, 64);
 };
@@ -83,7 +84,7 @@ TEST_F(EqualityPatternTest, IntegersAndConstantsStayWhatTheyAre) {
 
 TEST_F(EqualityPatternTest, InstancesHaveThePatternAndNothingElse) {
   EqualityPattern a = getPattern({make({{5, 6, 0}, {5, 6, 0}}, InFirst),
-                                  make({{6, 0, 5}, {5, 5, 5}}, InSecond)});
+                                  make({{6, 0, 5}, {5, 6, 5}}, InSecond)});
   std::vector<LiveValue> live = a.instantiate(1);
   EXPECT_EQ(EqualityPattern(ArrayRef<LiveValue>(live)).getKey(), a.getKey());
   uint64_t first = live[0].values[0]->elements[0];
@@ -105,4 +106,31 @@ TEST_F(EqualityPatternTest, EqualValuesMerge) {
   EXPECT_TRUE(merged[0].isLiveInFirst);
   EXPECT_TRUE(merged[0].isLiveInSecond);
   EXPECT_FALSE(merged[1].isLiveInSecond);
+}
+
+TEST_F(EqualityPatternTest, DimsOfEqualElementsAreStoredOnce) {
+  LiveValue repeated = make({{5, 5, 5}, {5, 5, 5}}, InFirst);
+  std::vector<LiveValue> live = getPattern({repeated}).instantiate(1);
+  EXPECT_TRUE(live[0].values[0]->getDims()[0].isUniform);
+  EXPECT_EQ(live[0].values[0]->elements.size(), 1u);
+  EXPECT_EQ(live[0].values[0]->getSizes()[0], 3);
+  // The sizes are still told apart.
+  EXPECT_NE(getPattern({repeated}).getKey(),
+            getPattern({make({{5, 5}, {5, 5}}, InFirst)}).getKey());
+}
+
+TEST_F(EqualityPatternTest, TruthIsKeptWhereItIsKnown) {
+  Type i1 = IntegerType::get(&context, 1);
+  EqualityPattern a = getPattern({make({{0, 1, 77}, {0, 1, 78}}, InBoth, i1)});
+  std::vector<LiveValue> live = a.instantiate(1);
+  ArrayRef<uint64_t> elements = live[0].values[0]->elements;
+  EXPECT_EQ(elements[0], 0u);
+  EXPECT_EQ(elements[1], 1u);
+  EXPECT_NE(elements[2], 77u);
+  EXPECT_NE(elements[2], live[0].values[1]->elements[2]);
+  // Unknown truth is an unknown like any other, known truth is not.
+  EXPECT_EQ(a.getKey(),
+            getPattern({make({{0, 1, 8}, {0, 1, 9}}, InBoth, i1)}).getKey());
+  EXPECT_NE(a.getKey(),
+            getPattern({make({{1, 1, 8}, {0, 1, 9}}, InBoth, i1)}).getKey());
 }

@@ -134,11 +134,13 @@ public:
       : rank(rank), context(context) {}
 
   /// Starts the evaluation of an op over again, with what is known of its
-  /// exchanges. `dims` are the samples chosen for the dims of the op's first
+  /// exchanges. `samples` are those chosen for the dims of the op's first
   /// result.
-  void restart(llvm::ArrayRef<const IndexSample *> dims) {
+  void restart(llvm::ArrayRef<tp::AlgebraValue> opOperands,
+               llvm::ArrayRef<const IndexSample *> samples) {
     nextExchange = 0;
-    resultSamples = dims;
+    operands = opOperands;
+    resultSamples = samples;
   }
   void clearExchanges() { exchanges.clear(); }
   llvm::SmallVectorImpl<Exchange> &getExchanges() { return exchanges; }
@@ -210,6 +212,9 @@ private:
   SampledDim getUniform(int64_t size) {
     return {context.samples.getFull(size), size != 1};
   }
+  /// The sample of positions along a dim of this size in the op that is
+  /// evaluated: that of the dims of this size, if they have one sample.
+  const IndexSample *guessSample(int64_t size);
   /// The dim that elements of two dims of one size are combined on; nullopt
   /// where their samples do not match.
   static std::optional<SampledDim> join(SampledDim a, SampledDim b);
@@ -223,6 +228,8 @@ private:
   EvaluationContext &context;
   llvm::SmallVector<Exchange> exchanges;
   size_t nextExchange = 0;
+  /// Of the op that is evaluated.
+  llvm::ArrayRef<tp::AlgebraValue> operands;
   llvm::ArrayRef<const IndexSample *> resultSamples;
   bool waiting = false;
 };

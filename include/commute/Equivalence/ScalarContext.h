@@ -35,6 +35,8 @@ public:
   explicit FreeSemilattice(uint64_t key) : key(key) {}
 
   uint64_t join(uint64_t a, uint64_t b);
+  /// The join of at least one element.
+  uint64_t join(llvm::ArrayRef<uint64_t> elements);
 
 private:
   llvm::ArrayRef<uint64_t> getMembers(const uint64_t &element) const;
@@ -56,6 +58,9 @@ public:
   uint64_t isNan(uint64_t a);
   uint64_t getMaximum(uint64_t a, uint64_t b);
   uint64_t getMinimum(uint64_t a, uint64_t b);
+  /// Of at least one element.
+  uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements);
+  uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements);
   /// A truth value as a bit, where it decides about an integer.
   bool toBit(uint64_t truth);
   /// An integer that nothing is known of, such as a float cast to an integer:
