@@ -165,11 +165,17 @@ DimClasses::alignPart(Id whole, Id part, int64_t start, int64_t step) {
     int64_t size = getSize(whole);
     if (size % step != 0)
       return fail();
-    Id major = add(size / step);
-    unite(whole, addProduct({major, add(step, /*isFixed=*/true)}));
-    if (isAtom(whole))
-      return fail();
-    whole = major;
+    llvm::SmallVector<Id> atoms = getAtoms(whole);
+    if (atoms.size() == 2 && getSize(atoms[1]) == step) {
+      fix(atoms[1]);
+      whole = atoms[0];
+    } else {
+      Id major = add(size / step);
+      unite(whole, addProduct({major, add(step, /*isFixed=*/true)}));
+      if (isAtom(whole))
+        return fail();
+      whole = major;
+    }
     start /= step;
   }
   llvm::SmallVector<Id> ofWhole = getAtoms(whole), ofPart = getAtoms(part);

@@ -164,7 +164,7 @@ void DimSamples::collect(func::FuncOp function) {
       int64_t size = getSize(slice.getResult(), dim);
       bool isWhole = size == getSize(slice.getInput(), dim);
       collectRule(rule, isWhole ? std::nullopt : std::optional(dim));
-      if (!isWhole)
+      if (!isWhole && size > 0)
         slices.push_back({getDims(slice.getInput())[dim],
                           getDims(slice.getResult())[dim],
                           static_cast<int64_t>(slice.getStart()) *
@@ -268,7 +268,7 @@ void DimSamples::onMetByUnknown(Value value, unsigned dim) {
 void DimSamples::onIndexed(Value table, unsigned tableDim, Value indices,
                            unsigned indexDim, int64_t start) {
   int64_t size = getSize(indices, indexDim);
-  if (start < 0 || start + size > getSize(table, tableDim))
+  if (size < 1 || start < 0 || start + size > getSize(table, tableDim))
     return;
   Id whole = getDims(table)[tableDim], part = getDims(indices)[indexDim];
   if (size == getSize(table, tableDim))
@@ -517,10 +517,17 @@ void DimSamples::choose() {
   chosen.clear();
   result.clear();
   // Aligning one slice may divide what another one was aligned with.
-  size_t count;
   std::vector<std::optional<DimClasses::Part>> parts;
+  auto countAtoms = [&] {
+    size_t count = 0;
+    for (const Slice &slice : slices)
+      count += classes.getAtoms(slice.whole).size() +
+               classes.getAtoms(slice.part).size();
+    return count;
+  };
+  size_t count;
   do {
-    count = classes.getCount();
+    count = countAtoms();
     parts.clear();
     for (const Slice &slice : slices) {
       if (classes.getSize(slice.part) == 1) {
@@ -530,7 +537,7 @@ void DimSamples::choose() {
       parts.push_back(
           classes.alignPart(slice.whole, slice.part, slice.start, slice.step));
     }
-  } while (classes.getCount() != count);
+  } while (countAtoms() != count);
   std::set<std::tuple<Id, Id, int64_t>> known;
   for (std::optional<DimClasses::Part> &part : parts)
     if (part) {

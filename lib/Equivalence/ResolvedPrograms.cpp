@@ -6,7 +6,7 @@
 
 #include "ResolvedPrograms.h"
 
-#include "RandomOperators.h"
+#include "OperatorEffects.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/TPDialect.h"
 

@@ -1,10 +1,10 @@
-//===- RandomOperators.cpp - operators that draw random numbers -*- C++ -*-===//
+//===- OperatorEffects.cpp - operators that draw random numbers -*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomOperators.h"
+#include "OperatorEffects.h"
 
 #include "llvm/ADT/StringSet.h"
 

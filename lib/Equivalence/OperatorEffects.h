@@ -1,11 +1,11 @@
-//===- RandomOperators.h - operators that draw random numbers ---*- C++ -*-===//
+//===- OperatorEffects.h - operators that draw random numbers ---*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMUTE_LIB_EQUIVALENCE_RANDOMOPERATORS_H
-#define COMMUTE_LIB_EQUIVALENCE_RANDOMOPERATORS_H
+#ifndef COMMUTE_LIB_EQUIVALENCE_OPERATOREFFECTS_H
+#define COMMUTE_LIB_EQUIVALENCE_OPERATOREFFECTS_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -17,4 +17,4 @@ bool isRandomOperator(llvm::StringRef callee);
 
 } // namespace commute::equivalence
 
-#endif // COMMUTE_LIB_EQUIVALENCE_RANDOMOPERATORS_H
+#endif // COMMUTE_LIB_EQUIVALENCE_OPERATOREFFECTS_H
