@@ -120,7 +120,7 @@ def compare(pair, verdict, said, found):
     found = judge(pair.first, pair.second, range(SAMPLES, MANY_SAMPLES))
     if not found.is_equal:
         return outcome(AGREED_DIFFERENT, "")
-    gap = explain(pair.first, pair.second, said)
+    gap = explain(pair.first, pair.second)
     if gap:
         return outcome(GAP, gap)
     if found.is_noisy:
@@ -142,7 +142,7 @@ def describe(program):
     for node in program.pool.inputs.values():
         spec = node.spec
         lines.append(f"  {spec.name} = input {spec.dtype} {list(spec.shape)} {dict(spec.placements)}")
-        if not spec.dtype.is_floating_point:
+        if spec.low is not None:
             lines[-1] += f" in [{spec.low}, {spec.high})"
     for node in program.live_nodes():
         if node.target is None:

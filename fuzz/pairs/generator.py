@@ -11,7 +11,7 @@ import random
 import random_operators
 import torch
 from pairs import themes
-from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten, operands_of
+from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten
 from pairs.samples import Sampler
 
 GROUP = "0"
@@ -100,12 +100,9 @@ class Generator(Builder):
             result["other"] = result[GROUP]
         return tuple(sorted(result.items()))
 
-    def input(self, dtype, shape, domain="any", tensors=None, low=-1000, high=1000, kinds=None):
+    def input(self, dtype, shape, domain="any", tensors=None, low=None, high=None, kinds=None):
         if dtype.is_floating_point:
             dtype = self.floats
-        if not dtype.is_floating_point and dtype != torch.bool:
-            info = torch.iinfo(dtype)
-            low, high = max(low, info.min), min(high, info.max + 1)
         name = f"in{len(self.pool.inputs)}"
         shape = tuple(shape)
         if self.is_symbolic and shape and self.chance(0.6) and not any(isinstance(s, Size) for s in shape):
@@ -195,7 +192,7 @@ class Generator(Builder):
         read = set()
         for item in self.items:
             for node in item.nodes if hasattr(item, "results") else [item]:
-                read.update(value.index for value in operands_of(node))
+                read.update(value.index for value in node.operands)
         computed = [value for value in self.visible if value.node.target is not None]
         outputs = [value for value in computed if value.index not in read or self.chance(0.2)]
         outputs = list(dict.fromkeys(outputs))[-5:]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import torch
 from pairs.collectives import COLLECTIVES
-from pairs.programs import operands_of
 from pairs.samples import KINDS
 
 SAMPLES = len(KINDS)
@@ -100,7 +99,7 @@ class Run:
             if node.target is None:
                 data[node] = self.pool.compute(node, self.sample)
                 continue
-            for value in operands_of(node):
+            for value in node.operands:
                 if value.node not in data:
                     data[value.node] = self.pool.compute(value.node, self.sample)
             kernel = (self.kernels or {}).get(node.target)
@@ -140,7 +139,8 @@ def _move(tensors, generator):
         if not tensor.is_floating_point():
             return tensors
         if id(tensor) not in moved:
-            shift = 1 + ULPS * torch.randn(tensor.shape, generator=generator, dtype=torch.float64)
+            shift = torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
+            shift = shift.mul_(2 * ULPS).add_(1 - ULPS)
             # Views keep their strides, which some operators ask about.
             moved[id(tensor)] = torch.empty_like(tensor).copy_(tensor * shift)
         result.append(moved[id(tensor)])

@@ -46,6 +46,11 @@ class Node:
     # By sample: for each result a list of tensors by rank.
     data: dict = field(default_factory=dict)
     spec: object = None
+    # The values among the arguments.
+    operands: list = field(default_factory=list)
+
+    def __post_init__(self):
+        substitute([self.args, list(self.kwargs.values())], self.operands.append)
 
 
 @dataclass(eq=False, slots=True)
@@ -92,9 +97,9 @@ class InputSpec:
     shape: tuple
     # Group name -> replicated, varying or shard(DIM).
     placements: tuple
-    # Of integers, half open.
-    low: int = -1000
-    high: int = 1000
+    # Of integers that index something, half open; others may be any.
+    low: object = None
+    high: object = None
 
 
 RANDOM = {
@@ -111,12 +116,6 @@ def substitute(argument, replace):
     if isinstance(argument, (list, tuple)):
         return [substitute(element, replace) for element in argument]
     return argument
-
-
-def operands_of(node):
-    found = []
-    substitute([node.args, list(node.kwargs.values())], found.append)
-    return found
 
 
 def _key(argument):
@@ -152,13 +151,13 @@ class Pool:
             self.compute(node, 0)
         return node.values[0]
 
-    def make(self, target, args, kwargs, counter, exact, overwritten=None):
-        key = (target, _key(args), _key(sorted(kwargs.items())), counter, exact)
+    def make(self, target, args, kwargs, counter, exact):
+        key = (target, _key(args), _key(sorted(kwargs.items())), counter)
         node = self.nodes.get(key)
         if node is not None:
             return node
         node = Node(len(self.nodes) + len(self.inputs), target, tuple(args), kwargs, counter)
-        operands = operands_of(node)
+        operands = node.operands
         results, node.is_list = self.evaluate(node, lambda value: value.tensors, 0)
         node.data[0] = results
         is_exact = exact and all(value.exact for value in operands)
@@ -194,7 +193,7 @@ class Pool:
             elif top.target is None:
                 top.data[sample] = [self.draw(self, top.spec, sample)]
             else:
-                missing = [v.node for v in operands_of(top) if sample not in v.node.data]
+                missing = [v.node for v in top.operands if sample not in v.node.data]
                 if missing:
                     stack.extend(missing)
                     continue
@@ -213,14 +212,14 @@ class Pool:
             return run_collective(node.target, rest, by_rank, self.groups), is_list
         symbol = self.symbol(sample)
         kernel = kernel or node.target
-        operands = operands_of(node)
+        operands = node.operands
         known, by_rank, is_list = {}, [], False
         for rank in self.world:
             key = tuple(id(get(value)[rank]) for value in operands)
             if node.counter is not None:
                 key += (rank,)
-                seed = hash((sample, rank, node.counter)) & 0x7FFFFFFF
-                torch.manual_seed(seed)
+                # Of the CPU alone: torch.manual_seed looks for other devices.
+                torch.default_generator.manual_seed(hash((sample, rank, node.counter)) & 0x7FFFFFFF)
             results = known.get(key)
             if results is None:
                 args = _resolve(node.args, get, rank, symbol)
@@ -283,7 +282,7 @@ class Program:
         for node in reversed(nodes):
             if node in needed or node.counter is not None:
                 live.append(node)
-                needed.update(value.node for value in operands_of(node))
+                needed.update(value.node for value in node.operands)
         return live[::-1]
 
 
@@ -314,7 +313,7 @@ class Builder:
             return
         self.known.add(node)
         # A theme that is spelled otherwise may have dropped what others share.
-        for value in operands_of(node):
+        for value in node.operands:
             self.add(value.node)
         (self.items if self.macro_nodes is None else self.macro_nodes).append(node)
 

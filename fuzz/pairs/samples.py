@@ -29,7 +29,8 @@ class Sampler:
             if isinstance(argument, bool):
                 return
             if isinstance(argument, int):
-                integers.add(argument)
+                if abs(argument) < 2**31:
+                    integers.add(argument)
             elif isinstance(argument, float):
                 floats.add(argument)
             elif isinstance(argument, (list, tuple)):
@@ -79,6 +80,8 @@ class Sampler:
             return torch.rand(shape, generator=generator) < density
         if not spec.dtype.is_floating_point:
             return self.integer(spec, shape, kind, generator)
+        if kind == "small integers":
+            return torch.randint(-3, 4, shape, generator=generator).double()
         normal = torch.randn(shape, generator=generator, dtype=torch.float64)
         if kind == "numbers":
             chosen = torch.tensor(self.floats, dtype=torch.float64)
@@ -86,8 +89,6 @@ class Sampler:
             near = torch.randint(0, 3, shape, generator=generator)
             width = torch.tensor([0.0, 1e-3, 1.0], dtype=torch.float64)[near]
             return chosen[index] + width * normal
-        if kind == "small integers":
-            return torch.randint(-3, 4, shape, generator=generator).double()
         if kind == "wide":
             return 20 * normal
         if kind == "tiny":
@@ -100,14 +101,18 @@ class Sampler:
         return normal
 
     def integer(self, spec, shape, kind, generator):
-        low, high = spec.low, spec.high
+        info = torch.iinfo(spec.dtype)
+        is_index = spec.low is not None
+        low, high = (spec.low, spec.high) if is_index else (max(info.min, -1000), min(info.max + 1, 1000))
         if kind in ("numbers", "positions", "tiny"):
+            # At both sides of each number of the programs, and far away.
             near = {n + d for n in self.integers for d in (-1, 0, 1)} | {low, high - 1}
-            pool = torch.tensor(sorted(n for n in near if low <= n < high))
+            least, most = (low, high - 1) if is_index else (info.min, info.max)
+            pool = torch.tensor(sorted(n for n in near if least <= n <= most))
             drawn = pool[torch.randint(len(pool), shape, generator=generator)]
         elif kind == "small integers":
-            top = min(high, low + 4) if low >= 0 else min(high, 3)
-            drawn = torch.randint(max(low, -3), max(top, max(low, -3) + 1), shape, generator=generator)
+            low = max(low, -3)
+            drawn = torch.randint(low, max(min(high, low + 7), low + 1), shape, generator=generator)
         else:
             drawn = torch.randint(low, high, shape, generator=generator)
         return drawn.to(spec.dtype)

@@ -209,7 +209,7 @@ def block_diagonal(b, s, x, width, fill):
 
 def draw_one_hot(p):
     count = p.random.randint(2, 60)
-    ids = p.input(INT, p.sizes(1, 2)[:2], low=0, high=p.choice([count, count + 7]))
+    ids = p.input(INT, p.sizes(1, 2))
     if ids.tensors[0].numel() * count > 20000:
         return None
     return [ids], {"count": count}
@@ -239,7 +239,7 @@ def like_float(b, mask):
 
 
 def draw_count(p):
-    ids = p.input(p.choice([INT, torch.int32]), p.sizes(1, 2), low=0, high=40)
+    ids = p.input(p.choice([INT, torch.int32]), p.sizes(1, 2))
     return [ids], {"threshold": p.random.randint(0, 40), "dim": p.random.randrange(ids.rank)}
 
 
@@ -257,7 +257,7 @@ def count_below(b, s, ids, threshold, dim):
 
 
 def draw_bytes(p):
-    return [p.input(INT, p.sizes(1, 2), low=-400, high=800)], {}
+    return [p.input(INT, p.sizes(1, 2))], {}
 
 
 @theme(3, draw_bytes)
@@ -753,9 +753,9 @@ def draw_vocabulary(p):
     if math.prod(shape) > 600:
         return None
     kinds = ("replicated", "varying")
-    ids = p.input(INT, shape, low=0, high=rows * p.world_size, kinds=kinds)
+    ids = p.input(INT, shape, kinds=kinds)
     if p.chance(0.5):
-        first = p.input(INT, (), low=0, high=rows * p.world_size, kinds=("varying",))
+        first = p.input(INT, (), kinds=("varying",))
         return [table, ids, first], {"start": None}
     return [table, ids], {"start": p.random.randrange(rows * p.world_size)}
 
