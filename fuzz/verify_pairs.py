@@ -188,6 +188,7 @@ class Campaign:
         for reason, count in [*self.gaps.most_common(), *self.skipped.most_common(5)]:
             print(f"  {count:7} {reason}")
         total = sum(self.times.values()) or 1
+        print(f"  {judged / total:.1f} pairs a second of processor time")
         print("  " + ", ".join(f"{seconds / total:.0%} {name}" for name, seconds in self.times.items()))
         if judged > sum(self.counts[kind] for kind in (m.AGREED_EQUAL, m.AGREED_DIFFERENT)):
             print(f"  failures are in {self.folder}")

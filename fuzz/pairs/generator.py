@@ -15,7 +15,7 @@ from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten
 from pairs.samples import Sampler
 
 GROUP = "0"
-LARGEST_TENSOR = 20000
+LARGEST_TENSOR = 12000
 NUMBERS = random_operators.NUMBERS
 
 # In place, or with dtypes that float64 does not stand for.

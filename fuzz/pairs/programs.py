@@ -48,9 +48,18 @@ class Node:
     spec: object = None
     # The values among the arguments.
     operands: list = field(default_factory=list)
+    # Arguments as kernels take them, and the places of values among them; None
+    # where values stand in lists, or sizes depend on the sample.
+    template: object = None
 
     def __post_init__(self):
         substitute([self.args, list(self.kwargs.values())], self.operands.append)
+        direct = [i for i, argument in enumerate(self.args) if isinstance(argument, Value)]
+        nested = [self.args, list(self.kwargs.values())]
+        if len(direct) == len(self.operands) and not _holds_size(nested):
+            args = [_resolve(a, None, 0, 0) if i not in direct else a for i, a in enumerate(self.args)]
+            kwargs = {name: _resolve(a, None, 0, 0) for name, a in self.kwargs.items()}
+            self.template = args, kwargs, direct
 
 
 @dataclass(eq=False, slots=True)
@@ -177,7 +186,7 @@ class Pool:
         floats = [value for value in operands if value.is_float]
         wide = [value for value in floats if value.rank] or floats
         if not wide:
-            return torch.get_default_dtype()
+            return torch.float32  # PyTorch's default, whatever this process has.
         dtype = wide[0].dtype
         for value in wide[1:]:
             dtype = torch.promote_types(dtype, value.dtype)
@@ -212,23 +221,35 @@ class Pool:
             return run_collective(node.target, rest, by_rank, self.groups), is_list
         symbol = self.symbol(sample)
         kernel = kernel or node.target
-        operands = node.operands
+        by_operand = [get(value) for value in node.operands]
         known, by_rank, is_list = {}, [], False
         for rank in self.world:
-            key = tuple(id(get(value)[rank]) for value in operands)
+            key = tuple([id(tensors[rank]) for tensors in by_operand])
             if node.counter is not None:
                 key += (rank,)
                 # Of the CPU alone: torch.manual_seed looks for other devices.
                 torch.default_generator.manual_seed(hash((sample, rank, node.counter)) & 0x7FFFFFFF)
             results = known.get(key)
             if results is None:
-                args = _resolve(node.args, get, rank, symbol)
-                kwargs = {name: _resolve(a, get, rank, symbol) for name, a in node.kwargs.items()}
+                if node.template is not None:
+                    args, kwargs, places = node.template
+                    args = list(args)
+                    for place, tensors in zip(places, by_operand):
+                        args[place] = tensors[rank]
+                else:
+                    args = _resolve(node.args, get, rank, symbol)
+                    kwargs = {name: _resolve(a, get, rank, symbol) for name, a in node.kwargs.items()}
                 results = kernel(*args, **kwargs)
                 is_list = isinstance(results, (list, tuple))
                 results = known[key] = list(results) if is_list else [results]
             by_rank.append(results)
         return [list(tensors) for tensors in zip(*by_rank, strict=True)], is_list
+
+
+def _holds_size(argument):
+    if isinstance(argument, (list, tuple)):
+        return any(map(_holds_size, argument))
+    return isinstance(argument, Size)
 
 
 def _resolve(argument, get, rank, symbol):
