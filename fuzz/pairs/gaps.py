@@ -28,49 +28,71 @@ def _unknown(key):
     return function
 
 
-def _height(x):
-    """Where a number stands in an order that is not the usual one."""
-    return torch.sin(12.9898 * x.double() + 1) * 43758.5453 % 1.0
-
-
 def _as_tensor(y, x):
     return y if isinstance(y, torch.Tensor) else torch.tensor(y, dtype=x.dtype)
 
 
-def _is_below(x, y):
-    y = _as_tensor(y, x)
-    if not x.is_floating_point() and not y.is_floating_point():
-        return x < y
-    return _height(x) < _height(y)
+class Order:
+    """Comparisons, minima and maxima in an order that is not the usual one."""
 
+    def __init__(self, phase):
+        self.phase = phase
 
-def _larger(x, y):
-    y = _as_tensor(y, x)
-    return torch.where(_is_below(x, y), y, x)
+    def height(self, x):
+        return torch.sin(12.9898 * x.double() + self.phase) * 43758.5453 % 1.0
 
+    def is_below(self, x, y):
+        y = _as_tensor(y, x)
+        if not x.is_floating_point() and not y.is_floating_point():
+            return x < y
+        return self.height(x) < self.height(y)
 
-def _smaller(x, y):
-    y = _as_tensor(y, x)
-    return torch.where(_is_below(x, y), x, y)
+    def is_above(self, x, y):
+        return self.is_below(_as_tensor(y, x), x)
 
+    def larger(self, x, y):
+        y = _as_tensor(y, x)
+        return torch.where(self.is_below(x, y), y, x)
 
-def _clamp(x, low=None, high=None):
-    x = x if low is None else _larger(x, low)
-    return x if high is None else _smaller(x, high)
+    def smaller(self, x, y):
+        y = _as_tensor(y, x)
+        return torch.where(self.is_below(x, y), x, y)
 
+    def clamp(self, x, low=None, high=None):
+        x = x if low is None else self.larger(x, low)
+        return x if high is None else self.smaller(x, high)
 
-def _extremum(is_max):
-    def function(x, dims=(), keepdim=False):
-        if not x.is_floating_point():
-            return (torch.amax if is_max else torch.amin)(x, dims, keepdim)
-        dims = [d % x.dim() for d in dims] or list(range(x.dim()))
-        for dim in dims:
-            height = _height(x)
-            place = (height.argmax if is_max else height.argmin)(dim, keepdim=True)
-            x = x.gather(dim, place)
-        return x if keepdim else x.reshape([s for d, s in enumerate(x.shape) if d not in dims])
+    def extremum(self, is_max):
+        def function(x, dims=(), keepdim=False):
+            if not x.is_floating_point():
+                return (torch.amax if is_max else torch.amin)(x, dims, keepdim)
+            dims = [d % x.dim() for d in dims] or list(range(x.dim()))
+            for dim in dims:
+                height = self.height(x)
+                place = (height.argmax if is_max else height.argmin)(dim, keepdim=True)
+                x = x.gather(dim, place)
+            return x if keepdim else x.reshape([s for d, s in enumerate(x.shape) if d not in dims])
 
-    return function
+        return function
+
+    def kernels(self):
+        return {
+            aten.lt.Tensor: self.is_below,
+            aten.lt.Scalar: self.is_below,
+            aten.ge.Tensor: lambda x, y: ~self.is_below(x, y),
+            aten.ge.Scalar: lambda x, y: ~self.is_below(x, y),
+            aten.gt.Tensor: self.is_above,
+            aten.gt.Scalar: self.is_above,
+            aten.le.Tensor: lambda x, y: ~self.is_above(x, y),
+            aten.le.Scalar: lambda x, y: ~self.is_above(x, y),
+            aten.maximum.default: self.larger,
+            aten.minimum.default: self.smaller,
+            aten.clamp.default: self.clamp,
+            aten.clamp.Tensor: self.clamp,
+            aten.relu.default: lambda x: self.larger(x, 0),
+            aten.amax.default: self.extremum(True),
+            aten.amin.default: self.extremum(False),
+        }
 
 
 def _softmax(weight, is_log=False):
@@ -102,17 +124,53 @@ def _attention(query, key, value, mask=None, dropout=0.0, is_causal=False, scale
 
 UNKNOWN = {
     getattr(aten, name).default: _unknown(key)
-    for key, name in enumerate("exp sin cos tanh erf sigmoid silu gelu log sqrt rsqrt reciprocal".split(), 1)
+    for key, name in enumerate("exp sin cos tanh erf sigmoid silu gelu log sqrt".split(), 1)
 }
 ROUNDINGS = {
     getattr(aten, name).default: _unknown(key)
     for key, name in enumerate("floor ceil round sign abs isnan".split(), 30)
 }
 
-# Property -> stand-ins by operator.
+_root = _unknown(50)
+
+
+def _normalized(x, dims, epsilon, centered):
+    dims = list(range(x.dim() - len(dims), x.dim()))
+    if centered:
+        x = x - x.mean(dims, keepdim=True)
+    root = _root(x.square().mean(dims, keepdim=True) + (epsilon or 0))
+    return x * root, root
+
+
+def _rms_norm(x, dims, weight=None, epsilon=None):
+    result = _normalized(x, dims, epsilon, False)[0]
+    return result if weight is None else result * weight
+
+
+def _layer_norm(x, dims, weight=None, bias=None, epsilon=1e-5):
+    result = _normalized(x, dims, epsilon, True)[0]
+    result = result if weight is None else result * weight
+    return result if bias is None else result + bias
+
+
+# Property -> stand-ins by operator. Norms are made of rsqrt, and known as such.
 PROPERTIES = {
-    **{f"the function {target.__name__.split('.')[0]}": {target: kernel} for target, kernel in UNKNOWN.items()},
-    **{f"the function {target.__name__.split('.')[0]}": {target: kernel} for target, kernel in ROUNDINGS.items()},
+    **{
+        f"the function {target.__name__.split('.')[0]}": {target: kernel}
+        for target, kernel in {**UNKNOWN, **ROUNDINGS}.items()
+    },
+    "the function rsqrt": {
+        aten.rsqrt.default: _root,
+        aten.rms_norm.default: _rms_norm,
+        aten._fused_rms_norm.default: lambda x, dims, weight, epsilon: (
+            _rms_norm(x, dims, weight, epsilon), _normalized(x, dims, epsilon, False)[1]
+        ),
+        aten.layer_norm.default: _layer_norm,
+        aten.native_layer_norm.default: lambda x, dims, weight, bias, epsilon: (
+            _layer_norm(x, dims, weight, bias, epsilon),
+            x.mean(-1, keepdim=True), _normalized(x, dims, epsilon, True)[1],
+        ),
+    },
     "the exponential in a softmax": {
         aten.softmax.int: _softmax(_positive),
         aten._softmax.default: _softmax(_positive),
@@ -121,28 +179,12 @@ PROPERTIES = {
         aten.scaled_dot_product_attention.default: _attention,
     },
     "powers": {
-        aten.pow.Tensor_Scalar: lambda x, y: _unknown(60 + float(y))(x) if y not in (1, 2, 3) else x**y,
+        aten.pow.Tensor_Scalar: lambda x, y: _unknown(60 + float(y))(x) if y != int(y) else x**y,
         aten.pow.Tensor_Tensor: lambda x, y: _unknown(61)(x + 0.7 * torch.sin(y)),
         aten.pow.Scalar: lambda x, y: _unknown(62)(y + x),
     },
-    "the order of numbers": {
-        aten.lt.Tensor: _is_below,
-        aten.lt.Scalar: _is_below,
-        aten.ge.Tensor: lambda x, y: ~_is_below(x, y),
-        aten.ge.Scalar: lambda x, y: ~_is_below(x, y),
-        aten.gt.Tensor: lambda x, y: _is_below(y, x),
-        aten.gt.Scalar: lambda x, y: _is_below(_as_tensor(y, x), x),
-        aten.le.Tensor: lambda x, y: ~_is_below(y, x),
-        aten.le.Scalar: lambda x, y: ~_is_below(_as_tensor(y, x), x),
-        aten.maximum.default: _larger,
-        aten.minimum.default: _smaller,
-        aten.clamp.default: _clamp,
-        aten.clamp.Tensor: _clamp,
-        aten.relu.default: lambda x: _larger(x, 0),
-        aten.amax.default: _extremum(True),
-        aten.amin.default: _extremum(False),
-    },
 }
+ORDERS = [Order(phase).kernels() for phase in (1, 2, 3, 4)]
 
 
 def _moderate(argument):
@@ -169,17 +211,15 @@ def explain(first, second):
     """The property that makes them equal, or None."""
     targets = _live_targets(first, second)
     large = {target: _with_moderate_numbers(target) for target in targets}
-    candidates = {"a number beyond a million": large, **PROPERTIES}
-    for name, kernels in candidates.items():
-        if name not in ("a number beyond a million",) and not targets & set(kernels):
-            continue
-        found = judge(first, second, SAMPLES, kernels)
-        if not found.is_equal:
+    candidates = [("a number beyond a million", large), *PROPERTIES.items()]
+    candidates += [("the order of numbers", kernels) for kernels in ORDERS]
+    for name, kernels in candidates:
+        if targets & set(kernels) and not judge(first, second, SAMPLES, kernels).is_equal:
             return f"equal only by {name}"
-    # Two at once: each hides what the other would show.
-    both = {**large}
+    # Several at once: each may hide what the others would show.
+    together = {**large, **ORDERS[0]}
     for kernels in PROPERTIES.values():
-        both.update(kernels)
-    if not judge(first, second, SAMPLES, both).is_equal:
+        together.update(kernels)
+    if not judge(first, second, SAMPLES, together).is_equal:
         return "equal only by several properties of functions and numbers"
     return None

@@ -10,7 +10,7 @@ import random
 
 import random_operators
 import torch
-from pairs import themes
+from pairs import symbolic_themes, themes
 from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten
 from pairs.samples import Sampler
 
@@ -105,10 +105,6 @@ class Generator(Builder):
             dtype = self.floats
         name = f"in{len(self.pool.inputs)}"
         shape = tuple(shape)
-        if self.is_symbolic and shape and self.chance(0.6) and not any(isinstance(s, Size) for s in shape):
-            # Sizes that the symbol stands for at its first value.
-            first = self.pool.symbol_values[0]
-            shape = tuple(Size(1) if size == first else size for size in shape)
         placements = self.placements(shape, kinds or ("replicated", "varying", "shard"))
         value = self.pool.input(InputSpec(name, dtype, shape, placements, low, high))
         self.add(value.node)
@@ -169,7 +165,9 @@ class Generator(Builder):
 
     def step(self):
         before = len(self.items)
-        if self.chance(0.45):
+        if self.is_symbolic:
+            self.theme(self.choice(symbolic_themes.THEMES))
+        elif self.chance(0.45):
             self.theme(self.choice(themes.THEMES))
         else:
             name = self.choice(OPERATORS)
