@@ -402,6 +402,9 @@ def replay(program, on_node=None, on_macro=None):
             Macro(item.theme, item.spelling, item.parameters, operands, builder.macro_nodes, results)
         )
         builder.macro_nodes = None
+    for value in program.outputs:
+        # Of a call that was replaced by one with fewer results.
+        builder.add(get(value).node)
     return Program(
         program.pool, builder.items, [get(value) for value in program.outputs],
         list(program.constants), dict(program.parameters), dict(program.buffers),
