@@ -7,6 +7,7 @@ archives is the same. `save` writes a whole archive, for reproducers.
 
 import functools
 import json
+import math
 import zipfile
 
 import torch
@@ -26,6 +27,7 @@ SCALAR_TYPES = {
     torch.float8_e4m3fn: 29,
 }
 MEMORY_FORMATS = {torch.contiguous_format: 1, torch.preserve_format: 4}
+_BYTES = {number: dtype.itemsize for dtype, number in SCALAR_TYPES.items()}
 CPU = {"type": "cpu", "index": None}
 SYMBOL_RANGE = {"s0": {"min_val": 2, "max_val": 1024}}
 
@@ -269,13 +271,27 @@ def to_text(program):
 
 
 def save(path, texts):
-    """Writes an archive without weights: enough for `commute verify`."""
-    program, sidecar = texts
-    records = {
-        "archive_format": "pt2",
-        "archive_version": "0",
-        "models/model.json": program,
-        "data/weights/model_weights_config.json": '{"config": {}}',
+    """Writes an archive; its weights are zeros."""
+    text, sidecar = texts
+    program = json.loads(text)["graph_module"]
+    records = {"archive_format": "pt2", "archive_version": "0", "models/model.json": text}
+    config = {}
+    for spec in program["signature"]["input_specs"]:
+        kind, content = next(iter(spec.items()))
+        if kind == "user_input":
+            continue
+        meta = program["graph"]["tensor_values"][content["arg"]["name"]]
+        elements = math.prod(size["as_int"] for size in meta["sizes"])
+        record = f"weight_{len(config)}"
+        config[content[f"{kind}_name"]] = {
+            "path_name": record,
+            "is_param": kind == "parameter",
+            "use_pickle": False,
+            "tensor_meta": meta,
+        }
+        records[f"data/weights/{record}"] = bytes(elements * _BYTES[meta["dtype"]])
+    records |= {
+        "data/weights/model_weights_config.json": json.dumps({"config": config}),
         "data/constants/model_constants_config.json": '{"config": {}}',
         "data/sample_inputs/model.pt": "",
         "extra/commute.json": sidecar,

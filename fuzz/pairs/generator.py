@@ -61,6 +61,7 @@ class Generator(Builder):
         self.generator = torch.Generator().manual_seed(seed)
         self.floats = chosen.choice([torch.float32, torch.float32, torch.float64, torch.bfloat16])
         self.visible = []
+        self.themes = themes.THEMES
         self.parameters, self.buffers = {}, {}
 
     # What random_operators.py asks of a program.
@@ -108,7 +109,7 @@ class Generator(Builder):
         placements = self.placements(shape, kinds or ("replicated", "varying", "shard"))
         value = self.pool.input(InputSpec(name, dtype, shape, placements, low, high))
         self.add(value.node)
-        if self.chance(0.1) and dtype.is_floating_point:
+        if self.chance(0.1) and dtype.is_floating_point and not any(isinstance(s, Size) for s in shape):
             self.choice([self.parameters, self.buffers])[name] = f"state.{name}"
         self.visible.append(value)
         if domain in ("positive", "nonzero"):
@@ -167,8 +168,8 @@ class Generator(Builder):
         before = len(self.items)
         if self.is_symbolic:
             self.theme(self.choice(symbolic_themes.THEMES))
-        elif self.chance(0.45):
-            self.theme(self.choice(themes.THEMES))
+        elif self.chance(0.45 if self.themes is themes.THEMES else 0.85):
+            self.theme(self.choice(self.themes))
         else:
             name = self.choice(OPERATORS)
             random_operators.OPERATORS[name](self)
@@ -239,10 +240,20 @@ STARTED = {
 }  # fmt: skip
 
 
-def generate(seed, steps=None):
-    """The program of a seed."""
+# What passes work on.
+COLLECTIVE_THEMES = {
+    "all_reduce", "gather_along", "scatter_along", "sequence_parallel", "linear", "exchange_twice",
+    "rms_norm", "piece",
+}  # fmt: skip
+
+
+def generate(seed, collectives=False):
+    """The program of a seed; one with many collectives on demand."""
     p = Generator(seed)
-    for _ in range(steps or p.random.randint(2, 6)):
+    if collectives:
+        chosen = [theme for theme in themes.THEMES if theme.name in COLLECTIVE_THEMES]
+        p.themes = chosen + p.random.sample(themes.THEMES, 4)
+    for _ in range(p.random.randint(2, 6)):
         try:
             p.step()
         except (RuntimeError, IndexError, NotImplementedError, ValueError, TypeError):

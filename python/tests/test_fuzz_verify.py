@@ -53,6 +53,14 @@ def test_no_false_equivalent(tmp_path):
     assert not crashes, process.stdout
 
 
+def test_optimized_programs_compute_the_same(tmp_path):
+    """A slice of fuzz/optimize_programs.py, which `make fuzz` runs at length."""
+    script = REPOSITORY / "fuzz" / "optimize_programs.py"
+    command = [sys.executable, str(script), "--programs", "30", "--folder", str(tmp_path)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stdout + process.stderr
+
+
 def spelled(theme, seed):
     """The theme on the operands of a seed, in all its spellings."""
     generator = Generator(seed)
