@@ -15,7 +15,7 @@ using namespace commute::equivalence;
 DimClasses::Id DimClasses::add(int64_t size, bool isFixed) {
   Id id = nodes.size();
   // There is nothing to make smaller about one element.
-  nodes.push_back({size, size, isFixed || size < 2, id, {}, {}});
+  nodes.push_back({size, isFixed || size < 2, id, {}});
   return id;
 }
 
@@ -29,23 +29,6 @@ DimClasses::Id DimClasses::addProduct(llvm::ArrayRef<Id> factors) {
   nodes[id].isFixed = false;
   nodes[id].factors.assign(factors.begin(), factors.end());
   return id;
-}
-
-DimClasses::Id DimClasses::addSum(llvm::ArrayRef<Id> summands) {
-  if (summands.size() == 1)
-    return summands.front();
-  int64_t size = 0;
-  for (Id summand : summands)
-    size += getSize(summand);
-  Id id = add(size);
-  nodes[id].summands.assign(summands.begin(), summands.end());
-  return id;
-}
-
-bool DimClasses::isLoose(Id id) {
-  const Node &node = nodes[find(id)];
-  return !node.isShared && !node.isFixed && node.factors.empty() &&
-         node.summands.empty();
 }
 
 DimClasses::Id DimClasses::find(Id id) {
@@ -72,12 +55,8 @@ llvm::SmallVector<DimClasses::Id> DimClasses::getAtoms(Id id) {
 }
 
 void DimClasses::fix(Id id) {
-  for (Id atom : getAtoms(id)) {
-    if (std::exchange(nodes[atom].isFixed, true))
-      continue;
-    for (size_t index = 0; index < nodes[atom].summands.size(); ++index)
-      fix(nodes[atom].summands[index]);
-  }
+  for (Id atom : getAtoms(id))
+    nodes[atom].isFixed = true;
 }
 
 bool DimClasses::contains(Id whole, Id part) {
@@ -88,8 +67,6 @@ bool DimClasses::contains(Id whole, Id part) {
       return true;
     for (Id factor : nodes[next].factors)
       pending.push_back(find(factor));
-    for (Id summand : nodes[next].summands)
-      pending.push_back(find(summand));
   }
   return false;
 }
@@ -99,7 +76,6 @@ void DimClasses::unite(Id a, Id b) {
   b = find(b);
   if (a == b)
     return;
-  nodes[a].isShared = nodes[b].isShared = true;
   if (nodes[a].size != nodes[b].size) {
     fix(a);
     fix(b);
@@ -111,32 +87,7 @@ void DimClasses::unite(Id a, Id b) {
     fix(b);
     return;
   }
-  bool aIsSum = isSum(a), bIsSum = isSum(b);
-  bool aIsAtom = nodes[a].factors.empty() && !aIsSum;
-  bool bIsAtom = nodes[b].factors.empty() && !bIsSum;
-  if (aIsSum && bIsSum) {
-    llvm::SmallVector<Id, 0> aSummands(nodes[a].summands);
-    llvm::SmallVector<Id, 0> bSummands(nodes[b].summands);
-    if (!llvm::equal(aSummands, bSummands,
-                     [&](Id x, Id y) { return getSize(x) == getSize(y); })) {
-      fix(a);
-      fix(b);
-      return;
-    }
-    bool isFixed = nodes[a].isFixed || nodes[b].isFixed;
-    nodes[b].parent = a;
-    for (auto [x, y] : llvm::zip_equal(aSummands, bSummands))
-      unite(x, y);
-    if (isFixed)
-      fix(a);
-    return;
-  }
-  // A product and a sum of one size have nothing to do with each other.
-  if ((aIsSum && !bIsAtom) || (bIsSum && !aIsAtom)) {
-    fix(a);
-    fix(b);
-    return;
-  }
+  bool aIsAtom = isAtom(a), bIsAtom = isAtom(b);
   if (!aIsAtom && !bIsAtom) {
     llvm::SmallVector<Id> aAtoms = getAtoms(a);
     llvm::SmallVector<Id> bAtoms = getAtoms(b);
@@ -185,9 +136,9 @@ void DimClasses::unitePairwise(llvm::SmallVector<Id> a,
       ++j;
     } else if (aSize == bSize) {
       unite(a[i++], b[j++]);
-    } else if (bSize != 0 && aSize % bSize == 0 && !isSum(a[i])) {
+    } else if (bSize != 0 && aSize % bSize == 0) {
       a[i] = divide(a[i], b[j++]);
-    } else if (aSize != 0 && bSize % aSize == 0 && !isSum(b[j])) {
+    } else if (aSize != 0 && bSize % aSize == 0) {
       b[j] = divide(b[j], a[i++]);
     } else {
       // No common factors: nothing of either may change.
@@ -200,27 +151,70 @@ void DimClasses::unitePairwise(llvm::SmallVector<Id> a,
   }
 }
 
-int64_t DimClasses::getNewSize(Id id) {
-  int64_t size = 1;
-  for (Id atom : getAtoms(id)) {
-    if (nodes[atom].isFixed) {
-      size *= nodes[atom].size;
-    } else if (nodes[atom].summands.empty()) {
-      size *= nodes[atom].newSize;
-    } else {
-      int64_t sum = 0;
-      for (Id summand : nodes[atom].summands)
-        sum += getNewSize(summand);
-      size *= sum;
-    }
+std::optional<DimClasses::Part>
+DimClasses::alignPart(Id whole, Id part, int64_t start, int64_t step) {
+  auto fail = [&] {
+    fix(whole);
+    fix(part);
+    return std::nullopt;
+  };
+  Id originalPart = part;
+  // Every step-th index: one index of the minor factor, which is evaluated
+  // whole.
+  if (step > 1) {
+    int64_t size = getSize(whole);
+    if (size % step != 0)
+      return fail();
+    Id major = add(size / step);
+    unite(whole, addProduct({major, add(step, /*isFixed=*/true)}));
+    if (isAtom(whole))
+      return fail();
+    whole = major;
+    start /= step;
   }
-  return size;
-}
-
-std::vector<DimClasses::Id> DimClasses::getFreeAtoms() {
-  std::vector<Id> atoms;
-  for (Id id = 0; id < nodes.size(); ++id)
-    if (find(id) == id && nodes[id].factors.empty() && isFree(id))
-      atoms.push_back(id);
-  return atoms;
+  llvm::SmallVector<Id> ofWhole = getAtoms(whole), ofPart = getAtoms(part);
+  auto dropSingles = [&](llvm::SmallVector<Id> &atoms) {
+    llvm::erase_if(atoms, [&](Id atom) { return getSize(atom) == 1; });
+  };
+  while (true) {
+    dropSingles(ofWhole);
+    dropSingles(ofPart);
+    // A part of one index has no factors to compare.
+    if (ofPart.empty())
+      ofPart.push_back(originalPart);
+    if (ofWhole.empty())
+      return fail();
+    if (ofWhole.size() == 1 && ofPart.size() == 1)
+      return Part{ofWhole[0], ofPart[0], start};
+    Id w = ofWhole.back(), p = ofPart.back();
+    int64_t wSize = getSize(w), pSize = getSize(p);
+    // The minor factor of both, or a minor factor of the larger one.
+    int64_t minor = ofWhole.size() == 1  ? pSize
+                    : ofPart.size() == 1 ? wSize
+                                         : std::min(wSize, pSize);
+    if (minor == 0 || wSize % minor != 0 || pSize % minor != 0 ||
+        start % minor != 0)
+      return fail();
+    auto splitOff = [&](llvm::SmallVector<Id> &atoms) {
+      Id atom = atoms.pop_back_val();
+      if (getSize(atom) == minor)
+        return atom;
+      Id major = add(getSize(atom) / minor);
+      Id rest = divide(atom, major);
+      atoms.push_back(find(major));
+      return rest;
+    };
+    Id wMinor = splitOff(ofWhole), pMinor = splitOff(ofPart);
+    unite(wMinor, pMinor);
+    start /= minor;
+    // What was an atom may have been divided on the way.
+    auto refresh = [&](llvm::SmallVector<Id> &atoms) {
+      llvm::SmallVector<Id> next;
+      for (Id atom : atoms)
+        llvm::append_range(next, getAtoms(atom));
+      atoms = std::move(next);
+    };
+    refresh(ofWhole);
+    refresh(ofPart);
+  }
 }

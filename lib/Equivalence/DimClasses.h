@@ -11,14 +11,15 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace commute::equivalence {
 
-/// Extents that must stay equal, as a union-find forest in which an extent may
-/// be the product of others, from major to minor, or their sum, from first to
-/// last: a merged dim and its factors, and the pieces that slices cut, are told
-/// apart only where something needs it.
+/// Dims whose indices mean the same, as a union-find forest in which an extent
+/// may be the product of others, from major to minor: a merged dim and its
+/// factors. An extent that is no product is an atom. A fixed atom is evaluated
+/// at all its indices.
 class DimClasses {
 public:
   using Id = unsigned;
@@ -27,46 +28,43 @@ public:
   Id add(int64_t size, bool isFixed = false);
   /// An extent that is the product of these.
   Id addProduct(llvm::ArrayRef<Id> factors);
-  /// An extent that is the sum of these.
-  Id addSum(llvm::ArrayRef<Id> summands);
-  /// Makes two extents one. Where their factors or summands do not fit each
-  /// other, both keep their sizes.
+  /// Makes two extents one. Where their factors do not fit each other, both are
+  /// fixed.
   void unite(Id a, Id b);
-  /// An extent that keeps its size, with all that it is made of.
+  /// Fixes all atoms of an extent.
   void fix(Id id);
   bool areUnited(Id a, Id b) { return find(a) == find(b); }
-  /// Whether nothing else is known of an extent: neither what it is made of,
-  /// nor that it is another.
-  bool isLoose(Id id);
-  bool isSum(Id id) { return !nodes[find(id)].summands.empty(); }
-  bool isProduct(Id id) { return !nodes[find(id)].factors.empty(); }
+  /// The extent that stands for all that are united with this one.
+  Id find(Id id);
+
+  /// An atom of `whole` and one of `part` that relate as the two extents do,
+  /// with the place in the former where the latter begins.
+  struct Part {
+    Id whole;
+    Id part;
+    int64_t start;
+  };
+  /// Index i of `part` is index `start + i * step` of `whole`. Divides both
+  /// into factors of which all but one are the same in both, and returns that
+  /// one; nullopt, and both fixed, where that cannot be done.
+  std::optional<Part> alignPart(Id whole, Id part, int64_t start, int64_t step);
 
   /// The extents that one is the product of, from major to minor.
   llvm::SmallVector<Id> getAtoms(Id id);
-  /// Whether an atom has its size of its own, free to be chosen.
-  bool isFree(Id atom) {
-    const Node &node = nodes[find(atom)];
-    return !node.isFixed && node.summands.empty();
-  }
+  bool isAtom(Id id) { return nodes[find(id)].factors.empty(); }
+  bool isFixed(Id atom) { return nodes[find(atom)].isFixed; }
   int64_t getSize(Id id) { return nodes[find(id)].size; }
-
-  int64_t getNewSize(Id id);
-  void setNewSize(Id atom, int64_t size) { nodes[find(atom)].newSize = size; }
-  /// All atoms that may get another size.
-  std::vector<Id> getFreeAtoms();
+  /// How many ids were given.
+  size_t getCount() const { return nodes.size(); }
 
 private:
   struct Node {
     int64_t size;
-    int64_t newSize;
     bool isFixed;
     Id parent;
     llvm::SmallVector<Id, 0> factors;
-    llvm::SmallVector<Id, 0> summands;
-    bool isShared = false;
   };
 
-  Id find(Id id);
   /// Makes an atom the product of `major` and a new extent, which is returned.
   Id divide(Id atom, Id major);
   /// Whether a class is another or a part of it, at any depth.

@@ -14,24 +14,38 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
+/// Whether elements are stored for the same indices.
+static bool areEqual(ArrayRef<SampledDim> a, ArrayRef<SampledDim> b) {
+  return llvm::equal(a, b, [](SampledDim x, SampledDim y) {
+    return x.isUniform == y.isUniform &&
+           (x.isUniform ? x.getSize() == y.getSize() : x.sample == y.sample);
+  });
+}
+
 EqualityPattern::EqualityPattern(ArrayRef<LiveValue> live) {
   for (const LiveValue &value : live) {
-    const FieldTensor &any = *value.values.front();
     Entry &entry = entries.emplace_back();
-    entry.elementType = any.getElementType();
-    llvm::append_range(entry.sizes, any.getSizes());
+    entry.elementType = value.values.front()->getElementType();
     entry.isConstant = value.isConstant;
     entry.isLiveInFirst = value.isLiveInFirst;
     entry.isLiveInSecond = value.isLiveInSecond;
     llvm::SmallDenseMap<const FieldTensor *, unsigned> known;
-    for (const FieldValue &tensor : value.values) {
-      auto [it, isNew] = known.try_emplace(tensor.get(), entry.tensors.size());
+    for (const FieldValue &held : value.values) {
+      auto [it, isNew] = known.try_emplace(held.get(), entry.tensors.size());
       if (isNew) {
+        // In one form, however it was computed.
+        FieldValue tensor = collapse(held);
         // Ranks may have computed the same each by itself.
-        auto equal = llvm::find(entry.tensors, tensor->elements);
-        it->second = equal - entry.tensors.begin();
-        if (equal == entry.tensors.end())
+        size_t index = 0;
+        while (index < entry.tensors.size() &&
+               (entry.tensors[index] != tensor->elements ||
+                !areEqual(entry.dims[index], tensor->getDims())))
+          ++index;
+        it->second = index;
+        if (index == entry.tensors.size()) {
           entry.tensors.push_back(tensor->elements);
+          entry.dims.emplace_back(tensor->getDims());
+        }
       }
       entry.tensorOfRank.push_back(it->second);
     }
@@ -74,18 +88,27 @@ void EqualityPattern::finish() {
     std::string content;
     append(content, entry.elementType.getAsOpaquePointer());
     append(content, entry.isKept());
-    append(content, entry.sizes.size());
-    for (int64_t size : entry.sizes)
-      append(content, size);
+    append(content, entry.dims.size());
+    for (ArrayRef<SampledDim> dims : entry.dims) {
+      append(content, dims.size());
+      for (SampledDim dim : dims) {
+        append(content, dim.isUniform);
+        if (dim.isUniform)
+          append(content, dim.getSize());
+        else
+          append(content, dim.sample);
+      }
+    }
     for (unsigned tensor : entry.tensorOfRank)
       append(content, tensor);
     for (std::vector<uint64_t> &tensor : entry.tensors)
       for (uint64_t &element : tensor) {
-        if (!entry.isKept() && element != 0) {
+        bool isKnown = element == 0 || (entry.isTruth() && element == 1);
+        if (!entry.isKept() && !isKnown) {
           element =
-              numbers.try_emplace(element, numbers.size() + 1).first->second;
+              numbers.try_emplace(element, numbers.size() + 2).first->second;
           holders.resize(numbers.size());
-          holders[element - 1] |= holder;
+          holders[element - 2] |= holder;
         }
         append(content, element);
       }
@@ -102,12 +125,11 @@ std::vector<LiveValue> EqualityPattern::instantiate(uint64_t seed) const {
   std::vector<LiveValue> live;
   for (const Entry &entry : entries) {
     std::vector<FieldValue> tensors;
-    for (const std::vector<uint64_t> &pattern : entry.tensors) {
-      auto tensor =
-          std::make_shared<FieldTensor>(entry.sizes, entry.elementType);
+    for (auto [dims, pattern] : llvm::zip_equal(entry.dims, entry.tensors)) {
+      auto tensor = std::make_shared<FieldTensor>(dims, entry.elementType);
       for (auto [element, number] : llvm::zip_equal(tensor->elements, pattern))
-        element = entry.isKept() || number == 0 ? number
-                                                : PrimeField::mix(number, seed);
+        element = entry.isKept() || number < 2 ? number
+                                               : PrimeField::mix(number, seed);
       tensors.push_back(std::move(tensor));
     }
     LiveValue &value = live.emplace_back();

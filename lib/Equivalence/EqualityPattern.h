@@ -23,8 +23,8 @@ struct LiveValue {
 };
 
 /// What is kept of the values at a cut: which elements, of all values on all
-/// ranks, are equal, and which are zero. Integers and constants are kept as
-/// they are.
+/// ranks, are equal, and which are zero. Integers, constants, and truth values
+/// that are known are kept as they are.
 class EqualityPattern {
 public:
   explicit EqualityPattern(llvm::ArrayRef<LiveValue> live);
@@ -50,18 +50,21 @@ private:
 
   struct Entry {
     mlir::Type elementType;
-    llvm::SmallVector<int64_t> sizes;
+    /// By tensor.
+    std::vector<llvm::SmallVector<SampledDim, 4>> dims;
     bool isConstant = false;
     bool isLiveInFirst = false;
     bool isLiveInSecond = false;
     /// By rank: its tensor. Ranks with equal tensors share one.
     llvm::SmallVector<unsigned> tensorOfRank;
-    /// Numbers of unknowns, in order of appearance from 1 on, or 0 for zero;
-    /// the elements themselves where they are kept.
+    /// Numbers of unknowns, in order of appearance from 2 on, 0 for zero, or 1
+    /// for true; the elements themselves where they are kept.
     std::vector<std::vector<uint64_t>> tensors;
 
+    bool isTruth() const { return elementType.isInteger(1); }
     bool isKept() const {
-      return isConstant || mlir::isa<mlir::IntegerType>(elementType);
+      return isConstant ||
+             (mlir::isa<mlir::IntegerType>(elementType) && !isTruth());
     }
   };
 

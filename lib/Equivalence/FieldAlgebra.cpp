@@ -10,7 +10,8 @@
 #include "commute/Dialect/StridedWalk.h"
 #include "commute/Equivalence/PrimeField.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -19,11 +20,169 @@ using namespace commute;
 using namespace commute::equivalence;
 using tp::AlgebraValue;
 using tp::forEachOffset;
-using tp::getBroadcastStrides;
 using tp::getRowMajorStrides;
 
 static const FieldTensor &get(const AlgebraValue &value) {
   return static_cast<const FieldTensor &>(*value);
+}
+static FieldValue share(const AlgebraValue &value) {
+  return std::static_pointer_cast<const FieldTensor>(value);
+}
+
+//===----------------------------------------------------------------------===//
+// FieldTensor
+//===----------------------------------------------------------------------===//
+
+/// Of the tensors of this thread's evaluations.
+static thread_local int64_t numLiveElements = 0;
+
+static SmallVector<int64_t> getRealSizes(ArrayRef<SampledDim> dims) {
+  return llvm::map_to_vector(dims,
+                             [](SampledDim dim) { return dim.getSize(); });
+}
+
+FieldTensor::FieldTensor(ArrayRef<SampledDim> dims, Type elementType)
+    : AlgebraTensor(getRealSizes(dims), elementType), dims(dims) {
+  int64_t count = 1;
+  for (SampledDim dim : dims)
+    count *= dim.getCount();
+  elements.resize(count);
+  numLiveElements += count;
+}
+
+FieldTensor::FieldTensor(const FieldTensor &other)
+    : AlgebraTensor(other), elements(other.elements), dims(other.dims) {
+  numLiveElements += static_cast<int64_t>(elements.size());
+}
+
+FieldTensor::~FieldTensor() {
+  int64_t count = 1;
+  for (SampledDim dim : dims)
+    count *= dim.getCount();
+  numLiveElements -= count;
+}
+
+int64_t FieldTensor::getLiveBytes() {
+  return numLiveElements * static_cast<int64_t>(sizeof(uint64_t));
+}
+
+void EvaluationContext::checkTime() {
+  double seconds = static_cast<double>(std::clock() - budget.start) /
+                   static_cast<double>(CLOCKS_PER_SEC);
+  if (seconds > budget.seconds && !problem)
+    problem = SampleProblem{SampleProblem::TooLong, "the time is over", {}};
+}
+
+SmallVector<int64_t> FieldTensor::getCounts() const {
+  return llvm::map_to_vector(dims,
+                             [](SampledDim dim) { return dim.getCount(); });
+}
+
+AlgebraValue FieldAlgebra::fail(SampleProblem::Kind kind, const Twine &message,
+                                ArrayRef<int64_t> sizes, Type type) {
+  if (!context.problem)
+    context.problem = SampleProblem{kind, message.str(), {}};
+  // Of the right shape, for whoever looks at it before the problem is.
+  Dims dims;
+  for (int64_t size : sizes)
+    dims.push_back(getUniform(size));
+  return std::make_shared<FieldTensor>(dims, type);
+}
+
+std::shared_ptr<FieldTensor> FieldAlgebra::make(ArrayRef<SampledDim> dims,
+                                                Type type) {
+  int64_t count = 1;
+  for (SampledDim dim : dims)
+    if (llvm::MulOverflow(count, dim.getCount(), count))
+      count = std::numeric_limits<int64_t>::max();
+  int64_t available = context.budget.bytes - FieldTensor::getLiveBytes();
+  if (count > available / static_cast<int64_t>(sizeof(uint64_t))) {
+    if (!context.problem)
+      context.problem =
+          SampleProblem{SampleProblem::TooLarge,
+                        "a value of " + std::to_string(count) + " elements",
+                        {}};
+    return nullptr;
+  }
+  return std::make_shared<FieldTensor>(dims, type);
+}
+
+std::optional<SampledDim> FieldAlgebra::join(SampledDim a, SampledDim b) {
+  if (a.isUniform || b.isUniform) {
+    if (a.isUniform && b.isUniform)
+      return a.sample->isFull() ? b : a;
+    return a.isUniform ? b : a;
+  }
+  if (a.sample == b.sample || b.sample->isFull())
+    return a;
+  if (a.sample->isFull())
+    return b;
+  return std::nullopt;
+}
+
+FieldValue FieldAlgebra::pick(const FieldValue &value, unsigned dim,
+                              SampledDim target, ArrayRef<int64_t> positions) {
+  Dims dims(value->getDims());
+  dims[dim] = target;
+  std::shared_ptr<FieldTensor> result = make(dims, value->getElementType());
+  if (!result)
+    return value;
+  SmallVector<int64_t> counts = value->getCounts();
+  int64_t inner = 1, outer = 1;
+  for (size_t index = 0; index < counts.size(); ++index)
+    (index < dim ? outer : inner) *= index == dim ? 1 : counts[index];
+  uint64_t *output = result->elements.data();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t position : positions) {
+      const uint64_t *source =
+          value->elements.data() + (o * counts[dim] + position) * inner;
+      output = std::copy(source, source + inner, output);
+    }
+  return result;
+}
+
+FieldValue FieldAlgebra::conform(const FieldValue &value, unsigned dim,
+                                 SampledDim target) {
+  SampledDim own = value->getDims()[dim];
+  if (own.sample == target.sample && own.isUniform == target.isUniform)
+    return value;
+  SmallVector<int64_t> positions(target.getCount());
+  if (!own.isUniform)
+    for (auto [index, position] : llvm::enumerate(positions))
+      position = *own.sample->find(target.sample->getIndex(index));
+  return pick(value, dim, target, positions);
+}
+
+FieldValue FieldAlgebra::assume(const FieldValue &value,
+                                ArrayRef<const IndexSample *> samples) {
+  FieldValue result = value;
+  for (auto [dim, sample] : llvm::enumerate(samples)) {
+    SampledDim own = result->getDims()[dim];
+    if (own.sample == sample || sample->getSize() != own.getSize() ||
+        !own.sample->isFull() || own.getSize() == 1)
+      continue;
+    result = conform(result, dim, {sample, own.isUniform});
+  }
+  return result;
+}
+
+std::optional<std::pair<FieldValue, FieldValue>>
+FieldAlgebra::align(const FieldValue &a, const FieldValue &b) {
+  FieldValue x = a, y = b;
+  for (unsigned dim = 0; dim < a->getRank(); ++dim) {
+    std::optional<SampledDim> joined =
+        join(x->getDims()[dim], y->getDims()[dim]);
+    if (!joined) {
+      fail(SampleProblem::Mismatch, "two values have different samples",
+           a->getSizes(), a->getElementType());
+      return std::nullopt;
+    }
+    x = conform(x, dim, *joined);
+    y = conform(y, dim, *joined);
+  }
+  if (context.problem)
+    return std::nullopt;
+  return std::pair(x, y);
 }
 
 FailureOr<SmallVector<int64_t>> FieldAlgebra::getSizes(RankedTensorType type) {
@@ -38,21 +197,42 @@ FailureOr<SmallVector<int64_t>> FieldAlgebra::getSizes(RankedTensorType type) {
 
 AlgebraValue FieldAlgebra::constant(TypedAttr value, ArrayRef<int64_t> sizes,
                                     Type type) {
-  auto result = std::make_shared<FieldTensor>(sizes, type);
+  Dims dims;
+  for (int64_t size : sizes)
+    dims.push_back(getUniform(size));
+  auto result = std::make_shared<FieldTensor>(dims, type);
   std::fill(result->elements.begin(), result->elements.end(),
-            getConstant(value, result->isField()));
+            getConstant(value, type));
   return result;
 }
 
 AlgebraValue FieldAlgebra::iota(TypedAttr start, TypedAttr step, int64_t size,
                                 Type type) {
-  int64_t sizes[] = {size};
-  auto result = std::make_shared<FieldTensor>(sizes, type);
-  int64_t value = llvm::cast<IntegerAttr>(start).getInt();
-  for (uint64_t &element : result->elements) {
-    element = result->isField() ? PrimeField::fromInteger(value)
-                                : static_cast<uint64_t>(value);
-    value += llvm::cast<IntegerAttr>(step).getInt();
+  SampledDim dim = getDim(size);
+  if (resultSamples.size() == 1 && resultSamples[0]->getSize() == size)
+    dim.sample = resultSamples[0];
+  std::shared_ptr<FieldTensor> result = make(dim, type);
+  if (!result)
+    return fail(SampleProblem::TooLarge, "", size, type);
+  Builder builder(type.getContext());
+  Type wide = builder.getI64Type();
+  bool isWhole = isa<IntegerAttr>(start) && isa<IntegerAttr>(step);
+  for (auto [position, element] : llvm::enumerate(result->elements)) {
+    auto index = static_cast<uint64_t>(dim.sample->getIndex(position));
+    if (isWhole) {
+      element = convertElement(context.scalars,
+                               getConstant(start, wide) +
+                                   index * getConstant(step, wide),
+                               wide, type);
+      continue;
+    }
+    Type real = builder.getF64Type();
+    element = convertElement(
+        context.scalars,
+        PrimeField::add(getConstant(start, real),
+                        PrimeField::multiply(PrimeField::reduce(index),
+                                             getConstant(step, real))),
+        real, type);
   }
   return result;
 }
@@ -61,23 +241,64 @@ AlgebraValue FieldAlgebra::map(tp::MapFunction function,
                                ArrayRef<AlgebraValue> operands, Type type) {
   SmallVector<int64_t> sizes;
   for (const AlgebraValue &operand : operands)
-    tp::broadcastSizes(operand->getSizes(), sizes);
-  auto result = std::make_shared<FieldTensor>(sizes, type);
-  ScalarFunction scalar(function, operands, type);
+    if (!tp::broadcastSizes(operand->getSizes(), sizes))
+      return fail(SampleProblem::Mismatch, "operands have different sizes",
+                  sizes, type);
+  if (context.problem)
+    return fail(SampleProblem::Mismatch, "", sizes, type);
+  Dims dims;
+  for (int64_t size : sizes)
+    dims.push_back(getUniform(size));
+  auto getOwnDim = [&](const FieldTensor &operand, size_t dim) {
+    return static_cast<int64_t>(dim + operand.getRank()) -
+           static_cast<int64_t>(sizes.size());
+  };
+  for (const AlgebraValue &operand : operands)
+    for (size_t dim = 0; dim < sizes.size(); ++dim) {
+      int64_t own = getOwnDim(get(operand), dim);
+      if (own < 0 || operand->getSizes()[own] != sizes[dim])
+        continue;
+      std::optional<SampledDim> joined =
+          join(dims[dim], get(operand).getDims()[own]);
+      if (!joined)
+        return fail(SampleProblem::Mismatch, "operands have different samples",
+                    sizes, type);
+      dims[dim] = *joined;
+    }
+  std::shared_ptr<FieldTensor> result = make(dims, type);
+  if (!result)
+    return fail(SampleProblem::TooLarge, "", sizes, type);
+  ScalarFunction scalar(context.scalars, function, operands, type);
   std::array<SmallVector<int64_t>, 3> strides;
   std::array<const uint64_t *, 3> data{};
+  std::array<FieldValue, 3> held;
   for (size_t which = 0; which < 3; ++which) {
     // Absent operands stay at one dummy element.
     static const uint64_t none = 0;
     data[which] = &none;
     strides[which].assign(sizes.size(), 0);
-    if (which < operands.size()) {
-      data[which] = get(operands[which]).elements.data();
-      strides[which] = getBroadcastStrides(operands[which]->getSizes(), sizes);
+    if (which >= operands.size())
+      continue;
+    FieldValue operand = share(operands[which]);
+    for (size_t dim = 0; dim < sizes.size(); ++dim) {
+      int64_t own = getOwnDim(*operand, dim);
+      if (own >= 0 && operand->getSizes()[own] == sizes[dim] &&
+          !operand->getDims()[own].isUniform)
+        operand = conform(operand, own, dims[dim]);
     }
+    SmallVector<int64_t> ownStrides = getRowMajorStrides(operand->getCounts());
+    for (size_t dim = 0; dim < sizes.size(); ++dim) {
+      int64_t own = getOwnDim(*operand, dim);
+      if (own >= 0 && operand->getDims()[own].getCount() != 1)
+        strides[which][dim] = ownStrides[own];
+    }
+    data[which] = operand->elements.data();
+    held[which] = std::move(operand);
   }
+  if (context.problem)
+    return fail(SampleProblem::TooLarge, "", sizes, type);
   uint64_t *output = result->elements.data();
-  forEachOffset<3>(sizes, strides, [&](const auto &offsets) {
+  forEachOffset<3>(result->getCounts(), strides, [&](const auto &offsets) {
     *output++ =
         scalar(data[0][offsets[0]], data[1][offsets[1]], data[2][offsets[2]]);
   });
@@ -98,7 +319,7 @@ static bool holdsAll(FloatType from, FloatType to) {
 
 AlgebraValue FieldAlgebra::bitcast(const AlgebraValue &input, Type type) {
   const FieldTensor &from = get(input);
-  auto result = std::make_shared<FieldTensor>(from.getSizes(), type);
+  auto result = std::make_shared<FieldTensor>(from.getDims(), type);
   // Numbers have other bits in each type, and the same in the same. As integers
   // bits are larger than their type, until they are computed with.
   uint64_t fromKey = from.isField() ? getCastKey(from.getElementType()) : 0;
@@ -118,26 +339,15 @@ AlgebraValue FieldAlgebra::cast(const AlgebraValue &input, Type type) {
   const FieldTensor &from = get(input);
   if (from.getElementType() == type)
     return input;
-  auto result = std::make_shared<FieldTensor>(from.getSizes(), type);
+  auto result = std::make_shared<FieldTensor>(from.getDims(), type);
   auto fromFloat = dyn_cast<FloatType>(from.getElementType());
   auto toFloat = dyn_cast<FloatType>(type);
-  for (auto [source, target] :
-       llvm::zip_equal(from.elements, result->elements)) {
-    if (from.isField() && result->isField()) {
-      bool rounds = precision == Precision::Strict && fromFloat && toFloat &&
-                    !holdsAll(fromFloat, toFloat);
-      target = rounds ? PrimeField::mix(source, getCastKey(toFloat)) : source;
-    } else if (result->isField()) {
-      target = PrimeField::fromInteger(static_cast<int64_t>(source));
-    } else if (from.isField()) {
-      // Truth is whether it is zero; any other integer is a random one.
-      target = type.isInteger(1)
-                   ? source != 0
-                   : PrimeField::mix(source, getCastKey(type)) & 0xffff;
-    } else {
-      target = wrapInteger(static_cast<int64_t>(source), type);
-    }
-  }
+  bool rounds = context.precision == Precision::Strict && fromFloat &&
+                toFloat && !holdsAll(fromFloat, toFloat);
+  for (auto [source, target] : llvm::zip_equal(from.elements, result->elements))
+    target = rounds ? PrimeField::mix(source, getCastKey(toFloat))
+                    : convertElement(context.scalars, source,
+                                     from.getElementType(), type);
   return result;
 }
 
@@ -146,91 +356,183 @@ AlgebraValue FieldAlgebra::reduce(tp::ReductionKind kind,
                                   ArrayRef<int64_t> dims, bool keepDims,
                                   Type type) {
   const FieldTensor &from = get(input);
-  SmallVector<int64_t> kept(from.getSizes()), sizes;
+  Dims kept(from.getDims()), resultDims;
   int64_t count = 1;
   for (int64_t dim : dims) {
-    count *= kept[dim];
-    kept[dim] = 1;
+    count *= kept[dim].getSize();
+    kept[dim] = getDim(1);
   }
-  for (auto [dim, size] : llvm::enumerate(kept))
+  for (auto [dim, own] : llvm::enumerate(kept))
     if (keepDims || !llvm::is_contained(dims, static_cast<int64_t>(dim)))
-      sizes.push_back(size);
-  auto result = std::make_shared<FieldTensor>(sizes, type);
-  SmallVector<int64_t> outputStrides = getRowMajorStrides(kept);
-  for (int64_t dim : dims)
-    outputStrides[dim] = 0;
-  Combiner combiner(kind, from.getElementType(), type);
+      resultDims.push_back(own);
+  auto result = std::make_shared<FieldTensor>(resultDims, type);
+  SmallVector<int64_t> outputStrides = getRowMajorStrides(
+      llvm::map_to_vector(kept, [](SampledDim dim) { return dim.getCount(); }));
+  for (auto [stride, dim] : llvm::zip_equal(outputStrides, kept))
+    if (dim.getCount() == 1)
+      stride = 0;
+  // How many elements each stored one stands for.
+  SmallVector<int64_t> counts = from.getCounts();
+  std::vector<int64_t> weights = {1};
+  SmallVector<int64_t> weightStrides(counts.size(), 0);
+  int64_t weightStride = 1;
+  for (size_t dim = counts.size(); dim-- > 0;) {
+    SampledDim own = from.getDims()[dim];
+    if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+      continue;
+    std::vector<int64_t> next;
+    for (int64_t position = 0; position < own.getCount(); ++position)
+      for (int64_t weight : weights)
+        next.push_back(weight * (own.isUniform
+                                     ? own.getSize()
+                                     : own.sample->getWeight(position)));
+    weights = std::move(next);
+    weightStrides[dim] = counts[dim] == 1 ? 0 : weightStride;
+    weightStride *= counts[dim];
+  }
+  Combiner combiner(context.scalars, kind, from.getElementType(), type);
   std::fill(result->elements.begin(), result->elements.end(),
             combiner.getStart());
   std::vector<bool> started(result->elements.size());
-  forEachOffset<2>(
-      from.getSizes(), {getRowMajorStrides(from.getSizes()), outputStrides},
+  forEachOffset<3>(
+      counts, {getRowMajorStrides(counts), outputStrides, weightStrides},
       [&](const auto &offsets) {
         uint64_t &output = result->elements[offsets[1]];
-        uint64_t value = combiner.convert(from.elements[offsets[0]]);
+        uint64_t value =
+            combiner.prepare(from.elements[offsets[0]], weights[offsets[2]]);
         output = started[offsets[1]] ? combiner.combine(output, value) : value;
         started[offsets[1]] = true;
       });
   for (uint64_t &element : result->elements)
-    element = combiner.finish(element, averageCount.value_or(count));
+    element = combiner.finish(element, count);
   return result;
 }
 
 AlgebraValue FieldAlgebra::cumulativeSum(const AlgebraValue &input,
                                          unsigned dim, Type type) {
-  const FieldTensor &from = get(input);
-  auto result = std::make_shared<FieldTensor>(from.getSizes(), type);
-  Combiner combiner(tp::ReductionKind::Sum, from.getElementType(), type);
-  int64_t stride = getRowMajorStrides(from.getSizes())[dim];
-  int64_t size = from.getSizes()[dim];
-  for (size_t position = 0; position < from.elements.size(); ++position) {
-    uint64_t value = combiner.convert(from.elements[position]);
-    bool isFirst = (position / stride) % size == 0;
-    result->elements[position] =
-        isFirst ? value
-                : combiner.combine(result->elements[position - stride], value);
+  FieldValue from = share(input);
+  SampledDim own = from->getDims()[dim];
+  if (!own.sample->hasRuns())
+    return fail(SampleProblem::Mismatch,
+                "prefixes cannot be summed along merged dims", from->getSizes(),
+                type);
+  from = conform(from, dim, {own.sample});
+  if (context.problem)
+    return fail(SampleProblem::TooLarge, "", from->getSizes(), type);
+  auto result = std::make_shared<FieldTensor>(from->getDims(), type);
+  Combiner combiner(context.scalars, tp::ReductionKind::Sum,
+                    from->getElementType(), type);
+  SmallVector<int64_t> counts = from->getCounts();
+  int64_t stride = getRowMajorStrides(counts)[dim];
+  for (size_t index = 0; index < from->elements.size(); ++index) {
+    int64_t position = static_cast<int64_t>(index) / stride % counts[dim];
+    uint64_t value = combiner.prepare(from->elements[index],
+                                      own.sample->getWeight(position));
+    result->elements[index] =
+        position == 0
+            ? value
+            : combiner.combine(result->elements[index - stride], value);
   }
   return result;
 }
 
 AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
                                   const AlgebraValue &rhs, Type type) {
-  const FieldTensor &a = get(lhs);
-  const FieldTensor &b = get(rhs);
-  ArrayRef<int64_t> aSizes = a.getSizes();
-  ArrayRef<int64_t> bSizes = b.getSizes();
-  int64_t rows = aSizes[aSizes.size() - 2];
-  int64_t inner = aSizes.back();
-  int64_t columns = bSizes.back();
-  ArrayRef<int64_t> aBatch = aSizes.drop_back(2);
-  ArrayRef<int64_t> bBatch = bSizes.drop_back(2);
-  SmallVector<int64_t> batch;
-  for (ArrayRef<int64_t> own : {aBatch, bBatch})
-    tp::broadcastSizes(own, batch);
-  SmallVector<int64_t> sizes(batch);
-  sizes.append({rows, columns});
-  auto result = std::make_shared<FieldTensor>(sizes, type);
+  FieldValue a = share(lhs), b = share(rhs);
+  unsigned aRank = a->getRank(), bRank = b->getRank();
+  SmallVector<int64_t> sizes;
+  for (ArrayRef<int64_t> own :
+       {a->getSizes().drop_back(2), b->getSizes().drop_back(2)})
+    if (!tp::broadcastSizes(own, sizes))
+      return fail(SampleProblem::Mismatch, "batch dims do not match", sizes,
+                  type);
+  SmallVector<int64_t> batchSizes(sizes);
+  sizes.append({a->getSizes()[aRank - 2], b->getSizes()[bRank - 1]});
+  std::optional<SampledDim> inner =
+      a->getSizes()[aRank - 1] == b->getSizes()[bRank - 2]
+          ? join(a->getDims()[aRank - 1], b->getDims()[bRank - 2])
+          : std::nullopt;
+  if (!inner)
+    return fail(SampleProblem::Mismatch,
+                "operands have different samples along the contraction", sizes,
+                type);
+  Dims dims;
+  for (auto [dim, size] : llvm::enumerate(batchSizes)) {
+    SampledDim joined = getUniform(size);
+    for (const FieldValue &operand : {a, b}) {
+      int64_t own = static_cast<int64_t>(dim) + operand->getRank() - 2 -
+                    static_cast<int64_t>(batchSizes.size());
+      if (own < 0 || operand->getSizes()[own] != size)
+        continue;
+      std::optional<SampledDim> next = join(joined, operand->getDims()[own]);
+      if (!next)
+        return fail(SampleProblem::Mismatch,
+                    "operands have different samples along a batch dim", sizes,
+                    type);
+      joined = *next;
+    }
+    dims.push_back(joined);
+  }
+  a = conform(a, aRank - 1, *inner);
+  b = conform(b, bRank - 2, *inner);
+  for (FieldValue *operand : {&a, &b})
+    for (size_t dim = 0; dim < batchSizes.size(); ++dim) {
+      int64_t own = static_cast<int64_t>(dim) + (*operand)->getRank() - 2 -
+                    static_cast<int64_t>(batchSizes.size());
+      if (own >= 0 && (*operand)->getSizes()[own] == batchSizes[dim] &&
+          !(*operand)->getDims()[own].isUniform)
+        *operand = conform(*operand, own, dims[dim]);
+    }
+  dims.push_back(a->getDims()[aRank - 2]);
+  dims.push_back(b->getDims()[bRank - 1]);
+  std::shared_ptr<FieldTensor> result = make(dims, type);
+  if (!result || context.problem)
+    return fail(SampleProblem::TooLarge, "", sizes, type);
   bool isField = result->isField();
+  // Products of truth values or of integers with floats are those of what they
+  // are cast to.
+  auto prepare = [&](FieldValue &operand) {
+    if (operand->isField() != isField)
+      operand = share(cast(operand, type));
+  };
+  prepare(a);
+  prepare(b);
+  SmallVector<int64_t> aCounts = a->getCounts(), bCounts = b->getCounts();
+  int64_t rows = aCounts[aRank - 2], columns = bCounts[bRank - 1];
+  int64_t count = inner->getCount();
+  std::vector<uint64_t> weights(count);
+  for (int64_t k = 0; k < count; ++k)
+    weights[k] =
+        inner->isUniform ? inner->getSize() : inner->sample->getWeight(k);
+  SmallVector<int64_t> batch =
+      llvm::map_to_vector(ArrayRef(dims).drop_back(2),
+                          [](SampledDim dim) { return dim.getCount(); });
   uint64_t *output = result->elements.data();
   // Columns of b lie apart: a transposed copy makes both inner loops walk.
-  std::vector<uint64_t> transposed(inner * columns);
+  std::vector<uint64_t> transposed(count * columns);
   forEachOffset<2>(
       batch,
-      {getBroadcastStrides(aBatch, batch), getBroadcastStrides(bBatch, batch)},
+      {tp::getBroadcastStrides(ArrayRef(aCounts).drop_back(2), batch),
+       tp::getBroadcastStrides(ArrayRef(bCounts).drop_back(2), batch)},
       [&](const auto &offsets) {
-        const uint64_t *left = a.elements.data() + offsets[0] * rows * inner;
+        const uint64_t *left = a->elements.data() + offsets[0] * rows * count;
         const uint64_t *right =
-            b.elements.data() + offsets[1] * inner * columns;
-        for (int64_t k = 0; k < inner; ++k)
-          for (int64_t j = 0; j < columns; ++j)
-            transposed[j * inner + k] = right[k * columns + j];
+            b->elements.data() + offsets[1] * count * columns;
+        for (int64_t k = 0; k < count; ++k)
+          for (int64_t j = 0; j < columns; ++j) {
+            uint64_t value = right[k * columns + j];
+            transposed[j * count + k] =
+                weights[k] == 1 ? value
+                : isField       ? PrimeField::multiply(value, weights[k])
+                                : value * weights[k];
+          }
         for (int64_t i = 0; i < rows; ++i)
           for (int64_t j = 0; j < columns; ++j)
             *output++ = isField
-                            ? dotField(left + i * inner,
-                                       transposed.data() + j * inner, inner)
-                            : dotInteger(left + i * inner,
-                                         transposed.data() + j * inner, inner);
+                            ? dotField(left + i * count,
+                                       transposed.data() + j * count, count)
+                            : dotInteger(left + i * count,
+                                         transposed.data() + j * count, count);
       });
   return result;
 }
@@ -239,80 +541,239 @@ AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
 // Positions
 //===----------------------------------------------------------------------===//
 
-static AlgebraValue gatherStrided(const FieldTensor &from,
-                                  const tp::StridedView &view) {
-  auto result =
-      std::make_shared<FieldTensor>(view.sizes, from.getElementType());
-  uint64_t *output = result->elements.data();
-  const uint64_t *source = from.elements.data() + view.start;
-  forEachOffset<1>(view.sizes, {view.strides}, [&](const auto &offsets) {
-    *output++ = source[offsets[0]];
-  });
-  return result;
-}
-
 AlgebraValue FieldAlgebra::take(const AlgebraValue &table,
                                 const AlgebraValue &indices, unsigned dim,
-                                bool) {
-  const FieldTensor &from = get(table);
+                                bool wrapsNegative) {
+  FieldValue from = share(table);
   const FieldTensor &at = get(indices);
-  ArrayRef<int64_t> tableSizes = from.getSizes();
-  SmallVector<int64_t> sizes(tableSizes.take_front(dim));
-  llvm::append_range(sizes, at.getSizes());
-  llvm::append_range(sizes, tableSizes.drop_front(dim + 1));
-  auto result = std::make_shared<FieldTensor>(sizes, from.getElementType());
-  int64_t inner = getRowMajorStrides(tableSizes)[dim];
-  int64_t extent = tableSizes[dim];
-  int64_t outer = from.getNumElements() / std::max<int64_t>(inner * extent, 1);
+  Dims dims(from->getDims().take_front(dim));
+  llvm::append_range(dims, at.getDims());
+  llvm::append_range(dims, from->getDims().drop_front(dim + 1));
+  SampledDim own = from->getDims()[dim];
+  std::shared_ptr<FieldTensor> result = make(dims, from->getElementType());
+  if (!result)
+    return fail(SampleProblem::TooLarge, "", getRealSizes(dims),
+                from->getElementType());
+  SmallVector<int64_t> counts = from->getCounts();
+  int64_t inner = 1, outer = 1;
+  for (size_t index = 0; index < counts.size(); ++index)
+    (index < dim ? outer : inner) *= index == dim ? 1 : counts[index];
+  std::vector<int64_t> missing;
   uint64_t *output = result->elements.data();
   for (int64_t o = 0; o < outer; ++o)
     for (uint64_t element : at.elements) {
-      // Indices count modulo the extent, which is theirs to be below: -1 is
-      // the last one in Python too.
-      int64_t index = static_cast<int64_t>(element) % extent;
-      index += index < 0 ? extent : 0;
-      const uint64_t *row = from.elements.data() + (o * extent + index) * inner;
-      output = std::copy(row, row + inner, output);
+      auto index = static_cast<int64_t>(element);
+      if (wrapsNegative && index < 0)
+        index += own.getSize();
+      bool isInside = index >= 0 && index < own.getSize();
+      std::optional<int64_t> position;
+      if (isInside)
+        position = own.isUniform ? 0 : own.sample->find(index);
+      if (position) {
+        const uint64_t *row =
+            from->elements.data() + (o * counts[dim] + *position) * inner;
+        output = std::copy(row, row + inner, output);
+        continue;
+      }
+      if (isInside)
+        missing.push_back(index);
+      // No program may read there; what it would get is something of its own.
+      uint64_t key = PrimeField::mix(element, 0xbb67ae8584caa73b);
+      for (int64_t i = 0; i < inner; ++i)
+        *output++ =
+            convertElement(context.scalars, PrimeField::mix(o * inner + i, key),
+                           Float64Type::get(at.getElementType().getContext()),
+                           from->getElementType());
     }
+  if (!missing.empty() && !context.problem)
+    context.problem = SampleProblem{SampleProblem::MissingIndices,
+                                    "indices that are not sampled", missing};
   return result;
+}
+
+/// The sizes of which some, from each list, have one product: where the two
+/// lists can be cut. Each entry is the number of sizes taken from either.
+static std::optional<SmallVector<std::pair<unsigned, unsigned>>>
+matchProducts(ArrayRef<int64_t> before, ArrayRef<int64_t> after) {
+  SmallVector<std::pair<unsigned, unsigned>> groups;
+  size_t i = 0, j = 0;
+  while (i < before.size() || j < after.size()) {
+    size_t firstI = i, firstJ = j;
+    int64_t a = 1, b = 1;
+    if (i < before.size())
+      a = before[i++];
+    if (j < after.size())
+      b = after[j++];
+    while (a != b) {
+      bool takesBefore = a < b;
+      if (takesBefore ? i == before.size() : j == after.size())
+        return std::nullopt;
+      if (takesBefore ? llvm::MulOverflow(a, before[i++], a)
+                      : llvm::MulOverflow(b, after[j++], b))
+        return std::nullopt;
+    }
+    groups.push_back({i - firstI, j - firstJ});
+  }
+  return groups;
 }
 
 AlgebraValue FieldAlgebra::reshape(const AlgebraValue &input,
                                    ArrayRef<int64_t> sizes) {
   if (input->getSizes() == sizes)
     return input;
-  auto result =
-      std::make_shared<FieldTensor>(sizes, get(input).getElementType());
-  result->elements = get(input).elements;
+  FieldValue from = share(input);
+  Type type = from->getElementType();
+  if (llvm::is_contained(sizes, 0)) {
+    Dims dims;
+    for (int64_t size : sizes)
+      dims.push_back(getDim(size));
+    return std::make_shared<FieldTensor>(dims, type);
+  }
+  auto groups = matchProducts(from->getSizes(), sizes);
+  if (!groups || context.problem)
+    return fail(SampleProblem::Mismatch, "other numbers of elements", sizes,
+                type);
+  Dims dims;
+  unsigned before = 0;
+  for (auto [numBefore, numAfter] : *groups) {
+    ArrayRef<int64_t> ownSizes = sizes.slice(dims.size(), numAfter);
+    if (numBefore == 1 && numAfter == 1) {
+      dims.push_back(from->getDims()[before++]);
+      continue;
+    }
+    bool isUniform = true;
+    for (SampledDim dim : from->getDims().slice(before, numBefore))
+      isUniform &= dim.isUniform || dim.getSize() == 1;
+    if (isUniform) {
+      for (int64_t size : ownSizes)
+        dims.push_back(getUniform(size));
+      before += numBefore;
+      continue;
+    }
+    SmallVector<const IndexSample *> factors;
+    for (unsigned index = 0; index < numBefore; ++index, ++before) {
+      const IndexSample *sample = from->getDims()[before].sample;
+      from = conform(from, before, {sample});
+      factors.push_back(sample);
+    }
+    if (context.problem)
+      return fail(SampleProblem::TooLarge, "", sizes, type);
+    auto split =
+        context.samples.split(context.samples.getProduct(factors), ownSizes);
+    if (!split)
+      return fail(SampleProblem::Mismatch,
+                  "the samples of a dim are no product of those it is split "
+                  "into",
+                  sizes, type);
+    for (const IndexSample *sample : *split)
+      dims.push_back({sample});
+  }
+  auto result = std::make_shared<FieldTensor>(dims, type);
+  result->elements = from->elements;
+  return result;
+}
+
+static AlgebraValue gatherStrided(const FieldTensor &from,
+                                  ArrayRef<SampledDim> dims,
+                                  ArrayRef<int64_t> strides) {
+  auto result = std::make_shared<FieldTensor>(dims, from.getElementType());
+  uint64_t *output = result->elements.data();
+  forEachOffset<1>(
+      result->getCounts(), {SmallVector<int64_t>(strides)},
+      [&](const auto &offsets) { *output++ = from.elements[offsets[0]]; });
   return result;
 }
 
 AlgebraValue FieldAlgebra::permute(const AlgebraValue &input,
                                    ArrayRef<int64_t> permutation) {
-  return gatherStrided(get(input),
-                       tp::getPermutedView(input->getSizes(), permutation));
+  const FieldTensor &from = get(input);
+  SmallVector<int64_t> ownStrides = getRowMajorStrides(from.getCounts());
+  Dims dims;
+  SmallVector<int64_t> strides;
+  for (int64_t dim : permutation) {
+    dims.push_back(from.getDims()[dim]);
+    strides.push_back(ownStrides[dim]);
+  }
+  return gatherStrided(from, dims, strides);
 }
 
 AlgebraValue FieldAlgebra::slice(const AlgebraValue &input, unsigned dim,
                                  int64_t start, int64_t step, int64_t size) {
-  return gatherStrided(
-      get(input), tp::getSliceView(input->getSizes(), dim, start, step, size));
+  FieldValue from = share(input);
+  SampledDim own = from->getDims()[dim];
+  const IndexSample *sample =
+      context.samples.getSlice(own.sample, start, step, size);
+  if (own.isUniform || (sample && size == own.getSize())) {
+    Dims dims(from->getDims());
+    dims[dim] = {sample ? sample : context.samples.getFull(size),
+                 own.isUniform && size != 1};
+    if (size != 0) {
+      auto result = std::make_shared<FieldTensor>(dims, from->getElementType());
+      result->elements = from->elements;
+      return result;
+    }
+    sample = context.samples.getFull(0);
+  }
+  if (!sample) {
+    SmallVector<int64_t> sizes(from->getSizes());
+    sizes[dim] = size;
+    return fail(SampleProblem::Mismatch,
+                "the samples of a dim are not cut where the slice is", sizes,
+                from->getElementType());
+  }
+  SmallVector<int64_t> positions(sample->getCount());
+  for (auto [index, position] : llvm::enumerate(positions))
+    position = *own.sample->find(start + sample->getIndex(index) * step);
+  return pick(from, dim, {sample}, positions);
 }
 
 AlgebraValue FieldAlgebra::concat(ArrayRef<AlgebraValue> inputs, unsigned dim) {
+  Type type = inputs.front()->getElementType();
   SmallVector<int64_t> sizes(inputs.front()->getSizes());
   sizes[dim] = 0;
   for (const AlgebraValue &input : inputs)
     sizes[dim] += input->getSizes()[dim];
-  auto result =
-      std::make_shared<FieldTensor>(sizes, inputs.front()->getElementType());
-  int64_t outer = std::accumulate(sizes.begin(), sizes.begin() + dim,
-                                  int64_t(1), std::multiplies<>());
+  Dims dims(get(inputs.front()).getDims());
+  SmallVector<const IndexSample *> parts;
+  for (const AlgebraValue &input : inputs) {
+    const FieldTensor &from = get(input);
+    parts.push_back(from.getDims()[dim].sample);
+    for (size_t other = 0; other < dims.size(); ++other) {
+      if (other == dim)
+        continue;
+      std::optional<SampledDim> joined;
+      if (from.getSizes()[other] == sizes[other])
+        joined = join(dims[other], from.getDims()[other]);
+      if (!joined)
+        return fail(SampleProblem::Mismatch, "operands have different samples",
+                    sizes, type);
+      dims[other] = *joined;
+    }
+  }
+  dims[dim] = {context.samples.getConcat(parts)};
+  std::shared_ptr<FieldTensor> result = make(dims, type);
+  if (!result || context.problem)
+    return fail(SampleProblem::TooLarge, "", sizes, type);
+  SmallVector<FieldValue> operands;
+  int64_t outer = 1;
+  for (size_t other = 0; other < dim; ++other)
+    outer *= dims[other].getCount();
+  for (const AlgebraValue &input : inputs) {
+    FieldValue operand = share(input);
+    for (size_t other = 0; other < dims.size(); ++other)
+      operand =
+          conform(operand, other,
+                  other == dim ? SampledDim{operand->getDims()[dim].sample}
+                               : dims[other]);
+    operands.push_back(std::move(operand));
+  }
+  if (context.problem)
+    return fail(SampleProblem::TooLarge, "", sizes, type);
   uint64_t *output = result->elements.data();
   for (int64_t o = 0; o < outer; ++o)
-    for (const AlgebraValue &input : inputs) {
-      int64_t run = input->getNumElements() / outer;
-      const uint64_t *source = get(input).elements.data() + o * run;
+    for (const FieldValue &operand : operands) {
+      int64_t run = static_cast<int64_t>(operand->elements.size()) / outer;
+      const uint64_t *source = operand->elements.data() + o * run;
       output = std::copy(source, source + run, output);
     }
   return result;
@@ -320,9 +781,23 @@ AlgebraValue FieldAlgebra::concat(ArrayRef<AlgebraValue> inputs, unsigned dim) {
 
 AlgebraValue FieldAlgebra::broadcast(const AlgebraValue &input,
                                      ArrayRef<int64_t> sizes) {
-  return gatherStrided(get(input),
-                       {SmallVector<int64_t>(sizes),
-                        getBroadcastStrides(input->getSizes(), sizes)});
+  const FieldTensor &from = get(input);
+  Dims dims;
+  size_t shift = sizes.size() - from.getRank();
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    bool isOwn = dim >= shift && from.getSizes()[dim - shift] == size;
+    if (!isOwn && dim >= shift && from.getSizes()[dim - shift] != 1)
+      return fail(SampleProblem::Mismatch, "sizes do not fit", sizes,
+                  from.getElementType());
+    dims.push_back(isOwn       ? from.getDims()[dim - shift]
+                   : size == 0 ? getDim(0)
+                               : getUniform(size));
+  }
+  auto result = std::make_shared<FieldTensor>(dims, from.getElementType());
+  // Repeated dims are stored once, so that the elements are the same.
+  if (!result->elements.empty())
+    result->elements = from.elements;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,11 +823,51 @@ FailureOr<int64_t> FieldAlgebra::getPosition(tp::GroupAttr group) {
   return *position;
 }
 
-uint64_t equivalence::getContentHash(const FieldTensor &tensor) {
-  uint64_t hash = tensor.isField();
-  for (int64_t size : tensor.getSizes())
-    hash = PrimeField::mix(size, hash + 1);
-  for (uint64_t element : tensor.elements)
-    hash = PrimeField::mix(element, hash + 2);
+FieldValue equivalence::collapse(const FieldValue &value) {
+  SmallVector<int64_t> counts = value->getCounts();
+  SmallVector<SampledDim, 4> dims(value->getDims());
+  std::vector<uint64_t> elements = value->elements;
+  bool isCollapsed = false;
+  for (size_t dim = 0; dim < dims.size(); ++dim) {
+    if (counts[dim] < 2)
+      continue;
+    int64_t inner = 1;
+    for (size_t other = dim + 1; other < dims.size(); ++other)
+      inner *= counts[other];
+    int64_t run = inner * counts[dim];
+    bool isUniform = true;
+    for (size_t index = 0; index < elements.size() && isUniform; ++index)
+      isUniform =
+          elements[index] == elements[index / run * run + index % inner];
+    if (!isUniform)
+      continue;
+    std::vector<uint64_t> kept;
+    for (size_t begin = 0; begin < elements.size(); begin += run)
+      kept.insert(kept.end(), elements.begin() + begin,
+                  elements.begin() + begin + inner);
+    elements = std::move(kept);
+    counts[dim] = 1;
+    dims[dim].isUniform = true;
+    isCollapsed = true;
+  }
+  if (!isCollapsed)
+    return value;
+  auto result = std::make_shared<FieldTensor>(dims, value->getElementType());
+  result->elements = std::move(elements);
+  return result;
+}
+
+uint64_t equivalence::getContentHash(const FieldValue &value) {
+  FieldValue tensor = collapse(value);
+  uint64_t hash = tensor->isField() + 2 * tensor->isTruth();
+  for (SampledDim dim : tensor->getDims()) {
+    hash = PrimeField::mix(dim.getSize(), hash + 1);
+    for (int64_t position = 0;
+         !dim.isUniform && !dim.sample->isFull() && position < dim.getCount();
+         ++position)
+      hash = PrimeField::mix(dim.sample->getIndex(position), hash + 2);
+  }
+  for (uint64_t element : tensor->elements)
+    hash = PrimeField::mix(element, hash + 3);
   return hash;
 }

@@ -17,18 +17,30 @@ using namespace commute::equivalence;
 using tp::MapFunction;
 using tp::ReductionKind;
 
-uint64_t equivalence::getConstant(TypedAttr value, bool asField) {
+static bool isTruthType(Type type) { return type.isInteger(1); }
+static bool isFieldType(Type type) { return !isa<IntegerType>(type); }
+
+uint64_t equivalence::getConstant(TypedAttr value, Type type) {
   if (auto number = dyn_cast<FloatAttr>(value)) {
     double real = number.getValueAsDouble();
-    return asField ? PrimeField::fromDouble(real)
-                   : static_cast<uint64_t>(static_cast<int64_t>(real));
+    if (isFieldType(type))
+      return PrimeField::fromDouble(real);
+    if (isTruthType(type))
+      return real != 0;
+    constexpr double limit = 0x1p63;
+    return real > -limit && real < limit
+               ? wrapInteger(static_cast<int64_t>(real), type)
+               : 0;
   }
   auto integer = cast<IntegerAttr>(value);
   int64_t number = integer.getType().isInteger(1)
                        ? integer.getValue().getBoolValue()
-                       : integer.getInt();
-  return asField ? PrimeField::fromInteger(number)
-                 : static_cast<uint64_t>(number);
+                       : integer.getValue().getSExtValue();
+  if (isTruthType(type))
+    return number != 0;
+  // A whole number that floats are computed with is a constant like any other.
+  return isFieldType(type) ? PrimeField::fromDouble(static_cast<double>(number))
+                           : wrapInteger(number, type);
 }
 
 uint64_t equivalence::getCastKey(Type type) {
@@ -50,6 +62,27 @@ uint64_t equivalence::wrapInteger(int64_t value, Type type) {
   return integer.isUnsigned()
              ? shifted >> unused
              : static_cast<uint64_t>(static_cast<int64_t>(shifted) >> unused);
+}
+
+uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
+                                     Type from, Type to) {
+  if (isFieldType(from)) {
+    if (isFieldType(to))
+      return element;
+    // Truth is whether it is not zero.
+    if (isTruthType(to))
+      return PrimeField::subtract(1, context.isEqual(element, 0));
+    return context.drawInteger(PrimeField::mix(element, getCastKey(to)), to);
+  }
+  if (isTruthType(from)) {
+    if (isTruthType(to) || isFieldType(to))
+      return element;
+    return context.toBit(element);
+  }
+  if (isFieldType(to))
+    return PrimeField::fromInteger(static_cast<int64_t>(element));
+  return isTruthType(to) ? element != 0
+                         : wrapInteger(static_cast<int64_t>(element), to);
 }
 
 uint64_t equivalence::dotField(const uint64_t *lhs, const uint64_t *rhs,
@@ -82,110 +115,93 @@ static uint64_t getKey(MapFunction function) {
   return 0x6a09e667f3bcc908 + 977 * static_cast<uint64_t>(function);
 }
 
-ScalarFunction::ScalarFunction(MapFunction function,
+ScalarFunction::Kind ScalarFunction::getKind(Type type) {
+  return isFieldType(type)   ? Kind::Field
+         : isTruthType(type) ? Kind::Truth
+                             : Kind::Integer;
+}
+
+ScalarFunction::ScalarFunction(ScalarContext &context, MapFunction function,
                                ArrayRef<tp::AlgebraValue> operands, Type type)
-    : function(function), type(type), isResultField(!isa<IntegerType>(type)) {
-  isField = isResultField;
+    : context(context), function(function), type(type), kind(Kind::Truth) {
+  // Operands are promoted: truth values to integers, these to floats. A result
+  // of floats is computed in floats.
+  auto promote = [&](Kind other) {
+    if (other == Kind::Field || kind == Kind::Truth)
+      kind = other;
+  };
   for (auto [index, operand] : llvm::enumerate(operands)) {
-    isOperandField[index] = !isa<IntegerType>(operand->getElementType());
+    operandTypes[index] = operand->getElementType();
     // The condition of a selection has no say.
     if (function != MapFunction::Select || index > 0)
-      isField |= isOperandField[index];
+      promote(getKind(operandTypes[index]));
   }
+  if (!tp::MapOp::isPredicate(function))
+    promote(getKind(type));
+  // Truth of numbers is asked for operand by operand.
+  if (function == MapFunction::LogicalAnd ||
+      function == MapFunction::LogicalOr || function == MapFunction::LogicalNot)
+    kind = Kind::Truth;
 }
 
-uint64_t ScalarFunction::toField(unsigned operand, uint64_t value) const {
-  return isOperandField[operand]
-             ? value
-             : PrimeField::fromInteger(static_cast<int64_t>(value));
+uint64_t ScalarFunction::convert(unsigned operand, uint64_t value,
+                                 Kind to) const {
+  Type from = operandTypes[operand];
+  if (getKind(from) == to)
+    return value;
+  MLIRContext *mlir = type.getContext();
+  Type target = to == Kind::Field   ? Type(Float64Type::get(mlir))
+                : to == Kind::Truth ? Type(IntegerType::get(mlir, 1))
+                                    : Type(IntegerType::get(mlir, 64));
+  return convertElement(context, value, from, target);
 }
 
-/// An order of field elements that is random, but consistent: a < b exactly if
-/// not b < a, for a != b.
-static bool isLess(uint64_t a, uint64_t b) {
-  if (a == b)
-    return false;
-  uint64_t difference = PrimeField::subtract(b, a);
-  uint64_t opposite = PrimeField::negate(difference);
-  // The smaller representative decides for both directions.
-  bool isSwapped = opposite < difference;
-  uint64_t bit = PrimeField::mix(isSwapped ? opposite : difference,
-                                 getKey(MapFunction::Less)) &
-                 1;
-  return (bit != 0) != isSwapped;
+uint64_t ScalarFunction::finish(uint64_t value, Kind from) const {
+  if (from == Kind::Integer && getKind(type) == Kind::Integer)
+    return wrapInteger(static_cast<int64_t>(value), type);
+  if (from == getKind(type))
+    return value;
+  MLIRContext *mlir = type.getContext();
+  Type source = from == Kind::Field   ? Type(Float64Type::get(mlir))
+                : from == Kind::Truth ? Type(IntegerType::get(mlir, 1))
+                                      : Type(IntegerType::get(mlir, 64));
+  return convertElement(context, value, source, type);
 }
 
-/// The larger of two elements in a random total order, which keeps maximum and
-/// minimum associative, commutative and idempotent. In the order of the numbers
-/// themselves 0 would be below every random value, and a bound by it would
-/// never bind; here it is in the middle, and binds half of the time.
-static uint64_t getLarger(uint64_t a, uint64_t b) {
-  constexpr uint64_t key = 0x3c6ef372fe94f82b;
-  constexpr uint64_t shift =
-      PrimeField::subtract(PrimeField::prime / 2, PrimeField::mix(0, key));
-  auto place = [](uint64_t x) {
-    return std::pair(PrimeField::add(PrimeField::mix(x, key), shift), x);
-  };
-  return place(a) < place(b) ? b : a;
-}
-
-static uint64_t getSmaller(uint64_t a, uint64_t b) {
-  return getLarger(a, b) == a ? b : a;
-}
-
-bool ScalarFunction::compare(uint64_t a, uint64_t b) const {
-  auto less = [&](uint64_t x, uint64_t y) {
-    return isField ? isLess(x, y)
-                   : static_cast<int64_t>(x) < static_cast<int64_t>(y);
-  };
-  switch (function) {
-  case MapFunction::Equal:
-    return a == b;
-  case MapFunction::NotEqual:
-    return a != b;
-  case MapFunction::Less:
-    return less(a, b);
-  case MapFunction::LessEqual:
-    return !less(b, a);
-  case MapFunction::Greater:
-    return less(b, a);
-  case MapFunction::GreaterEqual:
-    return !less(a, b);
-  case MapFunction::LogicalAnd:
-    return a != 0 && b != 0;
-  case MapFunction::LogicalOr:
-    return a != 0 || b != 0;
-  case MapFunction::LogicalNot:
-    return a == 0;
-  default:
-    // Nothing is a NaN.
-    return false;
-  }
-}
-
-uint64_t ScalarFunction::finish(uint64_t value, bool fromField) const {
-  if (fromField == isResultField)
-    return isResultField ? value
-                         : wrapInteger(static_cast<int64_t>(value), type);
-  if (isResultField)
-    return PrimeField::fromInteger(static_cast<int64_t>(value));
-  return type.isInteger(1) ? value != 0
-                           : PrimeField::mix(value, getCastKey(type)) & 0xffff;
+uint64_t ScalarFunction::select(uint64_t condition, uint64_t a,
+                                uint64_t b) const {
+  if (condition == 1 || a == b)
+    return a;
+  if (condition == 0)
+    return b;
+  if (kind == Kind::Integer)
+    return context.toBit(condition) ? a : b;
+  return PrimeField::add(
+      PrimeField::multiply(condition, a),
+      PrimeField::multiply(PrimeField::subtract(1, condition), b));
 }
 
 uint64_t ScalarFunction::operator()(uint64_t a, uint64_t b, uint64_t c) const {
-  if (function == MapFunction::Select)
-    return a != 0 ? finish(isField ? toField(1, b) : b, isField)
-                  : finish(isField ? toField(2, c) : c, isField);
-  if (tp::MapOp::isPredicate(function)) {
-    bool truth =
-        isField ? compare(toField(0, a), toField(1, b)) : compare(a, b);
-    return finish(truth, /*isField=*/false);
+  if (function == MapFunction::Select) {
+    uint64_t condition = convert(0, a, Kind::Truth);
+    return finish(select(condition, convert(1, b, kind), convert(2, c, kind)),
+                  kind);
   }
-  if (isField)
-    return finish(evaluateField(toField(0, a), toField(1, b)), true);
-  return finish(
-      evaluateInteger(static_cast<int64_t>(a), static_cast<int64_t>(b)), false);
+  unsigned arity = operandTypes[1] ? 2 : 1;
+  a = convert(0, a, kind);
+  b = arity == 2 ? convert(1, b, kind) : 0;
+  Kind resultKind = tp::MapOp::isPredicate(function) ? Kind::Truth : kind;
+  switch (kind) {
+  case Kind::Field:
+    return finish(evaluateField(a, b), resultKind);
+  case Kind::Integer:
+    return finish(
+        evaluateInteger(static_cast<int64_t>(a), static_cast<int64_t>(b)),
+        resultKind);
+  case Kind::Truth:
+    return finish(evaluateTruth(a, b), resultKind);
+  }
+  llvm_unreachable("a kind of element that is not listed");
 }
 
 static uint64_t evaluateSquareRoot(uint64_t a) {
@@ -206,7 +222,8 @@ static uint64_t evaluatePower(uint64_t base, uint64_t exponent) {
     return evaluateSquareRoot(base);
   if (exponent == PrimeField::negate(half))
     return PrimeField::invert(evaluateSquareRoot(base));
-  return PrimeField::mix(base, exponent ^ getKey(MapFunction::Pow));
+  return PrimeField::mix(base,
+                         PrimeField::mix(exponent, getKey(MapFunction::Pow)));
 }
 
 uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
@@ -223,9 +240,11 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Pow:
     return evaluatePower(a, b);
   case MapFunction::Maximum:
-    return getLarger(a, b);
+    return context.getMaximum(a, b);
   case MapFunction::Minimum:
-    return getSmaller(a, b);
+    return context.getMinimum(a, b);
+  case MapFunction::Relu:
+    return context.getMaximum(a, 0);
   case MapFunction::Neg:
     return F::negate(a);
   case MapFunction::Reciprocal:
@@ -236,12 +255,49 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
     return F::invert(evaluateSquareRoot(a));
   case MapFunction::Silu:
     return F::multiply(a, F::mix(a, getKey(MapFunction::Sigmoid)));
+  case MapFunction::Equal:
+    return context.isEqual(a, b);
+  case MapFunction::NotEqual:
+    return F::subtract(1, context.isEqual(a, b));
+  case MapFunction::Less:
+    return context.isLess(a, b);
+  case MapFunction::LessEqual:
+    return F::subtract(1, context.isLess(b, a));
+  case MapFunction::Greater:
+    return context.isLess(b, a);
+  case MapFunction::GreaterEqual:
+    return F::subtract(1, context.isLess(a, b));
+  case MapFunction::IsNan:
+    return context.isNan(a);
   case MapFunction::FloorDiv:
   case MapFunction::Remainder:
+  case MapFunction::BitwiseAnd:
+  case MapFunction::BitwiseOr:
+  case MapFunction::BitwiseXor:
     return F::mix(a, F::mix(b, getKey(function)));
-  default:
+  case MapFunction::Abs:
+  case MapFunction::Exp:
+  case MapFunction::Log:
+  case MapFunction::Sin:
+  case MapFunction::Cos:
+  case MapFunction::Tanh:
+  case MapFunction::Erf:
+  case MapFunction::Sigmoid:
+  case MapFunction::Gelu:
+  case MapFunction::GeluTanh:
+  case MapFunction::BitwiseNot:
+  case MapFunction::Round:
+  case MapFunction::Floor:
+  case MapFunction::Ceil:
+  case MapFunction::Sign:
     return F::mix(a, getKey(function));
+  case MapFunction::Select:
+  case MapFunction::LogicalAnd:
+  case MapFunction::LogicalOr:
+  case MapFunction::LogicalNot:
+    break;
   }
+  llvm_unreachable("a function that is not computed on field elements");
 }
 
 uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
@@ -282,38 +338,168 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
   case MapFunction::BitwiseXor:
     return ua ^ ub;
   case MapFunction::BitwiseNot:
-    return type.isInteger(1) ? a == 0 : ~ua;
+    return ~ua;
   case MapFunction::Relu:
     return std::max<int64_t>(a, 0);
   case MapFunction::Round:
   case MapFunction::Floor:
   case MapFunction::Ceil:
     return ua;
-  default:
-    return PrimeField::mix(ua, PrimeField::mix(ub, getKey(function))) & 0xffff;
+  case MapFunction::Equal:
+    return a == b;
+  case MapFunction::NotEqual:
+    return a != b;
+  case MapFunction::Less:
+    return a < b;
+  case MapFunction::LessEqual:
+    return a <= b;
+  case MapFunction::Greater:
+    return a > b;
+  case MapFunction::GreaterEqual:
+    return a >= b;
+  case MapFunction::IsNan:
+    return 0;
+  case MapFunction::Div:
+  case MapFunction::Pow:
+  case MapFunction::Exp:
+  case MapFunction::Log:
+  case MapFunction::Sqrt:
+  case MapFunction::Rsqrt:
+  case MapFunction::Reciprocal:
+  case MapFunction::Sin:
+  case MapFunction::Cos:
+  case MapFunction::Tanh:
+  case MapFunction::Erf:
+  case MapFunction::Sigmoid:
+  case MapFunction::Silu:
+  case MapFunction::Gelu:
+  case MapFunction::GeluTanh:
+    // Integers of integers by these are whatever they are.
+    return static_cast<uint64_t>(context.drawInteger(
+        PrimeField::mix(ua, PrimeField::mix(ub, getKey(function))), type));
+  case MapFunction::Select:
+  case MapFunction::LogicalAnd:
+  case MapFunction::LogicalOr:
+  case MapFunction::LogicalNot:
+    break;
   }
+  llvm_unreachable("a function that is not computed on integers");
+}
+
+uint64_t ScalarFunction::evaluateTruth(uint64_t a, uint64_t b) const {
+  using F = PrimeField;
+  auto negate = [](uint64_t x) { return F::subtract(1, x); };
+  uint64_t both = F::multiply(a, b);
+  uint64_t any = F::subtract(F::add(a, b), both);
+  uint64_t one = F::subtract(any, both);
+  switch (function) {
+  case MapFunction::Add:
+  case MapFunction::Maximum:
+  case MapFunction::LogicalOr:
+  case MapFunction::BitwiseOr:
+    return any;
+  case MapFunction::Mul:
+  case MapFunction::Minimum:
+  case MapFunction::LogicalAnd:
+  case MapFunction::BitwiseAnd:
+    return both;
+  case MapFunction::BitwiseXor:
+  case MapFunction::Sub:
+  case MapFunction::NotEqual:
+    return one;
+  case MapFunction::Equal:
+    return negate(one);
+  case MapFunction::Less:
+    return F::multiply(negate(a), b);
+  case MapFunction::LessEqual:
+    return negate(F::multiply(a, negate(b)));
+  case MapFunction::Greater:
+    return F::multiply(a, negate(b));
+  case MapFunction::GreaterEqual:
+    return negate(F::multiply(negate(a), b));
+  case MapFunction::LogicalNot:
+  case MapFunction::BitwiseNot:
+    return negate(a);
+  case MapFunction::IsNan:
+    return 0;
+  case MapFunction::Abs:
+  case MapFunction::Sign:
+  case MapFunction::Relu:
+  case MapFunction::Round:
+  case MapFunction::Floor:
+  case MapFunction::Ceil:
+    return a;
+  case MapFunction::Div:
+  case MapFunction::Pow:
+  case MapFunction::FloorDiv:
+  case MapFunction::Remainder:
+  case MapFunction::Neg:
+  case MapFunction::Exp:
+  case MapFunction::Log:
+  case MapFunction::Sqrt:
+  case MapFunction::Rsqrt:
+  case MapFunction::Reciprocal:
+  case MapFunction::Sin:
+  case MapFunction::Cos:
+  case MapFunction::Tanh:
+  case MapFunction::Erf:
+  case MapFunction::Sigmoid:
+  case MapFunction::Silu:
+  case MapFunction::Gelu:
+  case MapFunction::GeluTanh:
+    return context.drawTruth(F::mix(a, F::mix(b, getKey(function))));
+  case MapFunction::Select:
+    break;
+  }
+  llvm_unreachable("a function that is not computed on truth values");
 }
 
 //===----------------------------------------------------------------------===//
 // Combiner
 //===----------------------------------------------------------------------===//
 
-Combiner::Combiner(ReductionKind kind, Type from, Type to)
-    : kind(kind), to(to), isFromField(!isa<IntegerType>(from)),
-      isField(!isa<IntegerType>(to)) {}
+Combiner::Combiner(ScalarContext &context, ReductionKind kind, Type from,
+                   Type to)
+    : context(context), kind(kind), from(from), to(to),
+      isTruth(isTruthType(to)), isField(isFieldType(to)) {}
 
 uint64_t Combiner::getStart() const {
   return kind == ReductionKind::Product ? 1 : 0;
 }
 
-uint64_t Combiner::convert(uint64_t element) const {
-  if (isField == isFromField)
-    return element;
-  return isField ? PrimeField::fromInteger(static_cast<int64_t>(element))
-                 : uint64_t(element != 0);
+uint64_t Combiner::prepare(uint64_t element, int64_t weight) const {
+  uint64_t value = convertElement(context, element, from, to);
+  if (weight == 1 || isTruth)
+    return value;
+  auto count = static_cast<uint64_t>(weight);
+  switch (kind) {
+  case ReductionKind::Sum:
+  case ReductionKind::Avg:
+    return isField ? PrimeField::multiply(value, PrimeField::reduce(count))
+                   : value * count;
+  case ReductionKind::Product: {
+    if (isField)
+      return PrimeField::power(value, count);
+    uint64_t result = 1;
+    for (; count; count >>= 1, value *= value)
+      if (count & 1)
+        result *= value;
+    return result;
+  }
+  case ReductionKind::Max:
+  case ReductionKind::Min:
+    return value;
+  }
+  llvm_unreachable("a reduction that is not listed");
 }
 
 uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
+  if (isTruth) {
+    uint64_t both = PrimeField::multiply(a, b);
+    bool isAnd = kind == ReductionKind::Min || kind == ReductionKind::Product;
+    return isAnd ? both : PrimeField::subtract(PrimeField::add(a, b), both);
+  }
+  auto ia = static_cast<int64_t>(a), ib = static_cast<int64_t>(b);
   switch (kind) {
   case ReductionKind::Sum:
   case ReductionKind::Avg:
@@ -321,22 +507,21 @@ uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
   case ReductionKind::Product:
     return isField ? PrimeField::multiply(a, b) : a * b;
   case ReductionKind::Max:
-    return isField ? getLarger(a, b)
-                   : static_cast<uint64_t>(std::max(static_cast<int64_t>(a),
-                                                    static_cast<int64_t>(b)));
+    return isField ? context.getMaximum(a, b)
+                   : static_cast<uint64_t>(std::max(ia, ib));
   case ReductionKind::Min:
-    return isField ? getSmaller(a, b)
-                   : static_cast<uint64_t>(std::min(static_cast<int64_t>(a),
-                                                    static_cast<int64_t>(b)));
+    return isField ? context.getMinimum(a, b)
+                   : static_cast<uint64_t>(std::min(ia, ib));
   }
   llvm_unreachable("a reduction that is not listed");
 }
 
 uint64_t Combiner::finish(uint64_t value, int64_t count) const {
-  if (kind == ReductionKind::Avg && count > 0)
+  if (kind == ReductionKind::Avg && count > 0 && !isTruth)
     return isField
                ? PrimeField::multiply(
                      value, PrimeField::invert(PrimeField::fromInteger(count)))
                : static_cast<uint64_t>(static_cast<int64_t>(value) / count);
-  return isField ? value : wrapInteger(static_cast<int64_t>(value), to);
+  return isField || isTruth ? value
+                            : wrapInteger(static_cast<int64_t>(value), to);
 }

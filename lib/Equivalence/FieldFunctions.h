@@ -11,12 +11,16 @@
 
 namespace commute::equivalence {
 
-/// A constant as a field element or as an integer.
-uint64_t getConstant(mlir::TypedAttr value, bool asField);
+/// A constant as an element of a tensor of type `type`.
+uint64_t getConstant(mlir::TypedAttr value, mlir::Type type);
 /// The key of the random function that a rounding cast to `type` is.
 uint64_t getCastKey(mlir::Type type);
 /// An integer in the range of `type`, as two's complement arithmetic leaves it.
 uint64_t wrapInteger(int64_t value, mlir::Type type);
+/// An element of type `from` as an element of type `to`, as a cast that does
+/// not round.
+uint64_t convertElement(ScalarContext &context, uint64_t element,
+                        mlir::Type from, mlir::Type to);
 
 uint64_t dotField(const uint64_t *lhs, const uint64_t *rhs, int64_t count);
 uint64_t dotInteger(const uint64_t *lhs, const uint64_t *rhs, int64_t count);
@@ -24,43 +28,50 @@ uint64_t dotInteger(const uint64_t *lhs, const uint64_t *rhs, int64_t count);
 /// One function of tp.map for operands of given kinds.
 class ScalarFunction {
 public:
-  ScalarFunction(tp::MapFunction function,
+  ScalarFunction(ScalarContext &context, tp::MapFunction function,
                  llvm::ArrayRef<tp::AlgebraValue> operands, mlir::Type type);
 
   uint64_t operator()(uint64_t a, uint64_t b, uint64_t c) const;
 
 private:
-  uint64_t toField(unsigned operand, uint64_t value) const;
+  /// What elements are while they are computed with.
+  enum class Kind { Field, Integer, Truth };
+  static Kind getKind(mlir::Type type);
+
+  uint64_t convert(unsigned operand, uint64_t value, Kind to) const;
+  uint64_t finish(uint64_t value, Kind from) const;
+  uint64_t select(uint64_t condition, uint64_t a, uint64_t b) const;
   uint64_t evaluateField(uint64_t a, uint64_t b) const;
   uint64_t evaluateInteger(int64_t a, int64_t b) const;
-  bool compare(uint64_t a, uint64_t b) const;
-  /// Into the result's kind.
-  uint64_t finish(uint64_t value, bool isField) const;
+  uint64_t evaluateTruth(uint64_t a, uint64_t b) const;
 
+  ScalarContext &context;
   tp::MapFunction function;
   mlir::Type type;
-  bool isResultField;
-  /// Whether operands are combined as field elements.
-  bool isField;
-  bool isOperandField[3] = {false, false, false};
+  Kind kind;
+  mlir::Type operandTypes[3];
 };
 
 /// One reduction kind for elements of a type.
 class Combiner {
 public:
-  Combiner(tp::ReductionKind kind, mlir::Type from, mlir::Type to);
+  Combiner(ScalarContext &context, tp::ReductionKind kind, mlir::Type from,
+           mlir::Type to);
 
   /// The value of an empty reduction.
   uint64_t getStart() const;
-  uint64_t convert(uint64_t element) const;
+  /// An element of the operand as one that is combined, standing for `weight`
+  /// equal ones.
+  uint64_t prepare(uint64_t element, int64_t weight) const;
   uint64_t combine(uint64_t a, uint64_t b) const;
   /// After all `count` elements: the mean's division.
   uint64_t finish(uint64_t value, int64_t count) const;
 
 private:
+  ScalarContext &context;
   tp::ReductionKind kind;
-  mlir::Type to;
-  bool isFromField;
+  mlir::Type from, to;
+  bool isTruth;
   bool isField;
 };
 

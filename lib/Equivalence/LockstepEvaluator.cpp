@@ -6,9 +6,10 @@
 
 #include "commute/Equivalence/LockstepEvaluator.h"
 
+#include "FieldFunctions.h"
+#include "ResolvedPrograms.h"
 #include "SharedMemory.h"
 #include "commute/Equivalence/PrimeField.h"
-#include "commute/Equivalence/SizeReduction.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/xxhash.h"
@@ -28,38 +29,94 @@ RankedTensorType InputGenerator::getType(Type type) {
   return RankedTensorType::get({}, IntegerType::get(type.getContext(), 64));
 }
 
-RankValues InputGenerator::generate(unsigned argument,
-                                    RankedTensorType type) const {
+/// The index of an element in the whole tensor, of a dense row-major tensor's
+/// real sizes; modulo 2^64, which is as good as any.
+template <typename Visitor>
+static void forEachIndex(const FieldTensor &tensor, Visitor visit) {
+  SmallVector<int64_t> counts = tensor.getCounts();
+  SmallVector<int64_t> position(counts.size());
+  for (size_t element = 0; element < tensor.elements.size(); ++element) {
+    uint64_t index = 0;
+    for (auto [dim, at] : llvm::zip_equal(tensor.getDims(), position))
+      index =
+          index * static_cast<uint64_t>(dim.getSize()) +
+          static_cast<uint64_t>(dim.isUniform ? 0 : dim.sample->getIndex(at));
+    visit(element, index);
+    for (size_t dim = counts.size(); dim-- > 0;) {
+      if (++position[dim] < counts[dim])
+        break;
+      position[dim] = 0;
+    }
+  }
+}
+
+/// A tensor without any structure, keyed by `key`.
+static std::shared_ptr<FieldTensor> makeRandom(ArrayRef<SampledDim> dims,
+                                               Type type, uint64_t key,
+                                               EvaluationContext &context,
+                                               ArrayRef<int64_t> pool) {
+  auto tensor = std::make_shared<FieldTensor>(dims, type);
+  forEachIndex(*tensor, [&](size_t element, uint64_t index) {
+    uint64_t value = PrimeField::mix(index, key);
+    if (tensor->isTruth())
+      value = context.scalars.drawTruth(value);
+    else if (!tensor->isField())
+      value = wrapInteger(pool[value % pool.size()], type);
+    tensor->elements[element] = value;
+  });
+  return tensor;
+}
+
+static SmallVector<SampledDim, 4> getDims(RankedTensorType type,
+                                          ArrayRef<const IndexSample *> samples,
+                                          EvaluationContext &context) {
+  SmallVector<SampledDim, 4> dims;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    dims.push_back(
+        {dim < samples.size() ? samples[dim] : context.samples.getFull(size)});
+  return dims;
+}
+
+RankValues
+InputGenerator::generate(unsigned argument, RankedTensorType type,
+                         ArrayRef<const IndexSample *> samples) const {
   RankValues values;
   std::map<int64_t, FieldValue> uncut;
+  std::optional<std::vector<int64_t>> pool;
+  if (isa<IntegerType>(type.getElementType()))
+    pool = pools(argument);
+  // Ranks that hold one part of one tensor share it.
+  std::map<std::pair<int64_t, std::vector<int64_t>>, FieldValue> known;
   for (int64_t rank : placements.getWorld()) {
     analysis::InputInstance instance = placements.getInstance(argument, rank);
-    auto &whole = uncut[instance.tensor];
+    std::vector<int64_t> part;
+    for (const analysis::InputInstance::Cut &cut : instance.cuts)
+      part.push_back(cut.index);
+    FieldValue &local = known[{instance.tensor, part}];
+    if (local) {
+      values.push_back(local);
+      continue;
+    }
+    FieldValue &whole = uncut[instance.tensor];
     if (!whole) {
-      SmallVector<int64_t> sizes(type.getShape());
-      for (const analysis::InputInstance::Cut &cut : instance.cuts)
-        sizes[cut.dim] *= cut.count;
-      auto tensor = std::make_shared<FieldTensor>(sizes, type.getElementType());
+      SmallVector<SampledDim, 4> dims = getDims(type, samples, context);
+      for (const analysis::InputInstance::Cut &cut :
+           llvm::reverse(instance.cuts))
+        dims[cut.dim].sample = context.samples.getProduct(
+            {context.samples.getFull(cut.count), dims[cut.dim].sample});
       uint64_t key =
           PrimeField::mix(argument, PrimeField::mix(instance.tensor + 1, seed));
-      for (auto [position, element] : llvm::enumerate(tensor->elements)) {
-        element = PrimeField::mix(position, key);
-        // Indices, masks and positions: small numbers hit every branch.
-        if (!tensor->isField())
-          element =
-              type.getElementType().isInteger(1) ? element & 1 : element & 7;
-      }
-      whole = tensor;
+      whole = makeRandom(dims, type.getElementType(), key, context,
+                         pool ? ArrayRef(*pool) : context.scalars.getPool());
     }
-    // Later cuts are within earlier ones, so the last one is applied first to
-    // the local size.
-    AlgebraValue local = whole;
-    FieldAlgebra algebra(rank, Precision::Algebraic);
+    AlgebraValue cutValue = whole;
+    FieldAlgebra algebra(rank, context);
     for (const analysis::InputInstance::Cut &cut : instance.cuts) {
-      int64_t size = local->getSizes()[cut.dim] / cut.count;
-      local = algebra.slice(local, cut.dim, cut.index * size, 1, size);
+      int64_t size = cutValue->getSizes()[cut.dim] / cut.count;
+      cutValue = algebra.slice(cutValue, cut.dim, cut.index * size, 1, size);
     }
-    values.push_back(std::static_pointer_cast<const FieldTensor>(local));
+    local = std::static_pointer_cast<const FieldTensor>(cutValue);
+    values.push_back(local);
   }
   return values;
 }
@@ -69,17 +126,16 @@ RankValues InputGenerator::generate(unsigned argument,
 //===----------------------------------------------------------------------===//
 
 LockstepEvaluator::LockstepEvaluator(ArrayRef<int64_t> world,
-                                     Precision precision)
-    : world(world) {
-  for (int64_t rank : world)
-    algebras.emplace_back(rank, precision);
+                                     EvaluationContext &context)
+    : world(world), context(context) {
+  for (auto [index, rank] : llvm::enumerate(world)) {
+    algebras.emplace_back(rank, context);
+    indexOf[rank] = index;
+  }
 }
 
 LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
   size_t number = algebras.front().getExchanges().size();
-  DenseMap<int64_t, size_t> indexOf;
-  for (auto [index, rank] : llvm::enumerate(world))
-    indexOf[rank] = index;
   for (auto [index, algebra] : llvm::enumerate(algebras)) {
     FieldAlgebra::Exchange &exchange = algebra.getExchanges().back();
     if (algebra.getExchanges().size() != number)
@@ -101,22 +157,21 @@ LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
   return success();
 }
 
-LogicalResult
-LockstepEvaluator::evaluateModelled(tp::EvaluationOpInterface op,
-                                    ArrayRef<RankValues> operands,
-                                    SmallVectorImpl<RankValues> &results) {
+LogicalResult LockstepEvaluator::evaluateModelled(
+    tp::EvaluationOpInterface op, ArrayRef<RankValues> operands,
+    ArrayRef<ArrayRef<const IndexSample *>> samples,
+    SmallVectorImpl<RankValues> &results) {
   for (FieldAlgebra &algebra : algebras)
     algebra.clearExchanges();
-  auto count = op->getAttrOfType<IntegerAttr>(averageCountAttrName);
-  std::optional<int64_t> averageCount =
-      count ? std::optional(count.getInt()) : std::nullopt;
+  bool isLocal =
+      !isa<tp::CollectiveOpInterface, tp::RankSliceOp>(op.getOperation());
   // An op is evaluated again after each exchange: the first time ranks say what
   // they send, then they know what they receive.
   while (true) {
     results.assign(op->getNumResults(), RankValues());
     bool isWaiting = false;
     // Ranks that hold the same operands compute the same.
-    std::map<SmallVector<const void *>, SmallVector<AlgebraValue>> computed;
+    std::map<SmallVector<const void *>, SmallVector<FieldValue>> computed;
     for (size_t rank = 0; rank < world.size(); ++rank) {
       SmallVector<AlgebraValue> inputs;
       SmallVector<const void *> key;
@@ -124,25 +179,32 @@ LockstepEvaluator::evaluateModelled(tp::EvaluationOpInterface op,
         inputs.push_back(operand[rank]);
         key.push_back(operand[rank].get());
       }
-      FieldAlgebra &algebra = algebras[rank];
-      algebra.restart(averageCount);
-      SmallVector<AlgebraValue> outputs;
-      bool isLocal =
-          !isa<tp::CollectiveOpInterface, tp::RankSliceOp>(op.getOperation());
-      auto known = computed.find(key);
-      if (isLocal && known != computed.end()) {
-        outputs = known->second;
-      } else if (failed(op.evaluate(algebra, inputs, outputs))) {
-        if (!algebra.isWaiting())
+      SmallVector<FieldValue> values;
+      auto known = isLocal ? computed.find(key) : computed.end();
+      if (known != computed.end()) {
+        values = known->second;
+      } else {
+        FieldAlgebra &algebra = algebras[rank];
+        algebra.restart(samples.empty() ? ArrayRef<const IndexSample *>()
+                                        : samples.front());
+        SmallVector<AlgebraValue> outputs;
+        if (failed(op.evaluate(algebra, inputs, outputs))) {
+          if (!algebra.isWaiting() || context.problem)
+            return failure();
+          isWaiting = true;
+          continue;
+        }
+        if (context.problem)
           return failure();
-        isWaiting = true;
-        continue;
-      } else if (isLocal) {
-        computed[key] = outputs;
+        for (auto [index, output] : llvm::enumerate(outputs))
+          values.push_back(algebra.assume(
+              std::static_pointer_cast<const FieldTensor>(output),
+              samples[index]));
+        if (isLocal)
+          computed[key] = values;
       }
-      for (auto [index, output] : llvm::enumerate(outputs))
-        results[index].push_back(
-            std::static_pointer_cast<const FieldTensor>(output));
+      for (auto [result, value] : llvm::zip_equal(results, values))
+        result.push_back(value);
     }
     if (!isWaiting)
       return success();
@@ -157,8 +219,11 @@ static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
   uint64_t hash =
       llvm::xxh3_64bits((call.getCallee() + "\n" + call.getArguments()).str());
   for (const RankValues &operand : operands)
-    hash = PrimeField::mix(operand[rank] ? getContentHash(*operand[rank]) : 0,
+    hash = PrimeField::mix(operand[rank] ? getContentHash(operand[rank]) : 0,
                            hash + 1);
+  // Generators are not known to be in one state on all ranks.
+  if (auto draw = call->getAttrOfType<IntegerAttr>(drawAttrName))
+    hash = PrimeField::mix(rank, PrimeField::mix(draw.getInt(), hash + 2));
   return hash;
 }
 
@@ -166,63 +231,76 @@ static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
 /// function of what it was and of all that the writer read. It works element by
 /// element, so that a view taken before is the view taken after.
 static RankValues overwrite(const RankValues &values, tp::CallOp call,
-                            ArrayRef<RankValues> operands, bool isCertain) {
+                            ArrayRef<RankValues> operands, bool isCertain,
+                            EvaluationContext &context) {
   RankValues result;
   for (auto [rank, value] : llvm::enumerate(values)) {
     uint64_t hash = getCallHash(call, operands, rank) + (isCertain ? 0 : 1);
     auto written = std::make_shared<FieldTensor>(*value);
     for (uint64_t &element : written->elements) {
       element = PrimeField::mix(element, hash);
-      if (!written->isField())
-        element &= value->getElementType().isInteger(1) ? 1 : 7;
+      if (written->isTruth())
+        element = context.scalars.drawTruth(element);
+      else if (!written->isField())
+        element =
+            context.scalars.drawInteger(element, written->getElementType());
     }
     result.push_back(std::move(written));
   }
   return result;
 }
 
-LogicalResult
-LockstepEvaluator::evaluateOpaque(tp::CallOp call,
-                                  ArrayRef<RankValues> operands,
-                                  SmallVectorImpl<RankValues> &results) {
+void LockstepEvaluator::evaluateOpaque(
+    tp::CallOp call, ArrayRef<RankValues> operands,
+    ArrayRef<ArrayRef<const IndexSample *>> samples,
+    SmallVectorImpl<RankValues> &results) {
   results.resize(call->getNumResults());
+  DenseMap<uint64_t, SmallVector<FieldValue>> known;
   for (size_t rank = 0; rank < world.size(); ++rank) {
     // A random function of everything that it reads.
     uint64_t hash = getCallHash(call, operands, rank);
+    SmallVector<FieldValue> &values = known[hash];
     for (auto [index, result] : llvm::enumerate(call.getOutputs())) {
-      auto type = dyn_cast<RankedTensorType>(result.getType());
-      // What is no tensor is known by what it was made from.
-      SmallVector<int64_t> sizes;
-      Type element = IntegerType::get(call.getContext(), 64);
-      if (type) {
-        llvm::append_range(sizes, type.getShape());
-        element = type.getElementType();
+      if (values.size() == index) {
+        // What is no tensor is known by what it was made from.
+        RankedTensorType type = InputGenerator::getType(result.getType());
+        uint64_t key = PrimeField::mix(index, hash);
+        if (isa<RankedTensorType>(result.getType())) {
+          values.push_back(makeRandom(getDims(type, samples[index], context),
+                                      type.getElementType(), key, context,
+                                      context.scalars.getPool()));
+        } else {
+          auto number = std::make_shared<FieldTensor>(ArrayRef<SampledDim>(),
+                                                      type.getElementType());
+          number->elements[0] = key;
+          values.push_back(std::move(number));
+        }
       }
-      auto tensor = std::make_shared<FieldTensor>(sizes, element);
-      for (auto [position, value] : llvm::enumerate(tensor->elements)) {
-        value = PrimeField::mix(position, PrimeField::mix(index, hash));
-        if (!tensor->isField() && type)
-          value &= element.isInteger(1) ? 1 : 7;
-      }
-      results[index].push_back(tensor);
+      results[index].push_back(values[index]);
     }
   }
-  return success();
 }
 
 LogicalResult
 LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
+                            ArrayRef<ArrayRef<const IndexSample *>> samples,
                             SmallVectorImpl<RankValues> &results) {
-  if (auto call = dyn_cast<tp::CallOp>(op))
-    return evaluateOpaque(call, operands, results);
+  context.checkTime();
+  if (context.problem)
+    return failure();
+  if (auto call = dyn_cast<tp::CallOp>(op)) {
+    evaluateOpaque(call, operands, samples, results);
+    return success(!context.problem);
+  }
   if (auto modelled = dyn_cast<tp::EvaluationOpInterface>(op))
-    return evaluateModelled(modelled, operands, results);
+    return evaluateModelled(modelled, operands, samples, results);
   return op->emitError("cannot be evaluated");
 }
 
 llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
     func::FuncOp function, ArrayRef<RankValues> inputs, ArrayRef<int64_t> world,
-    Precision precision, Observer observe) {
+    EvaluationContext &context, SampleLookup samples, Observer observe,
+    Operation *&culprit) {
   std::string message;
   ScopedDiagnosticHandler handler(
       function.getContext(), [&](Diagnostic &diagnostic) {
@@ -231,7 +309,7 @@ llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
               << diagnostic.getLocation() << ": " << diagnostic;
         return success();
       });
-  LockstepEvaluator evaluator(world, precision);
+  LockstepEvaluator evaluator(world, context);
   SharedMemory memory(function);
   DenseMap<Value, RankValues> values;
   DenseMap<Value, unsigned> remainingUses;
@@ -245,16 +323,23 @@ llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
     if (op.hasTrait<OpTrait::IsTerminator>())
       return std::vector<RankValues>(operands.begin(), operands.end());
     SmallVector<RankValues> results;
-    if (failed(evaluator.evaluate(&op, operands, results)))
-      return llvm::createStringError(message);
+    SmallVector<ArrayRef<const IndexSample *>> ofResults;
+    for (Value result : op.getResults())
+      ofResults.push_back(samples(result));
+    if (failed(evaluator.evaluate(&op, operands, ofResults, results))) {
+      culprit = &op;
+      return llvm::createStringError(context.problem ? context.problem->message
+                                                     : message);
+    }
     observe(&op, operands, results);
     if (auto call = dyn_cast<tp::CallOp>(op))
-      for (auto &[value, held] : values) {
-        SharedMemory::Sharing sharing = memory.isWritten(call, value);
-        if (sharing != SharedMemory::No)
-          held = overwrite(held, call, operands,
-                           sharing == SharedMemory::Certainly);
-      }
+      if (!call.getMutatedOperands().empty())
+        for (auto &[value, held] : values) {
+          SharedMemory::Sharing sharing = memory.isWritten(call, value);
+          if (sharing != SharedMemory::No)
+            held = overwrite(held, call, operands,
+                             sharing == SharedMemory::Certainly, context);
+        }
     for (auto [result, value] : llvm::zip_equal(op.getResults(), results))
       if (!result.use_empty())
         values[result] = std::move(value);

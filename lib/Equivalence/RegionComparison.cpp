@@ -28,7 +28,8 @@ class RegionComparison {
 public:
   RegionComparison(func::FuncOp first, func::FuncOp second,
                    const analysis::InputPlacements &placements,
-                   Precision precision, uint64_t seed);
+                   EvaluationContext &context, SampleLookup samples,
+                   InputGenerator::Pools pools, uint64_t seed);
 
   RegionVerdict run();
 
@@ -56,6 +57,11 @@ private:
   void setNumber(Side side, Value value, Number number);
   void addOp(Side side, Operation *op);
   void addReads(Side side, tp::CallOp call);
+  /// Adds a number for what is at an address to the key of the region.
+  void describe(const void *what) {
+    region.key.push_back(
+        describedBy.try_emplace(what, describedBy.size()).first->second);
+  }
   /// Notes that a program has come by an output.
   void addOutput(Side side, unsigned output, Number number);
   void use(Side side, Number number) { --numbers[find(number)].uses[side]; }
@@ -71,6 +77,7 @@ private:
 
   func::FuncOp functions[2];
   const analysis::InputPlacements &placements;
+  SampleLookup samples;
   RegionMemory memory;
   OpNumbering ops;
   /// Numbers of input descriptions, which stand in the keys of regions.
@@ -101,9 +108,12 @@ private:
 
 RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
                                    const analysis::InputPlacements &placements,
-                                   Precision precision, uint64_t seed)
-    : functions{first, second}, placements(placements),
-      memory(placements, precision, seed), inputs(first.getNumArguments()) {
+                                   EvaluationContext &context,
+                                   SampleLookup samples,
+                                   InputGenerator::Pools pools, uint64_t seed)
+    : functions{first, second}, placements(placements), samples(samples),
+      memory(placements, context, std::move(pools), seed),
+      inputs(first.getNumArguments()) {
   for (Side side : {First, Second}) {
     Operation *terminator = functions[side].getBody().front().getTerminator();
     outputs[side].resize(terminator->getNumOperands());
@@ -155,18 +165,17 @@ Number RegionComparison::addInput(unsigned argument) {
   step.argument = argument;
   step.argumentType =
       InputGenerator::getType(functions[First].getArgumentTypes()[argument]);
-  // Random inputs of one type and placement are as good as one another, but
-  // integers are what they are.
-  auto describe = [&](const void *what) {
-    region.key.push_back(
-        describedBy.try_emplace(what, describedBy.size()).first->second);
-  };
+  step.samples.push_back(samples(functions[First].getArgument(argument)));
+  // Random inputs of one type, placement and sample are as good as one another,
+  // but integers are what they are.
   region.key.push_back(0);
   describe(step.argumentType.getAsOpaquePointer());
   for (tp::PlacementAttr placement : placements.getAll(argument))
     describe(placement.getAsOpaquePointer());
-  region.key.push_back(
-      isa<IntegerType>(step.argumentType.getElementType()) ? argument + 1 : 0);
+  for (const IndexSample *sample : step.samples.front())
+    describe(sample);
+  region.key.push_back(InputGenerator::isExact(step.argumentType) ? argument + 1
+                                                                  : 0);
   return number;
 }
 
@@ -216,6 +225,11 @@ void RegionComparison::addOp(Side side, Operation *op) {
   }
   if (op->getNumResults() > 0)
     ops.note(function, operands, numbers.size());
+  for (Value result : op->getResults()) {
+    step.samples.push_back(samples(result));
+    for (const IndexSample *sample : step.samples.back())
+      describe(sample);
+  }
   for (Value result : op->getResults())
     setNumber(side, result, addNumber());
 }
@@ -332,6 +346,7 @@ RegionVerdict RegionComparison::run() {
     any |= advance(Second, point.second);
     if (any && (!cut() || haveOtherCalls)) {
       verdict.numEvaluatedOps = memory.getNumEvaluated();
+      verdict.culprit = memory.getCulprit();
       return verdict;
     }
   }
@@ -350,7 +365,8 @@ static bool writesToMemory(func::FuncOp function) {
 RegionVerdict
 equivalence::compareByRegions(func::FuncOp first, func::FuncOp second,
                               const analysis::InputPlacements &placements,
-                              Precision precision, uint64_t seed) {
+                              EvaluationContext &context, SampleLookup samples,
+                              InputGenerator::Pools pools, uint64_t seed) {
   // What is written to changes under the names that it has.
   if (writesToMemory(first) || writesToMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
@@ -359,5 +375,7 @@ equivalence::compareByRegions(func::FuncOp first, func::FuncOp second,
   // What cannot be evaluated is reported by who evaluates everything.
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
-  return RegionComparison(first, second, placements, precision, seed).run();
+  return RegionComparison(first, second, placements, context, samples,
+                          std::move(pools), seed)
+      .run();
 }

@@ -16,7 +16,7 @@
 #define COMMUTE_LIB_EQUIVALENCE_REGIONCOMPARISON_H
 
 #include "commute/Analysis/InputPlacements.h"
-#include "commute/Equivalence/FieldAlgebra.h"
+#include "commute/Equivalence/LockstepEvaluator.h"
 
 namespace commute::equivalence {
 
@@ -25,13 +25,16 @@ struct RegionVerdict {
   /// regions do not show.
   bool areEqual = false;
   size_t numEvaluatedOps = 0;
+  /// Where the context has a problem: the op that could not be evaluated.
+  mlir::Operation *culprit = nullptr;
 };
 
 /// Compares outputs, and what opaque ops read, of two programs of static sizes.
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
                                const analysis::InputPlacements &placements,
-                               Precision precision, uint64_t seed);
+                               EvaluationContext &context, SampleLookup samples,
+                               InputGenerator::Pools pools, uint64_t seed);
 
 } // namespace commute::equivalence
 

@@ -13,9 +13,10 @@ using namespace commute;
 using namespace commute::equivalence;
 
 RegionMemory::RegionMemory(const analysis::InputPlacements &placements,
-                           Precision precision, uint64_t seed)
-    : placements(placements), evaluator(placements.getWorld(), precision),
-      seed(seed) {
+                           EvaluationContext &context,
+                           InputGenerator::Pools pools, uint64_t seed)
+    : placements(placements), context(context), pools(std::move(pools)),
+      evaluator(placements.getWorld(), context), seed(seed) {
   // Nothing is live at first.
   getState(EqualityPattern(ArrayRef<LiveValue>()));
 }
@@ -110,15 +111,18 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion &region,
                                      size_t number) {
   std::vector<LiveValue> known = std::move(*values);
   // A region that comes twice reads inputs of its own each time.
-  InputGenerator generator(placements, PrimeField::mix(number + 1, seed));
+  InputGenerator generator(placements, context, pools,
+                           PrimeField::mix(number + 1, seed));
   // Integers are what they are in an evaluation of the whole.
-  InputGenerator exactGenerator(placements, seed);
+  InputGenerator exactGenerator(placements, context, pools, seed);
   for (const ProgramRegion::Step &step : region.steps) {
     if (!step.op) {
-      bool isExact = isa<IntegerType>(step.argumentType.getElementType());
+      bool isExact = InputGenerator::isExact(step.argumentType);
       known.emplace_back().values =
           (isExact ? exactGenerator : generator)
-              .generate(step.argument, step.argumentType);
+              .generate(step.argument, step.argumentType, step.samples.front());
+      if (context.problem)
+        return failure();
       continue;
     }
     ++numEvaluated;
@@ -128,8 +132,10 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion &region,
       operands.push_back(known[operand].values);
       isConstant &= known[operand].isConstant;
     }
-    if (failed(evaluator.evaluate(step.op, operands, results)))
+    if (failed(evaluator.evaluate(step.op, operands, step.samples, results))) {
+      culprit = step.op;
       return failure();
+    }
     for (RankValues &result : results) {
       LiveValue &value = known.emplace_back();
       value.values = std::move(result);

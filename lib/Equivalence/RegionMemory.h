@@ -23,6 +23,8 @@ struct ProgramRegion {
     mlir::Operation *op = nullptr;
     unsigned argument = 0;
     mlir::RankedTensorType argumentType;
+    /// Of an input, or of each result.
+    llvm::SmallVector<llvm::ArrayRef<const IndexSample *>, 1> samples;
     llvm::SmallVector<unsigned, 3> operands;
   };
   struct Exit {
@@ -44,7 +46,8 @@ struct ProgramRegion {
 /// known to end as it did then, and is not evaluated again.
 class RegionMemory {
 public:
-  RegionMemory(const analysis::InputPlacements &placements, Precision precision,
+  RegionMemory(const analysis::InputPlacements &placements,
+               EvaluationContext &context, InputGenerator::Pools pools,
                uint64_t seed);
 
   /// Goes through one more region. Failure where an op cannot be evaluated.
@@ -56,6 +59,8 @@ public:
   llvm::SmallVector<unsigned> mergeEqual();
 
   size_t getNumEvaluated() const { return numEvaluated; }
+  /// Where the evaluation failed.
+  mlir::Operation *getCulprit() const { return culprit; }
 
 private:
   using RegionId = unsigned;
@@ -78,7 +83,10 @@ private:
   void limitMemory();
 
   const analysis::InputPlacements &placements;
+  EvaluationContext &context;
+  InputGenerator::Pools pools;
   LockstepEvaluator evaluator;
+  mlir::Operation *culprit = nullptr;
   uint64_t seed;
   std::vector<ProgramRegion> regions;
   std::map<std::vector<unsigned>, RegionId> regionIds;

@@ -6,16 +6,19 @@
 
 #include "commute/Equivalence/Verify.h"
 
+#include "DimSamples.h"
 #include "RegionComparison.h"
+#include "ResolvedPrograms.h"
 #include "StaticChecks.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/SymbolicSizes.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
-#include "commute/Equivalence/SizeReduction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <ctime>
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace commute;
@@ -92,42 +95,54 @@ static void record(Operation *op, ArrayRef<RankValues> results,
       named.insert({text, {values, op->getLoc()}});
 }
 
-/// The index of the first element that differs; nullopt for equal tensors.
-static std::optional<size_t> findDifference(const FieldTensor &a,
-                                            const FieldTensor &b) {
-  if (a.getSizes() != b.getSizes())
-    return 0;
-  for (size_t index = 0; index < a.elements.size(); ++index)
-    if (a.elements[index] != b.elements[index])
-      return index;
+/// Where two tensors differ: the index in the program. nullopt for equal
+/// tensors. Where their samples do not match, the context has a problem.
+static std::optional<std::string> findDifference(const FieldValue &a,
+                                                 const FieldValue &b,
+                                                 EvaluationContext &context) {
+  if (a == b)
+    return std::nullopt;
+  if (a->getSizes() != b->getSizes())
+    return "they have other sizes";
+  FieldAlgebra algebra(/*rank=*/0, context);
+  std::optional<std::pair<FieldValue, FieldValue>> both = algebra.align(a, b);
+  if (!both)
+    return std::nullopt;
+  const FieldTensor &x = *both->first, &y = *both->second;
+  for (size_t element = 0; element < x.elements.size(); ++element) {
+    if (x.elements[element] == y.elements[element])
+      continue;
+    SmallVector<int64_t> index(x.getRank());
+    size_t position = element;
+    for (size_t dim = x.getRank(); dim-- > 0;) {
+      SampledDim own = x.getDims()[dim];
+      auto count = static_cast<size_t>(own.getCount());
+      index[dim] =
+          own.isUniform
+              ? 0
+              : own.sample->getIndex(static_cast<int64_t>(position % count));
+      position /= count;
+    }
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "at index [";
+    llvm::interleaveComma(index, os);
+    os << ']';
+    return text;
+  }
   return std::nullopt;
 }
 
-static std::string formatIndex(ArrayRef<int64_t> sizes, size_t position) {
-  SmallVector<int64_t> index(sizes.size());
-  for (size_t dim = sizes.size(); dim-- > 0;) {
-    index[dim] = position % sizes[dim];
-    position /= sizes[dim];
-  }
-  std::string text = "[";
-  llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(index, os);
-  os << ']';
-  return text;
-}
-
 /// The first rank on which two values differ, as "on rank 1 at index [0, 2]".
-static std::optional<std::string> describeDifference(const RankValues &a,
-                                                     const RankValues &b,
-                                                     ArrayRef<int64_t> world,
-                                                     bool isReduced) {
+static std::optional<std::string>
+describeDifference(const RankValues &a, const RankValues &b,
+                   ArrayRef<int64_t> world, EvaluationContext &context) {
+  std::set<std::pair<const FieldTensor *, const FieldTensor *>> compared;
   for (auto [rank, x, y] : llvm::zip_equal(world, a, b)) {
-    if (x->getSizes() != y->getSizes())
-      return "on rank " + std::to_string(rank) + ": they have other sizes";
-    if (std::optional<size_t> position = findDifference(*x, *y))
-      return "on rank " + std::to_string(rank) + " at index " +
-             formatIndex(x->getSizes(), *position) +
-             (isReduced ? " (of the reduced program)" : "");
+    if (!compared.insert({x.get(), y.get()}).second)
+      continue;
+    if (std::optional<std::string> where = findDifference(x, y, context))
+      return "on rank " + std::to_string(rank) + " " + *where;
   }
   return std::nullopt;
 }
@@ -136,7 +151,8 @@ static std::optional<std::string> describeDifference(const RankValues &a,
 /// with other content.
 static void addFirstPartition(const NamedValues &first,
                               const NamedValues &second,
-                              ArrayRef<int64_t> world, bool isReduced,
+                              ArrayRef<int64_t> world,
+                              EvaluationContext &context,
                               VerifyResult &result) {
   for (const auto &[name, value] : first) {
     auto other = second.find(name);
@@ -144,7 +160,7 @@ static void addFirstPartition(const NamedValues &first,
                                      other->second.values.front()->getSizes())
       continue;
     if (std::optional<std::string> where = describeDifference(
-            value.values, other->second.values, world, isReduced)) {
+            value.values, other->second.values, world, context)) {
       result.differences.push_back(
           {"the programs part at value '" + name.str() + "', " + *where,
            value.location, other->second.location});
@@ -175,14 +191,15 @@ static void recordReads(Operation *op, ArrayRef<RankValues> operands,
   for (const RankValues &operand : operands) {
     auto &hashes = read.contents.emplace_back();
     for (const FieldValue &value : operand)
-      hashes.push_back(value ? getContentHash(*value) : 0);
+      hashes.push_back(value ? getContentHash(value) : 0);
   }
 }
 
 /// The first opaque op that reads other values in the second program.
 static void addFirstOtherRead(ArrayRef<OpaqueRead> first,
                               ArrayRef<OpaqueRead> second,
-                              ArrayRef<int64_t> world, VerifyResult &result) {
+                              ArrayRef<int64_t> world,
+                              std::vector<Difference> &differences) {
   for (auto [a, b] : llvm::zip(first, second)) {
     // Other ops in this place are reported by the static checks.
     tp::CallOp aCall = a.call, bCall = b.call;
@@ -192,7 +209,7 @@ static void addFirstOtherRead(ArrayRef<OpaqueRead> first,
     for (auto [index, x, y] : llvm::enumerate(a.contents, b.contents))
       for (auto [rank, p, q] : llvm::zip_equal(world, x, y))
         if (p != q) {
-          result.differences.push_back(
+          differences.push_back(
               {("opaque op '" + aCall.getCallee() + "' reads another operand " +
                 Twine(index) + " on rank " + Twine(rank))
                    .str(),
@@ -202,117 +219,337 @@ static void addFirstOtherRead(ArrayRef<OpaqueRead> first,
   }
 }
 
-/// What both programs are evaluated on.
 namespace {
-struct Comparison {
+
+/// Compares two programs at sizes that are numbers.
+class Comparison {
+public:
+  Comparison(func::FuncOp firstMain, func::FuncOp secondMain,
+             const analysis::InputPlacements &placements,
+             const VerifyOptions &options, const ProofBudget &budget,
+             VerifyResult &result)
+      : firstMain(firstMain), secondMain(secondMain), placements(placements),
+        options(options), budget(budget), result(result) {}
+
+  /// Adds what differs, or what is not proven, to the result.
+  llvm::Error run(func::FuncOp resolvedFirst, func::FuncOp resolvedSecond);
+
+private:
+  enum class Outcome { Equal, Different, NotProven };
+
+  /// Compares on the inputs of one seed.
+  llvm::Expected<Outcome> compare(uint64_t seed, Choices choices);
+  /// Evaluates both programs whole and adds what differs to `differences`.
+  llvm::Expected<Outcome> compareWhole(EvaluationContext &context,
+                                       uint64_t seed, Operation *&culprit);
+  llvm::Expected<std::vector<RankValues>>
+  evaluate(func::FuncOp function, EvaluationContext &context, uint64_t seed,
+           Observer observe, Operation *&culprit);
+  /// Samples that fit the problem; false where there are none.
+  bool refine(const SampleProblem &problem, Operation *culprit);
+  void setNotProven(const SampleProblem &problem, Operation *culprit);
+  SampleLookup getLookup() const { return lookup; }
+
   /// As they were given, for what is reported.
   func::FuncOp firstMain, secondMain;
-  /// Of reduced sizes.
   func::FuncOp first, second;
   const analysis::InputPlacements &placements;
-  Precision precision;
+  const VerifyOptions &options;
+  const ProofBudget &budget;
   VerifyResult &result;
+
+  IndexSamples samples;
+  std::optional<DimSamples> dims;
+  std::function<ArrayRef<const IndexSample *>(Value)> lookup;
+  InputGenerator::Pools pools;
+  std::vector<Difference> differences;
+  /// Whether an evaluation looked at outcomes that are one of several.
+  bool hasSampled = false;
 };
+
 } // namespace
 
-/// Evaluates both programs whole and adds what differs.
-static llvm::Error compareWhole(Comparison &comparison, uint64_t seed) {
-  VerifyResult &result = comparison.result;
-  ArrayRef<int64_t> world = comparison.placements.getWorld();
-  InputGenerator generator(comparison.placements, seed);
+llvm::Expected<std::vector<RankValues>>
+Comparison::evaluate(func::FuncOp function, EvaluationContext &context,
+                     uint64_t seed, Observer observe, Operation *&culprit) {
+  result.numEvaluatedOps +=
+      function.getBody().front().getOperations().size() - 1;
+  InputGenerator generator(placements, context, pools, seed);
   std::vector<RankValues> inputs;
-  for (BlockArgument argument : comparison.first.getArguments())
+  for (BlockArgument argument : function.getArguments()) {
     inputs.push_back(generator.generate(
-        argument.getArgNumber(), InputGenerator::getType(argument.getType())));
-  auto evaluate = [&](func::FuncOp function, Observer observe) {
-    result.numEvaluatedOps +=
-        function.getBody().front().getOperations().size() - 1;
-    return evaluateOnAllRanks(function, inputs, world, comparison.precision,
-                              observe);
-  };
+        argument.getArgNumber(), InputGenerator::getType(argument.getType()),
+        lookup(argument)));
+    if (context.problem)
+      return llvm::createStringError(context.problem->message);
+  }
+  return evaluateOnAllRanks(function, inputs, placements.getWorld(), context,
+                            lookup, observe, culprit);
+}
+
+llvm::Expected<Comparison::Outcome>
+Comparison::compareWhole(EvaluationContext &context, uint64_t seed,
+                         Operation *&culprit) {
+  ArrayRef<int64_t> world = placements.getWorld();
   std::vector<OpaqueRead> firstReads, secondReads;
   auto firstOutputs = evaluate(
-      comparison.first,
+      first, context, seed,
       [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
         recordReads(op, operands, firstReads);
-      });
+      },
+      culprit);
   if (!firstOutputs)
     return firstOutputs.takeError();
   auto secondOutputs = evaluate(
-      comparison.second,
+      second, context, seed,
       [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
         recordReads(op, operands, secondReads);
-      });
+      },
+      culprit);
   if (!secondOutputs) {
+    if (context.problem)
+      return secondOutputs.takeError();
     // The first program shows that it can be done on these inputs.
-    result.differences.push_back({"the second program cannot run: " +
-                                      llvm::toString(secondOutputs.takeError()),
-                                  comparison.firstMain.getLoc(),
-                                  comparison.secondMain.getLoc()});
-    return llvm::Error::success();
+    differences.push_back({"the second program cannot run: " +
+                               llvm::toString(secondOutputs.takeError()),
+                           firstMain.getLoc(), secondMain.getLoc()});
+    return Outcome::Different;
   }
-  addFirstOtherRead(firstReads, secondReads, world, result);
+  addFirstOtherRead(firstReads, secondReads, world, differences);
 
-  bool isReduced = result.elementsAfter < result.elementsBefore;
+  auto getOutput = [](func::FuncOp function, size_t index) {
+    return function.getBody().front().getTerminator()->getOperand(index);
+  };
   bool differs = false;
   for (auto [index, a, b] : llvm::enumerate(*firstOutputs, *secondOutputs)) {
-    std::optional<std::string> where =
-        describeDifference(a, b, world, isReduced);
+    std::optional<std::string> where = describeDifference(a, b, world, context);
+    if (context.problem) {
+      for (func::FuncOp function : {first, second})
+        if (Operation *op = getOutput(function, index).getDefiningOp())
+          culprit = op;
+      return llvm::createStringError(context.problem->message);
+    }
     if (!where)
       continue;
     differs = true;
-    auto getLocation = [index = index](func::FuncOp function) {
-      return function.getBody()
-          .front()
-          .getTerminator()
-          ->getOperand(index)
-          .getLoc();
-    };
-    result.differences.push_back(
+    differences.push_back(
         {"output " + std::to_string(index) + " differs " + *where,
-         getLocation(comparison.firstMain),
-         getLocation(comparison.secondMain)});
+         getOutput(firstMain, index).getLoc(),
+         getOutput(secondMain, index).getLoc()});
   }
-  if (!differs)
-    return llvm::Error::success();
-  // Only now values are kept, to say where it begins.
-  NamedValues firstNamed, secondNamed;
-  auto again =
-      evaluate(comparison.first, [&](Operation *op, ArrayRef<RankValues>,
-                                     ArrayRef<RankValues> results) {
-        record(op, results, firstNamed);
-      });
-  if (!again)
-    return again.takeError();
-  again = evaluate(comparison.second, [&](Operation *op, ArrayRef<RankValues>,
-                                          ArrayRef<RankValues> results) {
-    record(op, results, secondNamed);
-  });
-  if (!again)
-    return again.takeError();
-  addFirstPartition(firstNamed, secondNamed, world, isReduced, result);
-  return llvm::Error::success();
+  if (differs) {
+    // Only now values are kept, to say where it begins.
+    NamedValues firstNamed, secondNamed;
+    for (auto [function, named] :
+         {std::pair(first, &firstNamed), std::pair(second, &secondNamed)}) {
+      auto again = evaluate(
+          function, context, seed,
+          [named = named](Operation *op, ArrayRef<RankValues>,
+                          ArrayRef<RankValues> results) {
+            record(op, results, *named);
+          },
+          culprit);
+      if (!again)
+        return again.takeError();
+    }
+    VerifyResult parts;
+    addFirstPartition(firstNamed, secondNamed, world, context, parts);
+    // That samples do not match there says nothing.
+    context.problem.reset();
+    llvm::append_range(differences, parts.differences);
+  }
+  return differences.empty() ? Outcome::Equal : Outcome::Different;
 }
 
-/// Integers of an input are small, so that two different ones may be equal by
-/// chance: such programs are compared several times.
-static unsigned getNumRounds(func::FuncOp function) {
-  bool readsIntegers = llvm::any_of(function.getArguments(), [](Value value) {
-    return isa<IntegerType>(
-        InputGenerator::getType(value.getType()).getElementType());
+bool Comparison::refine(const SampleProblem &problem, Operation *culprit) {
+  switch (problem.kind) {
+  case SampleProblem::MissingIndices:
+    if (auto take = dyn_cast_or_null<tp::TakeOp>(culprit))
+      if (dims->addIndices(take.getTable(), take.getDim(), problem.indices))
+        return true;
+    [[fallthrough]];
+  case SampleProblem::Mismatch:
+    return culprit && dims->keepWhole(culprit);
+  case SampleProblem::TooLarge:
+  case SampleProblem::TooLong:
+    return false;
+  }
+  llvm_unreachable("a problem that is not listed");
+}
+
+void Comparison::setNotProven(const SampleProblem &problem,
+                              Operation *culprit) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  switch (problem.kind) {
+  case SampleProblem::TooLarge:
+    os << "the proof would need more memory than " << (options.maxBytes >> 20)
+       << " MiB (--proof-memory)";
+    if (!problem.message.empty())
+      os << ": " << problem.message;
+    break;
+  case SampleProblem::TooLong:
+    os << "the proof would take longer than " << options.maxSeconds
+       << " s (--proof-time)";
+    break;
+  case SampleProblem::Mismatch:
+  case SampleProblem::MissingIndices:
+    os << "no samples of the dims fit: " << problem.message;
+    break;
+  }
+  if (culprit)
+    os << ", at " << culprit->getLoc();
+  // What the memory and the time go to.
+  std::vector<DimSamples::Line> lines = dims->describe();
+  auto largest = llvm::max_element(
+      lines, [](const auto &a, const auto &b) { return a.count < b.count; });
+  if (largest != lines.end() && largest->count > 64)
+    os << "; of a dim of size " << largest->size << ", " << largest->count
+       << " indices are evaluated: " << getText(largest->reason);
+  result.notProven = std::move(text);
+}
+
+llvm::Expected<Comparison::Outcome> Comparison::compare(uint64_t seed,
+                                                        Choices choices) {
+  // Each attempt is made with samples that fit the problem of the one before;
+  // in the end all dims are whole.
+  for (int attempt = 0;; ++attempt) {
+    EvaluationContext context(samples, options.precision, choices, seed,
+                              budget);
+    context.scalars.setPool(dims->getPool());
+    differences.clear();
+    Operation *culprit = nullptr;
+    if (options.usesRegions) {
+      RegionVerdict verdict = compareByRegions(first, second, placements,
+                                               context, lookup, pools, seed);
+      result.numEvaluatedOps += verdict.numEvaluatedOps;
+      hasSampled |= context.scalars.hasSampled();
+      if (verdict.areEqual)
+        return Outcome::Equal;
+      culprit = verdict.culprit;
+    }
+    if (!context.problem) {
+      culprit = nullptr;
+      llvm::Expected<Outcome> outcome = compareWhole(context, seed, culprit);
+      hasSampled |= context.scalars.hasSampled();
+      if (outcome || !context.problem)
+        return outcome;
+      llvm::consumeError(outcome.takeError());
+    }
+    constexpr int maxAttempts = 64;
+    if (attempt == maxAttempts || !refine(*context.problem, culprit)) {
+      setNotProven(*context.problem, culprit);
+      return Outcome::NotProven;
+    }
+    dims->choose();
+  }
+}
+
+/// How many rounds show, but with probability 2^-30, an outcome of a choice
+/// that tells two programs apart.
+static constexpr unsigned numRoundsOfChoices = 30;
+/// Rounds of programs that compute with integers from outside, each on other
+/// ones.
+static constexpr unsigned numRoundsOfIntegers = 4;
+
+/// Whether what a program computes depends on integers that are drawn from a
+/// few.
+static bool drawsIntegers(func::FuncOp function) {
+  auto isInteger = [](Value value) {
+    return InputGenerator::isExact(InputGenerator::getType(value.getType()));
+  };
+  if (llvm::any_of(function.getArguments(), isInteger))
+    return true;
+  return llvm::any_of(function.getOps<tp::CallOp>(), [&](tp::CallOp call) {
+    return llvm::any_of(call.getOutputs(), isInteger);
   });
-  return readsIntegers ? 3 : 1;
+}
+
+static bool computesPositions(func::FuncOp function) {
+  return llvm::any_of(function.getBody().front(), [](Operation &op) {
+    return isa<tp::IotaOp, tp::TriangularOp>(op);
+  });
+}
+
+llvm::Error Comparison::run(func::FuncOp resolvedFirst,
+                            func::FuncOp resolvedSecond) {
+  first = resolvedFirst;
+  second = resolvedSecond;
+  auto start = std::clock();
+  unsigned numRounds = 1;
+  for (func::FuncOp function : {first, second}) {
+    if (computesPositions(function))
+      numRounds = std::max(numRounds, 2u);
+    if (drawsIntegers(function))
+      numRounds = std::max(numRounds, numRoundsOfIntegers);
+  }
+  Choices choices = Choices::Symbolic;
+  for (unsigned round = 0; round < numRounds; ++round) {
+    uint64_t seed = options.seed + round;
+    auto startOfSizes = std::clock();
+    // Other indices in each round.
+    dims.emplace(first, second, samples, seed, options.reducesSizes);
+    dims->choose();
+    result.secondsForSizes +=
+        static_cast<double>(std::clock() - startOfSizes) / CLOCKS_PER_SEC;
+    lookup = [this](Value value) { return dims->get(value); };
+    pools = [this](unsigned argument) { return dims->getPool(argument); };
+    llvm::Expected<Outcome> outcome = compare(seed, choices);
+    if (!outcome)
+      return outcome.takeError();
+    if (*outcome == Outcome::Different && choices == Choices::Symbolic) {
+      // Equal, perhaps, by a law of truth values or of maxima.
+      std::vector<Difference> symbolic = differences;
+      outcome = compare(seed, Choices::Sampled);
+      if (!outcome)
+        return outcome.takeError();
+      if (*outcome == Outcome::Equal) {
+        choices = Choices::Sampled;
+        numRounds = numRoundsOfChoices;
+      } else if (*outcome == Outcome::NotProven) {
+        differences = std::move(symbolic);
+      }
+    }
+    if (*outcome == Outcome::Equal && hasSampled)
+      numRounds = numRoundsOfChoices;
+    ++result.numRounds;
+    if (*outcome == Outcome::NotProven)
+      break;
+    if (*outcome == Outcome::Different) {
+      result.differences.insert(result.differences.end(), differences.begin(),
+                                differences.end());
+      break;
+    }
+  }
+  if (result.isEquivalent() && hasSampled)
+    result.notes.push_back("truth values decide about integers, or a law of "
+                           "truth values or maxima "
+                           "is used: " +
+                           std::to_string(result.numRounds) +
+                           " outcomes were drawn at random, so that a "
+                           "difference that half of them "
+                           "show is missed with probability 2^-" +
+                           std::to_string(result.numRounds));
+  for (const DimSamples::Line &line : dims->describe())
+    result.extents.push_back({line.size, line.count, getText(line.reason).str(),
+                              line.value.getLoc(), line.dim});
+  result.secondsEvaluating +=
+      static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  return llvm::Error::success();
 }
 
 llvm::Expected<VerifyResult>
 equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
                                const VerifyOptions &options) {
   VerifyResult result;
+  ProofBudget budget;
+  budget.seconds = options.maxSeconds;
+  budget.bytes = options.maxBytes;
   func::FuncOp firstMain = analysis::getMain(first);
   func::FuncOp secondMain = analysis::getMain(second);
   if (llvm::Error error = checkComparable(firstMain, secondMain))
     return std::move(error);
-  // Placements are premises: contradictory ones would prove anything.
+  // From contradictory placements, any two programs would be proven equal.
   llvm::Expected<analysis::InputPlacements> placements =
       analysis::InputPlacements::resolve(firstMain);
   if (!placements)
@@ -339,48 +576,63 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     result.assumptions.push_back("of sizes: " + assumption.text);
   result.numRanks = placements->getWorld().size();
   checkStatically(firstMain, secondMain, result);
-
-  auto getSeconds = [start = std::clock()] {
-    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  };
-  llvm::Expected<ReducedPrograms> reduced = reduceSizes(
-      first, second,
-      [&](StringRef symbol) {
-        // Both programs are looked at with the same sizes.
-        return (sizes->knows(symbol) ? *sizes : *secondSizes)
-            .getExample(symbol);
-      },
-      options.reducesSizes);
-  if (!reduced)
-    return reduced.takeError();
-  result.secondsForSizes = getSeconds();
-  result.elementsBefore = reduced->elementsBefore;
-  result.elementsAfter = reduced->elementsAfter;
-  Comparison comparison{firstMain,
-                        secondMain,
-                        analysis::getMain(*reduced->first),
-                        analysis::getMain(*reduced->second),
-                        *placements,
-                        options.precision,
-                        result};
-  for (func::FuncOp function : {comparison.first, comparison.second})
+  for (func::FuncOp function : {firstMain, secondMain})
     result.numOps += function.getBody().front().getOperations().size() - 1;
-  unsigned numRounds = getNumRounds(comparison.first);
-  for (unsigned round = 0; round < numRounds; ++round) {
-    uint64_t seed = options.seed + round;
-    if (options.usesRegions) {
-      RegionVerdict verdict =
-          compareByRegions(comparison.first, comparison.second, *placements,
-                           options.precision, seed);
-      result.numEvaluatedOps += verdict.numEvaluatedOps;
-      if (verdict.areEqual)
-        continue;
-    }
-    if (llvm::Error error = compareWhole(comparison, seed))
-      return std::move(error);
-    if (!result.isEquivalent())
+
+  // Symbols have their values at capture, then others, so that a number that
+  // stands beside a symbol is told from it.
+  bool isSymbolic = hasSymbols(first) || hasSymbols(second);
+  std::map<std::string, std::string> valuesOf;
+  for (int64_t factor : {1, 3}) {
+    if (factor > 1 && (!isSymbolic || !result.isEquivalent()))
       break;
+    std::map<std::string, int64_t> values;
+    auto getValue = [&](StringRef symbol) {
+      // Both programs are looked at with the same sizes.
+      const analysis::SymbolicSizes &known =
+          sizes->knows(symbol) ? *sizes : *secondSizes;
+      int64_t value = known.getExample(symbol), start;
+      if (factor > 1 && !llvm::MulOverflow(value, factor, start))
+        value = known.getValueFrom(symbol, start).value_or(value);
+      return values[symbol.str()] = value;
+    };
+    auto resolvedFirst = resolveSizes(first, getValue);
+    if (!resolvedFirst) {
+      if (factor == 1)
+        return resolvedFirst.takeError();
+      // Sizes that the program is not meant for.
+      llvm::consumeError(resolvedFirst.takeError());
+      break;
+    }
+    auto resolvedSecond = resolveSizes(second, getValue);
+    if (!resolvedSecond) {
+      result.differences.push_back(
+          {"the second program does not fit the sizes of the first: " +
+               llvm::toString(resolvedSecond.takeError()),
+           firstMain.getLoc(), secondMain.getLoc()});
+      break;
+    }
+    if (factor > 1 && values.empty())
+      break;
+    Comparison comparison(firstMain, secondMain, *placements, options, budget,
+                          result);
+    if (llvm::Error error = comparison.run(analysis::getMain(**resolvedFirst),
+                                           analysis::getMain(**resolvedSecond)))
+      return std::move(error);
+    for (auto &[symbol, value] : values) {
+      std::string &text = valuesOf[symbol];
+      if (!text.empty())
+        text += " and ";
+      text += std::to_string(value);
+    }
   }
-  result.secondsEvaluating = getSeconds() - result.secondsForSizes;
+  if (!valuesOf.empty()) {
+    std::string text = "sizes were ";
+    llvm::raw_string_ostream os(text);
+    llvm::interleaveComma(valuesOf, os, [&](const auto &entry) {
+      os << entry.first << " = " << entry.second;
+    });
+    result.notes.push_back(text + ": other sizes were not evaluated");
+  }
   return result;
 }

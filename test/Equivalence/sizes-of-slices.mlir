@@ -14,7 +14,7 @@
 // RUN: not commute verify %t/cut.mlir %t/swapped.mlir | FileCheck %s --check-prefix=WRONG
 
 // SAME: equivalent on
-// WRONG: different: {{.*}} (of the reduced program)
+// WRONG: different: {{.*}}
 
 // A table of which the rows in use are read, and the last token.
 //--- reduced.mlir

@@ -19,6 +19,8 @@ enum ExitCode {
   BadInput = 2,
   /// A defect of Commute; a reproducer has been written.
   InternalError = 3,
+  /// What was asked could not be decided within the budget.
+  NotDecided = 4,
 };
 
 /// One subcommand: declares its options when it is constructed.

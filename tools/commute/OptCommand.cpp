@@ -7,6 +7,7 @@
 #include "Commands.h"
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
+#include "ProofOptions.h"
 #include "VerificationReport.h"
 
 #include "commute/Equivalence/Verify.h"
@@ -70,6 +71,9 @@ private:
   cl::opt<bool> noVerify{
       "no-verify", cl::sub(command),
       cl::desc("Do not prove the result equivalent before it is written")};
+  cl::opt<bool> allowUnproven{
+      "allow-unproven", cl::sub(command),
+      cl::desc("Write the result also where the proof exceeds its budget")};
   cl::opt<std::string> reportFile{"report", cl::sub(command),
                                   cl::value_desc("FILE.html"),
                                   cl::desc("Write all remarks as a page")};
@@ -78,6 +82,7 @@ private:
   cl::opt<bool> quiet{"quiet", cl::sub(command),
                       cl::desc("Print nothing but errors")};
   ProgramOptions options{command};
+  ProofOptions proof{command};
 };
 } // namespace
 
@@ -118,8 +123,11 @@ static bool isUnchanged(mlir::ModuleOp before, mlir::ModuleOp after) {
 }
 
 ExitCode OptCommand::verify(mlir::ModuleOp before, mlir::ModuleOp after) {
+  equivalence::VerifyOptions verifyOptions;
+  // What the options say was checked before anything was read.
+  llvm::cantFail(proof.apply(verifyOptions));
   llvm::Expected<equivalence::VerifyResult> result =
-      equivalence::verifyEquivalence(before, after, {});
+      equivalence::verifyEquivalence(before, after, verifyOptions);
   if (!result) {
     llvm::errs()
         << "commute: the result could not be verified: "
@@ -127,7 +135,7 @@ ExitCode OptCommand::verify(mlir::ModuleOp before, mlir::ModuleOp after) {
         << "; nothing was written (--no-verify writes it unverified)\n";
     return PropertyFails;
   }
-  if (!result->isEquivalent()) {
+  if (!result->differences.empty()) {
     llvm::errs() << "commute: internal error: the optimized graph is not "
                     "equivalent; nothing was written\n";
     print(*result, llvm::errs());
@@ -141,7 +149,13 @@ ExitCode OptCommand::verify(mlir::ModuleOp before, mlir::ModuleOp after) {
     return InternalError;
   }
   verification = std::move(*result);
-  return Success;
+  if (verification->isEquivalent() || allowUnproven)
+    return Success;
+  llvm::errs() << "commute: the result is not proven equivalent: "
+               << *verification->notProven
+               << "; nothing was written (--allow-unproven writes it, "
+                  "--proof-time and --proof-memory give the proof more)\n";
+  return NotDecided;
 }
 
 llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
@@ -207,6 +221,9 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (policy != "always" && policy != "profitable")
     return llvm::createStringError("--policy=" + policy +
                                    ": legal are always and profitable");
+  equivalence::VerifyOptions budget;
+  if (llvm::Error error = proof.apply(budget))
+    return std::move(error);
   if (llvm::Expected<target::Target> known = target::loadTarget(target); !known)
     return known.takeError();
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =

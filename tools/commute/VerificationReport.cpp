@@ -8,6 +8,8 @@
 
 #include "commute/Report/RemarkCollector.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace commute;
 using namespace commute::tool;
 
@@ -31,11 +33,24 @@ void tool::print(const equivalence::VerifyResult &result,
     os << "different: " << difference.message
        << "\n  first:  " << describe(difference.first)
        << "\n  second: " << describe(difference.second) << '\n';
+  if (result.differences.empty() && result.notProven)
+    os << "not proven: " << *result.notProven << '\n';
+  for (const std::string &note : result.notes)
+    os << "  " << note << '\n';
   if (result.assumptions.empty())
     return;
   os << "assumed, as nothing states it:\n";
   for (const std::string &assumption : result.assumptions)
     os << "  " << assumption << '\n';
+}
+
+void tool::printExtents(const equivalence::VerifyResult &result,
+                        llvm::raw_ostream &os) {
+  os << "sizes, indices evaluated, and why these are enough:\n";
+  for (const equivalence::EvaluatedExtent &extent : result.extents)
+    os << llvm::formatv("{0,10} {1,8}  {2}: dim {3} of {4}\n", extent.size,
+                        extent.numIndices, extent.reason, extent.dim,
+                        describe(extent.location));
 }
 
 llvm::json::Object tool::toJson(const equivalence::VerifyResult &result) {
@@ -45,11 +60,32 @@ llvm::json::Object tool::toJson(const equivalence::VerifyResult &result) {
         llvm::json::Object{{"message", difference.message},
                            {"first", describe(difference.first)},
                            {"second", describe(difference.second)}});
-  return llvm::json::Object{
+  llvm::json::Object object{
       {"equivalent", result.isEquivalent()},
+      {"verdict", result.isEquivalent()         ? "equivalent"
+                  : !result.differences.empty() ? "different"
+                                                : "not proven"},
       {"ranks", result.numRanks},
       {"ops", static_cast<int64_t>(result.numOps)},
       {"evaluated_ops", static_cast<int64_t>(result.numEvaluatedOps)},
+      {"rounds", static_cast<int64_t>(result.numRounds)},
       {"differences", std::move(differences)},
+      {"notes", llvm::json::Array(result.notes)},
       {"assumptions", llvm::json::Array(result.assumptions)}};
+  if (result.notProven)
+    object["not_proven"] = *result.notProven;
+  return object;
+}
+
+llvm::json::Array
+tool::toJson(const std::vector<equivalence::EvaluatedExtent> &list) {
+  llvm::json::Array extents;
+  for (const equivalence::EvaluatedExtent &extent : list)
+    extents.push_back(
+        llvm::json::Object{{"size", extent.size},
+                           {"indices", extent.numIndices},
+                           {"reason", extent.reason},
+                           {"dim", static_cast<int64_t>(extent.dim)},
+                           {"value", describe(extent.location)}});
+  return extents;
 }

@@ -16,6 +16,11 @@ namespace commute::tool {
 
 /// "equivalent on 4 ranks ..." or the differences, with where they arise.
 void print(const equivalence::VerifyResult &result, llvm::raw_ostream &os);
+/// A table of the sizes in both programs, and how each was evaluated.
+void printExtents(const equivalence::VerifyResult &result,
+                  llvm::raw_ostream &os);
+llvm::json::Array
+toJson(const std::vector<equivalence::EvaluatedExtent> &extents);
 llvm::json::Object toJson(const equivalence::VerifyResult &result);
 
 } // namespace commute::tool

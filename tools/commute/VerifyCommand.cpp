@@ -8,6 +8,7 @@
 #include "PlacementProblems.h"
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
+#include "ProofOptions.h"
 #include "VerificationReport.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -46,7 +47,12 @@ private:
   cl::opt<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
                          cl::init(1), cl::desc("Seed of the random inputs")};
   cl::opt<bool> realSizes{"real-sizes", cl::sub(command),
-                          cl::desc("Do not make the graphs smaller first")};
+                          cl::desc("Evaluate all indices of all dims, not a "
+                                   "sample of them")};
+  cl::opt<bool> showSizes{
+      "show-sizes", cl::sub(command),
+      cl::desc("Print for each size how many of its indices "
+               "were evaluated, and why these are enough")};
   cl::opt<bool> whole{"whole", cl::sub(command),
                       cl::desc("Evaluate the graphs whole: neither leave out "
                                "what both have in common nor regions that "
@@ -54,6 +60,7 @@ private:
   cl::opt<bool> json{"json", cl::sub(command),
                      cl::desc("Print JSON for machines")};
   ProgramOptions options{command};
+  ProofOptions proof{command};
 };
 } // namespace
 
@@ -79,6 +86,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   verifyOptions.seed = seed;
   verifyOptions.reducesSizes = !realSizes;
   verifyOptions.usesRegions = !whole;
+  if (llvm::Error error = proof.apply(verifyOptions))
+    return std::move(error);
   llvm::Expected<equivalence::VerifyResult> result =
       equivalence::verifyEquivalence(a->getModule(), b->getModule(),
                                      verifyOptions);
@@ -95,6 +104,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
       findPlacementProblems(a->getModule());
   if (json) {
     llvm::json::Object object = toJson(*result);
+    if (showSizes)
+      object["extents"] = toJson(result->extents);
     object["placement_problems"] = toJson(problems);
     object["seconds"] =
         llvm::json::Object{{"reading", secondsReading},
@@ -104,12 +115,16 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
                  << '\n';
   } else {
     print(*result, llvm::outs());
+    if (showSizes)
+      printExtents(*result, llvm::outs());
     if (!problems.empty()) {
       llvm::outs() << "placements that do not fit what the first graph does:\n";
       print(problems, llvm::outs());
     }
   }
-  return result->isEquivalent() ? Success : PropertyFails;
+  if (!result->differences.empty())
+    return PropertyFails;
+  return result->notProven ? NotDecided : Success;
 }
 
 std::unique_ptr<Command> tool::createVerifyCommand() {

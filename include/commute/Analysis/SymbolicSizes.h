@@ -61,6 +61,12 @@ public:
   /// A value that a symbol may have: the one at capture, or else the next one
   /// that fulfils the assumptions about that symbol alone.
   int64_t getExample(llvm::StringRef symbol) const;
+  /// The smallest value from `start` on that fulfils the assumptions about a
+  /// symbol alone, or nullopt.
+  std::optional<int64_t> getValueFrom(llvm::StringRef symbol,
+                                      int64_t start) const {
+    return findValue(symbol, start);
+  }
 
 private:
   llvm::Error checkConsistency() const;

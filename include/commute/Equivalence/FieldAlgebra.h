@@ -17,7 +17,10 @@
 #include "commute/Dialect/Evaluation.h"
 #include "commute/Dialect/SymbolicSize.h"
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Equivalence/IndexSample.h"
+#include "commute/Equivalence/ScalarContext.h"
 
+#include <ctime>
 #include <vector>
 
 namespace commute::equivalence {
@@ -30,21 +33,89 @@ enum class Precision {
   Strict,
 };
 
-/// Elements are field elements for float types, and the bits of an int64 for
-/// integers and truth values.
+/// A dim of a tensor as it is stored: the elements at the sampled indices, or
+/// one element where all along the dim are equal.
+struct SampledDim {
+  const IndexSample *sample;
+  bool isUniform = false;
+
+  int64_t getSize() const { return sample->getSize(); }
+  int64_t getCount() const { return isUniform ? 1 : sample->getCount(); }
+};
+
+/// Elements are field elements for float types and truth values (0, 1, or an
+/// unknown), and the bits of an int64 for integers. `getSizes` are the sizes in
+/// the program.
 class FieldTensor : public tp::AlgebraTensor {
 public:
-  FieldTensor(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType)
-      : AlgebraTensor(sizes, elementType), elements(getNumElements()) {}
+  FieldTensor(llvm::ArrayRef<SampledDim> dims, mlir::Type elementType);
+  FieldTensor(const FieldTensor &other);
+  ~FieldTensor() override;
+  /// Of all tensors.
+  static int64_t getLiveBytes();
 
   bool isField() const {
     return !mlir::isa<mlir::IntegerType>(getElementType());
   }
+  bool isTruth() const { return getElementType().isInteger(1); }
+  llvm::ArrayRef<SampledDim> getDims() const { return dims; }
+  /// How many elements are stored along each dim.
+  llvm::SmallVector<int64_t> getCounts() const;
 
   std::vector<uint64_t> elements;
+
+private:
+  llvm::SmallVector<SampledDim, 4> dims;
 };
 
 using FieldValue = std::shared_ptr<const FieldTensor>;
+
+/// Why an op could not be evaluated on the samples.
+struct SampleProblem {
+  enum Kind {
+    /// Samples do not match, or are not cut where the op cuts: the dims of the
+    /// op
+    /// need samples that do.
+    Mismatch,
+    /// An index of a table is not sampled.
+    MissingIndices,
+    /// The evaluation would need more memory than it may have.
+    TooLarge,
+    /// The evaluation takes longer than it may.
+    TooLong
+  };
+  Kind kind;
+  std::string message;
+  /// For MissingIndices.
+  std::vector<int64_t> indices;
+};
+
+/// What a proof may cost.
+struct ProofBudget {
+  /// Of processor time, from `start` on.
+  double seconds = 60;
+  /// Of all tensors that are alive at one time.
+  int64_t bytes = int64_t(4) << 30;
+  std::clock_t start = std::clock();
+};
+
+/// What the evaluation of a program on all ranks shares.
+struct EvaluationContext {
+  EvaluationContext(IndexSamples &samples, Precision precision, Choices choices,
+                    uint64_t seed, const ProofBudget &budget)
+      : samples(samples), precision(precision), scalars(choices, seed),
+        budget(budget) {}
+
+  /// Notes a problem where the time is over.
+  void checkTime();
+
+  IndexSamples &samples;
+  Precision precision;
+  ScalarContext scalars;
+  ProofBudget budget;
+  /// Set where the op that is evaluated cannot be.
+  std::optional<SampleProblem> problem;
+};
 
 /// The values of one op on one rank. Communication goes through `exchanges`,
 /// which the evaluator of all ranks fills.
@@ -59,15 +130,15 @@ public:
     bool isComplete = false;
   };
 
-  FieldAlgebra(int64_t rank, Precision precision)
-      : rank(rank), precision(precision) {}
+  FieldAlgebra(int64_t rank, EvaluationContext &context)
+      : rank(rank), context(context) {}
 
   /// Starts the evaluation of an op over again, with what is known of its
-  /// exchanges. `count` is by what its means divide, if not by the elements
-  /// that are there (see setAverageCounts).
-  void restart(std::optional<int64_t> count) {
+  /// exchanges. `dims` are the samples chosen for the dims of the op's first
+  /// result.
+  void restart(llvm::ArrayRef<const IndexSample *> dims) {
     nextExchange = 0;
-    averageCount = count;
+    resultSamples = dims;
   }
   void clearExchanges() { exchanges.clear(); }
   llvm::SmallVectorImpl<Exchange> &getExchanges() { return exchanges; }
@@ -118,17 +189,50 @@ public:
            mlir::ArrayRef<tp::AlgebraValue> toMembers) override;
   mlir::FailureOr<int64_t> getPosition(tp::GroupAttr group) override;
 
+  /// A tensor with these samples where the stored elements can be chosen: dims
+  /// that have all indices are narrowed, and uniform ones note their sample.
+  FieldValue assume(const FieldValue &value,
+                    llvm::ArrayRef<const IndexSample *> samples);
+  /// Two tensors of one shape, stored at the same indices; nullopt, and a
+  /// problem of the context, where their samples do not match.
+  std::optional<std::pair<FieldValue, FieldValue>> align(const FieldValue &a,
+                                                         const FieldValue &b);
+
 private:
+  using Dims = llvm::SmallVector<SampledDim, 4>;
+
+  tp::AlgebraValue fail(SampleProblem::Kind kind, const llvm::Twine &message,
+                        llvm::ArrayRef<int64_t> sizes, mlir::Type type);
+  /// Null where there is too much to store.
+  std::shared_ptr<FieldTensor> make(llvm::ArrayRef<SampledDim> dims,
+                                    mlir::Type type);
+  SampledDim getDim(int64_t size) { return {context.samples.getFull(size)}; }
+  SampledDim getUniform(int64_t size) {
+    return {context.samples.getFull(size), size != 1};
+  }
+  /// The dim that elements of two dims of one size are combined on; nullopt
+  /// where their samples do not match.
+  static std::optional<SampledDim> join(SampledDim a, SampledDim b);
+  /// Stored elements along `dim` as those of `target`, which the dim can be
+  /// narrowed or expanded to.
+  FieldValue conform(const FieldValue &value, unsigned dim, SampledDim target);
+  FieldValue pick(const FieldValue &value, unsigned dim, SampledDim target,
+                  llvm::ArrayRef<int64_t> positions);
+
   int64_t rank;
-  Precision precision;
+  EvaluationContext &context;
   llvm::SmallVector<Exchange> exchanges;
   size_t nextExchange = 0;
-  std::optional<int64_t> averageCount;
+  llvm::ArrayRef<const IndexSample *> resultSamples;
   bool waiting = false;
 };
 
-/// A hash of sizes, element kind and all elements.
-uint64_t getContentHash(const FieldTensor &tensor);
+/// The same tensor with every dim uniform along which all stored elements are
+/// equal, so that tensors are comparable however they were computed.
+FieldValue collapse(const FieldValue &value);
+/// A hash of sizes, samples, element kind and all elements; equal for tensors
+/// that `collapse` makes equal.
+uint64_t getContentHash(const FieldValue &value);
 
 } // namespace commute::equivalence
 

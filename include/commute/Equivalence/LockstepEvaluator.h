@@ -12,65 +12,91 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <functional>
+
 namespace commute::equivalence {
 
 /// One value on all ranks, in the order of the world.
 using RankValues = llvm::SmallVector<FieldValue>;
 
+/// The samples of a value's dims, by dim; empty where nothing was chosen.
+using SampleLookup =
+    llvm::function_ref<llvm::ArrayRef<const IndexSample *>(mlir::Value)>;
+
 /// Random inputs for a program, equal for ranks that hold the same tensor.
-/// Integers are small; see docs/equivalence.md.
 class InputGenerator {
 public:
-  InputGenerator(const analysis::InputPlacements &placements, uint64_t seed)
-      : placements(placements), seed(seed) {}
+  /// Integers of an input are drawn from its pool, if it has one, else from
+  /// that of all integers.
+  using Pools =
+      std::function<std::optional<std::vector<int64_t>>(unsigned argument)>;
+
+  InputGenerator(const analysis::InputPlacements &placements,
+                 EvaluationContext &context, Pools pools, uint64_t seed)
+      : placements(placements), context(context), pools(std::move(pools)),
+        seed(seed) {}
 
   /// The type of an input's values: numbers and objects are inputs like any
   /// other, known by a random number.
   static mlir::RankedTensorType getType(mlir::Type type);
-  /// What all ranks hold of input `argument`, of this type.
-  RankValues generate(unsigned argument, mlir::RankedTensorType type) const;
+  /// Whether the elements of an input matter by their value, as indices do.
+  static bool isExact(mlir::RankedTensorType type) {
+    return mlir::isa<mlir::IntegerType>(type.getElementType()) &&
+           !type.getElementType().isInteger(1);
+  }
+  /// What all ranks hold of input `argument`, of this type, at these samples.
+  RankValues generate(unsigned argument, mlir::RankedTensorType type,
+                      llvm::ArrayRef<const IndexSample *> samples) const;
 
 private:
   const analysis::InputPlacements &placements;
+  EvaluationContext &context;
+  Pools pools;
   uint64_t seed;
 };
 
-/// What an op read and what it computed, on all ranks, in the order of
-/// execution.
 /// Evaluates single ops on all ranks at once.
 class LockstepEvaluator {
 public:
-  LockstepEvaluator(llvm::ArrayRef<int64_t> world, Precision precision);
+  LockstepEvaluator(llvm::ArrayRef<int64_t> world, EvaluationContext &context);
 
-  /// Values of an op's results on all ranks. Failure is emitted at the op.
-  llvm::LogicalResult evaluate(mlir::Operation *op,
-                               llvm::ArrayRef<RankValues> operands,
-                               llvm::SmallVectorImpl<RankValues> &results);
+  /// Values of an op's results on all ranks. `samples` are those of the dims of
+  /// each result. Failure is emitted at the op, or is a problem of the context.
+  llvm::LogicalResult
+  evaluate(mlir::Operation *op, llvm::ArrayRef<RankValues> operands,
+           llvm::ArrayRef<llvm::ArrayRef<const IndexSample *>> samples,
+           llvm::SmallVectorImpl<RankValues> &results);
 
 private:
   llvm::LogicalResult
   evaluateModelled(tp::EvaluationOpInterface op,
                    llvm::ArrayRef<RankValues> operands,
+                   llvm::ArrayRef<llvm::ArrayRef<const IndexSample *>> samples,
                    llvm::SmallVectorImpl<RankValues> &results);
-  llvm::LogicalResult
+  void
   evaluateOpaque(tp::CallOp call, llvm::ArrayRef<RankValues> operands,
+                 llvm::ArrayRef<llvm::ArrayRef<const IndexSample *>> samples,
                  llvm::SmallVectorImpl<RankValues> &results);
   /// Hands what the ranks have sent to each other.
   llvm::LogicalResult completeExchanges(mlir::Operation *op);
 
   llvm::ArrayRef<int64_t> world;
+  EvaluationContext &context;
   std::vector<FieldAlgebra> algebras;
+  llvm::DenseMap<int64_t, size_t> indexOf;
 };
 
 using Observer = llvm::function_ref<void(mlir::Operation *op,
                                          llvm::ArrayRef<RankValues> operands,
                                          llvm::ArrayRef<RankValues> results)>;
 
-/// Evaluates a program on all ranks of `world`, op after op. Gives the returned
-/// values; the error names the op.
+/// Evaluates a program on all ranks of `world`, op after op, and returns the
+/// returned values. The error names the op; where samples are the reason,
+/// `context.problem` and `culprit` are set as well.
 llvm::Expected<std::vector<RankValues>> evaluateOnAllRanks(
     mlir::func::FuncOp function, llvm::ArrayRef<RankValues> inputs,
-    llvm::ArrayRef<int64_t> world, Precision precision, Observer observe);
+    llvm::ArrayRef<int64_t> world, EvaluationContext &context,
+    SampleLookup samples, Observer observe, mlir::Operation *&culprit);
 
 } // namespace commute::equivalence
 

@@ -1,4 +1,4 @@
-//===- PrimeField.h - arithmetic modulo 2^61 - 1 ----------------*- C++ -*-===//
+//===- PrimeField.h - arithmetic modulo a prime below 2^61 -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -7,30 +7,30 @@
 #ifndef COMMUTE_EQUIVALENCE_PRIMEFIELD_H
 #define COMMUTE_EQUIVALENCE_PRIMEFIELD_H
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
 
 namespace commute::equivalence {
 
-/// The field of integers modulo the Mersenne prime 2^61 - 1. Elements are
-/// numbers in [0, p); reduction is a shift and an addition.
+/// The field of integers modulo the prime 2^61 - 772171. Elements are numbers
+/// in [0, p). The Mersenne prime 2^61 - 1 reduces a little faster, but there
+/// 2^61 is 1, so that scaling by powers of two, which programs do, comes
+/// around.
 struct PrimeField {
-  static constexpr uint64_t prime = (uint64_t(1) << 61) - 1;
+  /// 2^61 in the field.
+  static constexpr uint64_t excess = 772171;
+  static constexpr uint64_t prime = (uint64_t(1) << 61) - excess;
 
   /// Any 64-bit number.
   static constexpr uint64_t reduce(uint64_t value) {
-    value = (value & prime) + (value >> 61);
+    value = (value & mask) + (value >> 61) * excess;
     return value >= prime ? value - prime : value;
   }
   /// Any 128-bit number.
   static constexpr uint64_t reduceWide(unsigned __int128 value) {
-    uint64_t low = static_cast<uint64_t>(value) & prime;
-    // What is above 61 bits has up to 67 bits: fold twice.
-    unsigned __int128 high = value >> 61;
-    uint64_t middle = static_cast<uint64_t>(high) & prime;
-    uint64_t top = static_cast<uint64_t>(high >> 61);
-    return reduce(reduce(low + middle) + top);
+    // What is above 61 bits has 67, then 26, then at most 1 bit.
+    for (int fold = 0; fold < 2; ++fold)
+      value = (value & mask) + (value >> 61) * excess;
+    return reduce(static_cast<uint64_t>(value));
   }
   static constexpr uint64_t add(uint64_t a, uint64_t b) {
     uint64_t sum = a + b;
@@ -59,23 +59,12 @@ struct PrimeField {
     return value >= 0 ? reduce(static_cast<uint64_t>(value))
                       : negate(reduce(~static_cast<uint64_t>(value) + 1));
   }
-  /// Every finite double is an integer times a power of two, and so has an
-  /// exact image: sums and products of constants come out as they should.
-  static uint64_t fromDouble(double value) {
-    if (value == 0)
-      return 0;
-    if (!std::isfinite(value))
-      return mix(std::bit_cast<uint64_t>(value), 0x1f83d9abfb41bd6b);
-    int exponent;
-    double fraction = std::frexp(std::fabs(value), &exponent);
-    uint64_t mantissa = static_cast<uint64_t>(std::ldexp(fraction, 53));
-    exponent -= 53;
-    uint64_t scale = power(2, static_cast<uint64_t>(std::abs(exponent)));
-    if (exponent < 0)
-      scale = invert(scale);
-    uint64_t result = multiply(mantissa, scale);
-    return value < 0 ? negate(result) : result;
-  }
+  /// A fraction of whole numbers up to 2^26 is itself, so that sums and
+  /// products of such constants come out as they should; so is a double that is
+  /// the nearest one to such a fraction with a denominator up to 2^20, such as
+  /// 0.1. Every other double (-3.4e38, 2^61, pi) is an unknown keyed by its
+  /// value: its product with anything is no number that is met elsewhere.
+  static uint64_t fromDouble(double value);
 
   /// A random function of `value` for each key: the finalizer of splitmix64,
   /// twice, on value and key.
@@ -98,6 +87,7 @@ struct PrimeField {
   }
 
 private:
+  static constexpr uint64_t mask = (uint64_t(1) << 61) - 1;
   /// The inverse of x ^ (x >> count).
   static constexpr uint64_t unshift(uint64_t x, unsigned count) {
     uint64_t result = x;

@@ -1,0 +1,90 @@
+//===- ScalarContext.h - choices and unknowns of an evaluation --*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
+#define COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace commute::equivalence {
+
+/// What the truth of a comparison of floats is.
+enum class Choices {
+  /// An unknown number c, so that `where(c, a, b)` is c a + (1 - c) b, and the
+  /// maximum of some values is an unknown that belongs to the set of them. More
+  /// general than truth values: what is equal here is equal for both outcomes.
+  Symbolic,
+  /// A random bit, and the maximum in a random order: laws that use that c c =
+  /// c
+  /// hold too. One evaluation looks at one outcome for each comparison.
+  Sampled,
+};
+
+/// Elements of a semilattice without further laws: the maximum (or minimum) of
+/// elements is an unknown that depends on the set of them alone.
+class FreeSemilattice {
+public:
+  explicit FreeSemilattice(uint64_t key) : key(key) {}
+
+  uint64_t join(uint64_t a, uint64_t b);
+
+private:
+  llvm::ArrayRef<uint64_t> getMembers(const uint64_t &element) const;
+
+  uint64_t key;
+  /// By unknown: what it is the maximum of, in ascending order.
+  llvm::DenseMap<uint64_t, std::vector<uint64_t>> members;
+};
+
+/// What scalar functions share on all ranks.
+class ScalarContext {
+public:
+  ScalarContext(Choices choices, uint64_t seed)
+      : choices(choices), seed(seed) {}
+
+  /// Comparisons of field elements, as truth values: 0, 1, or an unknown.
+  uint64_t isEqual(uint64_t a, uint64_t b);
+  uint64_t isLess(uint64_t a, uint64_t b);
+  uint64_t isNan(uint64_t a);
+  uint64_t getMaximum(uint64_t a, uint64_t b);
+  uint64_t getMinimum(uint64_t a, uint64_t b);
+  /// A truth value as a bit, where it decides about an integer.
+  bool toBit(uint64_t truth);
+  /// An integer that nothing is known of, such as a float cast to an integer:
+  /// one of the pool for each `content`.
+  int64_t drawInteger(uint64_t content, mlir::Type type) const;
+  /// A truth value that nothing is known of.
+  uint64_t drawTruth(uint64_t content);
+
+  /// The numbers that unknown integers are drawn from: those that the programs
+  /// compare integers with, and their neighbours.
+  void setPool(std::vector<int64_t> numbers) { pool = std::move(numbers); }
+  llvm::ArrayRef<int64_t> getPool() const { return pool; }
+
+  Choices getChoices() const { return choices; }
+  uint64_t getSeed() const { return seed; }
+  /// Whether an outcome was looked at that is one of several: what holds for it
+  /// may not hold for others.
+  bool hasSampled() const { return sampled; }
+  void noteSampled() { sampled = true; }
+
+private:
+  Choices choices;
+  uint64_t seed;
+  bool sampled = false;
+  std::vector<int64_t> pool = {0, 1, 2, 3, -1, 7, 100};
+  FreeSemilattice maxima{0x3c6ef372fe94f82b};
+  FreeSemilattice minima{0xa54ff53a5f1d36f1};
+};
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_EQUIVALENCE_SCALARCONTEXT_H

@@ -1,0 +1,660 @@
+//===- DimSamples.cpp - which indices of each dim are evaluated -*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DimSamples.h"
+
+#include "commute/Equivalence/PrimeField.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+using Id = DimClasses::Id;
+
+/// Dims up to this size are evaluated at all indices.
+static constexpr int64_t maxSmallSize = 6;
+/// How many indices within a cell are chosen besides those at its ends. With
+/// these, a polynomial that is symmetric in the indices of a cell is told from
+/// zero up to degree 5; see docs/equivalence.md.
+static constexpr int64_t numInnerPoints = 3;
+/// An atom of which more indices are needed is evaluated at all of them.
+static constexpr size_t maxPoints = 768;
+/// An extent of which more indices are needed has its atoms evaluated at all.
+static constexpr int64_t maxExtentPoints = int64_t(1) << 16;
+/// Indices of one dim that are carried across a diagonal.
+static constexpr size_t maxDiagonalPoints = 128;
+/// Values for inputs that index a dim.
+static constexpr size_t maxBoundValues = 24;
+
+StringRef equivalence::getText(SampleReason reason) {
+  switch (reason) {
+  case SampleReason::Symmetric:
+    return "ops treat the indices between two cuts alike";
+  case SampleReason::Small:
+    return "small";
+  case SampleReason::Counted:
+    return "counts ranks, pieces or steps";
+  case SampleReason::Positions:
+    return "its positions are computed with";
+  case SampleReason::Misaligned:
+    return "reshapes and slices cut it without common factors";
+  case SampleReason::Mismatch:
+    return "an op met samples that do not match";
+  case SampleReason::Closure:
+    return "slices and diagonals relate too many of its indices";
+  }
+  llvm_unreachable("a reason that is not listed");
+}
+
+//===----------------------------------------------------------------------===//
+// Dims that belong together
+//===----------------------------------------------------------------------===//
+
+static int64_t getSize(Value value, unsigned dim) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+}
+
+SmallVector<Id> &DimSamples::getDims(Value value) {
+  auto [it, isNew] = dims.insert({value, {}});
+  if (isNew)
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      for (int64_t size : type.getShape())
+        it->second.push_back(classes.add(size));
+  return it->second;
+}
+
+void DimSamples::fix(Id id, SampleReason reason) {
+  fixed.insert({id, reason});
+  classes.fix(id);
+}
+
+void DimSamples::collectReshape(tp::ReshapeOp op) {
+  SmallVector<Id> before = getDims(op.getInput());
+  SmallVector<Id> after = getDims(op.getResult());
+  auto fixAll = [&](ArrayRef<Id> ids) {
+    for (Id id : ids)
+      fix(id, SampleReason::Misaligned);
+  };
+  size_t i = 0, j = 0;
+  while (i < before.size() || j < after.size()) {
+    SmallVector<Id> lhs, rhs;
+    int64_t a = 1, b = 1;
+    auto take = [&](SmallVector<Id> &from, size_t &index, SmallVector<Id> &to,
+                    int64_t &product) {
+      int64_t size = classes.getSize(from[index]);
+      if (size == 0 || llvm::MulOverflow(product, size, product))
+        return false;
+      to.push_back(from[index++]);
+      return true;
+    };
+    bool fits = true;
+    if (i < before.size())
+      fits &= take(before, i, lhs, a);
+    if (j < after.size())
+      fits &= take(after, j, rhs, b);
+    while (fits && a != b) {
+      if (a < b)
+        fits = i < before.size() && take(before, i, lhs, a);
+      else
+        fits = j < after.size() && take(after, j, rhs, b);
+    }
+    if (!fits) {
+      fixAll(ArrayRef(before));
+      fixAll(ArrayRef(after));
+      return;
+    }
+    auto dropSingles = [&](SmallVector<Id> &ids) {
+      llvm::erase_if(ids, [&](Id id) { return classes.getSize(id) == 1; });
+    };
+    dropSingles(lhs);
+    dropSingles(rhs);
+    if (!lhs.empty() && !rhs.empty())
+      classes.unite(classes.addProduct(lhs), classes.addProduct(rhs));
+  }
+}
+
+void DimSamples::collectRule(tp::DimensionRuleOpInterface op,
+                             std::optional<unsigned> skippedDim) {
+  tp::DimensionRule rule = op.getDimensionRule();
+  SmallVector<Id> factors;
+  for (const tp::Factor &factor : rule.factors)
+    factors.push_back(classes.add(factor.size, factor.isFixed));
+  auto unite = [&](ValueRange values,
+                   ArrayRef<tp::DimensionRule::TensorFactors> tensors) {
+    for (auto [value, tensor] : llvm::zip_equal(values, tensors)) {
+      SmallVector<Id> valueDims = getDims(value);
+      for (auto [index, dim, dimFactors] : llvm::enumerate(valueDims, tensor)) {
+        if (dimFactors.empty() || index == skippedDim)
+          continue;
+        SmallVector<Id> parts;
+        for (unsigned factor : dimFactors)
+          parts.push_back(factors[factor]);
+        classes.unite(dim, classes.addProduct(parts));
+      }
+    }
+  };
+  unite(op->getOperands(), rule.operands);
+  unite(op->getResults(), rule.results);
+}
+
+void DimSamples::collect(func::FuncOp function) {
+  for (Value argument : function.getArguments())
+    getDims(argument);
+  for (Operation &op : function.getBody().front()) {
+    for (Value value : op.getResults())
+      getDims(value);
+    // What an opaque op does to dims is unknown, and does not matter: it is a
+    // function of all that it reads.
+    if (isa<tp::CallOp>(op))
+      continue;
+    if (auto reshape = dyn_cast<tp::ReshapeOp>(op)) {
+      collectReshape(reshape);
+      continue;
+    }
+    auto rule = dyn_cast<tp::DimensionRuleOpInterface>(op);
+    if (!rule)
+      continue;
+    if (auto slice = dyn_cast<tp::SliceOp>(op)) {
+      auto dim = static_cast<unsigned>(slice.getDim());
+      int64_t size = getSize(slice.getResult(), dim);
+      bool isWhole = size == getSize(slice.getInput(), dim);
+      collectRule(rule, isWhole ? std::nullopt : std::optional(dim));
+      if (!isWhole)
+        slices.push_back({getDims(slice.getInput())[dim],
+                          getDims(slice.getResult())[dim],
+                          static_cast<int64_t>(slice.getStart()) *
+                              (slice.getBlocks() ? size : 1),
+                          static_cast<int64_t>(slice.getStep())});
+      continue;
+    }
+    if (auto concat = dyn_cast<tp::ConcatOp>(op)) {
+      auto dim = static_cast<unsigned>(concat.getDim());
+      bool isWhole = concat.getInputs().size() == 1;
+      collectRule(rule, isWhole ? std::nullopt : std::optional(dim));
+      int64_t start = 0;
+      for (Value input : concat.getInputs()) {
+        if (!isWhole && getSize(input, dim) > 0)
+          slices.push_back({getDims(concat.getResult())[dim],
+                            getDims(input)[dim], start, 1});
+        start += getSize(input, dim);
+      }
+      continue;
+    }
+    collectRule(rule, std::nullopt);
+  }
+}
+
+void DimSamples::uniteTensors(Value a, Value b) {
+  SmallVector<Id> aDims = getDims(a);
+  SmallVector<Id> bDims = getDims(b);
+  if (aDims.size() != bDims.size())
+    return;
+  for (auto [aDim, bDim] : llvm::zip_equal(aDims, bDims))
+    if (classes.getSize(aDim) == classes.getSize(bDim))
+      classes.unite(aDim, bDim);
+}
+
+DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
+                       IndexSamples &samples, uint64_t seed, bool reducesSizes)
+    : first(first), second(second), samples(samples), seed(seed),
+      reducesSizes(reducesSizes) {
+  collect(first);
+  collect(second);
+  // Inputs and outputs of both programs are the same tensors, and so are the
+  // results of an opaque call that both make.
+  for (auto [x, y] : llvm::zip(first.getArguments(), second.getArguments()))
+    uniteTensors(x, y);
+  auto getResults = [](func::FuncOp function) {
+    return function.getBody().front().getTerminator()->getOperands();
+  };
+  for (auto [x, y] : llvm::zip(getResults(first), getResults(second)))
+    uniteTensors(x, y);
+  for (auto [x, y] :
+       llvm::zip(first.getOps<tp::CallOp>(), second.getOps<tp::CallOp>()))
+    for (auto [p, q] : llvm::zip(x.getOutputs(), y.getOutputs()))
+      uniteTensors(p, q);
+  findPositionNumbers(first, *this);
+  findPositionNumbers(second, *this);
+  // Where an integer from outside meets a position, it has to be one of those
+  // that are evaluated.
+  for (Id id : metByUnknown) {
+    std::set<int64_t> &own = singles[id];
+    int64_t size = classes.getSize(id);
+    own.insert({0, size - 1});
+    for (uint64_t draw = 0; draw < 4; ++draw)
+      own.insert(static_cast<int64_t>(
+          PrimeField::mix(draw, PrimeField::mix(size, seed)) %
+          static_cast<uint64_t>(size)));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What indices meet
+//===----------------------------------------------------------------------===//
+
+void DimSamples::onCut(Value value, unsigned dim, int64_t index) {
+  if (index > 0 && index < getSize(value, dim))
+    cuts[getDims(value)[dim]].insert(index);
+}
+
+void DimSamples::onSingle(Value value, unsigned dim, int64_t index) {
+  if (index >= 0 && index < getSize(value, dim))
+    singles[getDims(value)[dim]].insert(index);
+}
+
+void DimSamples::onDiagonal(Value firstValue, unsigned firstDim,
+                            Value secondValue, unsigned secondDim,
+                            int64_t firstFactor, int64_t secondFactor,
+                            int64_t constant) {
+  diagonals.push_back({getDims(firstValue)[firstDim],
+                       getDims(secondValue)[secondDim], firstFactor,
+                       secondFactor, constant});
+}
+
+void DimSamples::onUnknownUse(Value value, unsigned dim) {
+  if (getSize(value, dim) > 1)
+    fix(getDims(value)[dim], SampleReason::Positions);
+}
+
+void DimSamples::onMetByUnknown(Value value, unsigned dim) {
+  metByUnknown.push_back(getDims(value)[dim]);
+}
+
+void DimSamples::onIndexed(Value table, unsigned tableDim, Value indices,
+                           unsigned indexDim, int64_t start) {
+  int64_t size = getSize(indices, indexDim);
+  if (start < 0 || start + size > getSize(table, tableDim))
+    return;
+  Id whole = getDims(table)[tableDim], part = getDims(indices)[indexDim];
+  if (size == getSize(table, tableDim))
+    classes.unite(whole, part);
+  else
+    slices.push_back({whole, part, start, 1});
+}
+
+void DimSamples::onNumber(int64_t number) {
+  if (numbers.size() < 512)
+    numbers.insert(number);
+}
+
+void DimSamples::onBound(unsigned argument, Value table, unsigned dim,
+                         int64_t low, int64_t high) {
+  bounds[argument].push_back({getDims(table)[dim], low, high});
+}
+
+std::vector<int64_t> DimSamples::getPool() const {
+  std::set<int64_t> pool = {0, 1, -1, 2, 1000003};
+  auto add = [&](int64_t number) {
+    for (int64_t offset : {-1, 0, 1})
+      pool.insert(static_cast<int64_t>(static_cast<uint64_t>(number) +
+                                       static_cast<uint64_t>(offset)));
+  };
+  for (int64_t number : numbers)
+    add(number);
+  for (Id id : metByUnknown)
+    if (auto known = singles.find(id); known != singles.end())
+      for (int64_t index : known->second)
+        add(index);
+  return {pool.begin(), pool.end()};
+}
+
+std::optional<std::vector<int64_t>>
+DimSamples::getPool(unsigned argument) const {
+  auto known = bounds.find(argument);
+  if (known == bounds.end())
+    return std::nullopt;
+  int64_t low = std::numeric_limits<int64_t>::min();
+  int64_t high = std::numeric_limits<int64_t>::max();
+  for (const Bound &bound : known->second) {
+    low = std::max(low, bound.low);
+    high = std::min(high, bound.high);
+  }
+  if (low >= high)
+    return std::nullopt;
+  std::vector<int64_t> pool;
+  auto add = [&](int64_t number) {
+    if (number >= low && number < high && pool.size() < maxBoundValues &&
+        !llvm::is_contained(pool, number))
+      pool.push_back(number);
+  };
+  add(0);
+  add(low);
+  add(high - 1);
+  for (uint64_t draw = 0; draw < 6; ++draw)
+    add(low + static_cast<int64_t>(PrimeField::mix(draw, seed + argument) %
+                                   static_cast<uint64_t>(high - low)));
+  for (int64_t number : numbers)
+    for (int64_t offset : {-1, 0, 1})
+      add(number + offset);
+  return pool;
+}
+
+//===----------------------------------------------------------------------===//
+// Points
+//===----------------------------------------------------------------------===//
+
+void DimSamples::setFull(Id atom, SampleReason reason) {
+  Atom &info = atoms[atom];
+  if (info.isFull)
+    return;
+  info.isFull = true;
+  info.reason = reason;
+  info.points.clear();
+  changed.push_back(atom);
+}
+
+void DimSamples::addPoint(Id extent, int64_t index) {
+  if (index < 0 || index >= classes.getSize(extent))
+    return;
+  SmallVector<Id> factors = classes.getAtoms(extent);
+  for (Id atom : llvm::reverse(factors)) {
+    int64_t size = classes.getSize(atom);
+    int64_t digit = index % size;
+    index /= size;
+    Atom &info = atoms[atom];
+    if (info.isFull || !info.points.insert(digit).second)
+      continue;
+    changed.push_back(atom);
+    if (info.points.size() > maxPoints ||
+        static_cast<int64_t>(info.points.size()) == size)
+      setFull(atom, SampleReason::Closure);
+  }
+}
+
+void DimSamples::addSingle(Id extent, int64_t index) {
+  if (index < 0 || index >= classes.getSize(extent))
+    return;
+  // Along each factor.
+  SmallVector<Id> factors = classes.getAtoms(extent);
+  for (Id atom : llvm::reverse(factors)) {
+    int64_t size = classes.getSize(atom);
+    int64_t digit = index % size;
+    index /= size;
+    addPoint(atom, digit);
+    addPoint(atom, digit - 1);
+  }
+}
+
+void DimSamples::propagate() {
+  while (!changed.empty()) {
+    Id atom = changed.back();
+    changed.pop_back();
+    for (unsigned number : edgesOf.lookup(atom)) {
+      const DimClasses::Part &edge = edges[number];
+      bool isFull = atoms[atom].isFull;
+      if (edge.whole == atom) {
+        int64_t size = classes.getSize(edge.part);
+        if (isFull) {
+          setFull(edge.part, atoms[atom].reason);
+          continue;
+        }
+        std::vector<int64_t> points(
+            atoms[atom].points.lower_bound(edge.start),
+            atoms[atom].points.lower_bound(edge.start + size));
+        for (int64_t point : points)
+          addPoint(edge.part, point - edge.start);
+      }
+      if (edge.part == atom) {
+        if (isFull) {
+          if (classes.getSize(atom) > static_cast<int64_t>(maxPoints))
+            setFull(edge.whole, SampleReason::Closure);
+          for (int64_t index = 0;
+               index < classes.getSize(atom) && !atoms[edge.whole].isFull;
+               ++index)
+            addPoint(edge.whole, edge.start + index);
+          continue;
+        }
+        std::vector<int64_t> points(atoms[atom].points.begin(),
+                                    atoms[atom].points.end());
+        for (int64_t point : points)
+          addPoint(edge.whole, edge.start + point);
+      }
+    }
+  }
+}
+
+std::vector<int64_t> DimSamples::getPoints(Id extent) {
+  std::vector<int64_t> points = {0};
+  for (Id atom : classes.getAtoms(extent)) {
+    const Atom &info = atoms[atom];
+    int64_t size = classes.getSize(atom);
+    int64_t count =
+        info.isFull ? size : static_cast<int64_t>(info.points.size());
+    if (static_cast<int64_t>(points.size()) * count > maxExtentPoints)
+      return {};
+    std::vector<int64_t> next;
+    for (int64_t point : points) {
+      if (info.isFull)
+        for (int64_t digit = 0; digit < size; ++digit)
+          next.push_back(point * size + digit);
+      else
+        for (int64_t digit : info.points)
+          next.push_back(point * size + digit);
+    }
+    points = std::move(next);
+  }
+  return points;
+}
+
+void DimSamples::carryDiagonals() {
+  // All points are taken from before, so that each is carried once.
+  std::vector<std::pair<Id, int64_t>> carried;
+  std::set<std::tuple<Id, Id, int64_t, int64_t, int64_t>> done;
+  for (const Diagonal &diagonal : diagonals) {
+    if (!done.insert({classes.find(diagonal.first),
+                      classes.find(diagonal.second), diagonal.firstFactor,
+                      diagonal.secondFactor, diagonal.constant})
+             .second)
+      continue;
+    auto carry = [&](Id from, Id to, int64_t fromFactor, int64_t toFactor) {
+      std::vector<int64_t> points = getPoints(from);
+      if (points.size() > maxDiagonalPoints)
+        return;
+      for (int64_t point : points) {
+        int64_t sum;
+        if (llvm::MulOverflow(fromFactor, point, sum) ||
+            llvm::AddOverflow(sum, diagonal.constant, sum))
+          continue;
+        int64_t root = llvm::divideFloorSigned(-sum, toFactor);
+        for (int64_t offset : {-1, 0, 1})
+          carried.push_back({to, root + offset});
+      }
+    };
+    carry(diagonal.first, diagonal.second, diagonal.firstFactor,
+          diagonal.secondFactor);
+    carry(diagonal.second, diagonal.first, diagonal.secondFactor,
+          diagonal.firstFactor);
+  }
+  for (auto [extent, point] : carried)
+    addPoint(extent, point);
+  propagate();
+}
+
+void DimSamples::addInnerPoints() {
+  // The cells are those of before: points that are carried here from elsewhere
+  // are inner points like any other.
+  std::vector<std::pair<Id, std::vector<int64_t>>> cells;
+  for (Id id = 0; id < classes.getCount(); ++id)
+    if (classes.find(id) == id && classes.isAtom(id) && !atoms[id].isFull)
+      cells.push_back({id, {atoms[id].points.begin(), atoms[id].points.end()}});
+  for (auto &[atom, borders] : cells)
+    for (size_t index = 0; index + 1 < borders.size(); ++index) {
+      int64_t low = borders[index], high = borders[index + 1];
+      int64_t inside = high - low - 1;
+      if (inside < 1 || atoms[atom].isFull)
+        continue;
+      auto countPoints = [&] {
+        return std::distance(atoms[atom].points.upper_bound(low),
+                             atoms[atom].points.lower_bound(high));
+      };
+      uint64_t key = PrimeField::mix(
+          low,
+          PrimeField::mix(high, PrimeField::mix(classes.getSize(atom), seed)));
+      if (inside <= numInnerPoints) {
+        for (int64_t point = low + 1; point < high; ++point)
+          addPoint(atom, point);
+      } else {
+        for (uint64_t draw = 0; draw < 16 && countPoints() < numInnerPoints;
+             ++draw)
+          addPoint(atom, low + 1 +
+                             static_cast<int64_t>(PrimeField::mix(draw, key) %
+                                                  uint64_t(inside)));
+      }
+      propagate();
+    }
+}
+
+void DimSamples::choose() {
+  atoms.clear();
+  edges.clear();
+  edgesOf.clear();
+  changed.clear();
+  chosen.clear();
+  result.clear();
+  // Aligning one slice may divide what another one was aligned with.
+  size_t count;
+  std::vector<std::optional<DimClasses::Part>> parts;
+  do {
+    count = classes.getCount();
+    parts.clear();
+    for (const Slice &slice : slices) {
+      if (classes.getSize(slice.part) == 1) {
+        parts.push_back(std::nullopt);
+        continue;
+      }
+      parts.push_back(
+          classes.alignPart(slice.whole, slice.part, slice.start, slice.step));
+    }
+  } while (classes.getCount() != count);
+  std::set<std::tuple<Id, Id, int64_t>> known;
+  for (std::optional<DimClasses::Part> &part : parts)
+    if (part) {
+      part->whole = classes.find(part->whole);
+      part->part = classes.find(part->part);
+      if (!known.insert({part->whole, part->part, part->start}).second)
+        continue;
+      edgesOf[part->whole].push_back(edges.size());
+      if (part->part != part->whole)
+        edgesOf[part->part].push_back(edges.size());
+      edges.push_back(*part);
+    }
+
+  auto forEachAtom = [&](auto visit) {
+    for (Id id = 0; id < classes.getCount(); ++id)
+      if (classes.find(id) == id && classes.isAtom(id))
+        visit(id);
+  };
+  forEachAtom([&](Id id) {
+    int64_t size = classes.getSize(id);
+    if (size <= maxSmallSize)
+      setFull(id, SampleReason::Small);
+    else if (!reducesSizes)
+      setFull(id, SampleReason::Counted);
+  });
+  for (auto [id, reason] : fixed)
+    for (Id atom : classes.getAtoms(id))
+      setFull(atom, reason);
+  forEachAtom([&](Id id) {
+    if (classes.isFixed(id))
+      setFull(id, SampleReason::Counted);
+    addPoint(id, 0);
+    addPoint(id, classes.getSize(id) - 1);
+  });
+  for (const DimClasses::Part &edge : edges) {
+    addPoint(edge.whole, edge.start - 1);
+    addPoint(edge.whole, edge.start);
+    addPoint(edge.whole, edge.start + classes.getSize(edge.part) - 1);
+    addPoint(edge.whole, edge.start + classes.getSize(edge.part));
+  }
+  for (const Slice &slice : slices)
+    if (classes.getSize(slice.part) == 1)
+      addSingle(slice.whole, slice.start);
+  for (auto &[id, indices] : cuts)
+    for (int64_t index : indices) {
+      addPoint(id, index - 1);
+      addPoint(id, index);
+    }
+  for (auto &[id, indices] : singles)
+    for (int64_t index : indices)
+      addSingle(id, index);
+  propagate();
+  carryDiagonals();
+  addInnerPoints();
+  carryDiagonals();
+  for (auto &[value, ids] : dims) {
+    SmallVector<const IndexSample *> &own = result[value];
+    for (Id id : ids)
+      own.push_back(getSample(id));
+  }
+}
+
+const IndexSample *DimSamples::getSample(Id extent) {
+  Id id = classes.find(extent);
+  if (auto known = chosen.find(id); known != chosen.end())
+    return known->second;
+  SmallVector<const IndexSample *> factors;
+  for (Id atom : classes.getAtoms(id)) {
+    const Atom &info = atoms[atom];
+    factors.push_back(info.isFull ? samples.getFull(classes.getSize(atom))
+                                  : samples.getRuns(classes.getSize(atom),
+                                                    {info.points.begin(),
+                                                     info.points.end()}));
+  }
+  // An extent of single elements has no atoms but itself.
+  return chosen[id] = samples.getProduct(factors);
+}
+
+//===----------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------===//
+
+ArrayRef<const IndexSample *> DimSamples::get(Value value) const {
+  auto known = result.find(value);
+  return known == result.end() ? ArrayRef<const IndexSample *>()
+                               : ArrayRef(known->second);
+}
+
+bool DimSamples::addIndices(Value value, unsigned dim,
+                            ArrayRef<int64_t> indices) {
+  std::set<int64_t> &known = singles[getDims(value)[dim]];
+  size_t before = known.size();
+  known.insert(indices.begin(), indices.end());
+  return known.size() != before;
+}
+
+bool DimSamples::keepWhole(Operation *op) {
+  bool changes = false;
+  auto keep = [&](Value value) {
+    for (Id id : SmallVector<Id>(getDims(value)))
+      for (Id atom : classes.getAtoms(id))
+        if (!atoms[atom].isFull) {
+          fix(id, SampleReason::Mismatch);
+          changes = true;
+        }
+  };
+  llvm::for_each(op->getOperands(), keep);
+  llvm::for_each(op->getResults(), keep);
+  return changes;
+}
+
+std::vector<DimSamples::Line> DimSamples::describe() {
+  std::vector<Line> lines;
+  std::set<Id> seen;
+  for (auto &[value, ids] : dims)
+    for (auto [dim, id] : llvm::enumerate(ids)) {
+      if (!seen.insert(classes.find(id)).second)
+        continue;
+      SampleReason reason = SampleReason::Symmetric;
+      for (Id atom : classes.getAtoms(id))
+        if (const Atom &info = atoms[atom]; info.isFull)
+          reason = std::max(reason, info.reason);
+      lines.push_back({classes.getSize(id), getSample(id)->getCount(), reason,
+                       value, static_cast<unsigned>(dim)});
+    }
+  return lines;
+}

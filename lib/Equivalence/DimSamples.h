@@ -1,0 +1,166 @@
+//===- DimSamples.h - which indices of each dim are evaluated ---*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_EQUIVALENCE_DIMSAMPLES_H
+#define COMMUTE_LIB_EQUIVALENCE_DIMSAMPLES_H
+
+#include "DimClasses.h"
+#include "PositionNumbers.h"
+#include "commute/Dialect/TPDialect.h"
+#include "commute/Equivalence/IndexSample.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallSet.h"
+
+#include <set>
+
+namespace commute::equivalence {
+
+/// Why a dim is evaluated at the indices that it is: the clauses of the theorem
+/// in docs/equivalence.md.
+enum class SampleReason {
+  /// Ops treat all indices of a cell alike.
+  Symmetric,
+  /// It has few indices.
+  Small,
+  /// It counts something: ranks of a group, pieces, every step-th index.
+  Counted,
+  /// What is computed from its positions is not understood.
+  Positions,
+  /// Reshapes and slices cut it in ways that have no common factors.
+  Misaligned,
+  /// An op met samples that do not match.
+  Mismatch,
+  /// Too many of its indices are related to others.
+  Closure
+};
+llvm::StringRef getText(SampleReason reason);
+
+/// Chooses samples for all dims of two programs of static sizes, consistently.
+///
+/// Dims that ops treat as one are united. Every number that indices meet cuts
+/// the dim; a slice carries indices from the whole to the part and back, a
+/// diagonal from one dim to the other. Between two cuts a few indices are
+/// chosen at random, but the same ones in dims that are alike, so that equal
+/// layers have equal samples.
+class DimSamples : PositionListener {
+public:
+  DimSamples(mlir::func::FuncOp first, mlir::func::FuncOp second,
+             IndexSamples &samples, uint64_t seed, bool reducesSizes);
+
+  /// Adds indices that a table is read at; true where that changes a sample.
+  bool addIndices(mlir::Value value, unsigned dim,
+                  llvm::ArrayRef<int64_t> indices);
+  /// Evaluates all dims of an op's operands and results at all indices; false
+  /// where that is so already.
+  bool keepWhole(mlir::Operation *op);
+  /// Chooses, or chooses again after the above.
+  void choose();
+
+  /// By dim.
+  llvm::ArrayRef<const IndexSample *> get(mlir::Value value) const;
+  /// Numbers that the integers of both programs meet, with their neighbours.
+  std::vector<int64_t> getPool() const;
+  /// Numbers that the elements of an input may be, where they index something.
+  std::optional<std::vector<int64_t>> getPool(unsigned argument) const;
+
+  /// One line for each extent: its size, how many indices are evaluated, why,
+  /// and where it occurs first.
+  struct Line {
+    int64_t size;
+    int64_t count;
+    SampleReason reason;
+    mlir::Value value;
+    unsigned dim;
+  };
+  std::vector<Line> describe();
+
+private:
+  using Id = DimClasses::Id;
+
+  /// Index i of `part` is index start + i * step of `whole`.
+  struct Slice {
+    Id whole;
+    Id part;
+    int64_t start;
+    int64_t step;
+  };
+  struct Diagonal {
+    Id first, second;
+    int64_t firstFactor, secondFactor, constant;
+  };
+  struct Bound {
+    Id dim;
+    int64_t low, high;
+  };
+  /// What is chosen for an atom.
+  struct Atom {
+    std::set<int64_t> points;
+    bool isFull = false;
+    SampleReason reason = SampleReason::Symmetric;
+  };
+
+  void onCut(mlir::Value value, unsigned dim, int64_t index) override;
+  void onSingle(mlir::Value value, unsigned dim, int64_t index) override;
+  void onDiagonal(mlir::Value firstValue, unsigned firstDim,
+                  mlir::Value secondValue, unsigned secondDim, int64_t first,
+                  int64_t second, int64_t constant) override;
+  void onUnknownUse(mlir::Value value, unsigned dim) override;
+  void onMetByUnknown(mlir::Value value, unsigned dim) override;
+  void onIndexed(mlir::Value table, unsigned tableDim, mlir::Value indices,
+                 unsigned indexDim, int64_t start) override;
+  void onNumber(int64_t number) override;
+  void onBound(unsigned argument, mlir::Value table, unsigned dim, int64_t low,
+               int64_t high) override;
+
+  llvm::SmallVector<Id> &getDims(mlir::Value value);
+  void collect(mlir::func::FuncOp function);
+  void collectReshape(tp::ReshapeOp op);
+  void collectRule(tp::DimensionRuleOpInterface op,
+                   std::optional<unsigned> skippedDim);
+  void uniteTensors(mlir::Value a, mlir::Value b);
+  void fix(Id id, SampleReason reason);
+
+  /// Adds the atoms' digits of an index of an extent.
+  void addPoint(Id extent, int64_t index);
+  /// Adds an index and the one before it, so that it stands for itself alone.
+  void addSingle(Id extent, int64_t index);
+  void setFull(Id atom, SampleReason reason);
+  /// Carries new points along slices until nothing is new.
+  void propagate();
+  /// Carries the points of both dims of all diagonals to the other one, once.
+  void carryDiagonals();
+  void addInnerPoints();
+  std::vector<int64_t> getPoints(Id extent);
+  const IndexSample *getSample(Id extent);
+
+  mlir::func::FuncOp first, second;
+  IndexSamples &samples;
+  uint64_t seed;
+  bool reducesSizes;
+  DimClasses classes;
+  llvm::MapVector<mlir::Value, llvm::SmallVector<Id>> dims;
+  std::vector<Slice> slices;
+  std::vector<Diagonal> diagonals;
+  /// What was reported of each extent.
+  llvm::MapVector<Id, std::set<int64_t>> cuts, singles;
+  std::vector<Id> metByUnknown;
+  llvm::MapVector<Id, SampleReason> fixed;
+  std::set<int64_t> numbers;
+  llvm::MapVector<unsigned, std::vector<Bound>> bounds;
+
+  llvm::DenseMap<Id, Atom> atoms;
+  std::vector<DimClasses::Part> edges;
+  llvm::DenseMap<Id, llvm::SmallVector<unsigned, 2>> edgesOf;
+  std::vector<Id> changed;
+  llvm::DenseMap<Id, const IndexSample *> chosen;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<const IndexSample *>> result;
+};
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_LIB_EQUIVALENCE_DIMSAMPLES_H

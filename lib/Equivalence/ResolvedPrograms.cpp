@@ -1,0 +1,84 @@
+//===- ResolvedPrograms.cpp - programs with numbers for sizes ---*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ResolvedPrograms.h"
+
+#include "RandomOperators.h"
+#include "commute/Analysis/MainFunction.h"
+#include "commute/Dialect/TPDialect.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+bool equivalence::hasSymbols(ModuleOp module) {
+  func::FuncOp function = analysis::getMain(module);
+  auto isSymbolic = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && !tensor.hasStaticShape();
+  };
+  if (llvm::any_of(function.getArgumentTypes(), isSymbolic))
+    return true;
+  return llvm::any_of(function.getBody().front(), [&](Operation &op) {
+    return llvm::any_of(op.getResultTypes(), isSymbolic);
+  });
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+equivalence::resolveSizes(ModuleOp module,
+                          llvm::function_ref<int64_t(StringRef)> getValue) {
+  OwningOpRef<ModuleOp> result = cast<ModuleOp>(module->clone());
+  auto symbols = [&](StringRef name) { return std::optional(getValue(name)); };
+  bool wasSymbolic = false;
+  std::string unknown;
+  auto convert = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || (type.hasStaticShape() && !type.getEncoding()))
+      return;
+    wasSymbolic |= !type.hasStaticShape();
+    SmallVector<int64_t> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      std::optional<int64_t> size = tp::evaluateSize(type, dim, symbols);
+      if ((!size || *size < 0) && unknown.empty())
+        llvm::raw_string_ostream(unknown) << type;
+      sizes.push_back(size && *size >= 0 ? *size : 1);
+    }
+    value.setType(RankedTensorType::get(sizes, type.getElementType()));
+  };
+  func::FuncOp function = analysis::getMain(*result);
+  llvm::for_each(function.getArguments(), convert);
+  int64_t draws = 0;
+  Builder builder(result->getContext());
+  function.walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), convert);
+    if (auto call = dyn_cast<tp::CallOp>(op))
+      if (isRandomOperator(call.getCallee()))
+        op->setAttr(drawAttrName, builder.getI64IntegerAttr(draws++));
+  });
+  if (!unknown.empty())
+    return llvm::createStringError(
+        "nothing states the size of a value of type " + unknown);
+  Operation *terminator = function.getBody().front().getTerminator();
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getBody().front().getArgumentTypes(),
+      terminator->getOperandTypes()));
+  if (!wasSymbolic)
+    return result;
+  // Sizes that merely could be equal are numbers now, and may differ.
+  std::string message;
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        if (message.empty())
+          llvm::raw_string_ostream(message)
+              << diagnostic.getLocation() << ": " << diagnostic;
+        return success();
+      });
+  if (failed(result->verify()))
+    return llvm::createStringError(message);
+  return result;
+}

@@ -1,0 +1,32 @@
+//===- ResolvedPrograms.h - programs with numbers for sizes -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_EQUIVALENCE_RESOLVEDPROGRAMS_H
+#define COMMUTE_LIB_EQUIVALENCE_RESOLVEDPROGRAMS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+namespace commute::equivalence {
+
+/// The number of a random operator's call, in program order. Generators have
+/// state: two calls return two values, on the same operands too.
+inline constexpr llvm::StringLiteral drawAttrName = "equivalence.draw";
+
+/// A copy of a program in which symbolic sizes have values and types no
+/// layouts. The error says where the sizes do not fit.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+resolveSizes(mlir::ModuleOp module,
+             llvm::function_ref<int64_t(llvm::StringRef)> symbols);
+
+/// Whether a program has symbolic sizes.
+bool hasSymbols(mlir::ModuleOp module);
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_LIB_EQUIVALENCE_RESOLVEDPROGRAMS_H

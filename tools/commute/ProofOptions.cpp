@@ -1,0 +1,76 @@
+//===- ProofOptions.cpp - what a proof may cost -----------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProofOptions.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+#include <cmath>
+
+using namespace commute;
+using namespace commute::tool;
+namespace cl = llvm::cl;
+
+ProofOptions::ProofOptions(cl::SubCommand &command)
+    : time("proof-time", cl::sub(command), cl::value_desc("TIME"),
+           cl::init("60s"),
+           cl::desc("Processor time that a proof may take, such as 500ms, 60s "
+                    "(default) or 5min; beyond it the verdict is 'not proven', "
+                    "exit code 4")),
+      memory("proof-memory", cl::sub(command), cl::value_desc("SIZE"),
+             cl::init("4GiB"),
+             cl::desc("Memory that a proof may take for its tensors, such as "
+                      "512MiB or 4GiB (default); beyond it the verdict is 'not "
+                      "proven', exit code 4")) {}
+
+/// The number in front of a unit, times what the unit is worth (0 for a unit
+/// that is not known).
+static std::optional<double>
+parse(llvm::StringRef text,
+      llvm::function_ref<double(llvm::StringRef)> getWorth) {
+  size_t end = text.find_first_not_of("0123456789.");
+  double number;
+  if (text.substr(0, end).getAsDouble(number))
+    return std::nullopt;
+  double worth = getWorth(end == llvm::StringRef::npos ? llvm::StringRef()
+                                                       : text.substr(end));
+  double value = number * worth;
+  if (worth == 0 || !std::isfinite(value) || value < 0 || value > 0x1p62)
+    return std::nullopt;
+  return value;
+}
+
+llvm::Error ProofOptions::apply(equivalence::VerifyOptions &options) const {
+  std::optional<double> seconds = parse(time, [](llvm::StringRef unit) {
+    return llvm::StringSwitch<double>(unit)
+        .Case("ms", 1e-3)
+        .Cases({"", "s"}, 1)
+        .Case("min", 60)
+        .Case("h", 3600)
+        .Default(0);
+  });
+  if (!seconds)
+    return llvm::createStringError("--proof-time=" + time +
+                                   ": expected a time such as 500ms, 60s or "
+                                   "5min");
+  std::optional<double> bytes = parse(memory, [](llvm::StringRef unit) {
+    return llvm::StringSwitch<double>(unit)
+        .Cases({"", "B"}, 1)
+        .Case("KiB", 0x1p10)
+        .Case("MiB", 0x1p20)
+        .Case("GiB", 0x1p30)
+        .Case("kB", 1e3)
+        .Case("MB", 1e6)
+        .Case("GB", 1e9)
+        .Default(0);
+  });
+  if (!bytes)
+    return llvm::createStringError("--proof-memory=" + memory +
+                                   ": expected a size such as 512MiB or 4GiB");
+  options.maxSeconds = *seconds;
+  options.maxBytes = static_cast<int64_t>(*bytes);
+  return llvm::Error::success();
+}
