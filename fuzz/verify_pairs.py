@@ -31,7 +31,7 @@ sys.path[:0] = [str(REPOSITORY / "fuzz"), str(REPOSITORY / "python" / "tests"), 
 
 # A worker that says nothing for so long hangs.
 PAIR_SECONDS = 60
-MEMORY = 6 << 30
+MEMORY = 12 << 30
 # One in this many may be called different without being so.
 FALSE_DIFFERENT_BAR = 1000
 

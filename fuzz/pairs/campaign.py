@@ -16,6 +16,7 @@ from pairs.mutations import Mutator
 from pairs.rewrites import respell, rewrite
 
 # How many samples a pair gets that the prover calls different and the judge equal.
+PROOF_SECONDS, PROOF_BYTES = 20.0, 1 << 30
 MANY_SAMPLES = 6 * SAMPLES
 
 
@@ -77,12 +78,15 @@ def verify(native, texts):
     (first, first_context), (second, second_context) = texts
     try:
         report = json.loads(
-            native.verify(first, second, first_context=first_context, second_context=second_context)
+            native.verify(
+                first, second, first_context=first_context, second_context=second_context,
+                max_seconds=PROOF_SECONDS, max_bytes=PROOF_BYTES,
+            )
         )
     except ValueError as error:
         return "error", str(error)
     messages = [difference["message"] for difference in report["differences"]]
-    return report["verdict"], "; ".join(messages) or report.get("reason", "")
+    return report["verdict"], "; ".join(messages) or report.get("not_proven", "")
 
 
 def check(native, seed, times=None):

@@ -124,21 +124,25 @@ def _attention(query, key, value, mask=None, dropout=0.0, is_causal=False, scale
 
 UNKNOWN = {
     getattr(aten, name).default: _unknown(key)
-    for key, name in enumerate("exp sin cos tanh erf sigmoid silu gelu log sqrt".split(), 1)
+    for key, name in enumerate("exp sin cos tanh erf gelu log".split(), 1)
 }
 ROUNDINGS = {
     getattr(aten, name).default: _unknown(key)
     for key, name in enumerate("floor ceil round sign abs isnan".split(), 30)
 }
 
-_root = _unknown(50)
+_sigmoid = _unknown(51)
+
+
+def _root(x):
+    return 1.5 + torch.sin(1.3 * x.double() + 0.7)
 
 
 def _normalized(x, dims, epsilon, centered):
     dims = list(range(x.dim() - len(dims), x.dim()))
     if centered:
         x = x - x.mean(dims, keepdim=True)
-    root = _root(x.square().mean(dims, keepdim=True) + (epsilon or 0))
+    root = 1 / _root(x.square().mean(dims, keepdim=True) + (epsilon or 0))
     return x * root, root
 
 
@@ -153,14 +157,20 @@ def _layer_norm(x, dims, weight=None, bias=None, epsilon=1e-5):
     return result if bias is None else result + bias
 
 
-# Property -> stand-ins by operator. Norms are made of rsqrt, and known as such.
+# Property -> stand-ins by operator. What the checker takes for made of others (norms
+# of roots, silu of sigmoid) is made of the stand-ins of these.
 PROPERTIES = {
     **{
         f"the function {target.__name__.split('.')[0]}": {target: kernel}
         for target, kernel in {**UNKNOWN, **ROUNDINGS}.items()
     },
-    "the function rsqrt": {
-        aten.rsqrt.default: _root,
+    "the function sigmoid": {
+        aten.sigmoid.default: _sigmoid,
+        aten.silu.default: lambda x: x * _sigmoid(x),
+    },
+    "the square root": {
+        aten.sqrt.default: _root,
+        aten.rsqrt.default: lambda x: 1 / _root(x),
         aten.rms_norm.default: _rms_norm,
         aten._fused_rms_norm.default: lambda x, dims, weight, epsilon: (
             _rms_norm(x, dims, weight, epsilon), _normalized(x, dims, epsilon, False)[1]

@@ -39,8 +39,9 @@ optimize(std::string program, std::string passes, std::string policy,
 static std::string verify(std::string first, std::string second,
                           std::string firstContext, std::string secondContext,
                           std::string precision, uint64_t seed, bool realSizes,
-                          bool whole) {
-  VerifySettings settings{std::move(precision), seed, realSizes, whole};
+                          bool whole, double maxSeconds, int64_t maxBytes) {
+  VerifySettings settings{std::move(precision), seed,    realSizes, whole,
+                          maxSeconds,           maxBytes};
   VerifiedPrograms result;
   {
     nb::gil_scoped_release release;
@@ -70,9 +71,12 @@ NB_MODULE(_commute, module) {
              nb::kw_only(), nb::arg("first_context") = "",
              nb::arg("second_context") = "", nb::arg("precision") = "algebraic",
              nb::arg("seed") = 1, nb::arg("real_sizes") = false,
-             nb::arg("whole") = false,
+             nb::arg("whole") = false, nb::arg("max_seconds") = 60.0,
+             nb::arg("max_bytes") = int64_t(4) << 30,
              "Compares two programs of the export schema on all ranks, as "
              "`commute verify` does. Returns its report as JSON text: "
-             "\"verdict\", \"differences\", \"ranks\", \"assumptions\". "
+             "\"verdict\" (equivalent, different, not proven), "
+             "\"differences\", \"not_proven\", \"notes\", \"ranks\", "
+             "\"assumptions\". "
              "Raises ValueError for programs that cannot be compared.");
 }

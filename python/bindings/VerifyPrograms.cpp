@@ -51,10 +51,15 @@ static std::string describe(const equivalence::VerifyResult &result) {
                            {"first", getNode(difference.first)},
                            {"second", getNode(difference.second)}});
   llvm::json::Object report{
-      {"verdict", result.isEquivalent() ? "equivalent" : "different"},
+      {"verdict", result.isEquivalent()         ? "equivalent"
+                  : !result.differences.empty() ? "different"
+                                                : "not proven"},
       {"ranks", result.numRanks},
       {"differences", std::move(differences)},
+      {"notes", llvm::json::Array(result.notes)},
       {"assumptions", llvm::json::Array(result.assumptions)}};
+  if (result.notProven)
+    report["not_proven"] = *result.notProven;
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(report));
   return text;
@@ -75,6 +80,8 @@ VerifiedPrograms python::verifyPrograms(StatedProgram first,
   options.seed = settings.seed;
   options.reducesSizes = !settings.realSizes;
   options.usesRegions = !settings.whole;
+  options.maxSeconds = settings.maxSeconds;
+  options.maxBytes = settings.maxBytes;
 
   vocabulary::Vocabulary vocabulary;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

@@ -32,6 +32,9 @@ struct VerifySettings {
   /// As --real-sizes and --whole.
   bool realSizes = false;
   bool whole = false;
+  /// As --proof-time and --proof-memory.
+  double maxSeconds = 60;
+  int64_t maxBytes = int64_t(4) << 30;
 };
 
 struct VerifiedPrograms {
