@@ -29,8 +29,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
 sys.path[:0] = [str(REPOSITORY / "fuzz"), str(REPOSITORY / "python" / "tests"), str(BUILD / "python")]
 
-# A worker that says nothing for so long hangs.
-PAIR_SECONDS = 60
+# A worker that says nothing for so long hangs: twice the budget of a proof.
+PAIR_SECONDS = 40
 MEMORY = 12 << 30
 # One in this many may be called different without being so.
 FALSE_DIFFERENT_BAR = 1000

@@ -83,8 +83,10 @@ def verify(native, texts):
                 max_seconds=PROOF_SECONDS, max_bytes=PROOF_BYTES,
             )
         )
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         return "error", str(error)
+    except MemoryError:
+        return "error", "out of memory, beyond the budget of the proof"
     messages = [difference["message"] for difference in report["differences"]]
     return report["verdict"], "; ".join(messages) or report.get("not_proven", "")
 
