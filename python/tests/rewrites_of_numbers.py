@@ -392,8 +392,8 @@ def power_of_two(b, variant, x):
     factor = {"factor lost": 1.0, "another power": 2.0**60, "a little less": 2.0**61 - 2.0**30}
     if variant == "captured":
         return b.call(aten.mul.Scalar, x, 2.0**61)
-    half = factor.get(variant, 2.0**61) / 2
-    return b.call(aten.mul.Scalar, b.call(aten.mul.Scalar, x, half), 2.0)
+    number = b.call(aten.full.default, [], factor.get(variant, 2.0**61), dtype=FLOAT)
+    return mul(b, number, x)
 
 
 @rewrite(
