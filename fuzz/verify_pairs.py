@@ -65,7 +65,8 @@ class Worker:
     """A process; one that dies or hangs costs the pair it was at."""
 
     def __init__(self, seeds, end, folder):
-        self.seeds, self.end, self.folder = list(seeds), end, folder
+        # A range: there may be very many.
+        self.seeds, self.end, self.folder = seeds, end, folder
         self.start()
 
     def start(self):
@@ -81,7 +82,7 @@ class Worker:
     def restart_after(self, seed):
         self.process.kill()
         self.process.join()
-        self.seeds = self.seeds[self.seeds.index(seed) + 1 :] if seed in self.seeds else []
+        self.seeds = self.seeds[self.seeds.index(seed) + 1 :]
         self.start()
 
 
