@@ -43,22 +43,22 @@ def work(queue, seeds, end, folder):
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     campaign.prepare()
-    times = {}
     for seed in seeds:
         if time.monotonic() > end:
             break
         queue.put(("begin", seed))
+        times = {}
         try:
             pair, texts, outcome = campaign.check(_commute, seed, times)
         except Exception:
             # Of the campaign itself: nothing was judged.
             outcome = campaign.Outcome(seed, campaign.ERROR, traceback.format_exc())
-            queue.put(("end", outcome))
+            queue.put(("end", (outcome, times)))
             continue
         if outcome.kind in campaign.FAILURES:
             campaign.write_reproducer(folder, pair, texts, outcome)
-        queue.put(("end", outcome))
-    queue.put(("done", times))
+        queue.put(("end", (outcome, times)))
+    queue.put(("done", None))
 
 
 class Worker:
@@ -128,10 +128,11 @@ class Campaign:
                 worker.current = content
             elif kind == "end":
                 worker.current = None
-                self.count(content)
+                outcome, times = content
+                self.count(outcome)
+                self.times.update(times)
             else:
                 worker.is_done = True
-                self.times.update(content)
             return True
         is_alive = worker.process.is_alive()
         if is_alive and time.monotonic() - worker.heard < PAIR_SECONDS:
