@@ -11,13 +11,15 @@ FUZZERS := container program vocabulary
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test unittests lit pytest check-format format \
-        tidy docs check-docs fuzz bench clean
+        tidy docs check-docs fuzz fuzz-verify bench clean
 
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
 	@echo "make test    set up, build, and run all tests"
 	@echo "make fuzz    run every fuzzer for FUZZ_SECONDS (600) seconds, and random"
 	@echo "             programs against PyTorch"
+	@echo "make fuzz-verify  judge commute verify with PyTorch on 100000 pairs of random"
+	@echo "             programs, or for FUZZ_SECONDS if that is set"
 	@echo "make bench   run the benchmarks"
 	@echo "make docs    regenerate docs/reference from the sources"
 	@echo "make format  format all C++ sources; make tidy lints them"
@@ -101,6 +103,20 @@ fuzz: build
 	@echo "[fuzz] random programs against PyTorch for $(FUZZ_SECONDS) s"
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) python/tests/test_random_programs.py \
 	  --first-seed $$(date +%s) --seconds $(FUZZ_SECONDS)
+	@echo "[fuzz] random programs through all passes, judged by PyTorch for $(FUZZ_SECONDS) s"
+	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/optimize_programs.py \
+	  --first-seed $$(date +%s) --programs 1000000000 --seconds $(FUZZ_SECONDS)
+
+# FUZZ_SECONDS has a default, which is not meant here.
+ifeq ($(origin FUZZ_SECONDS),file)
+FUZZ_VERIFY_LIMIT = --pairs 100000
+else
+FUZZ_VERIFY_LIMIT = --seconds $(FUZZ_SECONDS)
+endif
+
+fuzz-verify: build
+	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/verify_pairs.py $(FUZZ_VERIFY_LIMIT) \
+	  --first-seed $$(date +%s) --jobs $(JOBS)
 
 bench: build
 	@for benchmark in benchmarks/*/run.py; do \

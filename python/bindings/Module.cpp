@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OptimizeProgram.h"
+#include "VerifyPrograms.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -35,6 +36,24 @@ optimize(std::string program, std::string passes, std::string policy,
   return {std::move(result.edits), std::move(result.remarks)};
 }
 
+static std::string verify(std::string first, std::string second,
+                          std::string firstContext, std::string secondContext,
+                          std::string precision, uint64_t seed, bool realSizes,
+                          bool whole, double maxSeconds, int64_t maxBytes) {
+  VerifySettings settings{std::move(precision), seed,    realSizes, whole,
+                          maxSeconds,           maxBytes};
+  VerifiedPrograms result;
+  {
+    nb::gil_scoped_release release;
+    result =
+        verifyPrograms({std::move(first), std::move(firstContext)},
+                       {std::move(second), std::move(secondContext)}, settings);
+  }
+  if (!result.error.empty())
+    throw nb::value_error(result.error.c_str());
+  return std::move(result.report);
+}
+
 NB_MODULE(_commute, module) {
   module.doc() = "Commute's passes, in the memory of this process.";
   module.def("optimize", optimize, nb::arg("program"), nb::kw_only(),
@@ -48,4 +67,16 @@ NB_MODULE(_commute, module) {
              "Raises ValueError for a program or an option that is wrong, "
              "RuntimeError "
              "for an error of Commute's own. Other threads run meanwhile.");
+  module.def("verify", verify, nb::arg("first"), nb::arg("second"),
+             nb::kw_only(), nb::arg("first_context") = "",
+             nb::arg("second_context") = "", nb::arg("precision") = "algebraic",
+             nb::arg("seed") = 1, nb::arg("real_sizes") = false,
+             nb::arg("whole") = false, nb::arg("max_seconds") = 60.0,
+             nb::arg("max_bytes") = int64_t(4) << 30,
+             "Compares two programs of the export schema on all ranks, as "
+             "`commute verify` does. Returns its report as JSON text: "
+             "\"verdict\" (equivalent, different, not proven), "
+             "\"differences\", \"not_proven\", \"notes\", \"ranks\", "
+             "\"assumptions\". "
+             "Raises ValueError for programs that cannot be compared.");
 }

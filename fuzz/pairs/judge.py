@@ -1,0 +1,207 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Whether two programs compute the same: PyTorch's kernels say, in float64.
+
+Both programs run on all ranks, on one sample of inputs after the other. A
+difference of outputs counts where rounding does not explain it: what rounding may
+do is found by moving the result of every operator by a few ulps.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from pairs.collectives import COLLECTIVES, c10d
+from pairs.samples import KINDS
+
+SAMPLES = len(KINDS)
+ULPS = 8 * torch.finfo(torch.float64).eps
+PERTURBED_RUNS = 3
+# Relative to the largest number of a tensor: what hides more hides too much.
+HIDDEN = 1e-7
+# Collectives that take their operand as it lies.
+ANY_STRIDES = {c10d.all_reduce.default, c10d.all_reduce_coalesced.default, c10d.broadcast.default}
+# Beyond what perturbed runs show, which are few.
+MARGIN = 30
+KERNEL_ERRORS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError)
+
+
+@dataclass
+class Judgement:
+    is_equal: bool
+    # What was seen, for reports.
+    reason: str
+    # Rounding may hide a difference.
+    is_noisy: bool = False
+
+
+def judge(first, second, samples=range(SAMPLES), kernels=None):
+    """Compares two programs of one pool; `kernels` stand in for operators."""
+    reason = signature_difference(first, second)
+    if reason:
+        return Judgement(False, reason)
+    is_noisy, ran = False, 0
+    for sample in samples:
+        runs = [Run(program, sample, kernels) for program in (first, second)]
+        try:
+            expected = runs[0].outputs()
+        except KERNEL_ERRORS:
+            continue  # Outside of what the first program is for.
+        ran += 1
+        try:
+            found = runs[1].outputs()
+        except KERNEL_ERRORS as error:
+            return Judgement(False, f"sample {sample}: the second fails: {str(error)[:200]}")
+        for index, (a, b) in enumerate(zip(expected, found, strict=True)):
+            if a is b:
+                continue
+            seen = compare(runs, index, a, b)
+            if seen == "noise":
+                is_noisy = True
+            elif seen:
+                return Judgement(False, f"sample {sample} ({KINDS[sample % SAMPLES]}), output {index}: {seen}")
+    if not ran:
+        return Judgement(True, "no sample is one of the first program", True)
+    return Judgement(True, f"equal on {ran} samples", is_noisy)
+
+
+def signature_difference(first, second):
+    for name in ("parameters", "buffers", "mutations", "constants"):
+        if repr(getattr(first, name)) != repr(getattr(second, name)):
+            return f"the signatures differ: {name}"
+    if len(first.outputs) != len(second.outputs):
+        return "the signatures differ: number of outputs"
+    for index, (a, b) in enumerate(zip(first.outputs, second.outputs)):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return f"output {index} is {b.dtype} {b.shape} instead of {a.dtype} {a.shape}"
+    if [n.target for n in first.live_nodes() if n.counter is not None] != [
+        n.target for n in second.live_nodes() if n.counter is not None
+    ]:
+        return "other random operators, which leave the generator in another state"
+    if _count_not_dense(second) > _count_not_dense(first):
+        return "a collective gets an input that is not dense"
+    return None
+
+
+def _count_not_dense(program):
+    """Inputs of collectives that PyTorch's kernels may not read as they lie."""
+    return sum(
+        not tensor.is_contiguous()
+        for node in program.live_nodes()
+        if node.target in COLLECTIVES - ANY_STRIDES
+        for value in node.operands
+        for tensor in value.tensors[:1]
+    )
+
+
+class Run:
+    """A program on one sample."""
+
+    def __init__(self, program, sample, kernels=None):
+        self.program = program
+        self.pool = program.pool
+        self.sample = sample
+        self.kernels = kernels
+
+    def outputs(self):
+        """For each output the tensors of all ranks."""
+        if self.kernels:
+            return self.run_anew(None)
+        data = [self.pool.compute(value.node, self.sample) for value in self.program.outputs]
+        return [results[value.position] for results, value in zip(data, self.program.outputs)]
+
+    def run_anew(self, generator):
+        """Without the pool's results; moved by ulps where a generator is given."""
+        data = {}
+        get = lambda value: data[value.node][value.position]
+        for node in self.program.live_nodes():
+            if node.target is None:
+                data[node] = self.pool.compute(node, self.sample)
+                continue
+            for value in node.operands:
+                if value.node not in data:
+                    data[value.node] = self.pool.compute(value.node, self.sample)
+            kernel = (self.kernels or {}).get(node.target)
+            results = self.pool.evaluate(node, get, self.sample, kernel)[0]
+            if generator is not None:
+                results = [
+                    tensors if value.exact or node.target in COLLECTIVES else _move(tensors, generator)
+                    for value, tensors in zip(node.values, results)
+                ]
+            data[node] = results
+        for value in self.program.outputs:
+            if value.node not in data:
+                data[value.node] = self.pool.compute(value.node, self.sample)
+        return [data[value.node][value.position] for value in self.program.outputs]
+
+    def noise(self, index):
+        """What rounding may do to an output, for each rank."""
+        generator = torch.Generator().manual_seed(self.sample)
+        known = self.outputs()[index]
+        worst = [torch.zeros_like(tensor, dtype=torch.float64) for tensor in known]
+        for _ in range(PERTURBED_RUNS):
+            try:
+                moved = self.run_anew(generator)[index]
+            except KERNEL_ERRORS:
+                continue
+            for rank, (a, b) in enumerate(zip(known, moved)):
+                distance = (a.double() - b.double()).abs().nan_to_num(0, 0, 0)
+                worst[rank] = torch.maximum(worst[rank], distance)
+        return worst
+
+
+def _move(tensors, generator):
+    """Equal tensors of several ranks are moved alike."""
+    moved = {}
+    result = []
+    for tensor in tensors:
+        if not tensor.is_floating_point():
+            return tensors
+        if id(tensor) not in moved:
+            shift = torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
+            shift = shift.mul_(2 * ULPS).add_(1 - ULPS)
+            # Views keep their strides, which some operators ask about.
+            moved[id(tensor)] = torch.empty_like(tensor).copy_(tensor * shift)
+        result.append(moved[id(tensor)])
+    return result
+
+
+def compare(runs, index, first, second):
+    """What differs, "noise" where rounding may be the reason, or None."""
+    seen = None
+    noise = None
+    for place, (a, b) in enumerate(zip(first, second)):
+        if a is b or (a.shape == b.shape and torch.equal(a, b)):
+            continue
+        rank = runs[0].pool.world[place]
+        if a.shape != b.shape:
+            return f"rank {rank} has shape {list(b.shape)} instead of {list(a.shape)}"
+        if not a.is_floating_point():
+            where = (a != b).nonzero()[0].tolist()
+            # An integer or a truth value made of floats may jump by rounding.
+            if noise is None:
+                noise = [run.noise(index) for run in runs]
+            if any((n[place] > 0).any() for n in noise):
+                seen = "noise"
+                continue
+            return f"rank {rank} at {where}: {a[tuple(where)].item()} and {b[tuple(where)].item()}"
+        is_defined = a.isfinite()
+        if (is_defined & ~b.isfinite()).any():
+            return f"rank {rank} is not finite"
+        distance = torch.where(is_defined, (a - b).abs(), 0.0)
+        scale = torch.where(is_defined, torch.maximum(a.abs(), b.abs()), 0.0)
+        if not (distance > 1e-12 * scale).any():
+            continue
+        largest = scale.max()
+        if not (distance > 1e-3 * largest).any() or not 1e-3 < largest < 1e6:
+            if noise is None:
+                noise = [run.noise(index) for run in runs]
+            allowed = torch.maximum(noise[0][place], noise[1][place])
+            allowed = MARGIN * torch.maximum(allowed, allowed.mean())
+            far = distance > allowed + 1e-12 * scale
+            if not far.any():
+                if (allowed > HIDDEN * largest).any():
+                    seen = "noise"
+                continue
+            distance = torch.where(far, distance, 0.0)
+        where = tuple((distance == distance.max()).nonzero()[0].tolist())
+        return f"rank {rank} at {list(where)}: {a[where].item()} and {b[where].item()}"
+    return seen

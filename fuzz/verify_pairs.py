@@ -1,0 +1,222 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Judges `commute verify` with PyTorch's kernels, on pairs of random programs.
+
+    fuzz/verify_pairs.py --pairs 100000
+    fuzz/verify_pairs.py --seconds 600 --first-seed 1000000
+    fuzz/verify_pairs.py --first-seed 1234 --pairs 1 --show
+
+Each pair is a random program on several ranks and the same program with some
+calls spelled otherwise, or with one fault planted, or both. PyTorch computes both
+on all ranks in float64 and says whether they are equal; then the prover must not
+say otherwise. Failures are written to build/fuzz-verify, each with both archives
+and a script that makes it again.
+
+Exit code 0: no verdict "equivalent" of programs that differ, no error, no crash,
+and few enough verdicts "different" of programs that do not.
+"""
+
+import argparse
+import collections
+import multiprocessing
+import os
+import resource
+import sys
+import time
+import traceback
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
+sys.path[:0] = [str(REPOSITORY / "fuzz"), str(REPOSITORY / "python" / "tests"), str(BUILD / "python")]
+
+# A worker that says nothing for so long hangs: twice the budget of a proof.
+PAIR_SECONDS = 40
+MEMORY = 12 << 30
+# One in this many may be called different without being so.
+FALSE_DIFFERENT_BAR = 1000
+
+
+def work(queue, seeds, end, folder):
+    """Checks the pairs of some seeds; tells of each when it begins and ends."""
+    from commute import _commute
+    from pairs import campaign
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    campaign.prepare()
+    for seed in seeds:
+        if time.monotonic() > end:
+            break
+        queue.put(("begin", seed))
+        times = {}
+        try:
+            pair, texts, outcome = campaign.check(_commute, seed, times)
+        except Exception:
+            # Of the campaign itself: nothing was judged.
+            outcome = campaign.Outcome(seed, campaign.ERROR, traceback.format_exc())
+            queue.put(("end", (outcome, times)))
+            continue
+        if outcome.kind in campaign.FAILURES:
+            campaign.write_reproducer(folder, pair, texts, outcome)
+        queue.put(("end", (outcome, times)))
+    queue.put(("done", None))
+
+
+class Worker:
+    """A process; one that dies or hangs costs the pair it was at."""
+
+    def __init__(self, seeds, end, folder):
+        # A range: there may be very many.
+        self.seeds, self.end, self.folder = seeds, end, folder
+        self.start()
+
+    def start(self):
+        context = multiprocessing.get_context("fork")
+        self.queue = context.SimpleQueue()
+        self.process = context.Process(
+            target=work, args=(self.queue, self.seeds, self.end, self.folder), daemon=True
+        )
+        self.process.start()
+        self.current, self.is_done = None, False
+        self.heard = time.monotonic()
+
+    def restart_after(self, seed):
+        self.process.kill()
+        self.process.join()
+        self.seeds = self.seeds[self.seeds.index(seed) + 1 :]
+        self.start()
+
+
+class Campaign:
+    def __init__(self, options):
+        from pairs import campaign
+
+        self.module = campaign
+        self.options = options
+        self.folder = options.folder
+        self.counts = collections.Counter()
+        self.gaps = collections.Counter()
+        self.skipped = collections.Counter()
+        self.mutated = collections.Counter()
+        self.times = collections.Counter()
+
+    def run(self):
+        options = self.options
+        start = time.monotonic()
+        end = start + (options.seconds or 10**9)
+        last = options.first_seed + (options.pairs or 10**8)
+        workers = [
+            Worker(range(options.first_seed + i, last, options.jobs), end, self.folder)
+            for i in range(options.jobs)
+        ]
+        shown = start
+        while not all(worker.is_done for worker in workers):
+            if not any([self.hear(worker) for worker in workers]):
+                time.sleep(0.01)
+            if time.monotonic() - shown > 30:
+                shown = time.monotonic()
+                print(f"[fuzz] {self.line()}", flush=True)
+        self.seconds = time.monotonic() - start
+        return self.report()
+
+    def hear(self, worker):
+        if worker.is_done:
+            return False
+        if not worker.queue.empty():
+            kind, content = worker.queue.get()
+            worker.heard = time.monotonic()
+            if kind == "begin":
+                worker.current = content
+            elif kind == "end":
+                worker.current = None
+                outcome, times = content
+                self.count(outcome)
+                self.times.update(times)
+            else:
+                worker.is_done = True
+            return True
+        is_alive = worker.process.is_alive()
+        if is_alive and time.monotonic() - worker.heard < PAIR_SECONDS:
+            return False
+        if not is_alive and not worker.queue.empty():
+            return True
+        if worker.current is None:
+            # Not at a pair: the worker itself is wrong.
+            raise SystemExit("a worker ended before its time; see its message above")
+        what = "hangs" if is_alive else f"ended with code {worker.process.exitcode}"
+        outcome = self.module.Outcome(worker.current, self.module.CRASH, what)
+        self.write_crash(outcome)
+        self.count(outcome)
+        worker.restart_after(worker.current)
+        return True
+
+    def write_crash(self, outcome):
+        """The pair again, without asking the prover; in a process of its own."""
+
+        def write():
+            from pairs import campaign, export_schema
+
+            campaign.prepare()
+            pair = campaign.make_pair(outcome.seed)
+            texts = [export_schema.to_text(program) for program in (pair.first, pair.second)]
+            outcome.changes = tuple(pair.changes)
+            campaign.write_reproducer(self.folder, pair, texts, outcome)
+
+        process = multiprocessing.get_context("fork").Process(target=write)
+        process.start()
+        process.join(PAIR_SECONDS)
+        process.kill()
+
+    def count(self, outcome):
+        self.counts[outcome.kind] += 1
+        if outcome.kind == self.module.GAP:
+            self.gaps[outcome.reason] += 1
+        if outcome.kind == self.module.SKIPPED:
+            self.skipped[outcome.reason] += 1
+        if outcome.kind in self.module.FAILURES or self.options.show:
+            print(f"seed {outcome.seed}: {outcome.kind}: {outcome.reason}", flush=True)
+            print(f"  {'; '.join(outcome.changes)}\n  prover: {outcome.verdict[:300]}", flush=True)
+
+    def line(self):
+        return ", ".join(f"{count} {kind}" for kind, count in self.counts.most_common())
+
+    def report(self):
+        m = self.module
+        judged = sum(self.counts.values()) - self.counts[m.SKIPPED]
+        print(f"[fuzz] {judged} pairs from seed {self.options.first_seed}, {judged / self.seconds:.1f} a second")
+        kinds = (m.AGREED_EQUAL, m.AGREED_DIFFERENT, m.FALSE_EQUIVALENT, m.FALSE_DIFFERENT, m.GAP,
+                 m.UNDECIDED, m.NOT_PROVEN, m.ERROR, m.CRASH, m.SKIPPED)  # fmt: skip
+        for kind in kinds:
+            print(f"  {self.counts[kind]:7} {kind}")
+        for reason, count in [*self.gaps.most_common(), *self.skipped.most_common(5)]:
+            print(f"  {count:7} {reason}")
+        total = sum(self.times.values()) or 1
+        print(f"  {judged / total:.1f} pairs a second of processor time")
+        print("  " + ", ".join(f"{seconds / total:.0%} {name}" for name, seconds in self.times.items()))
+        if judged > sum(self.counts[kind] for kind in (m.AGREED_EQUAL, m.AGREED_DIFFERENT)):
+            print(f"  failures are in {self.folder}")
+        is_bad = any(self.counts[kind] for kind in (m.FALSE_EQUIVALENT, m.ERROR, m.CRASH))
+        return 1 if is_bad or self.counts[m.FALSE_DIFFERENT] * FALSE_DIFFERENT_BAR > judged else 0
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pairs", type=int, help="how many; else until --seconds are over")
+    parser.add_argument("--seconds", type=float, help="when to stop")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
+    parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "fuzz-verify")
+    parser.add_argument("--show", action="store_true", help="tell of every pair")
+    options = parser.parse_args(arguments)
+    if options.pairs is None and options.seconds is None:
+        options.pairs = 100000
+    return options
+
+
+def main(arguments=None):
+    return Campaign(parse(arguments)).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

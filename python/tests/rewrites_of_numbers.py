@@ -1,0 +1,629 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Rewrites in which numbers count: cuts, positions, thresholds, counts, indices.
+
+As rewrites_of_blocks.py: what was captured, a correct twin that says the same in
+other operators, and faults to plant into it. Sizes are real ones, since a fault is
+often a number that is off by one among hundreds. Programs are those of
+fuzz/pairs, in PyTorch's operators: they go through the reader of archives, and have
+random operators, signatures and symbolic sizes.
+"""
+
+import sys
+from dataclasses import dataclass, field
+
+import torch
+from commute_tool import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "fuzz"))
+
+from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten  # noqa: E402
+from pairs.samples import Sampler  # noqa: E402
+from pairs.themes import add, cat, iota, mul, shaped, take  # noqa: E402
+
+FLOAT, INT, BOOL = torch.float32, torch.int64, torch.bool
+LINE = {"0": [[0, 1]]}
+FOUR = {"0": [[0, 1, 2, 3]]}
+MESH = {"tp": [[0, 1], [2, 3]], "dp": [[0, 2], [1, 3]]}
+ROWS = Size(1)
+
+
+@dataclass
+class Rewrite:
+    """`build(b, variant, *inputs)` returns outputs; a variant is "captured", "twin"
+    or the name of a fault."""
+
+    cause: str
+    build: object
+    inputs: list
+    faults: dict
+    groups: dict = field(default_factory=lambda: LINE)
+    # Changes a program's signature: (program, variant).
+    sign: object = None
+
+    @property
+    def name(self):
+        return f"{self.cause}: {self.build.__name__.replace('_', ' ')}"
+
+    def programs(self, *variants):
+        """The programs of some variants, over the same inputs."""
+        symbols = (6, 16, 10, 24, 32) if any(ROWS in shape for _, shape, *_ in self.inputs) else (0,)
+        pool = Pool(self.groups, Sampler(7), symbols)
+        inputs = [pool.input(self.spec(i, *given)) for i, given in enumerate(self.inputs)]
+        programs = []
+        for variant in variants:
+            builder = Builder(pool)
+            outputs = self.build(builder, variant, *inputs)
+            outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+            program = Program(pool, builder.items, [builder.dense(value) for value in outputs])
+            program.items = builder.items
+            if self.sign is not None:
+                self.sign(program, variant)
+            programs.append(program)
+        pool.draw.learn(programs)
+        return programs
+
+    def spec(self, index, dtype, shape, placement="varying", bounds=(None, None)):
+        placements = tuple((name, placement) for name in self.groups)
+        return InputSpec(f"x{index}", dtype, shape, placements, *bounds)
+
+
+REWRITES = []
+
+
+def rewrite(cause, inputs, faults, **options):
+    def register(build):
+        REWRITES.append(Rewrite(cause, build, inputs, faults, **options))
+        return build
+
+    return register
+
+
+# ---------------------------------------------------------------------- cuts
+
+
+@rewrite(
+    "cuts", [(FLOAT, (3, 128))],
+    {"half off by one": "63 in place of 64", "halves overlap": "the second starts at 65",
+     "last element twice": "an index off by one at the end"},
+)  # fmt: skip
+def rotated_half(b, variant, x):
+    if variant == "captured":
+        low, high = take(b, x, 1, 0, 64), take(b, x, 1, 64, 128)
+        return cat(b, [b.call(aten.neg.default, high), low], 1)
+    cut = 63 if variant == "half off by one" else 64
+    low, high = b.call(aten.split_with_sizes.default, x, [cut, 128 - cut], 1)
+    if variant == "halves overlap":
+        low = take(b, x, 1, 1, 65)
+    if variant == "last element twice":
+        high = cat(b, [take(b, high, 1, 0, 62), take(b, x, 1, 127, 128), take(b, x, 1, 127, 128)], 1)
+    return cat(b, [b.call(aten.neg.default, high), low], 1)
+
+
+@rewrite(
+    "cuts", [(FLOAT, (512,))],
+    {"rolled one more": "501 in place of 500", "rolled back": "12 in place of 500"},
+)  # fmt: skip
+def rolled(b, variant, x):
+    shift = {"rolled one more": 501, "rolled back": 12}.get(variant, 500)
+    if variant == "captured":
+        return cat(b, [take(b, x, 0, shift, 512), take(b, x, 0, 0, shift)], 0)
+    return take(b, cat(b, [x, x], 0), 0, shift, shift + 512)
+
+
+@rewrite(
+    "cuts", [(FLOAT, (2, 96))],
+    {"block off by one": "the second block starts a row late", "first row from the second block": "row 0 is row 2"},
+    groups=FOUR,
+)  # fmt: skip
+def gathered_blocks(b, variant, x):
+    whole = b.collective("all_gather_into_tensor", x, 4, "0", exact=True)
+    if variant == "captured":
+        return cat(b, b.call(aten.chunk.default, whole, 4, 0), 1)
+    starts = [0, 2, 4, 6]
+    if variant == "block off by one":
+        starts[1] = 3
+    blocks = [take(b, whole, 0, start, start + 2) for start in starts]
+    if variant == "first row from the second block":
+        blocks[0] = cat(b, [take(b, whole, 0, 2, 3), take(b, whole, 0, 1, 2)], 0)
+    return cat(b, blocks, 1)
+
+
+@rewrite(
+    "cuts", [(FLOAT, (4, 333)), (FLOAT, (5, 333))],
+    {"weight cut elsewhere": "199 of the weight with 200 of x, shifted",
+     "parts of other sizes": "one column in no part"},
+)  # fmt: skip
+def split_contraction(b, variant, x, w):
+    if variant == "captured":
+        return b.call(aten.linear.default, x, w)
+    start = 199 if variant == "weight cut elsewhere" else 200
+    end = 332 if variant != "twin" else 333
+    first = b.call(aten.linear.default, take(b, x, 1, 0, 200), take(b, w, 1, 0, 200))
+    width = min(333 - 200, end - start)
+    rest = b.call(
+        aten.linear.default, take(b, x, 1, 200, 200 + width), take(b, w, 1, start, start + width)
+    )
+    return add(b, first, rest)
+
+
+# ----------------------------------------------------------------- positions
+
+
+@rewrite(
+    "positions", [(FLOAT, (40, 300))],
+    {"diagonal off by one": "18 in place of 17", "other side": "-17 in place of 17",
+     "rows for columns": "the mask is transposed"},
+)  # fmt: skip
+def masked_triangle(b, variant, x):
+    if variant == "captured":
+        return b.call(aten.tril.default, x, 17)
+    diagonal = {"diagonal off by one": 18, "other side": -17}.get(variant, 17)
+    row, column = shaped(b, iota(b, 40), [40, 1]), iota(b, 300)
+    limit = b.call(aten.add.Scalar, row, diagonal)
+    compare = aten.ge.Tensor if variant == "rows for columns" else aten.le.Tensor
+    return b.call(aten.where.ScalarOther, b.call(compare, column, limit), x, 0.0)
+
+
+@rewrite(
+    "positions", [(FLOAT, (2, 400))],
+    {"threshold off by one": "position 300 counts", "threshold far off": "200 in place of 300",
+     "from the other end": "the last 300"},
+)  # fmt: skip
+def first_positions(b, variant, x):
+    if variant == "captured":
+        padding = b.call(aten.zeros.default, [2, 100], dtype=FLOAT)
+        return cat(b, [take(b, x, 1, 0, 300), padding], 1)
+    position = iota(b, 400)
+    if variant == "from the other end":
+        position = b.call(aten.rsub.Scalar, position, 399)
+    count = {"threshold off by one": 301, "threshold far off": 200}.get(variant, 300)
+    return b.call(aten.masked_fill.Scalar, x, b.call(aten.ge.Scalar, position, count), 0.0)
+
+
+@rewrite(
+    "positions", [(BOOL, (3, 200))],
+    {"starts at one": "the count before and with the position", "counts the others": "not the mask"},
+)  # fmt: skip
+def counted_before(b, variant, mask):
+    counted = b.call(aten.cumsum.default, b.call(aten.to.dtype, mask, INT), 1, exact=True)
+    if variant == "captured":
+        return counted
+    others = b.call(aten.to.dtype, b.call(aten.logical_not.default, mask), INT)
+    others = b.call(aten.cumsum.default, others, 1, exact=True)
+    if variant == "counts the others":
+        return others
+    passed = iota(b, 200) if variant == "starts at one" else iota(b, 201, 1)
+    return b.call(aten.sub.Tensor, passed, others)
+
+
+@rewrite(
+    "positions", [(FLOAT, (2, 96))],
+    {"contiguous for strided": "a block in place of every third", "another first": "from 1 in place of 2"},
+)  # fmt: skip
+def every_third(b, variant, x):
+    if variant == "captured":
+        return take(b, x, 1, 2, 96, 3)
+    if variant == "contiguous for strided":
+        return take(b, x, 1, 64, 96)
+    column = 1 if variant == "another first" else 2
+    return b.call(aten.select.int, b.call(aten.unflatten.int, x, 1, [32, 3]), 2, column)
+
+
+@rewrite(
+    "positions", [(FLOAT, (100, 100))],
+    {"blocks of another width": "8 in place of 7", "blocks begin elsewhere": "position 1 begins the first"},
+)  # fmt: skip
+def block_mask(b, variant, x):
+    width = 8 if variant == "blocks of another width" else 7
+    row, column = shaped(b, iota(b, 100), [100, 1]), iota(b, 100)
+    if variant == "captured":
+        blocks = [b.call(aten.floor_divide.default, n, width) for n in (row, column)]
+    else:
+        if variant == "blocks begin elsewhere":
+            row, column = (b.call(aten.add.Scalar, n, 1) for n in (row, column))
+        blocks = [b.call(aten.sub.Tensor, n, b.call(aten.remainder.Scalar, n, width)) for n in (row, column)]
+    return b.call(aten.where.ScalarOther, b.call(aten.eq.Tensor, *blocks), x, 0.0)
+
+
+@rewrite(
+    "positions", [(FLOAT, (300, 2))],
+    {"an index off by one": "251 in place of 250", "indices in another order": "the last two swapped"},
+)  # fmt: skip
+def taken_rows(b, variant, x):
+    if variant == "captured":
+        return cat(b, [take(b, x, 0, n, n + 1) for n in (3, 250, 299)], 0)
+    rows = {"an index off by one": (3, 251, 299), "indices in another order": (3, 299, 250)}
+    numbers = [b.call(aten.full.default, [1], n, dtype=INT) for n in rows.get(variant, (3, 250, 299))]
+    return b.call(aten.index_select.default, x, 0, cat(b, numbers, 0))
+
+
+@rewrite(
+    "positions", [(FLOAT, (16,))],
+    {"of another count": "1/17 in place of 1/16", "not divided": "each has all"},
+)  # fmt: skip
+def softmax_of_constants(b, variant, x):
+    if variant == "captured":
+        return mul(b, x, b.call(aten.softmax.int, b.call(aten.full.default, [16], 3.0, dtype=FLOAT), 0))
+    count = {"of another count": 17.0, "not divided": 1.0}.get(variant, 16.0)
+    return b.call(aten.div.Scalar, x, count)
+
+
+# ------------------------------------------------------------------- choices
+
+
+@rewrite(
+    "choices", [(FLOAT, (4, 33))] * 4,
+    {"always the first": "no choice", "always the second": "the other one", "other way round": "branches swapped"},
+)  # fmt: skip
+def chosen_by_comparison(b, variant, x, y, first, second):
+    if variant == "captured":
+        return b.call(aten.where.self, b.call(aten.lt.Tensor, x, y), first, second)
+    if variant.startswith("always"):
+        return b.call(aten.clone.default, first if variant == "always the first" else second)
+    compare = aten.lt.Tensor if variant == "other way round" else aten.ge.Tensor
+    return b.call(aten.where.self, b.call(compare, x, y), second, first)
+
+
+@rewrite(
+    "choices", [(FLOAT, (4, 33))] * 2,
+    {"one operand": "the larger is taken for granted", "the smaller": "minimum", "their mean": "half the sum"},
+)  # fmt: skip
+def larger_of_two(b, variant, x, y):
+    if variant == "captured":
+        return b.call(aten.maximum.default, x, y)
+    if variant == "one operand":
+        return b.call(aten.clone.default, x)
+    if variant == "the smaller":
+        return b.call(aten.minimum.default, y, x)
+    if variant == "their mean":
+        return b.call(aten.mul.Scalar, add(b, x, y), 0.5)
+    return b.call(aten.maximum.default, y, x)
+
+
+@rewrite(
+    "choices", [(FLOAT, (200,))],
+    {"no lower bound": "negative numbers pass", "zero everywhere": "nothing passes", "leaky": "a hundredth passes"},
+)  # fmt: skip
+def rectified(b, variant, x):
+    if variant == "captured":
+        return b.call(aten.relu.default, x)
+    if variant == "no lower bound":
+        return b.call(aten.clone.default, x)
+    if variant == "zero everywhere":
+        return b.call(aten.zeros_like.default, x)
+    if variant == "leaky":
+        return b.call(aten.maximum.default, x, b.call(aten.mul.Scalar, x, 0.01))
+    return b.call(aten.where.ScalarOther, b.call(aten.gt.Scalar, x, 0.0), x, 0.0)
+
+
+@rewrite(
+    "choices", [(FLOAT, (6, 50))],
+    {"no upper bound": "only the lower one", "the lower bound alone": "a constant", "bounds swapped": "5, then -1"},
+)  # fmt: skip
+def bounded(b, variant, x):
+    if variant == "captured":
+        return b.call(aten.clamp.default, x, -1.0, 5.0)
+    if variant == "the lower bound alone":
+        return b.call(aten.full_like.default, x, -1.0)
+    low, high = (5.0, -1.0) if variant == "bounds swapped" else (-1.0, 5.0)
+    above = b.call(aten.clamp.default, x, low)
+    return above if variant == "no upper bound" else b.call(aten.clamp.default, above, None, high)
+
+
+# ------------------------------------------------------------------ integers
+
+
+@rewrite(
+    "integers", [(INT, (60,), "replicated"), (FLOAT, (16000, 2)), (INT, ())],
+    {"first id of another rank": "12000 more", "one id too many": "the last one is of the next rank",
+     "id not moved": "the global id looks up"},
+)  # fmt: skip
+def vocabulary_parallel(b, variant, ids, table, first):
+    if variant == "first id of another rank":
+        first = b.call(aten.add.Scalar, first, 12000)
+    local = b.call(aten.sub.Tensor, ids, first)
+    rows = 16001 if variant == "one id too many" else 16000
+    if variant == "captured":
+        inside = b.call(
+            aten.logical_and.default, b.call(aten.ge.Scalar, local, 0), b.call(aten.lt.Scalar, local, rows)
+        )
+    else:
+        last = b.call(aten.add.Scalar, first, rows)
+        outside = b.call(
+            aten.logical_or.default, b.call(aten.lt.Tensor, ids, first), b.call(aten.ge.Tensor, ids, last)
+        )
+        inside = b.call(aten.logical_not.default, outside)
+    if variant == "id not moved":
+        local = b.call(aten.remainder.Scalar, ids, 16000)
+    if variant == "one id too many":
+        local = b.call(aten.clamp.default, local, 0, 15999)
+    found = b.call(aten.embedding.default, table, b.call(aten.where.ScalarOther, inside, local, 0))
+    mask = b.call(aten.to.dtype, b.call(aten.unsqueeze.default, inside, 1), FLOAT)
+    return b.collective("all_reduce", mul(b, found, mask), "sum", "0")
+
+
+@rewrite(
+    "integers", [(INT, (3, 70))],
+    {"threshold off by one": "40 counts", "at most": "le in place of lt", "another sign": "-40"},
+)  # fmt: skip
+def below_threshold(b, variant, ids):
+    if variant == "captured":
+        return b.call(aten.lt.Scalar, ids, 40)
+    if variant == "at most":
+        return b.call(aten.le.Scalar, ids, 40)
+    limit = {"threshold off by one": 41, "another sign": -40}.get(variant, 40)
+    return b.call(aten.logical_not.default, b.call(aten.ge.Scalar, ids, limit))
+
+
+@rewrite(
+    "integers", [(INT, (90,))],
+    {"not wrapped": "no byte", "of another width": "seven bits", "signed": "int8 in place of uint8"},
+)  # fmt: skip
+def byte_of(b, variant, ids):
+    narrow = torch.int8 if variant == "signed" else torch.uint8
+    if variant in ("captured", "signed"):
+        return b.call(aten.to.dtype, b.call(aten.to.dtype, ids, narrow), INT)
+    if variant == "not wrapped":
+        return b.call(aten.clone.default, ids)
+    return b.call(aten.bitwise_and.Scalar, ids, 127 if variant == "of another width" else 255)
+
+
+@rewrite(
+    "integers", [(INT, (90,))],
+    {"sign kept": "the number itself", "negative": "the other sign"},
+)  # fmt: skip
+def absolute(b, variant, ids):
+    if variant == "captured":
+        return b.call(aten.abs.default, ids)
+    negative = b.call(aten.neg.default, ids)
+    if variant in ("sign kept", "negative"):
+        return b.call(aten.clone.default, ids) if variant == "sign kept" else negative
+    return b.call(aten.maximum.default, ids, negative)
+
+
+# ----------------------------------------------------------------- constants
+
+
+@rewrite(
+    "constants", [(FLOAT, (4, 5))],
+    {"factor lost": "2^61 is not one", "another power": "2^60", "a little less": "2^61 - 2^30"},
+)  # fmt: skip
+def power_of_two(b, variant, x):
+    factor = {"factor lost": 1.0, "another power": 2.0**60, "a little less": 2.0**61 - 2.0**30}
+    if variant == "captured":
+        return b.call(aten.mul.Scalar, x, 2.0**61)
+    number = b.call(aten.full.default, [], factor.get(variant, 2.0**61), dtype=FLOAT)
+    return mul(b, number, x)
+
+
+@rewrite(
+    "constants", [(INT, (4, 5))],
+    {"zero": "the modulus of a field is not zero", "negative": "nor is it -1 of another"},
+)  # fmt: skip
+def modulus(b, variant, x):
+    small = b.call(aten.clamp.default, x, 0, 1)
+    if variant == "captured":
+        return b.call(aten.mul.Scalar, small, 2**61 - 1)
+    if variant == "zero":
+        return b.call(aten.zeros_like.default, x)
+    shifted = b.call(aten.mul.Scalar, small, 2**61)
+    return b.call(aten.sub.Tensor, b.call(aten.neg.default, shifted) if variant == "negative" else shifted, small)
+
+
+@rewrite(
+    "constants", [(FLOAT, (4, 6)), (BOOL, (4, 6))],
+    {"another number": "-1e30", "another sign": "+3.4e38", "a small number": "-1"},
+)  # fmt: skip
+def lowest_number(b, variant, x, mask):
+    lowest = {"another number": -1e30, "another sign": 3.4e38, "a small number": -1.0}.get(variant, -3.4e38)
+    if variant == "captured":
+        return b.call(aten.masked_fill.Scalar, x, mask, lowest)
+    return b.call(aten.where.ScalarOther, b.call(aten.logical_not.default, mask), x, lowest)
+
+
+# ----------------------------------------------------------- random operators
+
+
+@rewrite(
+    "random operators", [(FLOAT, (5, 8))],
+    {"one call twice": "its numbers are added to themselves", "the first again": "twice the first"},
+)  # fmt: skip
+def two_calls(b, variant, x):
+    first, second = b.call(aten.rand_like.default, x), b.call(aten.rand_like.default, x)
+    if variant == "captured":
+        return add(b, first, second)
+    if variant == "one call twice":
+        return add(b, second, second)
+    if variant == "the first again":
+        return b.call(aten.mul.Scalar, first, 2.0)
+    return add(b, second, first)
+
+
+@rewrite(
+    "random operators", [(FLOAT, (5, 8))],
+    {"calls swapped": "each has the other's numbers", "one call more": "the generator is further on"},
+)  # fmt: skip
+def order_of_calls(b, variant, x):
+    if variant == "one call more":
+        b.call(aten.rand_like.default, x)
+    first, second = b.call(aten.rand_like.default, x), b.call(aten.rand_like.default, x)
+    if variant == "calls swapped":
+        first, second = second, first
+    if variant == "captured":
+        return b.call(aten.sub.Tensor, first, mul(b, second, x))
+    return add(b, b.call(aten.neg.default, mul(b, x, second)), first)
+
+
+@rewrite(
+    "random operators", [(FLOAT, (5, 8), "replicated")],
+    {"own numbers for their sum": "ranks draw different numbers", "scaled": "as if all ranks drew the same"},
+)  # fmt: skip
+def numbers_of_ranks(b, variant, x):
+    drawn = b.call(aten.rand_like.default, x)
+    if variant == "captured":
+        return b.collective("all_reduce", mul(b, drawn, x), "sum", "0")
+    if variant == "own numbers for their sum":
+        return mul(b, drawn, x)
+    if variant == "scaled":
+        return b.call(aten.mul.Scalar, mul(b, drawn, x), 2.0)
+    return mul(b, b.collective("all_reduce", drawn, "sum", "0"), x)
+
+
+# ---------------------------------------------------------------- signatures
+
+
+def sign_names(program, variant):
+    program.parameters = {"x0": "layer.other" if variant == "another parameter" else "layer.weight"}
+    program.buffers = {"x1": "layer.bias"}
+    if variant == "a buffer for a parameter":
+        program.parameters, program.buffers = {}, {"x0": "layer.weight", "x1": "layer.bias"}
+    if variant == "names swapped":
+        program.parameters, program.buffers = {"x0": "layer.bias"}, {"x1": "layer.weight"}
+
+
+@rewrite(
+    "signatures", [(FLOAT, (3, 4))] * 2,
+    {"another parameter": "another name", "a buffer for a parameter": "another kind",
+     "names swapped": "each has the other's"},
+    sign=sign_names,
+)  # fmt: skip
+def names_of_parameters(b, variant, x, y):
+    return add(b, y, x) if variant == "twin" else add(b, x, y)
+
+
+def sign_mutation(program, variant):
+    program.buffers = {"x0": "first", "x1": "second"}
+    program.mutations = {} if variant == "none written" else {0: "second" if variant == "other buffer" else "first"}
+
+
+@rewrite(
+    "signatures", [(FLOAT, (3, 4))] * 2,
+    {"other buffer": "the new value is the other's", "none written": "an output in place of a write"},
+    sign=sign_mutation,
+)  # fmt: skip
+def written_buffer(b, variant, x, y):
+    return [add(b, y, x) if variant == "twin" else add(b, x, y), mul(b, x, y)]
+
+
+def sign_constants(program, variant):
+    program.constants = {"another constant": [3, 8], "constant lost": [3], "float for integer": [3, 7.0]}.get(
+        variant, [3, 7]
+    )
+
+
+@rewrite(
+    "signatures", [(FLOAT, (3, 4))],
+    {"another constant": "8 in place of 7", "constant lost": "one output less", "float for integer": "7.0"},
+    sign=sign_constants,
+)  # fmt: skip
+def constant_outputs(b, variant, x):
+    return add(b, x, x) if variant == "twin" else b.call(aten.mul.Scalar, x, 2.0)
+
+
+# ------------------------------------------------------------ symbolic sizes
+
+
+@rewrite(
+    "symbolic sizes", [(FLOAT, (ROWS, 5))],
+    {"divided by the traced size": "6 rows were traced", "by one more": "one row too many"},
+)  # fmt: skip
+def mean_of_rows(b, variant, x):
+    if variant == "captured":
+        return b.call(aten.mean.dim, x, [0])
+    total = b.call(aten.sum.dim_IntList, x, [0])
+    if variant == "divided by the traced size":
+        return b.call(aten.div.Scalar, total, 6)
+    ones = b.call(aten.full.default, [Size(1, 1) if variant == "by one more" else ROWS], 1.0, dtype=FLOAT)
+    return b.call(aten.div.Tensor, total, b.call(aten.sum.dim_IntList, ones, [0]))
+
+
+@rewrite(
+    "symbolic sizes", [(FLOAT, (ROWS, 5))],
+    {"mask at the traced size": "position 5 was the last", "first row": "the other end"},
+)  # fmt: skip
+def last_row(b, variant, x):
+    if variant == "captured":
+        return b.call(aten.select.int, x, 0, -1)
+    position = b.call(aten.arange.start_step, 0, ROWS, 1, dtype=INT)
+    last = b.call(aten.amax.default, position, [0])
+    if variant == "mask at the traced size":
+        last = b.call(aten.full.default, [], 5, dtype=INT)
+    if variant == "first row":
+        last = b.call(aten.full.default, [], 0, dtype=INT)
+    mask = b.call(aten.unsqueeze.default, b.call(aten.eq.Tensor, position, last), 1)
+    return b.call(aten.sum.dim_IntList, mul(b, x, b.call(aten.to.dtype, mask, FLOAT)), [0])
+
+
+@rewrite(
+    "symbolic sizes", [(FLOAT, (ROWS, 3))],
+    {"traced rows only": "six rows of any number", "all but one": "one row too few"},
+)  # fmt: skip
+def sum_of_all(b, variant, x):
+    if variant == "captured":
+        return b.call(aten.sum.dim_IntList, x, [0])
+    end = {"traced rows only": 6, "all but one": Size(1, -1)}.get(variant, ROWS)
+    first = b.call(aten.sum.dim_IntList, take(b, x, 0, 0, 2), [0])
+    return add(b, first, b.call(aten.sum.dim_IntList, take(b, x, 0, 2, end), [0]))
+
+
+# -------------------------------------------------------------------- groups
+
+
+def both_groups(b, x):
+    """So that each program has both groups."""
+    return [b.collective("all_reduce", x, "sum", name) for name in MESH]
+
+
+@rewrite(
+    "groups", [(FLOAT, (4, 6))],
+    {"the other axis": "dp for tp", "both axes": "over all ranks", "one axis twice": "tp for dp, after tp"},
+    groups=MESH,
+)  # fmt: skip
+def sum_over_an_axis(b, variant, x):
+    anchors = both_groups(b, x)
+    name = "dp" if variant == "the other axis" else "tp"
+    product = mul(b, x, x)
+    if variant == "captured":
+        return [b.collective("all_reduce", product, "sum", name), *anchors]
+    shard = b.collective("reduce_scatter_tensor", product, "sum", 2, name)
+    total = b.collective("all_gather_into_tensor", shard, 2, name)
+    if variant == "both axes":
+        total = b.collective("all_reduce", total, "sum", "dp")
+    if variant == "one axis twice":
+        total = b.collective("all_reduce", total, "sum", "tp")
+    return [total, *anchors]
+
+
+@rewrite(
+    "groups", [(FLOAT, (2, 6))],
+    {"axes in another order": "blocks are nested the other way", "one axis twice": "the other one is missing"},
+    groups=MESH,
+)  # fmt: skip
+def gather_over_both_axes(b, variant, x):
+    anchors = both_groups(b, x)
+    order = {"axes in another order": ("dp", "tp"), "one axis twice": ("tp", "tp")}.get(variant, ("tp", "dp"))
+    if variant != "captured":
+        x = b.dense(b.call(aten.t.default, b.dense(b.call(aten.t.default, x))))
+    for name in order:
+        x = b.collective("all_gather_into_tensor", x, 2, name)
+    return [x, *anchors]
+
+
+ORDERS = {"0": [[0, 1, 2, 3]], "other": [[2, 0, 3, 1]]}
+
+
+@rewrite(
+    "groups", [(FLOAT, (2, 3))],
+    {"order of ranks": "the group's order is ignored", "blocks reversed": "neither order"},
+    groups=ORDERS,
+)  # fmt: skip
+def members_in_another_order(b, variant, x):
+    whole = b.collective("all_gather_into_tensor", x, 4, "other")
+    plain = b.collective("all_gather_into_tensor", x, 4, "0")
+    if variant == "captured":
+        return [whole, plain]
+    blocks = b.call(aten.chunk.default, plain, 4, 0)
+    order = {"order of ranks": (0, 1, 2, 3), "blocks reversed": (3, 2, 1, 0)}.get(variant, (2, 0, 3, 1))
+    same = b.call(aten.chunk.default, whole, 4, 0)
+    back = cat(b, [same[place] for place in (1, 3, 0, 2)], 0)
+    return [cat(b, [blocks[rank] for rank in order], 0), back]

@@ -1,0 +1,78 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""The checker sees faults in numbers: cuts, positions, thresholds, counts, names.
+
+As test_mutations.py, with the programs of rewrites_of_numbers.py. Twins and faults
+alike are judged by PyTorch's kernels too, in float64 on all ranks.
+"""
+
+import collections
+import json
+
+import pytest
+import torch
+from rewrites_of_numbers import REWRITES
+
+from pairs import campaign, export_schema
+from pairs.judge import judge
+
+FAULTS = [(rewrite, fault) for rewrite in REWRITES for fault in rewrite.faults]
+FORMS_OF_EACH_CAUSE = 3
+
+
+@pytest.fixture(autouse=True)
+def settings():
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+    is_recording = torch.is_grad_enabled()
+    campaign.prepare()
+    yield
+    torch.set_num_threads(threads)
+    torch.set_default_dtype(dtype)
+    torch.set_grad_enabled(is_recording)
+
+
+def name(case):
+    rewrite, fault = case
+    return f"{rewrite.name}: {fault}"
+
+
+def verify(first, second):
+    """The verdict, and what is said of it."""
+    from commute import _commute
+
+    (first, first_context), (second, second_context) = map(export_schema.to_text, (first, second))
+    text = _commute.verify(first, second, first_context=first_context, second_context=second_context)
+    report = json.loads(text)
+    return report["verdict"], text
+
+
+@pytest.mark.parametrize("rewrite", REWRITES, ids=lambda rewrite: rewrite.name)
+def test_correct_rewrite_passes(rewrite):
+    first, second = rewrite.programs("captured", "twin")
+    verdict, text = verify(first, second)
+    assert verdict == "equivalent", text
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=name)
+def test_fault_is_caught(case):
+    rewrite, fault = case
+    first, second = rewrite.programs("captured", fault)
+    verdict, text = verify(first, second)
+    assert verdict == "different", text
+
+
+@pytest.mark.parametrize("rewrite", REWRITES, ids=lambda rewrite: rewrite.name)
+def test_pytorch_says_the_same(rewrite):
+    """The twins are correct, and the faults are faults, by PyTorch's word."""
+    first, *others = rewrite.programs("captured", "twin", *rewrite.faults)
+    for variant, other in zip(["twin", *rewrite.faults], others, strict=True):
+        found = judge(first, other)
+        assert found.is_equal == (variant == "twin"), f"{variant}: {found.reason}"
+
+
+def test_each_cause_is_planted_in_several_forms():
+    forms = collections.Counter(rewrite.cause for rewrite in REWRITES)
+    assert set(forms) == {
+        "cuts", "positions", "choices", "integers", "constants", "random operators",
+        "signatures", "symbolic sizes", "groups",
+    }  # fmt: skip
+    assert min(forms.values()) >= FORMS_OF_EACH_CAUSE
