@@ -6,6 +6,8 @@
 
 #include "DimSamples.h"
 
+#include "OperatorEffects.h"
+
 #include "commute/Equivalence/PrimeField.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -300,7 +302,11 @@ std::vector<int64_t> DimSamples::getPool() const {
     if (auto known = singles.find(id); known != singles.end())
       for (int64_t index : known->second)
         add(index);
-  return {pool.begin(), pool.end()};
+  // Zero comes first: see makeRandom.
+  pool.erase(0);
+  std::vector<int64_t> numbersOfPool = {0};
+  llvm::append_range(numbersOfPool, pool);
+  return numbersOfPool;
 }
 
 std::optional<std::vector<int64_t>>

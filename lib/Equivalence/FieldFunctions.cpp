@@ -246,11 +246,11 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Pow:
     return evaluatePower(a, b);
   case MapFunction::Maximum:
-    return context.getMaximum(a, b);
+    return context.chooseMaximum(a, b);
   case MapFunction::Minimum:
-    return context.getMinimum(a, b);
+    return context.chooseMinimum(a, b);
   case MapFunction::Relu:
-    return context.getMaximum(a, 0);
+    return context.chooseMaximum(a, 0);
   case MapFunction::Neg:
     return F::negate(a);
   case MapFunction::Reciprocal:

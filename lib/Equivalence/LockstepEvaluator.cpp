@@ -7,6 +7,7 @@
 #include "commute/Equivalence/LockstepEvaluator.h"
 
 #include "FieldFunctions.h"
+#include "OperatorEffects.h"
 #include "ResolvedPrograms.h"
 #include "SharedMemory.h"
 #include "commute/Equivalence/PrimeField.h"
@@ -61,7 +62,11 @@ static std::shared_ptr<FieldTensor> makeRandom(ArrayRef<SampledDim> dims,
     if (tensor->isTruth())
       value = context.scalars.drawTruth(value);
     else if (!tensor->isField())
-      value = wrapInteger(pool[value % pool.size()], type);
+      // A number is an offset more often than not, so that in some rounds it is
+      // zero.
+      value = tensor->elements.size() == 1 && context.scalars.getSeed() % 4 == 0
+                  ? wrapInteger(pool[0], type)
+                  : wrapInteger(pool[value % pool.size()], type);
     tensor->elements[element] = value;
   });
   return tensor;
@@ -219,9 +224,17 @@ static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
                             size_t rank) {
   uint64_t hash =
       llvm::xxh3_64bits((call.getCallee() + "\n" + call.getArguments()).str());
-  for (const RankValues &operand : operands)
-    hash = PrimeField::mix(operand[rank] ? getContentHash(operand[rank]) : 0,
-                           hash + 1);
+  bool readsSizes = isSizeComputation(call);
+  for (const RankValues &operand : operands) {
+    hash = PrimeField::mix(0, hash + 1);
+    if (!operand[rank])
+      continue;
+    if (readsSizes && operand[rank]->getRank() > 0)
+      for (int64_t size : operand[rank]->getSizes())
+        hash = PrimeField::mix(size, hash);
+    else
+      hash = PrimeField::mix(getContentHash(operand[rank]), hash);
+  }
   // Generators are not known to be in one state on all ranks.
   if (auto draw = call->getAttrOfType<IntegerAttr>(drawAttrName))
     hash = PrimeField::mix(rank, PrimeField::mix(draw.getInt(), hash + 2));

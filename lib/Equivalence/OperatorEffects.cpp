@@ -1,4 +1,5 @@
-//===- OperatorEffects.cpp - operators that draw random numbers -*- C++ -*-===//
+//===- OperatorEffects.cpp - what opaque operators depend on -----*- C++
+//-*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -65,4 +66,30 @@ bool equivalence::isRandomOperator(llvm::StringRef callee) {
     name = name.rsplit('.').second.empty() ? name : name.rsplit('.').second;
   }
   return names.contains(name.trim('_'));
+}
+
+bool equivalence::isSizeComputation(tp::CallOp call) {
+  if (!call.getMutatedOperands().empty() || call->getNumResults() == 0 ||
+      llvm::any_of(call->getResultTypes(),
+                   llvm::IsaPred<mlir::RankedTensorType>))
+    return false;
+  llvm::StringRef callee = call.getCallee();
+  return callee.starts_with("torch.ops.aten.sym_") ||
+         callee.starts_with("torch.sym_") || callee.starts_with("_operator.") ||
+         callee.starts_with("operator.") || callee.starts_with("math.") ||
+         callee.starts_with("builtins.");
+}
+
+bool equivalence::mayHaveEffects(tp::CallOp call) {
+  if (isSizeComputation(call))
+    return false;
+  llvm::StringRef callee = call.getCallee();
+  bool isOwn = callee.consume_front("torch.ops.aten.") ||
+               callee.consume_front("torch.ops.prims.");
+  llvm::StringRef name = callee.split('.').first;
+  return !isOwn || !call.getMutatedOperands().empty() ||
+         call->getNumResults() == 0 || name.ends_with("_") ||
+         name.starts_with("_assert") ||
+         name.starts_with("_functional_assert") ||
+         isRandomOperator(call.getCallee());
 }

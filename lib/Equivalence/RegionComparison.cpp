@@ -8,6 +8,7 @@
 
 #include "CutPoints.h"
 #include "OpNumbering.h"
+#include "OperatorEffects.h"
 #include "RegionMemory.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -200,7 +201,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
     return;
   for (Number operand : operands)
     use(side, operand);
-  if (auto call = dyn_cast<tp::CallOp>(op))
+  if (auto call = dyn_cast<tp::CallOp>(op); call && mayHaveEffects(call))
     addReads(side, call);
 
   unsigned function = ops.getFunction(op);

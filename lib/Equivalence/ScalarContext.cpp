@@ -76,7 +76,7 @@ static constexpr uint64_t orderKey = 0x6a09e667f3bcc908;
 
 uint64_t ScalarContext::drawTruth(uint64_t content) {
   uint64_t unknown = PrimeField::mix(content, bitKey + seed);
-  if (choices == Choices::Symbolic)
+  if (choices != Choices::Sampled)
     return unknown;
   noteSampled();
   return unknown & 1;
@@ -110,7 +110,7 @@ uint64_t ScalarContext::isNan(uint64_t a) {
 }
 
 uint64_t ScalarContext::getMaximum(uint64_t a, uint64_t b) {
-  if (choices == Choices::Symbolic)
+  if (choices != Choices::Sampled)
     return maxima.join(a, b);
   if (a != b)
     noteSampled();
@@ -121,7 +121,7 @@ uint64_t ScalarContext::getMaximum(uint64_t a, uint64_t b) {
 }
 
 uint64_t ScalarContext::getMaximum(llvm::ArrayRef<uint64_t> elements) {
-  if (choices == Choices::Symbolic)
+  if (choices != Choices::Sampled)
     return maxima.join(elements);
   uint64_t result = elements.front();
   for (uint64_t element : elements.drop_front())
@@ -130,7 +130,7 @@ uint64_t ScalarContext::getMaximum(llvm::ArrayRef<uint64_t> elements) {
 }
 
 uint64_t ScalarContext::getMinimum(llvm::ArrayRef<uint64_t> elements) {
-  if (choices == Choices::Symbolic)
+  if (choices != Choices::Sampled)
     return minima.join(elements);
   uint64_t result = elements.front();
   for (uint64_t element : elements.drop_front())
@@ -139,9 +139,34 @@ uint64_t ScalarContext::getMinimum(llvm::ArrayRef<uint64_t> elements) {
 }
 
 uint64_t ScalarContext::getMinimum(uint64_t a, uint64_t b) {
-  if (choices == Choices::Symbolic)
+  if (choices != Choices::Sampled)
     return minima.join(a, b);
   return getMaximum(a, b) == a ? b : a;
+}
+
+/// Whether an element is a small whole number, as bounds mostly are.
+static bool isSmall(uint64_t element) {
+  constexpr uint64_t limit = uint64_t(1) << 20;
+  return element < limit || PrimeField::negate(element) < limit;
+}
+
+uint64_t ScalarContext::chooseMaximum(uint64_t a, uint64_t b) {
+  if (choices != Choices::SymbolicMaxima)
+    return getMaximum(a, b);
+  // A bound is the second operand, wherever it stands.
+  if (isSmall(a) && !isSmall(b))
+    std::swap(a, b);
+  return PrimeField::add(
+      b, PrimeField::multiply(isLess(b, a), PrimeField::subtract(a, b)));
+}
+
+uint64_t ScalarContext::chooseMinimum(uint64_t a, uint64_t b) {
+  if (choices != Choices::SymbolicMaxima)
+    return getMinimum(a, b);
+  if (isSmall(a) && !isSmall(b))
+    std::swap(a, b);
+  return PrimeField::add(
+      b, PrimeField::multiply(isLess(a, b), PrimeField::subtract(a, b)));
 }
 
 bool ScalarContext::toBit(uint64_t truth) {

@@ -6,6 +6,8 @@
 
 #include "StaticChecks.h"
 
+#include "OperatorEffects.h"
+
 #include "commute/Analysis/InputPlacements.h"
 #include "commute/Analysis/StrideAnalysis.h"
 
@@ -107,8 +109,13 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   });
 
   // Opaque ops may have effects: the same ones in the same order.
-  auto firstCalls = llvm::to_vector(first.getOps<tp::CallOp>());
-  auto secondCalls = llvm::to_vector(second.getOps<tp::CallOp>());
+  auto collectCalls = [](func::FuncOp function) {
+    return llvm::to_vector(llvm::make_filter_range(
+        function.getOps<tp::CallOp>(),
+        [](tp::CallOp call) { return mayHaveEffects(call); }));
+  };
+  auto firstCalls = collectCalls(first);
+  auto secondCalls = collectCalls(second);
   auto getElementTypes = [](Operation *op) {
     return llvm::to_vector(
         llvm::map_range(op->getOperandTypes(),

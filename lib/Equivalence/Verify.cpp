@@ -7,6 +7,7 @@
 #include "commute/Equivalence/Verify.h"
 
 #include "DimSamples.h"
+#include "OperatorEffects.h"
 #include "RegionComparison.h"
 #include "ResolvedPrograms.h"
 #include "StaticChecks.h"
@@ -16,6 +17,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <algorithm>
 #include <ctime>
 #include <map>
 #include <set>
@@ -182,7 +184,7 @@ struct OpaqueRead {
 static void recordReads(Operation *op, ArrayRef<RankValues> operands,
                         std::vector<OpaqueRead> &reads) {
   auto call = dyn_cast<tp::CallOp>(op);
-  if (!call)
+  if (!call || !mayHaveEffects(call))
     return;
   OpaqueRead &read = reads.emplace_back(OpaqueRead{call, {}});
   // Element types are compared without running anything.
@@ -449,8 +451,10 @@ llvm::Expected<Comparison::Outcome> Comparison::compare(uint64_t seed,
 /// that tells two programs apart.
 static constexpr unsigned numRoundsOfChoices = 30;
 /// Rounds of programs that compute with integers from outside, each on other
-/// ones.
-static constexpr unsigned numRoundsOfIntegers = 4;
+/// ones: more of small programs, of which a number may be all there is.
+static unsigned getRoundsOfIntegers(size_t numOps) {
+  return static_cast<unsigned>(std::clamp<size_t>(8000 / (numOps + 1), 8, 64));
+}
 
 /// Whether what a program computes depends on integers that are drawn from a
 /// few.
@@ -481,7 +485,7 @@ llvm::Error Comparison::run(func::FuncOp resolvedFirst,
     if (computesPositions(function))
       numRounds = std::max(numRounds, 2u);
     if (drawsIntegers(function))
-      numRounds = std::max(numRounds, numRoundsOfIntegers);
+      numRounds = std::max(numRounds, getRoundsOfIntegers(result.numOps));
   }
   Choices choices = Choices::Symbolic;
   for (unsigned round = 0; round < numRounds; ++round) {
@@ -498,20 +502,27 @@ llvm::Error Comparison::run(func::FuncOp resolvedFirst,
     if (!outcome)
       return outcome.takeError();
     if (*outcome == Outcome::Different && choices == Choices::Symbolic) {
-      // Equal, perhaps, by a law of truth values or of maxima.
+      // Equal, perhaps, in another model of maxima, or by a law of truth
+      // values.
       std::vector<Difference> symbolic = differences;
-      outcome = compare(seed, Choices::Sampled);
-      if (!outcome)
-        return outcome.takeError();
-      if (*outcome == Outcome::Equal) {
-        choices = Choices::Sampled;
-        numRounds = numRoundsOfChoices;
-      } else if (*outcome == Outcome::NotProven) {
+      for (Choices other : {Choices::SymbolicMaxima, Choices::Sampled}) {
+        outcome = compare(seed, other);
+        if (!outcome)
+          return outcome.takeError();
+        if (*outcome != Outcome::Different) {
+          choices = other;
+          break;
+        }
+      }
+      if (*outcome == Outcome::NotProven)
+        result.notProven.reset();
+      if (*outcome != Outcome::Equal) {
+        outcome = Outcome::Different;
         differences = std::move(symbolic);
       }
     }
     if (*outcome == Outcome::Equal && hasSampled)
-      numRounds = numRoundsOfChoices;
+      numRounds = std::max(numRounds, numRoundsOfChoices);
     ++result.numRounds;
     if (*outcome == Outcome::NotProven)
       break;

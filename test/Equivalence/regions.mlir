@@ -14,7 +14,7 @@
 // Of four layers in both programs, the third and the fourth are the second.
 // REPEATED: "equivalent": true
 // REPEATED-NEXT: "evaluated_ops": {{[1-9]|1[0-4]}},
-// REPEATED-NEXT: "ops": 20
+// REPEATED: "ops": 20
 
 // FAULTY: different: output 0 differs on rank 0 at index [0, 0]
 

@@ -22,6 +22,11 @@ enum class Choices {
   /// maximum of some values is an unknown that belongs to the set of them. More
   /// general than truth values: what is equal here is equal for both outcomes.
   Symbolic,
+  /// The same, but elementwise maxima are choices: the maximum of a and b is
+  /// `where(a > b, a, b)`. A more general model as well, for programs that
+  /// spell
+  /// bounds by comparisons.
+  SymbolicMaxima,
   /// A random bit, and the maximum in a random order: laws that use that c c =
   /// c
   /// hold too. One evaluation looks at one outcome for each comparison.
@@ -58,6 +63,9 @@ public:
   uint64_t isNan(uint64_t a);
   uint64_t getMaximum(uint64_t a, uint64_t b);
   uint64_t getMinimum(uint64_t a, uint64_t b);
+  /// Of two operands, as an elementwise op computes them.
+  uint64_t chooseMaximum(uint64_t a, uint64_t b);
+  uint64_t chooseMinimum(uint64_t a, uint64_t b);
   /// Of at least one element.
   uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements);
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements);
