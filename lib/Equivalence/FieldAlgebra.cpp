@@ -201,8 +201,10 @@ AlgebraValue FieldAlgebra::constant(TypedAttr value, ArrayRef<int64_t> sizes,
   for (int64_t size : sizes)
     dims.push_back(getUniform(size));
   auto result = std::make_shared<FieldTensor>(dims, type);
-  std::fill(result->elements.begin(), result->elements.end(),
-            getConstant(value, type));
+  uint64_t element = getConstant(value, type);
+  std::fill(result->elements.begin(), result->elements.end(), element);
+  if (result->isField())
+    context.scalars.noteConstant(element);
   return result;
 }
 

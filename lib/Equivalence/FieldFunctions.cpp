@@ -246,11 +246,11 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Pow:
     return evaluatePower(a, b);
   case MapFunction::Maximum:
-    return context.chooseMaximum(a, b);
+    return context.boundBelow(a, b);
   case MapFunction::Minimum:
-    return context.chooseMinimum(a, b);
+    return context.boundAbove(a, b);
   case MapFunction::Relu:
-    return context.chooseMaximum(a, 0);
+    return context.boundBelow(a, 0);
   case MapFunction::Neg:
     return F::negate(a);
   case MapFunction::Reciprocal:

@@ -144,29 +144,20 @@ uint64_t ScalarContext::getMinimum(uint64_t a, uint64_t b) {
   return getMaximum(a, b) == a ? b : a;
 }
 
-/// Whether an element is a small whole number, as bounds mostly are.
-static bool isSmall(uint64_t element) {
-  constexpr uint64_t limit = uint64_t(1) << 20;
-  return element < limit || PrimeField::negate(element) < limit;
-}
-
-uint64_t ScalarContext::chooseMaximum(uint64_t a, uint64_t b) {
-  if (choices != Choices::SymbolicMaxima)
-    return getMaximum(a, b);
-  // A bound is the second operand, wherever it stands.
-  if (isSmall(a) && !isSmall(b))
+uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
+  if (constants.contains(a))
     std::swap(a, b);
+  // Of values, none of which is a bound, the order is as good as unknown.
+  if (choices == Choices::Symbolic || !constants.contains(b) ||
+      constants.contains(a))
+    return isBelow ? getMaximum(a, b) : getMinimum(a, b);
+  uint64_t isKept;
+  if (choices == Choices::SymbolicClosedBounds)
+    isKept = PrimeField::subtract(1, isBelow ? isLess(a, b) : isLess(b, a));
+  else
+    isKept = isBelow ? isLess(b, a) : isLess(a, b);
   return PrimeField::add(
-      b, PrimeField::multiply(isLess(b, a), PrimeField::subtract(a, b)));
-}
-
-uint64_t ScalarContext::chooseMinimum(uint64_t a, uint64_t b) {
-  if (choices != Choices::SymbolicMaxima)
-    return getMinimum(a, b);
-  if (isSmall(a) && !isSmall(b))
-    std::swap(a, b);
-  return PrimeField::add(
-      b, PrimeField::multiply(isLess(a, b), PrimeField::subtract(a, b)));
+      b, PrimeField::multiply(isKept, PrimeField::subtract(a, b)));
 }
 
 bool ScalarContext::toBit(uint64_t truth) {

@@ -505,7 +505,8 @@ llvm::Error Comparison::run(func::FuncOp resolvedFirst,
       // Equal, perhaps, in another model of maxima, or by a law of truth
       // values.
       std::vector<Difference> symbolic = differences;
-      for (Choices other : {Choices::SymbolicMaxima, Choices::Sampled}) {
+      for (Choices other : {Choices::SymbolicBounds,
+                            Choices::SymbolicClosedBounds, Choices::Sampled}) {
         outcome = compare(seed, other);
         if (!outcome)
           return outcome.takeError();

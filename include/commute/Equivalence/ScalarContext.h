@@ -10,6 +10,7 @@
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <cstdint>
 #include <vector>
@@ -22,11 +23,13 @@ enum class Choices {
   /// maximum of some values is an unknown that belongs to the set of them. More
   /// general than truth values: what is equal here is equal for both outcomes.
   Symbolic,
-  /// The same, but elementwise maxima are choices: the maximum of a and b is
-  /// `where(a > b, a, b)`. A more general model as well, for programs that
-  /// spell
-  /// bounds by comparisons.
-  SymbolicMaxima,
+  /// The same, but bounds by constants are choices: the maximum of x and a
+  /// constant
+  /// c is `where(x > c, x, c)`. A more general model as well, for programs that
+  /// spell bounds by comparisons.
+  SymbolicBounds,
+  /// The same with `where(x >= c, x, c)`.
+  SymbolicClosedBounds,
   /// A random bit, and the maximum in a random order: laws that use that c c =
   /// c
   /// hold too. One evaluation looks at one outcome for each comparison.
@@ -63,9 +66,11 @@ public:
   uint64_t isNan(uint64_t a);
   uint64_t getMaximum(uint64_t a, uint64_t b);
   uint64_t getMinimum(uint64_t a, uint64_t b);
-  /// Of two operands, as an elementwise op computes them.
-  uint64_t chooseMaximum(uint64_t a, uint64_t b);
-  uint64_t chooseMinimum(uint64_t a, uint64_t b);
+  /// Of two operands, of which one may be a bound.
+  uint64_t boundBelow(uint64_t a, uint64_t b) { return bound(a, b, true); }
+  uint64_t boundAbove(uint64_t a, uint64_t b) { return bound(a, b, false); }
+  /// Elements of constants are bounds.
+  void noteConstant(uint64_t element) { constants.insert(element); }
   /// Of at least one element.
   uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements);
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements);
@@ -90,8 +95,11 @@ public:
   void noteSampled() { sampled = true; }
 
 private:
+  uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
+
   Choices choices;
   uint64_t seed;
+  llvm::DenseSet<uint64_t> constants = {0};
   bool sampled = false;
   std::vector<int64_t> pool = {0, 1, 2, 3, -1, 7, 100};
   FreeSemilattice maxima{0x3c6ef372fe94f82b};
