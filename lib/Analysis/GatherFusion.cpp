@@ -289,8 +289,24 @@ std::optional<GatherFusion> GatherSearch::run() {
     return product.isRightOperand && !product.matmul.getTransposeRhs();
   };
   fusion.transposesShard = llvm::all_of(fusion.products, isFlipped);
-  if (fusion.transposesShard)
-    fusion.contracts = gather.getGatherAxis() == 0;
+  if (fusion.transposesShard) {
+    // Transposed is the matrix of all rows, of which a rank's have to be one
+    // block: what has outer dims besides is gathered along the columns, or
+    // along its outermost dim.
+    RankedTensorType shard = getTensor(gather.getInput());
+    bool gathersColumns = fusion.axis + 1 == shard.getRank();
+    if (!gathersColumns &&
+        llvm::any_of(shard.getShape().take_front(fusion.axis),
+                     [](int64_t size) { return size != 1; })) {
+      refuse(gather, getNodeName(fusion.products.front().matmul) +
+                         " sums over its rows, of which a rank's are not one "
+                         "block: it is gathered along dim " +
+                         std::to_string(fusion.axis) + " of " +
+                         std::to_string(shard.getRank()));
+      return std::nullopt;
+    }
+    fusion.contracts = !gathersColumns;
+  }
   llvm::erase_if(fusion.products, [&](const GatheredProduct &product) {
     if (isFlipped(product) == fusion.transposesShard)
       return false;

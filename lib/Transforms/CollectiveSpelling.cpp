@@ -6,6 +6,8 @@
 
 #include "CollectiveSpelling.h"
 
+#include "ResultTypes.h"
+
 #include "commute/Analysis/ChainedCollectives.h"
 
 #include "mlir/IR/Builders.h"
@@ -380,7 +382,7 @@ SmallVector<Operation *> SpellingRestorer::restore(Operation *collective) {
   if (!restored || !isSame(*restored, collective, argument))
     return {};
 
-  replaced.replaceAllUsesWith(restored->getResult());
+  replaceValue(replaced, restored->getResult());
   argument.replaceAllUsesWith(input);
   SmallVector<LocationAttr> inFront;
   for (const SpelledOp &op : spelling->ops)

@@ -175,7 +175,7 @@ template <typename Op>
 static void replaceWaited(Op op, Value value,
                           llvm::function_ref<Value(Value)> finish) {
   if (!op.getAsync()) {
-    op.getResult().replaceAllUsesWith(finish(value));
+    replaceValue(op.getResult(), finish(value));
     op.erase();
     return;
   }
@@ -184,7 +184,7 @@ static void replaceWaited(Op op, Value value,
     OpBuilder builder(completion);
     Value waited = tp::WaitOp::create(builder, completion->getLoc(),
                                       value.getType(), value);
-    completion->getResult(0).replaceAllUsesWith(finish(waited));
+    replaceValue(completion->getResult(0), finish(waited));
     completion->erase();
   }
   op.erase();
@@ -274,7 +274,7 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
                               "scatters there",
                      axis);
   if (!isView) {
-    scatter.getResult().replaceAllUsesWith(result);
+    replaceValue(scatter.getResult(), result);
     scatter.erase();
     return;
   }
