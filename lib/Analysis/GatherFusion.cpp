@@ -97,10 +97,24 @@ std::string GatherSearch::findProblem(const GatheredProduct &product) {
   if (Value scale = matmul.getLhsScale()) {
     if (fusion.contracts)
       return "its scales do not go with a gather along the contraction";
-    if (!findShardScale(scale))
+    if (!findShardScale(scale)) {
+      RankedTensorType type = getTensor(scale);
+      if (type.hasStaticShape() && type.getNumElements() == 1)
+        return "its scale of one element would be taken for that of a rank's "
+               "one row";
       return "the scale of its rows is not gathered along with them";
+    }
   }
   return "";
+}
+
+/// Whether PyTorch would take a scale of one element for that of the shard's
+/// one row, and gather it: where it has the shard's leading sizes, which are
+/// all 1.
+static bool isScaleOfOneRow(Value scale, RankedTensorType shard) {
+  return getTensor(scale).getRank() > 0 &&
+         llvm::all_of(shard.getShape().drop_back(),
+                      [](int64_t size) { return size == 1; });
 }
 
 Value GatherSearch::findShardScale(Value scale) {
@@ -108,9 +122,8 @@ Value GatherSearch::findShardScale(Value scale) {
   int64_t elements = type.hasStaticShape() ? type.getNumElements() : 0;
   int64_t axis = fusion.axis;
   RankedTensorType shard = getTensor(fusion.gather.getInput());
-  // With one row a rank, one element could as well be one a row.
   if (elements == 1)
-    return shard.getDimSize(axis) == 1 ? Value() : scale;
+    return isScaleOfOneRow(scale, shard) ? Value() : scale;
   while (Operation *definition = scale.getDefiningOp()) {
     if (auto gather = dyn_cast<tp::AllGatherOp>(definition)) {
       RankedTensorType input = getTensor(gather.getInput());

@@ -215,6 +215,10 @@ static std::optional<RestoredOps> build(const Spelling &spelling,
   return restored;
 }
 
+bool commute::hasSpelling(Operation *collective) {
+  return collective->hasAttr(spellingAttrName);
+}
+
 std::optional<double>
 commute::getChainSeconds(Operation *collective,
                          const target::PriceModel &price) {

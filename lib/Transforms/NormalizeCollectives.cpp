@@ -81,7 +81,7 @@ private:
 
 void NormalizeCollectivesPass::reportRefusal(
     Operation *op, const analysis::ReindexRefusal &refusal) {
-  if (refusal.name.empty())
+  if (refusal.name.empty() || again)
     return;
   ++numRefused;
   remark::missed(op->getLoc(), getRemark(refusal.name))

@@ -8,9 +8,12 @@
 
 #include "commute/Analysis/InputPlacements.h"
 #include "commute/Analysis/SymbolicSizes.h"
+#include "commute/Dialect/TPDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
@@ -57,6 +60,38 @@ static llvm::Error checkStatements(ModuleOp module) {
   return llvm::Error::success();
 }
 
+/// Whether an op does nothing but compute values, and nobody reads these.
+static bool isUnread(Operation *op) {
+  if (!op->use_empty() || op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
+  if (dense && llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+        return dense.writesInto(operand);
+      }))
+    return false;
+  return isa<tp::CollectiveOpInterface, tp::CompletionOpInterface>(op) ||
+         wouldOpBeTriviallyDead(op);
+}
+
+/// Erases what nobody reads; false where there is nothing. Rewrites would erase
+/// it here and there, and prices count it as work.
+static bool eraseUnread(ModuleOp module) {
+  bool isChanged = false;
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    for (Block &block : function.getBody())
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+        if (isUnread(&op)) {
+          op.erase();
+          isChanged = true;
+        }
+  return isChanged;
+}
+
+static bool areSame(ModuleOp a, ModuleOp b) {
+  return OperationEquivalence::isEquivalentTo(
+      a, b, OperationEquivalence::IgnoreLocations);
+}
+
 /// Makes a module what `original` is.
 static void restore(ModuleOp module, ModuleOp original) {
   OwningOpRef<ModuleOp> copy = original.clone();
@@ -73,6 +108,10 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
     return steps.takeError();
   if (llvm::Error error = checkStatements(module))
     return std::move(error);
+  // What the passes begin with, where that is not the original.
+  OwningOpRef<ModuleOp> read;
+  if (eraseUnread(module))
+    read = module.clone();
   std::vector<PassFailure> failures;
   while (true) {
     PassManager manager(context);
@@ -96,8 +135,12 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
       }
       return success();
     });
-    if (succeeded(manager.run(module)))
+    if (succeeded(manager.run(module))) {
+      // A program that no pass rewrites stays as it is.
+      if (read && areSame(*read, module))
+        restore(module, original);
       return failures;
+    }
 
     // The passes are in the order of the steps.
     auto passes = functions.getPasses();
@@ -110,7 +153,7 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
     failures.push_back(
         {name, message, llvm::sys::fs::exists(reproducer) ? reproducer : ""});
     steps->erase(steps->begin() + index);
-    restore(module, original);
+    restore(module, read ? *read : original);
     if (run.onRestart)
       run.onRestart();
   }

@@ -87,8 +87,9 @@ static llvm::Error checkOption(StringRef pass, StringRef name,
   if (hasUpstream && value == "upstream")
     return llvm::Error::success();
   return llvm::createStringError(
-      pass + "{policy=" + value + "}: legal are always" +
-      (hasUpstream ? ", profitable and upstream" : " and profitable"));
+      pass + ": policy is always" +
+      (hasUpstream ? ", profitable or upstream" : " or profitable") +
+      ", not '" + value + "'");
 }
 
 /// Whether a pass can leave ops that PyTorch has no operator for.
@@ -130,6 +131,14 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
       options += "exact-rounding=true ";
     options += pass.options;
     steps.push_back({pass.name.str(), StringRef(options).trim().str()});
+  }
+  // Gathers that sequence-parallel makes may have reindexing behind them.
+  bool isNormalized = false;
+  for (size_t index = 0; index < steps.size(); ++index) {
+    isNormalized |= steps[index].name == "normalize-collectives";
+    if (isNormalized && steps[index].name == "sequence-parallel")
+      steps.insert(steps.begin() + ++index,
+                   {"normalize-collectives", "again=true"});
   }
   if (settings.isForPyTorch) {
     auto lowered =

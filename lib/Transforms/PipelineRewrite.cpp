@@ -278,7 +278,9 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
     lhs = takePieces(ops, lhs, axis, fusion.pieces, location);
   tp::MatmulOp first = fusion.products.front();
   Value scale = first.getLhsScale();
-  if (scale && getTensor(scale).getNumElements() != 1)
+  bool isOneScale = scale && getTensor(scale).hasStaticShape() &&
+                    getTensor(scale).getNumElements() == 1;
+  if (scale && !isOneScale)
     scale = ops.reshape(scale, addColumns(1), location);
   Value bias = first.getBias();
   if (bias)

@@ -146,14 +146,23 @@ TEST_F(PassDriver, LowersWhatPyTorchCannotSay) {
             "normalize-collectives");
 }
 
+TEST_F(PassDriver, NormalizesWhatSequenceParallelMakes) {
+  EXPECT_EQ(plan("normalize-collectives,sequence-parallel,micro-pipeline",
+                 /*isForPyTorch=*/false),
+            "normalize-collectives,sequence-parallel,normalize-collectives,"
+            "micro-pipeline");
+  EXPECT_EQ(plan("sequence-parallel,micro-pipeline", /*isForPyTorch=*/false),
+            "sequence-parallel,micro-pipeline");
+}
+
 TEST_F(PassDriver, ChecksOptionsBeforeAnyPassRuns) {
   EXPECT_EQ(plan("micro-pipeline{policy=upstream}", false), "micro-pipeline");
   EXPECT_EQ(plan("sequence-parallel{policy=upstream}"),
-            "sequence-parallel{policy=upstream}: legal are always and "
-            "profitable");
+            "sequence-parallel: policy is always or profitable, not "
+            "'upstream'");
   EXPECT_EQ(plan("split-linear{policy=never margin=0.1}"),
-            "split-linear{policy=never}: legal are always, profitable and "
-            "upstream");
+            "split-linear: policy is always, profitable or upstream, not "
+            "'never'");
   EXPECT_NE(plan("sequence-parallel{target=nowhere}").find("nowhere"),
             std::string::npos);
 }

@@ -41,7 +41,8 @@ struct PassRun {
 };
 
 /// Runs passes over a module, which `original` is a copy of. The module is
-/// verified after each. A failed pass costs what it would have done, not the
+/// verified after each. Ops that nobody reads are erased first, unless no pass
+/// rewrites anything. A failed pass costs what it would have done, not the
 /// run: the module is restored and the others run anew, as if the pass had not
 /// been named. The error is for a wrong pass or option, and for a module that
 /// contradicts itself.
