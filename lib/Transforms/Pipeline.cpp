@@ -123,8 +123,11 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
     // Options of its own come last, and win.
     std::string options;
     const PassInfo *info = PassInfo::lookup(pass.name);
-    if (hasOption(*info, "policy"))
+    if (hasOption(*info, "policy")) {
+      if (llvm::Error error = checkOption(pass.name, "policy", settings.policy))
+        return std::move(error);
       options += "policy=" + settings.policy + " ";
+    }
     if (hasOption(*info, "target"))
       options += "target=" + settings.target + " ";
     if (settings.exactRounding && hasOption(*info, "exact-rounding", "true"))
