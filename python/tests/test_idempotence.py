@@ -1,12 +1,15 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """What `commute opt` wrote, it leaves as it is: random graphs, exported by PyTorch.
 
+And every subset of its passes writes an archive.
+
     python test_idempotence.py --programs 1000
 
 runs more of them than the tests do.
 """
 
 import argparse
+import itertools
 import json
 import random
 import warnings
@@ -22,6 +25,14 @@ from torch import nn
 
 PROGRAMS = 40
 POLICIES = ("always", "profitable")
+PASSES = (
+    "normalize-collectives",
+    "sequence-parallel",
+    "micro-pipeline",
+    "split-linear",
+    "lower-collectives",
+    "contiguous-collectives",
+)
 WORLD = "0"
 c10d = torch.ops._c10d_functional
 
@@ -127,6 +138,16 @@ def find_problem(seed, policy, folder):
 def test_optimized_once(seed, tmp_path):
     problems = [find_problem(seed, policy, tmp_path) for policy in POLICIES]
     assert problems == [None, None]
+
+
+@pytest.mark.parametrize("count", range(1, len(PASSES)))
+def test_every_subset_of_passes_writes_an_archive(count, tmp_path):
+    # A graph in which each of the first three passes does something.
+    source, target = tmp_path / "source.pt2", tmp_path / "target.pt2"
+    export(45, source)
+    for passes in itertools.combinations(PASSES, count):
+        process = commute("opt", source, "-o", target, "--policy=always", f"--passes={','.join(passes)}")
+        assert (process.returncode, process.stderr) == (0, ""), passes
 
 
 def main():
