@@ -97,10 +97,24 @@ std::string GatherSearch::findProblem(const GatheredProduct &product) {
   if (Value scale = matmul.getLhsScale()) {
     if (fusion.contracts)
       return "its scales do not go with a gather along the contraction";
-    if (!findShardScale(scale))
+    if (!findShardScale(scale)) {
+      RankedTensorType type = getTensor(scale);
+      if (type.hasStaticShape() && type.getNumElements() == 1)
+        return "its scale of one element would be taken for that of a rank's "
+               "one row";
       return "the scale of its rows is not gathered along with them";
+    }
   }
   return "";
+}
+
+/// Whether PyTorch would take a scale of one element for that of the shard's
+/// one row, and gather it: where it has the shard's leading sizes, which are
+/// all 1.
+static bool isScaleOfOneRow(Value scale, RankedTensorType shard) {
+  return getTensor(scale).getRank() > 0 &&
+         llvm::all_of(shard.getShape().drop_back(),
+                      [](int64_t size) { return size == 1; });
 }
 
 Value GatherSearch::findShardScale(Value scale) {
@@ -108,9 +122,8 @@ Value GatherSearch::findShardScale(Value scale) {
   int64_t elements = type.hasStaticShape() ? type.getNumElements() : 0;
   int64_t axis = fusion.axis;
   RankedTensorType shard = getTensor(fusion.gather.getInput());
-  // With one row a rank, one element could as well be one a row.
   if (elements == 1)
-    return shard.getDimSize(axis) == 1 ? Value() : scale;
+    return isScaleOfOneRow(scale, shard) ? Value() : scale;
   while (Operation *definition = scale.getDefiningOp()) {
     if (auto gather = dyn_cast<tp::AllGatherOp>(definition)) {
       RankedTensorType input = getTensor(gather.getInput());
@@ -289,8 +302,24 @@ std::optional<GatherFusion> GatherSearch::run() {
     return product.isRightOperand && !product.matmul.getTransposeRhs();
   };
   fusion.transposesShard = llvm::all_of(fusion.products, isFlipped);
-  if (fusion.transposesShard)
-    fusion.contracts = gather.getGatherAxis() == 0;
+  if (fusion.transposesShard) {
+    // Transposed is the matrix of all rows, of which a rank's have to be one
+    // block: what has outer dims besides is gathered along the columns, or
+    // along its outermost dim.
+    RankedTensorType shard = getTensor(gather.getInput());
+    bool gathersColumns = fusion.axis + 1 == shard.getRank();
+    if (!gathersColumns &&
+        llvm::any_of(shard.getShape().take_front(fusion.axis),
+                     [](int64_t size) { return size != 1; })) {
+      refuse(gather, getNodeName(fusion.products.front().matmul) +
+                         " sums over its rows, of which a rank's are not one "
+                         "block: it is gathered along dim " +
+                         std::to_string(fusion.axis) + " of " +
+                         std::to_string(shard.getRank()));
+      return std::nullopt;
+    }
+    fusion.contracts = !gathersColumns;
+  }
   llvm::erase_if(fusion.products, [&](const GatheredProduct &product) {
     if (isFlipped(product) == fusion.transposesShard)
       return false;

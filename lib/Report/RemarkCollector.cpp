@@ -27,6 +27,16 @@ StringRef commute::report::describe(Verdict verdict) {
   llvm_unreachable("a verdict that is not listed");
 }
 
+RemarkEntry commute::report::describeFailure(StringRef pass,
+                                             std::string message) {
+  RemarkEntry entry;
+  entry.verdict = Verdict::Refused;
+  entry.pass = pass.str();
+  entry.name = "internal-error";
+  entry.message = std::move(message);
+  return entry;
+}
+
 std::string RemarkEntry::getSource() const {
   return file.empty() ? "" : file + ":" + std::to_string(line);
 }
@@ -107,7 +117,9 @@ void RemarkCollector::print(llvm::raw_ostream &os) const {
     os << "  " << describe(entry.verdict) << "  " << entry.node;
     if (std::string source = entry.getSource(); !source.empty())
       os << " (" << source << ")";
-    os << ": " << entry.message;
+    // A failed pass speaks of no node.
+    bool hasPlace = !entry.node.empty() || !entry.file.empty();
+    os << (hasPlace ? ": " : "") << entry.message;
     if (!entry.suggestion.empty())
       os << "; " << entry.suggestion;
     os << '\n';

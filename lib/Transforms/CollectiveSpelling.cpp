@@ -6,6 +6,8 @@
 
 #include "CollectiveSpelling.h"
 
+#include "ResultTypes.h"
+
 #include "commute/Analysis/ChainedCollectives.h"
 
 #include "mlir/IR/Builders.h"
@@ -213,6 +215,10 @@ static std::optional<RestoredOps> build(const Spelling &spelling,
   return restored;
 }
 
+bool commute::hasSpelling(Operation *collective) {
+  return collective->hasAttr(spellingAttrName);
+}
+
 std::optional<double>
 commute::getChainSeconds(Operation *collective,
                          const target::PriceModel &price) {
@@ -380,7 +386,7 @@ SmallVector<Operation *> SpellingRestorer::restore(Operation *collective) {
   if (!restored || !isSame(*restored, collective, argument))
     return {};
 
-  replaced.replaceAllUsesWith(restored->getResult());
+  replaceValue(replaced, restored->getResult());
   argument.replaceAllUsesWith(input);
   SmallVector<LocationAttr> inFront;
   for (const SpelledOp &op : spelling->ops)

@@ -25,6 +25,9 @@ namespace commute {
 void noteSpelling(mlir::Operation *collective,
                   llvm::ArrayRef<mlir::Operation *> ops, mlir::Value input);
 
+/// Whether ops are noted at a collective.
+bool hasSpelling(mlir::Operation *collective);
+
 /// Seconds of the collectives that a chain over several groups is, to which
 /// `collective` goes back where nothing uses it; nullopt for any other.
 std::optional<double> getChainSeconds(mlir::Operation *collective,

@@ -43,6 +43,35 @@ std::string commute::findFormProblem(Operation *op) {
   return "";
 }
 
+/// Whether a scale is one element for the whole tensor.
+static bool isOneElement(Value scale) {
+  RankedTensorType type = getTensor(scale);
+  return type.hasStaticShape() && type.getNumElements() == 1;
+}
+
+/// The product of a value whose last dim is multiplied. PyTorch has one with
+/// scales for matrices only, of all rows then.
+static Value multiply(OpDraft &ops, Location location, Type element, Value lhs,
+                      Value rhs, Value bias, Value lhsScale, Value rhsScale) {
+  tp::Sizes sizes = ops.getSizes(lhs), result = sizes;
+  result.back() = ops.getSizes(rhs).back();
+  bool isMatrix = !lhsScale || sizes.size() == 2;
+  if (!isMatrix) {
+    tp::Size rows = 1;
+    for (const tp::Size &size : ArrayRef<tp::Size>(sizes).drop_back())
+      rows = tp::multiply(rows, size);
+    lhs = ops.reshape(lhs, {rows, sizes.back()}, location);
+    if (!isOneElement(lhsScale))
+      lhsScale = ops.reshape(lhsScale, {rows, 1}, location);
+  }
+  tp::Sizes product = ops.getSizes(lhs);
+  product.back() = result.back();
+  Value value = ops.add<tp::MatmulOp>(
+      location, ops.getType(element, product), lhs, rhs, bias, lhsScale,
+      rhsScale, /*transpose_lhs=*/false, /*transpose_rhs=*/false);
+  return ops.reshape(value, result, location);
+}
+
 void commute::takeApart(tp::AllGatherMatmulOp fused) {
   OpDraft ops(fused.getContext());
   Location location = fused.getLoc();
@@ -56,20 +85,18 @@ void commute::takeApart(tp::AllGatherMatmulOp fused) {
   };
   Value whole = gather(fused.getShard());
   Value scale = fused.getShardScale();
-  if (scale && getTensor(scale).getNumElements() != 1)
+  if (scale && !isOneElement(scale))
     scale = gather(scale);
   SmallVector<Value> results;
   if (fused.getReturnsGathered())
     results.push_back(whole);
   ValueRange products = fused.getOutputs().take_back(fused.getRhs().size());
   for (auto [index, product] : llvm::enumerate(products))
-    results.push_back(ops.add<tp::MatmulOp>(
-        location,
-        ops.getType(getTensor(product).getElementType(), ops.getSizes(product)),
-        whole, fused.getRhs()[index],
-        fused.getBiases().empty() ? Value() : fused.getBiases()[index], scale,
-        scale ? fused.getRhsScales()[index] : Value(),
-        /*transpose_lhs=*/false, /*transpose_rhs=*/false));
+    results.push_back(
+        multiply(ops, location, getTensor(product).getElementType(), whole,
+                 fused.getRhs()[index],
+                 fused.getBiases().empty() ? Value() : fused.getBiases()[index],
+                 scale, scale ? fused.getRhsScales()[index] : Value()));
   for (auto [before, after] : llvm::zip_equal(fused.getOutputs(), results))
     before.replaceAllUsesWith(ops.convert(after, getTensor(before), location));
   ops.insertBefore(fused);
@@ -79,13 +106,10 @@ void commute::takeApart(tp::AllGatherMatmulOp fused) {
 void commute::takeApart(tp::MatmulReduceScatterOp fused) {
   OpDraft ops(fused.getContext());
   Location location = fused.getLoc();
-  tp::Sizes sizes = ops.getSizes(fused.getLhs());
-  sizes.back() = ops.getSizes(fused.getRhs()).back();
   RankedTensorType type = getTensor(fused.getResult());
-  Value product = ops.add<tp::MatmulOp>(
-      location, ops.getType(type.getElementType(), sizes), fused.getLhs(),
-      fused.getRhs(), fused.getBias(), fused.getLhsScale(), fused.getRhsScale(),
-      /*transpose_lhs=*/false, /*transpose_rhs=*/false);
+  Value product = multiply(ops, location, type.getElementType(), fused.getLhs(),
+                           fused.getRhs(), fused.getBias(), fused.getLhsScale(),
+                           fused.getRhsScale());
   Value scattered = ops.add<tp::ReduceScatterOp>(
       location, type, fused.getReduction(), product, fused.getScatterAxis(),
       fused.getGroup(), /*async=*/false);

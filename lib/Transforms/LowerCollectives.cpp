@@ -11,6 +11,7 @@
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace commute {
 #define GEN_PASS_DEF_LOWERCOLLECTIVES
@@ -97,6 +98,7 @@ public:
       else
         lower(cast<tp::ReduceScatterOp>(op));
     }
+    eraseUnreadBlocks();
   }
 
 private:
@@ -111,11 +113,36 @@ private:
     return collectives;
   }
   void restoreSpellings(Block &block);
+  /// What put blocks in place that are only read where they were.
+  void eraseUnreadBlocks();
   void lower(tp::AllGatherOp gather);
   void lower(tp::ReduceScatterOp scatter);
+
+  /// Where a value comes from whose blocks were moved from dim 0 to another.
+  struct MovedBlocks {
+    Value onDim0;
+    int64_t axis;
+    int64_t count;
+  };
+  llvm::DenseMap<Value, MovedBlocks> movedBlocks;
 };
 
 } // namespace
+
+/// Whether a reduce_scatter takes the blocks that an all_gather, which has no
+/// spelling of its own, puts in place: on dim 0 neither has to move them.
+static bool undoesGather(Operation *op) {
+  auto scatter = dyn_cast<tp::ReduceScatterOp>(op);
+  if (!scatter)
+    return false;
+  Operation *source = scatter.getInput().getDefiningOp();
+  if (auto completion = dyn_cast_if_present<tp::CompletionOpInterface>(source))
+    source = completion.getBegun().getDefiningOp();
+  auto gather = dyn_cast_if_present<tp::AllGatherOp>(source);
+  return gather && !hasSpelling(gather) &&
+         gather.getGatherAxis() == scatter.getScatterAxis() &&
+         gather.getGroup().getSize() == scatter.getGroup().getSize();
+}
 
 void LowerCollectivesPass::restoreSpellings(Block &block) {
   SpellingRestorer restorer(block);
@@ -124,7 +151,7 @@ void LowerCollectivesPass::restoreSpellings(Block &block) {
   SmallVector<Operation *> pending = getCollectives();
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
-    if (op->getBlock() != &block)
+    if (op->getBlock() != &block || undoesGather(op))
       continue;
     SmallVector<Operation *> restored = restorer.restore(op);
     numRestored += !restored.empty();
@@ -175,7 +202,7 @@ template <typename Op>
 static void replaceWaited(Op op, Value value,
                           llvm::function_ref<Value(Value)> finish) {
   if (!op.getAsync()) {
-    op.getResult().replaceAllUsesWith(finish(value));
+    replaceValue(op.getResult(), finish(value));
     op.erase();
     return;
   }
@@ -184,7 +211,7 @@ static void replaceWaited(Op op, Value value,
     OpBuilder builder(completion);
     Value waited = tp::WaitOp::create(builder, completion->getLoc(),
                                       value.getType(), value);
-    completion->getResult(0).replaceAllUsesWith(finish(waited));
+    replaceValue(completion->getResult(0), finish(waited));
     completion->erase();
   }
   op.erase();
@@ -205,6 +232,24 @@ void LowerCollectivesPass::takeApartUnspeakable() {
     else
       takeApart(cast<tp::MatmulReduceScatterOp>(op));
   });
+}
+
+void LowerCollectivesPass::eraseUnreadBlocks() {
+  for (const auto &[moved, blocks] : movedBlocks) {
+    SmallVector<Operation *> unread = {moved.getDefiningOp()};
+    while (!unread.empty()) {
+      Operation *op = unread.pop_back_val();
+      if (!op->use_empty() || op == blocks.onDim0.getDefiningOp())
+        continue;
+      llvm::SetVector<Operation *> made;
+      for (Value operand : op->getOperands())
+        if (Operation *definition = operand.getDefiningOp())
+          made.insert(definition);
+      llvm::append_range(unread, made);
+      op->erase();
+    }
+  }
+  movedBlocks.clear();
 }
 
 void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
@@ -237,8 +282,11 @@ void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
   replaceWaited(gather, result, [&](Value value) -> Value {
     Rearranger after(gather);
     after.getBuilder().setInsertionPointAfterValue(value);
-    return isView ? after.reshape(value, whole)
-                  : after.moveBlocks(value, 0, axis, count, whole);
+    if (isView)
+      return after.reshape(value, whole);
+    Value moved = after.moveBlocks(value, 0, axis, count, whole);
+    movedBlocks[moved] = {value, axis, count};
+    return moved;
   });
 }
 
@@ -257,9 +305,16 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
   ++numLowered;
   tp::Sizes moved = shard;
   moved[0] = tp::multiply(shard[0], count);
-  input = isView
-              ? before.reshape(input, tp::Sizes(llvm::drop_begin(sizes, axis)))
-              : before.moveBlocks(input, axis, 0, count, moved);
+  if (isView) {
+    input = before.reshape(input, tp::Sizes(llvm::drop_begin(sizes, axis)));
+  } else if (auto known = movedBlocks.find(input);
+             known != movedBlocks.end() && known->second.axis == axis &&
+             known->second.count == count) {
+    // A gathered value is scattered again: its blocks lie on dim 0 already.
+    input = known->second.onDim0;
+  } else {
+    input = before.moveBlocks(input, axis, 0, count, moved);
+  }
   tp::Sizes scattered =
       isView ? tp::Sizes(llvm::drop_begin(shard, axis)) : shard;
   Value result = tp::ReduceScatterOp::create(
@@ -274,7 +329,7 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
                               "scatters there",
                      axis);
   if (!isView) {
-    scatter.getResult().replaceAllUsesWith(result);
+    replaceValue(scatter.getResult(), result);
     scatter.erase();
     return;
   }

@@ -65,11 +65,11 @@ private:
   void apply(Candidate &candidate);
 
   void refuse(Operation *op, const Twine &reason) {
-    refusals.push_back({op, reason.str()});
+    refusals[op].push_back(reason.str());
   }
-  void report(Operation *op, StringRef reason) {
+  void report(Location location, StringRef reason) {
     ++numRefused;
-    remark::missed(op->getLoc(), getRemark("apart"))
+    remark::missed(location, getRemark("apart"))
         << remark::add("stays apart: {0}", reason.str());
   }
   remark::RemarkOpts getRemark(StringRef name) {
@@ -80,9 +80,11 @@ private:
 
   /// Null for policy=upstream, which asks for none.
   const target::PriceModel *price = nullptr;
-  /// Why collectives stay apart, as the last round found it.
-  SmallVector<FusionRefusal> refusals;
-  /// Collectives whose product went with another one.
+  /// Why collectives stay apart, as the last round found it; of those that are
+  /// still there.
+  llvm::MapVector<Operation *, SmallVector<std::string, 1>> refusals;
+  /// Collectives whose product went with another one, of those that are still
+  /// there.
   llvm::MapVector<Operation *, std::string> outbid;
 };
 
@@ -173,7 +175,7 @@ void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates) {
     }
     if (isKnown)
       candidate.secondsBefore = before;
-    candidate.secondsAfter = candidate.draft->ops.getSeconds(*price);
+    candidate.secondsAfter = candidate.draft->getSeconds(*price);
   }
 }
 
@@ -259,6 +261,8 @@ bool MicroPipelinePass::applyRound() {
   // A fusion takes ops away and moves others that candidates name: what has any
   // in common with one that is applied waits for the next round.
   llvm::SmallPtrSet<Operation *, 16> touched;
+  // So does what would be moved in front of a value that it reads.
+  llvm::SmallPtrSet<Operation *, 16> lateReaders;
   std::vector<Candidate *> chosen;
   bool isPutOff = false;
   for (Candidate *current : order) {
@@ -274,28 +278,43 @@ bool MicroPipelinePass::applyRound() {
       if (Operation *other = goesWith.lookup(product))
         outbid[candidate.collective] =
             getNodeName(product) + " goes with " + getNodeName(other);
-    SmallVector<Operation *> footprint(candidate.draft->replaced);
-    llvm::append_range(footprint, candidate.draft->hoisted);
-    footprint.push_back(candidate.draft->position);
-    if (llvm::any_of(footprint,
-                     [&](Operation *op) { return touched.contains(op); })) {
+    SmallVector<Operation *> footprint = candidate.draft->getFootprint();
+    SmallVector<Operation *> late = candidate.draft->getLateReaders();
+    auto isIn = [](const auto &set) {
+      return [&](Operation *op) { return set.contains(op); };
+    };
+    if (llvm::any_of(footprint, isIn(touched)) ||
+        llvm::any_of(footprint, isIn(lateReaders)) ||
+        llvm::any_of(late, isIn(touched))) {
       isPutOff = true;
       candidate.draft.reset();
       continue;
     }
     touched.insert(footprint.begin(), footprint.end());
+    lateReaders.insert(late.begin(), late.end());
     for (tp::MatmulOp product : candidate.products)
       goesWith[product] = candidate.collective;
     chosen.push_back(&candidate);
   }
+  SmallVector<Operation *> replaced;
   for (Candidate *candidate : chosen) {
     // Products that the collective is not fused with; it is gone in the next
     // round.
-    for (const FusionRefusal &refusal : refusals)
-      if (refusal.op == candidate->collective)
-        report(refusal.op, refusal.reason);
+    Operation *collective = candidate->collective;
+    if (auto refused = refusals.find(collective); refused != refusals.end())
+      for (StringRef reason : refused->second)
+        report(collective->getLoc(), reason);
     apply(*candidate);
+    llvm::append_range(replaced, candidate->draft->replaced);
   }
+  llvm::DenseSet<Operation *> erased;
+  eraseReplaced(replaced, [&](Operation *op) { erased.insert(op); });
+  // The next round may make an op where an erased one was in memory.
+  auto isErased = [&](const auto &entry) {
+    return erased.contains(entry.first);
+  };
+  refusals.remove_if(isErased);
+  outbid.remove_if(isErased);
   return isPutOff;
 }
 
@@ -327,15 +346,10 @@ void MicroPipelinePass::runOnOperation() {
   while (applyRound())
     ;
   price = nullptr;
-  for (const FusionRefusal &refusal : refusals)
-    if (!outbid.contains(refusal.op))
-      outbid.insert({refusal.op, ""});
-  for (const auto &[op, reason] : outbid) {
-    if (!reason.empty())
-      report(op, reason);
-    else
-      for (const FusionRefusal &refusal : refusals)
-        if (refusal.op == op)
-          report(op, refusal.reason);
-  }
+  for (const auto &[op, reason] : outbid)
+    report(op->getLoc(), reason);
+  for (const auto &[op, reasons] : refusals)
+    if (!outbid.contains(op))
+      for (StringRef reason : reasons)
+        report(op->getLoc(), reason);
 }

@@ -7,6 +7,7 @@
 #include "commute/Transforms/Passes.h"
 
 #include "CollectiveSpelling.h"
+#include "ResultTypes.h"
 
 #include "commute/Analysis/ChainedCollectives.h"
 #include "commute/Analysis/InputPlacements.h"
@@ -80,7 +81,7 @@ private:
 
 void NormalizeCollectivesPass::reportRefusal(
     Operation *op, const analysis::ReindexRefusal &refusal) {
-  if (refusal.name.empty())
+  if (refusal.name.empty() || again)
     return;
   ++numRefused;
   remark::missed(op->getLoc(), getRemark(refusal.name))
@@ -122,7 +123,7 @@ static void replace(const ReindexedCollective &found, Operation *before,
       replacement =
           tp::ReshapeOp::create(builder, result.getLoc(), type, value);
     }
-    result.replaceAllUsesWith(replacement);
+    replaceValue(result, replacement);
   }
   for (Operation *op : llvm::reverse(found.ops))
     op->erase();
@@ -158,7 +159,7 @@ bool NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
         if (isa<tp::CompletionOpInterface>(user) &&
             user->isBeforeInBlock(value.getDefiningOp()))
           whole = user->getResult(0);
-    value.replaceAllUsesWith(whole);
+    replaceValue(value, whole);
     unread.push_back(value.getDefiningOp());
   }
   eraseUnused(unread);

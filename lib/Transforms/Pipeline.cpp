@@ -6,6 +6,7 @@
 
 #include "commute/Transforms/Pipeline.h"
 
+#include "commute/Target/Target.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -72,13 +73,39 @@ static bool hasOption(const PassInfo &pass, StringRef name,
       pass.addToPipeline(manager, (name + "=" + value).str(), fail));
 }
 
-llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text,
-                                   const PassSettings &settings) {
+/// Why a value of an option that several passes have is not legal.
+static llvm::Error checkOption(StringRef pass, StringRef name,
+                               StringRef value) {
+  if (name == "target") {
+    llvm::Expected<target::Target> known = target::loadTarget(value);
+    return known ? llvm::Error::success() : known.takeError();
+  }
+  if (name != "policy" || value == "always" || value == "profitable")
+    return llvm::Error::success();
+  // The rules of what these passes stand in for.
+  bool hasUpstream = pass == "micro-pipeline" || pass == "split-linear";
+  if (hasUpstream && value == "upstream")
+    return llvm::Error::success();
+  return llvm::createStringError(
+      pass + ": policy is always" +
+      (hasUpstream ? ", profitable or upstream" : " or profitable") +
+      ", not '" + value + "'");
+}
+
+/// Whether a pass can leave ops that PyTorch has no operator for.
+static bool leavesUnspeakable(StringRef pass) {
+  return llvm::is_contained({"normalize-collectives", "sequence-parallel",
+                             "micro-pipeline", "split-linear"},
+                            pass);
+}
+
+llvm::Expected<std::vector<PassStep>>
+commute::planPipeline(StringRef text, const PassSettings &settings) {
   registerPipelinePasses();
   std::string all = llvm::join(getPipelinePasses(), ",");
   if (text.empty())
     text = all;
-  std::string complete;
+  std::vector<PassStep> steps;
   for (const PassText &pass : getPasses(text)) {
     if (!llvm::is_contained(getPipelinePasses(), pass.name))
       return llvm::createStringError(
@@ -88,23 +115,65 @@ llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text,
       return llvm::createStringError(
           "--passes=" + text +
           ": missing closing '}' while processing pass options");
+    for (StringRef option : llvm::split(pass.options, ' ')) {
+      auto [name, value] = option.split('=');
+      if (llvm::Error error = checkOption(pass.name, name, value))
+        return std::move(error);
+    }
     // Options of its own come last, and win.
     std::string options;
     const PassInfo *info = PassInfo::lookup(pass.name);
-    if (hasOption(*info, "policy"))
+    if (hasOption(*info, "policy")) {
+      if (llvm::Error error = checkOption(pass.name, "policy", settings.policy))
+        return std::move(error);
       options += "policy=" + settings.policy + " ";
+    }
     if (hasOption(*info, "target"))
       options += "target=" + settings.target + " ";
     if (settings.exactRounding && hasOption(*info, "exact-rounding", "true"))
       options += "exact-rounding=true ";
     options += pass.options;
-    complete += (complete.empty() ? "" : ",") + pass.name.str() + "{" +
-                StringRef(options).trim().str() + "}";
+    steps.push_back({pass.name.str(), StringRef(options).trim().str()});
   }
+  // Gathers that sequence-parallel makes may have reindexing behind them.
+  bool isNormalized = false;
+  for (size_t index = 0; index < steps.size(); ++index) {
+    isNormalized |= steps[index].name == "normalize-collectives";
+    if (isNormalized && steps[index].name == "sequence-parallel")
+      steps.insert(steps.begin() + ++index,
+                   {"normalize-collectives", "again=true"});
+  }
+  if (settings.isForPyTorch) {
+    auto lowered =
+        llvm::find_if(llvm::reverse(steps), [](const PassStep &step) {
+          return step.name == "lower-collectives" ||
+                 leavesUnspeakable(step.name);
+        });
+    if (lowered != steps.rend() && lowered->name != "lower-collectives")
+      steps.insert(lowered.base(), {"lower-collectives", ""});
+  }
+  return steps;
+}
+
+llvm::Error commute::addPasses(OpPassManager &functions,
+                               ArrayRef<PassStep> steps) {
+  std::string text =
+      llvm::join(llvm::map_range(steps,
+                                 [](const PassStep &step) {
+                                   return step.name + "{" + step.options + "}";
+                                 }),
+                 ",");
   std::string message;
   llvm::raw_string_ostream os(message);
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  if (failed(parsePassPipeline(complete, functions, os)))
+  if (!text.empty() && failed(parsePassPipeline(text, functions, os)))
     return llvm::createStringError("--passes=" + text + ": " + message);
   return llvm::Error::success();
+}
+
+llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text,
+                                   const PassSettings &settings) {
+  llvm::Expected<std::vector<PassStep>> steps = planPipeline(text, settings);
+  if (!steps)
+    return steps.takeError();
+  return addPasses(manager.nest<func::FuncOp>(), *steps);
 }

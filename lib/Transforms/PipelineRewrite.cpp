@@ -34,6 +34,15 @@ static unsigned countOuterDims(const tp::Sizes &sizes, unsigned axis) {
   return areOnes && axis + 1 < sizes.size() ? axis : 0;
 }
 
+/// A value as one matrix of all its rows.
+static Value reshapeToMatrix(OpDraft &ops, Value value, Location location) {
+  tp::Sizes sizes = ops.getSizes(value);
+  tp::Size rows = 1;
+  for (const tp::Size &size : ArrayRef(sizes).drop_back())
+    rows = tp::multiply(rows, size);
+  return ops.reshape(value, {rows, sizes.back()}, location);
+}
+
 /// The right operand of a product as a matrix [K, N].
 static Value getRightOperand(OpDraft &ops, tp::MatmulOp matmul) {
   Location location = matmul.getLoc();
@@ -106,8 +115,9 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
   Value shard = gather.getInput();
   unsigned axis = fusion.axis;
   if (fusion.transposesShard) {
-    shard = ops.transpose(shard, location);
-    axis = 1 - axis;
+    bool gathersColumns = axis + 1 == ops.getSizes(shard).size();
+    shard = ops.transpose(reshapeToMatrix(ops, shard, location), location);
+    axis = gathersColumns ? 0 : 1;
   }
   Value scale = fusion.shardScale;
   tp::Sizes sizes = ops.getSizes(shard);
@@ -180,7 +190,8 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     tp::MatmulOp matmul = product.matmul;
     Value value = output;
     if (product.isRightOperand)
-      value = ops.transpose(value, matmul.getLoc());
+      value = ops.transpose(reshapeToMatrix(ops, value, matmul.getLoc()),
+                            matmul.getLoc());
     value = putTogether(value, matmul.getLoc());
     // PyTorch's fused op has no bias.
     Value bias = matmul.getBias();
@@ -199,9 +210,14 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     if (!isRead)
       continue;
     value = ops.convert(value, getTensor(matmul.getResult()), matmul.getLoc());
-    if (bias)
-      value = ops.add<tp::MapOp>(matmul.getLoc(), matmul.getType(),
-                                 tp::MapFunction::Add, ValueRange{value, bias});
+    if (bias) {
+      // It may be computed behind the fused op.
+      OpDraft tail(gather.getContext());
+      value =
+          tail.add<tp::MapOp>(matmul.getLoc(), matmul.getType(),
+                              tp::MapFunction::Add, ValueRange{value, bias});
+      draft.tails.emplace_back(std::move(tail), matmul);
+    }
     draft.values.emplace_back(matmul.getResult(), value);
   }
   for (Value value : fusion.gathered)
@@ -262,7 +278,9 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
     lhs = takePieces(ops, lhs, axis, fusion.pieces, location);
   tp::MatmulOp first = fusion.products.front();
   Value scale = first.getLhsScale();
-  if (scale && getTensor(scale).getNumElements() != 1)
+  bool isOneScale = scale && getTensor(scale).hasStaticShape() &&
+                    getTensor(scale).getNumElements() == 1;
+  if (scale && !isOneScale)
     scale = ops.reshape(scale, addColumns(1), location);
   Value bias = first.getBias();
   if (bias)
@@ -305,16 +323,51 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
 // Rewrite
 //===----------------------------------------------------------------------===//
 
+std::optional<double>
+PipelineDraft::getSeconds(const target::PriceModel &price) const {
+  std::optional<double> total = ops.getSeconds(price);
+  for (const auto &[tail, place] : tails) {
+    std::optional<double> seconds = tail.getSeconds(price);
+    if (!total || !seconds)
+      return std::nullopt;
+    *total += *seconds;
+  }
+  return total;
+}
+
+SmallVector<Operation *> PipelineDraft::getFootprint() const {
+  SmallVector<Operation *> footprint(replaced);
+  llvm::append_range(footprint, hoisted);
+  footprint.push_back(position);
+  llvm::append_range(footprint, ops.getOps());
+  for (const auto &[tail, place] : tails)
+    llvm::append_range(footprint, tail.getOps());
+  return footprint;
+}
+
+SmallVector<Operation *> PipelineDraft::getLateReaders() const {
+  SmallVector<Operation *> readers;
+  for (auto [before, after] : values)
+    if (before.getDefiningOp()->isBeforeInBlock(position))
+      llvm::append_range(readers, before.getUsers());
+  return readers;
+}
+
 void PipelineDraft::apply() {
   for (Operation *op : hoisted)
     op->moveBefore(position);
   ops.insertBefore(position);
+  for (auto &[tail, place] : tails)
+    tail.insertBefore(place);
   for (auto [before, after] : values)
     before.replaceAllUsesWith(after);
+}
+
+void commute::eraseReplaced(ArrayRef<Operation *> replaced,
+                            llvm::function_ref<void(Operation *)> onErase) {
   // What is replaced goes, whatever it does; of others those that do nothing.
-  llvm::SmallPtrSet<Operation *, 16> mayGo(replaced.begin(), replaced.end());
-  llvm::SmallSetVector<Operation *, 16> unread(replaced.begin(),
-                                               replaced.end());
+  llvm::DenseSet<Operation *> mayGo(replaced.begin(), replaced.end());
+  llvm::SetVector<Operation *> unread(replaced.begin(), replaced.end());
   // An op comes back when the last one that read it goes.
   while (!unread.empty()) {
     Operation *op = unread.pop_back_val();
@@ -325,6 +378,7 @@ void PipelineDraft::apply() {
     for (Value operand : op->getOperands())
       if (Operation *definition = operand.getDefiningOp())
         unread.insert(definition);
+    onErase(op);
     op->erase();
   }
 }

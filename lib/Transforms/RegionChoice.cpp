@@ -28,6 +28,12 @@ static constexpr MinimumCut::Cost wholeOpPenalty = int64_t(1) << 36;
 /// Rows are scaled by up to this when a threshold is looked for.
 static constexpr double maxScale = 1 << 20;
 
+/// Whether an op brings its result into a region: it reads all of its operand,
+/// even where that is a value of the region as well.
+static bool isSource(const RegionOp &entry) {
+  return entry.role == RegionRole::Reduce || entry.role == RegionRole::Gather;
+}
+
 RegionChoice::RegionChoice(const analysis::ShardRegion &region,
                            const target::PriceModel &price, bool isRankSpecific,
                            bool isPipelined, bool prefersShards)
@@ -40,10 +46,11 @@ RegionChoice::RegionChoice(const analysis::ShardRegion &region,
   behindReduce.resize(region.ops.size());
   for (auto [index, entry] : llvm::enumerate(region.ops)) {
     behindReduce[index] = entry.role == RegionRole::Reduce;
+    if (isSource(entry))
+      continue;
     for (Value operand : entry.op->getOperands())
       if (auto producer = nodeOfOp.find(operand.getDefiningOp());
-          entry.role != RegionRole::Reduce && producer != nodeOfOp.end() &&
-          behindReduce[producer->second])
+          producer != nodeOfOp.end() && behindReduce[producer->second])
         behindReduce[index] = true;
   }
   findConversions();
@@ -64,7 +71,7 @@ void RegionChoice::addConversions(Value value) {
     if (analysis::readsOnlyTypes(user))
       continue;
     auto node = nodeOfOp.find(user);
-    if (node == nodeOfOp.end())
+    if (node == nodeOfOp.end() || isSource(region.ops[node->second]))
       hasOtherReaders = true;
     else
       readers.insert(node->second);
@@ -172,7 +179,7 @@ RegionChoice::findIdleReduces(const Sides &sides) const {
             table.ops[costs.getClassOfOp(node)].whole > 0);
   };
   for (unsigned node = 0; node < region.ops.size(); ++node)
-    if (sides[node])
+    if (sides[node] && !isSource(region.ops[node]))
       for (Value operand : region.ops[node].op->getOperands())
         if (auto producer = nodeOfOp.find(operand.getDefiningOp());
             producer != nodeOfOp.end() && sides[producer->second])

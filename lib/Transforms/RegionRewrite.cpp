@@ -57,8 +57,10 @@ private:
   /// The shard of a value that is whole where it is made, for `reader` and
   /// those behind it.
   Value getSlice(Value value, Operation *reader);
+  /// All of a value of the region, gathered where only its shards exist.
+  Value getWhole(Value value);
   /// Joins the shards of a value for those who read all of it.
-  void gatherFor(Value value, const LocalValue &local);
+  void gatherForReaders(Value value);
 
   const analysis::ShardRegion &region;
   llvm::function_ref<bool(unsigned)> isLocal;
@@ -74,6 +76,7 @@ private:
   /// and those that its slices ask for.
   SmallVector<tp::ReshapeOp> placeholders;
   DenseMap<Value, Value> slices;
+  DenseMap<Value, Value> gathers;
 };
 
 } // namespace
@@ -139,8 +142,9 @@ void RegionRewriter::rewriteReduce(const RegionOp &entry) {
   auto reduce = cast<tp::AllReduceOp>(entry.chain.front());
   unsigned dim = region.dims.lookup(entry.op->getResult(0));
   builder.setInsertionPoint(reduce);
-  // Rearranging all of it first is the same; it is a view there as well.
-  Value operand = reduce.getInput();
+  // Rearranging all of it first is the same; it is a view there as well. What
+  // is reduced may itself run on shards, as a value that all ranks have.
+  Value operand = getWhole(reduce.getInput());
   for (Operation *view : ArrayRef(entry.chain).drop_front()) {
     if (isa<tp::CompletionOpInterface>(view))
       continue;
@@ -175,7 +179,7 @@ void RegionRewriter::rewriteGather(const RegionOp &entry) {
   auto gather = cast<tp::AllGatherOp>(entry.op);
   // The shard itself stands for the gathered value; those who read all of it
   // get it gathered anew, behind what is local.
-  Value shard = gather.getInput();
+  Value shard = getWhole(gather.getInput());
   Value result = gather.getResult();
   RankedTensorType type = getTensor(result);
   // What waited for the gather has nothing to wait for.
@@ -258,24 +262,28 @@ void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
   ++changes.numLocalOps;
 }
 
-void RegionRewriter::gatherFor(Value value, const LocalValue &local) {
-  SmallVector<OpOperand *> readers;
-  for (OpOperand &use : value.getUses())
-    if (!localOps.contains(use.getOwner()) &&
-        !analysis::readsOnlyTypes(use.getOwner()))
-      readers.push_back(&use);
-  if (readers.empty())
-    return;
-  auto [wholeType, dim] = local;
+Value RegionRewriter::getWhole(Value value) {
+  auto local = localValues.find(value);
+  if (local == localValues.end())
+    return value;
+  Value &known = gathers[value];
+  if (known)
+    return known;
+  auto [wholeType, dim] = local->second;
+  OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(value);
   RankedTensorType gatheredType =
       region.isPadded ? getPaddedType(wholeType, dim) : wholeType;
   Location location = value.getLoc();
-  Value gathered =
-      tp::AllGatherOp::create(builder, location, gatheredType,
-                              makeDense(value, location), dim, region.group,
-                              /*async=*/false);
+  Value shard = makeDense(value, location);
+  auto gather = tp::AllGatherOp::create(builder, location, gatheredType, shard,
+                                        dim, region.group, /*async=*/false);
   ++changes.numGathers;
+  // Both read the shard.
+  localOps.insert(gather);
+  if (shard != value)
+    localOps.insert(shard.getDefiningOp());
+  Value gathered = gather;
   if (gatheredType != wholeType) {
     auto trimmed = tp::SliceOp::create(builder, location, wholeType, gathered,
                                        dim, /*start=*/0, /*step=*/1);
@@ -286,6 +294,18 @@ void RegionRewriter::gatherFor(Value value, const LocalValue &local) {
       gathered = tp::CopyOp::create(builder, location, wholeType, gathered,
                                     /*preserve_strides=*/false);
   }
+  return gathers[value] = gathered;
+}
+
+void RegionRewriter::gatherForReaders(Value value) {
+  SmallVector<OpOperand *> readers;
+  for (OpOperand &use : value.getUses())
+    if (!localOps.contains(use.getOwner()) &&
+        !analysis::readsOnlyTypes(use.getOwner()))
+      readers.push_back(&use);
+  if (readers.empty())
+    return;
+  Value gathered = getWhole(value);
   for (OpOperand *use : readers)
     use->set(gathered);
 }
@@ -339,7 +359,7 @@ RegionChanges RegionRewriter::run() {
     }
   }
   for (const auto &[value, local] : localValues)
-    gatherFor(value, local);
+    gatherForReaders(value);
   for (tp::ReshapeOp placeholder : placeholders) {
     placeholder.getResult().replaceAllUsesWith(placeholder.getInput());
     placeholder.erase();

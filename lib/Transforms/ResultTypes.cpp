@@ -6,6 +6,8 @@
 
 #include "ResultTypes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace mlir;
 using namespace commute;
 
@@ -38,4 +40,32 @@ void commute::inferStrides(tp::SymbolSpace &symbols, Operation *op) {
     if (!isRight)
       result.setType(symbols.getType(type.getElementType(), sizes, strides));
   }
+}
+
+/// Whether two types state one dense tensor.
+static bool areOneDenseTensor(Type a, Type b) {
+  auto first = dyn_cast<RankedTensorType>(a);
+  auto second = dyn_cast<RankedTensorType>(b);
+  if (!first || !second || first.getElementType() != second.getElementType())
+    return false;
+  tp::SymbolSpace symbols(first.getContext());
+  tp::StridedShape x = symbols.getShape(first), y = symbols.getShape(second);
+  return x.sizes == y.sizes && tp::getDensity(x) == tp::Density::Dense &&
+         tp::getDensity(y) == tp::Density::Dense;
+}
+
+void commute::replaceValue(Value before, Value after) {
+  if (before.getType() != after.getType() &&
+      areOneDenseTensor(before.getType(), after.getType()))
+    for (OpOperand &use : before.getUses()) {
+      auto terminator = dyn_cast<func::ReturnOp>(use.getOwner());
+      if (!terminator)
+        continue;
+      auto function = cast<func::FuncOp>(terminator->getParentOp());
+      SmallVector<Type> results(function.getResultTypes());
+      results[use.getOperandNumber()] = after.getType();
+      function.setFunctionType(FunctionType::get(
+          function.getContext(), function.getArgumentTypes(), results));
+    }
+  before.replaceAllUsesWith(after);
 }

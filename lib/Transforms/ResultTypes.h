@@ -20,6 +20,11 @@ mlir::RankedTensorType getDenseType(const tp::SymbolSpace &symbols,
 /// PyTorch's kernel gives them.
 void inferStrides(tp::SymbolSpace &symbols, mlir::Operation *op);
 
+/// Puts `after` in place of `before`. Two dense tensors may state the strides
+/// of dims of size 1 in different ways: a function that returns the value
+/// states those of `after`.
+void replaceValue(mlir::Value before, mlir::Value after);
+
 } // namespace commute
 
 #endif // COMMUTE_LIB_TRANSFORMS_RESULTTYPES_H

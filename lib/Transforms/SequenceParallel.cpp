@@ -53,15 +53,21 @@ public:
   void runOnOperation() final;
 
 private:
+  /// Why an all_reduce stays one.
+  struct Refusal {
+    Location location;
+    std::string reason;
+  };
+
   bool isAlways() const { return policy == "always"; }
   /// Rewrites what pays on one group; false where nothing (more) does.
   bool applyRound(tp::GroupAttr group, const target::PriceModel &price,
                   const analysis::SymbolicSizes &sizes);
   void apply(const Candidate &candidate, const target::PriceModel &price,
              bool isRankSpecific);
-  void reportUnused(const analysis::ShardRegions &regions,
-                    ArrayRef<Candidate> candidates,
-                    const target::PriceModel &price);
+  SmallVector<Refusal> findRefusals(const analysis::ShardRegions &regions,
+                                    ArrayRef<Candidate> candidates,
+                                    const target::PriceModel &price);
   std::string describeChoice(const Candidate &candidate,
                              const target::PriceModel &price);
 
@@ -71,8 +77,9 @@ private:
         .function(getOperation().getName());
   }
 
-  /// All_reduces that a remark has been made about.
-  llvm::SmallPtrSet<Operation *, 8> reported;
+  /// Of each group as its last round found them: what another group's rewrite
+  /// makes possible is no refusal.
+  llvm::MapVector<tp::GroupAttr, SmallVector<Refusal>> refusals;
 };
 
 } // namespace
@@ -220,16 +227,13 @@ static std::string describeReaders(const ShardRegion &region, Value value) {
   return "no op behind it could run on shards";
 }
 
-void SequenceParallelPass::reportUnused(const analysis::ShardRegions &regions,
-                                        ArrayRef<Candidate> candidates,
-                                        const target::PriceModel &price) {
-  for (const analysis::UnusedReduce &unused : regions.unused) {
-    if (!reported.insert(unused.op).second)
-      continue;
-    ++numRefused;
-    remark::missed(unused.op->getLoc(), getRemark("whole"))
-        << remark::add("stays an all_reduce: {0}", unused.reason);
-  }
+SmallVector<SequenceParallelPass::Refusal>
+SequenceParallelPass::findRefusals(const analysis::ShardRegions &regions,
+                                   ArrayRef<Candidate> candidates,
+                                   const target::PriceModel &price) {
+  SmallVector<Refusal> found;
+  for (const analysis::UnusedReduce &unused : regions.unused)
+    found.push_back({unused.op->getLoc(), unused.reason});
   // The dim that comes nearest speaks for the all_reduce.
   struct Best {
     const Candidate *candidate = nullptr;
@@ -257,33 +261,30 @@ void SequenceParallelPass::reportUnused(const analysis::ShardRegions &regions,
   // What a region says of itself is said of all its all_reduces.
   DenseMap<const Candidate *, std::string> descriptions;
   for (auto &[op, best] : bestOf) {
-    if (!reported.insert(op).second)
-      continue;
-    ++numRefused;
-    auto missed = remark::missed(op->getLoc(), getRemark("whole"));
     RegionChoice &choice = *best.candidate->choice;
     if (!choice.isPriced()) {
-      missed << remark::add("stays an all_reduce: the price is not known for "
-                            "sizes without a value");
+      found.push_back(
+          {op->getLoc(), "the price is not known for sizes without a value"});
       continue;
     }
     if (best.loss == HUGE_VAL) {
-      missed << remark::add("stays an all_reduce: {0}",
-                            describeReaders(*best.candidate->region,
-                                            best.entry->op->getResult(0)));
+      found.push_back(
+          {op->getLoc(), describeReaders(*best.candidate->region,
+                                         best.entry->op->getResult(0))});
       continue;
     }
     std::string &description = descriptions[best.candidate];
     if (description.empty())
       description = llvm::formatv(
-          "stays an all_reduce: on shards along {0} its region would take {1} "
-          "instead of {2} on {3}{4}",
+          "on shards along {0} its region would take {1} instead of {2} on "
+          "{3}{4}",
           describeChoice(*best.candidate, price),
           formatMicroseconds(*choice.getSecondsOfAlternative()),
           formatMicroseconds(choice.getSecondsBefore()), price.getTarget().name,
           describeThreshold(*best.candidate, price));
-    missed << remark::add("{0}", description);
+    found.push_back({op->getLoc(), description});
   }
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,7 +329,7 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
            std::pair(-b->choice->getGain(), b);
   });
   if (order.empty()) {
-    reportUnused(regions, candidates, price);
+    refusals[group] = findRefusals(regions, candidates, price);
     return false;
   }
   // Chosen first: a rewrite takes ops away that other regions name.
@@ -348,7 +349,7 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
 }
 
 void SequenceParallelPass::runOnOperation() {
-  reported.clear();
+  refusals.clear();
   func::FuncOp function = getOperation();
   auto module = function->getParentOfType<ModuleOp>();
   if (policy != "always" && policy != "profitable") {
@@ -386,4 +387,10 @@ void SequenceParallelPass::runOnOperation() {
     ++numFinished;
     group = (group + 1) % groups.size();
   }
+  for (const auto &[group, ofGroup] : refusals)
+    for (const Refusal &refusal : ofGroup) {
+      ++numRefused;
+      remark::missed(refusal.location, getRemark("whole"))
+          << remark::add("stays an all_reduce: {0}", refusal.reason);
+    }
 }

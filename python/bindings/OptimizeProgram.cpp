@@ -10,11 +10,14 @@
 #include "commute/Equivalence/Verify.h"
 #include "commute/Report/RemarkCollector.h"
 #include "commute/Target/Target.h"
-#include "commute/Transforms/Pipeline.h"
+#include "commute/Transforms/PassDriver.h"
 #include "commute/Vocabulary/Translation.h"
 
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Pass/PassManager.h"
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+#include <atomic>
 
 using namespace commute;
 using namespace commute::python;
@@ -30,18 +33,22 @@ public:
 private:
   /// What is wrong with program or settings.
   llvm::Error read(std::string text);
-  /// What is wrong with the result.
-  llvm::Error runPasses();
+  /// Runs the passes over the program, which `original` is a copy of.
+  llvm::Error runPasses(mlir::ModuleOp original);
   /// False where the result is not known to be equal, and is to be dropped.
   llvm::Expected<bool> verify(mlir::ModuleOp before);
   llvm::Error write();
+
+  PassSettings getPassSettings() const {
+    return {settings.policy, settings.target, /*exactRounding=*/false,
+            /*isForPyTorch=*/true};
+  }
 
   const OptimizeSettings &settings;
   vocabulary::Vocabulary vocabulary;
   vocabulary::DistributedContext distributed;
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   report::RemarkCollector remarks;
-  std::optional<mlir::PassManager> manager;
   std::unique_ptr<archive::Program> program;
   vocabulary::ImportedProgram imported;
   /// Why a changed program is not given back.
@@ -66,10 +73,10 @@ llvm::Error Optimizer::read(std::string text) {
       return stated.takeError();
     distributed = std::move(*stated);
   }
-  manager.emplace(&context);
-  if (llvm::Error error = buildPipeline(*manager, settings.passes,
-                                        {settings.policy, settings.target}))
-    return error;
+  if (llvm::Expected<std::vector<PassStep>> steps =
+          planPipeline(settings.passes, getPassSettings());
+      !steps)
+    return steps.takeError();
   llvm::Expected<std::unique_ptr<archive::Program>> parsed =
       archive::parseProgram(std::move(text), "the graph");
   if (!parsed)
@@ -83,21 +90,28 @@ llvm::Error Optimizer::read(std::string text) {
   return llvm::Error::success();
 }
 
-llvm::Error Optimizer::runPasses() {
-  std::string message;
-  // Passes refuse by remarks; a diagnostic is a failure of the pass itself.
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        if (message.empty()) {
-          llvm::raw_string_ostream os(message);
-          os << diagnostic.getLocation() << ": " << diagnostic;
-        }
-        return mlir::success();
-      });
-  manager->enableVerifier(settings.verify);
-  if (succeeded(manager->run(*imported.module)))
-    return llvm::Error::success();
-  return llvm::createStringError("a pass failed: " + message);
+llvm::Error Optimizer::runPasses(mlir::ModuleOp original) {
+  PassRun run;
+  run.passes = settings.passes;
+  run.settings = getPassSettings();
+  // One for each program and process; nothing is there but after a failure.
+  run.getReproducer = [](unsigned number) -> std::string {
+    llvm::SmallString<128> path;
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
+    static std::atomic<unsigned> counter = 0;
+    llvm::sys::path::append(
+        path, "commute-" + std::to_string(llvm::sys::Process::getProcessId()) +
+                  "-" + std::to_string(++counter) + ".reproducer.mlir");
+    return std::string(path);
+  };
+  run.onRestart = [&] { remarks.clear(); };
+  llvm::Expected<std::vector<PassFailure>> failures =
+      commute::runPasses(*imported.module, original, run);
+  if (!failures)
+    return failures.takeError();
+  for (const PassFailure &failure : *failures)
+    remarks.add(report::describeFailure(failure.pass, failure.describe()));
+  return llvm::Error::success();
 }
 
 llvm::Expected<bool> Optimizer::verify(mlir::ModuleOp before) {
@@ -143,7 +157,7 @@ OptimizedProgram Optimizer::run(std::string text) {
   if (llvm::Error error = read(std::move(text)))
     return fail(Status::BadInput, std::move(error));
   mlir::OwningOpRef<mlir::ModuleOp> before = imported.module->clone();
-  if (llvm::Error error = runPasses())
+  if (llvm::Error error = runPasses(*before))
     return fail(Status::InternalError, std::move(error));
   bool isChanged = !mlir::OperationEquivalence::isEquivalentTo(
       *before, *imported.module, mlir::OperationEquivalence::IgnoreLocations);

@@ -13,7 +13,7 @@
 #include "commute/Equivalence/Verify.h"
 #include "commute/Report/RemarkCollector.h"
 #include "commute/Target/Target.h"
-#include "commute/Transforms/Pipeline.h"
+#include "commute/Transforms/PassDriver.h"
 
 #include "llvm/Support/BuryPointer.h"
 #include "llvm/Support/CommandLine.h"
@@ -32,7 +32,9 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  llvm::Expected<ExitCode> runPasses(ProgramFile &file);
+  /// Runs the passes over the program, which `original` is a copy of.
+  llvm::Error runPasses(ProgramFile &file, mlir::ModuleOp original,
+                        bool isForPyTorch, report::RemarkCollector &remarks);
   /// Compares the program with what it was; prints what is wrong.
   ExitCode verify(mlir::ModuleOp before, mlir::ModuleOp after);
   void printProgress(llvm::StringRef stage) const;
@@ -92,27 +94,27 @@ void OptCommand::printProgress(llvm::StringRef stage) const {
     llvm::errs() << "commute: " << stage << " ...\n";
 }
 
-llvm::Expected<ExitCode> OptCommand::runPasses(ProgramFile &file) {
-  mlir::MLIRContext *context = file.getModule()->getContext();
-  mlir::PassManager manager(context);
-  if (llvm::Error error =
-          buildPipeline(manager, passes, {policy, target, exactRounding}))
-    return std::move(error);
-  manager.enableVerifier(!noVerify);
-  std::string reproducer = output + ".reproducer.mlir";
-  manager.enableCrashReproducerGeneration(reproducer);
-  // Passes refuse by remarks; a diagnostic is a failure of the pass itself.
-  mlir::ScopedDiagnosticHandler handler(
-      context, [&](mlir::Diagnostic &diagnostic) {
-        llvm::errs() << "commute: internal error: " << diagnostic.getLocation()
-                     << ": " << diagnostic << '\n';
-        return mlir::success();
-      });
-  if (succeeded(manager.run(file.getModule())))
-    return Success;
-  llvm::errs() << "commute: internal error: a pass failed; " << reproducer
-               << " shows it: please report it\n";
-  return InternalError;
+llvm::Error OptCommand::runPasses(ProgramFile &file, mlir::ModuleOp original,
+                                  bool isForPyTorch,
+                                  report::RemarkCollector &remarks) {
+  PassRun run;
+  run.passes = passes;
+  run.settings = {policy, target, exactRounding, isForPyTorch};
+  run.getReproducer = [&](unsigned number) {
+    return output + (number > 1 ? "." + std::to_string(number) : "") +
+           ".reproducer.mlir";
+  };
+  run.onRestart = [&] { remarks.clear(); };
+  llvm::Expected<std::vector<PassFailure>> failures =
+      commute::runPasses(file.getModule(), original, run);
+  if (!failures)
+    return failures.takeError();
+  for (const PassFailure &failure : *failures) {
+    llvm::errs() << "commute: " << failure.pass << ": " << failure.describe()
+                 << '\n';
+    remarks.add(report::describeFailure(failure.pass, failure.describe()));
+  }
+  return llvm::Error::success();
 }
 
 /// Whether passes left a module as it was: the same ops with the same
@@ -216,7 +218,8 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
 
 llvm::Expected<ExitCode> OptCommand::run() {
   // What would fail only at the end is found first.
-  if (llvm::Expected<FileKind> kind = getFileKind(output); !kind)
+  llvm::Expected<FileKind> kind = getFileKind(output);
+  if (!kind)
     return kind.takeError();
   if (policy != "always" && policy != "profitable")
     return llvm::createStringError("--policy=" + policy +
@@ -243,12 +246,11 @@ llvm::Expected<ExitCode> OptCommand::run() {
     return file.takeError();
 
   printProgress("optimizing");
-  mlir::OwningOpRef<mlir::ModuleOp> before;
-  if (!noVerify)
-    before = mlir::cast<mlir::ModuleOp>(file->getModule()->clone());
-  llvm::Expected<ExitCode> code = runPasses(*file);
-  if (!code || *code != Success)
-    return code;
+  mlir::OwningOpRef<mlir::ModuleOp> before =
+      mlir::cast<mlir::ModuleOp>(file->getModule()->clone());
+  if (llvm::Error error =
+          runPasses(*file, *before, *kind == FileKind::Archive, remarks))
+    return std::move(error);
   if (!noVerify && !isUnchanged(*before, file->getModule())) {
     printProgress("verifying");
     if (ExitCode verdict = verify(*before, file->getModule());

@@ -42,12 +42,17 @@ struct RemarkEntry {
   std::string getSource() const;
 };
 
+/// Says that a pass failed, and was left out.
+RemarkEntry describeFailure(llvm::StringRef pass, std::string message);
+
 /// Collects the remarks of a context from the call of `attach` on.
 class RemarkCollector {
 public:
   mlir::LogicalResult attach(mlir::MLIRContext &context);
 
   llvm::ArrayRef<RemarkEntry> getEntries() const { return *entries; }
+  void add(RemarkEntry entry) { entries->push_back(std::move(entry)); }
+  void clear() { entries->clear(); }
   void print(llvm::raw_ostream &os) const;
   llvm::json::Array toJson() const;
 

@@ -108,6 +108,9 @@ def NormalizeCollectives
     %g = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<2x4xf32> -> tensor<2x8xf32>
     ```
   }];
+  let options = [
+    Option<"again", "again", "bool", "false",
+           "The pass ran before: say only what it does, not what it refuses">];
   let statistics = [
     Statistic<"numGathers", "num-all-gathers",
               "All-gathers found along another dim">,
