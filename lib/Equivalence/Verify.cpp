@@ -239,6 +239,12 @@ public:
 private:
   enum class Outcome { Equal, Different, NotProven };
 
+  void chooseSamples(uint64_t seed, bool reducesSizes);
+  /// Whether it takes next to nothing to evaluate all indices of all dims.
+  bool isCheapWhole() const;
+  /// Compares in a model of choices and, where the programs differ in it, in
+  /// the others; `choices` becomes the one in which they are equal.
+  llvm::Expected<Outcome> compareInModels(uint64_t seed, Choices &choices);
   /// Compares on the inputs of one seed.
   llvm::Expected<Outcome> compare(uint64_t seed, Choices choices);
   /// Evaluates both programs whole and adds what differs to `differences`.
@@ -475,10 +481,72 @@ static bool computesPositions(func::FuncOp function) {
   });
 }
 
+void Comparison::chooseSamples(uint64_t seed, bool reducesSizes) {
+  auto start = std::clock();
+  dims.emplace(first, second, samples, seed, reducesSizes);
+  dims->choose();
+  result.secondsForSizes +=
+      static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+bool Comparison::isCheapWhole() const {
+  // Elements of all values on all ranks, and multiplications.
+  constexpr double maxWork = 2e7;
+  double work = 0;
+  auto getCount = [](Value value) {
+    double count = 1;
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      for (int64_t size : type.getShape())
+        count *= static_cast<double>(size);
+    return count;
+  };
+  for (func::FuncOp function : {first, second})
+    for (Operation &op : function.getBody().front()) {
+      for (Value result : op.getResults())
+        work += getCount(result);
+      if (auto product = dyn_cast<tp::MatmulOp>(op)) {
+        auto lhs = cast<RankedTensorType>(product.getLhs().getType());
+        work += getCount(product.getResult()) *
+                static_cast<double>(lhs.getShape().back());
+      } else if (auto attention = dyn_cast<tp::AttentionOp>(op)) {
+        auto key = cast<RankedTensorType>(attention.getKey().getType());
+        work += getCount(attention.getResult()) *
+                static_cast<double>(key.getDimSize(key.getRank() - 2));
+      }
+    }
+  return work * static_cast<double>(placements.getWorld().size()) < maxWork;
+}
+
+llvm::Expected<Comparison::Outcome>
+Comparison::compareInModels(uint64_t seed, Choices &choices) {
+  llvm::Expected<Outcome> outcome = compare(seed, choices);
+  if (!outcome || *outcome != Outcome::Different || choices == Choices::Sampled)
+    return outcome;
+  // Equal, perhaps, in another model of maxima, or by a law of truth values.
+  std::vector<Difference> found = differences;
+  for (Choices other : {Choices::SymbolicBounds, Choices::SymbolicClosedBounds,
+                        Choices::Sampled}) {
+    if (other == choices)
+      continue;
+    outcome = compare(seed, other);
+    if (!outcome)
+      return outcome;
+    if (*outcome == Outcome::Equal) {
+      choices = other;
+      return outcome;
+    }
+  }
+  result.notProven.reset();
+  differences = std::move(found);
+  return Outcome::Different;
+}
+
 llvm::Error Comparison::run(func::FuncOp resolvedFirst,
                             func::FuncOp resolvedSecond) {
   first = resolvedFirst;
   second = resolvedSecond;
+  lookup = [this](Value value) { return dims->get(value); };
+  pools = [this](unsigned argument) { return dims->getPool(argument); };
   auto start = std::clock();
   unsigned numRounds = 1;
   for (func::FuncOp function : {first, second}) {
@@ -488,38 +556,28 @@ llvm::Error Comparison::run(func::FuncOp resolvedFirst,
       numRounds = std::max(numRounds, getRoundsOfIntegers(result.numOps));
   }
   Choices choices = Choices::Symbolic;
+  bool reducesSizes = options.reducesSizes;
   for (unsigned round = 0; round < numRounds; ++round) {
     uint64_t seed = options.seed + round;
-    auto startOfSizes = std::clock();
     // Other indices in each round.
-    dims.emplace(first, second, samples, seed, options.reducesSizes);
-    dims->choose();
-    result.secondsForSizes +=
-        static_cast<double>(std::clock() - startOfSizes) / CLOCKS_PER_SEC;
-    lookup = [this](Value value) { return dims->get(value); };
-    pools = [this](unsigned argument) { return dims->getPool(argument); };
-    llvm::Expected<Outcome> outcome = compare(seed, choices);
+    chooseSamples(seed, reducesSizes);
+    llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
     if (!outcome)
       return outcome.takeError();
-    if (*outcome == Outcome::Different && choices == Choices::Symbolic) {
-      // Equal, perhaps, in another model of maxima, or by a law of truth
-      // values.
-      std::vector<Difference> symbolic = differences;
-      for (Choices other : {Choices::SymbolicBounds,
-                            Choices::SymbolicClosedBounds, Choices::Sampled}) {
-        outcome = compare(seed, other);
-        if (!outcome)
-          return outcome.takeError();
-        if (*outcome != Outcome::Different) {
-          choices = other;
-          break;
-        }
-      }
-      if (*outcome == Outcome::NotProven)
+    if (*outcome == Outcome::Different && reducesSizes && isCheapWhole()) {
+      // Equal, perhaps, by a law that sums of samples do not have, such as that
+      // a sum over rotated rows is the sum over the rows.
+      std::vector<Difference> sampled = std::move(differences);
+      chooseSamples(seed, /*reducesSizes=*/false);
+      outcome = compareInModels(seed, choices);
+      if (!outcome)
+        return outcome.takeError();
+      if (*outcome == Outcome::Equal) {
+        reducesSizes = false;
+      } else if (*outcome == Outcome::NotProven) {
         result.notProven.reset();
-      if (*outcome != Outcome::Equal) {
         outcome = Outcome::Different;
-        differences = std::move(symbolic);
+        differences = std::move(sampled);
       }
     }
     if (*outcome == Outcome::Equal && hasSampled)
