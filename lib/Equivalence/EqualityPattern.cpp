@@ -8,7 +8,10 @@
 
 #include "commute/Equivalence/PrimeField.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/StringMap.h"
+
+#include <unordered_map>
 
 using namespace mlir;
 using namespace commute;
@@ -30,17 +33,23 @@ EqualityPattern::EqualityPattern(ArrayRef<LiveValue> live) {
     entry.isLiveInFirst = value.isLiveInFirst;
     entry.isLiveInSecond = value.isLiveInSecond;
     llvm::SmallDenseMap<const FieldTensor *, unsigned> known;
+    std::unordered_map<size_t, SmallVector<unsigned, 1>> byContent;
     for (const FieldValue &held : value.values) {
       auto [it, isNew] = known.try_emplace(held.get(), entry.tensors.size());
       if (isNew) {
         // In one form, however it was computed.
         FieldValue tensor = collapse(held);
         // Ranks may have computed the same each by itself.
-        size_t index = 0;
-        while (index < entry.tensors.size() &&
-               (entry.tensors[index] != tensor->elements ||
-                !areEqual(entry.dims[index], tensor->getDims())))
-          ++index;
+        SmallVector<unsigned, 1> &candidates =
+            byContent[llvm::hash_combine_range(tensor->elements)];
+        auto *equal = llvm::find_if(candidates, [&](unsigned candidate) {
+          return entry.tensors[candidate] == tensor->elements &&
+                 areEqual(entry.dims[candidate], tensor->getDims());
+        });
+        size_t index =
+            equal == candidates.end() ? entry.tensors.size() : *equal;
+        if (equal == candidates.end())
+          candidates.push_back(index);
         it->second = index;
         if (index == entry.tensors.size()) {
           entry.tensors.push_back(tensor->elements);

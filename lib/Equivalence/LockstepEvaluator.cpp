@@ -139,18 +139,33 @@ LockstepEvaluator::LockstepEvaluator(ArrayRef<int64_t> world,
   }
 }
 
+const LockstepEvaluator::Peers &
+LockstepEvaluator::getPeers(tp::GroupAttr group) {
+  auto [it, isNew] = peersOf.try_emplace(group);
+  Peers &peers = it->second;
+  if (!isNew)
+    return peers;
+  peers.resize(world.size());
+  for (int64_t number = 0; number < group.getNumGroups(); ++number) {
+    ArrayRef<int64_t> members = group.getMembers(number);
+    for (auto [position, member] : llvm::enumerate(members))
+      if (auto known = indexOf.find(member); known != indexOf.end())
+        peers[known->second] = {members, position};
+  }
+  return peers;
+}
+
 LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
   size_t number = algebras.front().getExchanges().size();
   for (auto [index, algebra] : llvm::enumerate(algebras)) {
     FieldAlgebra::Exchange &exchange = algebra.getExchanges().back();
     if (algebra.getExchanges().size() != number)
       return op->emitError("ranks differ in how often they communicate");
-    ArrayRef<int64_t> members = exchange.group.getMembersAround(world[index]);
+    auto [members, position] = getPeers(exchange.group)[index];
     if (members.empty())
       return op->emitError("rank ")
              << world[index] << " runs a collective of group \""
              << exchange.group.getName() << "\", which it is not in";
-    int64_t position = *exchange.group.getPosition(world[index]);
     for (int64_t member : members) {
       FieldAlgebra::Exchange &peer =
           algebras[indexOf.lookup(member)].getExchanges().back();
@@ -162,55 +177,69 @@ LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
   return success();
 }
 
+/// Whether the result of an op depends on what it receives alone.
+static bool readsReceivedOnly(Operation *op) {
+  return isa<tp::AllReduceOp, tp::AllGatherOp, tp::ReduceScatterOp,
+             tp::AllToAllOp, tp::CollectiveBroadcastOp>(op);
+}
+
 LogicalResult LockstepEvaluator::evaluateModelled(
     tp::EvaluationOpInterface op, ArrayRef<RankValues> operands,
     ArrayRef<ArrayRef<const IndexSample *>> samples,
     SmallVectorImpl<RankValues> &results) {
   for (FieldAlgebra &algebra : algebras)
     algebra.clearExchanges();
-  bool isLocal =
-      !isa<tp::CollectiveOpInterface, tp::RankSliceOp>(op.getOperation());
+  // Only the slice of the own rank depends on which rank it is.
+  bool isOfRank = isa<tp::RankSliceOp>(op.getOperation());
+  bool readsOperands = !readsReceivedOnly(op);
   // An op is evaluated again after each exchange: the first time ranks say what
   // they send, then they know what they receive.
   while (true) {
     results.assign(op->getNumResults(), RankValues());
     bool isWaiting = false;
-    // Ranks that hold the same operands compute the same.
-    std::map<SmallVector<const void *>, SmallVector<FieldValue>> computed;
+    // Ranks that hold the same operands and receive the same compute the same:
+    // by what they hold, the first such rank.
+    std::map<SmallVector<const void *>, size_t> firstRank;
     for (size_t rank = 0; rank < world.size(); ++rank) {
+      FieldAlgebra &algebra = algebras[rank];
       SmallVector<AlgebraValue> inputs;
       SmallVector<const void *> key;
-      for (const RankValues &operand : operands) {
+      for (const RankValues &operand : operands)
         inputs.push_back(operand[rank]);
-        key.push_back(operand[rank].get());
-      }
-      SmallVector<FieldValue> values;
-      auto known = isLocal ? computed.find(key) : computed.end();
-      if (known != computed.end()) {
-        values = known->second;
-      } else {
-        FieldAlgebra &algebra = algebras[rank];
-        algebra.restart(inputs, samples.empty()
-                                    ? ArrayRef<const IndexSample *>()
-                                    : samples.front());
-        SmallVector<AlgebraValue> outputs;
-        if (failed(op.evaluate(algebra, inputs, outputs))) {
-          if (!algebra.isWaiting() || context.problem)
-            return failure();
-          isWaiting = true;
+      if (readsOperands || algebra.getExchanges().empty())
+        for (const AlgebraValue &input : inputs)
+          key.push_back(input.get());
+      for (const FieldAlgebra::Exchange &exchange : algebra.getExchanges())
+        for (const AlgebraValue &received : exchange.fromMembers)
+          key.push_back(received.get());
+      if (!isOfRank) {
+        auto [known, isNew] = firstRank.try_emplace(key, rank);
+        if (!isNew) {
+          size_t first = known->second;
+          if (isWaiting)
+            algebra.getExchanges().push_back(
+                algebras[first].getExchanges().back());
+          else
+            for (RankValues &result : results)
+              result.push_back(result[first]);
           continue;
         }
-        if (context.problem)
-          return failure();
-        for (auto [index, output] : llvm::enumerate(outputs))
-          values.push_back(algebra.assume(
-              std::static_pointer_cast<const FieldTensor>(output),
-              samples[index]));
-        if (isLocal)
-          computed[key] = values;
       }
-      for (auto [result, value] : llvm::zip_equal(results, values))
-        result.push_back(value);
+      algebra.restart(inputs, samples.empty() ? ArrayRef<const IndexSample *>()
+                                              : samples.front());
+      SmallVector<AlgebraValue> outputs;
+      if (failed(op.evaluate(algebra, inputs, outputs))) {
+        if (!algebra.isWaiting() || context.problem)
+          return failure();
+        isWaiting = true;
+        continue;
+      }
+      if (context.problem)
+        return failure();
+      for (auto [index, output] : llvm::enumerate(outputs))
+        results[index].push_back(
+            algebra.assume(std::static_pointer_cast<const FieldTensor>(output),
+                           samples[index]));
     }
     if (!isWaiting)
       return success();

@@ -80,10 +80,15 @@ private:
   /// Hands what the ranks have sent to each other.
   llvm::LogicalResult completeExchanges(mlir::Operation *op);
 
+  /// By rank of the world: the members of its group, and its position there.
+  using Peers = std::vector<std::pair<llvm::ArrayRef<int64_t>, size_t>>;
+  const Peers &getPeers(tp::GroupAttr group);
+
   llvm::ArrayRef<int64_t> world;
   EvaluationContext &context;
   std::vector<FieldAlgebra> algebras;
   llvm::DenseMap<int64_t, size_t> indexOf;
+  llvm::DenseMap<mlir::Attribute, Peers> peersOf;
 };
 
 using Observer = llvm::function_ref<void(mlir::Operation *op,
