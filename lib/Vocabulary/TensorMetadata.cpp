@@ -37,18 +37,27 @@ archive::SymInt TensorMetadata::getSize(const tp::Size &size) {
   if (writtenSizes.empty()) {
     // Spellings of the file are taken where it has them: they may say more
     // about a symbol than its name.
+    SmallVector<OpaquePart> parts;
     auto note = [&](const archive::SymInt &written) {
       if (!written.isStatic())
-        if (AffineExpr expression = readSize(written, symbols).getSymbolic())
+        if (AffineExpr expression =
+                readSize(written, symbols, &parts).getSymbolic())
           writtenSizes.try_emplace(expression, written);
     };
     for (const auto &[name, meta] : program.graph.tensorValues) {
       llvm::for_each(meta.sizes, note);
       llvm::for_each(meta.strides, note);
     }
+    for (const auto &[name, size] : program.graph.symIntValues)
+      note(size);
+    for (const OpaquePart &part : parts) {
+      archive::SymInt written;
+      written.expression = part.text;
+      writtenSizes.try_emplace(part.symbol, written);
+    }
   }
   auto known = writtenSizes.find(size.getSymbolic());
-  if (known != writtenSizes.end())
+  if (known != writtenSizes.end() && known->second.hint)
     return known->second;
   auto getSpelling = [&](AffineExpr part) -> std::optional<StringRef> {
     auto written = writtenSizes.find(part);
