@@ -101,6 +101,9 @@ fuzz: build
 	@echo "[fuzz] random programs against PyTorch for $(FUZZ_SECONDS) s"
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) python/tests/test_random_programs.py \
 	  --first-seed $$(date +%s) --seconds $(FUZZ_SECONDS)
+	@echo "[fuzz] graphs of random DTensor models through every pass for $(FUZZ_SECONDS) s"
+	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/joint_graphs.py \
+	  --first-seed $$(date +%s) --seconds $(FUZZ_SECONDS)
 
 bench: build
 	@for benchmark in benchmarks/*/run.py; do \

@@ -65,6 +65,8 @@ class GraphEdits:
         }
         self._fake_mode = None
         self._added = []
+        # (old, new): the new node's value has the old one's name.
+        self._replaced = []
         # What happens to the nodes that are there already, once all new ones are made.
         self._changes = []
         self._value_key = next(
@@ -77,6 +79,7 @@ class GraphEdits:
         for change in self._changes:
             change()
         self._replace_outputs()
+        self._check_readers(kept)
         for index, group in enumerate(self._program.groups):
             if index not in kept:
                 self._transaction.mark_dead(group)
@@ -222,8 +225,7 @@ class GraphEdits:
         """The value of this name is `node` from here on."""
         self._values[name] = node
         old_nodes = self._copies.pop(name, ())
-        for old in old_nodes:
-            self._check_same(old, node)
+        self._replaced += [(old, node) for old in old_nodes]
         self._copies[name] = [node]
 
         def change():
@@ -232,6 +234,13 @@ class GraphEdits:
 
         if old_nodes:
             self._changes.append(change)
+
+    def _check_readers(self, kept):
+        """A node that is kept reads a tensor like the one that it read before."""
+        nodes = {node for index in kept for node in self._program.groups[index]}
+        for old, new in self._replaced:
+            if not nodes.isdisjoint(new.users):
+                self._check_same(old, new)
 
     @staticmethod
     def _check_same(old, new):
