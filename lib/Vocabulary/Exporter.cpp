@@ -9,6 +9,7 @@
 #include "Fingerprint.h"
 #include "NodeWriter.h"
 #include "Origins.h"
+#include "SymbolicNumbers.h"
 #include "TensorMetadata.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,13 +28,14 @@ using archive::ProgramEdits;
 
 namespace {
 
-class Exporter : public GraphWriter {
+class Exporter : public GraphWriter, public NumberWriter {
 public:
   Exporter(func::FuncOp function, const ImportedProgram &imported,
            archive::Program &program, const Vocabulary &vocabulary)
       : function(function), program(program), graph(program.graph),
         vocabulary(vocabulary), writer(*this, vocabulary),
-        origins(function, imported, graph), metadata(function, program) {}
+        origins(function, imported, graph), metadata(function, program),
+        numbers(function, graph, metadata, *this) {}
 
   llvm::Expected<ProgramEdits> run();
 
@@ -42,10 +44,22 @@ public:
   StringRef makeName(Value value, StringRef base) override;
   const archive::Device &getDevice() override { return metadata.getDevice(); }
   StringRef getGroupArgument() override { return groupArgument; }
+  std::optional<Argument> getSize(RankedTensorType type, unsigned dim,
+                                  int64_t factor, Location location) override {
+    return numbers.get(type, dim, factor, location);
+  }
   StringRef save(StringRef text) override { return program.strings.save(text); }
   void add(Node node, ValueRange values, Location location) override;
   void addIntermediate(Node node, StringRef name, RankedTensorType type,
                        Location location) override;
+
+  // NumberWriter
+  StringRef findWritten(Value value) override { return names.lookup(value); }
+  StringRef makeNumberName(StringRef base) override {
+    return makeName(Value(), base);
+  }
+  void addNumber(Node node, StringRef name, const tp::Size &size,
+                 Location location) override;
 
 private:
   /// The source node that an op still is.
@@ -80,6 +94,7 @@ private:
   NodeWriter writer;
   Origins origins;
   TensorMetadata metadata;
+  SymbolicNumbers numbers;
   ProgramEdits edits;
 
   DenseMap<StringRef, size_t> nodeByName;
@@ -215,6 +230,14 @@ void Exporter::addIntermediate(Node node, StringRef name, RankedTensorType type,
                                Location location) {
   definedNames.insert(name);
   edits.addTensorValue(name, metadata.get(type, /*requiresGrad=*/false));
+  node.metadata = getMetadata(location);
+  edits.addNode(node);
+}
+
+void Exporter::addNumber(Node node, StringRef name, const tp::Size &size,
+                         Location location) {
+  definedNames.insert(name);
+  edits.addSymIntValue(name, metadata.getSize(size));
   node.metadata = getMetadata(location);
   edits.addNode(node);
 }

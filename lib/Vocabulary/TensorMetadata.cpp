@@ -28,6 +28,10 @@ TensorMetadata::TensorMetadata(func::FuncOp function, archive::Program &program)
     device = program.graph.tensorValues.begin()->second.device;
 }
 
+tp::Size TensorMetadata::readNumber(const archive::SymInt &number) {
+  return readSize(number, symbols);
+}
+
 archive::SymInt TensorMetadata::getSize(const tp::Size &size) {
   archive::SymInt result;
   if (std::optional<int64_t> constant = tp::getConstant(size)) {

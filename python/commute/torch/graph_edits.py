@@ -193,9 +193,11 @@ class GraphEdits:
         value = self._compute(node, origin)
         self._describe(node, origin, value)
         outputs = description["outputs"]
-        if len(outputs) == 1 and "as_tensor" in outputs[0]:
-            self._take_place(outputs[0]["as_tensor"]["name"], node)
-            return node
+        if len(outputs) == 1:
+            tag, payload = next(iter(outputs[0].items()))
+            if tag in ("as_tensor", "as_sym_int"):
+                self._take_place(payload["name" if tag == "as_tensor" else "as_name"], node)
+                return node
         return self._pick(node, origin, value, outputs)
 
     def _pick(self, node, origin, value, outputs):
@@ -317,7 +319,8 @@ class GraphEdits:
             return self._operator_arguments(target, inputs)
         for described in inputs:
             value = self._argument(described["arg"])
-            if described["name"]:
+            # Python's operators take their operands by place.
+            if described["name"] and getattr(target, "__module__", None) != "_operator":
                 kwargs[described["name"]] = value
             else:
                 args.append(value)
