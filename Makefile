@@ -106,6 +106,9 @@ fuzz: build
 	@echo "[fuzz] random programs through all passes, judged by PyTorch for $(FUZZ_SECONDS) s"
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/optimize_programs.py \
 	  --first-seed $$(date +%s) --programs 1000000000 --seconds $(FUZZ_SECONDS)
+	@echo "[fuzz] graphs of random DTensor models through every pass for $(FUZZ_SECONDS) s"
+	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/joint_graphs.py \
+	  --first-seed $$(date +%s) --seconds $(FUZZ_SECONDS)
 
 # FUZZ_SECONDS has a default, which is not meant here.
 ifeq ($(origin FUZZ_SECONDS),file)

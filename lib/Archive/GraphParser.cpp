@@ -322,6 +322,16 @@ LogicalResult GraphParser::parseNode(JsonValue value, const Location &location,
                          quoted(stated) + " is neither none nor any");
     result.effects = stated == "none" ? Effects::None : Effects::Any;
   }
+  if (JsonValue writes = metadata.get("writes")) {
+    // "writes": "self out", empty where the operator writes into nothing.
+    llvm::StringRef stated;
+    if (failed(reader.string(writes, Location(metadataLocation, "writes"),
+                             stated)))
+      return failure();
+    llvm::SmallVector<llvm::StringRef> names;
+    stated.split(names, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    result.writes.emplace(names.begin(), names.end());
+  }
   if (JsonValue single = value.get("is_hop_single_tensor_return");
       single && !single.is(JsonKind::Null)) {
     bool boolean = false;

@@ -192,6 +192,7 @@ LogicalResult ProgramParser::parseGraphModule(JsonValue value,
     return failure();
   program.nodesArray = graph.get("nodes");
   program.tensorValuesObject = graph.get("tensor_values");
+  program.symIntValuesObject = graph.get("sym_int_values");
   for (const Argument &output : program.graph.outputs)
     addOuterNames(output);
 

@@ -28,12 +28,12 @@ public:
 
   void writeNode(const Node &node);
   void writeTensorMeta(const TensorMeta &meta);
+  void writeSymInt(const SymInt &number);
 
 private:
   void writeArgument(const Argument &argument);
   void writePayload(const Argument &argument);
   void writeSymbolic(const Argument &argument, llvm::StringRef constant);
-  void writeSymInt(const SymInt &number);
   void writeDevice(llvm::StringRef type, std::optional<int64_t> index);
   void writeName(llvm::StringRef name) {
     out << "{\"name\": " << quoteJson(name) << "}";
@@ -239,6 +239,10 @@ void ProgramEdits::addTensorValue(llvm::StringRef name,
                                   const TensorMeta &meta) {
   addedValues.emplace_back(name, meta);
 }
+void ProgramEdits::addSymIntValue(llvm::StringRef name, const SymInt &value) {
+  addedNumbers.emplace_back(name, value);
+}
+
 void ProgramEdits::removeTensorValue(llvm::StringRef name) {
   removedValues.push_back(name);
 }
@@ -362,6 +366,22 @@ std::string ProgramEdits::renderTensorValues(const Program &program) const {
   return result;
 }
 
+std::string ProgramEdits::renderSymIntValues(const Program &program) const {
+  std::string result;
+  llvm::raw_string_ostream out(result);
+  SchemaWriter writer(out, *program.document);
+  JsonValue table = program.symIntValuesObject;
+  bool isEmpty = !(table.begin() != table.end());
+  out << table.text().rtrim().drop_back();
+  for (const auto &[name, value] : addedNumbers) {
+    out << (isEmpty ? "" : ", ") << quoteJson(name) << ": ";
+    writer.writeSymInt(value);
+    isEmpty = false;
+  }
+  out << "}";
+  return result;
+}
+
 /// {"0": "x"} for renames of the values at the positions `names`, in order.
 static void writePositions(llvm::raw_ostream &out,
                            llvm::ArrayRef<ProgramEdits::Rename> renames,
@@ -429,6 +449,9 @@ std::string ProgramEdits::apply(const Program &program) const {
   if (!addedValues.empty() || !removedValues.empty())
     replacements.push_back(
         {program.tensorValuesObject.span(), renderTensorValues(program)});
+  if (!addedNumbers.empty())
+    replacements.push_back(
+        {program.symIntValuesObject.span(), renderSymIntValues(program)});
   const JsonDocument &document = *program.document;
   std::string result;
   llvm::raw_string_ostream out(result);

@@ -116,6 +116,55 @@ static StringRef writeTransposed(Value operand, NodeWriter &writer) {
           symbols.getType(type.getElementType(), shape.sizes, shape.strides));
 }
 
+/// All dims but the last as one, which is how products with scales take their
+/// operands and their scales of rows.
+static RankedTensorType getFlattened(RankedTensorType type) {
+  tp::SymbolSpace symbols(type.getContext());
+  tp::Sizes sizes = symbols.getSizes(type);
+  tp::Size rows = 1;
+  for (const tp::Size &size : ArrayRef(sizes).drop_back())
+    rows = tp::multiply(rows, size);
+  tp::Sizes flattened{rows, sizes.back()};
+  return symbols.getType(type.getElementType(), flattened,
+                         tp::getContiguousStrides(flattened));
+}
+
+static StringRef writeFlattened(Value value, NodeWriter &writer) {
+  RankedTensorType type = getTensor(value);
+  if (type.getRank() <= 2)
+    return writer.getName(value);
+  return writer.node(value.getLoc(), "torch.ops.aten.flatten.using_ints")
+      .tensor("self", value)
+      .integer("start_dim", 0)
+      .integer("end_dim", type.getRank() - 2)
+      .finishIntermediate(getFlattened(type));
+}
+
+/// `_scaled_mm` takes matrices only.
+static LogicalResult writeScaledMm(tp::MatmulOp op, StringRef rhs,
+                                   NodeWriter &writer) {
+  RankedTensorType type = getTensor(op.getResult());
+  bool isMatrix = getTensor(op.getLhs()).getRank() == 2;
+  StringRef lhs = writeFlattened(op.getLhs(), writer);
+  StringRef lhsScale = writeFlattened(op.getLhsScale(), writer);
+  NodeBuilder node =
+      writer.node(op.getLoc(), "torch.ops.aten._scaled_mm.default");
+  node.named("self", lhs)
+      .named("mat2", rhs)
+      .named("scale_a", lhsScale)
+      .tensor("scale_b", op.getRhsScale())
+      .optionalTensor("bias", op.getBias())
+      .none("scale_result")
+      .scalarType("out_dtype", type.getElementType());
+  if (isMatrix)
+    return node.finish(op.getResult());
+  StringRef product = node.finishIntermediate(getFlattened(type));
+  return writer.node(op.getLoc(), "torch.ops.aten.view.default")
+      .named("self", product)
+      .sizes("size", type)
+      .finish(op.getResult());
+}
+
 static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::MatmulOp>(operation);
   int64_t lhsRank = getTensor(op.getLhs()).getRank();
@@ -136,20 +185,11 @@ static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
     return isTransposed ? writeTransposed(value, writer)
                         : writer.getName(value);
   };
+  if (isScaled && !op.getTransposeLhs())
+    return writeScaledMm(op, getOperand(op.getRhs(), op.getTransposeRhs()),
+                         writer);
   StringRef lhs = getOperand(op.getLhs(), op.getTransposeLhs());
   StringRef rhs = getOperand(op.getRhs(), op.getTransposeRhs());
-  if (isScaled) {
-    NodeBuilder node =
-        writer.node(op.getLoc(), "torch.ops.aten._scaled_mm.default");
-    node.named("self", lhs)
-        .named("mat2", rhs)
-        .tensor("scale_a", op.getLhsScale())
-        .tensor("scale_b", op.getRhsScale())
-        .optionalTensor("bias", op.getBias())
-        .none("scale_result")
-        .scalarType("out_dtype", getTensor(op.getResult()).getElementType());
-    return node.finish(op.getResult());
-  }
   if (op.getBias()) {
     // addmm and baddbmm take matrices and batches of matrices only.
     if (lhsRank == 2 && rhsRank == 2)

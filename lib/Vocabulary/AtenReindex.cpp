@@ -102,7 +102,10 @@ static LogicalResult writeSymbolicReshape(tp::ReshapeOp op,
         .integer("start_dim", front)
         .integer("end_dim", front + before.size() - 1)
         .finish(op.getResult());
-  return op.emitError("cannot write a reshape to several symbolic sizes");
+  return writer.node(op.getLoc(), "torch.ops.aten.reshape.default")
+      .tensor("self", op.getInput())
+      .sizes("shape", getTensor(op.getResult()))
+      .finish(op.getResult());
 }
 
 static LogicalResult writeReshape(Operation *operation, NodeWriter &writer) {
@@ -247,7 +250,10 @@ static LogicalResult writeExpand(Operation *operation, NodeWriter &writer) {
     bool keeps =
         static_cast<int64_t>(dim) >= offset && input.isDynamicDim(dim - offset);
     if (!keeps)
-      return op.emitError("cannot write a broadcast to a symbolic size");
+      return writer.node(op.getLoc(), "torch.ops.aten.expand.default")
+          .tensor("self", op.getInput())
+          .sizes("size", type)
+          .finish(op.getResult());
     size = -1;
   }
   return writer.node(op.getLoc(), "torch.ops.aten.expand.default")

@@ -180,9 +180,19 @@ static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
   std::optional<int64_t> count =
       tp::getConstant(tp::divideExactly(shape.sizes[dim], size));
   bool isBlock = op.getBlocks() || op.getStart() == 0;
-  if (!count || !isBlock || op.getStep() != 1)
+  if (!isBlock || op.getStep() != 1)
     return op.emitError("cannot write a slice of symbolic size that is no "
-                        "block of a known number");
+                        "block");
+  if (!count) {
+    auto start = static_cast<int64_t>(op.getStart());
+    RankedTensorType type = getTensor(op.getResult());
+    return writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor")
+        .tensor("self", op.getInput())
+        .integer("dim", dim)
+        .size("start", type, dim, start)
+        .size("end", type, dim, start + 1)
+        .finish(op.getResult());
+  }
   tp::Sizes sizes = shape.sizes;
   sizes[dim] = size;
   sizes.insert(sizes.begin() + dim, *count);
@@ -237,7 +247,12 @@ static LogicalResult writeRankSlice(Operation *operation, NodeWriter &writer) {
   int64_t axis = op.getSliceAxis();
   RankedTensorType type = getTensor(op.getResult());
   if (type.isDynamicDim(axis))
-    return op.emitError("cannot write a slice of symbolic size");
+    return writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor")
+        .tensor("self", op.getInput())
+        .integer("dim", axis)
+        .size("start", type, axis, *position)
+        .size("end", type, axis, *position + 1)
+        .finish(op.getResult());
   int64_t size = type.getDimSize(axis);
   return writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor")
       .tensor("self", op.getInput())

@@ -6,9 +6,12 @@
 
 #include "commute/Vocabulary/Translation.h"
 
+#include "ElementTypes.h"
 #include "Fingerprint.h"
 #include "NodeWriter.h"
+#include "OperatorRanks.h"
 #include "Origins.h"
+#include "SymbolicNumbers.h"
 #include "TensorMetadata.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,13 +30,14 @@ using archive::ProgramEdits;
 
 namespace {
 
-class Exporter : public GraphWriter {
+class Exporter : public GraphWriter, public NumberWriter {
 public:
   Exporter(func::FuncOp function, const ImportedProgram &imported,
            archive::Program &program, const Vocabulary &vocabulary)
       : function(function), program(program), graph(program.graph),
         vocabulary(vocabulary), writer(*this, vocabulary),
-        origins(function, imported, graph), metadata(function, program) {}
+        origins(function, imported, graph), metadata(function, program),
+        numbers(function, graph, metadata, *this) {}
 
   llvm::Expected<ProgramEdits> run();
 
@@ -42,10 +46,22 @@ public:
   StringRef makeName(Value value, StringRef base) override;
   const archive::Device &getDevice() override { return metadata.getDevice(); }
   StringRef getGroupArgument() override { return groupArgument; }
+  std::optional<Argument> getSize(RankedTensorType type, unsigned dim,
+                                  int64_t factor, Location location) override {
+    return numbers.get(type, dim, factor, location);
+  }
   StringRef save(StringRef text) override { return program.strings.save(text); }
   void add(Node node, ValueRange values, Location location) override;
   void addIntermediate(Node node, StringRef name, RankedTensorType type,
                        Location location) override;
+
+  // NumberWriter
+  StringRef findWritten(Value value) override { return names.lookup(value); }
+  StringRef makeNumberName(StringRef base) override {
+    return makeName(Value(), base);
+  }
+  void addNumber(Node node, StringRef name, const tp::Size &size,
+                 Location location) override;
 
 private:
   /// The source node that an op still is.
@@ -60,6 +76,13 @@ private:
   /// stands where.
   std::optional<SmallVector<std::pair<const Argument *, StringRef>>>
   getOperandNames(const Node &node, const Origin &origin);
+  /// What a name stands for in the new graph so far: how many dims.
+  std::optional<size_t> getRank(StringRef name);
+  /// Reports a new node that PyTorch would refuse.
+  void checkNode(const Node &node, Location location);
+  /// Whether a kept node reads tensors like those that it read before.
+  bool checkOperands(const Origin &origin,
+                     ArrayRef<std::pair<const Argument *, StringRef>> operands);
   LogicalResult write(Operation *op);
   /// A node of the source graph that has this operator; null for none.
   const Node *findExample(StringRef target);
@@ -80,10 +103,13 @@ private:
   NodeWriter writer;
   Origins origins;
   TensorMetadata metadata;
+  SymbolicNumbers numbers;
   ProgramEdits edits;
 
   DenseMap<StringRef, size_t> nodeByName;
   DenseMap<Value, StringRef> names;
+  /// The types of the tensors that new nodes give, by name.
+  DenseMap<StringRef, RankedTensorType> newTypes;
   /// Names of the source graph, and those made here: no name is used twice.
   llvm::DenseSet<StringRef> takenNames;
   llvm::DenseMap<StringRef, unsigned> nextSuffix;
@@ -187,7 +213,31 @@ StringRef Exporter::getMetadata(Location location) {
   return "{}";
 }
 
+std::optional<size_t> Exporter::getRank(StringRef name) {
+  if (RankedTensorType type = newTypes.lookup(name))
+    return type.getRank();
+  auto meta = graph.tensorValues.find(name);
+  return meta == graph.tensorValues.end()
+             ? std::nullopt
+             : std::optional(meta->second.sizes.size());
+}
+
+void Exporter::checkNode(const Node &node, Location location) {
+  std::string problem =
+      findRankProblem(node, [&](StringRef name) { return getRank(name); });
+  for (const archive::NamedArgument &input : node.inputs)
+    input.value.forEachValue([&](const Argument &value) {
+      if (!definedNames.contains(value.text))
+        problem = ("it reads '" + value.text + "', which is not defined before")
+                      .str();
+    });
+  if (!problem.empty())
+    emitError(location) << "the new node '" << node.name << "' (" << node.target
+                        << ") is not valid: " << problem;
+}
+
 void Exporter::add(Node node, ValueRange values, Location location) {
+  checkNode(node, location);
   bool requiresGrad = false;
   for (const archive::NamedArgument &input : node.inputs)
     input.value.forEachValue([&](const Argument &value) {
@@ -203,6 +253,7 @@ void Exporter::add(Node node, ValueRange values, Location location) {
       takenNames.insert(result.text);
       definedNames.insert(result.text);
       auto type = cast<RankedTensorType>(value.getType());
+      newTypes[result.text] = type;
       if (graph.tensorValues.count(result.text))
         edits.removeTensorValue(result.text);
       edits.addTensorValue(result.text, metadata.get(type, requiresGrad));
@@ -213,8 +264,18 @@ void Exporter::add(Node node, ValueRange values, Location location) {
 
 void Exporter::addIntermediate(Node node, StringRef name, RankedTensorType type,
                                Location location) {
+  checkNode(node, location);
   definedNames.insert(name);
+  newTypes[name] = type;
   edits.addTensorValue(name, metadata.get(type, /*requiresGrad=*/false));
+  node.metadata = getMetadata(location);
+  edits.addNode(node);
+}
+
+void Exporter::addNumber(Node node, StringRef name, const tp::Size &size,
+                         Location location) {
+  definedNames.insert(name);
+  edits.addSymIntValue(name, metadata.getSize(size));
   node.metadata = getMetadata(location);
   edits.addNode(node);
 }
@@ -275,10 +336,39 @@ Exporter::getOperandNames(const Node &node, const Origin &origin) {
   return operands;
 }
 
+bool Exporter::checkOperands(
+    const Origin &origin,
+    ArrayRef<std::pair<const Argument *, StringRef>> operands) {
+  const Node &node = graph.nodes[origin.node];
+  for (auto [argument, name] : operands) {
+    RankedTensorType now = newTypes.lookup(name);
+    auto before = graph.tensorValues.find(argument->text);
+    if (!now || before == graph.tensorValues.end())
+      continue;
+    const archive::TensorMeta &meta = before->second;
+    bool fits = meta.dtype == getScalarType(now.getElementType()) &&
+                static_cast<int64_t>(meta.sizes.size()) == now.getRank() &&
+                llvm::all_of(llvm::zip(meta.sizes, metadata.getSizes(now)),
+                             [&](const auto &pair) {
+                               return !tp::areDifferent(
+                                   metadata.readNumber(std::get<0>(pair)),
+                                   std::get<1>(pair));
+                             });
+    if (fits)
+      continue;
+    emitError(origin.ops.front()->getLoc())
+        << "the node '" << node.name << "' (" << node.target << ") would read '"
+        << name << "' of type " << now << " in place of '" << argument->text
+        << "', which has another shape or element type";
+    return false;
+  }
+  return true;
+}
+
 bool Exporter::tryKeep(const Origin &origin) {
   const Node &node = graph.nodes[origin.node];
   auto operands = getOperandNames(node, origin);
-  if (!operands)
+  if (!operands || !checkOperands(origin, *operands))
     return false;
   auto registerResults = [&] {
     for (Operation *kept : origin.ops)
@@ -341,6 +431,9 @@ const Node *Exporter::findExample(StringRef target) {
 }
 
 LogicalResult Exporter::write(Operation *op) {
+  // Passes may have run unverified.
+  if (failed(op->getName().verifyInvariants(op)))
+    return failure();
   auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
   const OperatorAlias *alias =
       target ? vocabulary.findAlias(target.getValue()) : nullptr;

@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -88,6 +89,9 @@ private:
   bool hasOneElementType(const Node &node);
   /// Fails with a message where the ops do not fit the stated types.
   LogicalResult verifyCreated(NodeReader &reader, std::string &message);
+  /// Says that a node is carried as it is because the shapes that the graph
+  /// states for it contradict its operator.
+  void remarkMisfit(const Node &node, StringRef message);
   /// Notes how an op of a node is, under the name of its first result.
   void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
@@ -197,7 +201,7 @@ RankedTensorType Importer::getTensorType(StringRef name) {
     for (const archive::SymInt &size : meta.sizes)
       sizes.push_back(readSize(size, symbols));
     for (const archive::SymInt &stride : meta.strides)
-      strides.push_back(readSize(stride, symbols));
+      strides.push_back(readStride(stride, symbols));
     type = symbols.getType(element, sizes, strides);
   }
   tensorTypes.try_emplace(name, type);
@@ -332,12 +336,12 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
         readModelled(index, reader);
         return llvm::Error::success();
       }
-      // Functions take forms that the operators do not have; a graph of them is
-      // not wrong where one is not understood. Nor is it where an operator is
-      // not: Dynamo states what a tensor is at the end, which `t_` has changed.
+      // The statement may be stale: passes of other tools edit nodes and leave
+      // their metadata. Functions take forms that the operators do not have,
+      // and Dynamo states what a tensor is at the end, which `t_` has changed:
+      // in graphs of functions this is not worth a word.
       if (!fits && !isFunctionCall(node) && !graph.holdsFunctions)
-        return makeNodeError(
-            index, node.target + " does not fit the stated shapes: " + message);
+        remarkMisfit(node, message);
     }
     // What writes into a place stays as it is whatever passes do: nothing needs
     // to know its group.
@@ -350,6 +354,14 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   }
   readOpaque(node, entry, alias, json);
   return llvm::Error::success();
+}
+
+void Importer::remarkMisfit(const Node &node, StringRef message) {
+  remark::missed(getLocation(node),
+                 remark::RemarkOpts::name("does-not-fit").category("import"))
+      << remark::add("{0} is not optimized: it does not fit the shapes that "
+                     "the graph states: {1}",
+                     node.target, message);
 }
 
 LogicalResult Importer::verifyCreated(NodeReader &reader,

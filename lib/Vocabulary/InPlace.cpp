@@ -15,6 +15,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <limits>
 
@@ -32,8 +33,10 @@ static StringRef getOperatorName(StringRef target) {
   return name.contains('.') ? name.rsplit('.').second : StringRef();
 }
 
-/// "__or__" and the like are functional.
+/// "add_" and "__ior__"; "__or__" and the like are functional.
 static bool isInPlaceName(StringRef name) {
+  if (name.consume_front("__i") && name.consume_back("__"))
+    return llvm::is_contained({"and", "or", "xor", "lshift", "rshift"}, name);
   return name.ends_with("_") && !name.ends_with("__");
 }
 
@@ -56,10 +59,74 @@ static bool isStatedInPlace(const Node &node, const OperatorEntry *entry) {
   return value.tag != archive::ArgumentTag::Bool || value.integer != 0;
 }
 
+/// Whether an operator of ATen updates the statistics that it is given. Older
+/// schemas (`batch_norm`) do not say so.
+static bool updatesStatistics(StringRef name) {
+  bool normalizes = name.contains("batch_norm") ||
+                    name.contains("instance_norm") ||
+                    name.contains("moving_avg_obs");
+  return normalizes && !name.contains("functional") &&
+         !name.contains("no_training") && !name.contains("no_update") &&
+         !name.contains("no_stats") && !name.contains("backward");
+}
+
+/// Whether an overload of ATen's writes into what it takes by keyword: it is
+/// called "out" or the like, or as one of these arguments ("grad_input").
+static bool isOutOverload(StringRef overload, const Node &node) {
+  if (overload == "default")
+    return false;
+  if (overload.contains_insensitive("out"))
+    return true;
+  llvm::SmallVector<StringRef> words;
+  overload.split(words, '_');
+  return llvm::any_of(node.inputs, [&](const archive::NamedArgument &input) {
+    return input.kind == archive::ArgumentKind::Keyword &&
+           (input.name == overload || llvm::is_contained(words, input.name));
+  });
+}
+
+/// The inputs that an operator of ATen's writes into beside the first one of an
+/// in-place form. An archive has no schemas: their conventions tell.
+static void addWrittenByConvention(const Node &node,
+                                   llvm::SmallVectorImpl<size_t> &positions) {
+  StringRef name = getOperatorName(node.target);
+  bool hasOut = isOutOverload(node.target.rsplit('.').second, node);
+  bool hasStatistics = updatesStatistics(name);
+  // Steps of optimizers and gradient scalers write into most of their operands.
+  bool isStep = (name.starts_with("_fused_") || name.starts_with("_amp_")) &&
+                (hasOut || isInPlaceName(name));
+  auto isWritten = [&](const archive::NamedArgument &input) {
+    if (isStep || (hasOut && (input.kind == archive::ArgumentKind::Keyword ||
+                              input.name.starts_with("out"))))
+      return true;
+    if (hasStatistics && (input.name.starts_with("running_") ||
+                          input.name == "scale" || input.name == "zero_point"))
+      return true;
+    return llvm::StringSwitch<bool>(name)
+        .Cases({"rrelu_with_noise", "rrelu_with_noise_"}, input.name == "noise")
+        .Cases({"record_stream", "retain_grad", "set_data"},
+               input.name == "self")
+        .Cases({"_cummax_helper", "_cummin_helper"},
+               input.name == "values" || input.name == "indices")
+        .Case("_flash_attention_forward_no_dropout_inplace",
+              input.name == "out")
+        .Default(false);
+  };
+  for (auto [position, input] : llvm::enumerate(node.inputs))
+    if (isWritten(input))
+      positions.push_back(position);
+}
+
 llvm::SmallVector<size_t, 2>
 vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
                              const OperatorAlias *alias, bool holdsFunctions) {
   llvm::SmallVector<size_t, 2> positions;
+  if (node.writes) {
+    for (auto [position, input] : llvm::enumerate(node.inputs))
+      if (llvm::is_contained(*node.writes, input.name))
+        positions.push_back(position);
+    return positions;
+  }
   auto add = [&](StringRef argument) {
     std::optional<size_t> position =
         alias ? findInput(node, /*entry=*/nullptr, alias->getOwnName(argument))
@@ -82,7 +149,11 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
       (isInPlace(alias ? StringRef(alias->sameAs) : node.target) ||
        isInPlace(node.target) || isStatedInPlace(node, entry)))
     positions.push_back(0);
-  add("out");
+  // Every attention backward of ATen reads an argument called `out`.
+  if (node.target.starts_with("torch.ops.aten."))
+    addWrittenByConvention(node, positions);
+  else
+    add("out");
   if (!positions.empty() || entry)
     return positions;
   // An operator of which nothing is known and that gives nothing is called for

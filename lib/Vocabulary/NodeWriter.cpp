@@ -107,6 +107,36 @@ NodeBuilder &NodeBuilder::integers(StringRef name, ArrayRef<int64_t> values) {
   return add(name, std::move(list));
 }
 
+Argument NodeBuilder::getSize(RankedTensorType type, unsigned dim,
+                              int64_t factor) {
+  std::optional<Argument> size = graph.getSize(type, dim, factor, location);
+  if (size)
+    return *size;
+  if (!hasFailed)
+    emitError(location) << "cannot be written: nothing in the graph says how "
+                           "long dim "
+                        << dim << " of a " << node.target << " is";
+  hasFailed = true;
+  return {};
+}
+
+NodeBuilder &NodeBuilder::sizes(StringRef name, RankedTensorType type) {
+  if (type.hasStaticShape())
+    return integers(name, type.getShape());
+  Argument list;
+  list.tag = ArgumentTag::SymInts;
+  for (unsigned dim : llvm::seq<unsigned>(0, type.getRank())) {
+    list.elements.push_back(getSize(type, dim, /*factor=*/1));
+    list.elements.back().tag = ArgumentTag::SymInt;
+  }
+  return add(name, std::move(list));
+}
+
+NodeBuilder &NodeBuilder::size(StringRef name, RankedTensorType type,
+                               unsigned dim, int64_t factor) {
+  return add(name, getSize(type, dim, factor));
+}
+
 NodeBuilder &NodeBuilder::number(StringRef name, double value) {
   return add(name, getNumber(value));
 }

@@ -29,6 +29,12 @@ public:
   virtual const archive::Device &getDevice() = 0;
   /// What the graph's collectives call the argument that names their group.
   virtual llvm::StringRef getGroupArgument() = 0;
+  /// The argument that states `factor` times the size of a dim of tensors of a
+  /// type, written first where it is symbolic; nullopt where nothing in the
+  /// graph says how long the dim is.
+  virtual std::optional<archive::Argument> getSize(mlir::RankedTensorType type,
+                                                   unsigned dim, int64_t factor,
+                                                   mlir::Location location) = 0;
   /// A copy of `text` that lives as long as the program.
   virtual llvm::StringRef save(llvm::StringRef text) = 0;
   /// Adds a node; `values` are its results in the order of their names.
@@ -74,6 +80,11 @@ public:
   NodeBuilder &optionalTensors(llvm::StringRef name, mlir::ValueRange values);
   NodeBuilder &integer(llvm::StringRef name, int64_t value);
   NodeBuilder &integers(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
+  /// The sizes of a type, which may be symbolic.
+  NodeBuilder &sizes(llvm::StringRef name, mlir::RankedTensorType type);
+  /// `factor` times one size of a type.
+  NodeBuilder &size(llvm::StringRef name, mlir::RankedTensorType type,
+                    unsigned dim, int64_t factor = 1);
   NodeBuilder &number(llvm::StringRef name, double value);
   NodeBuilder &boolean(llvm::StringRef name, bool value);
   NodeBuilder &booleans(llvm::StringRef name, llvm::ArrayRef<bool> values);
@@ -100,6 +111,8 @@ public:
 
 private:
   NodeBuilder &add(llvm::StringRef name, archive::Argument argument);
+  archive::Argument getSize(mlir::RankedTensorType type, unsigned dim,
+                            int64_t factor);
   archive::Argument getTensor(mlir::Value value);
   archive::Argument getOutput(mlir::Value result, llvm::StringRef base);
   /// "clone" for "torch.ops.aten.clone.default".

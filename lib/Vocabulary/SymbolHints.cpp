@@ -19,14 +19,15 @@ using namespace commute::vocabulary;
 SymbolHints vocabulary::collectSymbolHints(const archive::Graph &graph,
                                            tp::SymbolSpace &symbols) {
   SymbolHints hints;
+  SmallVector<OpaquePart> parts;
   // The value of a symbol at capture follows from any product that it is the
   // only unknown of.
   auto addHint = [&](const archive::SymInt &size) {
-    if (size.isStatic() || !size.hint)
+    if (size.isStatic())
       return;
     std::optional<tp::Monomial> product =
-        tp::getMonomial(readSize(size, symbols));
-    if (!product)
+        tp::getMonomial(readSize(size, symbols, &parts));
+    if (!product || !size.hint)
       return;
     int64_t known = product->coefficient;
     std::optional<std::string> unknown;
@@ -52,5 +53,19 @@ SymbolHints vocabulary::collectSymbolHints(const archive::Graph &graph,
     llvm::for_each(meta.sizes, addHint);
   for (const auto &[name, size] : graph.symIntValues)
     addHint(size);
+  // Parts are listed after those that they are made of.
+  for (const OpaquePart &part : parts) {
+    StringRef name =
+        symbols.getNames()[cast<AffineSymbolExpr>(part.symbol).getPosition()];
+    std::optional<int64_t> value =
+        evaluate(part, symbols.getNames(),
+                 [&](StringRef symbol) -> std::optional<int64_t> {
+                   auto hint = hints.find(symbol.str());
+                   return hint == hints.end() ? std::nullopt
+                                              : std::optional(hint->second);
+                 });
+    if (value)
+      hints.emplace(name, *value);
+  }
   return hints;
 }

@@ -7,23 +7,41 @@
 #include "SymbolicExpression.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
+
+#include <tuple>
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
+using Function = OpaquePart::Function;
+
+/// Names of symbols that stand for text begin so; PyTorch's do not.
+static constexpr StringLiteral opaquePrefix = "expr_";
+
+static AffineExpr getOpaqueSymbol(StringRef key, tp::SymbolSpace &space) {
+  std::string name = (opaquePrefix + llvm::utohexstr(llvm::xxh3_64bits(key),
+                                                     /*LowerCase=*/true))
+                         .str();
+  return space.getSymbol(StringAttr::get(space.getContext(), name));
+}
+
 namespace {
-/// Recursive descent over both forms; any surprise makes `parse` give null.
+/// Recursive descent over both forms. `parse` gives null for what is no
+/// expression.
 class SizeParser {
 public:
-  SizeParser(StringRef text, tp::SymbolSpace &space)
-      : rest(text), space(space), context(space.getContext()) {}
+  SizeParser(StringRef text, bool isStride, tp::SymbolSpace &space,
+             SmallVectorImpl<OpaquePart> *parts)
+      : rest(text), isStride(isStride), space(space),
+        context(space.getContext()), parts(parts) {}
 
   AffineExpr parse() {
     AffineExpr result = parseSum();
     skipSpace();
-    return rest.empty() ? result : AffineExpr();
+    return rest.empty() && !isTooLarge ? result : AffineExpr();
   }
 
 private:
@@ -31,36 +49,87 @@ private:
   // stack, here or where the expression is walked, has more.
   static constexpr unsigned maxDepth = 100;
   static constexpr unsigned maxParts = 500;
+  static constexpr int64_t maxExponent = 8;
 
   void skipSpace() { rest = rest.ltrim(); }
   bool consume(StringRef token) {
     skipSpace();
     return rest.consume_front(token);
   }
+  /// The text from `begin`, a position before `rest`, to `rest`.
+  StringRef getText(const char *begin) const {
+    return StringRef(begin, rest.data() - begin).trim();
+  }
 
-  static AffineExpr combine(AffineExprKind kind, AffineExpr lhs,
-                            AffineExpr rhs) {
+  /// A symbol for the part of this text.
+  AffineExpr getOpaque(StringRef text, Function function = Function::Unknown,
+                       ArrayRef<AffineExpr> arguments = {}) {
+    std::string key = text.str();
+    if (function != Function::Unknown) {
+      // Both forms of an expression give one symbol.
+      key = std::to_string(static_cast<int>(function));
+      llvm::raw_string_ostream os(key);
+      for (AffineExpr argument : arguments)
+        tp::printSize(os << ',', argument, space.getNames());
+    }
+    AffineExpr symbol = getOpaqueSymbol(key, space);
+    if (parts)
+      parts->push_back({symbol, text, function, llvm::to_vector<2>(arguments)});
+    return symbol;
+  }
+
+  AffineExpr combine(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs,
+                     const char *begin) {
     if (!lhs || !rhs)
       return {};
-    bool divides = kind == AffineExprKind::FloorDiv ||
-                   kind == AffineExprKind::CeilDiv ||
-                   kind == AffineExprKind::Mod;
+    if (kind == AffineExprKind::Add || kind == AffineExprKind::Mul)
+      return getAffineBinaryOpExpr(kind, lhs, rhs);
+    // Affine expressions are divided by positive numbers only.
     std::optional<int64_t> divisor = tp::getConstant(rhs);
-    if (divides && (!divisor || *divisor <= 0))
-      return {};
-    return getAffineBinaryOpExpr(kind, lhs, rhs);
+    if (divisor && *divisor > 0)
+      return getAffineBinaryOpExpr(kind, lhs, rhs);
+    Function function = kind == AffineExprKind::FloorDiv  ? Function::FloorDiv
+                        : kind == AffineExprKind::CeilDiv ? Function::CeilDiv
+                                                          : Function::Mod;
+    return getOpaque(getText(begin), function, {lhs, rhs});
+  }
+
+  AffineExpr negate(AffineExpr operand) {
+    return operand ? operand * getAffineConstantExpr(-1, context) : operand;
   }
 
   AffineExpr parseSum() {
+    skipSpace();
+    const char *begin = rest.data();
+    bool isNegative = consume("-");
     AffineExpr result = parseProduct();
+    if (isNegative)
+      result = negate(result);
     while (result) {
-      if (consume("+")) {
-        result = combine(AffineExprKind::Add, result, parseProduct());
-      } else if (consume("-")) {
-        AffineExpr minusOne = getAffineConstantExpr(-1, context);
+      if (consume("+"))
+        result = combine(AffineExprKind::Add, result, parseProduct(), begin);
+      else if (consume("-"))
         result =
-            combine(AffineExprKind::Add, result,
-                    combine(AffineExprKind::Mul, parseProduct(), minusOne));
+            combine(AffineExprKind::Add, result, negate(parseProduct()), begin);
+      else
+        break;
+    }
+    return result;
+  }
+
+  AffineExpr parseProduct() {
+    skipSpace();
+    const char *begin = rest.data();
+    AffineExpr result = parsePower();
+    while (result) {
+      if (consume("*")) {
+        result = combine(AffineExprKind::Mul, result, parsePower(), begin);
+      } else if (consume("//")) {
+        AffineExpr divisor = parsePower();
+        result = combine(AffineExprKind::FloorDiv, result, divisor, begin);
+      } else if (consume("%")) {
+        AffineExpr divisor = parsePower();
+        result = combine(AffineExprKind::Mod, result, divisor, begin);
       } else {
         break;
       }
@@ -68,28 +137,30 @@ private:
     return result;
   }
 
-  AffineExpr parseProduct() {
-    AffineExpr result = parseFactor();
-    while (result) {
-      skipSpace();
-      if (rest.starts_with("**"))
-        return {};
-      if (consume("*"))
-        result = combine(AffineExprKind::Mul, result, parseFactor());
-      else if (consume("//"))
-        result = combine(AffineExprKind::FloorDiv, result, parseFactor());
-      else if (consume("%"))
-        result = combine(AffineExprKind::Mod, result, parseFactor());
-      else
-        break;
-    }
+  AffineExpr parsePower() {
+    skipSpace();
+    const char *begin = rest.data();
+    AffineExpr base = parseFactor();
+    if (!base || !consume("**"))
+      return base;
+    AffineExpr exponent = parseFactor();
+    return exponent ? getPower(base, exponent, begin) : AffineExpr();
+  }
+
+  AffineExpr getPower(AffineExpr base, AffineExpr exponent, const char *begin) {
+    std::optional<int64_t> times = tp::getConstant(exponent);
+    if (!times || *times < 1 || *times > maxExponent)
+      return getOpaque(getText(begin));
+    AffineExpr result = base;
+    for (int64_t i = 1; i < *times; ++i)
+      result = getAffineBinaryOpExpr(AffineExprKind::Mul, result, base);
     return result;
   }
 
   AffineExpr parseFactor() {
     if (++depth > maxDepth || ++numParts > maxParts)
-      return {};
-    AffineExpr result = parseAtom();
+      isTooLarge = true;
+    AffineExpr result = isTooLarge ? AffineExpr() : parseAtom();
     --depth;
     return result;
   }
@@ -111,18 +182,41 @@ private:
       return getAffineConstantExpr(isNegative ? -value : value, context);
     }
     if (isNegative)
-      return {};
-    StringRef name =
-        rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+      return negate(parseFactor());
+    const char *begin = rest.data();
+    StringRef name = rest.take_while(
+        [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
     if (name.empty())
       return {};
     rest = rest.drop_front(name.size());
     if (!consume("("))
       return space.getSymbol(StringAttr::get(context, name));
-    return parseCall(name);
+    StringRef behind = rest;
+    size_t numOpaque = parts ? parts->size() : 0;
+    if (AffineExpr result = parseCall(name, begin); result || isTooLarge)
+      return result;
+    // A function that is not known, of whatever.
+    if (parts)
+      parts->truncate(numOpaque);
+    rest = behind;
+    return skipArguments() ? getOpaque(getText(begin)) : AffineExpr();
   }
 
-  AffineExpr parseCall(StringRef function) {
+  /// Behind "(": up to the parenthesis that closes it.
+  bool skipArguments() {
+    unsigned open = 1;
+    for (size_t index = 0; index < rest.size(); ++index) {
+      open += rest[index] == '(';
+      open -= rest[index] == ')';
+      if (open == 0) {
+        rest = rest.drop_front(index + 1);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  AffineExpr parseCall(StringRef function, const char *begin) {
     if (function == "Symbol" || function == "Dummy")
       return parseSymbol();
     SmallVector<AffineExpr> arguments;
@@ -140,18 +234,52 @@ private:
       for (AffineExpr argument : ArrayRef(arguments).drop_front())
         result = combine(function == "Add" ? AffineExprKind::Add
                                            : AffineExprKind::Mul,
-                         result, argument);
+                         result, argument, begin);
       return result;
     }
+    if (function == "Max" || function == "Min")
+      return getExtremum(function == "Max", arguments, begin);
     if (arguments.size() != 2)
       return {};
+    if (function == "Pow")
+      return getPower(arguments[0], arguments[1], begin);
     if (function == "FloorDiv")
-      return combine(AffineExprKind::FloorDiv, arguments[0], arguments[1]);
+      return combine(AffineExprKind::FloorDiv, arguments[0], arguments[1],
+                     begin);
     if (function == "CeilDiv")
-      return combine(AffineExprKind::CeilDiv, arguments[0], arguments[1]);
+      return combine(AffineExprKind::CeilDiv, arguments[0], arguments[1],
+                     begin);
     if (function == "Mod" || function == "PythonMod")
-      return combine(AffineExprKind::Mod, arguments[0], arguments[1]);
+      return combine(AffineExprKind::Mod, arguments[0], arguments[1], begin);
     return {};
+  }
+
+  AffineExpr getExtremum(bool isMax, SmallVectorImpl<AffineExpr> &arguments,
+                         const char *begin) {
+    // Neither order nor repetition matters: numbers come first, one of them.
+    llvm::sort(arguments, [&](AffineExpr lhs, AffineExpr rhs) {
+      auto getKey = [&](AffineExpr argument) {
+        std::string text;
+        llvm::raw_string_ostream os(text);
+        tp::printSize(os, argument, space.getNames());
+        std::optional<int64_t> constant = tp::getConstant(argument);
+        return std::tuple(!constant,
+                          isMax ? -constant.value_or(0) : constant.value_or(0),
+                          text);
+      };
+      return getKey(lhs) < getKey(rhs);
+    });
+    arguments.erase(llvm::unique(arguments), arguments.end());
+    while (arguments.size() > 1 && tp::getConstant(arguments[0]) &&
+           tp::getConstant(arguments[1]))
+      arguments.erase(arguments.begin() + 1);
+    if (arguments.size() == 1)
+      return arguments[0];
+    if (isStride && isMax && arguments.size() == 2 &&
+        tp::getConstant(arguments[0]) == 1)
+      return arguments[1];
+    return getOpaque(getText(begin), isMax ? Function::Max : Function::Min,
+                     arguments);
   }
 
   /// After "Symbol(": a quoted name and assumptions.
@@ -175,27 +303,75 @@ private:
   }
 
   StringRef rest;
+  bool isStride;
   tp::SymbolSpace &space;
   MLIRContext *context;
+  SmallVectorImpl<OpaquePart> *parts;
   unsigned depth = 0;
   unsigned numParts = 0;
+  bool isTooLarge = false;
 };
 } // namespace
 
-/// Names of symbols that stand for text begin so; PyTorch's do not.
-static constexpr StringLiteral opaquePrefix = "expr_";
-
-tp::Size vocabulary::readSize(const archive::SymInt &size,
-                              tp::SymbolSpace &space) {
+static tp::Size read(const archive::SymInt &size, bool isStride,
+                     tp::SymbolSpace &space,
+                     SmallVectorImpl<OpaquePart> *parts) {
   if (size.value)
     return *size.value;
-  if (AffineExpr parsed = SizeParser(size.expression, space).parse())
+  size_t numBefore = parts ? parts->size() : 0;
+  SizeParser parser(size.expression, isStride, space, parts);
+  if (AffineExpr parsed = parser.parse())
     return parsed;
-  std::string name =
-      (opaquePrefix + llvm::utohexstr(llvm::xxh3_64bits(size.expression),
-                                      /*LowerCase=*/true))
-          .str();
-  return space.getSymbol(StringAttr::get(space.getContext(), name));
+  AffineExpr whole = getOpaqueSymbol(size.expression, space);
+  if (parts) {
+    parts->truncate(numBefore);
+    parts->push_back({whole, size.expression, Function::Unknown, {}});
+  }
+  return whole;
+}
+
+tp::Size vocabulary::readSize(const archive::SymInt &size,
+                              tp::SymbolSpace &space,
+                              SmallVectorImpl<OpaquePart> *parts) {
+  return read(size, /*isStride=*/false, space, parts);
+}
+
+tp::Size vocabulary::readStride(const archive::SymInt &stride,
+                                tp::SymbolSpace &space,
+                                SmallVectorImpl<OpaquePart> *parts) {
+  return read(stride, /*isStride=*/true, space, parts);
+}
+
+std::optional<int64_t> vocabulary::evaluate(const OpaquePart &part,
+                                            ArrayRef<StringAttr> names,
+                                            tp::SymbolValues symbols) {
+  SmallVector<int64_t> values;
+  for (AffineExpr argument : part.arguments) {
+    std::optional<int64_t> value = tp::evaluate(argument, names, symbols);
+    if (!value)
+      return std::nullopt;
+    values.push_back(*value);
+  }
+  bool divides = part.function == Function::FloorDiv ||
+                 part.function == Function::CeilDiv ||
+                 part.function == Function::Mod;
+  if (divides && values[1] <= 0)
+    return std::nullopt;
+  switch (part.function) {
+  case Function::Unknown:
+    return std::nullopt;
+  case Function::Max:
+    return *llvm::max_element(values);
+  case Function::Min:
+    return *llvm::min_element(values);
+  case Function::FloorDiv:
+    return llvm::divideFloorSigned(values[0], values[1]);
+  case Function::CeilDiv:
+    return llvm::divideCeilSigned(values[0], values[1]);
+  case Function::Mod:
+    return llvm::mod(values[0], values[1]);
+  }
+  llvm_unreachable("a function that is not listed");
 }
 
 std::string vocabulary::writeSize(

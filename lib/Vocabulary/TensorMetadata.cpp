@@ -28,6 +28,10 @@ TensorMetadata::TensorMetadata(func::FuncOp function, archive::Program &program)
     device = program.graph.tensorValues.begin()->second.device;
 }
 
+tp::Size TensorMetadata::readNumber(const archive::SymInt &number) {
+  return readSize(number, symbols);
+}
+
 archive::SymInt TensorMetadata::getSize(const tp::Size &size) {
   archive::SymInt result;
   if (std::optional<int64_t> constant = tp::getConstant(size)) {
@@ -37,18 +41,27 @@ archive::SymInt TensorMetadata::getSize(const tp::Size &size) {
   if (writtenSizes.empty()) {
     // Spellings of the file are taken where it has them: they may say more
     // about a symbol than its name.
+    SmallVector<OpaquePart> parts;
     auto note = [&](const archive::SymInt &written) {
       if (!written.isStatic())
-        if (AffineExpr expression = readSize(written, symbols).getSymbolic())
+        if (AffineExpr expression =
+                readSize(written, symbols, &parts).getSymbolic())
           writtenSizes.try_emplace(expression, written);
     };
     for (const auto &[name, meta] : program.graph.tensorValues) {
       llvm::for_each(meta.sizes, note);
       llvm::for_each(meta.strides, note);
     }
+    for (const auto &[name, size] : program.graph.symIntValues)
+      note(size);
+    for (const OpaquePart &part : parts) {
+      archive::SymInt written;
+      written.expression = part.text;
+      writtenSizes.try_emplace(part.symbol, written);
+    }
   }
   auto known = writtenSizes.find(size.getSymbolic());
-  if (known != writtenSizes.end())
+  if (known != writtenSizes.end() && known->second.hint)
     return known->second;
   auto getSpelling = [&](AffineExpr part) -> std::optional<StringRef> {
     auto written = writtenSizes.find(part);

@@ -21,12 +21,16 @@ public:
   TensorMetadata(mlir::func::FuncOp function, archive::Program &program);
 
   archive::TensorMeta get(mlir::RankedTensorType type, bool requiresGrad);
+  archive::SymInt getSize(const tp::Size &size);
+  /// The sizes of tensors and the numbers of the graph, in one space.
+  tp::Sizes getSizes(mlir::RankedTensorType type) {
+    return symbols.getSizes(type);
+  }
+  tp::Size readNumber(const archive::SymInt &number);
   /// Where the graph's tensors are.
   const archive::Device &getDevice() const { return device; }
 
 private:
-  archive::SymInt getSize(const tp::Size &size);
-
   archive::Program &program;
   tp::SymbolSpace symbols;
   /// Sizes as the file writes them, by expression.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OperatorRanks.h"
 #include "ProgramBuilder.h"
 
 #include "commute/Dialect/TPDialect.h"
@@ -16,6 +17,7 @@
 using namespace commute;
 using namespace commute::test;
 using llvm::StringRef;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -323,6 +325,77 @@ TEST_F(ExporterTest, SymbolicSizesAreSpelledAsInTheGraph) {
   EXPECT_EQ(meta.sizes[2].expression, size.text);
   EXPECT_EQ(meta.strides[0].expression, "Mul(Integer(4), " + size.text + ")");
   EXPECT_EQ(meta.strides[0].hint, 12);
+}
+
+/// y = x @ w with x of three dims, and a new op in place of y.
+static Imported importProduct(Translator &translator) {
+  return translator.import(
+      ProgramBuilder()
+          .input({"x", {2, 4, 8}})
+          .parameter({"w", {8, 16}}, "w")
+          .node("aten.matmul.default",
+                {tensor("self", "x"), tensor("other", "w")},
+                {{"y", {2, 4, 16}}})
+          .node("aten.relu.default", {tensor("self", "y")}, {{"z", {2, 4, 16}}})
+          .output("z"));
+}
+
+TEST_F(ExporterTest, NewOpsThatAreNotValidAreNotWritten) {
+  // As a pass that runs unverified may leave them.
+  auto exportWith = [&](llvm::ArrayRef<int64_t> sizes) {
+    module = importProduct(translator);
+    mlir::Operation *y = module.getOp("y");
+    mlir::OpBuilder builder(y);
+    builder.setInsertionPointAfter(y);
+    auto type = mlir::RankedTensorType::get(sizes, builder.getF32Type());
+    auto copy = tp::CopyOp::create(builder, y->getLoc(), type, y->getResult(0));
+    y->getResult(0).replaceAllUsesExcept(copy, copy);
+    auto edits = translator.exportEdits(module);
+    return edits ? "" : llvm::toString(edits.takeError());
+  };
+  EXPECT_EQ(exportWith({2, 4, 16}), "");
+  EXPECT_THAT(exportWith({2, 4, 15}),
+              AllOf(HasSubstr("\"y\""), HasSubstr("'tp.copy' op result has")));
+}
+
+TEST_F(ExporterTest, KeptNodesReadTensorsLikeThoseBefore) {
+  auto exportWith = [&](llvm::ArrayRef<int64_t> sizes) {
+    module = translator.import(
+        ProgramBuilder()
+            .input({"x", {2, 4, 8}})
+            .node("mylib.check.default", {tensor("self", "x")}, {{"z", {2}}})
+            .output("z"));
+    mlir::Operation *call = module.getOp("z");
+    mlir::OpBuilder builder(call);
+    auto type = mlir::RankedTensorType::get(sizes, builder.getF32Type());
+    call->setOperand(0, tp::ReshapeOp::create(builder, call->getLoc(), type,
+                                              call->getOperand(0)));
+    auto edits = translator.exportEdits(module);
+    return edits ? "" : llvm::toString(edits.takeError());
+  };
+  EXPECT_EQ(exportWith({2, 4, 8}), "");
+  EXPECT_THAT(exportWith({8, 8}),
+              HasSubstr("the node 'z' (torch.ops.mylib.check.default) would "
+                        "read 'reshape' of type"));
+}
+
+TEST_F(ExporterTest, OperatorsGetTensorsOfTheRanksThatTheyTake) {
+  archive::Node node;
+  node.target = "torch.ops.aten.mm.default";
+  for (auto [argument, value] : {std::pair("self", "a"), {"mat2", "b"}}) {
+    archive::Argument operand;
+    operand.tag = archive::ArgumentTag::Tensor;
+    operand.text = value;
+    node.inputs.push_back({argument, operand, std::nullopt});
+  }
+  auto check = [&](size_t a, size_t b) {
+    return vocabulary::findRankProblem(node, [&](llvm::StringRef name) {
+      return std::optional(name == "a" ? a : b);
+    });
+  };
+  EXPECT_EQ(check(2, 2), "");
+  EXPECT_EQ(check(3, 2), "argument self has 3 dims, and the operator takes 2");
+  EXPECT_EQ(check(2, 1), "argument mat2 has 1 dims, and the operator takes 2");
 }
 
 TEST_F(ExporterTest, FactoriesSayWhereTheirResultIs) {

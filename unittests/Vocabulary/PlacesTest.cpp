@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A node that reads memory which another one writes into is opaque. What is
-// wrong in it is found all the same: once a pass has put a copy in front of it,
-// it would be read, and refused then.
+// wrong in it is found all the same: once a pass has inserted a copy before it,
+// it would be read, and complained of then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,16 +26,16 @@ using testing::IsEmpty;
 namespace {
 class PlacesTest : public testing::Test {
 protected:
-  /// The error where the node "g" is wrong; where it is right, it has to be
-  /// opaque, and the program to be written as it was.
-  std::string getError(const ProgramBuilder &builder) {
+  /// The error where the node "g" is wrong. Where it is not, the node has to be
+  /// opaque, and the program to be written as it was; gives what is remarked.
+  std::string getComplaint(const ProgramBuilder &builder) {
     std::string error = translator.getImportError(builder);
     if (!error.empty())
       return error;
     Imported module = translator.import(builder);
     EXPECT_TRUE(llvm::isa<tp::CallOp>(module.getOp("g"))) << module.print();
     EXPECT_EQ(translator.exportText(module), builder.text());
-    return error;
+    return translator.getImportRemarks(builder);
   }
 
   Translator translator;
@@ -72,29 +72,29 @@ static ProgramBuilder makeCoalesced(int64_t size, const Tensor &second) {
 }
 
 TEST_F(PlacesTest, SizeOfTheGroup) {
-  EXPECT_THAT(getError(makeGather(2, {"g", {4, 4}})), IsEmpty());
-  EXPECT_THAT(getError(makeGather(4, {"g", {4, 4}})),
+  EXPECT_THAT(getComplaint(makeGather(2, {"g", {4, 4}})), IsEmpty());
+  EXPECT_THAT(getComplaint(makeGather(4, {"g", {4, 4}})),
               HasSubstr("m.pt2: node 'g' (#2): states group_size 4, but group "
                         "'0' has 2 members"));
-  EXPECT_THAT(getError(makeCoalesced(2, {"h", {8, 2}})), IsEmpty());
-  EXPECT_THAT(getError(makeCoalesced(4, {"h", {8, 2}})),
+  EXPECT_THAT(getComplaint(makeCoalesced(2, {"h", {8, 2}})), IsEmpty());
+  EXPECT_THAT(getComplaint(makeCoalesced(4, {"h", {8, 2}})),
               HasSubstr("(#2): states group_size 4, but group '0' has 2 "
                         "members"));
 }
 
 TEST_F(PlacesTest, TypeOfAResult) {
   EXPECT_THAT(
-      getError(makeGather(2, {"g", {8, 4}})),
-      AllOf(HasSubstr("m.pt2: node 'g' (#2): torch.ops._c10d_functional."
-                      "all_gather_into_tensor.default does not fit the stated "
-                      "shapes: "),
+      getComplaint(makeGather(2, {"g", {8, 4}})),
+      AllOf(HasSubstr("import: g: torch.ops._c10d_functional."
+                      "all_gather_into_tensor.default is not optimized: it "
+                      "does not fit the shapes that the graph states: "),
             HasSubstr("size 8")));
-  EXPECT_THAT(getError(makeGather(2, {"g", {4, 4}, i32})),
+  EXPECT_THAT(getComplaint(makeGather(2, {"g", {4, 4}, i32})),
               HasSubstr("result has element type 'i32', expected 'f32'"));
-  EXPECT_THAT(getError(makeCoalesced(2, {"h", {8, 2}, i32})),
+  EXPECT_THAT(getComplaint(makeCoalesced(2, {"h", {8, 2}, i32})),
               HasSubstr("result has element type 'i32', expected 'f32'"));
-  EXPECT_THAT(getError(makeCoalesced(2, {"h", {8, 3}})),
-              HasSubstr("does not fit the stated shapes: "));
+  EXPECT_THAT(getComplaint(makeCoalesced(2, {"h", {8, 3}})),
+              HasSubstr("does not fit the shapes that the graph states: "));
 }
 
 TEST_F(PlacesTest, OperatorsThatAreNoCollectives) {
@@ -104,10 +104,10 @@ TEST_F(PlacesTest, OperatorsThatAreNoCollectives) {
               {result})
         .output("g");
   };
-  EXPECT_THAT(getError(makeSum({"g", {2, 4}})), IsEmpty());
-  EXPECT_THAT(getError(makeSum({"g", {2, 3}})),
-              HasSubstr("node 'g' (#2): torch.ops.aten.add.Tensor does not fit "
-                        "the stated shapes: "));
+  EXPECT_THAT(getComplaint(makeSum({"g", {2, 4}})), IsEmpty());
+  EXPECT_THAT(getComplaint(makeSum({"g", {2, 3}})),
+              HasSubstr("g: torch.ops.aten.add.Tensor is not optimized: "
+                        "it does not fit"));
 }
 
 /// `all_reduce_` of an input, whose memory is the caller's.
@@ -124,19 +124,21 @@ static ProgramBuilder makeReduction(llvm::StringRef target,
 
 TEST_F(PlacesTest, CollectivesInPlace) {
   constexpr llvm::StringLiteral target = "_c10d_functional.all_reduce_.default";
-  EXPECT_THAT(getError(makeReduction(target, "0", {"g", {4, 2}})), IsEmpty());
-  EXPECT_THAT(getError(makeReduction(target, "0", {"g", {2, 2}})),
-              HasSubstr("all_reduce_.default does not fit the stated shapes"));
+  EXPECT_THAT(getComplaint(makeReduction(target, "0", {"g", {4, 2}})),
+              IsEmpty());
+  EXPECT_THAT(
+      getComplaint(makeReduction(target, "0", {"g", {2, 2}})),
+      HasSubstr("all_reduce_.default is not optimized: it does not fit"));
 }
 
 // What writes into a place stays as it is, whoever the members are; what only
 // reads one can become a function of a copy.
 TEST_F(PlacesTest, GroupsOfUnknownMembers) {
-  EXPECT_THAT(getError(makeReduction("_c10d_functional.all_reduce_.default",
-                                     "9", {"g", {4, 2}})),
+  EXPECT_THAT(getComplaint(makeReduction("_c10d_functional.all_reduce_.default",
+                                         "9", {"g", {4, 2}})),
               IsEmpty());
-  EXPECT_THAT(getError(makeReduction("_c10d_functional.all_reduce.default", "9",
-                                     {"g", {4, 2}})),
+  EXPECT_THAT(getComplaint(makeReduction("_c10d_functional.all_reduce.default",
+                                         "9", {"g", {4, 2}})),
               HasSubstr("node 'g' (#2): nothing states the members of process "
                         "group '9'"));
 }
@@ -160,8 +162,8 @@ TEST_F(PlacesTest, ShapesOfAnotherTime) {
         .output("g")
         .output("t");
   };
-  EXPECT_THAT(getError(makeTransposed(/*holdsFunctions=*/true)), IsEmpty());
-  EXPECT_THAT(getError(makeTransposed(/*holdsFunctions=*/false)),
-              HasSubstr("node 'g' (#1): torch.ops.aten.relu.default does not "
-                        "fit the stated shapes"));
+  EXPECT_THAT(getComplaint(makeTransposed(/*holdsFunctions=*/true)), IsEmpty());
+  EXPECT_THAT(getComplaint(makeTransposed(/*holdsFunctions=*/false)),
+              HasSubstr("g: torch.ops.aten.relu.default is not optimized: it "
+                        "does not fit"));
 }

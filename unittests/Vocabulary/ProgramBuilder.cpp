@@ -253,6 +253,8 @@ std::string Imported::print() const { return printWithoutNames(getModule()); }
 Translator::Translator() {
   distributed.groups["0"] = {{0, 1}};
   distributed.rank = 0;
+  if (failed(remarks.attach(context)))
+    ADD_FAILURE() << "remarks cannot be collected";
 }
 
 llvm::Expected<Imported> Translator::tryImport(std::string text) {
@@ -283,6 +285,17 @@ Imported Translator::import(std::string text) {
 std::string Translator::getImportError(const ProgramBuilder &builder) {
   llvm::Expected<Imported> result = tryImport(builder.text());
   return result ? "" : llvm::toString(result.takeError());
+}
+
+std::string Translator::getImportRemarks(const ProgramBuilder &builder) {
+  size_t numBefore = remarks.getEntries().size();
+  import(builder);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const report::RemarkEntry &entry :
+       remarks.getEntries().drop_front(numBefore))
+    os << entry.pass << ": " << entry.node << ": " << entry.message << '\n';
+  return text;
 }
 
 llvm::Expected<archive::ProgramEdits>

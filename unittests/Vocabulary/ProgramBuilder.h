@@ -13,6 +13,7 @@
 #define COMMUTE_UNITTESTS_VOCABULARY_PROGRAMBUILDER_H
 
 #include "commute/Archive/Program.h"
+#include "commute/Report/RemarkCollector.h"
 #include "commute/Vocabulary/Translation.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -127,11 +128,14 @@ public:
   }
   /// The message of the error, "" where there is none.
   std::string getImportError(const ProgramBuilder &builder);
+  /// What is remarked while the program is read, "" for nothing.
+  std::string getImportRemarks(const ProgramBuilder &builder);
   llvm::Expected<archive::ProgramEdits> exportEdits(Imported &imported) const;
   /// The program with the module's changes; fails the test on an error.
   std::string exportText(Imported &imported) const;
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  report::RemarkCollector remarks;
   vocabulary::Vocabulary vocabulary;
   vocabulary::DistributedContext distributed;
 };

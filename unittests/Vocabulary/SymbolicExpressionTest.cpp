@@ -14,10 +14,13 @@ using namespace commute::vocabulary;
 namespace {
 class SymbolicExpression : public testing::Test {
 protected:
-  tp::Size read(llvm::StringRef text) {
+  static archive::SymInt makeSize(llvm::StringRef text) {
     archive::SymInt size;
     size.expression = text;
-    return readSize(size, symbols);
+    return size;
+  }
+  tp::Size read(llvm::StringRef text) {
+    return readSize(makeSize(text), symbols);
   }
   std::string print(llvm::StringRef text) {
     std::string printed;
@@ -66,8 +69,9 @@ TEST_F(SymbolicExpression, ReadsBothForms) {
 TEST_F(SymbolicExpression, WhatIsNotUnderstoodIsASymbolOfItsText) {
   for (llvm::StringRef text : {"",
                                "s0 +",
-                               "s0**2",
-                               "Pow(s0, Integer(2))",
+                               "s0**s1",
+                               "s0**99",
+                               "Pow(s0, Integer(-1))",
                                "Max(s0, 3)",
                                "s0/2",
                                "FloorDiv(s0, s1)",
@@ -75,7 +79,7 @@ TEST_F(SymbolicExpression, WhatIsNotUnderstoodIsASymbolOfItsText) {
                                "FloorDiv(s0, Integer(-2))",
                                "FloorDiv(s0)",
                                "Integer(1, 2)",
-                               "-s0",
+                               "-f(s0",
                                "s0 s1",
                                "(s0",
                                "Symbol()",
@@ -87,6 +91,55 @@ TEST_F(SymbolicExpression, WhatIsNotUnderstoodIsASymbolOfItsText) {
     EXPECT_TRUE(isOpaque(text)) << text.str() << " is read as " << print(text);
   EXPECT_EQ(read("Max(s0, 3)"), read("Max(s0, 3)"));
   EXPECT_NE(read("Max(s0, 3)"), read("Max(s0, 4)"));
+}
+
+TEST_F(SymbolicExpression, PartsWithoutAlgebraAreSymbols) {
+  // What is around them is read.
+  EXPECT_EQ(read("8*Max(2, s0//2)"), read("Max(2, s0//2)*8"));
+  EXPECT_NE(read("8*Max(2, s0//2)"), read("8*Max(2, s0//3)"));
+  mlir::AffineExpr maximum = read("Max(s0, 3)").getSymbolic();
+  EXPECT_EQ(read("2*Max(s0, 3) + 1"), tp::Size(maximum * 2 + 1));
+  // One part, however it is spelled.
+  for (llvm::StringRef text :
+       {"Max(3, s0)", "Max(s0, Integer(3))", "Max(3, s0, 2, s0)",
+        "Max(Integer(3), Symbol('s0', positive=True, integer=True))"})
+    EXPECT_EQ(read(text), tp::Size(maximum)) << text.str();
+  EXPECT_NE(read("Min(s0, 3)"), tp::Size(maximum));
+  EXPECT_EQ(read("FloorDiv(s0, s1)"), read("s0//s1"));
+  EXPECT_EQ(read("Max(2, 3)"), tp::Size(3));
+  EXPECT_EQ(read("4*f(s0, g(s1) + 2)"), read("f(s0, g(s1) + 2)*4"));
+  EXPECT_EQ(read("s0**2"), read("Pow(s0, Integer(2))"));
+  EXPECT_EQ(read("s0**2"), read("s0*s0"));
+  EXPECT_EQ(read("-s0 + 1"), read("1 - s0"));
+}
+
+TEST_F(SymbolicExpression, StridesOfDenseTensorsAreProductsOfSizes) {
+  auto readAsStride = [&](llvm::StringRef text) {
+    return readStride(makeSize(text), symbols);
+  };
+  EXPECT_EQ(readAsStride("8*Max(1, (s0 + 1)//2)"), read("8*((s0 + 1)//2)"));
+  EXPECT_EQ(readAsStride("Max(1, s0)*Max(1, s1)"), read("s0*s1"));
+  // A size may be none.
+  EXPECT_NE(read("Max(1, s0)"), read("s0"));
+  EXPECT_NE(readAsStride("Max(2, s0)"), read("s0"));
+}
+
+TEST_F(SymbolicExpression, PartsAreEvaluated) {
+  auto evaluateAt = [&](llvm::StringRef text, int64_t s0, int64_t s1) {
+    llvm::SmallVector<OpaquePart> parts;
+    readSize(makeSize(text), symbols, &parts);
+    EXPECT_EQ(parts.size(), 1u) << text.str();
+    return evaluate(parts[0], symbols.getNames(), [&](llvm::StringRef name) {
+      return std::optional(name == "s0" ? s0 : s1);
+    });
+  };
+  EXPECT_EQ(evaluateAt("2*Max(s0, 3)", 5, 0), 5);
+  EXPECT_EQ(evaluateAt("Min(s0, s1 + 1)", 5, 3), 4);
+  EXPECT_EQ(evaluateAt("s0//s1", 7, 2), 3);
+  EXPECT_EQ(evaluateAt("s0 % s1", 7, 4), 3);
+  EXPECT_EQ(evaluateAt("CeilDiv(s0, s1)", 7, 4), 2);
+  EXPECT_EQ(evaluateAt("s0//s1", 7, 0), std::nullopt);
+  EXPECT_EQ(evaluateAt("f(s0)", 7, 0), std::nullopt);
 }
 
 TEST_F(SymbolicExpression, DeepAndLongTextIsOpaque) {

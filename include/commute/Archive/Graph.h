@@ -223,6 +223,9 @@ struct Node {
   /// What its producer, who may know more of the target, states of it (metadata
   /// "effects").
   Effects effects = Effects::Unstated;
+  /// The names of the arguments that the operator writes into, where its
+  /// producer states them from the operator's schema (metadata "writes").
+  std::optional<std::vector<llvm::StringRef>> writes;
   /// The node's object in the document; empty for a node that was made.
   Span span;
 

@@ -81,6 +81,7 @@ struct Program {
   /// The arrays and objects that edits rebuild.
   JsonValue nodesArray;
   JsonValue tensorValuesObject;
+  JsonValue symIntValuesObject;
 
   /// For strings that are not in the document.
   llvm::BumpPtrAllocator allocator;
@@ -110,6 +111,8 @@ public:
   /// Replaces the entry where there is one, else adds it at the end.
   void addTensorValue(llvm::StringRef name, const TensorMeta &meta);
   void removeTensorValue(llvm::StringRef name);
+  /// For a name that is new.
+  void addSymIntValue(llvm::StringRef name, const SymInt &value);
   /// For names outside the nodes (see Program::outerNames).
   void rename(const Rename &rename);
 
@@ -141,10 +144,12 @@ private:
   bool keepsNodes(const Program &program) const;
   std::string renderNodes(const Program &program) const;
   std::string renderTensorValues(const Program &program) const;
+  std::string renderSymIntValues(const Program &program) const;
 
   std::vector<NodeItem> nodes;
   std::vector<std::pair<llvm::StringRef, TensorMeta>> addedValues;
   std::vector<llvm::StringRef> removedValues;
+  std::vector<std::pair<llvm::StringRef, SymInt>> addedNumbers;
   std::vector<Rename> outerRenames;
 };
 

@@ -16,6 +16,9 @@ from torch.fx.operator_schemas import get_signature_for_torch_op
 # Update the statistics that they are given, which their schemas do not say.
 _UPDATES_STATISTICS = ("batch_norm", "instance_norm")
 
+# ... but for these forms.
+_LEAVES_STATISTICS = ("functional", "no_training", "no_stats", "backward")
+
 # With max_norm they rescale the rows of their table.
 _RESCALES = ("embedding", "embedding_bag")
 
@@ -32,6 +35,26 @@ def _are_functional(name, schemas):
     if not schemas or any(part in name for part in _UPDATES_STATISTICS):
         return False
     return not any(_writes(schema) for schema in schemas)
+
+
+@functools.cache
+def written_arguments(overload):
+    """The names of the arguments that an operator's overload writes into."""
+    schema = overload._schema
+    names = [
+        argument.name
+        for argument in schema.arguments
+        if argument.alias_info is not None and argument.alias_info.is_write
+    ]
+    if any(part in schema.name for part in _UPDATES_STATISTICS) and not any(
+        part in schema.name for part in _LEAVES_STATISTICS
+    ):
+        names += [
+            argument.name
+            for argument in schema.arguments
+            if argument.name in ("running_mean", "running_var") and argument.name not in names
+        ]
+    return names
 
 
 @functools.cache

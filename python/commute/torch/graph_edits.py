@@ -11,6 +11,7 @@ import functools
 import operator
 
 import torch
+from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.fx import map_arg
 
@@ -43,11 +44,18 @@ def _float(value):
     return float(value.replace("Infinity", "inf")) if isinstance(value, str) else float(value)
 
 
+def _describe_value(value):
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    return type(value).__name__
+
+
 class GraphEdits:
     """Edits, as ProgramEdits::describe writes them, of the program of a graph."""
 
-    def __init__(self, graph, program, edits):
+    def __init__(self, graph, program, edits, transaction):
         self._graph = graph
+        self._transaction = transaction
         self._program = program
         self._edits = edits
         self._values = {name: nodes[0] for name, nodes in program.nodes_by_name().items()}
@@ -57,6 +65,8 @@ class GraphEdits:
         }
         self._fake_mode = None
         self._added = []
+        # (old, new): the new node's value has the old one's name.
+        self._replaced = []
         # What happens to the nodes that are there already, once all new ones are made.
         self._changes = []
         self._value_key = next(
@@ -64,20 +74,15 @@ class GraphEdits:
         )
 
     def apply(self):
-        """Gives the new nodes. After an error the graph is as it was."""
-        order = list(self._graph.nodes)
-        try:
-            kept = self._place_nodes()
-        except BaseException:
-            for node in reversed(self._added):
-                self._graph.erase_node(node)
-            for node in order:
-                self._graph._root.prepend(node)
-            raise
+        """Makes the edits, within the transaction; gives the new nodes."""
+        kept = self._place_nodes()
         for change in self._changes:
             change()
         self._replace_outputs()
-        self._erase(kept)
+        self._check_readers(kept)
+        for index, group in enumerate(self._program.groups):
+            if index not in kept:
+                self._transaction.mark_dead(group)
         return self._added
 
     def _place_nodes(self):
@@ -106,12 +111,11 @@ class GraphEdits:
     def _first_position(self):
         """The node behind which the first node of the result goes.
 
-        Parameters are read where they are first needed, which may be behind a node
-        that is new; they are moved to the front.
+        Inputs may stand behind nodes, parameters where they are first read; a new node
+        may need them earlier.
         """
         first = next(group[0] for group in self._program.groups if group)
-        inputs = [node for node in self._program.input_nodes() if node.op == "get_attr"]
-        for node in inputs:
+        for node in self._program.late_inputs:
             first.prepend(node)
         return first.prev
 
@@ -165,20 +169,9 @@ class GraphEdits:
         inside.update(self._added)
         for place, name in self._edits["outputs"].items():
             old, new = self._program.outputs[int(place)], self._value(name)
+            self._check_same(old, new)
             for copy in self._copies.get(old.name, [old]):
                 copy.replace_all_uses_with(new, delete_user_cb=lambda user: user not in inside)
-
-    def _erase(self, kept):
-        for index in reversed(range(len(self._program.groups))):
-            if index in kept:
-                continue
-            for node in reversed(self._program.groups[index]):
-                if node.users:
-                    users = ", ".join(user.name for user in node.users)
-                    raise CommuteError(
-                        f"internal error: {node.name} is gone but for its readers {users}"
-                    )
-                self._graph.erase_node(node)
 
     #
     # New nodes
@@ -200,9 +193,11 @@ class GraphEdits:
         value = self._compute(node, origin)
         self._describe(node, origin, value)
         outputs = description["outputs"]
-        if len(outputs) == 1 and "as_tensor" in outputs[0]:
-            self._take_place(outputs[0]["as_tensor"]["name"], node)
-            return node
+        if len(outputs) == 1:
+            tag, payload = next(iter(outputs[0].items()))
+            if tag in ("as_tensor", "as_sym_int"):
+                self._take_place(payload["name" if tag == "as_tensor" else "as_name"], node)
+                return node
         return self._pick(node, origin, value, outputs)
 
     def _pick(self, node, origin, value, outputs):
@@ -232,6 +227,7 @@ class GraphEdits:
         """The value of this name is `node` from here on."""
         self._values[name] = node
         old_nodes = self._copies.pop(name, ())
+        self._replaced += [(old, node) for old in old_nodes]
         self._copies[name] = [node]
 
         def change():
@@ -241,13 +237,39 @@ class GraphEdits:
         if old_nodes:
             self._changes.append(change)
 
+    def _check_readers(self, kept):
+        """A node that is kept reads a tensor like the one that it read before."""
+        nodes = {node for index in kept for node in self._program.groups[index]}
+        for old, new in self._replaced:
+            if not nodes.isdisjoint(new.users):
+                self._check_same(old, new)
+
+    @staticmethod
+    def _check_same(old, new):
+        """A node that takes another one's place gives a tensor like it."""
+        before, now = get_value(old), get_value(new)
+        if not isinstance(before, torch.Tensor) or old is new:
+            return
+        fits = (
+            isinstance(now, torch.Tensor)
+            and (before.dtype, before.device, before.dim()) == (now.dtype, now.device, now.dim())
+            and not any(
+                isinstance(size, int) and isinstance(other, int) and size != other
+                for size, other in zip(before.shape, now.shape)
+            )
+        )
+        if not fits:
+            raise CommuteError(
+                f"internal error: {new.name} ({new.target}) gives {_describe_value(now)} in place"
+                f" of {old.name}, which gives {_describe_value(before)}"
+            )
+
     def _describe(self, node, origin, value):
         if origin is not None:
             node.meta.update(
                 {key: fact for key, fact in origin.meta.items() if key not in _FACTS}
             )
         node.meta[self._value_key] = value
-
 
     def _compute(self, node, origin):
         """What a node gives: its operator, run on the values that it reads."""
@@ -266,10 +288,15 @@ class GraphEdits:
             return mode.from_tensor(value) if is_real else value
 
         args, kwargs = map_arg(node.args, fake), map_arg(node.kwargs, fake)
-        with mode, torch.set_grad_enabled(records), self._unguarded(mode):
-            if node.op == "call_method":
-                return getattr(args[0], node.target)(*args[1:], **kwargs)
-            return node.target(*args, **kwargs)
+        with mode, torch.set_grad_enabled(records), self._symbolic(mode):
+            try:
+                if node.op == "call_method":
+                    return getattr(args[0], node.target)(*args[1:], **kwargs)
+                return node.target(*args, **kwargs)
+            except Exception as error:
+                raise CommuteError(
+                    f"internal error: PyTorch refuses the new node {node.format_node()}: {error}"
+                ) from error
 
     def _own_mode(self):
         if self._fake_mode is None:
@@ -277,11 +304,14 @@ class GraphEdits:
         return self._fake_mode
 
     @staticmethod
-    def _unguarded(mode):
-        """Sizes that Commute has proven need no guard."""
+    @contextlib.contextmanager
+    def _symbolic(mode):
+        """Operators take symbolic sizes, and sizes that Commute has proven get no guard."""
         if mode.shape_env is None:
-            return contextlib.nullcontext()
-        return mode.shape_env.suppress_guards()
+            yield
+            return
+        with mode.shape_env.suppress_guards(), enable_python_dispatcher():
+            yield
 
     def _arguments(self, target, inputs):
         args, kwargs = [], {}
@@ -289,7 +319,8 @@ class GraphEdits:
             return self._operator_arguments(target, inputs)
         for described in inputs:
             value = self._argument(described["arg"])
-            if described["name"]:
+            # Python's operators take their operands by place.
+            if described["name"] and getattr(target, "__module__", None) != "_operator":
                 kwargs[described["name"]] = value
             else:
                 args.append(value)

@@ -13,7 +13,7 @@ import operator
 import torch
 from torch.fx import Node, map_arg
 
-from commute.torch.effects import is_functional
+from commute.torch.effects import is_functional, written_arguments
 from commute.torch.schema_arguments import SCALAR_TYPES, STRIDED, ArgumentWriter, fits
 
 _POSITIONAL, _KEYWORD = 1, 2
@@ -87,6 +87,8 @@ class GraphProgram:
         self._sym_ints, self._sym_bools, self._sym_floats = {}, {}, {}
         self._ranges = {}
         self._inputs = []
+        # Placeholders and attributes that stand behind other nodes.
+        self.late_inputs = []
         # FX nodes of each program node, its own first; () for one that states
         # something and stands for none.
         self.groups = []
@@ -104,9 +106,6 @@ class GraphProgram:
     def nodes_by_name(self):
         """The FX nodes that hold each value; several where one was picked twice."""
         return self._names.nodes
-
-    def input_nodes(self):
-        return self._inputs
 
     def result_names(self, index):
         """The values that a program node gives, in order."""
@@ -233,7 +232,11 @@ class GraphProgram:
                 self._inputs.append(node)
                 self._define(node, node.name, get_value(node))
 
+        has_call = False
         for node in nodes:
+            if node.op in ("placeholder", "get_attr") and has_call:
+                self.late_inputs.append(node)
+            has_call |= node.op not in ("placeholder", "get_attr")
             # Parameters stand where they are first read, and are known from the start.
             if node.op in ("placeholder", "get_attr"):
                 add(node)
@@ -300,6 +303,8 @@ class GraphProgram:
         if node.meta.get("stack_trace"):
             metadata["stack_trace"] = node.meta["stack_trace"]
         target = self._target(node)
+        if isinstance(node.target, torch._ops.OpOverload):
+            metadata["writes"] = " ".join(written_arguments(node.target))
         if not target.startswith("torch.ops."):
             metadata["effects"] = "none" if is_functional(node) else "any"
         if self._nests_objects(node):

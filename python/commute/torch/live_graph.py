@@ -14,6 +14,7 @@ from commute.errors import CommuteError
 from commute.torch.effects import switches_mode
 from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_program import GraphProgram, get_value
+from commute.torch.graph_transaction import GraphTransaction
 
 _log = logging.getLogger("commute")
 
@@ -108,32 +109,39 @@ def optimize_graph(
     vocabulary  operators of your own, as a dict in the form of a vocabulary file
     is_functional_graph  the graph comes after functionalization (AOTAutograd's are)
 
-    Raises CommuteError for options that are wrong, and for errors of Commute's own;
-    the nodes between two that switch a mode are then changed as a whole or not at all.
+    Raises CommuteError for options that are wrong, and for errors of Commute's own; the
+    graph is then as it was, as after any other error.
     """
     native = _native()
     remarks = []
-    for nodes in list(_runs(graph)):
-        if not any(node.op in ("call_function", "call_method") for node in nodes):
-            continue
-        program = GraphProgram(nodes, is_functional_graph=is_functional_graph)
-        try:
-            edits, text = native.optimize(
-                program.to_json(),
-                passes=passes,
-                policy=policy,
-                target=str(target),
-                verify=verify,
-                context="" if context is None else json.dumps(context),
-                vocabulary="" if vocabulary is None else json.dumps(vocabulary),
-            )
-        except (RuntimeError, ValueError) as error:
-            raise CommuteError(str(error)) from None
-        if edits is not None:
-            GraphEdits(graph, program, json.loads(edits)).apply()
-        remarks += _remarks(text)
+    transaction = None
+    try:
+        for nodes in list(_runs(graph)):
+            if not any(node.op in ("call_function", "call_method") for node in nodes):
+                continue
+            program = GraphProgram(nodes, is_functional_graph=is_functional_graph)
+            try:
+                edits, text = native.optimize(
+                    program.to_json(),
+                    passes=passes,
+                    policy=policy,
+                    target=str(target),
+                    verify=verify,
+                    context="" if context is None else json.dumps(context),
+                    vocabulary="" if vocabulary is None else json.dumps(vocabulary),
+                )
+            except (RuntimeError, ValueError) as error:
+                raise CommuteError(str(error)) from None
+            if edits is not None:
+                transaction = transaction or GraphTransaction(graph)
+                GraphEdits(graph, program, json.loads(edits), transaction).apply()
+            remarks += _remarks(text)
+        if transaction is not None:
+            transaction.commit()
+    except BaseException:
+        if transaction is not None:
+            transaction.roll_back()
+        raise
     for remark in remarks:
         _log.log(logging.INFO if remark.verdict == "applied" else logging.DEBUG, "%s", remark)
-    if any(remark.verdict == "applied" for remark in remarks):
-        graph.lint()
     return remarks

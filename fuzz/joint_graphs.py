@@ -1,0 +1,119 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Joint, forward and backward graphs of random DTensor models through every pass.
+
+    COMMUTE_BUILD=build/release python fuzz/joint_graphs.py --first-seed 0 --seconds 600
+
+Each optimized graph has to be valid and to compute what the original does on all ranks,
+by PyTorch's own kernels in float64. A line is printed for each failure, with the command
+that repeats it. Exit code 1 where there was one.
+"""
+
+import argparse
+import collections
+import os
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
+sys.path[:0] = [str(BUILD / "python"), str(REPOSITORY / "python" / "tests")]
+
+import torch  # noqa: E402
+from joint_graphs import PASS_LISTS, POLICIES, Check, capture, random_configuration  # noqa: E402
+
+
+class Tally:
+    """What came of the runs; each graph runs in a child process, which may crash."""
+
+    def __init__(self):
+        self.num_runs = 0
+        self.num_graphs = 0
+        self.failures = []
+        self.applied = collections.Counter()
+
+    def run_graph(self, captured, verify):
+        self.num_graphs += 1
+        check = Check(captured)
+        check.expected()
+        todo = [(passes, policy) for passes in PASS_LISTS for policy in POLICIES]
+        while todo:
+            todo = todo[self._run_in_child(check, todo, verify) :]
+
+    def _run_in_child(self, check, todo, verify):
+        """How many of the runs came to an end, the last by a crash maybe."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            for passes, policy in todo:
+                os.write(writer, b"start\n")
+                try:
+                    remarks = check.run(passes, policy, verify)
+                except Exception as error:
+                    text = "".join(traceback.format_exception_only(error))
+                    os.write(writer, f"failure {text!r}\n".encode())
+                    continue
+                applied = {r.pass_name for r in remarks if r.verdict == "applied"}
+                os.write(writer, f"applied {' '.join(sorted(applied))}\n".encode())
+            os.write(writer, b"end\n")
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as answers:
+            lines = answers.read().splitlines()
+        _, status = os.waitpid(child, 0)
+        started = -1
+        for line in lines:
+            word, _, rest = line.partition(" ")
+            started += word == "start"
+            if word == "failure":
+                self._fail(check.captured, *todo[started], rest)
+            elif word == "applied":
+                self.applied.update(rest.split())
+        self.num_runs += started + 1
+        if lines[-1:] != ["end"]:
+            self._fail(check.captured, *todo[started], f"crash, status {status}")
+        return started + 1
+
+    def _fail(self, captured, passes, policy, text):
+        self.failures.append(text)
+        print(
+            f"FAILED {captured.kind} graph, passes={passes!r}, policy={policy}: {text[:1000]}\n"
+            f"  {captured.config}\n"
+            f"  repeat: fuzz/joint_graphs.py --first-seed {captured.config.seed} --models 1",
+            flush=True,
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--models", type=int, default=None, help="stop after so many models")
+    parser.add_argument("--seconds", type=float, default=None, help="stop after so long")
+    parser.add_argument("--verify", action="store_true", help="prove each result as well")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    # Children are forks: no pool of threads may be alive.
+    torch.set_num_threads(1)
+    tally = Tally()
+    begin, models = time.monotonic(), 0
+    while models != options.models and (
+        options.seconds is None or time.monotonic() - begin < options.seconds
+    ):
+        if options.models is None and options.seconds is None and models == 30:
+            break
+        for captured in capture(random_configuration(options.first_seed + models)):
+            tally.run_graph(captured, options.verify)
+        models += 1
+    applied = ", ".join(f"{name} {count}" for name, count in sorted(tally.applied.items()))
+    print(
+        f"{models} models, {tally.num_graphs} graphs, {tally.num_runs} runs in"
+        f" {time.monotonic() - begin:.0f} s; applied: {applied}; failures: {len(tally.failures)}"
+    )
+    sys.exit(bool(tally.failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Changes of a live fx.Graph that are made as a whole or not at all."""
+
+from commute.errors import CommuteError
+
+
+class GraphTransaction:
+    """The changes that several edits make to one graph.
+
+    Edits add nodes, move them and change their arguments; nodes that are no longer
+    needed are only marked, and erased by `commit`, once nothing can fail any more:
+    PyTorch cannot bring an erased node back.
+    """
+
+    def __init__(self, graph):
+        self._graph = graph
+        self._before = [
+            (node, node.args, node.kwargs, list(node.users)) for node in graph.nodes
+        ]
+        self._dead = []
+
+    def mark_dead(self, nodes):
+        """For nodes whose readers, if any, are dead as well; in the order of the graph."""
+        self._dead += nodes
+
+    def commit(self):
+        """Checks the graph, then erases the dead nodes."""
+        dead = set(self._dead)
+        for node in self._dead:
+            readers = ", ".join(user.name for user in node.users if user not in dead)
+            if readers:
+                raise CommuteError(
+                    f"internal error: {node.name} is gone but for its readers {readers}"
+                )
+        # Among the others they might stand before what they read.
+        for node in self._dead:
+            self._graph._root.prepend(node)
+        self._graph.lint()
+        for node in reversed(self._dead):
+            self._graph.erase_node(node)
+        self._dead.clear()
+
+    def roll_back(self):
+        """Brings the graph back to what it was."""
+        known = {node for node, *_ in self._before}
+        for node, args, kwargs, _ in self._before:
+            if node.args is not args:
+                node.args = args
+            if node.kwargs is not kwargs:
+                node.kwargs = kwargs
+        for node in reversed(self._graph.nodes):
+            if node not in known:
+                self._graph.erase_node(node)
+        for node, _, _, users in self._before:
+            self._graph._root.prepend(node)
+            node.users.clear()
+            node.users.update(dict.fromkeys(users))
