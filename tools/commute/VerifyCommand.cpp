@@ -9,6 +9,7 @@
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "ProofOptions.h"
+#include "StoredConstants.h"
 #include "VerificationReport.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -93,6 +94,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
                                      verifyOptions);
   if (!result)
     return result.takeError();
+  if (llvm::Error error = compareConstants(*a, *b, *result))
+    return std::move(error);
   if (ranks.getNumOccurrences() > 0 && ranks != result->numRanks)
     return llvm::createStringError(
         "--ranks=" + llvm::Twine(ranks) + ": the groups of the graphs have " +
