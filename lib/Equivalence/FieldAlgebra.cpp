@@ -258,8 +258,8 @@ AlgebraValue FieldAlgebra::map(tp::MapFunction function,
   SmallVector<int64_t> sizes;
   for (const AlgebraValue &operand : operands)
     if (!tp::broadcastSizes(operand->getSizes(), sizes))
-      return fail(SampleProblem::Mismatch, "operands have different sizes",
-                  sizes, type);
+      return fail(SampleProblem::Sizes, "operands have different sizes", sizes,
+                  type);
   if (context.problem)
     return fail(SampleProblem::Mismatch, "", sizes, type);
   Dims dims;
@@ -462,14 +462,18 @@ AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
   for (ArrayRef<int64_t> own :
        {a->getSizes().drop_back(2), b->getSizes().drop_back(2)})
     if (!tp::broadcastSizes(own, sizes))
-      return fail(SampleProblem::Mismatch, "batch dims do not match", sizes,
-                  type);
+      return fail(SampleProblem::Sizes, "batch dims have different sizes",
+                  sizes, type);
   SmallVector<int64_t> batchSizes(sizes);
   sizes.append({a->getSizes()[aRank - 2], b->getSizes()[bRank - 1]});
+  if (a->getSizes()[aRank - 1] != b->getSizes()[bRank - 2])
+    return fail(SampleProblem::Sizes,
+                "the contraction has size " + Twine(a->getSizes()[aRank - 1]) +
+                    " in one operand and " + Twine(b->getSizes()[bRank - 2]) +
+                    " in the other",
+                sizes, type);
   std::optional<SampledDim> inner =
-      a->getSizes()[aRank - 1] == b->getSizes()[bRank - 2]
-          ? join(a->getDims()[aRank - 1], b->getDims()[bRank - 2])
-          : std::nullopt;
+      join(a->getDims()[aRank - 1], b->getDims()[bRank - 2]);
   if (!inner)
     return fail(SampleProblem::Mismatch,
                 "operands have different samples along the contraction", sizes,
@@ -649,7 +653,8 @@ AlgebraValue FieldAlgebra::reshape(const AlgebraValue &input,
   }
   auto groups = matchProducts(from->getSizes(), sizes);
   if (!groups || context.problem)
-    return fail(SampleProblem::Mismatch, "other numbers of elements", sizes,
+    return fail(SampleProblem::Sizes,
+                "the reshaped value has another number of elements", sizes,
                 type);
   Dims dims;
   unsigned before = 0;

@@ -378,6 +378,7 @@ bool Comparison::refine(const SampleProblem &problem, Operation *culprit) {
     [[fallthrough]];
   case SampleProblem::Mismatch:
     return culprit && dims->keepWhole(culprit);
+  case SampleProblem::Sizes:
   case SampleProblem::TooLarge:
   case SampleProblem::TooLong:
     return false;
@@ -399,6 +400,10 @@ void Comparison::setNotProven(const SampleProblem &problem,
   case SampleProblem::TooLong:
     os << "the proof would take longer than " << options.maxSeconds
        << " s (--proof-time)";
+    break;
+  case SampleProblem::Sizes:
+    os << "an op cannot run at the sizes that were chosen: " << problem.message
+       << " (--assume states how symbolic sizes relate)";
     break;
   case SampleProblem::Mismatch:
   case SampleProblem::MissingIndices:
@@ -465,13 +470,19 @@ static unsigned getRoundsOfIntegers(size_t numOps) {
 /// Whether what a program computes depends on integers that are drawn from a
 /// few.
 static bool drawsIntegers(func::FuncOp function) {
-  auto isInteger = [](Value value) {
-    return InputGenerator::isExact(InputGenerator::getType(value.getType()));
+  auto isDrawn = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    // What opaque ops make of integers does not depend on which they are.
+    return type && InputGenerator::isExact(type) &&
+           llvm::any_of(value.getUsers(), [](Operation *user) {
+             return !isa<tp::CallOp>(user) &&
+                    !user->hasTrait<OpTrait::IsTerminator>();
+           });
   };
-  if (llvm::any_of(function.getArguments(), isInteger))
+  if (llvm::any_of(function.getArguments(), isDrawn))
     return true;
   return llvm::any_of(function.getOps<tp::CallOp>(), [&](tp::CallOp call) {
-    return llvm::any_of(call.getOutputs(), isInteger);
+    return llvm::any_of(call.getOutputs(), isDrawn);
   });
 }
 

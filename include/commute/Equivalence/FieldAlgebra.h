@@ -77,6 +77,8 @@ struct SampleProblem {
     /// op
     /// need samples that do.
     Mismatch,
+    /// Sizes that could be equal, symbolic ones, are not.
+    Sizes,
     /// An index of a table is not sampled.
     MissingIndices,
     /// The evaluation would need more memory than it may have.
