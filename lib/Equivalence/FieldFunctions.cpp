@@ -72,6 +72,7 @@ uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
     // Truth is whether it is not zero.
     if (isTruthType(to))
       return PrimeField::subtract(1, context.isEqual(element, 0));
+    context.noteSampled();
     return context.drawInteger(PrimeField::mix(element, getCastKey(to)), to);
   }
   if (isTruthType(from)) {
