@@ -233,6 +233,18 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
           PrimeField::mix(draw, PrimeField::mix(size, seed)) %
           static_cast<uint64_t>(size)));
   }
+  // A table is read at what its indices are drawn from. Adding these indices
+  // now saves an attempt for each table.
+  for (auto &[argument, own] : bounds)
+    if (std::optional<std::vector<int64_t>> pool = getPool(argument))
+      for (const Bound &bound : own) {
+        int64_t size = classes.getSize(bound.dim);
+        int64_t offset = size - bound.high;
+        for (int64_t number : *pool) {
+          int64_t index = number + offset;
+          singles[bound.dim].insert(index < 0 ? index + size : index);
+        }
+      }
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,8 +80,15 @@ uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
       return element;
     return context.toBit(element);
   }
-  if (isFieldType(to))
-    return PrimeField::fromInteger(static_cast<int64_t>(element));
+  if (isFieldType(to)) {
+    // Integers up to here have different images. Beyond, the prime itself would
+    // be zero; such a number is what the constant of its double is.
+    constexpr int64_t largestExact = int64_t(1) << 60;
+    auto number = static_cast<int64_t>(element);
+    return number >= -largestExact && number <= largestExact
+               ? PrimeField::fromInteger(number)
+               : PrimeField::fromDouble(static_cast<double>(number));
+  }
   return isTruthType(to) ? element != 0
                          : wrapInteger(static_cast<int64_t>(element), to);
 }

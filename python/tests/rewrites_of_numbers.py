@@ -542,10 +542,12 @@ def mean_of_rows(b, variant, x):
     {"mask at the traced size": "position 5 was the last", "first row": "the other end"},
 )  # fmt: skip
 def last_row(b, variant, x):
-    if variant == "captured":
-        return b.call(aten.select.int, x, 0, -1)
     position = b.call(aten.arange.start_step, 0, ROWS, 1, dtype=INT)
     last = b.call(aten.amax.default, position, [0])
+    if variant == "captured":
+        # select(x, 0, -1) starts at a symbolic index, and is opaque.
+        row = b.call(aten.index_select.default, x, 0, b.call(aten.unsqueeze.default, last, 0))
+        return b.call(aten.squeeze.dim, row, 0)
     if variant == "mask at the traced size":
         last = b.call(aten.full.default, [], 5, dtype=INT)
     if variant == "first row":

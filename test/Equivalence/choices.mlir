@@ -1,0 +1,217 @@
+// What a comparison of floats decides is unknown: both outcomes count.
+// RUN: split-file %s %t
+// RUN: sh %S/Inputs/judge.sh %t
+
+//--- where.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %c = tp.map less(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %e = tp.map exp(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map select(%c, %x, %e) : (tensor<8xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- where.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %c = tp.map less_equal(%y, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %e = tp.map exp(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map select(%c, %e, %x) : (tensor<8xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- where.equal-product.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %c = tp.map greater(%y, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %f = tp.cast %c : tensor<8xi1> -> tensor<8xf32>
+  %e = tp.map exp(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %d = tp.map sub(%x, %e) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %p = tp.map mul(%f, %d) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map add(%p, %e) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- where.wrong.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %c = tp.map less_equal(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %e = tp.map exp(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map select(%c, %x, %e) : (tensor<8xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- where.wrong-branch.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %c = tp.map less(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %e = tp.map exp(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map select(%c, %x, %y) : (tensor<8xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- where.wrong-always.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// A threshold among floats.
+//--- above.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 0.5 : f64 -> tensor<f32>
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %c = tp.map greater(%x, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xi1>
+  %0 = tp.map select(%c, %x, %z) : (tensor<8xi1>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- above.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 0.5 : f64 -> tensor<f32>
+  %c = tp.map less(%n, %x) : (tensor<f32>, tensor<8xf32>) -> tensor<8xi1>
+  %f = tp.cast %c : tensor<8xi1> -> tensor<8xf32>
+  %0 = tp.map mul(%f, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- above.wrong.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 0.25 : f64 -> tensor<f32>
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %c = tp.map greater(%x, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xi1>
+  %0 = tp.map select(%c, %x, %z) : (tensor<8xi1>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// A relu is no constant, and neither is whether it is zero.
+//--- relu-is-zero.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xi1> {
+  %r = tp.map relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %0 = tp.map equal(%r, %z) : (tensor<8xf32>, tensor<f32>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+//--- relu-is-zero.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xi1> {
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %r = tp.map maximum(%z, %x) : (tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
+  %d = tp.map not_equal(%z, %r) : (tensor<f32>, tensor<8xf32>) -> tensor<8xi1>
+  %0 = tp.map logical_not(%d) : (tensor<8xi1>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+//--- relu-is-zero.wrong-false.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xi1> {
+  %0 = tp.constant false -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+//--- relu-is-zero.wrong-true.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xi1> {
+  %0 = tp.constant true -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+//--- relu-is-zero.wrong-operand.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xi1> {
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %0 = tp.map equal(%x, %z) : (tensor<8xf32>, tensor<f32>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+// Bounds below and above.
+//--- clamp.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %a = tp.constant -1.0 : f64 -> tensor<f32>
+  %b = tp.constant 6.0 : f64 -> tensor<f32>
+  %l = tp.map maximum(%x, %a) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %0 = tp.map minimum(%l, %b) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- clamp.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %a = tp.constant -1.0 : f64 -> tensor<f32>
+  %b = tp.constant 6.0 : f64 -> tensor<f32>
+  %c = tp.map less(%x, %a) : (tensor<8xf32>, tensor<f32>) -> tensor<8xi1>
+  %l = tp.map select(%c, %a, %x) : (tensor<8xi1>, tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
+  %d = tp.map greater(%l, %b) : (tensor<8xf32>, tensor<f32>) -> tensor<8xi1>
+  %0 = tp.map select(%d, %b, %l) : (tensor<8xi1>, tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- clamp.wrong-below.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %b = tp.constant 6.0 : f64 -> tensor<f32>
+  %0 = tp.map minimum(%x, %b) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- clamp.wrong-above.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %a = tp.constant -1.0 : f64 -> tensor<f32>
+  %b = tp.constant 6.5 : f64 -> tensor<f32>
+  %l = tp.map maximum(%x, %a) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %0 = tp.map minimum(%l, %b) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// A maximum of many, in any order, some of them twice.
+//--- maximum.mlir
+func.func @main(%x: tensor<4x96xf32> {tp.name = "x"}) -> tensor<4xf32> {
+  %0 = tp.reduce max %x dims [1] : tensor<4x96xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- maximum.equal.mlir
+func.func @main(%x: tensor<4x96xf32> {tp.name = "x"}) -> tensor<4xf32> {
+  %a = tp.slice %x dim 1 start 0 step 1 : tensor<4x96xf32> -> tensor<4x60xf32>
+  %b = tp.slice %x dim 1 start 40 step 1 : tensor<4x96xf32> -> tensor<4x56xf32>
+  %m = tp.reduce max %a dims [1] : tensor<4x60xf32> -> tensor<4xf32>
+  %n = tp.reduce max %b dims [1] : tensor<4x56xf32> -> tensor<4xf32>
+  %0 = tp.map maximum(%n, %m) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- maximum.wrong.mlir
+func.func @main(%x: tensor<4x96xf32> {tp.name = "x"}) -> tensor<4xf32> {
+  %a = tp.slice %x dim 1 start 0 step 1 : tensor<4x96xf32> -> tensor<4x60xf32>
+  %b = tp.slice %x dim 1 start 61 step 1 : tensor<4x96xf32> -> tensor<4x35xf32>
+  %m = tp.reduce max %a dims [1] : tensor<4x60xf32> -> tensor<4xf32>
+  %n = tp.reduce max %b dims [1] : tensor<4x35xf32> -> tensor<4xf32>
+  %0 = tp.map maximum(%n, %m) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- maximum.wrong-minimum.mlir
+func.func @main(%x: tensor<4x96xf32> {tp.name = "x"}) -> tensor<4xf32> {
+  %0 = tp.reduce min %x dims [1] : tensor<4x96xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// How many are above a bound: laws of truth values, drawn at random.
+//--- any.mlir
+func.func @main(%x: tensor<5x3xf32> {tp.name = "x"}) -> tensor<5xi1> {
+  %z = tp.constant 0.5 : f64 -> tensor<f32>
+  %c = tp.map greater(%x, %z) : (tensor<5x3xf32>, tensor<f32>) -> tensor<5x3xi1>
+  %0 = tp.reduce max %c dims [1] : tensor<5x3xi1> -> tensor<5xi1>
+  return %0 : tensor<5xi1>
+}
+
+//--- any.equal.mlir
+func.func @main(%x: tensor<5x3xf32> {tp.name = "x"}) -> tensor<5xi1> {
+  %z = tp.constant 0.5 : f64 -> tensor<f32>
+  %c = tp.map greater(%x, %z) : (tensor<5x3xf32>, tensor<f32>) -> tensor<5x3xi1>
+  %i = tp.cast %c : tensor<5x3xi1> -> tensor<5x3xi64>
+  %s = tp.reduce sum %i dims [1] : tensor<5x3xi64> -> tensor<5xi64>
+  %n = tp.constant 1 : i64 -> tensor<i64>
+  %0 = tp.map greater_equal(%s, %n) : (tensor<5xi64>, tensor<i64>) -> tensor<5xi1>
+  return %0 : tensor<5xi1>
+}
+
+//--- any.wrong.mlir
+func.func @main(%x: tensor<5x3xf32> {tp.name = "x"}) -> tensor<5xi1> {
+  %z = tp.constant 0.5 : f64 -> tensor<f32>
+  %c = tp.map greater(%x, %z) : (tensor<5x3xf32>, tensor<f32>) -> tensor<5x3xi1>
+  %i = tp.cast %c : tensor<5x3xi1> -> tensor<5x3xi64>
+  %s = tp.reduce sum %i dims [1] : tensor<5x3xi64> -> tensor<5xi64>
+  %n = tp.constant 2 : i64 -> tensor<i64>
+  %0 = tp.map greater_equal(%s, %n) : (tensor<5xi64>, tensor<i64>) -> tensor<5xi1>
+  return %0 : tensor<5xi1>
+}

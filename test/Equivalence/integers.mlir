@@ -1,0 +1,260 @@
+// Integers from outside are drawn where the program's own numbers lie: at both
+// sides of each of them, and far away.
+// RUN: split-file %s %t
+// RUN: sh %S/Inputs/judge.sh %t
+
+//--- threshold.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi1> {
+  %n = tp.constant 5000 : i64 -> tensor<i64>
+  %0 = tp.map less(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+//--- threshold.equal.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi1> {
+  %n = tp.constant 4999 : i64 -> tensor<i64>
+  %0 = tp.map less_equal(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+//--- threshold.equal-difference.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi1> {
+  %n = tp.constant 4000 : i64 -> tensor<i64>
+  %d = tp.map sub(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi64>
+  %m = tp.constant 1000 : i64 -> tensor<i64>
+  %0 = tp.map less(%d, %m) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+//--- threshold.wrong-above.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi1> {
+  %n = tp.constant 5000 : i64 -> tensor<i64>
+  %0 = tp.map less_equal(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+//--- threshold.wrong-below.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi1> {
+  %n = tp.constant 4999 : i64 -> tensor<i64>
+  %0 = tp.map less(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+// What a narrow type holds.
+//--- wrap.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %b = tp.cast %i : tensor<8xi64> -> tensor<8xui8>
+  %0 = tp.cast %b : tensor<8xui8> -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+//--- wrap.equal.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %n = tp.constant 256 : i64 -> tensor<i64>
+  %0 = tp.map remainder(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+//--- wrap.wrong.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  return %i : tensor<8xi64>
+}
+
+//--- wrap.wrong-signed.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %b = tp.cast %i : tensor<8xi64> -> tensor<8xi8>
+  %0 = tp.cast %b : tensor<8xi8> -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+// Absolute values: of negative ones too.
+//--- abs.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %0 = tp.map abs(%i) : (tensor<8xi64>) -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+//--- abs.equal.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %n = tp.map neg(%i) : (tensor<8xi64>) -> tensor<8xi64>
+  %0 = tp.map maximum(%i, %n) : (tensor<8xi64>, tensor<8xi64>) -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+//--- abs.wrong.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  return %i : tensor<8xi64>
+}
+
+//--- abs.wrong-relu.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %0 = tp.map relu(%i) : (tensor<8xi64>) -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+// Powers of two in bits.
+//--- bits.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %n = tp.constant 1023 : i64 -> tensor<i64>
+  %0 = tp.map bitwise_and(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+//--- bits.equal.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %n = tp.constant 1024 : i64 -> tensor<i64>
+  %0 = tp.map remainder(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+//--- bits.wrong.mlir
+func.func @main(%i: tensor<8xi64> {tp.name = "i"}) -> tensor<8xi64> {
+  %n = tp.constant 2047 : i64 -> tensor<i64>
+  %0 = tp.map bitwise_and(%i, %n) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+// A vocabulary cut among two ranks.
+//--- shard.mlir
+!ids = tensor<16xi64>
+!rows = tensor<16x8xf32>
+module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
+  func.func @main(%ids: !ids {tp.name = "ids", tp.placements = {"0" = #tp.placement<replicated>}}, %w: tensor<32000x8xf32> {tp.name = "w", tp.placements = {"0" = #tp.placement<shard(0)>}}) -> !rows {
+    %all = tp.iota 0 : i64 step 16000 : i64 -> tensor<2xi64>
+    %lo = tp.rank_slice %all slice_axis 0 group <"0", [0, 1]> : tensor<2xi64> -> tensor<1xi64>
+    %own = tp.map sub(%ids, %lo) : (!ids, tensor<1xi64>) -> !ids
+    %z = tp.constant 0 : i64 -> tensor<i64>
+    %n = tp.constant 16000 : i64 -> tensor<i64>
+    %a = tp.map greater_equal(%own, %z) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %b = tp.map less(%own, %n) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %c = tp.map logical_and(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+    %i = tp.map select(%c, %own, %z) : (tensor<16xi1>, !ids, tensor<i64>) -> !ids
+    %half = tp.slice %w dim 0 start 0 step 1 : tensor<32000x8xf32> -> tensor<16000x8xf32>
+    %r = tp.take %half, %i dim 0 : (tensor<16000x8xf32>, !ids) -> !rows
+    %m = tp.reshape %c : tensor<16xi1> -> tensor<16x1xi1>
+    %f = tp.constant 0.0 : f64 -> tensor<f32>
+    %p = tp.map select(%m, %r, %f) : (tensor<16x1xi1>, !rows, tensor<f32>) -> !rows
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : !rows -> !rows
+    return %0 : !rows
+  }
+}
+
+//--- shard.equal.mlir
+!ids = tensor<16xi64>
+!rows = tensor<16x8xf32>
+module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
+  func.func @main(%ids: !ids {tp.name = "ids", tp.placements = {"0" = #tp.placement<replicated>}}, %w: tensor<32000x8xf32> {tp.name = "w", tp.placements = {"0" = #tp.placement<shard(0)>}}) -> !rows {
+    %all = tp.iota 0 : i64 step 16000 : i64 -> tensor<2xi64>
+    %lo = tp.rank_slice %all slice_axis 0 group <"0", [0, 1]> : tensor<2xi64> -> tensor<1xi64>
+    %own = tp.map sub(%ids, %lo) : (!ids, tensor<1xi64>) -> !ids
+    %z = tp.constant 0 : i64 -> tensor<i64>
+    %n = tp.constant 15999 : i64 -> tensor<i64>
+    %a = tp.map less(%own, %z) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %b = tp.map greater(%own, %n) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %c = tp.map logical_or(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+    %i = tp.map select(%c, %z, %own) : (tensor<16xi1>, tensor<i64>, !ids) -> !ids
+    %half = tp.slice %w dim 0 start 0 step 1 : tensor<32000x8xf32> -> tensor<16000x8xf32>
+    %r = tp.take %half, %i dim 0 : (tensor<16000x8xf32>, !ids) -> !rows
+    %m = tp.reshape %c : tensor<16xi1> -> tensor<16x1xi1>
+    %f = tp.constant 0.0 : f64 -> tensor<f32>
+    %p = tp.map select(%m, %f, %r) : (tensor<16x1xi1>, tensor<f32>, !rows) -> !rows
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : !rows -> !rows
+    return %0 : !rows
+  }
+}
+
+//--- shard.wrong-one-id-too-many.mlir
+!ids = tensor<16xi64>
+!rows = tensor<16x8xf32>
+module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
+  func.func @main(%ids: !ids {tp.name = "ids", tp.placements = {"0" = #tp.placement<replicated>}}, %w: tensor<32000x8xf32> {tp.name = "w", tp.placements = {"0" = #tp.placement<shard(0)>}}) -> !rows {
+    %all = tp.iota 0 : i64 step 16000 : i64 -> tensor<2xi64>
+    %lo = tp.rank_slice %all slice_axis 0 group <"0", [0, 1]> : tensor<2xi64> -> tensor<1xi64>
+    %own = tp.map sub(%ids, %lo) : (!ids, tensor<1xi64>) -> !ids
+    %z = tp.constant 0 : i64 -> tensor<i64>
+    %n = tp.constant 16000 : i64 -> tensor<i64>
+    %a = tp.map greater_equal(%own, %z) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %b = tp.map less_equal(%own, %n) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %c = tp.map logical_and(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+    %i = tp.map select(%c, %own, %z) : (tensor<16xi1>, !ids, tensor<i64>) -> !ids
+    %half = tp.slice %w dim 0 start 0 step 1 : tensor<32000x8xf32> -> tensor<16000x8xf32>
+    %r = tp.take %half, %i dim 0 : (tensor<16000x8xf32>, !ids) -> !rows
+    %m = tp.reshape %c : tensor<16xi1> -> tensor<16x1xi1>
+    %f = tp.constant 0.0 : f64 -> tensor<f32>
+    %p = tp.map select(%m, %r, %f) : (tensor<16x1xi1>, !rows, tensor<f32>) -> !rows
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : !rows -> !rows
+    return %0 : !rows
+  }
+}
+
+//--- shard.wrong-one-id-too-few.mlir
+!ids = tensor<16xi64>
+!rows = tensor<16x8xf32>
+module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
+  func.func @main(%ids: !ids {tp.name = "ids", tp.placements = {"0" = #tp.placement<replicated>}}, %w: tensor<32000x8xf32> {tp.name = "w", tp.placements = {"0" = #tp.placement<shard(0)>}}) -> !rows {
+    %all = tp.iota 0 : i64 step 16000 : i64 -> tensor<2xi64>
+    %lo = tp.rank_slice %all slice_axis 0 group <"0", [0, 1]> : tensor<2xi64> -> tensor<1xi64>
+    %own = tp.map sub(%ids, %lo) : (!ids, tensor<1xi64>) -> !ids
+    %z = tp.constant 0 : i64 -> tensor<i64>
+    %n = tp.constant 15999 : i64 -> tensor<i64>
+    %a = tp.map greater_equal(%own, %z) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %b = tp.map less(%own, %n) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %c = tp.map logical_and(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+    %i = tp.map select(%c, %own, %z) : (tensor<16xi1>, !ids, tensor<i64>) -> !ids
+    %half = tp.slice %w dim 0 start 0 step 1 : tensor<32000x8xf32> -> tensor<16000x8xf32>
+    %r = tp.take %half, %i dim 0 : (tensor<16000x8xf32>, !ids) -> !rows
+    %m = tp.reshape %c : tensor<16xi1> -> tensor<16x1xi1>
+    %f = tp.constant 0.0 : f64 -> tensor<f32>
+    %p = tp.map select(%m, %r, %f) : (tensor<16x1xi1>, !rows, tensor<f32>) -> !rows
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : !rows -> !rows
+    return %0 : !rows
+  }
+}
+
+//--- shard.wrong-start.mlir
+!ids = tensor<16xi64>
+!rows = tensor<16x8xf32>
+module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
+  func.func @main(%ids: !ids {tp.name = "ids", tp.placements = {"0" = #tp.placement<replicated>}}, %w: tensor<32000x8xf32> {tp.name = "w", tp.placements = {"0" = #tp.placement<shard(0)>}}) -> !rows {
+    %all = tp.iota 0 : i64 step 15999 : i64 -> tensor<2xi64>
+    %lo = tp.rank_slice %all slice_axis 0 group <"0", [0, 1]> : tensor<2xi64> -> tensor<1xi64>
+    %own = tp.map sub(%ids, %lo) : (!ids, tensor<1xi64>) -> !ids
+    %z = tp.constant 0 : i64 -> tensor<i64>
+    %n = tp.constant 16000 : i64 -> tensor<i64>
+    %a = tp.map greater_equal(%own, %z) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %b = tp.map less(%own, %n) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %c = tp.map logical_and(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+    %i = tp.map select(%c, %own, %z) : (tensor<16xi1>, !ids, tensor<i64>) -> !ids
+    %half = tp.slice %w dim 0 start 0 step 1 : tensor<32000x8xf32> -> tensor<16000x8xf32>
+    %r = tp.take %half, %i dim 0 : (tensor<16000x8xf32>, !ids) -> !rows
+    %m = tp.reshape %c : tensor<16xi1> -> tensor<16x1xi1>
+    %f = tp.constant 0.0 : f64 -> tensor<f32>
+    %p = tp.map select(%m, %r, %f) : (tensor<16x1xi1>, !rows, tensor<f32>) -> !rows
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : !rows -> !rows
+    return %0 : !rows
+  }
+}
+
+//--- shard.wrong-first-id.mlir
+!ids = tensor<16xi64>
+!rows = tensor<16x8xf32>
+module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
+  func.func @main(%ids: !ids {tp.name = "ids", tp.placements = {"0" = #tp.placement<replicated>}}, %w: tensor<32000x8xf32> {tp.name = "w", tp.placements = {"0" = #tp.placement<shard(0)>}}) -> !rows {
+    %all = tp.iota 0 : i64 step 16000 : i64 -> tensor<2xi64>
+    %lo = tp.rank_slice %all slice_axis 0 group <"0", [0, 1]> : tensor<2xi64> -> tensor<1xi64>
+    %own = tp.map sub(%ids, %lo) : (!ids, tensor<1xi64>) -> !ids
+    %z = tp.constant 0 : i64 -> tensor<i64>
+    %n = tp.constant 16000 : i64 -> tensor<i64>
+    %a = tp.map greater(%own, %z) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %b = tp.map less(%own, %n) : (!ids, tensor<i64>) -> tensor<16xi1>
+    %c = tp.map logical_and(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+    %i = tp.map select(%c, %own, %z) : (tensor<16xi1>, !ids, tensor<i64>) -> !ids
+    %half = tp.slice %w dim 0 start 0 step 1 : tensor<32000x8xf32> -> tensor<16000x8xf32>
+    %r = tp.take %half, %i dim 0 : (tensor<16000x8xf32>, !ids) -> !rows
+    %m = tp.reshape %c : tensor<16xi1> -> tensor<16x1xi1>
+    %f = tp.constant 0.0 : f64 -> tensor<f32>
+    %p = tp.map select(%m, %r, %f) : (tensor<16x1xi1>, !rows, tensor<f32>) -> !rows
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : !rows -> !rows
+    return %0 : !rows
+  }
+}
