@@ -10,6 +10,7 @@
 #include "OperatorEffects.h"
 #include "RegionComparison.h"
 #include "ResolvedPrograms.h"
+#include "SignatureChecks.h"
 #include "StaticChecks.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/SymbolicSizes.h"
@@ -657,6 +658,7 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     result.assumptions.push_back("of sizes: " + assumption.text);
   result.numRanks = placements->getWorld().size();
   checkStatically(firstMain, secondMain, result);
+  checkSignatures(firstMain, secondMain, result);
   for (func::FuncOp function : {firstMain, secondMain})
     result.numOps += function.getBody().front().getOperations().size() - 1;
 

@@ -73,6 +73,7 @@ llvm::Error Optimizer::read(std::string text) {
       return stated.takeError();
     distributed = std::move(*stated);
   }
+  distributed.hasOtherGroups = settings.hasOtherGroups;
   if (llvm::Expected<std::vector<PassStep>> steps =
           planPipeline(settings.passes, getPassSettings());
       !steps)

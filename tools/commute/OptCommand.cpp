@@ -8,8 +8,10 @@
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "ProofOptions.h"
+#include "SafeOutput.h"
 #include "VerificationReport.h"
 
+#include "commute/Analysis/InputPlacements.h"
 #include "commute/Equivalence/Verify.h"
 #include "commute/Report/RemarkCollector.h"
 #include "commute/Target/Target.h"
@@ -91,7 +93,7 @@ private:
 void OptCommand::printProgress(llvm::StringRef stage) const {
   // For somebody who waits at a terminal; never in a log.
   if (!quiet && !json && llvm::sys::Process::StandardErrIsDisplayed())
-    llvm::errs() << "commute: " << stage << " ...\n";
+    safeErrs() << "commute: " << stage << " ...\n";
 }
 
 llvm::Error OptCommand::runPasses(ProgramFile &file, mlir::ModuleOp original,
@@ -110,8 +112,8 @@ llvm::Error OptCommand::runPasses(ProgramFile &file, mlir::ModuleOp original,
   if (!failures)
     return failures.takeError();
   for (const PassFailure &failure : *failures) {
-    llvm::errs() << "commute: " << failure.pass << ": " << failure.describe()
-                 << '\n';
+    safeErrs() << "commute: " << failure.pass << ": " << failure.describe()
+               << '\n';
     remarks.add(report::describeFailure(failure.pass, failure.describe()));
   }
   return llvm::Error::success();
@@ -131,23 +133,22 @@ ExitCode OptCommand::verify(mlir::ModuleOp before, mlir::ModuleOp after) {
   llvm::Expected<equivalence::VerifyResult> result =
       equivalence::verifyEquivalence(before, after, verifyOptions);
   if (!result) {
-    llvm::errs()
-        << "commute: the result could not be verified: "
-        << llvm::toString(result.takeError())
-        << "; nothing was written (--no-verify writes it unverified)\n";
+    safeErrs() << "commute: the result could not be verified: "
+               << llvm::toString(result.takeError())
+               << "; nothing was written (--no-verify writes it unverified)\n";
     return PropertyFails;
   }
   if (!result->differences.empty()) {
-    llvm::errs() << "commute: internal error: the optimized graph is not "
-                    "equivalent; nothing was written\n";
-    print(*result, llvm::errs());
+    safeErrs() << "commute: internal error: the optimized graph is not "
+                  "equivalent; nothing was written\n";
+    print(*result, safeErrs());
     std::string reproducer = output + ".reproducer.mlir";
     if (!llvm::errorToBool(
             llvm::writeToOutput(reproducer, [&](llvm::raw_ostream &os) {
               before.print(os);
               return llvm::Error::success();
             })))
-      llvm::errs() << reproducer << " holds the input: please report it\n";
+      safeErrs() << reproducer << " holds the input: please report it\n";
     return InternalError;
   }
   verification = std::move(*result);
@@ -183,7 +184,7 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
                               const ProgramFile &file,
                               const WriteSummary &summary) const {
   // The graph itself may be going to standard output.
-  llvm::raw_ostream &os = output == "-" ? llvm::errs() : llvm::outs();
+  llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
   if (json) {
     llvm::json::Object object{
         {"input", input.getValue()},
@@ -252,6 +253,10 @@ llvm::Expected<ExitCode> OptCommand::run() {
           runPasses(*file, *before, *kind == FileKind::Archive, remarks))
     return std::move(error);
   if (!noVerify && !isUnchanged(*before, file->getModule())) {
+    if (llvm::Error error = analysis::checkGroupsAreKnown(file->getModule()))
+      return llvm::createStringError(
+          input + ": the result cannot be proven equivalent: " +
+          llvm::toString(std::move(error)));
     printProgress("verifying");
     if (ExitCode verdict = verify(*before, file->getModule());
         verdict != Success)

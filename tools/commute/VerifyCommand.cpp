@@ -9,6 +9,7 @@
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "ProofOptions.h"
+#include "SafeOutput.h"
 #include "StoredConstants.h"
 #include "VerificationReport.h"
 
@@ -114,15 +115,15 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         llvm::json::Object{{"reading", secondsReading},
                            {"sizes", result->secondsForSizes},
                            {"evaluation", result->secondsEvaluating}};
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-                 << '\n';
+    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
+               << '\n';
   } else {
-    print(*result, llvm::outs());
+    print(*result, safeOuts());
     if (showSizes)
-      printExtents(*result, llvm::outs());
+      printExtents(*result, safeOuts());
     if (!problems.empty()) {
-      llvm::outs() << "placements that do not fit what the first graph does:\n";
-      print(problems, llvm::outs());
+      safeOuts() << "placements that do not fit what the first graph does:\n";
+      print(problems, safeOuts());
     }
   }
   if (!result->differences.empty())
