@@ -18,6 +18,7 @@ separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 find_path(RAPIDJSON_INCLUDE_DIR rapidjson/reader.h REQUIRED)
+find_path(BOOST_INCLUDE_DIR boost/graph/boykov_kolmogorov_max_flow.hpp REQUIRED)
 
 # Debian's dnnl-config.cmake asks for OpenCL, which the CPU kernels do not need.
 find_path(DNNL_INCLUDE_DIR dnnl.h REQUIRED)

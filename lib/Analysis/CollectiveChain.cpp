@@ -52,6 +52,11 @@ CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,
   for (Operation *op : links)
     numRanks =
         std::min(numRanks * getCollectiveGroup(op).getSize(), maxRanks + 1);
+  // The members that each rank would see are written down.
+  auto worldSize =
+      static_cast<int64_t>(getCollectiveGroup(last()).getRanks().size());
+  if (numRanks * worldSize > maxMembers)
+    numRanks = maxRanks + 1;
 }
 
 std::nullopt_t CollectiveChain::refuse(StringRef name, std::string reason) {
@@ -82,7 +87,7 @@ tp::GroupAttr CollectiveChain::getGroupOf(const RankMembers &members,
   std::string other;
   if (tp::GroupAttr group = findGroupInAnyOrder(members, groups))
     other = "; group '" + group.getKey() + "' has them in the order " +
-            formatMembers(group);
+            group.formatMembers();
   refuse("no-group",
          ("would be " + what + " over a group of the members " + ranks +
           ", in this order, which the program does not have" + other +
@@ -105,6 +110,21 @@ std::optional<ReindexedCollective> commute::analysis::findChained(
       links.insert(links.begin(), previous);
     else
       break;
+  // Which ranks the last one reaches depends on the members of all.
+  if (links.size() > 1)
+    for (Operation *op : links)
+      if (tp::GroupAttr group = getCollectiveGroup(op);
+          !group.hasKnownMembers()) {
+        refusal = {"unknown-group",
+                   "with " + getNodeName(links.front()) +
+                       " in front of it, may be one collective, but nothing "
+                       "states the members of group '" +
+                       group.getName().str() +
+                       "': --group=" + group.getName().str() + "=0-" +
+                       std::to_string(group.getSize() - 1) +
+                       " would, with its own ranks"};
+        return std::nullopt;
+      }
   // The longest chain that is one; what is said is of the shortest.
   for (ArrayRef<Operation *> chain = links; chain.size() > 1;
        chain = chain.drop_front()) {

@@ -22,6 +22,8 @@ public:
   /// front: what is asked of each collective stays bounded.
   static constexpr int64_t maxRanks = 1024;
   static constexpr size_t maxUndone = 1024;
+  /// Nor more ranks of the world, times the ranks that each would reach.
+  static constexpr int64_t maxMembers = 1 << 20;
 
   /// `links` are in order.
   CollectiveChain(llvm::ArrayRef<mlir::Operation *> links,

@@ -97,10 +97,3 @@ std::string commute::analysis::formatMembers(const RankMembers &members) {
   }
   return text;
 }
-
-std::string commute::analysis::formatMembers(tp::GroupAttr group) {
-  std::string text;
-  for (int64_t index = 0; index < group.getNumGroups(); ++index)
-    text += (text.empty() ? "" : "/") + formatRanks(group.getMembers(index));
-  return text;
-}

@@ -31,7 +31,6 @@ tp::GroupAttr findGroupInAnyOrder(const RankMembers &members,
 
 /// As --group takes them: "0-3", "0,2/1,3".
 std::string formatMembers(const RankMembers &members);
-std::string formatMembers(tp::GroupAttr group);
 
 } // namespace commute::analysis
 

@@ -13,13 +13,14 @@
 
 #include <algorithm>
 
-// Boost throws through this where a program is built without exceptions.
+// Boost throws through this where a program is built without exceptions. A user
+// of this library may define it too.
 namespace boost {
-void throw_exception(const std::exception &exception) {
+LLVM_ATTRIBUTE_WEAK void throw_exception(const std::exception &exception) {
   llvm::report_fatal_error(exception.what());
 }
-void throw_exception(const std::exception &exception,
-                     const boost::source_location &) {
+LLVM_ATTRIBUTE_WEAK void throw_exception(const std::exception &exception,
+                                         const boost::source_location &) {
   llvm::report_fatal_error(exception.what());
 }
 } // namespace boost

@@ -61,8 +61,9 @@ class PlacementDataFlow
     : public dataflow::SparseForwardDataFlowAnalysis<PlacementLattice> {
 public:
   PlacementDataFlow(DataFlowSolver &solver, const InputPlacements &inputs,
-                    ArrayRef<tp::GroupAttr> groups)
-      : SparseForwardDataFlowAnalysis(solver), inputs(inputs), groups(groups) {}
+                    ArrayRef<tp::GroupAttr> groups, GroupRelations &relations)
+      : SparseForwardDataFlowAnalysis(solver), inputs(inputs), groups(groups),
+        relations(relations) {}
 
   LogicalResult visitOperation(Operation *op,
                                ArrayRef<const PlacementLattice *> operands,
@@ -75,8 +76,8 @@ public:
       SmallVector<PlacementAttr> before;
       for (const PlacementLattice *operand : operands)
         before.push_back(operand->getValue().get()[index]);
-      for (auto [list, placement] :
-           llvm::zip_equal(placements, transferPlacements(op, group, before)))
+      for (auto [list, placement] : llvm::zip_equal(
+               placements, transferPlacements(op, group, before, relations)))
         list.push_back(placement);
     }
     for (auto [lattice, list] : llvm::zip_equal(results, placements))
@@ -99,16 +100,19 @@ public:
 private:
   const InputPlacements &inputs;
   ArrayRef<tp::GroupAttr> groups;
+  GroupRelations &relations;
 };
 
 } // namespace
 
 llvm::Expected<PlacementAnalysis>
 PlacementAnalysis::run(func::FuncOp function) {
-  llvm::Expected<InputPlacements> inputs = InputPlacements::resolve(function);
+  llvm::Expected<InputPlacements> inputs =
+      InputPlacements::resolveInAnyWorld(function);
   if (!inputs)
     return inputs.takeError();
   PlacementAnalysis result;
+  result.relations = std::make_shared<GroupRelations>();
   result.inputs = std::move(*inputs);
   // One group for each membership: names do not matter here.
   for (tp::GroupAttr group :
@@ -122,7 +126,7 @@ PlacementAnalysis::run(func::FuncOp function) {
   result.solver = std::make_shared<DataFlowSolver>();
   dataflow::loadBaselineAnalyses(*result.solver);
   result.solver->load<PlacementDataFlow>(
-      result.inputs, ArrayRef<tp::GroupAttr>(result.groups));
+      result.inputs, ArrayRef<tp::GroupAttr>(result.groups), *result.relations);
   if (failed(result.solver->initializeAndRun(function)))
     return llvm::createStringError("placement analysis failed");
   return result;
@@ -156,7 +160,8 @@ PlacementAnalysis::findProblems(func::FuncOp function) const {
                                         group.getKey() + "'"});
         return;
       }
-      if (std::optional<std::string> misuse = findMisuse(op, group, operands))
+      if (std::optional<std::string> misuse =
+              findMisuse(op, group, operands, *relations))
         problems.push_back({op, *misuse});
     });
   }

@@ -15,20 +15,24 @@ static bool is(PlacementAttr placement, PlacementKind kind) {
   return placement && placement.getKind() == kind;
 }
 
-/// Whether all ranks of each `group` are of one `other` group.
-static bool isWithin(tp::GroupAttr group, tp::GroupAttr other) {
+static bool computeIsWithin(tp::GroupAttr group, tp::GroupAttr other) {
+  if (!group.hasKnownMembers() || !other.hasKnownMembers())
+    return group.hasSameMembers(other);
   for (int64_t index = 0; index < group.getNumGroups(); ++index) {
     ArrayRef<int64_t> members = group.getMembers(index);
-    ArrayRef<int64_t> all = other.getMembersAround(members.front());
-    if (!llvm::all_of(members, [&](int64_t member) {
-          return llvm::is_contained(all, member);
+    // Ranks of one group are all around the same members.
+    const int64_t *all = other.getMembersAround(members.front()).data();
+    if (!all || !llvm::all_of(members, [&](int64_t member) {
+          return other.getMembersAround(member).data() == all;
         }))
       return false;
   }
   return true;
 }
 
-bool analysis::areIndependent(tp::GroupAttr group, tp::GroupAttr other) {
+static bool computeAreIndependent(tp::GroupAttr group, tp::GroupAttr other) {
+  if (!group.hasKnownMembers() || !other.hasKnownMembers())
+    return false;
   for (int64_t index = 0; index < group.getNumGroups(); ++index) {
     ArrayRef<int64_t> members = group.getMembers(index);
     ArrayRef<int64_t> reference = other.getMembersAround(members.front());
@@ -37,17 +41,36 @@ bool analysis::areIndependent(tp::GroupAttr group, tp::GroupAttr other) {
       if (peers.size() != reference.size() || peers.empty())
         return false;
       // Ranks that communicate with each other are not independent.
-      if (member != members.front() && llvm::is_contained(reference, member))
+      if (member != members.front() && peers.data() == reference.data())
         return false;
       // The peers hold what this rank holds of another group's value: the
       // same block.
-      for (auto [peer, first] : llvm::zip_equal(peers, reference))
-        if (!llvm::is_contained(group.getMembersAround(first), peer) ||
+      for (auto [peer, first] : llvm::zip_equal(peers, reference)) {
+        ArrayRef<int64_t> around = group.getMembersAround(peer);
+        if (around.empty() ||
+            around.data() != group.getMembersAround(first).data() ||
             group.getPosition(peer) != group.getPosition(member))
           return false;
+      }
     }
   }
   return true;
+}
+
+bool analysis::GroupRelations::isWithin(tp::GroupAttr group,
+                                        tp::GroupAttr other) {
+  auto [place, isNew] = within.try_emplace({group, other});
+  if (isNew)
+    place->second = computeIsWithin(group, other);
+  return place->second;
+}
+
+bool analysis::GroupRelations::areIndependent(tp::GroupAttr group,
+                                              tp::GroupAttr other) {
+  auto [place, isNew] = independent.try_emplace({group, other});
+  if (isNew)
+    place->second = computeAreIndependent(group, other);
+  return place->second;
 }
 
 /// What a collective over this very group makes of its operand; null for ops
@@ -183,7 +206,8 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
 
 SmallVector<PlacementAttr>
 analysis::transferPlacements(Operation *op, tp::GroupAttr group,
-                             ArrayRef<PlacementAttr> operands) {
+                             ArrayRef<PlacementAttr> operands,
+                             GroupRelations &relations) {
   MLIRContext *context = op->getContext();
   SmallVector<PlacementAttr> varying(op->getNumResults(),
                                      PlacementAttr::getVarying(context));
@@ -197,15 +221,15 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
   if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
     // All ranks of a larger group compute these from the same values.
     if (isa<tp::AllReduceOp, tp::AllGatherOp, tp::CollectiveBroadcastOp>(op) &&
-        isWithin(group, collective.getCollectiveGroup()))
+        relations.isWithin(group, collective.getCollectiveGroup()))
       return SmallVector<PlacementAttr>(op->getNumResults(),
                                         PlacementAttr::getReplicated(context));
-    if (!areIndependent(group, collective.getCollectiveGroup()))
+    if (!relations.areIndependent(group, collective.getCollectiveGroup()))
       return varying;
   }
   // Ranks at other places of its group take other slices.
   if (auto slice = dyn_cast<tp::RankSliceOp>(op))
-    if (!areIndependent(group, slice.getGroup()))
+    if (!relations.areIndependent(group, slice.getGroup()))
       return varying;
   auto hasKind = [&](PlacementKind kind) {
     return llvm::any_of(operands, [&](PlacementAttr p) { return is(p, kind); });
@@ -228,7 +252,8 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
 
 std::optional<std::string>
 analysis::findMisuse(Operation *op, tp::GroupAttr group,
-                     ArrayRef<PlacementAttr> operands) {
+                     ArrayRef<PlacementAttr> operands,
+                     GroupRelations &relations) {
   std::string on = " on group '" + group.getKey() + "'";
   bool readsPartial = llvm::any_of(operands, [](PlacementAttr placement) {
     return is(placement, PlacementKind::Partial);
@@ -245,7 +270,7 @@ analysis::findMisuse(Operation *op, tp::GroupAttr group,
   };
   // A sum over more ranks adds up these summands too.
   bool coversGroup =
-      collective && isWithin(group, collective.getCollectiveGroup());
+      collective && relations.isWithin(group, collective.getCollectiveGroup());
   if (coversGroup && !operands.empty()) {
     PlacementAttr operand = operands[0];
     std::optional<tp::ReductionKind> reduction = getReduction();

@@ -85,6 +85,9 @@ private:
   bool isOwn(tp::GroupAttr other) const {
     return other.hasSameMembers(region.group);
   }
+  bool areIndependent(tp::GroupAttr other) const {
+    return placements.getRelations().areIndependent(region.group, other);
+  }
 
   const PlacementAnalysis &placements;
   const SymbolicSizes &sizes;
@@ -243,10 +246,10 @@ std::optional<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
   // same block of this one.
   if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op))
     if (isOwn(collective.getCollectiveGroup()) ||
-        !areIndependent(region.group, collective.getCollectiveGroup()))
+        !areIndependent(collective.getCollectiveGroup()))
       return std::nullopt;
   if (auto slice = dyn_cast<tp::RankSliceOp>(op))
-    if (!areIndependent(region.group, slice.getGroup()))
+    if (!areIndependent(slice.getGroup()))
       return std::nullopt;
   return findRowLocal(op, value, dim, refusal);
 }

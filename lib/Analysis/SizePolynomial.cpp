@@ -15,6 +15,10 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
+/// A product of sums has exponentially many terms in its length. No size that
+/// occurs in practice has more than a few.
+static constexpr size_t maxTerms = 256;
+
 /// Symbols by their number; anything else behind them.
 static bool isSymbolBefore(AffineExpr lhs, AffineExpr rhs) {
   auto getKey = [](AffineExpr expression) {
@@ -59,6 +63,11 @@ void SizePolynomial::add(const Term &term) {
     terms.erase(place);
 }
 
+bool SizePolynomial::hasTooManyTerms(const SizePolynomial &lhs,
+                                     const SizePolynomial &rhs) {
+  return (lhs.terms.size() + 1) * (rhs.terms.size() + 1) > maxTerms;
+}
+
 SizePolynomial SizePolynomial::get(const tp::Size &size) {
   if (!size)
     return getUnknown();
@@ -68,8 +77,11 @@ SizePolynomial SizePolynomial::get(const tp::Size &size) {
   auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
   if (binary && binary.getKind() == AffineExprKind::Add)
     return get(binary.getLHS()) + get(binary.getRHS());
-  if (binary && binary.getKind() == AffineExprKind::Mul)
-    return get(binary.getLHS()) * get(binary.getRHS());
+  if (binary && binary.getKind() == AffineExprKind::Mul) {
+    SizePolynomial lhs = get(binary.getLHS()), rhs = get(binary.getRHS());
+    if (!hasTooManyTerms(lhs, rhs))
+      return lhs * rhs;
+  }
   SizePolynomial result;
   result.terms.push_back({{expression}, 1});
   return result;
@@ -87,7 +99,7 @@ SizePolynomial SizePolynomial::addTerms(const SizePolynomial &other) const {
 
 SizePolynomial
 SizePolynomial::multiplyTerms(const SizePolynomial &other) const {
-  if (!known || !other.known)
+  if (!known || !other.known || hasTooManyTerms(*this, other))
     return getUnknown();
   SizePolynomial result;
   if (llvm::MulOverflow(constant, other.constant, result.constant))

@@ -211,6 +211,20 @@ Container::Implementation::addRecord(uint64_t index,
                   llvm::Twine(stat.comp_size) + " bytes in the file for " +
                   llvm::Twine(stat.size) + " bytes of content");
 
+  if (stat.comp_method == ZIP_CM_DEFLATE) {
+    if (stat.size > ContainerLimits::smallRecordBytes &&
+        stat.size / limits.maxInflation > stat.comp_size)
+      return refuse("its " + llvm::Twine(stat.comp_size) +
+                    " bytes would grow to " + llvm::Twine(stat.size) +
+                    ", by more than a factor of " +
+                    llvm::Twine(limits.maxInflation) +
+                    " (--max-inflation=FACTOR allows more)");
+    if (stat.size > limits.maxInflatedBytes - inflatedBytes)
+      return refuse("the archive's deflated records would grow to more than " +
+                    llvm::Twine(limits.maxInflatedBytes) +
+                    " bytes (--max-inflated-bytes=N allows more)");
+    inflatedBytes += stat.size;
+  }
   if (!indices.try_emplace(rest, index).second)
     return refuse("the archive has this entry twice");
   records.push_back({rest.str(), stat.size, stat.comp_method != ZIP_CM_STORE});

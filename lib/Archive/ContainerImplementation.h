@@ -39,6 +39,8 @@ struct Container::Implementation {
   std::string root;
   /// Size of the whole file.
   uint64_t archiveBytes = 0;
+  /// What the deflated records seen so far grow to.
+  uint64_t inflatedBytes = 0;
   std::vector<Record> records;
   /// Record name to its index, which is the zip entry's index as well.
   llvm::StringMap<uint64_t> indices;

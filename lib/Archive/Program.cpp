@@ -84,6 +84,7 @@ private:
   LogicalResult parseInputSpecs(JsonValue value, const Location &location);
   LogicalResult parseInputSpec(JsonValue value, const Location &location,
                                const Argument &input, InputSpec &result);
+  LogicalResult parseCall(JsonValue signature, const Location &location);
   LogicalResult parseOutputSpecs(JsonValue value, const Location &location);
   LogicalResult parseOutputSpec(JsonValue value, const Location &location,
                                 const Argument &output, OutputSpec &result);
@@ -424,8 +425,37 @@ LogicalResult ProgramParser::parseOutputSpec(JsonValue value,
                        result.target);
 }
 
-/// Only for the names in it: how submodules were called is needed for
-/// unflattening, which this library leaves to PyTorch.
+LogicalResult ProgramParser::parseCall(JsonValue signature,
+                                       const Location &location) {
+  CallingConvention call;
+  struct Part {
+    llvm::StringRef key;
+    llvm::StringRef *text;
+  };
+  for (Part part :
+       {Part{"in_spec", &call.inputs}, Part{"out_spec", &call.outputs}})
+    if (JsonValue value = signature.get(part.key);
+        value && !value.is(JsonKind::Null) &&
+        failed(reader.string(value, Location(location, part.key), *part.text)))
+      return failure();
+  Location namesLocation(location, "forward_arg_names");
+  if (JsonValue names = signature.get("forward_arg_names");
+      names && !names.is(JsonKind::Null)) {
+    if (failed(reader.require(names, JsonKind::Array, namesLocation)))
+      return failure();
+    for (JsonValue name : names)
+      if (failed(reader.string(name,
+                               Location(namesLocation, call.parameters.size()),
+                               call.parameters.emplace_back())))
+        return failure();
+  }
+  program.call = std::move(call);
+  return success();
+}
+
+/// How the program itself is called, and of its submodules only the names: what
+/// else is said of them is needed for unflattening, which this library leaves
+/// to PyTorch.
 LogicalResult ProgramParser::parseModuleCallGraph(JsonValue value,
                                                   const Location &location) {
   if (failed(reader.require(value, JsonKind::Array, location)))
@@ -439,6 +469,11 @@ LogicalResult ProgramParser::parseModuleCallGraph(JsonValue value,
     if (!signature || signature.is(JsonKind::Null))
       continue;
     Location signatureLocation(entryLocation, "signature");
+    std::string storage;
+    if (JsonValue module = entry.get("fqn");
+        module && module.getString(storage) == llvm::StringRef() &&
+        failed(parseCall(signature, signatureLocation)))
+      return failure();
     for (llvm::StringRef key : {"inputs", "outputs"}) {
       JsonValue list;
       std::vector<Argument> arguments;

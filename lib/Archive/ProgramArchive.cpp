@@ -106,9 +106,11 @@ static llvm::Expected<std::string> chooseModel(const Container &container,
 }
 
 llvm::Expected<std::unique_ptr<ProgramArchive>>
-readProgramArchive(llvm::StringRef path, llvm::StringRef model) {
+readProgramArchive(llvm::StringRef path, llvm::StringRef model,
+                   const ContainerLimits &containerLimits) {
   auto archive = std::make_unique<ProgramArchive>();
-  if (llvm::Error failure = Container::open(path).moveInto(archive->container))
+  if (llvm::Error failure =
+          Container::open(path, containerLimits).moveInto(archive->container))
     return failure;
   const Container &container = *archive->container;
   if (llvm::Error failure =

@@ -6,6 +6,8 @@
 
 #include "commute/Archive/Weights.h"
 
+#include "commute/Archive/InputFile.h"
+
 #include "Quoted.h"
 #include "SchemaReader.h"
 
@@ -159,12 +161,8 @@ llvm::Error Weights::readConfig(llvm::StringRef folder,
 /// does not understand is simply not mapped.
 llvm::Error Weights::mapFile() {
   const Container &container = *archive->container;
-  auto buffer = llvm::MemoryBuffer::getFile(container.path(), /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return llvm::createStringError(container.path() + ": " +
-                                   buffer.getError().message());
-  file = std::move(*buffer);
+  if (llvm::Error failure = mapInputFile(container.path()).moveInto(file))
+    return failure;
   llvm::StringRef bytes = file->getBuffer();
   constexpr uint64_t endBytes = 22, locatorBytes = 20, zip64EndBytes = 56,
                      entryBytes = 46, localBytes = 30;

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GroupStorage.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -34,122 +34,6 @@ void TPDialect::registerTypes() {
 #define GET_TYPEDEF_LIST
 #include "commute/Dialect/TPTypes.cpp.inc"
       >();
-}
-
-//===----------------------------------------------------------------------===//
-// Group
-//===----------------------------------------------------------------------===//
-
-/// A list of ranks that are each >= 0, in brackets.
-static ParseResult parseRanks(AsmParser &parser,
-                              SmallVectorImpl<int64_t> &ranks) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-    return parser.parseInteger(ranks.emplace_back());
-  });
-}
-
-Attribute GroupAttr::parse(AsmParser &parser, Type) {
-  SMLoc location = parser.getCurrentLocation();
-  std::string name;
-  if (parser.parseLess() || parser.parseString(&name) || parser.parseComma())
-    return {};
-  SmallVector<int64_t> ranks;
-  std::optional<int64_t> size;
-  // A list of groups opens with two brackets; one group with one.
-  auto parseItem = [&]() -> ParseResult {
-    int64_t rank;
-    OptionalParseResult isRank = parser.parseOptionalInteger(rank);
-    if (isRank.has_value()) {
-      if (size)
-        return parser.emitError(parser.getCurrentLocation(),
-                                "expected a list of ranks, as before");
-      ranks.push_back(rank);
-      return *isRank;
-    }
-    if (!size && !ranks.empty())
-      return parser.emitError(parser.getCurrentLocation(),
-                              "expected a rank, as before");
-    size_t before = ranks.size();
-    if (parseRanks(parser, ranks))
-      return failure();
-    int64_t members = ranks.size() - before;
-    if (size && *size != members)
-      return parser.emitError(parser.getCurrentLocation())
-             << "the groups of one axis must have equal sizes, but there are "
-             << *size << " and " << members << " members";
-    size = members;
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseItem) ||
-      parser.parseGreater())
-    return {};
-  return parser.getChecked<GroupAttr>(
-      location, parser.getContext(), name,
-      size.value_or(static_cast<int64_t>(ranks.size())), ranks);
-}
-
-void GroupAttr::print(AsmPrinter &printer) const {
-  printer << '<';
-  printer.printString(getName());
-  printer << ", ";
-  auto printMembers = [&](int64_t index) {
-    printer << '[';
-    llvm::interleaveComma(getMembers(index), printer.getStream());
-    printer << ']';
-  };
-  if (getNumGroups() == 1) {
-    printMembers(0);
-  } else {
-    printer << '[';
-    llvm::interleaveComma(llvm::seq<int64_t>(0, getNumGroups()),
-                          printer.getStream(), printMembers);
-    printer << ']';
-  }
-  printer << '>';
-}
-
-LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                StringRef name, int64_t size,
-                                ArrayRef<int64_t> ranks) {
-  if (size < 1 || ranks.empty())
-    return emitError() << "group \"" << name << "\" has no members";
-  if (ranks.size() % size != 0)
-    return emitError() << "group \"" << name << "\": " << ranks.size()
-                       << " ranks do not make groups of " << size;
-  llvm::DenseSet<int64_t> seen;
-  for (int64_t rank : ranks) {
-    if (rank < 0)
-      return emitError() << "group \"" << name << "\": rank " << rank
-                         << " is negative";
-    if (!seen.insert(rank).second)
-      return emitError() << "group \"" << name << "\": rank " << rank
-                         << " is in it twice";
-  }
-  return success();
-}
-
-ArrayRef<int64_t> GroupAttr::getMembersAround(int64_t rank) const {
-  for (int64_t index = 0; index < getNumGroups(); ++index)
-    if (llvm::is_contained(getMembers(index), rank))
-      return getMembers(index);
-  return {};
-}
-
-std::string GroupAttr::getKey() const {
-  if (!getName().empty())
-    return getName().str();
-  std::string key;
-  llvm::raw_string_ostream os(key);
-  llvm::interleave(getRanks(), os, ",");
-  return key;
-}
-
-std::optional<int64_t> GroupAttr::getPosition(int64_t rank) const {
-  ArrayRef<int64_t> members = getMembersAround(rank);
-  const auto *position = llvm::find(members, rank);
-  if (position == members.end())
-    return std::nullopt;
-  return position - members.begin();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 #include "commute/Equivalence/Verify.h"
 
 #include "RegionComparison.h"
+#include "SignatureChecks.h"
 #include "StaticChecks.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/SymbolicSizes.h"
@@ -339,6 +340,7 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     result.assumptions.push_back("of sizes: " + assumption.text);
   result.numRanks = placements->getWorld().size();
   checkStatically(firstMain, secondMain, result);
+  checkSignatures(firstMain, secondMain, result);
 
   auto getSeconds = [start = std::clock()] {
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

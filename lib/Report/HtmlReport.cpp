@@ -6,30 +6,16 @@
 
 #include "commute/Report/RemarkCollector.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace commute::report;
 using llvm::StringRef;
 
 /// Names and source lines come from the graph: nothing of them may be markup.
 static std::string escape(StringRef text) {
   std::string result;
-  for (char c : text) {
-    switch (c) {
-    case '&':
-      result += "&amp;";
-      break;
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '"':
-      result += "&quot;";
-      break;
-    default:
-      result += c;
-    }
-  }
+  llvm::raw_string_ostream os(result);
+  llvm::printHTMLEscaped(text, os);
   return result;
 }
 

@@ -6,10 +6,12 @@
 
 #include "commute/Runtime/Safetensors.h"
 
+#include "commute/Archive/InputFile.h"
 #include "commute/Archive/Json.h"
 
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/JSON.h"
 
 #include <cstring>
 
@@ -157,10 +159,10 @@ SafetensorsFile::parse(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
 }
 
 llvm::Expected<SafetensorsFile> SafetensorsFile::open(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+      archive::mapInputFile(path);
   if (!buffer)
-    return llvm::createStringError(path + ": " + buffer.getError().message());
+    return buffer.takeError();
   return parse(std::move(*buffer), path);
 }
 
@@ -175,19 +177,23 @@ const SafetensorsFile::Entry *SafetensorsFile::find(StringRef name) const {
 
 llvm::Error runtime::writeSafetensors(StringRef path,
                                       ArrayRef<NamedTensor> tensors) {
-  std::string header = "{";
-  uint64_t offset = 0;
-  for (const auto &[name, tensor] : tensors) {
-    if (offset > 0 || header.size() > 1)
-      header += ',';
-    uint64_t end = offset + tensor->getNumBytes();
-    header += archive::quoteJson(name) + R"(:{"dtype":")" +
-              getSafetensorsName(tensor->getKind()).str() + R"(","shape":)" +
-              formatSizes(tensor->getSizes()) + R"(,"data_offsets":[)" +
-              std::to_string(offset) + "," + std::to_string(end) + "]}";
-    offset = end;
-  }
-  header += '}';
+  std::string header;
+  llvm::raw_string_ostream headerStream(header);
+  llvm::json::OStream json(headerStream);
+  json.object([&] {
+    uint64_t offset = 0;
+    for (const auto &named : tensors) {
+      uint64_t end = offset + named.tensor->getNumBytes();
+      json.attributeObject(named.name, [&] {
+        json.attribute("dtype", getSafetensorsName(named.tensor->getKind()));
+        json.attribute("shape", llvm::json::Array(named.tensor->getSizes()));
+        json.attribute("data_offsets",
+                       llvm::json::Array{static_cast<int64_t>(offset),
+                                         static_cast<int64_t>(end)});
+      });
+      offset = end;
+    }
+  });
   // The data begin at a multiple of 8 bytes.
   header.append(llvm::alignTo(header.size(), 8) - header.size(), ' ');
   llvm::Error error =

@@ -10,8 +10,10 @@
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/MemAlloc.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace mlir;
@@ -34,22 +36,15 @@ public:
   std::byte *take(size_t &numBytes) {
     // Whole cache lines, and at least one: no tensor is without an address.
     numBytes = std::max(llvm::alignTo(numBytes, alignment), alignment);
-    if (numBytes >= leastKept) {
-      std::lock_guard<std::mutex> lock(mutex);
-      auto found = blocks.lower_bound(numBytes);
-      // A much larger block may be wanted for what it is.
-      if (found != blocks.end() && found->first <= numBytes + numBytes / 4) {
-        auto [size, block] = *found;
-        blocks.erase(found);
-        numKept -= size;
-        numBytes = size;
-        return block;
-      }
-    }
-    return static_cast<std::byte *>(llvm::allocate_buffer(numBytes, alignment));
+    std::byte *block = find(numBytes);
+    numUsed += numBytes;
+    return block ? block
+                 : static_cast<std::byte *>(
+                       llvm::allocate_buffer(numBytes, alignment));
   }
 
   void giveBack(std::byte *block, size_t numBytes) {
+    numUsed -= numBytes;
     // The address sanitizer is to see what is freed.
     if (numBytes >= leastKept && !LLVM_ADDRESS_SANITIZER_BUILD) {
       std::lock_guard<std::mutex> lock(mutex);
@@ -62,13 +57,34 @@ public:
     llvm::deallocate_buffer(block, numBytes, alignment);
   }
 
+  /// The bytes that tensors hold.
+  uint64_t getNumUsed() const { return numUsed; }
+
 private:
+  /// A kept block; null where none fits.
+  std::byte *find(size_t &numBytes) {
+    if (numBytes >= leastKept) {
+      std::lock_guard<std::mutex> lock(mutex);
+      auto found = blocks.lower_bound(numBytes);
+      // A much larger block may be wanted for what it is.
+      if (found != blocks.end() && found->first <= numBytes + numBytes / 4) {
+        auto [size, block] = *found;
+        blocks.erase(found);
+        numKept -= size;
+        numBytes = size;
+        return block;
+      }
+    }
+    return nullptr;
+  }
+
   static constexpr size_t leastKept = 64 << 10;
   static constexpr size_t mostKept = 256 << 20;
 
   std::mutex mutex;
   std::multimap<size_t, std::byte *> blocks;
   size_t numKept = 0;
+  std::atomic<uint64_t> numUsed = 0;
 };
 } // namespace
 
@@ -96,15 +112,30 @@ std::string runtime::formatSizes(ArrayRef<int64_t> sizes) {
   return text;
 }
 
+/// The memory that this process may have.
+static uint64_t getMemory() {
+  uint64_t memory = uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    memory = std::min<uint64_t>(memory, limit.rlim_cur);
+  return memory;
+}
+
 llvm::Error runtime::checkMemory(ArrayRef<int64_t> sizes, Type elementType) {
-  static const uint64_t memory =
-      uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  static const uint64_t memory = getMemory();
   uint64_t numBytes = getNumBytes(*getElementKind(elementType));
   for (int64_t size : sizes)
     if (__builtin_mul_overflow(numBytes, uint64_t(size), &numBytes))
       numBytes = ~uint64_t(0) / 2;
-  if (numBytes <= memory)
-    return llvm::Error::success();
-  return llvm::createStringError("a tensor of sizes " + formatSizes(sizes) +
-                                 " is larger than this machine's memory");
+  if (numBytes > memory)
+    return llvm::createStringError("a tensor of sizes " + formatSizes(sizes) +
+                                   " is larger than this machine's memory");
+  uint64_t numUsed = getPool().getNumUsed();
+  if (numUsed > memory - numBytes)
+    return llvm::createStringError(
+        "a tensor of sizes " + formatSizes(sizes) + " takes " +
+        Twine(numBytes >> 20) + " MiB, but the tensors of all ranks hold " +
+        Twine(numUsed >> 20) + " of the " + Twine(memory >> 20) +
+        " MiB that this process may use");
+  return llvm::Error::success();
 }

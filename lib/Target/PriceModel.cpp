@@ -100,15 +100,22 @@ double PriceModel::getCopySeconds(double bytes) const {
 // Prices of communication
 //===----------------------------------------------------------------------===//
 
-/// The machines that a group's members are in, and how many of them are in the
-/// fullest one, with `devices` consecutive ranks on each.
-static std::pair<int64_t, int64_t> getMachines(ArrayRef<int64_t> members,
-                                               int64_t devices) {
-  std::map<int64_t, int64_t> membersByMachine;
-  int64_t fullest = 0;
-  for (int64_t rank : members)
-    fullest = std::max(fullest, ++membersByMachine[rank / devices]);
-  return {membersByMachine.size(), fullest};
+std::pair<int64_t, int64_t> PriceModel::getMachines(tp::GroupAttr group) const {
+  auto devices = static_cast<int64_t>(target.devices.value);
+  // Of members that nothing states the best is assumed: that they are
+  // neighbors.
+  if (!group.hasKnownMembers())
+    return {llvm::divideCeil(group.getSize(), devices),
+            std::min(group.getSize(), devices)};
+  auto [known, isNew] = machinesOfGroups.try_emplace(group);
+  if (isNew) {
+    std::map<int64_t, int64_t> membersByMachine;
+    int64_t fullest = 0;
+    for (int64_t rank : group.getMembers(0))
+      fullest = std::max(fullest, ++membersByMachine[rank / devices]);
+    known->second = {membersByMachine.size(), fullest};
+  }
+  return known->second;
 }
 
 double PriceModel::getLinkSeconds(tp::CommunicationKind kind,
@@ -122,8 +129,7 @@ double PriceModel::getLinkSeconds(tp::CommunicationKind kind,
                ? target.collectives.getSeconds(kind, members, bytes)
                : target.collectives.getTransferSeconds(kind, members, bytes);
   };
-  auto [machines, members] = getMachines(
-      group.getMembers(0), static_cast<int64_t>(target.devices.value));
+  auto [machines, members] = getMachines(group);
   if (machines == 1 || !target.network)
     return getInside(size);
   // Inside each machine, then between machines, where each device carries its

@@ -6,6 +6,7 @@
 
 #include "commute/Transforms/Pipeline.h"
 
+#include "commute/Target/Target.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -88,6 +89,13 @@ llvm::Error commute::buildPipeline(OpPassManager &manager, StringRef text,
       return llvm::createStringError(
           "--passes=" + text +
           ": missing closing '}' while processing pass options");
+    // A pass would find out only when it runs.
+    for (StringRef option : llvm::split(pass.options, ' '))
+      if (option.consume_front("target="))
+        if (llvm::Expected<target::Target> known = target::loadTarget(option);
+            !known)
+          return llvm::createStringError("--passes=" + text + ": " +
+                                         llvm::toString(known.takeError()));
     // Options of its own come last, and win.
     std::string options;
     const PassInfo *info = PassInfo::lookup(pass.name);

@@ -8,10 +8,12 @@
 
 #include "commute/Archive/Json.h"
 #include "commute/Dialect/SizeAssumption.h"
+#include "commute/Dialect/TPDialect.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Regex.h"
 
 using namespace commute;
@@ -22,8 +24,7 @@ using llvm::createStringError;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// More ranks than any machine has; a bound for hostile input.
-static constexpr int64_t maxRanks = 1 << 20;
+static constexpr int64_t maxRanks = tp::GroupAttr::maxRanks;
 
 static llvm::Error checkGroup(StringRef name, const GroupRanks &groups) {
   llvm::DenseSet<int64_t> seen;
@@ -277,6 +278,9 @@ static llvm::Expected<std::vector<int64_t>> parseRanks(StringRef text) {
       end = begin;
     if (end < begin || begin < 0 || end >= maxRanks)
       return createStringError("'" + item + "' is no range of ranks");
+    if (static_cast<int64_t>(ranks.size()) + end - begin >= maxRanks)
+      return createStringError("there are more than " + Twine(maxRanks) +
+                               " ranks");
     for (int64_t rank = begin; rank <= end; ++rank)
       ranks.push_back(rank);
   }
@@ -295,15 +299,60 @@ llvm::Error vocabulary::addGroupOption(DistributedContext &context,
   GroupRanks groups;
   llvm::SmallVector<StringRef> parts;
   text.split(parts, '/');
+  size_t numRanks = 0;
   for (StringRef part : parts) {
     llvm::Expected<std::vector<int64_t>> ranks = parseRanks(part);
     if (!ranks)
       return makeError(llvm::toString(ranks.takeError()));
+    numRanks += ranks->size();
+    if (numRanks > maxRanks)
+      return makeError("there are more than " + Twine(maxRanks) + " ranks");
     groups.push_back(std::move(*ranks));
   }
   if (llvm::Error error = checkGroup(name, groups))
     return makeError(llvm::toString(std::move(error)));
   context.groups[name.str()] = std::move(groups);
+  context.groupOptions.insert(name.str());
+  return llvm::Error::success();
+}
+
+/// LLVM's engine follows all alternatives at once, so that a match takes time
+/// linear in the name, but for two things: back-references, which it tries one
+/// by one, and bounded repeats, which it writes out, the inner ones again for
+/// each of the outer.
+static llvm::Error checkPattern(StringRef pattern) {
+  constexpr size_t maxLength = 1000;
+  constexpr uint64_t maxRepeats = 1000;
+  if (pattern.size() > maxLength)
+    return createStringError("the regular expression is longer than " +
+                             Twine(maxLength) + " characters");
+  uint64_t repeats = 1;
+  for (size_t index = 0; index < pattern.size(); ++index) {
+    if (pattern[index] == '\\') {
+      if (index + 1 < pattern.size() && llvm::isDigit(pattern[index + 1]))
+        return createStringError(
+            "the regular expression has a back-reference, which may take "
+            "exponential time; name the alternatives instead");
+      ++index;
+    } else if (pattern[index] == '{') {
+      // "{3}", "{3,}", "{3,5}": the largest number counts.
+      StringRef bounds = pattern.substr(index + 1).split('}').first;
+      uint64_t largest = 1;
+      for (StringRef bound : llvm::split(bounds, ',')) {
+        uint64_t number;
+        if (!bound.getAsInteger(10, number))
+          largest = std::max(largest, number);
+      }
+      repeats = llvm::SaturatingMultiply(repeats, largest);
+    }
+  }
+  if (repeats > maxRepeats)
+    return createStringError("the regular expression repeats its parts more "
+                             "than " +
+                             Twine(maxRepeats) + " times");
+  std::string problem;
+  if (!llvm::Regex(pattern).isValid(problem))
+    return createStringError("the regular expression is not valid: " + problem);
   return llvm::Error::success();
 }
 
@@ -316,9 +365,8 @@ llvm::Error vocabulary::addPlacementOption(DistributedContext &context,
   if (!option.contains('=') || pattern.empty())
     return makeError("expected REGEX=PLACEMENT or REGEX=PLACEMENT@GROUP");
   auto [placement, group] = rest.split('@');
-  std::string problem;
-  if (!llvm::Regex(pattern).isValid(problem))
-    return makeError("the regular expression is not valid: " + problem);
+  if (llvm::Error error = checkPattern(pattern))
+    return makeError(llvm::toString(std::move(error)));
   if (llvm::Error error = checkPlacement(placement))
     return makeError(llvm::toString(std::move(error)));
   context.rules.push_back(

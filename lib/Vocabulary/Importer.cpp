@@ -13,6 +13,8 @@
 #include "InPlace.h"
 #include "NodeReader.h"
 #include "OpaqueCall.h"
+#include "ProgramGroups.h"
+#include "Signature.h"
 #include "SymbolHints.h"
 #include "SymbolicExpression.h"
 
@@ -41,7 +43,8 @@ public:
       : program(program), graph(program.graph), vocabulary(vocabulary),
         distributed(distributed), context(context), builder(context),
         symbols(context), rank(distributed.rank),
-        isRankSpecific(distributed.isRankSpecific) {}
+        isRankSpecific(distributed.isRankSpecific),
+        groups(distributed, context) {}
 
   llvm::Expected<ImportedProgram> run();
 
@@ -49,7 +52,9 @@ public:
   Value getValue(StringRef name) override { return values.lookup(name); }
   RankedTensorType getTensorType(StringRef name) override;
   bool isUsed(StringRef name) override { return usedNames.contains(name); }
-  tp::GroupAttr getGroup(StringRef name, std::string &error) override;
+  tp::GroupAttr getGroup(StringRef name, std::string &error) override {
+    return groups.get(name, error);
+  }
   tp::SymbolSpace &getSymbols() override { return symbols; }
   tp::Size getNumber(StringRef name) override {
     auto number = graph.symIntValues.find(name);
@@ -113,11 +118,7 @@ private:
   llvm::DenseSet<StringRef> usedNames;
   /// Values that some node writes into, or that share memory with one.
   llvm::DenseSet<StringRef> mutatedNames;
-  /// Group sizes that ops state.
-  llvm::MapVector<StringRef, int64_t, DenseMap<StringRef, unsigned>>
-      statedSizes;
-  llvm::MapVector<StringRef, tp::GroupAttr, DenseMap<StringRef, unsigned>>
-      groups;
+  ProgramGroups groups;
   SymbolHints symbolHints;
 };
 
@@ -132,48 +133,13 @@ void Importer::collectFacts() {
     for (const archive::NamedArgument &input : node.inputs)
       input.value.forEachValue(
           [&](const Argument &value) { usedNames.insert(value.text); });
-    const Argument *name = node.find("group_name");
-    if (!name)
-      name = node.find("group");
-    const Argument *size = node.find("group_size");
-    if (name && name->tag == ArgumentTag::String && size &&
-        size->tag == ArgumentTag::Int)
-      statedSizes.insert({name->text, size->integer});
+    groups.collect(node, vocabulary);
   }
   for (const Argument &output : graph.outputs)
     output.forEachValue(
         [&](const Argument &value) { usedNames.insert(value.text); });
   mutatedNames = findMutatedValues(graph, vocabulary);
   symbolHints = collectSymbolHints(graph, symbols);
-}
-
-tp::GroupAttr Importer::getGroup(StringRef name, std::string &error) {
-  auto known = groups.find(name);
-  if (known != groups.end())
-    return known->second;
-  SmallVector<int64_t> ranks;
-  int64_t size = 0;
-  auto stated = distributed.groups.find(name.str());
-  if (stated != distributed.groups.end()) {
-    for (const std::vector<int64_t> &members : stated->second)
-      llvm::append_range(ranks, members);
-    size = stated->second.front().size();
-  } else if (auto bySize = statedSizes.find(name);
-             bySize != statedSizes.end() && bySize->second > 0 &&
-             bySize->second <= (1 << 20)) {
-    size = bySize->second;
-    llvm::append_range(ranks, llvm::seq<int64_t>(0, size));
-  } else {
-    error = "nothing states the members of process group '" + name.str() +
-            "': say --group=" + name.str() +
-            "=0-3 (its ranks), or give the archive a record "
-            "extra/commute.json with them";
-    return {};
-  }
-  // The context's groups were checked when they were read.
-  tp::GroupAttr group = tp::GroupAttr::get(context, name, size, ranks);
-  groups.insert({name, group});
-  return group;
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,6 +220,8 @@ llvm::Error Importer::addFunction() {
   // Set all at once: an op's attributes are immutable, and setting those of one
   // argument copies those of all.
   function.setAllArgAttrs(inputAttributes);
+  function->setAttr(tp::TPDialect::signatureAttrName,
+                    getSignature(program, context));
   builder.setInsertionPointToEnd(entry);
   return llvm::Error::success();
 }
@@ -426,14 +394,8 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
 
 void Importer::addModuleAttributes() {
   ModuleOp module = *imported.module;
-  std::string ignored;
-  for (const auto &[name, ranks] : distributed.groups)
-    getGroup(builder.getStringAttr(name).getValue(), ignored);
-  SmallVector<Attribute> list;
-  for (const auto &[name, group] : groups)
-    list.push_back(group);
-  if (!list.empty())
-    module->setAttr(tp::TPDialect::groupsAttrName, builder.getArrayAttr(list));
+  if (ArrayRef<Attribute> all = groups.addStated(); !all.empty())
+    module->setAttr(tp::TPDialect::groupsAttrName, builder.getArrayAttr(all));
   if (rank)
     module->setAttr(tp::TPDialect::rankAttrName,
                     builder.getI64IntegerAttr(*rank));
@@ -466,17 +428,32 @@ llvm::Expected<ImportedProgram> Importer::run() {
       return std::move(error);
   if (llvm::Error error = addReturn())
     return std::move(error);
-  addModuleAttributes();
   llvm::SetVector<tp::GroupAttr> usedGroups;
-  for (const auto &[name, group] : groups)
-    usedGroups.insert(group);
+  usedGroups.insert_range(groups.getRead());
   // Those without a name (TensorCast's) are known by their collectives alone.
   imported.module->walk([&](tp::CollectiveOpInterface op) {
     usedGroups.insert(op.getCollectiveGroup());
   });
-  if (llvm::Error error = statePlacements(function, distributed,
-                                          usedGroups.getArrayRef(), rank))
-    return makeStatementError(llvm::toString(std::move(error)));
+  SmallVector<StringRef> otherGroups = groups.getNotRead();
+  SmallVector<StringRef> otherSymbols =
+      llvm::to_vector(llvm::make_first_range(program.rangeConstraints));
+  StatedNames names{usedGroups.getArrayRef(), otherGroups, otherSymbols};
+  auto check = [&](llvm::Error error) {
+    return error ? makeStatementError(llvm::toString(std::move(error)))
+                 : llvm::Error::success();
+  };
+  if (llvm::Error error =
+          check(checkStatedGroups(distributed, names, groups.hasUnstated())))
+    return std::move(error);
+  addModuleAttributes();
+  usedGroups.insert_range(groups.getRead());
+  names.groups = usedGroups.getArrayRef();
+  if (llvm::Error error =
+          check(checkStatedAssumptions(*imported.module, distributed, names)))
+    return std::move(error);
+  if (llvm::Error error =
+          check(statePlacements(function, distributed, names, rank)))
+    return std::move(error);
   return std::move(imported);
 }
 

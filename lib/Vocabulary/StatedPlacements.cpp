@@ -6,15 +6,140 @@
 
 #include "commute/Vocabulary/StatedPlacements.h"
 
+#include "commute/Dialect/SizeAssumption.h"
+
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/Regex.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
+bool StatedNames::hasGroup(StringRef key) const {
+  return llvm::any_of(
+             groups,
+             [&](tp::GroupAttr group) { return group.getKey() == key; }) ||
+         llvm::is_contained(otherGroups, key);
+}
+
+/// "the program has no group of that name: its groups are 'dp' and 'tp'".
+static std::string describeGroups(const StatedNames &program) {
+  SmallVector<std::string> names;
+  for (tp::GroupAttr group : program.groups)
+    names.push_back(group.getKey());
+  for (StringRef name : program.otherGroups)
+    names.push_back(name.str());
+  llvm::sort(names);
+  names.erase(llvm::unique(names), names.end());
+  if (names.empty())
+    return "the program has no groups";
+  // A program may name any number of groups.
+  constexpr size_t maxListed = 8;
+  std::string text = "the program has no group of that name; it has ";
+  for (auto [index, name] : llvm::enumerate(names)) {
+    if (index == maxListed)
+      return text + " and " + std::to_string(names.size() - index) + " more";
+    bool isLast = index + 1 == names.size();
+    text += (index == 0 ? "'" : isLast ? " and '" : ", '") + name + "'";
+  }
+  return text;
+}
+
+static llvm::Error checkRank(int64_t rank, const StatedNames &program) {
+  bool isInGroup = llvm::any_of(program.groups, [&](tp::GroupAttr group) {
+    return !group.hasKnownMembers() || group.getPosition(rank);
+  });
+  if (isInGroup || !program.otherGroups.empty())
+    return llvm::Error::success();
+  if (!program.groups.empty())
+    return llvm::createStringError("rank " + Twine(rank) +
+                                   " is in none of the graph's groups");
+  if (rank == 0)
+    return llvm::Error::success();
+  return llvm::createStringError("rank " + Twine(rank) +
+                                 ": the program has no groups, so that it runs "
+                                 "on rank 0 alone");
+}
+
+/// Whether a group that the program does not name could take the place of
+/// several that it does: all its ranks are in them.
+static bool couldJoinGroups(const GroupRanks &stated,
+                            const DistributedContext &distributed,
+                            const StatedNames &program) {
+  llvm::DenseSet<int64_t> world;
+  for (tp::GroupAttr group : program.groups)
+    world.insert(group.getRanks().begin(), group.getRanks().end());
+  for (const auto &[name, ranks] : distributed.groups)
+    if (program.hasGroup(name))
+      for (const std::vector<int64_t> &members : ranks)
+        world.insert(members.begin(), members.end());
+  return llvm::all_of(stated, [&](const std::vector<int64_t> &members) {
+    return llvm::all_of(members,
+                        [&](int64_t rank) { return world.contains(rank); });
+  });
+}
+
+llvm::Error vocabulary::checkStatedGroups(const DistributedContext &distributed,
+                                          const StatedNames &program,
+                                          bool hasUnstated) {
+  for (const auto &[name, ranks] : distributed.groups) {
+    if (program.hasGroup(name))
+      continue;
+    bool isOption = distributed.groupOptions.count(name) > 0;
+    if (hasUnstated ||
+        (isOption && !couldJoinGroups(ranks, distributed, program)))
+      return llvm::createStringError("the members of group '" + name +
+                                     "' are stated, but " +
+                                     describeGroups(program));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error
+vocabulary::checkStatedAssumptions(ModuleOp module,
+                                   const DistributedContext &distributed,
+                                   const StatedNames &program) {
+  if (distributed.assumptions.empty())
+    return llvm::Error::success();
+  std::set<StringRef> symbols(program.otherSymbols.begin(),
+                              program.otherSymbols.end());
+  if (auto hints = module->getAttrOfType<DictionaryAttr>(
+          tp::TPDialect::symbolHintsAttrName))
+    for (NamedAttribute hint : hints)
+      symbols.insert(hint.getName().getValue());
+  llvm::DenseSet<Type> seen;
+  auto add = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !seen.insert(type).second)
+      return;
+    if (auto layout = dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding()))
+      for (StringAttr symbol : layout.getSymbols())
+        symbols.insert(symbol.getValue());
+  };
+  module.walk([&](Block *block) {
+    llvm::for_each(block->getArgumentTypes(), add);
+    for (Operation &op : *block)
+      llvm::for_each(op.getResultTypes(), add);
+  });
+  for (const std::string &text : distributed.assumptions) {
+    llvm::Expected<tp::SizeAssumption> assumption =
+        tp::parseSizeAssumption(text);
+    if (!assumption)
+      return assumption.takeError();
+    for (const std::string &symbol : assumption->symbols)
+      if (!symbols.count(symbol))
+        return llvm::createStringError(
+            "'" + text + "' is assumed, but the program has no symbolic size " +
+            symbol);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error vocabulary::statePlacements(func::FuncOp function,
                                         const DistributedContext &distributed,
-                                        ArrayRef<tp::GroupAttr> groups,
+                                        const StatedNames &program,
                                         std::optional<int64_t> rank) {
   MLIRContext *context = function.getContext();
   Builder builder(context);
@@ -45,8 +170,13 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
       if (found == distributed.inputs.end())
         continue;
       inputKnown[key.str()] = true;
-      for (const auto &[group, placement] : found->second)
+      for (const auto &[group, placement] : found->second) {
+        if (!program.hasGroup(group) && !distributed.groups.count(group))
+          return llvm::createStringError(
+              "input '" + key.getValue() + "' is placed " + placement +
+              " on group '" + group + "', but " + describeGroups(program));
         stated[group] = placement;
+      }
     }
     for (auto [ruleIndex, item] : llvm::enumerate(rules)) {
       auto &[regex, rule] = item;
@@ -58,7 +188,7 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
         stated[rule->group] = rule->placement;
         continue;
       }
-      for (tp::GroupAttr group : groups)
+      for (tp::GroupAttr group : program.groups)
         stated[group.getKey()] = rule->placement;
       for (const auto &[group, ranks] : distributed.groups)
         stated[group] = rule->placement;
@@ -82,22 +212,15 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
     inputAttributes.push_back(attributes.getDictionary(context));
   }
   function.setAllArgAttrs(inputAttributes);
-  auto isKnown = [&](StringRef name) {
-    return llvm::any_of(
-        groups, [&](tp::GroupAttr group) { return group.getKey() == name; });
-  };
   for (const PlacementRule &rule : distributed.rules)
-    if (!rule.group.empty() && !isKnown(rule.group) &&
+    if (!rule.group.empty() && !program.hasGroup(rule.group) &&
         !distributed.groups.count(rule.group))
       return llvm::createStringError("--input-placement=" + rule.pattern + "=" +
-                                     rule.placement + "@" + rule.group +
-                                     ": the graph has no group of that name");
-  bool isInGroup = llvm::any_of(groups, [&](tp::GroupAttr group) {
-    return rank && !group.getMembersAround(*rank).empty();
-  });
-  if (rank && !groups.empty() && !isInGroup)
-    return llvm::createStringError("rank " + Twine(*rank) +
-                                   " is in none of the graph's groups");
+                                     rule.placement + "@" + rule.group + ": " +
+                                     describeGroups(program));
+  if (rank)
+    if (llvm::Error error = checkRank(*rank, program))
+      return error;
   for (const auto &[name, isFound] : inputKnown)
     if (!isFound)
       return llvm::createStringError(

@@ -19,10 +19,10 @@ using namespace commute::python;
 static std::pair<std::optional<std::string>, std::string>
 optimize(std::string program, std::string passes, std::string policy,
          std::string target, bool verify, std::string context,
-         std::string vocabulary) {
-  OptimizeSettings settings{std::move(passes),  std::move(policy),
-                            std::move(target),  verify,
-                            std::move(context), std::move(vocabulary)};
+         std::string vocabulary, bool hasOtherGroups) {
+  OptimizeSettings settings{
+      std::move(passes),  std::move(policy),     std::move(target), verify,
+      std::move(context), std::move(vocabulary), hasOtherGroups};
   OptimizedProgram result;
   {
     nb::gil_scoped_release release;
@@ -41,6 +41,7 @@ NB_MODULE(_commute, module) {
              nb::arg("passes") = "", nb::arg("policy") = "profitable",
              nb::arg("target") = "h100x8", nb::arg("verify") = true,
              nb::arg("context") = "", nb::arg("vocabulary") = "",
+             nb::arg("has_other_groups") = false,
              "Runs passes over a program of the export schema, given as JSON "
              "text. Gives "
              "the edits, None where nothing changed, and the remarks, both as "

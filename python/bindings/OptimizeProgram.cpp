@@ -66,6 +66,7 @@ llvm::Error Optimizer::read(std::string text) {
       return stated.takeError();
     distributed = std::move(*stated);
   }
+  distributed.hasOtherGroups = settings.hasOtherGroups;
   manager.emplace(&context);
   if (llvm::Error error = buildPipeline(*manager, settings.passes,
                                         {settings.policy, settings.target}))
@@ -94,7 +95,6 @@ llvm::Error Optimizer::runPasses() {
         }
         return mlir::success();
       });
-  manager->enableVerifier(settings.verify);
   if (succeeded(manager->run(*imported.module)))
     return llvm::Error::success();
   return llvm::createStringError("a pass failed: " + message);

@@ -32,6 +32,8 @@ struct OptimizeSettings {
   std::string context;
   /// The text of a vocabulary file; empty: none.
   std::string vocabulary;
+  /// The program is a part of one that names more groups.
+  bool hasOtherGroups = false;
 };
 
 struct OptimizedProgram {

@@ -208,12 +208,12 @@ ZIPS = {
         (f"record {PROGRAM}: damaged",),
     ),
     "inflates_to_less": (
-        change_stated_size_of_deflated_program(128 << 20),
+        change_stated_size_of_deflated_program(300_000),
         (f"record {PROGRAM}: damaged",),
     ),
     "inflates_to_too_much": (
         change_stated_size_of_deflated_program(0xFFFFFFF0),
-        (f"record {PROGRAM}", "it has 4294967280 bytes; at most"),
+        (PROGRAM, "would grow to 4294967280, by more than a factor of 200"),
     ),
     "record_twice": (record_twice, ("model.json", "twice")),
     "flat_archive_of_old_pytorch": (flat_archive_of_old_pytorch, ("PyTorch 2.7 or older",)),

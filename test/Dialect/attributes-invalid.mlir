@@ -42,6 +42,36 @@ func.func private @list_after_rank() attributes {group = #tp.group<"tp", [0, [1,
 
 // -----
 
+// expected-error @below {{expected an ascending range of ranks below 1048576}}
+func.func private @descending_range() attributes {group = #tp.group<"0", [3 to 1]>}
+
+// -----
+
+// expected-error @below {{expected an ascending range of ranks below 1048576}}
+func.func private @endless_range() attributes {group = #tp.group<"0", [0 to 9000000000]>}
+
+// -----
+
+// expected-error @below {{group "0": rank 9000000000 is too large}}
+func.func private @far_rank() attributes {group = #tp.group<"0", [9000000000]>}
+
+// -----
+
+// expected-error @below {{group "0": rank 2 is in it twice}}
+func.func private @range_twice() attributes {group = #tp.group<"0", [0 to 2, 2 to 3]>}
+
+// -----
+
+// expected-error @below {{group "dp" has no members}}
+func.func private @unknown_of_nobody() attributes {group = #tp.group<"dp", size = 0>}
+
+// -----
+
+// expected-error @below {{group "dp" has more than 1048576 ranks}}
+func.func private @unknown_of_too_many() attributes {group = #tp.group<"dp", size = 2000000>}
+
+// -----
+
 // expected-error @below {{expected string}}
 func.func private @nameless() attributes {group = #tp.group<[0, 1]>}
 

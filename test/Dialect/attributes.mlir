@@ -10,14 +10,23 @@
 // CHECK-SAME: plain = #tp.group<"0", [0, 1, 2, 3]>
 // One group in a list is a plain group.
 // CHECK-SAME: plain_in_list = #tp.group<"0", [0, 1]>
+// Long ranges are abbreviated.
+// CHECK-SAME: range = #tp.group<"world", [0 to 31, 40, 41]>
+// CHECK-SAME: ranges = #tp.group<"axis", {{\[\[}}0 to 63], [64 to 127]]>
 // CHECK-SAME: reordered = #tp.group<"", [3, 1, 2]>
+// CHECK-SAME: short_range = #tp.group<"0", [0, 1, 2, 3]>
+// CHECK-SAME: unknown = #tp.group<"dp", size = 2>
 func.func private @groups() attributes {
   plain = #tp.group<"0", [0, 1, 2, 3]>,
   plain_in_list = #tp.group<"0", [[0, 1]]>,
   axis = #tp.group<"tp", [[0, 1], [2, 3]]>,
   axis_of_one = #tp.group<"dp", [[0], [1]]>,
   reordered = #tp.group<"", [3, 1, 2]>,
-  escaped = #tp.group<"a\22b", [0]>
+  escaped = #tp.group<"a\22b", [0]>,
+  range = #tp.group<"world", [0 to 31, 40 to 41]>,
+  ranges = #tp.group<"axis", [[0 to 63], [64 to 127]]>,
+  short_range = #tp.group<"0", [0 to 3]>,
+  unknown = #tp.group<"dp", size = 2>
 }
 
 // CHECK-LABEL: func.func private @static_layouts
@@ -50,7 +59,7 @@ func.func private @symbolic_layouts(
 // CHECK-SAME: {tp.placements = {"0" = #tp.placement<varying>}}
 func.func private @placements(
   tensor<4xf32> {tp.placements = {"0" = #tp.placement<replicated>}},
-  tensor<4xf32> {tp.placements = {"0" = #tp.placement<shard(2)>}},
+  tensor<1x1x4xf32> {tp.placements = {"0" = #tp.placement<shard(2)>}},
   tensor<4xf32> {tp.placements = {"0" = #tp.placement<varying>}})
 
 // CHECK-LABEL: func.func private @partial_placements() attributes {

@@ -8,6 +8,7 @@
 #include "EstimateReport.h"
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
+#include "SafeOutput.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -109,14 +110,14 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   if (json) {
     llvm::json::Object object = toJson(summary);
     object["file"] = input.getValue();
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-                 << '\n';
+    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
+               << '\n';
     return Success;
   }
-  llvm::outs() << input << ": ";
-  print(summary, llvm::outs());
+  safeOuts() << input << ": ";
+  print(summary, safeOuts());
   if (!trace.empty())
-    llvm::outs() << "trace in " << trace << '\n';
+    safeOuts() << "trace in " << trace << '\n';
   return Success;
 }
 

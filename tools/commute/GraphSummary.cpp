@@ -26,8 +26,14 @@ static std::string toText(const Printable &value) {
   return text;
 }
 
-/// "[0, 1, 2, 3]", or the groups of an axis one behind the other.
+/// "[0, 1, 2, 3]", or the groups of an axis one after the other. Of thousands
+/// of ranks it is "0-4095".
 static std::string getMembers(tp::GroupAttr group) {
+  constexpr size_t maxListed = 64;
+  if (!group.hasKnownMembers())
+    return "unknown";
+  if (group.getRanks().size() > maxListed)
+    return group.formatMembers();
   std::string text;
   llvm::raw_string_ostream os(text);
   for (int64_t index = 0; index < group.getNumGroups(); ++index) {
@@ -71,7 +77,8 @@ GraphSummary tool::summarize(ModuleOp module) {
   if (auto groups =
           module->getAttrOfType<ArrayAttr>(tp::TPDialect::groupsAttrName))
     for (tp::GroupAttr group : groups.getAsRange<tp::GroupAttr>())
-      summary.groups.emplace_back(group.getName().str(), getMembers(group));
+      summary.groups.push_back({group.getName().str(), getMembers(group),
+                                group.getSize(), group.hasKnownMembers()});
 
   summary.placementProblems = findPlacementProblems(module);
   module.walk([&](func::FuncOp function) {
@@ -125,8 +132,15 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
   }
   if (!summary.groups.empty()) {
     os << "\ngroups:\n";
-    for (const auto &[name, members] : summary.groups)
-      os << "  " << name << ": ranks " << members << '\n';
+    for (const GroupLine &group : summary.groups) {
+      os << "  " << group.name << ": ";
+      if (group.isKnown)
+        os << "ranks " << group.members << '\n';
+      else
+        os << group.size
+           << " ranks, but nothing states which; --group=" << group.name
+           << "=0-" << group.size - 1 << " would, with its own ranks\n";
+    }
   }
   os << "\ncollectives:" << (summary.collectives.empty() ? " none\n" : "\n");
   for (const CollectiveSummary &entry : summary.collectives) {
@@ -179,8 +193,8 @@ llvm::json::Object tool::toJson(const GraphSummary &summary) {
     collectives.push_back(std::move(object));
   }
   llvm::json::Object groups;
-  for (const auto &[name, members] : summary.groups)
-    groups[name] = members;
+  for (const GroupLine &group : summary.groups)
+    groups[group.name] = group.members;
   return llvm::json::Object{
       {"ops", static_cast<int64_t>(summary.numOps)},
       {"outputs", static_cast<int64_t>(summary.numOutputs)},

@@ -19,6 +19,14 @@
 
 namespace commute::tool {
 
+struct GroupLine {
+  std::string name;
+  /// "[0, 1]", "0-4095", or "unknown".
+  std::string members;
+  int64_t size = 0;
+  bool isKnown = true;
+};
+
 struct CollectiveSummary {
   std::string kind;
   std::string node;
@@ -40,7 +48,7 @@ struct GraphSummary {
   std::map<std::string, size_t> opaque;
   std::vector<CollectiveSummary> collectives;
   /// Name, then members.
-  std::vector<std::pair<std::string, std::string>> groups;
+  std::vector<GroupLine> groups;
   /// Inputs for which nothing states how they differ between ranks.
   std::vector<std::string> unplacedInputs;
   std::vector<PlacementProblem> placementProblems;

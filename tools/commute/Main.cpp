@@ -5,14 +5,29 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "SafeOutput.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <unistd.h>
+
 using namespace commute::tool;
+
+/// Large graphs and hostile ones may need more memory than there is. LLVM would
+/// abort with a stack trace, as of a defect.
+[[noreturn]] static void exitWithoutMemory(void *exitCode, const char *, bool) {
+  static constexpr char message[] =
+      "commute: error: the program needs more memory than this process may "
+      "use\n";
+  ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
+  (void)ignored;
+  _exit(*static_cast<ExitCode *>(exitCode));
+}
 
 static constexpr char overview[] =
     "Commute optimizes tensor-parallel programs captured from PyTorch.\n\n"
@@ -25,10 +40,14 @@ static constexpr char overview[] =
     "  commute targets                 the machines that estimate knows\n"
     "  commute calibrate               measure this machine as a target\n\n"
     "Exit codes: 0 success, 1 a property that was asked for does not hold,\n"
-    "2 bad usage or bad input, 3 a defect of Commute.\n";
+    "2 bad usage or bad input, 3 a defect of Commute.\n\n"
+    "Files of kind .pt2 and .mlir may come from anywhere. .mlirbc is trusted:\n"
+    "MLIR's reader of bytecode is not made for hostile files.\n";
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  static ExitCode exitCode = BadInput;
+  llvm::install_bad_alloc_error_handler(exitWithoutMemory, &exitCode);
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "commute " << COMMUTE_VERSION << '\n';
   });
@@ -59,8 +78,8 @@ int main(int argc, char **argv) {
     llvm::Expected<ExitCode> code = command->run();
     if (code)
       return *code;
-    llvm::WithColor::error(llvm::errs(), "commute")
-        << llvm::toString(code.takeError()) << '\n';
+    llvm::WithColor::error(llvm::errs(), "commute");
+    safeErrs() << llvm::toString(code.takeError()) << '\n';
     return BadInput;
   }
   llvm::WithColor::error(llvm::errs(), "commute")

@@ -7,8 +7,10 @@
 #include "Commands.h"
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
+#include "SafeOutput.h"
 #include "VerificationReport.h"
 
+#include "commute/Analysis/InputPlacements.h"
 #include "commute/Equivalence/Verify.h"
 #include "commute/Report/RemarkCollector.h"
 #include "commute/Target/Target.h"
@@ -84,7 +86,7 @@ private:
 void OptCommand::printProgress(llvm::StringRef stage) const {
   // For somebody who waits at a terminal; never in a log.
   if (!quiet && !json && llvm::sys::Process::StandardErrIsDisplayed())
-    llvm::errs() << "commute: " << stage << " ...\n";
+    safeErrs() << "commute: " << stage << " ...\n";
 }
 
 llvm::Expected<ExitCode> OptCommand::runPasses(ProgramFile &file) {
@@ -93,20 +95,19 @@ llvm::Expected<ExitCode> OptCommand::runPasses(ProgramFile &file) {
   if (llvm::Error error =
           buildPipeline(manager, passes, {policy, target, exactRounding}))
     return std::move(error);
-  manager.enableVerifier(!noVerify);
   std::string reproducer = output + ".reproducer.mlir";
   manager.enableCrashReproducerGeneration(reproducer);
   // Passes refuse by remarks; a diagnostic is a failure of the pass itself.
   mlir::ScopedDiagnosticHandler handler(
       context, [&](mlir::Diagnostic &diagnostic) {
-        llvm::errs() << "commute: internal error: " << diagnostic.getLocation()
-                     << ": " << diagnostic << '\n';
+        safeErrs() << "commute: internal error: " << diagnostic.getLocation()
+                   << ": " << diagnostic << '\n';
         return mlir::success();
       });
   if (succeeded(manager.run(file.getModule())))
     return Success;
-  llvm::errs() << "commute: internal error: a pass failed; " << reproducer
-               << " shows it: please report it\n";
+  safeErrs() << "commute: internal error: a pass failed; " << reproducer
+             << " shows it: please report it\n";
   return InternalError;
 }
 
@@ -121,23 +122,22 @@ ExitCode OptCommand::verify(mlir::ModuleOp before, mlir::ModuleOp after) {
   llvm::Expected<equivalence::VerifyResult> result =
       equivalence::verifyEquivalence(before, after, {});
   if (!result) {
-    llvm::errs()
-        << "commute: the result could not be verified: "
-        << llvm::toString(result.takeError())
-        << "; nothing was written (--no-verify writes it unverified)\n";
+    safeErrs() << "commute: the result could not be verified: "
+               << llvm::toString(result.takeError())
+               << "; nothing was written (--no-verify writes it unverified)\n";
     return PropertyFails;
   }
   if (!result->isEquivalent()) {
-    llvm::errs() << "commute: internal error: the optimized graph is not "
-                    "equivalent; nothing was written\n";
-    print(*result, llvm::errs());
+    safeErrs() << "commute: internal error: the optimized graph is not "
+                  "equivalent; nothing was written\n";
+    print(*result, safeErrs());
     std::string reproducer = output + ".reproducer.mlir";
     if (!llvm::errorToBool(
             llvm::writeToOutput(reproducer, [&](llvm::raw_ostream &os) {
               before.print(os);
               return llvm::Error::success();
             })))
-      llvm::errs() << reproducer << " holds the input: please report it\n";
+      safeErrs() << reproducer << " holds the input: please report it\n";
     return InternalError;
   }
   verification = std::move(*result);
@@ -167,7 +167,7 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
                               const ProgramFile &file,
                               const WriteSummary &summary) const {
   // The graph itself may be going to standard output.
-  llvm::raw_ostream &os = output == "-" ? llvm::errs() : llvm::outs();
+  llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
   if (json) {
     llvm::json::Object object{
         {"input", input.getValue()},
@@ -233,6 +233,10 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (!code || *code != Success)
     return code;
   if (!noVerify && !isUnchanged(*before, file->getModule())) {
+    if (llvm::Error error = analysis::checkGroupsAreKnown(file->getModule()))
+      return llvm::createStringError(
+          input + ": the result cannot be proven equivalent: " +
+          llvm::toString(std::move(error)));
     printProgress("verifying");
     if (ExitCode verdict = verify(*before, file->getModule());
         verdict != Success)

@@ -6,8 +6,10 @@
 
 #include "ProgramFile.h"
 
+#include "ModuleText.h"
 #include "StatedContext.h"
 #include "commute/Analysis/MainFunction.h"
+#include "commute/Archive/InputFile.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -15,7 +17,6 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -38,10 +39,17 @@ llvm::Expected<FileKind> tool::getFileKind(StringRef path) {
 /// Reads text or bytecode; the parser's first message becomes the error.
 static llvm::Error readModule(ProgramFile &file, MLIRContext &context) {
   context.loadDialect<tp::TPDialect, func::FuncDialect>();
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(file.path);
+  // Weights are no part of it: an 80-layer model takes some megabytes.
+  constexpr uint64_t largestFile = 1 << 30;
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+      archive::readInputFile(file.path, largestFile);
   if (!buffer)
-    return llvm::createStringError(file.path + ": " +
-                                   buffer.getError().message());
+    return buffer.takeError();
+  // Bytecode is trusted: see the README.
+  if (file.kind == FileKind::Text)
+    if (llvm::Error error = checkNesting((*buffer)->getBuffer()))
+      return llvm::createStringError(file.path + ":" +
+                                     llvm::toString(std::move(error)));
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (message.empty()) {
@@ -80,7 +88,7 @@ tool::readProgramFile(StringRef path, const vocabulary::Vocabulary &vocabulary,
     return file;
   }
   llvm::Expected<std::unique_ptr<archive::ProgramArchive>> archive =
-      archive::readProgramArchive(path);
+      archive::readProgramArchive(path, {}, stated.getArchiveLimits());
   if (!archive)
     return archive.takeError();
   file.archive = std::move(*archive);

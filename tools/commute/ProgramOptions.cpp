@@ -6,7 +6,7 @@
 
 #include "ProgramOptions.h"
 
-#include "llvm/Support/MemoryBuffer.h"
+#include "commute/Archive/InputFile.h"
 
 using namespace commute;
 using namespace commute::tool;
@@ -28,7 +28,23 @@ ProgramOptions::ProgramOptions(cl::SubCommand &command)
                   cl::desc("A fact about symbolic sizes: 's0 % 8 == 0'")),
       vocabularies("vocabulary", cl::sub(command), cl::value_desc("F.json"),
                    cl::desc("Operators of your own, said to be like known "
-                            "ones")) {}
+                            "ones")),
+      maxInflation("max-inflation", cl::sub(command), cl::value_desc("FACTOR"),
+                   cl::init(archive::ContainerLimits().maxInflation),
+                   cl::desc("The factor by which a deflated record of an "
+                            "archive may grow (default: 200)")),
+      maxInflatedBytes("max-inflated-bytes", cl::sub(command),
+                       cl::value_desc("N"),
+                       cl::init(archive::ContainerLimits().maxInflatedBytes),
+                       cl::desc("The bytes that all deflated records of an "
+                                "archive may grow to (default: 16 GiB)")) {}
+
+archive::ContainerLimits ProgramOptions::getArchiveLimits() const {
+  archive::ContainerLimits limits;
+  limits.maxInflation = std::max<uint64_t>(maxInflation, 1);
+  limits.maxInflatedBytes = maxInflatedBytes;
+  return limits;
+}
 
 llvm::Error
 ProgramOptions::addTo(vocabulary::DistributedContext &context) const {
@@ -56,9 +72,12 @@ llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
 ProgramOptions::loadVocabulary() const {
   auto result = std::make_unique<vocabulary::Vocabulary>();
   for (const std::string &path : vocabularies) {
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+    // A vocabulary takes some kilobytes.
+    constexpr uint64_t largestFile = 16 << 20;
+    llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+        archive::readInputFile(path, largestFile);
     if (!buffer)
-      return llvm::createStringError(path + ": " + buffer.getError().message());
+      return buffer.takeError();
     if (llvm::Error error =
             result->addUserVocabulary((*buffer)->getBuffer(), path))
       return std::move(error);

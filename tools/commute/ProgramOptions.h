@@ -7,6 +7,7 @@
 #ifndef COMMUTE_TOOLS_COMMUTE_PROGRAMOPTIONS_H
 #define COMMUTE_TOOLS_COMMUTE_PROGRAMOPTIONS_H
 
+#include "commute/Archive/Container.h"
 #include "commute/Vocabulary/DistributedContext.h"
 #include "commute/Vocabulary/Vocabulary.h"
 
@@ -22,6 +23,8 @@ public:
 
   /// Adds what was stated to what the archive's sidecar says.
   llvm::Error addTo(vocabulary::DistributedContext &context) const;
+  /// What archives may cost.
+  archive::ContainerLimits getArchiveLimits() const;
   /// The built-in vocabularies and the user's.
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
   loadVocabulary() const;
@@ -32,6 +35,8 @@ private:
   llvm::cl::list<std::string> placements;
   llvm::cl::list<std::string> assumptions;
   llvm::cl::list<std::string> vocabularies;
+  llvm::cl::opt<uint64_t> maxInflation;
+  llvm::cl::opt<uint64_t> maxInflatedBytes;
 };
 
 } // namespace commute::tool

@@ -8,6 +8,7 @@
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "RunReport.h"
+#include "SafeOutput.h"
 
 #include "commute/Report/RemarkCollector.h"
 #include "commute/Runtime/MpiWorld.h"
@@ -19,6 +20,9 @@
 using namespace commute;
 using namespace commute::tool;
 namespace cl = llvm::cl;
+
+/// Each rank is a thread with a stack of its own.
+static constexpr size_t maxThreadRanks = 256;
 
 namespace {
 enum class WeightSource { Archive, Seeded };
@@ -199,6 +203,11 @@ llvm::Expected<ExitCode> RunCommand::run() {
     if (!joined)
       return joined.takeError();
     processes = std::move(*joined);
+  } else if (world.size() > maxThreadRanks) {
+    return llvm::createStringError(
+        input + ": the groups of the graph have " + llvm::Twine(world.size()) +
+        " ranks; up to " + llvm::Twine(maxThreadRanks) +
+        " run as threads of one process, and more under mpirun");
   }
   // From here on ranks may use the context at the same time.
   context.enableMultithreading();
@@ -207,8 +216,8 @@ llvm::Expected<ExitCode> RunCommand::run() {
   if (!outcomes) {
     // The program is legal; that it runs is the property that does not hold.
     // In one piece: several processes may be writing.
-    llvm::errs() << "commute: error: " + input + ": " +
-                        llvm::toString(outcomes.takeError()) + "\n";
+    safeErrs() << "commute: error: " + input + ": " +
+                      llvm::toString(outcomes.takeError()) + "\n";
     if (processes)
       processes->abort(PropertyFails);
     return PropertyFails;
@@ -219,15 +228,15 @@ llvm::Expected<ExitCode> RunCommand::run() {
     if (llvm::Error error = writeOutputs(*outcomes))
       return std::move(error);
   if (printsElements) {
-    printElements(*outcomes, llvm::outs());
+    printElements(*outcomes, safeOuts());
     return Success;
   }
   RunSummary summary = summarize(*outcomes, inputs->getAssumptions());
   if (json)
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(toJson(summary)))
-                 << '\n';
+    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(toJson(summary)))
+               << '\n';
   else
-    print(summary, llvm::outs());
+    print(summary, safeOuts());
   return Success;
 }
 

@@ -8,6 +8,7 @@
 #include "GraphSummary.h"
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
+#include "SafeOutput.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -47,19 +48,18 @@ llvm::Expected<ExitCode> ShowCommand::run() {
       object["nodes"] =
           static_cast<int64_t>(file->archive->program->graph.nodes.size());
     }
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-                 << '\n';
+    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
+               << '\n';
     return Success;
   }
-  llvm::outs() << input;
+  safeOuts() << input;
   if (file->archive)
-    llvm::outs() << ": " << file->archive->program->graph.nodes.size()
-                 << " nodes, by PyTorch "
-                 << file->archive->program->torchVersion << ", schema "
-                 << file->archive->program->schemaMajor << '.'
-                 << file->archive->program->schemaMinor;
-  llvm::outs() << '\n';
-  print(summary, llvm::outs());
+    safeOuts() << ": " << file->archive->program->graph.nodes.size()
+               << " nodes, by PyTorch " << file->archive->program->torchVersion
+               << ", schema " << file->archive->program->schemaMajor << '.'
+               << file->archive->program->schemaMinor;
+  safeOuts() << '\n';
+  print(summary, safeOuts());
   return Success;
 }
 

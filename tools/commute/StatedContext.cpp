@@ -68,6 +68,18 @@ static llvm::Error applyGroups(ModuleOp module,
 
 llvm::Error tool::applyContext(ModuleOp module,
                                const vocabulary::DistributedContext &stated) {
+  SmallVector<tp::GroupAttr> groups = analysis::getGroups(module);
+  vocabulary::StatedNames names{groups, {}, {}};
+  bool hasUnstated = llvm::any_of(groups, [&](tp::GroupAttr group) {
+    return !group.hasKnownMembers() &&
+           stated.groups.count(group.getName().str()) == 0;
+  });
+  if (llvm::Error error =
+          vocabulary::checkStatedGroups(stated, names, hasUnstated))
+    return error;
+  if (llvm::Error error =
+          vocabulary::checkStatedAssumptions(module, stated, names))
+    return error;
   if (llvm::Error error = applyGroups(module, stated))
     return error;
   Builder builder(module.getContext());
@@ -90,6 +102,7 @@ llvm::Error tool::applyContext(ModuleOp module,
   if (!function)
     return llvm::createStringError(
         "--input-placement and --rank need a module with one function");
-  return vocabulary::statePlacements(function, stated,
-                                     analysis::getGroups(module), stated.rank);
+  groups = analysis::getGroups(module);
+  names.groups = groups;
+  return vocabulary::statePlacements(function, stated, names, stated.rank);
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "SafeOutput.h"
 #include "Units.h"
 
 #include "commute/Target/Target.h"
@@ -127,20 +128,20 @@ llvm::Expected<ExitCode> TargetsCommand::run() {
     llvm::json::Array array;
     for (const target::Target &target : targets)
       array.push_back(target.toJson());
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(array)))
-                 << '\n';
+    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(array)))
+               << '\n';
     return Success;
   }
   llvm::interleave(
-      targets, llvm::outs(),
-      [&](const target::Target &target) { print(target, llvm::outs()); }, "\n");
+      targets, safeOuts(),
+      [&](const target::Target &target) { print(target, safeOuts()); }, "\n");
   if (listsAll)
-    llvm::outs() << "\nThe default target is " << target::defaultTargetName
-                 << ". The target 'local' is "
-                 << (hasLocal ? ""
-                              : "not there yet: 'commute calibrate' "
-                                "measures this machine and writes ")
-                 << localPath << ".\n";
+    safeOuts() << "\nThe default target is " << target::defaultTargetName
+               << ". The target 'local' is "
+               << (hasLocal ? ""
+                            : "not there yet: 'commute calibrate' "
+                              "measures this machine and writes ")
+               << localPath << ".\n";
   return Success;
 }
 

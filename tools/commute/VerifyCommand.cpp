@@ -8,6 +8,7 @@
 #include "PlacementProblems.h"
 #include "ProgramFile.h"
 #include "ProgramOptions.h"
+#include "SafeOutput.h"
 #include "VerificationReport.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -100,13 +101,13 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         llvm::json::Object{{"reading", secondsReading},
                            {"sizes", result->secondsForSizes},
                            {"evaluation", result->secondsEvaluating}};
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-                 << '\n';
+    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
+               << '\n';
   } else {
-    print(*result, llvm::outs());
+    print(*result, safeOuts());
     if (!problems.empty()) {
-      llvm::outs() << "placements that do not fit what the first graph does:\n";
-      print(problems, llvm::outs());
+      safeOuts() << "placements that do not fit what the first graph does:\n";
+      print(problems, safeOuts());
     }
   }
   return result->isEquivalent() ? Success : PropertyFails;

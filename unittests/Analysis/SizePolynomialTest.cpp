@@ -67,6 +67,19 @@ TEST_F(SizePolynomialTest, WhatCannotBeCountedIsNotKnown) {
   EXPECT_FALSE(SizePolynomial::get(Size()).isKnown());
 }
 
+/// (a0 + b0) * (a1 + b1) * ... has 2^n terms.
+TEST_F(SizePolynomialTest, ProductsOfManySumsAreSymbols) {
+  AffineExpr product = getAffineConstantExpr(1, &context);
+  for (unsigned index = 0; index < 40; ++index)
+    product = product * (getAffineSymbolExpr(2 * index, &context) +
+                         getAffineSymbolExpr(2 * index + 1, &context));
+  SizePolynomial size = SizePolynomial::get(product);
+  EXPECT_TRUE(size.isKnown());
+  EXPECT_EQ((size * 2).divideExactly(size), SizePolynomial(2));
+  EXPECT_EQ(SizePolynomial::get(product * 2), size * 2);
+  EXPECT_NE(size, size + 1);
+}
+
 TEST_F(SizePolynomialTest, BackToSizes) {
   EXPECT_EQ((s * 2 + 1).getSize(), s0 * 2 + 1);
   EXPECT_EQ(SizePolynomial(7).getSize(), Size(7));

@@ -55,6 +55,30 @@ TEST_F(AttributesTest, GroupsAreTheSameByTheirMembers) {
   EXPECT_FALSE(group.hasSameMembers(axis));
 }
 
+TEST_F(AttributesTest, UnknownMembersAreTheSameByName) {
+  auto unknown = GroupAttr::get(&context, "tp", /*size=*/2, {});
+  EXPECT_FALSE(unknown.hasKnownMembers());
+  EXPECT_EQ(unknown.getSize(), 2);
+  EXPECT_EQ(unknown.getNumGroups(), 0);
+  EXPECT_EQ(unknown.getPosition(0), std::nullopt);
+  EXPECT_THAT(unknown.getMembersAround(0), IsEmpty());
+  EXPECT_TRUE(
+      unknown.hasSameMembers(GroupAttr::get(&context, "tp", /*size=*/2, {})));
+  EXPECT_FALSE(
+      unknown.hasSameMembers(GroupAttr::get(&context, "dp", /*size=*/2, {})));
+  EXPECT_FALSE(unknown.hasSameMembers(GroupAttr::get(&context, "tp", {0, 1})));
+  EXPECT_FALSE(GroupAttr::get(&context, "tp", {0, 1}).hasSameMembers(unknown));
+}
+
+TEST_F(AttributesTest, MembersAreFormattedAsTheCommandLineTakesThem) {
+  EXPECT_EQ(GroupAttr::get(&context, "0", {0, 1, 2, 3, 8}).formatMembers(),
+            "0-3,8");
+  EXPECT_EQ(
+      GroupAttr::get(&context, "tp", /*size=*/2, {0, 2, 1, 3}).formatMembers(),
+      "0,2/1,3");
+  EXPECT_EQ(GroupAttr::get(&context, "0", {1, 0}).formatMembers(), "1,0");
+}
+
 TEST_F(AttributesTest, PlacementsAreTextAndBack) {
   for (PlacementAttr placement :
        {PlacementAttr::getReplicated(&context),

@@ -373,6 +373,7 @@ TEST_F(ImporterTest, GroupArgumentHasTwoNames) {
 }
 
 TEST_F(ImporterTest, GroupOfStatedSizeIsTheFirstRanks) {
+  translator.distributed.groups.clear();
   auto scatter = getOp<tp::ReduceScatterOp>(
       makeReduceScatter("group_name", "7", 4, 2), "r");
   ASSERT_TRUE(scatter);

@@ -132,6 +132,7 @@ TEST_F(PlacesTest, CollectivesInPlace) {
 // What writes into a place stays as it is, whoever the members are; what only
 // reads one can become a function of a copy.
 TEST_F(PlacesTest, GroupsOfUnknownMembers) {
+  translator.distributed.groups.clear();
   EXPECT_THAT(getError(makeReduction("_c10d_functional.all_reduce_.default",
                                      "9", {"g", {4, 2}})),
               IsEmpty());

@@ -59,6 +59,7 @@ std::string test::printWithoutNames(ModuleOp module) {
   copy->walk([](Operation *op) {
     if (isa_and_present<tp::TPDialect>(op->getDialect()))
       op->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+    op->removeDiscardableAttr(tp::TPDialect::signatureAttrName);
   });
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -22,7 +22,13 @@ namespace commute::analysis {
 /// name and membership, in order of appearance.
 llvm::SmallVector<tp::GroupAttr> getGroups(mlir::ModuleOp module);
 
+/// An error where nothing states the members of a group: it names all such
+/// groups, and the options that would state them. What follows ranks through a
+/// program asks first.
+llvm::Error checkGroupsAreKnown(mlir::ModuleOp module);
+
 /// The ranks of all groups, in ascending order; rank 0 alone without groups.
+/// Groups of unknown members add none.
 llvm::SmallVector<int64_t> getWorld(mlir::ModuleOp module);
 
 /// Which tensor a rank holds of an input.
@@ -45,8 +51,12 @@ struct InputInstance {
 class InputPlacements {
 public:
   /// Rejects statements that contradict each other, or that no tensor of the
-  /// input's shape fulfils.
+  /// input's shape fulfils, and groups of unknown members.
   static llvm::Expected<InputPlacements> resolve(mlir::func::FuncOp function);
+  /// The same but for the groups: `getWorld` and `getInstance` are then not to
+  /// be asked.
+  static llvm::Expected<InputPlacements>
+  resolveInAnyWorld(mlir::func::FuncOp function);
 
   /// Placement of an input with respect to a group.
   tp::PlacementAttr get(unsigned argument, tp::GroupAttr group) const;
@@ -61,10 +71,15 @@ public:
   llvm::ArrayRef<std::string> getAssumptions() const { return assumptions; }
 
 private:
+  /// One for each membership: names do not matter.
   llvm::SmallVector<tp::GroupAttr> groups;
   llvm::SmallVector<int64_t> world;
   /// By argument, then by group.
   std::vector<llvm::SmallVector<tp::PlacementAttr, 2>> placements;
+  /// Which ranks of the world hold one tensor: inputs whose ranks are joined by
+  /// the same groups share a numbering.
+  std::vector<std::vector<unsigned>> tensors;
+  std::vector<unsigned> tensorsOfInput;
   std::vector<std::string> assumptions;
 };
 

@@ -22,6 +22,8 @@
 
 namespace commute::analysis {
 
+class GroupRelations;
+
 /// An op at which a partial value gets lost or comes from nowhere.
 struct PlacementProblem {
   mlir::Operation *op;
@@ -39,6 +41,8 @@ public:
   /// what is not known.
   tp::PlacementAttr getPlacement(mlir::Value value, tp::GroupAttr group) const;
   const InputPlacements &getInputs() const { return inputs; }
+  /// How the program's groups relate to each other.
+  GroupRelations &getRelations() const { return *relations; }
 
   /// All ops that silently drop a partial value (apply what is no linear
   /// function to it, gather it, return it) or invent one (reduce over ranks
@@ -48,6 +52,7 @@ public:
 private:
   InputPlacements inputs;
   llvm::SmallVector<tp::GroupAttr> groups;
+  std::shared_ptr<GroupRelations> relations;
   std::shared_ptr<mlir::DataFlowSolver> solver;
 };
 

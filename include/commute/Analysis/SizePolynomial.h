@@ -24,9 +24,9 @@
 namespace commute::analysis {
 
 /// A polynomial with integer coefficients in the symbols of one SymbolSpace.
-/// Quotients and remainders are symbols of their own. What cannot be counted in
-/// 64 bits, and everything computed from it, is not known, and equal to
-/// nothing.
+/// Quotients and remainders are symbols of their own, and so are products that
+/// would have too many terms when multiplied out. What cannot be counted in 64
+/// bits, and everything computed from it, is not known, and equal to nothing.
 class SizePolynomial {
 public:
   SizePolynomial(int64_t constant = 0) : constant(constant) {}
@@ -93,6 +93,8 @@ private:
   SizePolynomial multiplyTerms(const SizePolynomial &other) const;
   bool hasSameTerms(const SizePolynomial &other) const;
   static SizePolynomial getUnknown();
+  static bool hasTooManyTerms(const SizePolynomial &lhs,
+                              const SizePolynomial &rhs);
   static bool isBefore(const Term &lhs, const Term &rhs);
   void add(const Term &term);
   /// The first term, which may be the constant.

@@ -32,6 +32,12 @@ struct Record {
 struct ContainerLimits {
   uint64_t maxRecords = 1u << 20;
   uint64_t maxNameBytes = 4096;
+  /// What deflated records may grow to: all together, and each by this factor.
+  /// PyTorch stores records as they are; text deflates to a tenth. Small ones
+  /// may grow by any.
+  uint64_t maxInflatedBytes = uint64_t(16) << 30;
+  uint64_t maxInflation = 200;
+  static constexpr uint64_t smallRecordBytes = 1 << 20;
 };
 
 /// An open archive. Records are read on request; opening reads only the

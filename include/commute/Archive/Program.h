@@ -55,6 +55,16 @@ struct OutputSpec {
   llvm::StringRef target;
 };
 
+/// How the program is called.
+struct CallingConvention {
+  /// The structure (pytree) that its inputs and outputs are flattened from, as
+  /// PyTorch writes it.
+  llvm::StringRef inputs;
+  llvm::StringRef outputs;
+  /// The parameters of `forward`, in order.
+  std::vector<llvm::StringRef> parameters;
+};
+
 struct RangeConstraint {
   std::optional<int64_t> min;
   std::optional<int64_t> max;
@@ -68,6 +78,8 @@ struct Program {
   Graph graph;
   std::vector<InputSpec> inputSpecs;
   std::vector<OutputSpec> outputSpecs;
+  /// nullopt where the program does not say.
+  std::optional<CallingConvention> call;
   llvm::MapVector<llvm::StringRef, RangeConstraint,
                   llvm::DenseMap<llvm::StringRef, unsigned>>
       rangeConstraints;
@@ -162,7 +174,8 @@ struct ProgramArchive {
 /// weights are neither read nor loaded. `model` chooses among several programs;
 /// empty: "model", or the only one.
 llvm::Expected<std::unique_ptr<ProgramArchive>>
-readProgramArchive(llvm::StringRef path, llvm::StringRef model = {});
+readProgramArchive(llvm::StringRef path, llvm::StringRef model = {},
+                   const ContainerLimits &limits = {});
 
 /// Writes `source` to `path` with the program's JSON (and, where given, the
 /// sidecar) replaced; every other record is copied byte for byte, in order.

@@ -37,12 +37,24 @@ def TP_GroupAttr : TP_Attr<"Group", "group"> {
     Two groups are the same only if their members are (`hasSameMembers`):
     groups of equal size are not interchangeable, and one group may have
     several names. The name is PyTorch's; it is empty for groups that a program
-    states by their ranks alone.
+    states by their ranks alone. Long runs of ranks are printed as ranges.
+
+    ```mlir
+    #tp.group<"world", [0 to 4095]>
+    #tp.group<"dp", size = 2>
+    ```
+
+    A group whose members nobody states has a size and no ranks. It is the same
+    as a group of its own name, and of every other group it is unknown which
+    ranks they share: see `hasKnownMembers`.
   }];
   let parameters = (ins
     StringRefParameter<"registered name of the process group">:$name,
     "int64_t":$size,
-    ArrayRefParameter<"int64_t", "members, one group after the other">:$ranks);
+    ArrayRefParameter<"int64_t", "members, one group after the other; none "
+                                 "where they are not known">:$ranks);
+  // The storage also keeps where each rank is.
+  let genStorageClass = 0;
   let builders = [
     AttrBuilderWithInferredContext<(ins "::mlir::MLIRContext *":$context,
                                         "::llvm::StringRef":$name,
@@ -52,10 +64,18 @@ def TP_GroupAttr : TP_Attr<"Group", "group"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// More ranks than any machine has: a bound for hostile input.
+    static constexpr int64_t maxRanks = 1 << 20;
+
+    /// Whether the program or the user states which ranks are members.
+    bool hasKnownMembers() const { return !getRanks().empty(); }
+    /// The members as --group takes them: "0-3", "0-1/2-3".
+    std::string formatMembers() const;
     /// The name, or, for a group that has none, its ranks: "0,1". Placements
     /// are stated by it.
     std::string getKey() const;
-    /// Number of groups of the axis; 1 for a plain group.
+    /// Number of groups of the axis: 1 for a plain group, 0 where the members
+    /// are not known.
     int64_t getNumGroups() const { return getRanks().size() / getSize(); }
     /// The members of the `index`-th group.
     ::llvm::ArrayRef<int64_t> getMembers(int64_t index) const {
@@ -65,10 +85,18 @@ def TP_GroupAttr : TP_Attr<"Group", "group"> {
     ::llvm::ArrayRef<int64_t> getMembersAround(int64_t rank) const;
     /// The position of `rank` in its group; nullopt if it is in none.
     std::optional<int64_t> getPosition(int64_t rank) const;
-    /// Same groups with the same order of members, whatever the names.
+    /// Same groups with the same order of members, whatever the names. Groups
+    /// of unknown members are the same only by their name.
     bool hasSameMembers(GroupAttr other) const {
-      return getSize() == other.getSize() && getRanks() == other.getRanks();
+      return getSize() == other.getSize() && getRanks() == other.getRanks() &&
+             (hasKnownMembers() || getName() == other.getName());
     }
+
+  private:
+    /// Where `rank` is among all ranks.
+    std::optional<int64_t> findRank(int64_t rank) const;
+
+  public:
   }];
 }
 

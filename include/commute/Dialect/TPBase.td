@@ -35,11 +35,14 @@ def TP_Dialect : Dialect {
     | `tp.target` | any op | the PyTorch operator the op was read from |
     | `tp.name`, `tp.kind`, `tp.parameter` | function arguments | graph name; `parameter`, `buffer`, `user`, ...; the name of the parameter in the module |
     | `tp.placements` | function arguments | dictionary from group name to `#tp.placement`: what was stated about this input |
+    | `tp.signature` | the function | how the exported program is called: structure of its inputs and outputs, kinds and targets of its outputs, constants among both |
     | `tp.rank_specific` | the module | the program is that of `tp.rank` alone and may say so in its ops: TensorCast's programs, and others with `--rank` |
     | `tp.groups`, `tp.rank`, `tp.assumptions`, `tp.symbol_hints` | the module | the groups, the rank the graph was captured on, what the user assumes of symbolic sizes, their values at capture |
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     /// Names of the discardable attributes that tie ops to the PyTorch graph.
     static constexpr ::llvm::StringLiteral namesAttrName = "tp.names";
@@ -48,6 +51,7 @@ def TP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kindAttrName = "tp.kind";
     static constexpr ::llvm::StringLiteral parameterAttrName = "tp.parameter";
     static constexpr ::llvm::StringLiteral placementsAttrName = "tp.placements";
+    static constexpr ::llvm::StringLiteral signatureAttrName = "tp.signature";
     static constexpr ::llvm::StringLiteral groupsAttrName = "tp.groups";
     static constexpr ::llvm::StringLiteral rankAttrName = "tp.rank";
     static constexpr ::llvm::StringLiteral rankSpecificAttrName =

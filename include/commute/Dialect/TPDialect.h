@@ -22,6 +22,10 @@
 
 #include <optional>
 
+namespace commute::tp::detail {
+struct GroupAttrStorage;
+} // namespace commute::tp::detail
+
 // The generated parts follow; their order matters.
 #include "commute/Dialect/TPDialect.h.inc"
 #include "commute/Dialect/TPEnums.h.inc"

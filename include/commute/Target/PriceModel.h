@@ -104,8 +104,15 @@ private:
   double getLinkSeconds(tp::CommunicationKind kind, tp::GroupAttr group,
                         double bytes, bool withLatency) const;
 
+  /// The machines that a group's members are in, and how many of them are in
+  /// the fullest one, with consecutive ranks on each.
+  std::pair<int64_t, int64_t> getMachines(tp::GroupAttr group) const;
+
   const Target &target;
   SizeTable sizes;
+  /// Groups may have thousands of ranks, and are asked about at every op.
+  mutable llvm::DenseMap<tp::GroupAttr, std::pair<int64_t, int64_t>>
+      machinesOfGroups;
 };
 
 } // namespace commute::target

@@ -20,6 +20,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ struct PlacementRule {
 
 struct DistributedContext {
   std::map<std::string, GroupRanks> groups;
+  /// Those that the command line states. A sidecar may describe more of a mesh
+  /// than the program uses.
+  std::set<std::string> groupOptions;
+  /// The program is a part of one that names more groups, so that a group of
+  /// unstated members is not the only one.
+  bool hasOtherGroups = false;
   /// The rank that the graph was captured on.
   std::optional<int64_t> rank;
   /// The program need not be the same for all ranks: the user named the one

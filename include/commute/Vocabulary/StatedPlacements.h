@@ -11,8 +11,21 @@
 #include "commute/Vocabulary/DistributedContext.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace commute::vocabulary {
+
+/// What a program has that statements may name.
+struct StatedNames {
+  /// Groups of its collectives, and those that statements add.
+  llvm::ArrayRef<tp::GroupAttr> groups;
+  /// Groups that nodes name which are carried as they are.
+  llvm::ArrayRef<llvm::StringRef> otherGroups;
+  /// Symbols beside those of the types.
+  llvm::ArrayRef<llvm::StringRef> otherSymbols;
+
+  bool hasGroup(llvm::StringRef key) const;
+};
 
 /// Gives the function's arguments the placements that the context states for
 /// them; what the arguments have already stays where nothing is stated anew.
@@ -20,8 +33,20 @@ namespace commute::vocabulary {
 /// tensor of the input's shape fulfils; a rank outside all groups.
 llvm::Error statePlacements(mlir::func::FuncOp function,
                             const DistributedContext &distributed,
-                            llvm::ArrayRef<tp::GroupAttr> groups,
+                            const StatedNames &program,
                             std::optional<int64_t> rank);
+
+/// An error for members that are stated for a group that the program does not
+/// name, where that is likely to be a mistake: while a group that it does name
+/// has no stated members (`hasUnstated`), and always on the command line, but
+/// for groups that several of the program's could become together.
+llvm::Error checkStatedGroups(const DistributedContext &distributed,
+                              const StatedNames &program, bool hasUnstated);
+
+/// An error for an assumption about a symbol that the program does not have.
+llvm::Error checkStatedAssumptions(mlir::ModuleOp module,
+                                   const DistributedContext &distributed,
+                                   const StatedNames &program);
 
 } // namespace commute::vocabulary
 

@@ -108,6 +108,19 @@ class GraphProgram:
     def input_nodes(self):
         return self._inputs
 
+    def group_names(self):
+        """The process groups that the nodes name."""
+        return {
+            argument["arg"]["as_string"]
+            for node in self._program_nodes
+            for argument in node["inputs"]
+            if argument["name"] in ("group_name", "group") and "as_string" in argument["arg"]
+        }
+
+    def symbols(self):
+        """The symbols of the sizes."""
+        return set(self._ranges)
+
     def result_names(self, index):
         """The values that a program node gives, in order."""
         names = []

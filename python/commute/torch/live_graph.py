@@ -14,6 +14,7 @@ from commute.errors import CommuteError
 from commute.torch.effects import switches_mode
 from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_program import GraphProgram, get_value
+from commute.torch.stated_context import StatedContext
 
 _log = logging.getLogger("commute")
 
@@ -104,7 +105,8 @@ def optimize_graph(
                 as `commute calibrate` writes for the machine at hand
     verify      prove the result equal; where that cannot be done the graph stays
     context     groups, placements and assumptions, as a dict in the form of a sidecar
-                (extra/commute.json)
+                (extra/commute.json). A group with all ranks of the process's world
+                need not be stated
     vocabulary  operators of your own, as a dict in the form of a vocabulary file
     is_functional_graph  the graph comes after functionalization (AOTAutograd's are)
 
@@ -113,10 +115,20 @@ def optimize_graph(
     """
     native = _native()
     remarks = []
-    for nodes in list(_runs(graph)):
-        if not any(node.op in ("call_function", "call_method") for node in nodes):
-            continue
-        program = GraphProgram(nodes, is_functional_graph=is_functional_graph)
+    runs = [
+        nodes
+        for nodes in _runs(graph)
+        if any(node.op in ("call_function", "call_method") for node in nodes)
+    ]
+
+    def get_program(nodes):
+        return GraphProgram(nodes, is_functional_graph=is_functional_graph)
+
+    programs = [get_program(nodes) for nodes in runs]
+    stated = StatedContext(context, programs)
+    for index, nodes in enumerate(runs):
+        # Edits of the runs before may have replaced what this one reads.
+        program = get_program(nodes) if index > 0 else programs[0]
         try:
             edits, text = native.optimize(
                 program.to_json(),
@@ -124,7 +136,8 @@ def optimize_graph(
                 policy=policy,
                 target=str(target),
                 verify=verify,
-                context="" if context is None else json.dumps(context),
+                context=json.dumps(stated.of(program)),
+                has_other_groups=stated.has_other_groups(program),
                 vocabulary="" if vocabulary is None else json.dumps(vocabulary),
             )
         except (RuntimeError, ValueError) as error:

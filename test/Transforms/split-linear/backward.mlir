@@ -1,11 +1,11 @@
 // A linear of a concatenation with its gradients, as a joint graph has them: all
 // that read the parts are decided together.
 // RUN: rm -rf %t && split-file %s %t
-// RUN: for f in %t/*.mlir; do commute opt $f -o - --quiet --group=0=0-1 --policy=always --passes=split-linear; done | FileCheck %s
+// RUN: for f in %t/*.mlir; do commute opt $f -o - --quiet --policy=always --passes=split-linear; done | FileCheck %s
 // Once more changes nothing.
-// RUN: for f in %t/*.mlir; do commute opt $f -o $f.once.mlir --quiet --group=0=0-1 --policy=always --passes=split-linear && commute opt $f.once.mlir -o - --quiet --group=0=0-1 --policy=always --passes=split-linear; done | FileCheck %s
-// RUN: commute opt %t/a_joint_graph.mlir -o %t/out.mlir --group=0=0-1 --policy=always --passes=split-linear | FileCheck %s --check-prefix=REMARK
-// RUN: commute opt %t/b_gradient_of_the_parts_is_read_whole.mlir -o %t/out.mlir --group=0=0-1 --policy=always --passes=split-linear | FileCheck %s --check-prefix=WHOLE
+// RUN: for f in %t/*.mlir; do commute opt $f -o $f.once.mlir --quiet --policy=always --passes=split-linear && commute opt $f.once.mlir -o - --quiet --policy=always --passes=split-linear; done | FileCheck %s
+// RUN: commute opt %t/a_joint_graph.mlir -o %t/out.mlir --policy=always --passes=split-linear | FileCheck %s --check-prefix=REMARK
+// RUN: commute opt %t/b_gradient_of_the_parts_is_read_whole.mlir -o %t/out.mlir --policy=always --passes=split-linear | FileCheck %s --check-prefix=WHOLE
 
 // REMARK: applied {{.*}}a_joint_graph.mlir:18): became a sum over 2 parts {{.*}} with all that read the same parts
 // REMARK: applied {{.*}}a_joint_graph.mlir:19): became 2 products side by side{{.*}} with all that read the same parts

@@ -1,6 +1,6 @@
 // What stays whole, and why (no line but the number of ops where nothing matches). The twin of each is in another file of this folder.
 // RUN: rm -rf %t && split-file %s %t
-// RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --group=0=0-1 --policy=always --passes=split-linear; done | FileCheck %s
+// RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --policy=always --passes=split-linear; done | FileCheck %s
 
 //--- a_promoted_types.mlir
 // CHECK-LABEL: split-linear:

@@ -1,9 +1,9 @@
 // Along rows, columns and batches products lie side by side: parts of operands,
 // and operands of parts that are joined.
 // RUN: rm -rf %t && split-file %s %t
-// RUN: for f in %t/*.mlir; do commute opt $f -o - --quiet --group=0=0-1 --policy=always --passes=split-linear; done | FileCheck %s
+// RUN: for f in %t/*.mlir; do commute opt $f -o - --quiet --policy=always --passes=split-linear; done | FileCheck %s
 // Once more changes nothing.
-// RUN: for f in %t/*.mlir; do commute opt $f -o $f.once.mlir --quiet --group=0=0-1 --policy=always --passes=split-linear && commute opt $f.once.mlir -o - --quiet --group=0=0-1 --policy=always --passes=split-linear; done | FileCheck %s
+// RUN: for f in %t/*.mlir; do commute opt $f -o $f.once.mlir --quiet --policy=always --passes=split-linear && commute opt $f.once.mlir -o - --quiet --policy=always --passes=split-linear; done | FileCheck %s
 
 //--- a_rows.mlir
 // Wide rows, narrow products: rather these are joined.

@@ -1,8 +1,8 @@
 // Products of concatenations along the contraction become sums.
 // RUN: rm -rf %t && split-file %s %t
-// RUN: for f in %t/*.mlir; do commute opt $f -o - --quiet --group=0=0-1 --policy=always --passes=split-linear; done | FileCheck %s
+// RUN: for f in %t/*.mlir; do commute opt $f -o - --quiet --policy=always --passes=split-linear; done | FileCheck %s
 // Once more changes nothing.
-// RUN: for f in %t/*.mlir; do commute opt $f -o $f.once.mlir --quiet --group=0=0-1 --policy=always --passes=split-linear && commute opt $f.once.mlir -o - --quiet --group=0=0-1 --policy=always --passes=split-linear; done | FileCheck %s
+// RUN: for f in %t/*.mlir; do commute opt $f -o $f.once.mlir --quiet --policy=always --passes=split-linear && commute opt $f.once.mlir -o - --quiet --policy=always --passes=split-linear; done | FileCheck %s
 
 //--- a_linear_of_two.mlir
 // CHECK-LABEL: func.func @main

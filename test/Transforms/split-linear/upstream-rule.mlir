@@ -1,7 +1,7 @@
 // The rule proposed for PyTorch Inductor, with the checks that it lacks.
 // RUN: rm -rf %t && split-file %s %t
-// RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --group=0=0-1 --passes='split-linear{policy=upstream}'; done | FileCheck %s
-// RUN: commute opt %t/a_taken.mlir -o - --quiet --group=0=0-1 --passes='split-linear{policy=upstream}' | FileCheck %s --check-prefix=FORM
+// RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --passes='split-linear{policy=upstream}'; done | FileCheck %s
+// RUN: commute opt %t/a_taken.mlir -o - --quiet --passes='split-linear{policy=upstream}' | FileCheck %s --check-prefix=FORM
 
 // The bias with the first product, slices of the weight copied, sums afterwards.
 // FORM-LABEL: func.func @main

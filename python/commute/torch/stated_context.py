@@ -1,0 +1,117 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""What callers state of a graph: groups, placements, assumptions.
+
+A graph may be optimized as several programs, of which each is told what concerns it.
+"""
+
+import re
+
+import torch.distributed as dist
+
+from commute.errors import CommuteError
+
+
+def _symbols_of(assumption):
+    return set(re.findall(r"[A-Za-z_]\w*", assumption))
+
+
+def _input_names(program):
+    return {node.name for node in program.input_nodes()}
+
+
+def _members_in_process(name):
+    """The ranks of a process group that this process knows as the whole world.
+
+    Of a smaller group the members around the other ranks are not known here.
+    """
+    if not (dist.is_available() and dist.is_initialized()):
+        return None
+    try:
+        group = dist.distributed_c10d._resolve_process_group(name)
+    except (RuntimeError, LookupError, ValueError):
+        return None
+    ranks = dist.get_process_group_ranks(group)
+    return ranks if len(ranks) == dist.get_world_size() else None
+
+
+class StatedContext:
+    """A context in the form of a sidecar, for the programs of one graph."""
+
+    def __init__(self, context, programs):
+        self._context = {"version": 1} if context is None else dict(context)
+        self._names = {name for program in programs for name in program.group_names()}
+        self._groups = {}
+        if self._is_readable():
+            self._groups.update(self._context.get("groups", {}))
+            self._check(programs)
+            for name in sorted(self._names - set(self._groups)):
+                ranks = _members_in_process(name)
+                if ranks is not None:
+                    self._groups[name] = {"ranks": ranks}
+
+    def _is_readable(self):
+        """What has another form is refused where it is read."""
+        forms = {"groups": dict, "inputs": dict, "assumptions": list}
+        return all(
+            isinstance(self._context.get(key, form()), form) for key, form in forms.items()
+        )
+
+    def _check(self, programs):
+        """That what is stated is stated of something in the graph."""
+
+        def check(kind, stated, known):
+            for name in stated:
+                if name not in known:
+                    raise CommuteError(
+                        f"context: {kind} {name!r} is stated, but the graph has no such"
+                        f" {kind}; it has {', '.join(sorted(known)) or 'none'}"
+                    )
+
+        inputs = {name for program in programs for name in _input_names(program)}
+        symbols = {name for program in programs for name in program.symbols()}
+        check("input", self._context.get("inputs", {}), inputs)
+        # A context may describe more of a mesh than the graph uses. While a group of
+        # the graph is not stated, a name that it does not have is a mistake.
+        if self._names - set(self._groups):
+            check("group", self._groups, self._names)
+        if not self._names and self._context.get("rank"):
+            raise CommuteError("context: a rank is stated, but the graph has no groups")
+        for assumption in self._context.get("assumptions", []):
+            check("size", _symbols_of(str(assumption)), symbols)
+
+    def has_other_groups(self, program):
+        """Whether the graph has groups that this program does not name."""
+        return bool(self._names - program.group_names())
+
+    def of(self, program):
+        """The part of the context that concerns one program."""
+        part = dict(self._context)
+        if not self._is_readable():
+            return part
+        own = program.group_names()
+        # The groups of other programs mean nothing to this one.
+        part["groups"] = {
+            name: stated
+            for name, stated in self._groups.items()
+            if name in own or (name not in self._names and own <= set(self._groups))
+        }
+        names = _input_names(program)
+        part["inputs"] = {
+            name: {
+                group: placement
+                for group, placement in stated.items()
+                if group not in self._names or group in own
+            }
+            if isinstance(stated, dict)
+            else stated
+            for name, stated in self._context.get("inputs", {}).items()
+            if name in names
+        }
+        part["assumptions"] = [
+            assumption
+            for assumption in self._context.get("assumptions", [])
+            if _symbols_of(str(assumption)) <= program.symbols()
+        ]
+        if not own:
+            part.pop("rank", None)
+        return part
