@@ -517,10 +517,10 @@ uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
   case ReductionKind::Product:
     return isField ? PrimeField::multiply(a, b) : a * b;
   case ReductionKind::Max:
-    return isField ? context.getMaximum(a, b)
+    return isField ? context.getMaximum({a, b})
                    : static_cast<uint64_t>(std::max(ia, ib));
   case ReductionKind::Min:
-    return isField ? context.getMinimum(a, b)
+    return isField ? context.getMinimum({a, b})
                    : static_cast<uint64_t>(std::min(ia, ib));
   }
   llvm_unreachable("a reduction that is not listed");

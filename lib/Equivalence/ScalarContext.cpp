@@ -72,14 +72,22 @@ static constexpr uint64_t equalKey = 0x510e527fade682d1;
 static constexpr uint64_t lessKey = 0x9b05688c2b3e6c1f;
 static constexpr uint64_t nanKey = 0x1f83d9abfb41bd6b;
 static constexpr uint64_t bitKey = 0x5be0cd19137e2179;
-static constexpr uint64_t orderKey = 0x6a09e667f3bcc908;
+
+bool ScalarContext::drawBit(uint64_t random) const {
+  // In some rounds nearly all bits are alike, so that counts, and whether any
+  // or all of many hold, come out either way.
+  static constexpr unsigned shifts[] = {1, 1, 2, 1, 4, 1, 6, 2};
+  unsigned shift = shifts[seed % std::size(shifts)];
+  bool isRare = (random >> 8) % (uint64_t(1) << shift) == 0;
+  return (seed / std::size(shifts)) % 2 == 0 ? isRare : !isRare;
+}
 
 uint64_t ScalarContext::drawTruth(uint64_t content) {
   uint64_t unknown = PrimeField::mix(content, bitKey + seed);
   if (choices != Choices::Sampled)
     return unknown;
   noteSampled();
-  return unknown & 1;
+  return drawBit(unknown);
 }
 
 uint64_t ScalarContext::isEqual(uint64_t a, uint64_t b) {
@@ -109,48 +117,13 @@ uint64_t ScalarContext::isNan(uint64_t a) {
   return drawTruth(PrimeField::mix(a, nanKey));
 }
 
-uint64_t ScalarContext::getMaximum(uint64_t a, uint64_t b) {
-  if (choices != Choices::Sampled)
-    return maxima.join(a, b);
-  if (a != b)
-    noteSampled();
-  auto place = [&](uint64_t x) {
-    return std::pair(PrimeField::mix(x, orderKey + seed), x);
-  };
-  return place(a) < place(b) ? b : a;
-}
-
-uint64_t ScalarContext::getMaximum(llvm::ArrayRef<uint64_t> elements) {
-  if (choices != Choices::Sampled)
-    return maxima.join(elements);
-  uint64_t result = elements.front();
-  for (uint64_t element : elements.drop_front())
-    result = getMaximum(result, element);
-  return result;
-}
-
-uint64_t ScalarContext::getMinimum(llvm::ArrayRef<uint64_t> elements) {
-  if (choices != Choices::Sampled)
-    return minima.join(elements);
-  uint64_t result = elements.front();
-  for (uint64_t element : elements.drop_front())
-    result = getMinimum(result, element);
-  return result;
-}
-
-uint64_t ScalarContext::getMinimum(uint64_t a, uint64_t b) {
-  if (choices != Choices::Sampled)
-    return minima.join(a, b);
-  return getMaximum(a, b) == a ? b : a;
-}
-
 uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
   if (constants.contains(a))
     std::swap(a, b);
   // Of values, none of which is a bound, the order is as good as unknown.
   if (choices == Choices::Symbolic || !constants.contains(b) ||
       constants.contains(a))
-    return isBelow ? getMaximum(a, b) : getMinimum(a, b);
+    return isBelow ? maxima.join(a, b) : minima.join(a, b);
   uint64_t isKept;
   if (choices == Choices::SymbolicClosedBounds)
     isKept = PrimeField::subtract(1, isBelow ? isLess(a, b) : isLess(b, a));
@@ -164,7 +137,7 @@ bool ScalarContext::toBit(uint64_t truth) {
   if (truth <= 1)
     return truth == 1;
   noteSampled();
-  return PrimeField::mix(truth, bitKey ^ seed) & 1;
+  return drawBit(PrimeField::mix(truth, bitKey ^ seed));
 }
 
 int64_t ScalarContext::drawInteger(uint64_t content, mlir::Type type) const {

@@ -222,6 +222,10 @@ static void addFirstOtherRead(ArrayRef<OpaqueRead> first,
   }
 }
 
+/// How many rounds show, but with probability 2^-30, an outcome of a choice
+/// that tells two programs apart.
+static constexpr unsigned numRoundsOfChoices = 30;
+
 namespace {
 
 /// Compares two programs at sizes that are numbers.
@@ -246,6 +250,9 @@ private:
   /// Compares in a model of choices and, where the programs differ in it, in
   /// the others; `choices` becomes the one in which they are equal.
   llvm::Expected<Outcome> compareInModels(uint64_t seed, Choices &choices);
+  /// Whether the programs are equal for some random outcomes of all
+  /// comparisons.
+  llvm::Expected<bool> looksEqual(bool reducesSizes);
   /// Compares on the inputs of one seed.
   llvm::Expected<Outcome> compare(uint64_t seed, Choices choices);
   /// Evaluates both programs whole and adds what differs to `differences`.
@@ -459,9 +466,6 @@ llvm::Expected<Comparison::Outcome> Comparison::compare(uint64_t seed,
   }
 }
 
-/// How many rounds show, but with probability 2^-30, an outcome of a choice
-/// that tells two programs apart.
-static constexpr unsigned numRoundsOfChoices = 30;
 /// Rounds of programs that compute with integers from outside, each on other
 /// ones: more of small programs, of which a number may be all there is.
 static unsigned getRoundsOfIntegers(size_t numOps) {
@@ -532,12 +536,12 @@ bool Comparison::isCheapWhole() const {
 llvm::Expected<Comparison::Outcome>
 Comparison::compareInModels(uint64_t seed, Choices &choices) {
   llvm::Expected<Outcome> outcome = compare(seed, choices);
-  if (!outcome || *outcome != Outcome::Different || choices == Choices::Sampled)
+  if (!outcome || *outcome != Outcome::Different)
     return outcome;
-  // Equal, perhaps, in another model of maxima, or by a law of truth values.
+  // Equal, perhaps, in another model of bounds.
   std::vector<Difference> found = differences;
-  for (Choices other : {Choices::SymbolicBounds, Choices::SymbolicClosedBounds,
-                        Choices::Sampled}) {
+  for (Choices other : {Choices::Symbolic, Choices::SymbolicBounds,
+                        Choices::SymbolicClosedBounds}) {
     if (other == choices)
       continue;
     outcome = compare(seed, other);
@@ -551,6 +555,19 @@ Comparison::compareInModels(uint64_t seed, Choices &choices) {
   result.notProven.reset();
   differences = std::move(found);
   return Outcome::Different;
+}
+
+llvm::Expected<bool> Comparison::looksEqual(bool reducesSizes) {
+  for (unsigned round = 0; round < numRoundsOfChoices; ++round) {
+    chooseSamples(options.seed + round, reducesSizes);
+    llvm::Expected<Outcome> outcome =
+        compare(options.seed + round, Choices::Sampled);
+    if (!outcome)
+      return outcome.takeError();
+    if (*outcome != Outcome::Equal)
+      return false;
+  }
+  return true;
 }
 
 llvm::Error Comparison::run(func::FuncOp resolvedFirst,
@@ -590,6 +607,23 @@ llvm::Error Comparison::run(func::FuncOp resolvedFirst,
         result.notProven.reset();
         outcome = Outcome::Different;
         differences = std::move(sampled);
+      }
+    }
+    if (*outcome == Outcome::Different) {
+      // By a law of truth values, perhaps, that unknown numbers do not have.
+      std::vector<Difference> found = differences;
+      llvm::Expected<bool> isLaw = looksEqual(reducesSizes);
+      if (!isLaw)
+        return isLaw.takeError();
+      differences = std::move(found);
+      result.notProven.reset();
+      if (*isLaw) {
+        result.notProven =
+            "the programs are equal for " + std::to_string(numRoundsOfChoices) +
+            " random outcomes of their comparisons, but not as functions of "
+            "unknown truth values: either a law of truth values makes them "
+            "equal, or an outcome that was not drawn tells them apart";
+        outcome = Outcome::NotProven;
       }
     }
     if (*outcome == Outcome::Equal && hasSampled)

@@ -54,7 +54,7 @@ static llvm::Error checkStatements(ModuleOp module) {
     return sizes.takeError();
   for (func::FuncOp function : module.getOps<func::FuncOp>())
     if (llvm::Expected<analysis::InputPlacements> placements =
-            analysis::InputPlacements::resolve(function);
+            analysis::InputPlacements::resolveInAnyWorld(function);
         !placements)
       return placements.takeError();
   return llvm::Error::success();

@@ -199,10 +199,11 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
       auto placement = tp::PlacementAttr::parseText(context, text);
       auto type =
           dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
-      if (placement.getKind() == tp::PlacementKind::Shard && type &&
-          placement.getDim() >= type.getRank())
+      int64_t rank = type ? type.getRank() : 0;
+      if (placement.getKind() == tp::PlacementKind::Shard &&
+          placement.getDim() >= rank)
         return llvm::createStringError(
-            "input '" + name.getValue() + "' has " + Twine(type.getRank()) +
+            "input '" + name.getValue() + "' has " + Twine(rank) +
             " dims, but is placed " + text + " on group '" + group + "'");
       placements.set(group, placement);
     }

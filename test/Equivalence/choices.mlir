@@ -185,7 +185,7 @@ func.func @main(%x: tensor<4x96xf32> {tp.name = "x"}) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
-// How many are above a bound: laws of truth values, drawn at random.
+// Whether any is above a bound, and how many are.
 //--- any.mlir
 func.func @main(%x: tensor<5x3xf32> {tp.name = "x"}) -> tensor<5xi1> {
   %z = tp.constant 0.5 : f64 -> tensor<f32>
@@ -197,11 +197,9 @@ func.func @main(%x: tensor<5x3xf32> {tp.name = "x"}) -> tensor<5xi1> {
 //--- any.equal.mlir
 func.func @main(%x: tensor<5x3xf32> {tp.name = "x"}) -> tensor<5xi1> {
   %z = tp.constant 0.5 : f64 -> tensor<f32>
-  %c = tp.map greater(%x, %z) : (tensor<5x3xf32>, tensor<f32>) -> tensor<5x3xi1>
-  %i = tp.cast %c : tensor<5x3xi1> -> tensor<5x3xi64>
-  %s = tp.reduce sum %i dims [1] : tensor<5x3xi64> -> tensor<5xi64>
-  %n = tp.constant 1 : i64 -> tensor<i64>
-  %0 = tp.map greater_equal(%s, %n) : (tensor<5xi64>, tensor<i64>) -> tensor<5xi1>
+  %c = tp.map less_equal(%x, %z) : (tensor<5x3xf32>, tensor<f32>) -> tensor<5x3xi1>
+  %n = tp.reduce min %c dims [1] : tensor<5x3xi1> -> tensor<5xi1>
+  %0 = tp.map logical_not(%n) : (tensor<5xi1>) -> tensor<5xi1>
   return %0 : tensor<5xi1>
 }
 

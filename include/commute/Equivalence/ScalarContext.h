@@ -30,9 +30,9 @@ enum class Choices {
   SymbolicBounds,
   /// The same with `where(x >= c, x, c)`.
   SymbolicClosedBounds,
-  /// A random bit, and the maximum in a random order: laws that use that c c =
-  /// c
-  /// hold too. One evaluation looks at one outcome for each comparison.
+  /// A random bit: laws that use that c c = c hold too. One evaluation looks at
+  /// one
+  /// outcome of each comparison, so that what is equal here is not proven.
   Sampled,
 };
 
@@ -64,16 +64,18 @@ public:
   uint64_t isEqual(uint64_t a, uint64_t b);
   uint64_t isLess(uint64_t a, uint64_t b);
   uint64_t isNan(uint64_t a);
-  uint64_t getMaximum(uint64_t a, uint64_t b);
-  uint64_t getMinimum(uint64_t a, uint64_t b);
   /// Of two operands, of which one may be a bound.
   uint64_t boundBelow(uint64_t a, uint64_t b) { return bound(a, b, true); }
   uint64_t boundAbove(uint64_t a, uint64_t b) { return bound(a, b, false); }
   /// Elements of constants are bounds.
   void noteConstant(uint64_t element) { constants.insert(element); }
   /// Of at least one element.
-  uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements);
-  uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements);
+  uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements) {
+    return maxima.join(elements);
+  }
+  uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
+    return minima.join(elements);
+  }
   /// A truth value as a bit, where it decides about an integer.
   bool toBit(uint64_t truth);
   /// An integer that nothing is known of, such as a float cast to an integer:
@@ -95,6 +97,7 @@ public:
   void noteSampled() { sampled = true; }
 
 private:
+  bool drawBit(uint64_t random) const;
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
 
   Choices choices;
