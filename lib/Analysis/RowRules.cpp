@@ -11,27 +11,34 @@ using namespace commute;
 using namespace commute::analysis;
 using tp::DimensionRule;
 
-std::string analysis::describe(const RowRefusal &refusal, Operation *op) {
+std::string analysis::describe(const RowRefusal &refusal) {
   switch (refusal.reason) {
   case RowRefusal::Opaque:
-    return "nothing is known of what it does with its rows";
+    return "is opaque, so its input must be gathered first";
   case RowRefusal::Output:
-    return "outputs of the graph are whole";
+    return "returns it, and outputs of the graph are not sharded";
   case RowRefusal::Collective:
-    return "it exchanges rows between the ranks itself";
+    return "exchanges rows between the ranks itself";
   case RowRefusal::WholeRows:
-    return "it needs all rows at once";
+    return "uses every row, so its input must be gathered first";
   case RowRefusal::MinorDim:
-    return "it merges the dim into one of which it is not the outermost part, "
-           "so that a block of its rows would lie scattered";
+    return "merges the dim into one in which it is not outermost, so that a "
+           "block of its rows would not be contiguous";
   case RowRefusal::TwoDims:
-    return "the dim stands in two places of one tensor";
+    return "has the dim in two places of one tensor";
   case RowRefusal::Varying:
-    return "its operand " + std::to_string(refusal.operand) +
-           " differs between the ranks (or is not known to be equal: see "
-           "--input-placement)";
+    return "reads operand " + std::to_string(refusal.operand) +
+           ", which differs between the ranks (or is not known to be equal: "
+           "see --input-placement)";
   case RowRefusal::Indivisible:
-    return "the ranks cannot share its rows equally";
+    if (ShapedType::isDynamic(refusal.rows))
+      return "has rows whose number is not known to be divisible by " +
+             std::to_string(refusal.ranks) + " ranks";
+    return "has " + std::to_string(refusal.rows) +
+           " rows, which are not divisible by " +
+           std::to_string(refusal.ranks) + " ranks";
+  case RowRefusal::Unpaddable:
+    return "merges the dim with others, so its rows cannot be padded";
   }
   llvm_unreachable("all reasons are listed");
 }

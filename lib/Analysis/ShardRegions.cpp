@@ -175,11 +175,15 @@ std::optional<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
   }
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (getTensor(operand) && !isReplicated(operand)) {
-      refusal = {RowRefusal::Varying, unsigned(index)};
+      refusal.reason = RowRefusal::Varying;
+      refusal.operand = index;
       return std::nullopt;
     }
   if (!isDivisible(op, rule, *factor)) {
-    refusal.reason = RowRefusal::Indivisible;
+    refusal.reason =
+        region.isPadded ? RowRefusal::Unpaddable : RowRefusal::Indivisible;
+    refusal.rows = rule.factors[*factor].size;
+    refusal.ranks = region.group.getSize();
     return std::nullopt;
   }
   // An operand used twice must be cut the same way both times.
@@ -325,8 +329,10 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
       if (!readsOnlyTypes(user))
         addOp(user, next, nextDim);
   }
+  RowRefusal twoDims;
+  twoDims.reason = RowRefusal::TwoDims;
   for (Operation *op : torn)
-    region.borders.insert({op, {RowRefusal::TwoDims, 0}});
+    region.borders.insert({op, twoDims});
   // What works on rows for one of its values and needs all of another's stays
   // whole.
   llvm::erase_if(region.ops, [&](const RegionOp &entry) {
@@ -363,25 +369,59 @@ static SmallVector<std::pair<Value, unsigned>> getSeeds(Operation *op,
   }
 }
 
-/// "dim 0 has 7 rows" for all dims, for the refusal of an all_reduce.
-static std::string describeRows(RankedTensorType type, tp::GroupAttr group,
-                                bool mayPad) {
-  std::string text = "no dim of its result can be shared equally by " +
-                     std::to_string(group.getSize()) + " ranks (";
-  llvm::raw_string_ostream os(text);
+/// "dims 0 (size 7) and 1 (size 15)".
+static std::string describeDims(ArrayRef<std::string> dims) {
+  std::string text = dims.size() > 1 ? "dims " : "dim ";
+  for (auto [index, dim] : llvm::enumerate(dims))
+    text += (index == 0 ? "" : index + 1 == dims.size() ? " and " : ", ") + dim;
+  return text + (dims.size() > 1 ? " are " : " is ");
+}
+
+/// Which dims of the result of an all_reduce the ranks cannot share equally,
+/// and what would change that; empty where they can share all.
+static std::string describeIndivisible(RankedTensorType type,
+                                       tp::GroupAttr group,
+                                       const SymbolicSizes &sizes,
+                                       bool allowsPadding) {
+  if (type.getRank() == 0)
+    return "its result has no dims";
+  std::string ranks = std::to_string(group.getSize());
+  SmallVector<std::string> refuted, unknown;
+  std::string assumption;
+  bool wouldPad = false;
+  tp::SymbolSpace space(type.getContext());
+  tp::Sizes dims = space.getSizes(type);
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    os << (dim ? ", " : "");
-    if (type.isDynamicDim(dim))
-      os << "a symbol";
-    else
-      os << type.getDimSize(dim);
+    if (sizes.isDivisible(type, dim, group.getSize()).holds())
+      continue;
+    std::string size;
+    llvm::raw_string_ostream os(size);
+    tp::printSize(os, dims[dim], space.getNames());
+    std::string text = std::to_string(dim) + " (size " + size + ")";
+    if (!type.isDynamicDim(dim)) {
+      refuted.push_back(text);
+      wouldPad |= type.getDimSize(dim) > group.getSize();
+      continue;
+    }
+    unknown.push_back(text);
+    std::string condition = size + " % " + ranks + " == 0";
+    llvm::Expected<tp::SizeAssumption> parsed =
+        tp::parseSizeAssumption(condition);
+    if (!parsed)
+      llvm::consumeError(parsed.takeError());
+    else if (assumption.empty())
+      assumption = condition;
   }
-  os << ')';
-  if (llvm::any_of(type.getShape(), ShapedType::isDynamic))
-    os << "; an assumption would allow it, such as --assume 's0 % "
-       << group.getSize() << " == 0'";
-  else if (!mayPad)
-    os << "; sequence-parallel{pad=true} would add rows";
+  std::string text;
+  if (!refuted.empty())
+    text = describeDims(refuted) + "not divisible by " + ranks + " ranks";
+  if (!unknown.empty())
+    text += (text.empty() ? "" : ", and ") + describeDims(unknown) +
+            "not known to be divisible by " + ranks + " ranks";
+  if (!assumption.empty())
+    text += "; --assume '" + assumption + "' would allow it";
+  else if (wouldPad && !allowsPadding)
+    text += "; sequence-parallel{pad=true} would pad it";
   return text;
 }
 
@@ -421,9 +461,14 @@ ShardRegions analysis::findShardRegions(func::FuncOp function,
         seen.insert(entry);
       result.regions.push_back(std::move(region));
     }
-    if (!hasRegion && isa<tp::AllReduceOp>(op))
-      result.unused.push_back({&op, describeRows(getTensor(op.getResult(0)),
-                                                 group, allowsPadding)});
+    if (!isa<tp::AllReduceOp>(op))
+      continue;
+    std::string indivisible = describeIndivisible(getTensor(op.getResult(0)),
+                                                  group, sizes, allowsPadding);
+    if (!hasRegion)
+      result.unused.push_back({&op, indivisible});
+    else if (!indivisible.empty())
+      result.indivisible[&op] = indivisible;
   }
   return result;
 }

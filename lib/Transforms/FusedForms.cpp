@@ -19,16 +19,18 @@ std::string commute::findFormProblem(Operation *op) {
   if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op)) {
     if (!fused.getBiases().empty())
       return "its products have biases";
-    // A scaled one gives the gathered value whether or not anyone wants it.
+    // A scaled one returns the gathered value whether or not anyone wants it.
     if (fused.getShardScale() && !fused.getReturnsGathered())
-      return "it has scales and does not give the gathered value";
+      return "it has scales and does not return the gathered value";
     auto getType = [](Value value) {
       return getTensor(value).getElementType();
     };
-    if (fused.getShardScale() &&
-        getType(fused.getOutputs().back()) != getType(fused.getRhs().back()))
-      return "an archive cannot say the element types of its results, which "
-             "are not those of the right operands";
+    for (auto [product, right] :
+         llvm::zip_equal(fused.getOutputs().take_back(fused.getRhs().size()),
+                         fused.getRhs()))
+      if (fused.getShardScale() && getType(product) != getType(right))
+        return "an archive cannot state the element type of a product with "
+               "scales, which is not that of its right operand";
     return "";
   }
   auto fused = dyn_cast<tp::MatmulReduceScatterOp>(op);
@@ -36,10 +38,16 @@ std::string commute::findFormProblem(Operation *op) {
     return "";
   if (fused.getBias())
     return "its product has a bias";
+  if (!fused.getLhsScale())
+    return "";
   // PyTorch's scaled form cuts the right dim only of these two.
-  if (fused.getLhsScale() && fused.getScatterAxis() > 1)
+  if (fused.getScatterAxis() > 1)
     return "it has scales and scatters dim " +
            std::to_string(fused.getScatterAxis());
+  // It states the shape of the product as numbers.
+  if (!getTensor(fused.getLhs()).hasStaticShape() ||
+      !getTensor(fused.getRhs()).hasStaticShape())
+    return "it has scales and symbolic sizes";
   return "";
 }
 

@@ -225,7 +225,7 @@ void LowerCollectivesPass::takeApartUnspeakable() {
     remark::passed(op->getLoc(), remark::RemarkOpts::name("apart")
                                      .category(getArgument())
                                      .function(getOperation().getName()))
-        << remark::add("is taken apart, for PyTorch has no such op: {0}",
+        << remark::add("decomposed, as PyTorch has no fused op for it: {0}",
                        problem);
     if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op))
       takeApart(fused);

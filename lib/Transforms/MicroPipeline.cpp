@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CollectiveSpelling.h"
+#include "FusedForms.h"
 #include "PassPrices.h"
 #include "PipelineRewrite.h"
 
@@ -64,13 +65,13 @@ private:
   std::string describe(const Candidate &candidate);
   void apply(Candidate &candidate);
 
-  void refuse(Operation *op, const Twine &reason) {
-    refusals[op].push_back(reason.str());
+  void refuse(Operation *op, const Twine &sentence) {
+    refusals[op].push_back(sentence.str());
   }
-  void report(Location location, StringRef reason) {
+  void report(Location location, StringRef sentence) {
     ++numRefused;
     remark::missed(location, getRemark("apart"))
-        << remark::add("stays apart: {0}", reason.str());
+        << remark::add("{0}", sentence.str());
   }
   remark::RemarkOpts getRemark(StringRef name) {
     return remark::RemarkOpts::name(name)
@@ -80,8 +81,8 @@ private:
 
   /// Null for policy=upstream, which asks for none.
   const target::PriceModel *price = nullptr;
-  /// Why collectives stay apart, as the last round found it; of those that are
-  /// still there.
+  /// What is not fused and why, in sentences, as the last round found it; of
+  /// collectives that are still there.
   llvm::MapVector<Operation *, SmallVector<std::string, 1>> refusals;
   /// Collectives whose product went with another one, of those that are still
   /// there.
@@ -114,12 +115,14 @@ MicroPipelinePass::findCandidates(const FusionContext &context) {
         candidates.push_back(std::move(candidate));
       }
     }
-    // Said of the collective, too: its reader looks for it there.
+    // Report refused products at the collective, where users look for them.
+    // They are refused whether or not the collective is fused with other
+    // products.
     for (const FusionRefusal &refusal : refused)
       refuse(op, refusal.op == op
-                     ? refusal.reason
-                     : getNodeName(refusal.op) +
-                           " is not fused with it: " + refusal.reason);
+                     ? "not fused: " + refusal.reason
+                     : "not fused with " + getNodeName(refusal.op) + ": " +
+                           refusal.reason);
   }
   return candidates;
 }
@@ -180,6 +183,10 @@ void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates) {
 }
 
 std::string MicroPipelinePass::findObjection(const Candidate &candidate) {
+  // Decomposed again by lower-collectives, a fusion gains nothing.
+  for (Operation *op : candidate.draft->ops.getOps())
+    if (std::string problem = findFormProblem(op); !problem.empty())
+      return "PyTorch has no fused op for it: " + problem;
   if (policy == "always")
     return "";
   if (policy == "upstream") {
@@ -196,11 +203,12 @@ std::string MicroPipelinePass::findObjection(const Candidate &candidate) {
   }
   if (!candidate.secondsBefore || !candidate.secondsAfter)
     return "the price is not known for sizes without a value";
-  if (*candidate.secondsAfter * (1 + margin) < *candidate.secondsBefore)
+  double before = *candidate.secondsBefore, after = *candidate.secondsAfter;
+  if (after * (1 + margin) < before)
     return "";
-  return "fused it would take " + formatMicroseconds(*candidate.secondsAfter) +
-         ", apart " + formatMicroseconds(*candidate.secondsBefore) + " on " +
-         price->getTarget().name;
+  return formatMicroseconds(after) + " fused, " + formatMicroseconds(before) +
+         " unfused on " + price->getTarget().name +
+         describeMargin(before, after, margin);
 }
 
 std::string MicroPipelinePass::describe(const Candidate &candidate) {
@@ -228,9 +236,6 @@ std::string MicroPipelinePass::describe(const Candidate &candidate) {
     text += "; biases are added afterwards";
   if (candidate.scatter && candidate.products.size() > 1)
     text += "; the products it sums are one, of their operands joined";
-  if (candidate.scatter && hasBias)
-    text += "; PyTorch has no fused op with a bias, so that an exported graph "
-            "has the two apart";
   return text;
 }
 
@@ -269,15 +274,17 @@ bool MicroPipelinePass::applyRound() {
     Candidate &candidate = *current;
     std::string objection = findObjection(candidate);
     if (!objection.empty()) {
-      refuse(candidate.collective, objection);
-      // It would be one more reader of what it reads.
+      refuse(candidate.collective, "not fused: " + objection);
+      // Drop the draft now: its ops would count as extra users of their
+      // operands.
       candidate.draft.reset();
       continue;
     }
     for (tp::MatmulOp product : candidate.products)
       if (Operation *other = goesWith.lookup(product))
-        outbid[candidate.collective] =
-            getNodeName(product) + " goes with " + getNodeName(other);
+        outbid[candidate.collective] = "not fused: " + getNodeName(product) +
+                                       " is fused with " + getNodeName(other) +
+                                       " instead";
     SmallVector<Operation *> footprint = candidate.draft->getFootprint();
     SmallVector<Operation *> late = candidate.draft->getLateReaders();
     auto isIn = [](const auto &set) {

@@ -54,3 +54,11 @@ std::string commute::formatMicroseconds(double seconds) {
   return llvm::formatv(microseconds < 10 ? "{0:f2} us" : "{0:f1} us",
                        microseconds);
 }
+
+std::string commute::describeMargin(double before, double after,
+                                    double margin) {
+  if (after >= before)
+    return "";
+  return llvm::formatv("; a gain of {0:f1} % is within the margin of {1:f1} %",
+                       (before / after - 1) * 100, margin * 100);
+}

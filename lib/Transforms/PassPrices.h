@@ -40,6 +40,10 @@ private:
 /// "12.3 us".
 std::string formatMicroseconds(double seconds);
 
+/// The end of a refusal where the rewrite is faster, but not by the margin that
+/// a pass asks for; empty where it is not faster.
+std::string describeMargin(double before, double after, double margin);
+
 } // namespace commute
 
 #endif // COMMUTE_LIB_TRANSFORMS_PASSPRICES_H

@@ -84,7 +84,8 @@ private:
 
 } // namespace
 
-/// Two digits count in what a model says of thresholds.
+/// Rounds thresholds to two significant digits; the price model is no more
+/// precise.
 static int64_t roundToTwoDigits(double number) {
   double unit = 1;
   while (number / unit >= 100)
@@ -138,9 +139,9 @@ SequenceParallelPass::describeChoice(const Candidate &candidate,
   auto type = cast<RankedTensorType>(value.getType());
   auto rows = tp::evaluateSize(
       type, dim, [&](StringRef symbol) { return price.getSize(symbol); });
-  std::string text = llvm::formatv("dim {0} on group {1} ({2} rows, {3} ranks)",
-                                   dim, quote(region.group), rows.value_or(0),
-                                   region.group.getSize());
+  std::string text = llvm::formatv(
+      "dim {0} ({1} rows over {2} ranks of group {3})", dim, rows.value_or(0),
+      region.group.getSize(), quote(region.group));
   for (const std::string &assumption : region.assumptions)
     text += ", assuming " + assumption;
   return text;
@@ -205,26 +206,30 @@ void SequenceParallelPass::apply(const Candidate &candidate,
           "every rank takes its own rows of this replicated value");
     else
       remark::passed(value.getLoc(), getRemark("scatter-replicated"))
-          << remark::add("the rows of this replicated value are had by a "
-                         "reduce_scatter of equal values")
-          << remark::suggest("--rank=R lets the program of one rank cut out "
-                             "its own rows, at no cost");
+          << remark::add("this replicated value is sharded with a "
+                         "reduce_scatter(max) of equal values")
+          << remark::suggest("--rank=R lets the program of one rank slice its "
+                             "own rows, at no cost");
   }
 }
 
-/// Why nobody behind an all_reduce runs on shards: the first reader that needs
-/// all rows.
+/// Why no op after an all_reduce runs on shards: its first user that needs the
+/// whole value.
 static std::string describeReaders(const ShardRegion &region, Value value) {
-  for (Operation *user : value.getUsers()) {
-    auto border = region.borders.find(user);
-    if (border == region.borders.end())
-      continue;
-    if (border->second.reason == analysis::RowRefusal::Output)
-      return "it is returned, and " + describe(border->second, user);
-    return getNodeName(user) +
-           ", which reads it, stays whole: " + describe(border->second, user);
-  }
-  return "no op behind it could run on shards";
+  Operation *first = nullptr;
+  // MLIR does not define the order of users.
+  for (Operation *user : value.getUsers())
+    if (region.borders.contains(user) &&
+        (!first || user->isBeforeInBlock(first)))
+      first = user;
+  std::string text =
+      "along dim " + std::to_string(region.dims.lookup(value)) + ", ";
+  if (!first)
+    return text + "no op after it could run on shards";
+  const analysis::RowRefusal &refusal = region.borders.find(first)->second;
+  if (refusal.reason == analysis::RowRefusal::Output)
+    return "it is returned, and outputs of the graph are not sharded";
+  return text + getNodeName(first) + " " + describe(refusal);
 }
 
 SmallVector<SequenceParallelPass::Refusal>
@@ -268,15 +273,19 @@ SequenceParallelPass::findRefusals(const analysis::ShardRegions &regions,
       continue;
     }
     if (best.loss == HUGE_VAL) {
-      found.push_back(
-          {op->getLoc(), describeReaders(*best.candidate->region,
-                                         best.entry->op->getResult(0))});
+      // Other dims may fail for another reason, which comes first: most often
+      // the user means these.
+      std::string reason = regions.indivisible.lookup(op);
+      reason += (reason.empty() ? "" : "; ") +
+                describeReaders(*best.candidate->region,
+                                best.entry->op->getResult(0));
+      found.push_back({op->getLoc(), reason});
       continue;
     }
     std::string &description = descriptions[best.candidate];
     if (description.empty())
       description = llvm::formatv(
-          "on shards along {0} its region would take {1} instead of {2} on "
+          "sequence parallelism along {0} would take {1} instead of {2} on "
           "{3}{4}",
           describeChoice(*best.candidate, price),
           formatMicroseconds(*choice.getSecondsOfAlternative()),
@@ -391,6 +400,6 @@ void SequenceParallelPass::runOnOperation() {
     for (const Refusal &refusal : ofGroup) {
       ++numRefused;
       remark::missed(refusal.location, getRemark("whole"))
-          << remark::add("stays an all_reduce: {0}", refusal.reason);
+          << remark::add("kept as all_reduce: {0}", refusal.reason);
     }
 }

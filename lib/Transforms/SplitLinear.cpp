@@ -129,12 +129,13 @@ std::string SplitLinearPass::findObjection(ArrayRef<Candidate *> candidates) {
   if (policy == "always")
     return after.doesLessThan(before)
                ? ""
-               : "in parts it would multiply and join no less than it does";
+               : "rewritten, it would multiply and join no less than it does";
   if (after.seconds * (1 + margin) < before.seconds)
     return "";
-  return "in parts it would take " + formatMicroseconds(after.seconds) +
-         ", as it is " + formatMicroseconds(before.seconds) + " on " +
-         price.getTarget().name;
+  return formatMicroseconds(after.seconds) + " rewritten, " +
+         formatMicroseconds(before.seconds) + " as it is on " +
+         price.getTarget().name +
+         describeMargin(before.seconds, after.seconds, margin);
 }
 
 double SplitLinearPass::getGain(ArrayRef<Candidate *> candidates) {
@@ -477,8 +478,9 @@ void SplitLinearPass::runOnOperation() {
     if (refusal == refusals.end())
       continue;
     ++numRefused;
-    remark::missed(op.getLoc(), getRemark("whole"))
-        << remark::add("stays whole: {0}", refusal->second);
+    remark::missed(op.getLoc(), getRemark("whole")) << remark::add(
+        isa<tp::ConcatOp>(op) ? "not joined: {0}" : "not split: {0}",
+        refusal->second);
   }
   refusals.clear();
   context.reset();

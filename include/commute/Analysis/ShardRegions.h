@@ -63,14 +63,19 @@ struct RowRefusal {
     TwoDims,
     /// `operand` differs between the ranks.
     Varying,
-    /// The ranks cannot share the rows equally.
+    /// `ranks` does not divide `rows`, or is not known to.
     Indivisible,
+    /// The rows need padding, but are merged with another dim.
+    Unpaddable,
   };
   Reason reason = Opaque;
   unsigned operand = 0;
+  /// kDynamic where symbolic.
+  int64_t rows = 0;
+  int64_t ranks = 0;
 };
-/// The refusal as the end of a sentence about `op`.
-std::string describe(const RowRefusal &refusal, mlir::Operation *op);
+/// The predicate of a sentence about the op: "uses every row, ...".
+std::string describe(const RowRefusal &refusal);
 
 /// Whether an op sees no difference between a value and a shard of it.
 bool readsOnlyTypes(mlir::Operation *op);
@@ -105,6 +110,9 @@ struct UnusedReduce {
 struct ShardRegions {
   std::vector<ShardRegion> regions;
   std::vector<UnusedReduce> unused;
+  /// Of all_reduces with a region along some dims: which other dims of the
+  /// result the ranks cannot share, as a sentence.
+  llvm::DenseMap<mlir::Operation *, std::string> indivisible;
 };
 
 /// All regions of one group, one for each class of corresponding dims that an

@@ -276,10 +276,10 @@ module {
 // CHECK-NOT: tp.all_gather 
 // CHECK: return
 module {
-  func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<f32>, %u: tensor<f32>) -> (tensor<8x8xbf16>) {
+  func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<f32>, %u: tensor<f32>) -> (tensor<8x8xf8E4M3FN>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
-    %1 = tp.matmul %0, %a lhs_scale %s rhs_scale %u : (tensor<8x16xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x8xbf16>
-    return %1 : tensor<8x8xbf16>
+    %1 = tp.matmul %0, %a lhs_scale %s rhs_scale %u : (tensor<8x16xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x8xf8E4M3FN>
+    return %1 : tensor<8x8xf8E4M3FN>
   }
 }
 
@@ -290,10 +290,10 @@ module {
 // CHECK-NOT: tp.all_gather 
 // CHECK: return
 module {
-  func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<4x1xf32>, %u: tensor<1x8xf32>) -> (tensor<8x8xbf16>) {
+  func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<4x1xf32>, %u: tensor<1x8xf32>) -> (tensor<8x8xf8E4M3FN>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
     %1 = tp.all_gather %s gather_axis 0 group <"0", [0, 1]> : tensor<4x1xf32> -> tensor<8x1xf32>
-    %2 = tp.matmul %0, %a lhs_scale %1 rhs_scale %u : (tensor<8x16xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<8x1xf32>, tensor<1x8xf32>) -> tensor<8x8xbf16>
-    return %2 : tensor<8x8xbf16>
+    %2 = tp.matmul %0, %a lhs_scale %1 rhs_scale %u : (tensor<8x16xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<8x1xf32>, tensor<1x8xf32>) -> tensor<8x8xf8E4M3FN>
+    return %2 : tensor<8x8xf8E4M3FN>
   }
 }

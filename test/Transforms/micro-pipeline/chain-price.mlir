@@ -3,7 +3,7 @@
 // RUN: commute targets h100x8 --json | %python %S/Inputs/slow_world.py > %t.json
 // RUN: commute opt %s -o %t.mlir --target=%t.json --passes=normalize-collectives,micro-pipeline | FileCheck %s
 // CHECK: applied {{.*}} one all_gather along dim 0 over group 'world'
-// CHECK: stays apart: fused it would take {{.*}}, apart {{[0-9]?[0-9]?[0-9]?[0-9](\.[0-9])?}} us on
+// CHECK: not fused: {{.*}} us fused, {{[0-9]?[0-9]?[0-9]?[0-9](\.[0-9])?}} us unfused on
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3, 4, 5, 6, 7]>]} {
   func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x32xbf16>) -> tensor<512x32xbf16> {
     %0 = tp.all_gather %x gather_axis 0 group <"tp", [[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<64x64xbf16> -> tensor<256x64xbf16>

@@ -466,11 +466,11 @@ module {
   }
 }
 
+// PyTorch's fused op has no bias.
 //--- l_columns_with_bias_4.mlir
 // CHECK-LABEL: func.func @main
-// CHECK: tp.matmul_reduce_scatter {{.*}} scatter_axis 1
-// CHECK-NOT: = tp.reduce_scatter 
-// CHECK-NOT: = tp.matmul 
+// CHECK: tp.matmul {{.*}} bias %arg2
+// CHECK-NOT: tp.matmul_reduce_scatter
 // CHECK: return
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x12xf32>, %x2: tensor<12xf32>) -> (tensor<4x3xf32>) {

@@ -9,11 +9,11 @@
 // RUN: not commute opt %t/decode.mlir -o %t/out.mlir --passes='micro-pipeline{policy=seldom}' 2>&1 | FileCheck %s --check-prefix=POLICY
 
 // PREFILL: applied {{.*}}fused with tp.matmul; {{.*}} us before, {{.*}} us after on h100x8
-// DECODE: refused {{.*}}stays apart: fused it would take {{.*}} us, apart {{.*}} us on h100x8
-// MARGIN: refused {{.*}}stays apart: fused it would take
+// DECODE: refused {{.*}}not fused: {{.*}} us fused, {{.*}} us unfused on h100x8
+// MARGIN: refused {{.*}}not fused: {{[0-9.]+}} us fused, {{[0-9.]+}} us unfused on h100x8; a gain of {{[0-9.]+}} % is within the margin of 100.0 %
 // UPSTREAM: applied {{.*}}fused with tp.matmul
-// CONTRACTION: applied {{.*}}fused with tp.matmul
-// CONTRACTION: refused {{.*}}stays apart: a shard sums over 1000 elements, less than 1024
+// CONTRACTION-DAG: applied {{.*}}fused with tp.matmul
+// CONTRACTION-DAG: refused {{.*}}not fused: a shard sums over 1000 elements, less than 1024
 // ALWAYS: applied {{.*}}fused with tp.matmul
 // POLICY: micro-pipeline: policy is always, profitable or upstream, not 'seldom'
 

@@ -45,7 +45,7 @@ module {
 // CHECK: tp.all_gather_matmul %arg0, rhs(%arg1) gather_axis 0
 // CHECK: tp.matmul
 // CHECK: tp.matmul_reduce_scatter
-// REFUSED: stays apart: {{.*}}sums over another dim of the gathered value
+// REFUSED: not fused with {{.*}}sums over another dim of the gathered value
 // REFUSED: fused with
 module {
   func.func @main(%x: tensor<4x16xbf16>, %a: tensor<16x8xbf16>, %y: tensor<8x8xbf16>) -> (tensor<8x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>) {

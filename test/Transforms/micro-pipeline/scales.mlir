@@ -8,10 +8,10 @@
 // TENSOR: tp.all_gather_matmul %arg0, rhs(%arg1)
 //--- tensor.mlir
 module {
-  func.func @main(%x: tensor<1x4x16xf8E4M3FN>, %w: tensor<16x16xf8E4M3FN>, %s: tensor<f32>, %t: tensor<f32>) -> tensor<2x4x16xbf16> {
+  func.func @main(%x: tensor<1x4x16xf8E4M3FN>, %w: tensor<16x16xf8E4M3FN>, %s: tensor<f32>, %t: tensor<f32>) -> tensor<2x4x16xf8E4M3FN> {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<1x4x16xf8E4M3FN> -> tensor<2x4x16xf8E4M3FN>
-    %1 = tp.matmul %0, %w lhs_scale %s rhs_scale %t : (tensor<2x4x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<2x4x16xbf16>
-    return %1 : tensor<2x4x16xbf16>
+    %1 = tp.matmul %0, %w lhs_scale %s rhs_scale %t : (tensor<2x4x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<2x4x16xf8E4M3FN>
+    return %1 : tensor<2x4x16xf8E4M3FN>
   }
 }
 

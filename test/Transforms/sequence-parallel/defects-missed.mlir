@@ -26,7 +26,7 @@ module attributes {tp.rank = 2 : i64, tp.rank_specific} {
 }
 
 //--- l2_first_group_has_one_member.mlir
-// CHECK: stays an all_reduce: its group has one member
+// CHECK: kept as all_reduce: its group has one member
 // CHECK: proof: equivalent on 2 ranks
 // CHECK-LABEL: func.func @main
 // CHECK: tp.reduce_scatter sum {{.*}} group <"pair"

@@ -1,9 +1,9 @@
-// What stays whole, and why.
+// What is kept as an all_reduce, and why.
 // RUN: rm -rf %t && split-file %s %t
 // RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --policy=always --passes=sequence-parallel; done | FileCheck %s
 
 //--- a_indivisible.mlir
-// CHECK: stays an all_reduce: no dim of its result can be shared equally by 2 ranks (7, 15); sequence-parallel{pad=true} would add rows
+// CHECK: kept as all_reduce: dims 0 (size 7) and 1 (size 15) are not divisible by 2 ranks; sequence-parallel{pad=true} would pad it
 module {
   func.func @main(%p: tensor<7x15xbf16>, %w: tensor<15xbf16>) -> (tensor<7x15xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<7x15xbf16> -> tensor<7x15xbf16>
@@ -13,7 +13,7 @@ module {
 }
 
 //--- b_one_member.mlir
-// CHECK: stays an all_reduce: its group has one member
+// CHECK: kept as all_reduce: its group has one member
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>) -> (tensor<8x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0]> : tensor<8x16xbf16> -> tensor<8x16xbf16>
@@ -23,7 +23,7 @@ module {
 }
 
 //--- c_varying_residual.mlir
-// CHECK: stays an all_reduce: {{.*}}stays whole: its operand 1 differs between the ranks (or is not known to be equal: see --input-placement)
+// CHECK: kept as all_reduce: along dim 0, tp.map reads operand 1, which differs between the ranks (or is not known to be equal: see --input-placement)
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>, %x: tensor<8x16xbf16>) -> (tensor<8x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>
@@ -34,7 +34,7 @@ module {
 }
 
 //--- d_reduction_over_rows.mlir
-// CHECK: stays an all_reduce: {{.*}}stays whole: it needs all rows at once
+// CHECK: kept as all_reduce: along dim 0, tp.reduce uses every row, so its input must be gathered first
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>) -> (tensor<bf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>
@@ -44,7 +44,7 @@ module {
 }
 
 //--- e_returned.mlir
-// CHECK: stays an all_reduce: it is returned, and outputs of the graph are whole
+// CHECK: kept as all_reduce: it is returned, and outputs of the graph are not sharded
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>) -> (tensor<8x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>
@@ -53,11 +53,45 @@ module {
 }
 
 //--- f_symbol.mlir
-// CHECK: stays an all_reduce: no dim of its result can be shared equally by 2 ranks (a symbol, 15); an assumption would allow it, such as --assume 's0 % 2 == 0'
+// CHECK: kept as all_reduce: dim 1 (size 15) is not divisible by 2 ranks, and dim 0 (size s0) is not known to be divisible by 2 ranks; --assume 's0 % 2 == 0' would allow it
 module {
   func.func @main(%p: tensor<?x15xbf16, #tp.layout<[s0] sizes = [s0, 15]>>, %w: tensor<15xbf16>) -> (tensor<?x15xbf16, #tp.layout<[s0] sizes = [s0, 15]>>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<?x15xbf16, #tp.layout<[s0] sizes = [s0, 15]>> -> tensor<?x15xbf16, #tp.layout<[s0] sizes = [s0, 15]>>
     %1 = tp.rms_norm %0 weight %w epsilon 1.0e-06 dims 1 : (tensor<?x15xbf16, #tp.layout<[s0] sizes = [s0, 15]>>, tensor<15xbf16>) -> tensor<?x15xbf16, #tp.layout<[s0] sizes = [s0, 15]>>
     return %1 : tensor<?x15xbf16, #tp.layout<[s0] sizes = [s0, 15]>>
+  }
+}
+
+//--- g_seven_tokens.mlir
+// Dim 1 could be sharded, but it is dim 0 that the user means.
+// CHECK: kept as all_reduce: dim 0 (size 7) is not divisible by 2 ranks; sequence-parallel{pad=true} would pad it; along dim 1, tp.rms_norm uses every row, so its input must be gathered first
+module {
+  func.func @main(%p: tensor<7x16xbf16>, %w: tensor<16xbf16>) -> (tensor<7x16xbf16>) {
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<7x16xbf16> -> tensor<7x16xbf16>
+    %1 = tp.rms_norm %0 weight %w epsilon 1.0e-06 dims 1 : (tensor<7x16xbf16>, tensor<16xbf16>) -> tensor<7x16xbf16>
+    return %1 : tensor<7x16xbf16>
+  }
+}
+
+//--- h_one_token.mlir
+// One row cannot be padded to a use.
+// CHECK: kept as all_reduce: dim 0 (size 1) is not divisible by 2 ranks; along dim 1, tp.rms_norm uses every row
+module {
+  func.func @main(%p: tensor<1x16xbf16>, %w: tensor<16xbf16>) -> (tensor<1x16xbf16>) {
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<1x16xbf16> -> tensor<1x16xbf16>
+    %1 = tp.rms_norm %0 weight %w epsilon 1.0e-06 dims 1 : (tensor<1x16xbf16>, tensor<16xbf16>) -> tensor<1x16xbf16>
+    return %1 : tensor<1x16xbf16>
+  }
+}
+
+//--- i_rows_of_a_view.mlir
+// The rows are divisible, but not those that the view makes of them.
+// CHECK: kept as all_reduce: dim 1 (size 3) is not divisible by 2 ranks; {{.*}}; along dim 0, tp.reshape has 7 rows, which are not divisible by 2 ranks
+module {
+  func.func @main(%p: tensor<14x3xbf16>) -> (tensor<7xbf16>) {
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<14x3xbf16> -> tensor<14x3xbf16>
+    %1 = tp.reshape %0 : tensor<14x3xbf16> -> tensor<7x2x3xbf16>
+    %2 = tp.reduce sum %1 dims [1, 2] : tensor<7x2x3xbf16> -> tensor<7xbf16>
+    return %2 : tensor<7xbf16>
   }
 }

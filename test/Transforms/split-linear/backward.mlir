@@ -10,8 +10,8 @@
 // REMARK: applied {{.*}}a_joint_graph.mlir:18): became a sum over 2 parts {{.*}} with all that read the same parts
 // REMARK: applied {{.*}}a_joint_graph.mlir:19): became 2 products side by side{{.*}} with all that read the same parts
 // REMARK: applied {{.*}}a_joint_graph.mlir:20): became 2 products, of the slices
-// WHOLE: refused {{.*}}in parts it would multiply and join no less than it does; tp.map keeps the parts together
-// WHOLE: refused {{.*}}in parts it would multiply and join no less than it does; tp.map keeps the parts together
+// WHOLE: refused {{.*}}rewritten, it would multiply and join no less than it does; tp.map keeps the parts together
+// WHOLE: refused {{.*}}rewritten, it would multiply and join no less than it does; tp.map keeps the parts together
 // WHOLE-NOT: applied
 
 //--- a_joint_graph.mlir

@@ -17,19 +17,19 @@
 // RUN: not commute opt %t/wide.mlir -o %t/out.mlir --passes='split-linear{policy=seldom}' 2>&1 | FileCheck %s --check-prefix=POLICY
 
 // NARROW: applied {{.*}}became a sum over 3 parts of its contraction; {{.*}} us before, {{.*}} us after on h100x8; numerics: the sum of 3 products is rounded to bf16 after each of them
-// WIDE: refused {{.*}}stays whole: in parts it would take {{.*}} us, as it is {{.*}} us on h100x8
-// MARGIN: refused {{.*}}stays whole: in parts it would take
+// WIDE: refused {{.*}}not split: {{.*}} us rewritten, {{.*}} us as it is on h100x8
+// MARGIN: refused {{.*}}not split: {{.*}} us rewritten, 
 // ALWAYS: applied {{.*}}became a sum over 3 parts
-// EXACT: refused {{.*}}stays whole: its sum would be rounded in another order, which exact-rounding excludes
+// EXACT: refused {{.*}}not split: its sum would be rounded in another order, which exact-rounding excludes
 // TOGETHER-COUNT-2: applied {{.*}} with all that read the same parts
 // TOGETHER: proof: equivalent
-// KEPT: refused {{.*}}stays whole: in parts it would take {{.*}}; tp.map keeps the parts together
+// KEPT: refused {{.*}}not split: {{.*}} us rewritten, {{.*}}; tp.map keeps the parts together
 // SIMPLE: applied {{.*}}a part that rows share is multiplied once
 // LAST: applied {{.*}}became 1 product, of the slice of it that is read
-// GRADIENT: refused {{.*}}stays whole: in parts it would take
+// GRADIENT: refused {{.*}}not split: {{.*}} us rewritten, 
 // GATHERED: applied {{.*}}became a sum over 3 parts of its contraction, 2 of which each rank multiplies its own shard of; {{.*}} us before, {{.*}} us after on h100x8; numerics: each rank's sum is rounded before the ranks' are added
 // GATHERED: proof: equivalent on 8 ranks
-// GATHERED-WIDE: refused {{.*}}stays whole: in parts it would take
+// GATHERED-WIDE: refused {{.*}}not split: {{.*}} us rewritten, 
 // POLICY: split-linear: policy is always, profitable or upstream, not 'seldom'
 
 // What keeps every sum: zeros left out, and products side by side.
