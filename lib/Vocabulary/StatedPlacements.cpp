@@ -202,9 +202,9 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
       int64_t rank = type ? type.getRank() : 0;
       if (placement.getKind() == tp::PlacementKind::Shard &&
           placement.getDim() >= rank)
-        return llvm::createStringError(
-            "input '" + name.getValue() + "' has " + Twine(rank) +
-            " dims, but is placed " + text + " on group '" + group + "'");
+        return llvm::createStringError("input '" + name.getValue() + "' has " +
+                                       Twine(rank) + " dims, but is placed " +
+                                       text + " on group '" + group + "'");
       placements.set(group, placement);
     }
     if (!placements.empty())
