@@ -17,6 +17,7 @@
 #include "commute/Equivalence/LockstepEvaluator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Format.h"
 
 #include <algorithm>
 #include <ctime>
@@ -406,8 +407,8 @@ void Comparison::setNotProven(const SampleProblem &problem,
       os << ": " << problem.message;
     break;
   case SampleProblem::TooLong:
-    os << "the proof would take longer than " << options.maxSeconds
-       << " s (--proof-time)";
+    os << "the proof would take longer than "
+       << llvm::format("%g", options.maxSeconds) << " s (--proof-time)";
     break;
   case SampleProblem::Sizes:
     os << "an op cannot run at the sizes that were chosen: " << problem.message
