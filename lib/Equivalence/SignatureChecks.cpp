@@ -6,6 +6,8 @@
 
 #include "SignatureChecks.h"
 
+#include "llvm/ADT/Sequence.h"
+
 #include "commute/Dialect/TPDialect.h"
 
 using namespace mlir;
@@ -62,7 +64,8 @@ static void checkList(func::FuncOp first, func::FuncOp second, StringRef what,
     result.differences.push_back(
         {message.str(), first.getLoc(), second.getLoc()});
   };
-  for (auto [index, x, y] : llvm::enumerate(a, b))
+  for (auto [index, x, y] :
+       llvm::zip(llvm::seq<size_t>(0, std::min(a.size(), b.size())), a, b))
     if (x != y)
       return add(what + " " + Twine(index) + " is '" + toText(x) +
                  "' in the first program and '" + toText(y) +
