@@ -90,10 +90,10 @@ fuzz: build
 	    -rss_limit_mb=4096 -print_final_stats=1 \
 	    build/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
 	done
-	@echo "[fuzz] 100000 random programs through sequence-parallel, through it and micro-pipeline, and"
-	@echo "[fuzz] through split-linear"
+	@echo "[fuzz] 100000 random programs through sequence-parallel, through it and micro-pipeline,"
+	@echo "[fuzz] through split-linear, and twice through all passes"
 	@COMMUTE_RANDOM_GRAPHS=100000 COMMUTE_RANDOM_SEED=$$(date +%s) \
-	  $(BUILD)/unittests/TransformsTests --gtest_filter='SequenceParallel.*:MicroPipeline.*:SplitLinear.*'
+	  $(BUILD)/unittests/TransformsTests --gtest_filter='SequenceParallel.*:MicroPipeline.*:SplitLinear.*:Pipeline.*'
 	@echo "[fuzz] 100000 random reassemblies of each kind around collectives, and"
 	@echo "[fuzz] 1000000 chains of reindexing, each against every element"
 	@COMMUTE_RANDOM_CHAINS=100000 COMMUTE_RANDOM_SEED=$$(date +%s) \
@@ -109,6 +109,9 @@ fuzz: build
 	@echo "[fuzz] graphs of random DTensor models through every pass for $(FUZZ_SECONDS) s"
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/joint_graphs.py \
 	  --first-seed $$(date +%s) --seconds $(FUZZ_SECONDS)
+	@echo "[fuzz] archives of random programs, optimized twice, for $(FUZZ_SECONDS) s"
+	@COMMUTE_BUILD=$(BUILD) $(PYTHON) python/tests/test_idempotence.py \
+	  --first-seed $$(date +%s) --programs 1000000000 --seconds $(FUZZ_SECONDS)
 
 # FUZZ_SECONDS has a default, which is not meant here.
 ifeq ($(origin FUZZ_SECONDS),file)

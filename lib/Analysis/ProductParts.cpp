@@ -200,7 +200,7 @@ WriteOrder::WriteOrder(func::FuncOp function) {
 
 void WriteOrder::addInFront(Operation *op, Operation *other) {
   numWriters[op] = numWriters.lookup(other);
-  positions[op] = {positions.lookup(other).first, added.size()};
+  positions[op] = {positions.lookup(other).first, numAdded++};
   added.insert(op);
 }
 

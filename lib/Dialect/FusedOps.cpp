@@ -22,6 +22,31 @@ static Work getChunk(const Work &work, int64_t parts, int64_t bytesRead,
               bytesWritten};
 }
 
+/// Checks that a scale can be broadcast to the operand that it multiplies.
+static LogicalResult verifyScale(Operation *op, SymbolSpace &space,
+                                 StringRef what, Value scale, Value operand) {
+  RankedTensorType type = getTensor(scale);
+  Sizes target = space.getSizes(getTensor(operand));
+  if (type.getRank() > static_cast<int64_t>(target.size()))
+    return op->emitOpError()
+           << what << " has " << type.getRank()
+           << " dims, more than its operand's " << target.size();
+  return verifyBroadcastsTo(op, space, what, type, target);
+}
+
+/// Calls `map` for every dim of a value that is broadcast to the sizes `like`,
+/// with the dim that it becomes; repeated dims of size 1 have no factor.
+static void
+mapBroadcast(Value value, ArrayRef<int64_t> like,
+             llvm::function_ref<void(int64_t dim, int64_t likeDim)> map) {
+  RankedTensorType type = getTensor(value);
+  int64_t offset = static_cast<int64_t>(like.size()) - type.getRank();
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (offset + dim >= 0 &&
+        (type.getDimSize(dim) != 1 || like[offset + dim] == 1))
+      map(dim, offset + dim);
+}
+
 //===----------------------------------------------------------------------===//
 // tp.all_gather_matmul
 //===----------------------------------------------------------------------===//
@@ -75,8 +100,32 @@ LogicalResult AllGatherMatmulOp::verify() {
                            getTensor(getOutputs()[index + products]),
                            expected)))
       return failure();
+    if (!getBiases().empty() &&
+        failed(verifyBroadcastsTo(*this, space, "bias",
+                                  getTensor(getBiases()[index]), expected)))
+      return failure();
+    if (!getRhsScales().empty() &&
+        failed(verifyScale(*this, space, "scale of a right-hand side",
+                           getRhsScales()[index], rhs)))
+      return failure();
   }
-  return success();
+  Value scale = getShardScale();
+  if (!scale)
+    return success();
+  // One element for all ranks, or one a row, which is gathered with its row.
+  RankedTensorType type = getTensor(scale);
+  if (type.hasStaticShape() && type.getNumElements() == 1)
+    return success();
+  if (getGatherAxis() + 1 == static_cast<uint64_t>(shard.getRank()))
+    return emitOpError("gathers along the contraction, so that the scale of "
+                       "its shard must be one element");
+  if (type.getRank() != shard.getRank())
+    return emitOpError() << "scale of the shard has " << type.getRank()
+                         << " dims, expected one element or " << shard.getRank()
+                         << " dims";
+  Sizes rows = space.getSizes(shard);
+  rows.back() = 1;
+  return verifySizes(*this, space, "scale of the shard", type, rows);
 }
 
 DimensionRule AllGatherMatmulOp::getDimensionRule() {
@@ -85,11 +134,15 @@ DimensionRule AllGatherMatmulOp::getDimensionRule() {
   int64_t rank = shard.getRank();
   auto axis = static_cast<int64_t>(getGatherAxis());
   unsigned firstProduct = getReturnsGathered() ? 1 : 0;
+  unsigned firstBias = 1 + getRhs().size();
+  unsigned shardScale = firstBias + getBiases().size();
+  SmallVector<unsigned> factors;
   for (int64_t dim = 0; dim + 1 < rank; ++dim) {
     // The gathered dim counts in shards.
     bool isGathered = dim == axis;
     unsigned factor = isGathered ? builder.addWhole(shard.getDimSize(dim))
                                  : builder.addParallel(shard.getDimSize(dim));
+    factors.push_back(factor);
     builder.mapOperand(0, dim, factor);
     for (unsigned result = 0; result < getNumResults(); ++result) {
       if (isGathered)
@@ -100,18 +153,43 @@ DimensionRule AllGatherMatmulOp::getDimensionRule() {
   }
   // The contraction is kept whole so that the op stays one piece.
   unsigned inner = builder.addWhole(shard.getDimSize(rank - 1));
+  factors.push_back(inner);
   builder.mapOperand(0, rank - 1, inner);
   if (getReturnsGathered())
     builder.mapResultUnits(0, rank - 1, inner);
+  if (getShardScale())
+    mapBroadcast(getShardScale(), shard.getShape(),
+                 [&](int64_t dim, int64_t as) {
+                   builder.mapOperand(shardScale, dim, factors[as]);
+                 });
   for (unsigned index = 0; index < getRhs().size(); ++index) {
     RankedTensorType rhs = getTensor(getRhs()[index]);
     builder.mapOperandUnits(1 + index, 0, inner);
     unsigned columns = builder.addParallel(rhs.getDimSize(1));
     builder.mapOperand(1 + index, 1, columns);
     builder.mapResult(firstProduct + index, rank - 1, columns);
+    // A bias is broadcast to the product, whose gathered dim counts in shards.
     if (!getBiases().empty())
-      builder.mapOperand(1 + getRhs().size() + index,
-                         getTensor(getBiases()[index]).getRank() - 1, columns);
+      mapBroadcast(getBiases()[index],
+                   getTensor(getOutputs()[firstProduct + index]).getShape(),
+                   [&](int64_t dim, int64_t as) {
+                     unsigned bias = firstBias + index;
+                     if (as + 1 == rank)
+                       builder.mapOperand(bias, dim, columns);
+                     else if (as == axis)
+                       builder.mapOperandUnits(bias, dim, factors[as]);
+                     else
+                       builder.mapOperand(bias, dim, factors[as]);
+                   });
+    if (!getRhsScales().empty())
+      mapBroadcast(getRhsScales()[index], rhs.getShape(),
+                   [&](int64_t dim, int64_t as) {
+                     unsigned scale = shardScale + 1 + index;
+                     if (as == 1)
+                       builder.mapOperand(scale, dim, columns);
+                     else
+                       builder.mapOperandUnits(scale, dim, inner);
+                   });
   }
   return std::move(builder).build();
 }
@@ -252,6 +330,16 @@ LogicalResult MatmulReduceScatterOp::verify() {
   if (areDifferent(expected.back(), rhsSizes[0]))
     return emitOpError("lhs and rhs differ in the contracted size");
   expected.back() = rhsSizes[1];
+  if (getBias() && failed(verifyBroadcastsTo(*this, space, "bias",
+                                             getTensor(getBias()), expected)))
+    return failure();
+  if (bool(getLhsScale()) != bool(getRhsScale()))
+    return emitOpError("needs scales of both operands, or none");
+  if (getLhsScale() &&
+      (failed(
+           verifyScale(*this, space, "lhs scale", getLhsScale(), getLhs())) ||
+       failed(verifyScale(*this, space, "rhs scale", getRhsScale(), getRhs()))))
+    return failure();
   int64_t size = getGroup().getSize();
   Size &axis = expected[getScatterAxis()];
   if (std::optional<int64_t> total = getConstant(axis)) {
@@ -273,30 +361,55 @@ DimensionRule MatmulReduceScatterOp::getDimensionRule() {
   RankedTensorType result = getTensor(getResult());
   int64_t rank = lhs.getRank();
   auto axis = static_cast<int64_t>(getScatterAxis());
-  // The scattered dim counts in blocks.
-  for (int64_t dim = 0; dim + 1 < rank; ++dim) {
-    bool isScattered = dim == axis;
-    unsigned factor = isScattered ? builder.addWhole(result.getDimSize(dim))
-                                  : builder.addParallel(lhs.getDimSize(dim));
-    builder.mapResult(0, dim, factor);
-    if (isScattered)
-      builder.mapOperandUnits(0, dim, factor);
+  // Of the product's dims; the scattered one counts in blocks.
+  SmallVector<unsigned> factors;
+  auto mapLikeProduct = [&](unsigned operand, int64_t dim, int64_t as) {
+    if (as == axis)
+      builder.mapOperandUnits(operand, dim, factors[as]);
     else
-      builder.mapOperand(0, dim, factor);
+      builder.mapOperand(operand, dim, factors[as]);
+  };
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    bool isColumn = dim + 1 == rank;
+    int64_t extent = isColumn ? rhs.getDimSize(1) : lhs.getDimSize(dim);
+    factors.push_back(dim == axis ? builder.addWhole(result.getDimSize(dim))
+                                  : builder.addParallel(extent));
+    builder.mapResult(0, dim, factors.back());
+    mapLikeProduct(isColumn ? 1 : 0, isColumn ? 1 : dim, dim);
   }
-  bool scattersColumns = axis == rank - 1;
-  unsigned columns = scattersColumns
-                         ? builder.addWhole(result.getDimSize(rank - 1))
-                         : builder.addParallel(rhs.getDimSize(1));
-  builder.mapResult(0, rank - 1, columns);
-  if (scattersColumns)
-    builder.mapOperandUnits(1, 1, columns);
-  else
-    builder.mapOperand(1, 1, columns);
-  unsigned inner = builder.addFactor(Factor::Kind::Reduction, rhs.getDimSize(0),
-                                     ReductionKind::Sum);
+  // With a bias the contraction stays whole: on shards of it, every rank would
+  // add the bias, so that the parts sum to something else.
+  unsigned inner =
+      getBias() ? builder.addWhole(rhs.getDimSize(0))
+                : builder.addFactor(Factor::Kind::Reduction, rhs.getDimSize(0),
+                                    ReductionKind::Sum);
   builder.mapOperand(0, rank - 1, inner);
   builder.mapOperand(1, 0, inner);
+  unsigned next = 2;
+  if (getBias()) {
+    SmallVector<int64_t> product(lhs.getShape());
+    product.back() = rhs.getDimSize(1);
+    mapBroadcast(getBias(), product, [&](int64_t dim, int64_t as) {
+      mapLikeProduct(next, dim, as);
+    });
+    ++next;
+  }
+  if (getLhsScale()) {
+    mapBroadcast(getLhsScale(), lhs.getShape(), [&](int64_t dim, int64_t as) {
+      if (as + 1 == rank)
+        builder.mapOperand(next, dim, inner);
+      else
+        mapLikeProduct(next, dim, as);
+    });
+    ++next;
+  }
+  if (getRhsScale())
+    mapBroadcast(getRhsScale(), rhs.getShape(), [&](int64_t dim, int64_t as) {
+      if (as == 0)
+        builder.mapOperand(next, dim, inner);
+      else
+        mapLikeProduct(next, dim, rank - 1);
+    });
   return std::move(builder).build();
 }
 

@@ -195,6 +195,8 @@ NormalizeCollectivesPass::findAll(ArrayRef<Operation *> collectives,
       needed.insert(source);
     findings.push_back({op, std::move(*found)});
   }
+  // Those that a finding takes are erased with it.
+  llvm::erase_if(rest, [&](Operation *op) { return taken.contains(op); });
   return findings;
 }
 

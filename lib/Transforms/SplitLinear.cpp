@@ -349,9 +349,13 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
   candidates.clear();
   if (keeper && policy != "upstream")
     objection += "; " + getReaderName(keeper) + " keeps the parts together";
-  for (const ProductReader &reader : legal)
+  for (const ProductReader &reader : legal) {
+    // A rewrite erases only what its product needed, which comes before it;
+    // these are in program order.
+    assert(!erased.contains(reader.product) && "a product was erased");
     if (!isGroup || !applyApart(reader, source))
       refuse(reader.product, objection);
+  }
 }
 
 bool SplitLinearPass::applyApart(const ProductReader &reader,

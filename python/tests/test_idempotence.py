@@ -12,6 +12,8 @@ import argparse
 import itertools
 import json
 import random
+import sys
+import time
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -154,17 +156,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--first-seed", type=int, default=PROGRAMS)
     parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
     options = parser.parse_args()
-    failures = 0
+    end = time.monotonic() + options.seconds
+    programs = failures = 0
     with TemporaryDirectory() as folder:
         for seed in range(options.first_seed, options.first_seed + options.programs):
+            if time.monotonic() > end:
+                break
+            programs += 1
             for policy in POLICIES:
                 problem = find_problem(seed, policy, Path(folder))
                 if problem:
                     failures += 1
                     print(problem)
-    print(f"{options.programs} programs, {failures} failures")
+    print(f"{programs} programs, {failures} failures")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -106,6 +106,8 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> numWriters;
   llvm::DenseMap<mlir::Operation *, std::pair<unsigned, unsigned>> positions;
   llvm::DenseSet<mlir::Operation *> added;
+  /// Not the size of `added`: a new op may have the address of an erased one.
+  unsigned numAdded = 0;
   bool writes = false;
 };
 
