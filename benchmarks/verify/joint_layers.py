@@ -30,16 +30,17 @@ def get_groups(mesh):
 
 
 class JointLayers:
-    """Forward and backward of layers: with all_reduce, or sequence-parallel and
-    with gradients that are scattered and gathered."""
+    """Forward and backward of layers: with all_reduce, or sequence-parallel and, if
+    `scatters_gradients`, with gradients that are scattered and gathered."""
 
-    def __init__(self, tokens, layers, mesh, sequence_parallel):
+    def __init__(self, tokens, layers, mesh, sequence_parallel, scatters_gradients=False):
         groups = get_groups(mesh)
         self.p = Program(groups, device="meta")
         self.groups = {group.name: group for group in groups}
         self.tp = self.groups["tp"]
         self.tokens = tokens
         self.sequence_parallel = sequence_parallel
+        self.scatters_gradients = sequence_parallel and scatters_gradients
         self.build(layers)
 
     def input(self, name, shape, tp):
@@ -116,7 +117,7 @@ class JointLayers:
         if "dp" not in self.groups:
             return product
         dp = self.groups["dp"]
-        if not self.sequence_parallel:
+        if not self.scatters_gradients:
             return self.p.all_reduce("sum", product, dp)
         return self.p.all_gather(self.p.reduce_scatter("sum", product, 0, dp), 0, dp)
 

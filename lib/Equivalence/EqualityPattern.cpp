@@ -9,7 +9,7 @@
 #include "commute/Equivalence/PrimeField.h"
 
 #include "llvm/ADT/Hashing.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/xxhash.h"
 
 #include <unordered_map>
 
@@ -25,128 +25,76 @@ static bool areEqual(ArrayRef<SampledDim> a, ArrayRef<SampledDim> b) {
   });
 }
 
-EqualityPattern::EqualityPattern(ArrayRef<LiveValue> live) {
-  for (const LiveValue &value : live) {
-    Entry &entry = entries.emplace_back();
-    entry.elementType = value.values.front()->getElementType();
-    entry.isConstant = value.isConstant;
-    entry.isLiveInFirst = value.isLiveInFirst;
-    entry.isLiveInSecond = value.isLiveInSecond;
-    llvm::SmallDenseMap<const FieldTensor *, unsigned> known;
-    std::unordered_map<size_t, SmallVector<unsigned, 1>> byContent;
-    for (const FieldValue &held : value.values) {
-      auto [it, isNew] = known.try_emplace(held.get(), entry.tensors.size());
-      if (isNew) {
-        // In one form, however it was computed.
-        FieldValue tensor = collapse(held);
-        // Ranks may have computed the same each by itself.
-        SmallVector<unsigned, 1> &candidates =
-            byContent[llvm::hash_combine_range(tensor->elements)];
-        auto *equal = llvm::find_if(candidates, [&](unsigned candidate) {
-          return entry.tensors[candidate] == tensor->elements &&
-                 areEqual(entry.dims[candidate], tensor->getDims());
-        });
-        size_t index =
-            equal == candidates.end() ? entry.tensors.size() : *equal;
-        if (equal == candidates.end())
-          candidates.push_back(index);
-        it->second = index;
-        if (index == entry.tensors.size()) {
-          entry.tensors.push_back(tensor->elements);
-          entry.dims.emplace_back(tensor->getDims());
-        }
-      }
-      entry.tensorOfRank.push_back(it->second);
-    }
-  }
-  finish();
-}
-
-EqualityPattern EqualityPattern::merge() const {
-  EqualityPattern result;
-  llvm::SmallDenseMap<unsigned, size_t> positions;
-  for (auto [index, representative] : llvm::enumerate(representatives)) {
-    if (representative == index) {
-      positions[index] = result.entries.size();
-      result.entries.push_back(entries[index]);
-      continue;
-    }
-    Entry &entry = result.entries[positions[representative]];
-    entry.isLiveInFirst |= entries[index].isLiveInFirst;
-    entry.isLiveInSecond |= entries[index].isLiveInSecond;
-  }
-  result.finish();
-  return result;
-}
-
-/// Appends the bytes of a number.
-template <typename Number>
-static void append(std::string &bytes, Number number) {
-  bytes.append(reinterpret_cast<const char *>(&number), sizeof(number));
-}
-
-void EqualityPattern::finish() {
-  // Who has an unknown among its elements.
-  enum { InFirst = 1, InSecond = 2 };
-  std::vector<unsigned> holders;
-  DenseMap<uint64_t, uint64_t> numbers;
-  llvm::StringMap<unsigned> firstOfContent;
-  for (auto [index, entry] : llvm::enumerate(entries)) {
-    unsigned holder = (entry.isLiveInFirst ? InFirst : 0) |
-                      (entry.isLiveInSecond ? InSecond : 0);
-    std::string content;
-    append(content, entry.elementType.getAsOpaquePointer());
-    append(content, entry.isKept());
-    append(content, entry.dims.size());
-    for (ArrayRef<SampledDim> dims : entry.dims) {
-      append(content, dims.size());
-      for (SampledDim dim : dims) {
-        append(content, dim.isUniform);
-        if (dim.isUniform)
-          append(content, dim.getSize());
-        else
-          append(content, dim.sample);
+EqualityPattern::EqualityPattern(const RankValues &values, bool isConstant)
+    : elementType(values.front()->getElementType()), isConstant(isConstant),
+      counted(0) {
+  llvm::SmallDenseMap<const FieldTensor *, unsigned> known;
+  std::unordered_map<size_t, SmallVector<unsigned, 1>> byContent;
+  for (const FieldValue &held : values) {
+    auto [it, isNew] = known.try_emplace(held.get(), elements.size());
+    if (isNew) {
+      // In one form, however it was computed.
+      FieldValue tensor = collapse(held);
+      // Ranks may have computed the same each by itself.
+      SmallVector<unsigned, 1> &candidates =
+          byContent[llvm::hash_combine_range(tensor->elements)];
+      auto *equal = llvm::find_if(candidates, [&](unsigned candidate) {
+        return elements[candidate] == tensor->elements &&
+               areEqual(dims[candidate], tensor->getDims());
+      });
+      if (equal != candidates.end()) {
+        it->second = *equal;
+      } else {
+        candidates.push_back(it->second);
+        elements.push_back(tensor->elements);
+        dims.emplace_back(tensor->getDims());
       }
     }
-    for (unsigned tensor : entry.tensorOfRank)
-      append(content, tensor);
-    for (std::vector<uint64_t> &tensor : entry.tensors)
-      for (uint64_t &element : tensor) {
-        bool isKnown = element == 0 || (entry.isTruth() && element == 1);
-        if (!entry.isKept() && !isKnown) {
-          element =
-              numbers.try_emplace(element, numbers.size() + 2).first->second;
-          holders.resize(numbers.size());
-          holders[element - 2] |= holder;
-        }
-        append(content, element);
-      }
-    representatives.push_back(
-        firstOfContent.try_emplace(content, index).first->second);
-    append(key, holder);
-    key += content;
+    tensorOfRank.push_back(it->second);
   }
-  closed = llvm::all_of(
-      holders, [](unsigned holder) { return holder == (InFirst | InSecond); });
+  counted.set(static_cast<int64_t>(getNumBytes()));
 }
 
-std::vector<LiveValue> EqualityPattern::instantiate(uint64_t seed) const {
-  std::vector<LiveValue> live;
-  for (const Entry &entry : entries) {
-    std::vector<FieldValue> tensors;
-    for (auto [dims, pattern] : llvm::zip_equal(entry.dims, entry.tensors)) {
-      auto tensor = std::make_shared<FieldTensor>(dims, entry.elementType);
-      for (auto [element, number] : llvm::zip_equal(tensor->elements, pattern))
-        element = entry.isKept() || number < 2 ? number
-                                               : PrimeField::mix(number, seed);
-      tensors.push_back(std::move(tensor));
-    }
-    LiveValue &value = live.emplace_back();
-    for (unsigned tensor : entry.tensorOfRank)
-      value.values.push_back(tensors[tensor]);
-    value.isConstant = entry.isConstant;
-    value.isLiveInFirst = entry.isLiveInFirst;
-    value.isLiveInSecond = entry.isLiveInSecond;
+RankValues EqualityPattern::instantiate(uint64_t seed) const {
+  std::vector<FieldValue> tensors;
+  for (auto [own, pattern] : llvm::zip_equal(dims, elements)) {
+    auto tensor = std::make_shared<FieldTensor>(own, elementType);
+    for (auto [element, number] : llvm::zip_equal(tensor->elements, pattern))
+      element = isKnown(number) ? number : PrimeField::mix(number, seed);
+    tensors.push_back(std::move(tensor));
   }
-  return live;
+  RankValues values;
+  for (unsigned tensor : tensorOfRank)
+    values.push_back(tensors[tensor]);
+  return values;
+}
+
+size_t EqualityPattern::getNumBytes() const {
+  size_t bytes = sizeof(*this) + tensorOfRank.size() * sizeof(unsigned);
+  for (const std::vector<uint64_t> &tensor : elements)
+    bytes += tensor.size() * sizeof(uint64_t);
+  return bytes;
+}
+
+void ContentHasher::addShape(const EqualityPattern &pattern) {
+  add(reinterpret_cast<uintptr_t>(pattern.elementType.getAsOpaquePointer()));
+  add(pattern.isKept());
+  add(pattern.dims.size());
+  for (ArrayRef<SampledDim> dims : pattern.dims) {
+    add(dims.size());
+    for (SampledDim dim : dims) {
+      add(dim.isUniform);
+      add(dim.isUniform ? static_cast<uint64_t>(dim.getSize())
+                        : reinterpret_cast<uintptr_t>(dim.sample));
+    }
+  }
+  for (unsigned tensor : pattern.tensorOfRank)
+    add(tensor);
+}
+
+ContentHash ContentHasher::finish() const {
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      ArrayRef(reinterpret_cast<const uint8_t *>(numbers.data()),
+               numbers.size() * sizeof(uint64_t)));
+  return {hash.low64, hash.high64};
 }

@@ -9,69 +9,88 @@
 
 #include "commute/Equivalence/LockstepEvaluator.h"
 
-#include <string>
+#include <array>
 
 namespace commute::equivalence {
 
-/// A value at a cut: what all ranks hold of it, and who reads it further on.
-struct LiveValue {
-  RankValues values;
+/// What is kept of a value at a cut, on all ranks. Unknown elements are
+/// numbered, equal ones alike, also across values; the numbers begin at
+/// `firstUnknown`. Zero, known truth values, integers, and what follows from no
+/// input are kept as they are.
+struct EqualityPattern {
+  static constexpr uint64_t firstUnknown = 2;
+
+  mlir::Type elementType;
   /// Follows from no input: its elements are numbers, not unknowns.
   bool isConstant = false;
-  bool isLiveInFirst = false;
-  bool isLiveInSecond = false;
+  /// By tensor.
+  std::vector<llvm::SmallVector<SampledDim, 4>> dims;
+  std::vector<std::vector<uint64_t>> elements;
+  /// By rank: its tensor. Ranks with equal tensors share one.
+  llvm::SmallVector<unsigned> tensorOfRank;
+  CountedBytes counted;
+
+  /// Takes the values as they are: elements are not numbered yet.
+  EqualityPattern(const RankValues &values, bool isConstant);
+
+  bool isTruth() const { return elementType.isInteger(1); }
+  /// Whether no element is an unknown.
+  bool isKept() const {
+    return isConstant ||
+           (mlir::isa<mlir::IntegerType>(elementType) && !isTruth());
+  }
+  bool isKnown(uint64_t element) const {
+    return isKept() || element == 0 || (isTruth() && element == 1);
+  }
+  /// Calls `number` on every unknown element, to change it.
+  template <typename Function> void renumber(Function number) {
+    if (isKept())
+      return;
+    for (std::vector<uint64_t> &tensor : elements)
+      for (uint64_t &element : tensor)
+        if (!isKnown(element))
+          element = number(element);
+  }
+  template <typename Function> void forEachUnknown(Function visit) const {
+    if (isKept())
+      return;
+    for (const std::vector<uint64_t> &tensor : elements)
+      for (uint64_t element : tensor)
+        if (!isKnown(element))
+          visit(element);
+  }
+
+  /// A random value with this pattern. Equal numbers become equal elements, in
+  /// all values that are made with one seed.
+  RankValues instantiate(uint64_t seed) const;
+  size_t getNumBytes() const;
 };
 
-/// What is kept of the values at a cut: which elements, of all values on all
-/// ranks, are equal, and which are zero. Integers, constants, and truth values
-/// that are known are kept as they are.
-class EqualityPattern {
+/// A hash of 128 bits: what has equal ones is taken for equal.
+using ContentHash = std::array<uint64_t, 2>;
+
+/// Hashes a sequence of numbers.
+class ContentHasher {
 public:
-  explicit EqualityPattern(llvm::ArrayRef<LiveValue> live);
-
-  /// Whether each element of one program is zero, or one of the other program:
-  /// what either holds says nothing that the other does not know.
-  bool isClosed() const { return closed; }
-  /// Equal for equal patterns.
-  llvm::StringRef getKey() const { return key; }
-  /// By value: the first value that is equal to it on all ranks.
-  llvm::ArrayRef<unsigned> getRepresentatives() const {
-    return representatives;
+  void add(uint64_t number) { numbers.push_back(number); }
+  void add(const ContentHash &hash) {
+    add(hash[0]);
+    add(hash[1]);
   }
-  /// The pattern in which equal values are one.
-  EqualityPattern merge() const;
-
-  /// Values with this pattern, but otherwise random.
-  std::vector<LiveValue> instantiate(uint64_t seed) const;
+  /// All of a pattern; `number` says what to take for an unknown.
+  template <typename Function>
+  void add(const EqualityPattern &pattern, Function number) {
+    addShape(pattern);
+    for (const std::vector<uint64_t> &tensor : pattern.elements)
+      for (uint64_t element : tensor)
+        add(pattern.isKnown(element) ? element : number(element));
+  }
+  ContentHash finish() const;
 
 private:
-  EqualityPattern() = default;
-  void finish();
+  void addShape(const EqualityPattern &pattern);
 
-  struct Entry {
-    mlir::Type elementType;
-    /// By tensor.
-    std::vector<llvm::SmallVector<SampledDim, 4>> dims;
-    bool isConstant = false;
-    bool isLiveInFirst = false;
-    bool isLiveInSecond = false;
-    /// By rank: its tensor. Ranks with equal tensors share one.
-    llvm::SmallVector<unsigned> tensorOfRank;
-    /// Numbers of unknowns, in order of appearance from 2 on, 0 for zero, or 1
-    /// for true; the elements themselves where they are kept.
-    std::vector<std::vector<uint64_t>> tensors;
-
-    bool isTruth() const { return elementType.isInteger(1); }
-    bool isKept() const {
-      return isConstant ||
-             (mlir::isa<mlir::IntegerType>(elementType) && !isTruth());
-    }
-  };
-
-  std::vector<Entry> entries;
-  std::string key;
-  llvm::SmallVector<unsigned> representatives;
-  bool closed = false;
+  std::vector<uint64_t> numbers;
 };
 
 } // namespace commute::equivalence

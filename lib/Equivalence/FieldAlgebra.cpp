@@ -34,43 +34,48 @@ static FieldValue share(const AlgebraValue &value) {
 //===----------------------------------------------------------------------===//
 
 /// Of the tensors of this thread's evaluations.
-static thread_local int64_t numLiveElements = 0;
 
 static SmallVector<int64_t> getRealSizes(ArrayRef<SampledDim> dims) {
   return llvm::map_to_vector(dims,
                              [](SampledDim dim) { return dim.getSize(); });
 }
 
+static int64_t countElements(ArrayRef<SampledDim> dims) {
+  int64_t count = 1;
+  for (SampledDim dim : dims)
+    if (llvm::MulOverflow(count, dim.getCount(), count))
+      return std::numeric_limits<int64_t>::max() / sizeof(uint64_t);
+  return count;
+}
+
+thread_local int64_t CountedBytes::total = 0;
+
+int64_t FieldTensor::getNumBytes(ArrayRef<SampledDim> dims) {
+  return countElements(dims) * static_cast<int64_t>(sizeof(uint64_t));
+}
+
 FieldTensor::FieldTensor(ArrayRef<SampledDim> dims, Type elementType)
-    : AlgebraTensor(getRealSizes(dims), elementType), dims(dims) {
-  int64_t count = 1;
-  for (SampledDim dim : dims)
-    count *= dim.getCount();
-  elements.resize(count);
-  numLiveElements += count;
-}
-
-FieldTensor::FieldTensor(const FieldTensor &other)
-    : AlgebraTensor(other), elements(other.elements), dims(other.dims) {
-  numLiveElements += static_cast<int64_t>(elements.size());
-}
-
-FieldTensor::~FieldTensor() {
-  int64_t count = 1;
-  for (SampledDim dim : dims)
-    count *= dim.getCount();
-  numLiveElements -= count;
-}
-
-int64_t FieldTensor::getLiveBytes() {
-  return numLiveElements * static_cast<int64_t>(sizeof(uint64_t));
-}
+    : AlgebraTensor(getRealSizes(dims), elementType),
+      elements(countElements(dims)), dims(dims),
+      counted(getNumBytes(dims)) {}
 
 void EvaluationContext::checkTime() {
   double seconds = static_cast<double>(std::clock() - budget.start) /
                    static_cast<double>(CLOCKS_PER_SEC);
   if (seconds > budget.seconds && !problem)
     problem = SampleProblem{SampleProblem::TooLong, "the time is over", {}};
+}
+
+bool EvaluationContext::checkMemory(int64_t bytes) {
+  if (bytes <= budget.bytes - CountedBytes::getTotal())
+    return true;
+  if (!problem)
+    problem = SampleProblem{SampleProblem::TooLarge,
+                            "a value of " +
+                                std::to_string(bytes / sizeof(uint64_t)) +
+                                " elements",
+                            {}};
+  return false;
 }
 
 SmallVector<int64_t> FieldTensor::getCounts() const {
@@ -91,19 +96,8 @@ AlgebraValue FieldAlgebra::fail(SampleProblem::Kind kind, const Twine &message,
 
 std::shared_ptr<FieldTensor> FieldAlgebra::make(ArrayRef<SampledDim> dims,
                                                 Type type) {
-  int64_t count = 1;
-  for (SampledDim dim : dims)
-    if (llvm::MulOverflow(count, dim.getCount(), count))
-      count = std::numeric_limits<int64_t>::max();
-  int64_t available = context.budget.bytes - FieldTensor::getLiveBytes();
-  if (count > available / static_cast<int64_t>(sizeof(uint64_t))) {
-    if (!context.problem)
-      context.problem =
-          SampleProblem{SampleProblem::TooLarge,
-                        "a value of " + std::to_string(count) + " elements",
-                        {}};
+  if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
     return nullptr;
-  }
   return std::make_shared<FieldTensor>(dims, type);
 }
 

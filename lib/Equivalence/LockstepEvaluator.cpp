@@ -51,11 +51,14 @@ static void forEachIndex(const FieldTensor &tensor, Visitor visit) {
   }
 }
 
-/// A tensor without any structure, keyed by `key`.
+/// A tensor without any structure, keyed by `key`; null, and a problem of the
+/// context, where there is no memory for it.
 static std::shared_ptr<FieldTensor> makeRandom(ArrayRef<SampledDim> dims,
                                                Type type, uint64_t key,
                                                EvaluationContext &context,
                                                ArrayRef<int64_t> pool) {
+  if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
+    return nullptr;
   auto tensor = std::make_shared<FieldTensor>(dims, type);
   forEachIndex(*tensor, [&](size_t element, uint64_t index) {
     uint64_t value = PrimeField::mix(index, key);
@@ -84,7 +87,8 @@ static SmallVector<SampledDim, 4> getDims(RankedTensorType type,
 
 RankValues
 InputGenerator::generate(unsigned argument, RankedTensorType type,
-                         ArrayRef<const IndexSample *> samples) const {
+                         ArrayRef<const IndexSample *> samples,
+                         uint64_t seed) const {
   RankValues values;
   std::map<int64_t, FieldValue> uncut;
   std::optional<std::vector<int64_t>> pool;
@@ -92,7 +96,7 @@ InputGenerator::generate(unsigned argument, RankedTensorType type,
     pool = pools(argument);
   // Ranks that hold one part of one tensor share it.
   std::map<std::pair<int64_t, std::vector<int64_t>>, FieldValue> known;
-  for (int64_t rank : placements.getWorld()) {
+  for (int64_t rank : ranks.getRepresentatives()) {
     analysis::InputInstance instance = placements.getInstance(argument, rank);
     std::vector<int64_t> part;
     for (const analysis::InputInstance::Cut &cut : instance.cuts)
@@ -113,6 +117,8 @@ InputGenerator::generate(unsigned argument, RankedTensorType type,
           PrimeField::mix(argument, PrimeField::mix(instance.tensor + 1, seed));
       whole = makeRandom(dims, type.getElementType(), key, context,
                          pool ? ArrayRef(*pool) : context.scalars.getPool());
+      if (!whole)
+        return values;
     }
     AlgebraValue cutValue = whole;
     FieldAlgebra algebra(rank, context);
@@ -130,13 +136,11 @@ InputGenerator::generate(unsigned argument, RankedTensorType type,
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-LockstepEvaluator::LockstepEvaluator(ArrayRef<int64_t> world,
+LockstepEvaluator::LockstepEvaluator(const RankClasses &ranks,
                                      EvaluationContext &context)
-    : world(world), context(context) {
-  for (auto [index, rank] : llvm::enumerate(world)) {
+    : ranks(ranks), context(context) {
+  for (int64_t rank : ranks.getRepresentatives())
     algebras.emplace_back(rank, context);
-    indexOf[rank] = index;
-  }
 }
 
 const LockstepEvaluator::Peers &
@@ -145,13 +149,9 @@ LockstepEvaluator::getPeers(tp::GroupAttr group) {
   Peers &peers = it->second;
   if (!isNew)
     return peers;
-  peers.resize(world.size());
-  for (int64_t number = 0; number < group.getNumGroups(); ++number) {
-    ArrayRef<int64_t> members = group.getMembers(number);
-    for (auto [position, member] : llvm::enumerate(members))
-      if (auto known = indexOf.find(member); known != indexOf.end())
-        peers[known->second] = {members, position};
-  }
+  for (int64_t rank : ranks.getRepresentatives())
+    peers.push_back(
+        {group.getMembersAround(rank), group.getPosition(rank).value_or(0)});
   return peers;
 }
 
@@ -164,11 +164,11 @@ LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
     auto [members, position] = getPeers(exchange.group)[index];
     if (members.empty())
       return op->emitError("rank ")
-             << world[index] << " runs a collective of group \""
+             << ranks.getRepresentatives()[index] << " runs a collective of group \""
              << exchange.group.getName() << "\", which it is not in";
     for (int64_t member : members) {
       FieldAlgebra::Exchange &peer =
-          algebras[indexOf.lookup(member)].getExchanges().back();
+          algebras[ranks.getClass(member)].getExchanges().back();
       exchange.fromMembers.push_back(peer.toMembers[position]);
     }
   }
@@ -200,7 +200,7 @@ LogicalResult LockstepEvaluator::evaluateModelled(
     // Ranks that hold the same operands and receive the same compute the same:
     // by what they hold, the first such rank.
     std::map<SmallVector<const void *>, size_t> firstRank;
-    for (size_t rank = 0; rank < world.size(); ++rank) {
+    for (size_t rank = 0; rank < algebras.size(); ++rank) {
       FieldAlgebra &algebra = algebras[rank];
       SmallVector<AlgebraValue> inputs;
       SmallVector<const void *> key;
@@ -234,6 +234,7 @@ LogicalResult LockstepEvaluator::evaluateModelled(
         isWaiting = true;
         continue;
       }
+      context.checkMemory();
       if (context.problem)
         return failure();
       for (auto [index, output] : llvm::enumerate(outputs))
@@ -299,7 +300,7 @@ void LockstepEvaluator::evaluateOpaque(
     SmallVectorImpl<RankValues> &results) {
   results.resize(call->getNumResults());
   DenseMap<uint64_t, SmallVector<FieldValue>> known;
-  for (size_t rank = 0; rank < world.size(); ++rank) {
+  for (size_t rank = 0; rank < algebras.size(); ++rank) {
     // A random function of everything that it reads.
     uint64_t hash = getCallHash(call, operands, rank);
     SmallVector<FieldValue> &values = known[hash];
@@ -312,6 +313,8 @@ void LockstepEvaluator::evaluateOpaque(
           values.push_back(makeRandom(getDims(type, samples[index], context),
                                       type.getElementType(), key, context,
                                       context.scalars.getPool()));
+          if (!values.back())
+            return;
         } else {
           auto number = std::make_shared<FieldTensor>(ArrayRef<SampledDim>(),
                                                       type.getElementType());
@@ -341,8 +344,8 @@ LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
 }
 
 llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
-    func::FuncOp function, ArrayRef<RankValues> inputs, ArrayRef<int64_t> world,
-    EvaluationContext &context, SampleLookup samples, Observer observe,
+    func::FuncOp function, ArrayRef<RankValues> inputs,
+    const RankClasses &ranks, EvaluationContext &context, SampleLookup samples, Observer observe,
     Operation *&culprit) {
   std::string message;
   ScopedDiagnosticHandler handler(
@@ -352,7 +355,7 @@ llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
               << diagnostic.getLocation() << ": " << diagnostic;
         return success();
       });
-  LockstepEvaluator evaluator(world, context);
+  LockstepEvaluator evaluator(ranks, context);
   SharedMemory memory(function);
   DenseMap<Value, RankValues> values;
   DenseMap<Value, unsigned> remainingUses;

@@ -21,16 +21,13 @@ namespace {
 
 enum Side { First, Second };
 
-/// A value of either program, or of both where it is certain that they are
-/// equal.
-using Number = unsigned;
-
 class RegionComparison {
 public:
   RegionComparison(func::FuncOp first, func::FuncOp second,
                    const analysis::InputPlacements &placements,
+                   const InputGenerator &generator, const RankClasses &ranks,
                    EvaluationContext &context, SampleLookup samples,
-                   InputGenerator::Pools pools, uint64_t seed);
+                   uint64_t seed);
 
   RegionVerdict run();
 
@@ -42,8 +39,14 @@ private:
     /// counterpart, by program.
     unsigned uses[2] = {0, 0};
     bool isLive = true;
-    /// Among the live values and steps of the current region.
-    unsigned position = 0;
+    /// Who read it at the last cut.
+    Readers readers = NoReader;
+    /// Among the values made or read since the last closed cut.
+    std::optional<unsigned> position;
+
+    Readers getReaders() const {
+      return equivalence::getReaders(uses[First] > 0, uses[Second] > 0);
+    }
   };
   /// Values that have to be equal.
   struct Claim {
@@ -58,6 +61,8 @@ private:
   void setNumber(Side side, Value value, Number number);
   void addOp(Side side, Operation *op);
   void addReads(Side side, tp::CallOp call);
+  /// Makes a value of before the last closed cut known to the region.
+  void read(Number number);
   /// Adds a number for what is at an address to the key of the region.
   void describe(const void *what) {
     region.key.push_back(
@@ -74,7 +79,8 @@ private:
   bool cut();
   /// Evaluates what was deferred; false where that fails.
   bool evaluateDeferred();
-  void makeLive(SmallVector<Number> values);
+  /// At a closed cut: names nothing by its position any more.
+  void forgetPositions();
 
   func::FuncOp functions[2];
   const analysis::InputPlacements &placements;
@@ -96,10 +102,13 @@ private:
   std::vector<SmallVector<Number>> reads[2];
   bool haveOtherCalls = false;
 
-  /// Live values at the last cut, and what the region has made since.
-  SmallVector<Number> live;
-  ProgramRegion region;
+  /// What is live of before the last closed cut, and what was made since.
+  SmallVector<Number> settled;
   SmallVector<Number> made;
+  /// Of `settled`: what has a position.
+  SmallVector<Number> settledRead;
+  unsigned numPositions = 0;
+  ProgramRegion region;
   /// Regions that are the same in both programs so far, and need not be
   /// evaluated as long as that holds.
   std::vector<ProgramRegion> deferred;
@@ -109,11 +118,12 @@ private:
 
 RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
                                    const analysis::InputPlacements &placements,
+                                   const InputGenerator &generator,
+                                   const RankClasses &ranks,
                                    EvaluationContext &context,
-                                   SampleLookup samples,
-                                   InputGenerator::Pools pools, uint64_t seed)
+                                   SampleLookup samples, uint64_t seed)
     : functions{first, second}, placements(placements), samples(samples),
-      memory(placements, context, std::move(pools), seed),
+      memory(generator, ranks, context, seed),
       inputs(first.getNumArguments()) {
   for (Side side : {First, Second}) {
     Operation *terminator = functions[side].getBody().front().getTerminator();
@@ -137,7 +147,7 @@ Number RegionComparison::addNumber() {
   Number number = numbers.size();
   NumberInfo &info = numbers.emplace_back();
   info.same = number;
-  info.position = live.size() + made.size();
+  info.position = numPositions++;
   made.push_back(number);
   return number;
 }
@@ -215,14 +225,16 @@ void RegionComparison::addOp(Side side, Operation *op) {
       setNumber(side, result, find(*known + index));
     return;
   }
+  for (Number operand : operands)
+    read(operand);
   ProgramRegion::Step &step = region.steps.emplace_back();
   step.op = op;
-  // 0 stands in front of inputs.
-  region.key.push_back(function + 1);
+  // 0 stands in front of inputs, 1 in front of settled values.
+  region.key.push_back(function + 2);
   region.key.push_back(operands.size());
   for (Number operand : operands) {
-    step.operands.push_back(numbers[operand].position);
-    region.key.push_back(numbers[operand].position);
+    step.operands.push_back(*numbers[operand].position);
+    region.key.push_back(*numbers[operand].position);
   }
   if (op->getNumResults() > 0)
     ops.note(function, operands, numbers.size());
@@ -233,6 +245,16 @@ void RegionComparison::addOp(Side side, Operation *op) {
   }
   for (Value result : op->getResults())
     setNumber(side, result, addNumber());
+}
+
+void RegionComparison::read(Number number) {
+  NumberInfo &info = numbers[number];
+  if (info.position)
+    return;
+  info.position = numPositions++;
+  settledRead.push_back(number);
+  region.steps.emplace_back().settled = number;
+  region.key.push_back(1);
 }
 
 void RegionComparison::addReads(Side side, tp::CallOp call) {
@@ -271,56 +293,72 @@ bool RegionComparison::settleClaims(bool isClosed) {
   return hold;
 }
 
-void RegionComparison::makeLive(SmallVector<Number> values) {
-  live = std::move(values);
-  for (auto [position, number] : llvm::enumerate(live))
-    numbers[number].position = position;
+void RegionComparison::forgetPositions() {
+  for (Number number : llvm::concat<Number>(settledRead, made))
+    numbers[number].position.reset();
+  llvm::append_range(settled, made);
+  settledRead.clear();
+  made.clear();
+  numPositions = 0;
 }
 
 bool RegionComparison::evaluateDeferred() {
-  for (ProgramRegion &next : deferred)
+  for (ProgramRegion &next : deferred) {
+    assert((&next == &deferred.front() || memory.isClosed()) &&
+           "deferred behind a cut at which both programs knew the same");
     if (failed(memory.enter(std::move(next))))
       return false;
+  }
   deferred.clear();
+  for (auto [later, earlier] : memory.takeEqual()) {
+    Number own = find(later), other = find(earlier);
+    if (own == other || !numbers[own].isLive || !numbers[other].isLive)
+      continue;
+    numbers[own].same = other;
+    for (Side side : {First, Second})
+      numbers[other].uses[side] += std::exchange(numbers[own].uses[side], 0);
+  }
   if (!memory.isClosed())
     return true;
-  SmallVector<Number> distinct;
-  for (auto [index, representative] : llvm::enumerate(memory.mergeEqual())) {
-    if (representative == index) {
-      distinct.push_back(live[index]);
-      continue;
-    }
-    NumberInfo &own = numbers[live[index]];
-    own.same = live[representative];
-    for (Side side : {First, Second})
-      numbers[own.same].uses[side] += own.uses[side];
-  }
-  makeLive(std::move(distinct));
+  forgetPositions();
   return settleClaims(/*isClosed=*/true);
 }
 
 bool RegionComparison::cut() {
   settleClaims(/*isClosed=*/false);
-  SmallVector<Number> next;
   bool isSame = claims.empty();
-  for (Number number : llvm::concat<Number>(live, made)) {
+  // Says what has become of the readers; true for what has some.
+  auto update = [&](Number number) {
     NumberInfo &info = numbers[number];
-    bool inFirst = info.uses[First] > 0, inSecond = info.uses[Second] > 0;
-    info.isLive = inFirst || inSecond;
-    if (!info.isLive)
-      continue;
-    next.push_back(number);
-    isSame &= inFirst && inSecond;
-    region.exits.push_back({info.position, inFirst, inSecond});
-    region.key.push_back(info.position);
-    region.key.push_back(inFirst + 2 * inSecond);
-  }
-  region.key.push_back(next.size());
+    info.readers = info.getReaders();
+    info.isLive = info.readers != NoReader;
+    isSame &= !info.isLive || info.readers == (FirstReads | SecondReads);
+    return info.isLive;
+  };
+  llvm::erase_if(settled, [&](Number number) {
+    Readers before = numbers[number].readers;
+    bool isLive = update(number);
+    if (numbers[number].readers != before)
+      region.changes.push_back({number, numbers[number].readers});
+    return !isLive;
+  });
+  llvm::erase_if(made, [&](Number number) {
+    if (!update(number))
+      return true;
+    const NumberInfo &info = numbers[number];
+    region.exits.push_back({number, *info.position, info.readers});
+    region.key.push_back(*info.position);
+    region.key.push_back(info.readers);
+    return false;
+  });
+  region.key.push_back(made.size());
   deferred.push_back(std::exchange(region, {}));
-  made.clear();
-  makeLive(std::move(next));
-  // Where both programs have done the same, there is nothing to show yet.
-  return isSame || evaluateDeferred();
+  // Where both programs have done the same, there is nothing to show yet: the
+  // cut is closed.
+  if (!isSame)
+    return evaluateDeferred();
+  forgetPositions();
+  return true;
 }
 
 RegionVerdict RegionComparison::run() {
@@ -366,8 +404,10 @@ static bool writesToMemory(func::FuncOp function) {
 RegionVerdict
 equivalence::compareByRegions(func::FuncOp first, func::FuncOp second,
                               const analysis::InputPlacements &placements,
+                              const InputGenerator &inputs,
+                              const RankClasses &ranks,
                               EvaluationContext &context, SampleLookup samples,
-                              InputGenerator::Pools pools, uint64_t seed) {
+                              uint64_t seed) {
   // What is written to changes under the names that it has.
   if (writesToMemory(first) || writesToMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
@@ -376,7 +416,7 @@ equivalence::compareByRegions(func::FuncOp first, func::FuncOp second,
   // What cannot be evaluated is reported by who evaluates everything.
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
-  return RegionComparison(first, second, placements, context, samples,
-                          std::move(pools), seed)
+  return RegionComparison(first, second, placements, inputs, ranks, context,
+                          samples, seed)
       .run();
 }

@@ -33,8 +33,10 @@ struct RegionVerdict {
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
                                const analysis::InputPlacements &placements,
+                               const InputGenerator &inputs,
+                               const RankClasses &ranks,
                                EvaluationContext &context, SampleLookup samples,
-                               InputGenerator::Pools pools, uint64_t seed);
+                               uint64_t seed);
 
 } // namespace commute::equivalence
 

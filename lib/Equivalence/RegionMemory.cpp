@@ -12,142 +12,248 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-RegionMemory::RegionMemory(const analysis::InputPlacements &placements,
-                           EvaluationContext &context,
-                           InputGenerator::Pools pools, uint64_t seed)
-    : placements(placements), context(context), pools(std::move(pools)),
-      evaluator(placements.getWorld(), context), seed(seed) {
-  // Nothing is live at first.
-  getState(EqualityPattern(ArrayRef<LiveValue>()));
+static constexpr uint64_t firstUnknown = EqualityPattern::firstUnknown;
+
+RegionMemory::RegionMemory(const InputGenerator &inputs,
+                           const RankClasses &ranks, EvaluationContext &context,
+                           uint64_t seed)
+    : inputs(inputs), context(context), evaluator(ranks, context), seed(seed),
+      holders(firstUnknown) {}
+
+//===----------------------------------------------------------------------===//
+// Settled values
+//===----------------------------------------------------------------------===//
+
+void RegionMemory::count(const EqualityPattern &pattern, Readers readers,
+                         int by) {
+  auto isOpen = [](const std::array<uint32_t, 2> &held) {
+    return (held[0] == 0) != (held[1] == 0);
+  };
+  pattern.forEachUnknown([&](uint64_t number) {
+    std::array<uint32_t, 2> &held = holders[number];
+    numOpen -= isOpen(held);
+    if (readers & FirstReads)
+      held[0] += by;
+    if (readers & SecondReads)
+      held[1] += by;
+    numOpen += isOpen(held);
+  });
 }
 
-RegionMemory::StateId RegionMemory::getState(EqualityPattern pattern) {
-  auto [it, isNew] =
-      closedStates.try_emplace(pattern.getKey().str(), states.size());
-  if (isNew) {
-    // The key, and the elements that it was made from.
-    patternBytes += 2 * pattern.getKey().size();
-    states.push_back({std::move(pattern), std::nullopt});
-  }
-  return it->second;
+void RegionMemory::setReaders(Number number, Readers readers) {
+  auto known = settled.find(number);
+  assert(known != settled.end() && "not of before the last closed cut");
+  Settled &value = known->second;
+  count(*value.pattern, value.readers, -1);
+  count(*value.pattern, readers, 1);
+  value.readers = readers;
+  if (readers != NoReader)
+    return;
+  auto same = byContent.find(value.content);
+  if (same != byContent.end() && same->second == number)
+    byContent.erase(same);
+  settled.erase(known);
 }
+
+void RegionMemory::describeSettled(const ProgramRegion &region) {
+  ContentHasher hasher;
+  hasher.add(seed);
+  hasher.add(content);
+  hasher.add(region.key.size());
+  for (unsigned word : region.key)
+    hasher.add(word);
+  for (const ProgramRegion::Step &step : region.steps) {
+    if (!step.settled)
+      continue;
+    read.push_back(settled.find(*step.settled)->second.pattern);
+    hasher.add(*read.back(), [&](uint64_t number) {
+      auto [it, isNew] = localNumbers.try_emplace(
+          number, firstUnknown + globalNumbers.size());
+      if (isNew)
+        globalNumbers.push_back(number);
+      return it->second;
+    });
+  }
+  content = hasher.finish();
+}
+
+bool RegionMemory::closes(const Outcome &outcome,
+                          ArrayRef<ProgramRegion::Exit> exits) {
+  // Who holds the unknowns that only one program holds among settled values,
+  // and the new ones.
+  DenseMap<uint64_t, uint8_t> heldBy;
+  size_t firstNew = firstUnknown + globalNumbers.size();
+  for (auto [pattern, exit] : llvm::zip_equal(outcome, exits))
+    pattern->forEachUnknown([&, readers = exit.readers](uint64_t number) {
+      uint8_t &held = heldBy.try_emplace(number, NoReader).first->second;
+      held |= readers;
+    });
+  size_t numStillOpen = numOpen;
+  for (auto [number, readers] : heldBy) {
+    bool wasOpen = false;
+    if (number < firstNew) {
+      const std::array<uint32_t, 2> &held =
+          holders[globalNumbers[number - firstUnknown]];
+      wasOpen = (held[0] == 0) != (held[1] == 0);
+      readers |= getReaders(held[0] > 0, held[1] > 0);
+    }
+    if (readers != (FirstReads | SecondReads))
+      return false;
+    numStillOpen -= wasOpen;
+  }
+  return numStillOpen == 0;
+}
+
+void RegionMemory::settle(const Outcome &outcome,
+                          ArrayRef<ProgramRegion::Exit> exits) {
+  // The programs know no more of new unknowns than which are equal.
+  std::vector<uint64_t> newNumbers;
+  size_t firstNew = firstUnknown + globalNumbers.size();
+  auto getGlobal = [&](uint64_t local) {
+    if (local < firstNew)
+      return globalNumbers[local - firstUnknown];
+    if (local - firstNew >= newNumbers.size())
+      newNumbers.resize(local - firstNew + 1);
+    uint64_t &number = newNumbers[local - firstNew];
+    if (number == 0) {
+      number = holders.size();
+      holders.emplace_back();
+    }
+    return number;
+  };
+  for (auto [pattern, exit] : llvm::zip_equal(outcome, exits)) {
+    auto own = std::make_shared<EqualityPattern>(*pattern);
+    own->renumber(getGlobal);
+    ContentHasher hasher;
+    hasher.add(*own, [](uint64_t number) { return number; });
+    ContentHash hash = hasher.finish();
+    count(*own, exit.readers, 1);
+    auto [same, isNew] = byContent.try_emplace(hash, exit.number);
+    if (!isNew)
+      equal.push_back({exit.number, same->second});
+    settled[exit.number] = {std::move(own), exit.readers, hash};
+  }
+  pending.clear();
+  read.clear();
+  content = {};
+  localNumbers.clear();
+  globalNumbers.clear();
+  numKnown = nextRead = 0;
+  known.clear();
+  made.clear();
+  ++numClosed;
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
 
 LogicalResult RegionMemory::enter(ProgramRegion region) {
-  auto [it, isNew] = regionIds.try_emplace(region.key, regions.size());
-  RegionId id = it->second;
-  if (isNew)
-    regions.push_back(std::move(region));
-  auto known = successors.find({current, id});
-  // Values that are at hand are kept: they cannot be had again but by
-  // evaluation from the last closed state on.
-  if (known != successors.end() && (!values || states[known->second].pattern)) {
-    values.reset();
-    current = known->second;
-  } else {
-    if (failed(evaluatePending()) ||
-        failed(evaluate(regions[id], pending.size())))
+  context.checkTime();
+  if (context.problem)
+    return failure();
+  describeSettled(region);
+  for (auto [number, readers] : region.changes)
+    setReaders(number, readers);
+  pending.push_back(std::move(region));
+  auto outcome = outcomes.find(content);
+  if (outcome == outcomes.end()) {
+    FailureOr<Outcome> evaluated = evaluatePending();
+    if (failed(evaluated))
       return failure();
-    EqualityPattern pattern(*values);
-    StateId next = states.size();
-    if (pattern.isClosed()) {
-      next = getState(std::move(pattern));
-      // What follows is to hold for all values of this pattern.
-      values.reset();
-    } else if (known != successors.end()) {
-      next = known->second;
-    } else {
-      states.push_back({});
+    constexpr size_t maxBytes = size_t(256) << 20;
+    if (outcomeBytes > maxBytes) {
+      outcomes.clear();
+      outcomeBytes = 0;
     }
-    successors[{current, id}] = next;
-    current = next;
+    for (const Pattern &pattern : *evaluated)
+      outcomeBytes += pattern->getNumBytes();
+    outcome = outcomes.try_emplace(content, std::move(*evaluated)).first;
   }
-  if (isClosed()) {
-    lastClosed = current;
-    pending.clear();
-    limitMemory();
-  } else {
-    pending.push_back(id);
-  }
+  std::vector<ProgramRegion::Exit> exits = pending.back().exits;
+  if (closes(outcome->second, exits))
+    settle(outcome->second, exits);
   return success();
 }
 
-SmallVector<unsigned> RegionMemory::mergeEqual() {
-  EqualityPattern &pattern = *states[current].pattern;
-  SmallVector<unsigned> representatives(pattern.getRepresentatives());
-  if (!states[current].merged) {
-    StateId merged = getState(pattern.merge());
-    states[current].merged = merged;
-  }
-  current = lastClosed = *states[current].merged;
-  return representatives;
-}
-
-LogicalResult RegionMemory::evaluatePending() {
-  if (values)
-    return success();
-  values = states[lastClosed].pattern->instantiate(
-      PrimeField::mix(lastClosed, seed));
-  for (auto [number, id] : llvm::enumerate(pending))
-    if (failed(evaluate(regions[id], number)))
+FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {
+  for (; numKnown < pending.size(); ++numKnown)
+    if (failed(evaluate(pending[numKnown])))
       return failure();
-  return success();
+  // By element: the number that it has, or gets.
+  DenseMap<uint64_t, uint64_t> numbers;
+  for (auto [index, number] : llvm::enumerate(globalNumbers))
+    numbers.try_emplace(PrimeField::mix(number, PrimeField::mix(numClosed, seed)),
+                        firstUnknown + index);
+  uint64_t next = firstUnknown + globalNumbers.size();
+  Outcome outcome;
+  for (const ProgramRegion::Exit &exit : pending.back().exits) {
+    const KnownValue &value = known[exit.position];
+    auto pattern =
+        std::make_shared<EqualityPattern>(value.values, value.isConstant);
+    pattern->renumber([&](uint64_t element) {
+      auto [it, isNew] = numbers.try_emplace(element, next);
+      next += isNew;
+      return it->second;
+    });
+    outcome.push_back(std::move(pattern));
+    context.checkTime();
+    context.checkMemory(static_cast<int64_t>(numbers.getMemorySize()));
+    if (context.problem)
+      return failure();
+  }
+  return outcome;
 }
 
-void RegionMemory::limitMemory() {
-  constexpr size_t maxBytes = size_t(256) << 20;
-  if (patternBytes <= maxBytes)
-    return;
-  EqualityPattern pattern = std::move(*states[current].pattern);
-  regions.clear();
-  regionIds.clear();
-  states.clear();
-  closedStates.clear();
-  successors.clear();
-  patternBytes = 0;
-  current = lastClosed = getState(std::move(pattern));
-}
-
-LogicalResult RegionMemory::evaluate(const ProgramRegion &region,
-                                     size_t number) {
-  std::vector<LiveValue> known = std::move(*values);
-  // A region that comes twice reads inputs of its own each time.
-  InputGenerator generator(placements, context, pools,
-                           PrimeField::mix(number + 1, seed));
-  // Integers are what they are in an evaluation of the whole.
-  InputGenerator exactGenerator(placements, context, pools, seed);
+LogicalResult RegionMemory::evaluate(const ProgramRegion &region) {
   for (const ProgramRegion::Step &step : region.steps) {
-    if (!step.op) {
-      bool isExact = InputGenerator::isExact(step.argumentType);
-      known.emplace_back().values =
-          (isExact ? exactGenerator : generator)
-              .generate(step.argument, step.argumentType, step.samples.front());
-      if (context.problem)
-        return failure();
-      continue;
-    }
-    ++numEvaluated;
-    bool isConstant = !isa<tp::CallOp>(step.op);
-    SmallVector<RankValues> operands, results;
-    for (unsigned operand : step.operands) {
-      operands.push_back(known[operand].values);
-      isConstant &= known[operand].isConstant;
-    }
-    if (failed(evaluator.evaluate(step.op, operands, step.samples, results))) {
-      culprit = step.op;
+    size_t begin = known.size();
+    if (failed(evaluate(step)))
       return failure();
-    }
-    for (RankValues &result : results) {
-      LiveValue &value = known.emplace_back();
-      value.values = std::move(result);
-      value.isConstant = isConstant;
-    }
+    if (!step.settled)
+      llvm::append_range(made, llvm::seq<unsigned>(begin, known.size()));
   }
-  std::vector<LiveValue> live;
-  for (const ProgramRegion::Exit &exit : region.exits) {
-    LiveValue &value = live.emplace_back(known[exit.value]);
-    value.isLiveInFirst = exit.isLiveInFirst;
-    value.isLiveInSecond = exit.isLiveInSecond;
+  // What neither program reads further on is not kept.
+  llvm::SmallDenseSet<unsigned> kept;
+  for (const ProgramRegion::Exit &exit : region.exits)
+    kept.insert(exit.position);
+  llvm::erase_if(made, [&](unsigned position) {
+    if (kept.contains(position))
+      return false;
+    known[position].values.clear();
+    return true;
+  });
+  return success();
+}
+
+LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
+  uint64_t ownSeed = PrimeField::mix(numClosed, seed);
+  if (step.settled) {
+    const EqualityPattern &pattern = *read[nextRead++];
+    known.push_back({pattern.instantiate(ownSeed), pattern.isConstant});
+    return success();
   }
-  values = std::move(live);
+  if (!step.op) {
+    // Integers are what they are in an evaluation of the whole. What comes
+    // again is another unknown each time.
+    bool isExact = InputGenerator::isExact(step.argumentType);
+    known.push_back({inputs.generate(step.argument, step.argumentType,
+                                     step.samples.front(),
+                                     isExact ? seed : ownSeed)});
+    return success(!context.problem);
+  }
+  ++numEvaluated;
+  bool isConstant = !isa<tp::CallOp>(step.op);
+  SmallVector<RankValues> operands, results;
+  for (unsigned operand : step.operands) {
+    operands.push_back(known[operand].values);
+    isConstant &= known[operand].isConstant;
+  }
+  if (failed(evaluator.evaluate(step.op, operands, step.samples, results))) {
+    culprit = step.op;
+    return failure();
+  }
+  for (RankValues &result : results)
+    known.push_back({std::move(result), isConstant});
   return success();
 }

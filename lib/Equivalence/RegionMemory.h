@@ -14,94 +14,142 @@
 
 namespace commute::equivalence {
 
+/// A value of either program, or of both where it is certain that they are
+/// equal.
+using Number = unsigned;
+
+/// Which programs still read a value.
+enum Readers : uint8_t { NoReader = 0, FirstReads = 1, SecondReads = 2 };
+inline Readers getReaders(bool inFirst, bool inSecond) {
+  return static_cast<Readers>((inFirst ? FirstReads : 0) |
+                              (inSecond ? SecondReads : 0));
+}
+
 /// What both programs do between two cuts, in terms that isomorphic regions
-/// share: values are named by their position, first the live ones at the cut
-/// before, then those that the steps make.
+/// share: a value is named by its position among those that the steps since the
+/// last closed cut have made.
 struct ProgramRegion {
   struct Step {
-    /// An op of either program; null for an input that is read first here.
+    /// An op of either program. Null for an input that is read first here, and
+    /// for a value of before the last closed cut.
     mlir::Operation *op = nullptr;
+    std::optional<Number> settled;
     unsigned argument = 0;
     mlir::RankedTensorType argumentType;
     /// Of an input, or of each result.
     llvm::SmallVector<llvm::ArrayRef<const IndexSample *>, 1> samples;
     llvm::SmallVector<unsigned, 3> operands;
   };
+  /// A value made since the last closed cut that is read after the cut.
   struct Exit {
-    unsigned value;
-    bool isLiveInFirst;
-    bool isLiveInSecond;
+    Number number;
+    unsigned position;
+    Readers readers;
   };
   std::vector<Step> steps;
-  /// The live values at the cut after it.
   std::vector<Exit> exits;
+  /// Values of before the last closed cut that are read by others now.
+  std::vector<std::pair<Number, Readers>> changes;
   /// Equal for isomorphic regions: the functions of the steps, their operands,
   /// the exits.
   std::vector<unsigned> key;
 };
 
-/// Evaluates regions one behind the other. After one at whose end both programs
-/// know the same (EqualityPattern::isClosed), nothing but the pattern of
-/// the live values is kept; a region that has begun with that pattern before is
-/// known to end as it did then, and is not evaluated again.
+/// Evaluates regions one behind the other. A cut at which both programs know
+/// the same is *closed*: each unknown element that one program holds, the other
+/// one holds too. There only the pattern of equal elements is kept (values are
+/// *settled*), and what follows is shown for all values of that pattern.
+///
+/// What regions since the last closed cut do depends on their steps and on the
+/// pattern of the settled values that they read. Where both were met before,
+/// the patterns of what they make are known, and nothing is evaluated.
 class RegionMemory {
 public:
-  RegionMemory(const analysis::InputPlacements &placements,
-               EvaluationContext &context, InputGenerator::Pools pools,
-               uint64_t seed);
+  /// Ranks are those that are evaluated.
+  RegionMemory(const InputGenerator &inputs, const RankClasses &ranks,
+               EvaluationContext &context, uint64_t seed);
 
   /// Goes through one more region. Failure where an op cannot be evaluated.
   llvm::LogicalResult enter(ProgramRegion region);
-  /// Whether both programs know the same here.
-  bool isClosed() const { return states[current].pattern.has_value(); }
-  /// Merges values that are equal; gives for each one the first that it is
-  /// equal to. Only where the state is closed.
-  llvm::SmallVector<unsigned> mergeEqual();
+  /// Whether the last cut is closed.
+  bool isClosed() const { return pending.empty(); }
+  /// Values that were found to be equal to earlier ones since this was last
+  /// asked, with the earlier one.
+  std::vector<std::pair<Number, Number>> takeEqual() {
+    return std::exchange(equal, {});
+  }
 
   size_t getNumEvaluated() const { return numEvaluated; }
   /// Where the evaluation failed.
   mlir::Operation *getCulprit() const { return culprit; }
 
 private:
-  using RegionId = unsigned;
-  using StateId = unsigned;
-  /// All that was gone through, as far as it matters for what follows.
-  struct State {
-    /// Of closed states.
-    std::optional<EqualityPattern> pattern;
-    /// Of closed states: the one in which equal values are one.
-    std::optional<StateId> merged;
+  using Pattern = std::shared_ptr<const EqualityPattern>;
+  struct Settled {
+    Pattern pattern;
+    Readers readers = NoReader;
+    ContentHash content;
+  };
+  /// A value of the regions since the last closed cut, as it was evaluated.
+  struct KnownValue {
+    RankValues values;
+    bool isConstant = false;
+  };
+  /// What the exits of a region are: patterns whose numbers are those that the
+  /// settled values read since the last closed cut have there, then new ones.
+  using Outcome = std::vector<Pattern>;
+  struct ContentKey {
+    size_t operator()(const ContentHash &hash) const { return hash[0]; }
   };
 
-  StateId getState(EqualityPattern pattern);
-  /// The values of the current state, evaluated from the last closed one.
-  llvm::LogicalResult evaluatePending();
-  /// Evaluates the region that is `number` regions behind the last closed
-  /// state.
-  llvm::LogicalResult evaluate(const ProgramRegion &region, size_t number);
-  /// Frees all but the current state, where there is too much to keep.
-  void limitMemory();
+  void setReaders(Number number, Readers readers);
+  void count(const EqualityPattern &pattern, Readers readers, int by);
+  /// Numbers the unknowns of settled values in order of appearance, and hashes
+  /// all that the outcome depends on.
+  void describeSettled(const ProgramRegion &region);
+  /// The outcome of the last of the pending regions.
+  llvm::FailureOr<Outcome> evaluatePending();
+  llvm::LogicalResult evaluate(const ProgramRegion &region);
+  llvm::LogicalResult evaluate(const ProgramRegion::Step &step);
+  /// Whether each unknown is held by both programs.
+  bool closes(const Outcome &outcome, llvm::ArrayRef<ProgramRegion::Exit> exits);
+  void settle(const Outcome &outcome, llvm::ArrayRef<ProgramRegion::Exit> exits);
 
-  const analysis::InputPlacements &placements;
+  const InputGenerator &inputs;
   EvaluationContext &context;
-  InputGenerator::Pools pools;
   LockstepEvaluator evaluator;
   mlir::Operation *culprit = nullptr;
   uint64_t seed;
-  std::vector<ProgramRegion> regions;
-  std::map<std::vector<unsigned>, RegionId> regionIds;
-  std::vector<State> states;
-  std::unordered_map<std::string, StateId> closedStates;
-  std::map<std::pair<StateId, RegionId>, StateId> successors;
-  StateId current = 0;
-  /// The last closed state on the way, and the regions since.
-  StateId lastClosed = 0;
-  std::vector<RegionId> pending;
-  /// The values of the current state, where they are known.
-  std::optional<std::vector<LiveValue>> values;
   size_t numEvaluated = 0;
-  /// Bytes that the patterns of all states take.
-  size_t patternBytes = 0;
+
+  llvm::DenseMap<Number, Settled> settled;
+  std::unordered_map<ContentHash, Number, ContentKey> byContent;
+  std::vector<std::pair<Number, Number>> equal;
+  /// By number of an unknown: how many elements of settled values that each
+  /// program reads are it.
+  std::vector<std::array<uint32_t, 2>> holders;
+  /// Unknowns that only one program holds.
+  size_t numOpen = 0;
+
+  // Since the last closed cut.
+  std::vector<ProgramRegion> pending;
+  /// Of the settled values that were read, by step.
+  std::vector<Pattern> read;
+  ContentHash content = {};
+  /// By number of an unknown: its number in order of appearance; and back.
+  llvm::DenseMap<uint64_t, uint64_t> localNumbers;
+  std::vector<uint64_t> globalNumbers;
+  /// The first regions of `pending` that `known` is the result of.
+  size_t numKnown = 0;
+  size_t nextRead = 0;
+  std::vector<KnownValue> known;
+  /// Of `known`: made by ops or inputs, and at hand.
+  std::vector<unsigned> made;
+  unsigned numClosed = 0;
+
+  std::unordered_map<ContentHash, Outcome, ContentKey> outcomes;
+  /// Bytes of all patterns in `outcomes`.
+  size_t outcomeBytes = 0;
 };
 
 } // namespace commute::equivalence

@@ -277,6 +277,7 @@ private:
 
   IndexSamples samples;
   std::optional<DimSamples> dims;
+  std::optional<RankClasses> ranks;
   std::function<ArrayRef<const IndexSample *>(Value)> lookup;
   InputGenerator::Pools pools;
   std::vector<Difference> differences;
@@ -291,23 +292,23 @@ Comparison::evaluate(func::FuncOp function, EvaluationContext &context,
                      uint64_t seed, Observer observe, Operation *&culprit) {
   result.numEvaluatedOps +=
       function.getBody().front().getOperations().size() - 1;
-  InputGenerator generator(placements, context, pools, seed);
+  InputGenerator generator(placements, *ranks, context, pools);
   std::vector<RankValues> inputs;
   for (BlockArgument argument : function.getArguments()) {
     inputs.push_back(generator.generate(
         argument.getArgNumber(), InputGenerator::getType(argument.getType()),
-        lookup(argument)));
+        lookup(argument), seed));
     if (context.problem)
       return llvm::createStringError(context.problem->message);
   }
-  return evaluateOnAllRanks(function, inputs, placements.getWorld(), context,
-                            lookup, observe, culprit);
+  return evaluateOnAllRanks(function, inputs, *ranks, context, lookup, observe,
+                            culprit);
 }
 
 llvm::Expected<Comparison::Outcome>
 Comparison::compareWhole(EvaluationContext &context, uint64_t seed,
                          Operation *&culprit) {
-  ArrayRef<int64_t> world = placements.getWorld();
+  ArrayRef<int64_t> world = ranks->getRepresentatives();
   std::vector<OpaqueRead> firstReads, secondReads;
   auto firstOutputs = evaluate(
       first, context, seed,
@@ -442,8 +443,9 @@ llvm::Expected<Comparison::Outcome> Comparison::compare(uint64_t seed,
     differences.clear();
     Operation *culprit = nullptr;
     if (options.usesRegions) {
-      RegionVerdict verdict = compareByRegions(first, second, placements,
-                                               context, lookup, pools, seed);
+      InputGenerator inputs(placements, *ranks, context, pools);
+      RegionVerdict verdict = compareByRegions(
+          first, second, placements, inputs, *ranks, context, lookup, seed);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       hasSampled |= context.scalars.hasSampled();
       if (verdict.areEqual)
@@ -502,6 +504,10 @@ void Comparison::chooseSamples(uint64_t seed, bool reducesSizes) {
   auto start = std::clock();
   dims.emplace(first, second, samples, seed, reducesSizes);
   dims->choose();
+  ranks = reducesSizes
+              ? RankClasses::find(first, second, placements.getWorld(), seed)
+              : RankClasses(placements.getWorld());
+  result.numEvaluatedRanks = ranks->getRepresentatives().size();
   result.secondsForSizes +=
       static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }

@@ -43,16 +43,34 @@ struct SampledDim {
   int64_t getCount() const { return isUniform ? 1 : sample->getCount(); }
 };
 
+/// Counts bytes as used by the proof for as long as it lives.
+class CountedBytes {
+public:
+  explicit CountedBytes(int64_t bytes) : bytes(bytes) { total += bytes; }
+  CountedBytes(const CountedBytes &other) : CountedBytes(other.bytes) {}
+  CountedBytes &operator=(const CountedBytes &) = delete;
+  ~CountedBytes() { total -= bytes; }
+
+  void set(int64_t newBytes) {
+    total += newBytes - bytes;
+    bytes = newBytes;
+  }
+
+  static int64_t getTotal() { return total; }
+
+private:
+  int64_t bytes;
+  static thread_local int64_t total;
+};
+
 /// Elements are field elements for float types and truth values (0, 1, or an
 /// unknown), and the bits of an int64 for integers. `getSizes` are the sizes in
 /// the program.
 class FieldTensor : public tp::AlgebraTensor {
 public:
   FieldTensor(llvm::ArrayRef<SampledDim> dims, mlir::Type elementType);
-  FieldTensor(const FieldTensor &other);
-  ~FieldTensor() override;
-  /// Of all tensors.
-  static int64_t getLiveBytes();
+  /// That a tensor of these dims takes.
+  static int64_t getNumBytes(llvm::ArrayRef<SampledDim> dims);
 
   bool isField() const {
     return !mlir::isa<mlir::IntegerType>(getElementType());
@@ -66,6 +84,7 @@ public:
 
 private:
   llvm::SmallVector<SampledDim, 4> dims;
+  CountedBytes counted;
 };
 
 using FieldValue = std::shared_ptr<const FieldTensor>;
@@ -96,7 +115,7 @@ struct SampleProblem {
 struct ProofBudget {
   /// Of processor time, from `start` on.
   double seconds = 60;
-  /// Of all tensors that are alive at one time.
+  /// Of all tensors and patterns that are alive at one time.
   int64_t bytes = int64_t(4) << 30;
   std::clock_t start = std::clock();
 };
@@ -110,6 +129,9 @@ struct EvaluationContext {
 
   /// Notes a problem where the time is over.
   void checkTime();
+  /// Notes a problem where there is no memory left for so many more bytes;
+  /// false then.
+  bool checkMemory(int64_t bytes = 0);
 
   IndexSamples &samples;
   Precision precision;

@@ -9,6 +9,7 @@
 
 #include "commute/Analysis/InputPlacements.h"
 #include "commute/Equivalence/FieldAlgebra.h"
+#include "commute/Equivalence/RankClasses.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -32,9 +33,10 @@ public:
       std::function<std::optional<std::vector<int64_t>>(unsigned argument)>;
 
   InputGenerator(const analysis::InputPlacements &placements,
-                 EvaluationContext &context, Pools pools, uint64_t seed)
-      : placements(placements), context(context), pools(std::move(pools)),
-        seed(seed) {}
+                 const RankClasses &ranks, EvaluationContext &context,
+                 Pools pools)
+      : placements(placements), ranks(ranks), context(context),
+        pools(std::move(pools)) {}
 
   /// The type of an input's values: numbers and objects are inputs like any
   /// other, known by a random number.
@@ -45,20 +47,22 @@ public:
            !type.getElementType().isInteger(1);
   }
   /// What all ranks hold of input `argument`, of this type, at these samples.
+  /// Where there is no memory for it, the context has a problem.
   RankValues generate(unsigned argument, mlir::RankedTensorType type,
-                      llvm::ArrayRef<const IndexSample *> samples) const;
+                      llvm::ArrayRef<const IndexSample *> samples,
+                      uint64_t seed) const;
 
 private:
   const analysis::InputPlacements &placements;
+  const RankClasses &ranks;
   EvaluationContext &context;
   Pools pools;
-  uint64_t seed;
 };
 
-/// Evaluates single ops on all ranks at once.
+/// Evaluates single ops on all ranks at once: on those that stand for the others.
 class LockstepEvaluator {
 public:
-  LockstepEvaluator(llvm::ArrayRef<int64_t> world, EvaluationContext &context);
+  LockstepEvaluator(const RankClasses &ranks, EvaluationContext &context);
 
   /// Values of an op's results on all ranks. `samples` are those of the dims of
   /// each result. Failure is emitted at the op, or is a problem of the context.
@@ -80,14 +84,13 @@ private:
   /// Hands what the ranks have sent to each other.
   llvm::LogicalResult completeExchanges(mlir::Operation *op);
 
-  /// By rank of the world: the members of its group, and its position there.
+  /// By rank: the members of its group, and its position there.
   using Peers = std::vector<std::pair<llvm::ArrayRef<int64_t>, size_t>>;
   const Peers &getPeers(tp::GroupAttr group);
 
-  llvm::ArrayRef<int64_t> world;
+  const RankClasses &ranks;
   EvaluationContext &context;
   std::vector<FieldAlgebra> algebras;
-  llvm::DenseMap<int64_t, size_t> indexOf;
   llvm::DenseMap<mlir::Attribute, Peers> peersOf;
 };
 
@@ -95,13 +98,12 @@ using Observer = llvm::function_ref<void(mlir::Operation *op,
                                          llvm::ArrayRef<RankValues> operands,
                                          llvm::ArrayRef<RankValues> results)>;
 
-/// Evaluates a program on all ranks of `world`, op after op, and returns the
+/// Evaluates a program on all ranks, op after op, and returns the
 /// returned values. The error names the op; where samples are the reason,
 /// `context.problem` and `culprit` are set as well.
 llvm::Expected<std::vector<RankValues>> evaluateOnAllRanks(
     mlir::func::FuncOp function, llvm::ArrayRef<RankValues> inputs,
-    llvm::ArrayRef<int64_t> world, EvaluationContext &context,
-    SampleLookup samples, Observer observe, mlir::Operation *&culprit);
+    const RankClasses &ranks, EvaluationContext &context, SampleLookup samples, Observer observe, mlir::Operation *&culprit);
 
 } // namespace commute::equivalence
 

@@ -61,6 +61,9 @@ struct VerifyResult {
   std::vector<std::string> notes;
   std::vector<EvaluatedExtent> extents;
   int64_t numRanks = 0;
+  /// On how many ranks the programs were evaluated: others were given the same
+  /// inputs (RankClasses).
+  int64_t numEvaluatedRanks = 0;
   /// How often the programs were evaluated, on other inputs.
   unsigned numRounds = 0;
   /// Ops of both programs, and how many of them were evaluated; more than there
