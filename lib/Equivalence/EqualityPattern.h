@@ -43,7 +43,8 @@ struct EqualityPattern {
     return isKept() || element == 0 || (isTruth() && element == 1);
   }
   /// Calls `number` on every unknown element, to change it.
-  template <typename Function> void renumber(Function number) {
+  template <typename Function>
+  void renumber(Function number) {
     if (isKept())
       return;
     for (std::vector<uint64_t> &tensor : elements)
@@ -51,7 +52,8 @@ struct EqualityPattern {
         if (!isKnown(element))
           element = number(element);
   }
-  template <typename Function> void forEachUnknown(Function visit) const {
+  template <typename Function>
+  void forEachUnknown(Function visit) const {
     if (isKept())
       return;
     for (const std::vector<uint64_t> &tensor : elements)

@@ -56,8 +56,7 @@ int64_t FieldTensor::getNumBytes(ArrayRef<SampledDim> dims) {
 
 FieldTensor::FieldTensor(ArrayRef<SampledDim> dims, Type elementType)
     : AlgebraTensor(getRealSizes(dims), elementType),
-      elements(countElements(dims)), dims(dims),
-      counted(getNumBytes(dims)) {}
+      elements(countElements(dims)), dims(dims), counted(getNumBytes(dims)) {}
 
 void EvaluationContext::checkTime() {
   double seconds = static_cast<double>(std::clock() - budget.start) /
@@ -70,11 +69,10 @@ bool EvaluationContext::checkMemory(int64_t bytes) {
   if (bytes <= budget.bytes - CountedBytes::getTotal())
     return true;
   if (!problem)
-    problem = SampleProblem{SampleProblem::TooLarge,
-                            "a value of " +
-                                std::to_string(bytes / sizeof(uint64_t)) +
-                                " elements",
-                            {}};
+    problem = SampleProblem{
+        SampleProblem::TooLarge,
+        "a value of " + std::to_string(bytes / sizeof(uint64_t)) + " elements",
+        {}};
   return false;
 }
 

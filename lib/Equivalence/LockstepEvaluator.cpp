@@ -11,6 +11,7 @@
 #include "ResolvedPrograms.h"
 #include "SharedMemory.h"
 #include "commute/Equivalence/PrimeField.h"
+#include "commute/Report/RemarkCollector.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/xxhash.h"
@@ -85,10 +86,9 @@ static SmallVector<SampledDim, 4> getDims(RankedTensorType type,
   return dims;
 }
 
-RankValues
-InputGenerator::generate(unsigned argument, RankedTensorType type,
-                         ArrayRef<const IndexSample *> samples,
-                         uint64_t seed) const {
+RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
+                                    ArrayRef<const IndexSample *> samples,
+                                    uint64_t seed) const {
   RankValues values;
   std::map<int64_t, FieldValue> uncut;
   std::optional<std::vector<int64_t>> pool;
@@ -164,8 +164,9 @@ LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
     auto [members, position] = getPeers(exchange.group)[index];
     if (members.empty())
       return op->emitError("rank ")
-             << ranks.getRepresentatives()[index] << " runs a collective of group \""
-             << exchange.group.getName() << "\", which it is not in";
+             << ranks.getRepresentatives()[index]
+             << " runs a collective of group \"" << exchange.group.getName()
+             << "\", which it is not in";
     for (int64_t member : members) {
       FieldAlgebra::Exchange &peer =
           algebras[ranks.getClass(member)].getExchanges().back();
@@ -345,14 +346,15 @@ LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
 
 llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
     func::FuncOp function, ArrayRef<RankValues> inputs,
-    const RankClasses &ranks, EvaluationContext &context, SampleLookup samples, Observer observe,
-    Operation *&culprit) {
+    const RankClasses &ranks, EvaluationContext &context, SampleLookup samples,
+    Observer observe, Operation *&culprit) {
   std::string message;
   ScopedDiagnosticHandler handler(
       function.getContext(), [&](Diagnostic &diagnostic) {
         if (message.empty())
           llvm::raw_string_ostream(message)
-              << diagnostic.getLocation() << ": " << diagnostic;
+              << report::describeLocation(diagnostic.getLocation()) << ": "
+              << diagnostic;
         return success();
       });
   LockstepEvaluator evaluator(ranks, context);

@@ -86,9 +86,9 @@ void ClassFinder::noteUses(func::FuncOp function) {
         continue;
       for (KnownGroup &known : groups)
         if (known.group.hasSameMembers(group))
-          known.use = std::max(known.use, isa<tp::AllReduceOp>(op)
-                                              ? Use::Reductions
-                                              : Use::Positions);
+          known.use =
+              std::max(known.use, isa<tp::AllReduceOp>(op) ? Use::Reductions
+                                                           : Use::Positions);
     }
 }
 
@@ -142,9 +142,8 @@ RankMap ClassFinder::mapMembers(const KnownGroup &known) const {
   // How many each of them stands for is random as well.
   SmallVector<int64_t> imageOf(size);
   for (int64_t position = 0; position < size; ++position)
-    imageOf[position] = llvm::is_contained(chosen, position)
-                            ? position
-                            : chosen[draw(count)];
+    imageOf[position] =
+        llvm::is_contained(chosen, position) ? position : chosen[draw(count)];
   RankMap map(world.size());
   for (int64_t number = 0; number < known.group.getNumGroups(); ++number) {
     ArrayRef<int64_t> members = known.group.getMembers(number);

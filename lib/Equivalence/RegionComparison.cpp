@@ -123,8 +123,7 @@ RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
                                    EvaluationContext &context,
                                    SampleLookup samples, uint64_t seed)
     : functions{first, second}, placements(placements), samples(samples),
-      memory(generator, ranks, context, seed),
-      inputs(first.getNumArguments()) {
+      memory(generator, ranks, context, seed), inputs(first.getNumArguments()) {
   for (Side side : {First, Second}) {
     Operation *terminator = functions[side].getBody().front().getTerminator();
     outputs[side].resize(terminator->getNumOperands());
@@ -401,13 +400,11 @@ static bool writesToMemory(func::FuncOp function) {
   });
 }
 
-RegionVerdict
-equivalence::compareByRegions(func::FuncOp first, func::FuncOp second,
-                              const analysis::InputPlacements &placements,
-                              const InputGenerator &inputs,
-                              const RankClasses &ranks,
-                              EvaluationContext &context, SampleLookup samples,
-                              uint64_t seed) {
+RegionVerdict equivalence::compareByRegions(
+    func::FuncOp first, func::FuncOp second,
+    const analysis::InputPlacements &placements, const InputGenerator &inputs,
+    const RankClasses &ranks, EvaluationContext &context, SampleLookup samples,
+    uint64_t seed) {
   // What is written to changes under the names that it has.
   if (writesToMemory(first) || writesToMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||

@@ -67,8 +67,8 @@ void RegionMemory::describeSettled(const ProgramRegion &region) {
       continue;
     read.push_back(settled.find(*step.settled)->second.pattern);
     hasher.add(*read.back(), [&](uint64_t number) {
-      auto [it, isNew] = localNumbers.try_emplace(
-          number, firstUnknown + globalNumbers.size());
+      auto [it, isNew] =
+          localNumbers.try_emplace(number, firstUnknown + globalNumbers.size());
       if (isNew)
         globalNumbers.push_back(number);
       return it->second;
@@ -183,8 +183,9 @@ FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {
   // By element: the number that it has, or gets.
   DenseMap<uint64_t, uint64_t> numbers;
   for (auto [index, number] : llvm::enumerate(globalNumbers))
-    numbers.try_emplace(PrimeField::mix(number, PrimeField::mix(numClosed, seed)),
-                        firstUnknown + index);
+    numbers.try_emplace(
+        PrimeField::mix(number, PrimeField::mix(numClosed, seed)),
+        firstUnknown + index);
   uint64_t next = firstUnknown + globalNumbers.size();
   Outcome outcome;
   for (const ProgramRegion::Exit &exit : pending.back().exits) {
@@ -237,9 +238,9 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
     // Integers are what they are in an evaluation of the whole. What comes
     // again is another unknown each time.
     bool isExact = InputGenerator::isExact(step.argumentType);
-    known.push_back({inputs.generate(step.argument, step.argumentType,
-                                     step.samples.front(),
-                                     isExact ? seed : ownSeed)});
+    known.push_back(
+        {inputs.generate(step.argument, step.argumentType, step.samples.front(),
+                         isExact ? seed : ownSeed)});
     return success(!context.problem);
   }
   ++numEvaluated;

@@ -112,8 +112,10 @@ private:
   llvm::LogicalResult evaluate(const ProgramRegion &region);
   llvm::LogicalResult evaluate(const ProgramRegion::Step &step);
   /// Whether each unknown is held by both programs.
-  bool closes(const Outcome &outcome, llvm::ArrayRef<ProgramRegion::Exit> exits);
-  void settle(const Outcome &outcome, llvm::ArrayRef<ProgramRegion::Exit> exits);
+  bool closes(const Outcome &outcome,
+              llvm::ArrayRef<ProgramRegion::Exit> exits);
+  void settle(const Outcome &outcome,
+              llvm::ArrayRef<ProgramRegion::Exit> exits);
 
   const InputGenerator &inputs;
   EvaluationContext &context;

@@ -57,6 +57,16 @@ void commute::report::describeLocation(Location location, std::string &node,
   }
 }
 
+std::string commute::report::describeLocation(Location location) {
+  std::string node, file;
+  unsigned line = 0;
+  describeLocation(location, node, file, line);
+  if (node.empty())
+    node = "an unnamed value";
+  return file.empty() ? node
+                      : node + " (" + file + ":" + std::to_string(line) + ")";
+}
+
 namespace {
 class CollectingStreamer : public remark::detail::MLIRRemarkStreamerBase {
 public:

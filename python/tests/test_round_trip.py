@@ -171,7 +171,7 @@ def plain_node(target, name, **arguments):
 
 
 def add_transposed_gather(document):
-    """Puts something to rewrite in front of a program."""
+    """Puts something to rewrite in front of a program, and a check that reads it."""
 
     def operator(name):
         return f"torch.ops.{name}.default"
@@ -191,8 +191,10 @@ def add_transposed_gather(document):
         ),
         plain_node(operator("_c10d_functional.wait_tensor"), "test_wait", tensor=tensor("gather")),
     ]
+    check = plain_node(operator("aten._assert_tensor_metadata"), "test_check", a=tensor("wait"))
+    check["outputs"] = []
     graph = graph_of(document)
-    graph["nodes"][:0] = nodes
+    graph["nodes"][:0] = [*nodes, check]
     layouts = [([4, 8], [8, 1]), ([8, 4], [1, 8]), ([16, 4], [4, 1]), ([16, 4], [4, 1])]
     for node, (sizes, strides) in zip(nodes, layouts, strict=True):
         graph["tensor_values"][node["name"]] = {

@@ -13,17 +13,6 @@
 using namespace commute;
 using namespace commute::tool;
 
-/// "node (model.py:12)".
-static std::string describe(mlir::Location location) {
-  std::string node, file;
-  unsigned line = 0;
-  report::describeLocation(location, node, file, line);
-  if (node.empty())
-    node = "an unnamed value";
-  return file.empty() ? node
-                      : node + " (" + file + ":" + std::to_string(line) + ")";
-}
-
 void tool::print(const equivalence::VerifyResult &result,
                  llvm::raw_ostream &os) {
   if (result.isEquivalent())
@@ -31,8 +20,8 @@ void tool::print(const equivalence::VerifyResult &result,
        << (result.numRanks == 1 ? " rank" : " ranks") << '\n';
   for (const equivalence::Difference &difference : result.differences)
     os << "different: " << difference.message
-       << "\n  first:  " << describe(difference.first)
-       << "\n  second: " << describe(difference.second) << '\n';
+       << "\n  first:  " << report::describeLocation(difference.first)
+       << "\n  second: " << report::describeLocation(difference.second) << '\n';
   if (result.differences.empty() && result.notProven)
     os << "not proven: " << *result.notProven << '\n';
   for (const std::string &note : result.notes)
@@ -46,26 +35,31 @@ void tool::print(const equivalence::VerifyResult &result,
 
 void tool::printExtents(const equivalence::VerifyResult &result,
                         llvm::raw_ostream &os) {
+  if (result.numEvaluatedRanks < result.numRanks)
+    os << "ranks evaluated: " << result.numEvaluatedRanks << " of "
+       << result.numRanks
+       << ", as both programs only reduce over the groups of the others\n";
   os << "sizes, indices evaluated, and why these are enough:\n";
   for (const equivalence::EvaluatedExtent &extent : result.extents)
     os << llvm::formatv("{0,10} {1,8}  {2}: dim {3} of {4}\n", extent.size,
                         extent.numIndices, extent.reason, extent.dim,
-                        describe(extent.location));
+                        report::describeLocation(extent.location));
 }
 
 llvm::json::Object tool::toJson(const equivalence::VerifyResult &result) {
   llvm::json::Array differences;
   for (const equivalence::Difference &difference : result.differences)
-    differences.push_back(
-        llvm::json::Object{{"message", difference.message},
-                           {"first", describe(difference.first)},
-                           {"second", describe(difference.second)}});
+    differences.push_back(llvm::json::Object{
+        {"message", difference.message},
+        {"first", report::describeLocation(difference.first)},
+        {"second", report::describeLocation(difference.second)}});
   llvm::json::Object object{
       {"equivalent", result.isEquivalent()},
       {"verdict", result.isEquivalent()         ? "equivalent"
                   : !result.differences.empty() ? "different"
                                                 : "not proven"},
       {"ranks", result.numRanks},
+      {"evaluated_ranks", result.numEvaluatedRanks},
       {"ops", static_cast<int64_t>(result.numOps)},
       {"evaluated_ops", static_cast<int64_t>(result.numEvaluatedOps)},
       {"rounds", static_cast<int64_t>(result.numRounds)},
@@ -81,11 +75,11 @@ llvm::json::Array
 tool::toJson(const std::vector<equivalence::EvaluatedExtent> &list) {
   llvm::json::Array extents;
   for (const equivalence::EvaluatedExtent &extent : list)
-    extents.push_back(
-        llvm::json::Object{{"size", extent.size},
-                           {"indices", extent.numIndices},
-                           {"reason", extent.reason},
-                           {"dim", static_cast<int64_t>(extent.dim)},
-                           {"value", describe(extent.location)}});
+    extents.push_back(llvm::json::Object{
+        {"size", extent.size},
+        {"indices", extent.numIndices},
+        {"reason", extent.reason},
+        {"dim", static_cast<int64_t>(extent.dim)},
+        {"value", report::describeLocation(extent.location)}});
   return extents;
 }

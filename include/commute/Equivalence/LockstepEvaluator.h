@@ -59,7 +59,8 @@ private:
   Pools pools;
 };
 
-/// Evaluates single ops on all ranks at once: on those that stand for the others.
+/// Evaluates single ops on all ranks at once: on those that stand for the
+/// others.
 class LockstepEvaluator {
 public:
   LockstepEvaluator(const RankClasses &ranks, EvaluationContext &context);
@@ -101,9 +102,11 @@ using Observer = llvm::function_ref<void(mlir::Operation *op,
 /// Evaluates a program on all ranks, op after op, and returns the
 /// returned values. The error names the op; where samples are the reason,
 /// `context.problem` and `culprit` are set as well.
-llvm::Expected<std::vector<RankValues>> evaluateOnAllRanks(
-    mlir::func::FuncOp function, llvm::ArrayRef<RankValues> inputs,
-    const RankClasses &ranks, EvaluationContext &context, SampleLookup samples, Observer observe, mlir::Operation *&culprit);
+llvm::Expected<std::vector<RankValues>>
+evaluateOnAllRanks(mlir::func::FuncOp function,
+                   llvm::ArrayRef<RankValues> inputs, const RankClasses &ranks,
+                   EvaluationContext &context, SampleLookup samples,
+                   Observer observe, mlir::Operation *&culprit);
 
 } // namespace commute::equivalence
 

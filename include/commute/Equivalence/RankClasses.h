@@ -15,9 +15,9 @@ namespace commute::equivalence {
 /// Classes of ranks that are given equal inputs, so that one of each has to be
 /// evaluated. A group gets few classes of members where both programs only
 /// reduce over it, or use it not at all: no op tells its members apart then, as
-/// no op tells apart the indices between two cuts of a dim (docs/equivalence.md,
-/// "Ranks"). All that is left out are inputs; what is evaluated are real runs
-/// of the programs.
+/// no op tells apart the indices between two cuts of a dim
+/// (docs/equivalence.md, "Ranks"). All that is left out are inputs; what is
+/// evaluated are real runs of the programs.
 class RankClasses {
 public:
   /// Each rank for itself.

@@ -62,6 +62,8 @@ private:
       std::make_shared<std::vector<RemarkEntry>>();
 };
 
+/// "node (model.py:12)".
+std::string describeLocation(mlir::Location location);
 /// The graph name and the innermost Python line of a location; empty and 0
 /// where it has none.
 void describeLocation(mlir::Location location, std::string &node,

@@ -1,0 +1,418 @@
+//===- ProgramComparison.cpp - two programs of known sizes ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramComparison.h"
+
+#include "RegionComparison.h"
+#include "commute/Report/RemarkCollector.h"
+
+#include "llvm/Support/Format.h"
+
+#include <algorithm>
+#include <ctime>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+/// How many rounds show, but with probability 2^-30, an outcome of a choice
+/// that tells two programs apart.
+static constexpr unsigned numRoundsOfChoices = 30;
+
+llvm::Expected<std::vector<RankValues>>
+ProgramComparison::evaluate(func::FuncOp function, EvaluationContext &context,
+                            uint64_t seed, Observer observe,
+                            Operation *&culprit) {
+  result.numEvaluatedOps +=
+      function.getBody().front().getOperations().size() - 1;
+  InputGenerator generator(placements, *ranks, context, pools);
+  std::vector<RankValues> inputs;
+  for (BlockArgument argument : function.getArguments()) {
+    inputs.push_back(generator.generate(
+        argument.getArgNumber(), InputGenerator::getType(argument.getType()),
+        lookup(argument), seed));
+    if (context.problem)
+      return llvm::createStringError(context.problem->message);
+  }
+  return evaluateOnAllRanks(function, inputs, *ranks, context, lookup, observe,
+                            culprit);
+}
+
+llvm::Expected<ProgramComparison::Outcome>
+ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
+                                Operation *&culprit) {
+  ArrayRef<int64_t> world = ranks->getRepresentatives();
+  std::vector<OpaqueRead> firstReads, secondReads;
+  auto firstOutputs = evaluate(
+      first, context, seed,
+      [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
+        recordReads(op, operands, firstReads);
+      },
+      culprit);
+  if (!firstOutputs)
+    return firstOutputs.takeError();
+  auto secondOutputs = evaluate(
+      second, context, seed,
+      [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
+        recordReads(op, operands, secondReads);
+      },
+      culprit);
+  if (!secondOutputs) {
+    if (context.problem)
+      return secondOutputs.takeError();
+    // The first program shows that it can be done on these inputs.
+    differences.push_back({"the second program cannot run: " +
+                               llvm::toString(secondOutputs.takeError()),
+                           firstMain.getLoc(), secondMain.getLoc()});
+    return Outcome::Different;
+  }
+  for (auto &[position, difference] :
+       findOtherReads(firstReads, secondReads, world)) {
+    places.insert({false, position});
+    if (differences.empty())
+      differences.push_back(std::move(difference));
+  }
+
+  auto getOutput = [](func::FuncOp function, size_t index) {
+    return function.getBody().front().getTerminator()->getOperand(index);
+  };
+  bool differs = false;
+  for (auto [index, a, b] : llvm::enumerate(*firstOutputs, *secondOutputs)) {
+    std::optional<std::string> where = describeDifference(a, b, world, context);
+    if (context.problem) {
+      for (func::FuncOp function : {first, second})
+        if (Operation *op = getOutput(function, index).getDefiningOp())
+          culprit = op;
+      return llvm::createStringError(context.problem->message);
+    }
+    if (!where)
+      continue;
+    differs = true;
+    places.insert({true, index});
+    differences.push_back(
+        {"output " + std::to_string(index) + " differs " + *where,
+         getOutput(firstMain, index).getLoc(),
+         getOutput(secondMain, index).getLoc()});
+  }
+  if (differs) {
+    // Only now values are kept, to say where it begins.
+    NamedValues firstNamed, secondNamed;
+    for (auto [function, named] :
+         {std::pair(first, &firstNamed), std::pair(second, &secondNamed)}) {
+      auto again = evaluate(
+          function, context, seed,
+          [named = named](Operation *op, ArrayRef<RankValues>,
+                          ArrayRef<RankValues> results) {
+            record(op, results, *named);
+          },
+          culprit);
+      if (!again)
+        return again.takeError();
+    }
+    if (std::optional<Difference> where =
+            findFirstPartition(firstNamed, secondNamed, world, context))
+      differences.push_back(std::move(*where));
+    // That samples do not match there says nothing.
+    context.problem.reset();
+  }
+  return differences.empty() ? Outcome::Equal : Outcome::Different;
+}
+
+bool ProgramComparison::refine(const SampleProblem &problem,
+                               Operation *culprit) {
+  switch (problem.kind) {
+  case SampleProblem::MissingIndices:
+    if (auto take = dyn_cast_or_null<tp::TakeOp>(culprit))
+      if (dims->addIndices(take.getTable(), take.getDim(), problem.indices))
+        return true;
+    [[fallthrough]];
+  case SampleProblem::Mismatch:
+    return culprit && dims->keepWhole(culprit);
+  case SampleProblem::Sizes:
+  case SampleProblem::TooLarge:
+  case SampleProblem::TooLong:
+    return false;
+  }
+  llvm_unreachable("a problem that is not listed");
+}
+
+void ProgramComparison::setNotProven(const SampleProblem &problem,
+                                     Operation *culprit) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  switch (problem.kind) {
+  case SampleProblem::TooLarge:
+    os << "the proof would need more memory than " << (options.maxBytes >> 20)
+       << " MiB (--proof-memory)";
+    if (!problem.message.empty())
+      os << ": " << problem.message;
+    break;
+  case SampleProblem::TooLong:
+    os << "the proof would take longer than "
+       << llvm::format("%g", options.maxSeconds) << " s (--proof-time)";
+    break;
+  case SampleProblem::Sizes:
+    os << "an op cannot run at the sizes that were chosen: " << problem.message
+       << " (--assume states how symbolic sizes relate)";
+    break;
+  case SampleProblem::Mismatch:
+  case SampleProblem::MissingIndices:
+    os << "no samples of the dims fit: " << problem.message;
+    break;
+  }
+  if (culprit)
+    os << ", at " << report::describeLocation(culprit->getLoc());
+  sizesFit = problem.kind != SampleProblem::Sizes;
+  // What the memory and the time go to.
+  std::vector<DimSamples::Line> lines = dims->describe();
+  auto largest = llvm::max_element(
+      lines, [](const auto &a, const auto &b) { return a.count < b.count; });
+  if (largest != lines.end() && largest->count > 64)
+    os << "; of a dim of size " << largest->size << ", " << largest->count
+       << " indices are evaluated: " << getText(largest->reason);
+  result.notProven = std::move(text);
+}
+
+llvm::Expected<ProgramComparison::Outcome>
+ProgramComparison::compare(uint64_t seed, Choices choices) {
+  // Each attempt is made with samples that fit the problem of the one before;
+  // in the end all dims are whole.
+  for (int attempt = 0;; ++attempt) {
+    EvaluationContext context(samples, options.precision, choices, seed,
+                              budget);
+    context.scalars.setPool(dims->getPool());
+    differences.clear();
+    places.clear();
+    Operation *culprit = nullptr;
+    if (options.usesRegions) {
+      InputGenerator inputs(placements, *ranks, context, pools);
+      RegionVerdict verdict = compareByRegions(
+          first, second, placements, inputs, *ranks, context, lookup, seed);
+      result.numEvaluatedOps += verdict.numEvaluatedOps;
+      hasSampled |= context.scalars.hasSampled();
+      if (verdict.areEqual)
+        return Outcome::Equal;
+      culprit = verdict.culprit;
+    }
+    if (!context.problem) {
+      culprit = nullptr;
+      llvm::Expected<Outcome> outcome = compareWhole(context, seed, culprit);
+      hasSampled |= context.scalars.hasSampled();
+      if (outcome || !context.problem)
+        return outcome;
+      llvm::consumeError(outcome.takeError());
+    }
+    constexpr int maxAttempts = 64;
+    if (attempt == maxAttempts || !refine(*context.problem, culprit)) {
+      setNotProven(*context.problem, culprit);
+      return Outcome::NotProven;
+    }
+    dims->choose();
+  }
+}
+
+/// Rounds of programs that compute with integers from outside, each on other
+/// ones: more of small programs, of which a number may be all there is.
+static unsigned getRoundsOfIntegers(size_t numOps) {
+  return static_cast<unsigned>(std::clamp<size_t>(8000 / (numOps + 1), 8, 64));
+}
+
+/// Whether what a program computes depends on integers that are drawn from a
+/// few.
+static bool drawsIntegers(func::FuncOp function) {
+  auto isDrawn = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    // What opaque ops make of integers does not depend on which they are.
+    return type && InputGenerator::isExact(type) &&
+           llvm::any_of(value.getUsers(), [](Operation *user) {
+             return !isa<tp::CallOp>(user) &&
+                    !user->hasTrait<OpTrait::IsTerminator>();
+           });
+  };
+  if (llvm::any_of(function.getArguments(), isDrawn))
+    return true;
+  return llvm::any_of(function.getOps<tp::CallOp>(), [&](tp::CallOp call) {
+    return llvm::any_of(call.getOutputs(), isDrawn);
+  });
+}
+
+static bool computesPositions(func::FuncOp function) {
+  return llvm::any_of(function.getBody().front(), [](Operation &op) {
+    return isa<tp::IotaOp, tp::TriangularOp>(op);
+  });
+}
+
+void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
+  auto start = std::clock();
+  dims.emplace(first, second, samples, seed, reducesSizes);
+  dims->choose();
+  ranks = reducesSizes
+              ? RankClasses::find(first, second, placements.getWorld(), seed)
+              : RankClasses(placements.getWorld());
+  result.numEvaluatedRanks = ranks->getRepresentatives().size();
+  result.secondsForSizes +=
+      static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+bool ProgramComparison::isCheapWhole() const {
+  // Elements of all values on all ranks, and multiplications.
+  constexpr double maxWork = 2e7;
+  double work = 0;
+  auto getCount = [](Value value) {
+    double count = 1;
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      for (int64_t size : type.getShape())
+        count *= static_cast<double>(size);
+    return count;
+  };
+  for (func::FuncOp function : {first, second})
+    for (Operation &op : function.getBody().front()) {
+      for (Value result : op.getResults())
+        work += getCount(result);
+      if (auto product = dyn_cast<tp::MatmulOp>(op)) {
+        auto lhs = cast<RankedTensorType>(product.getLhs().getType());
+        work += getCount(product.getResult()) *
+                static_cast<double>(lhs.getShape().back());
+      } else if (auto attention = dyn_cast<tp::AttentionOp>(op)) {
+        auto key = cast<RankedTensorType>(attention.getKey().getType());
+        work += getCount(attention.getResult()) *
+                static_cast<double>(key.getDimSize(key.getRank() - 2));
+      }
+    }
+  return work * static_cast<double>(placements.getWorld().size()) < maxWork;
+}
+
+llvm::Expected<ProgramComparison::Outcome>
+ProgramComparison::compareInModels(uint64_t seed, Choices &choices) {
+  llvm::Expected<Outcome> outcome = compare(seed, choices);
+  if (!outcome || *outcome != Outcome::Different)
+    return outcome;
+  // Equal, perhaps, in another model of bounds: all, or what is left each time.
+  std::vector<Difference> found = differences;
+  std::set<Place> left = places;
+  if (left.empty())
+    return Outcome::Different;
+  for (Choices other : {Choices::Symbolic, Choices::SymbolicBounds,
+                        Choices::SymbolicClosedBounds}) {
+    if (other == choices)
+      continue;
+    outcome = compare(seed, other);
+    if (!outcome)
+      return outcome;
+    if (*outcome == Outcome::Equal) {
+      choices = other;
+      return outcome;
+    }
+    if (*outcome == Outcome::NotProven)
+      continue;
+    // A difference of another kind is one in every model.
+    if (places.empty())
+      break;
+    std::erase_if(left, [&](Place place) { return !places.contains(place); });
+    if (left.empty())
+      return Outcome::Equal;
+  }
+  result.notProven.reset();
+  differences = std::move(found);
+  return Outcome::Different;
+}
+
+llvm::Expected<bool> ProgramComparison::looksEqual(bool reducesSizes) {
+  for (unsigned round = 0; round < numRoundsOfChoices; ++round) {
+    chooseSamples(options.seed + round, reducesSizes);
+    llvm::Expected<Outcome> outcome =
+        compare(options.seed + round, Choices::Sampled);
+    if (!outcome)
+      return outcome.takeError();
+    if (*outcome != Outcome::Equal)
+      return false;
+  }
+  return true;
+}
+
+llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
+                                   func::FuncOp resolvedSecond) {
+  first = resolvedFirst;
+  second = resolvedSecond;
+  lookup = [this](Value value) { return dims->get(value); };
+  pools = [this](unsigned argument) { return dims->getPool(argument); };
+  auto start = std::clock();
+  unsigned numRounds = 1;
+  for (func::FuncOp function : {first, second}) {
+    if (computesPositions(function))
+      numRounds = std::max(numRounds, 2u);
+    if (drawsIntegers(function))
+      numRounds = std::max(numRounds, getRoundsOfIntegers(result.numOps));
+  }
+  Choices choices = Choices::Symbolic;
+  bool reducesSizes = options.reducesSizes;
+  for (unsigned round = 0; round < numRounds; ++round) {
+    uint64_t seed = options.seed + round;
+    // Other indices in each round.
+    chooseSamples(seed, reducesSizes);
+    llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
+    if (!outcome)
+      return outcome.takeError();
+    if (*outcome == Outcome::Different && reducesSizes && isCheapWhole()) {
+      // Equal, perhaps, by a law that sums of samples do not have, such as that
+      // a sum over rotated rows is the sum over the rows.
+      std::vector<Difference> sampled = std::move(differences);
+      chooseSamples(seed, /*reducesSizes=*/false);
+      outcome = compareInModels(seed, choices);
+      if (!outcome)
+        return outcome.takeError();
+      if (*outcome == Outcome::Equal) {
+        reducesSizes = false;
+      } else if (*outcome == Outcome::NotProven) {
+        result.notProven.reset();
+        outcome = Outcome::Different;
+        differences = std::move(sampled);
+      }
+    }
+    if (*outcome == Outcome::Different) {
+      // By a law of truth values, perhaps, that unknown numbers do not have.
+      std::vector<Difference> found = differences;
+      llvm::Expected<bool> isLaw = looksEqual(reducesSizes);
+      if (!isLaw)
+        return isLaw.takeError();
+      differences = std::move(found);
+      result.notProven.reset();
+      if (*isLaw) {
+        result.notProven =
+            "the programs are equal for " + std::to_string(numRoundsOfChoices) +
+            " random outcomes of their comparisons, but not as functions of "
+            "unknown truth values: either a law of truth values makes them "
+            "equal, or an outcome that was not drawn tells them apart";
+        outcome = Outcome::NotProven;
+      }
+    }
+    if (*outcome == Outcome::Equal && hasSampled)
+      numRounds = std::max(numRounds, numRoundsOfChoices);
+    ++result.numRounds;
+    if (*outcome == Outcome::NotProven)
+      break;
+    if (*outcome == Outcome::Different) {
+      result.differences.insert(result.differences.end(), differences.begin(),
+                                differences.end());
+      break;
+    }
+  }
+  if (result.isEquivalent() && hasSampled)
+    result.notes.push_back("truth values decide about integers, or a law of "
+                           "truth values or maxima "
+                           "is used: " +
+                           std::to_string(result.numRounds) +
+                           " outcomes were drawn at random, so that a "
+                           "difference that half of them "
+                           "show is missed with probability 2^-" +
+                           std::to_string(result.numRounds));
+  for (const DimSamples::Line &line : dims->describe())
+    result.extents.push_back({line.size, line.count, getText(line.reason).str(),
+                              line.value.getLoc(), line.dim});
+  result.secondsEvaluating +=
+      static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  return llvm::Error::success();
+}
