@@ -137,7 +137,13 @@ bool ScalarContext::toBit(uint64_t truth) {
   if (truth <= 1)
     return truth == 1;
   noteSampled();
-  return drawBit(PrimeField::mix(truth, bitKey ^ seed));
+  // A truth value and its negation are opposite bits. The first of them that is
+  // met is drawn, so that rounds in which most bits are alike stay such rounds.
+  uint64_t opposite = PrimeField::subtract(1, truth);
+  uint64_t smaller = std::min(truth, opposite);
+  uint64_t drawn = drawnTruths.try_emplace(smaller, truth).first->second;
+  bool bit = drawBit(PrimeField::mix(drawn, bitKey ^ seed));
+  return drawn == truth ? bit : !bit;
 }
 
 int64_t ScalarContext::drawInteger(uint64_t content, mlir::Type type) const {

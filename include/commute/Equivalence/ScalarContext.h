@@ -76,7 +76,8 @@ public:
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
     return minima.join(elements);
   }
-  /// A truth value as a bit, where it decides about an integer.
+  /// A truth value as a bit, where it decides about an integer. That of the
+  /// negation is the opposite one.
   bool toBit(uint64_t truth);
   /// An integer that nothing is known of, such as a float cast to an integer:
   /// one of the pool for each `content`.
@@ -103,6 +104,9 @@ private:
   Choices choices;
   uint64_t seed;
   llvm::DenseSet<uint64_t> constants = {0};
+  /// Truth values that became bits, by the smaller one of each and its
+  /// negation.
+  llvm::DenseMap<uint64_t, uint64_t> drawnTruths;
   bool sampled = false;
   std::vector<int64_t> pool = {0, 1, 2, 3, -1, 7, 100};
   FreeSemilattice maxima{0x3c6ef372fe94f82b};
