@@ -116,6 +116,10 @@ class Generator(Builder):
             return self.positive(value)
         return value
 
+    def indices(self, dtype, shape, extent, negative):
+        # None from the end: some rewrites hold of indices from 0 on alone.
+        return self.input(dtype, shape, low=0, high=extent)
+
     def positive(self, value):
         if not value.is_float:
             return self.call(aten.clamp.default, self.call(aten.abs.default, value), 1, 7, exact=True)
@@ -221,13 +225,6 @@ class Generator(Builder):
         )  # fmt: skip
 
 
-def indices(p, extent, shape, negative=False):
-    """Integers that index an extent: see random_operators.indices."""
-    return p.input(p.choice([torch.int64, torch.int64, torch.int32]), shape, low=0, high=extent)
-
-
-# All that call it look it up when they run.
-random_operators.indices = indices
 OPERATORS = [name for name in random_operators.OPERATORS if name not in LEFT_OUT]
 # Read by the wait alone.
 STARTED = {

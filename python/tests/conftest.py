@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch.distributed as dist
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from commute_tool import BUILD, REPOSITORY
 
@@ -15,6 +17,21 @@ sys.path.insert(0, str(REPOSITORY / "examples"))
 sys.path.insert(0, str(BUILD / "python"))
 
 from fixtures import FIXTURES  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def no_group_left_behind():
+    """A default group that a test made would be in the way of the next test's."""
+    yield
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+@pytest.fixture
+def fake_group():
+    """The default group: two ranks, of which only the first exists."""
+    dist.init_process_group(backend="fake", world_size=2, rank=0, store=FakeStore())
+    return dist.group.WORLD
 
 
 @pytest.fixture(scope="session")

@@ -504,10 +504,7 @@ def attention_kernel(p, target):
 
 
 def indices(p, extent, shape, negative=False):
-    low = -extent if negative else 0
-    dtype = p.choice([torch.int64, torch.int32])
-    drawn = [torch.randint(low, extent, shape, generator=p.generator) for _ in range(p.world_size)]
-    return p.input(dtype, shape, tensors=[tensor.to(dtype) for tensor in drawn])
+    return p.indices(p.choice([torch.int64, torch.int32]), shape, extent, negative)
 
 
 @aten_operators("embedding.default")

@@ -124,6 +124,12 @@ class Program:
         self.inputs.append(value)
         return value
 
+    def indices(self, dtype, shape, extent, negative):
+        """An input of integers that index an extent, also from its end."""
+        low = -extent if negative else 0
+        drawn = [torch.randint(low, extent, shape, generator=self.generator) for _ in range(self.world_size)]
+        return self.input(dtype, shape, tensors=[tensor.to(dtype) for tensor in drawn])
+
     def operand(self, dtypes=FLOATS, shape=None, least=0, most=4, domain="any", exact=False, fits=None):
         """A value that there is already, or a new input."""
 

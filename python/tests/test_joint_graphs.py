@@ -4,12 +4,10 @@ lockstep interpreter that judges them."""
 
 import pytest
 import torch
-import torch.distributed as dist
 import torch.distributed._functional_collectives as fc
 from joint_graphs import PASS_LISTS, POLICIES, Check, capture, check_valid, random_configuration, run_all
 from lockstep import LockstepError, run_in_lockstep
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.testing._internal.distributed.fake_pg import FakeStore
 
 # An MLP and an attention on four ranks under sequence parallelism; one on two by two.
 SEEDS = (0, 9, 5)
@@ -25,15 +23,6 @@ def test_optimized_graphs_compute_the_same(seed):
                 remarks = check.run(passes, policy)
                 applied |= {r.pass_name for r in remarks if r.verdict == "applied"}
     assert applied
-
-
-@pytest.fixture
-def fake_group():
-    if dist.is_initialized():
-        dist.destroy_process_group()
-    dist.init_process_group(backend="fake", world_size=2, rank=0, store=FakeStore())
-    yield dist.group.WORLD
-    dist.destroy_process_group()
 
 
 def test_lockstep_collectives(fake_group):

@@ -8,16 +8,6 @@ import torch.distributed._functional_collectives as fc
 import torch.distributed._symmetric_memory  # noqa: F401
 from commute_tool import optimize
 from torch._subclasses import FakeTensorMode
-from torch.testing._internal.distributed.fake_pg import FakeStore
-
-
-@pytest.fixture
-def fake_group():
-    if dist.is_initialized():
-        dist.destroy_process_group()
-    dist.init_process_group(backend="fake", world_size=2, rank=0, store=FakeStore())
-    yield
-    dist.destroy_process_group()
 
 
 class GatheredProduct(torch.nn.Module):

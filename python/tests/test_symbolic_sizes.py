@@ -10,7 +10,6 @@ from captured_graphs import Captured
 from commute.torch import optimize_graph, register_cpu_fused_ops
 from commute_tool import optimize
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.testing._internal.distributed.fake_pg import FakeStore
 
 ALWAYS = "--policy=always"
 
@@ -31,15 +30,6 @@ class ProductAndScatter(torch.nn.Module):
 
     def forward(self, x):
         return fc.reduce_scatter_tensor(x @ self.w, "sum", 1, dist.group.WORLD)
-
-
-@pytest.fixture
-def fake_group():
-    if dist.is_initialized():
-        dist.destroy_process_group()
-    dist.init_process_group(backend="fake", world_size=2, rank=0, store=FakeStore())
-    yield
-    dist.destroy_process_group()
 
 
 @pytest.mark.parametrize("decomposed", [False, True])
