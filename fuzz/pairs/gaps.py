@@ -95,6 +95,25 @@ class Order:
         }
 
 
+def _coarse(operator):
+    """A comparison of floats that are equal as often as small integers are."""
+
+    def function(x, y):
+        y = _as_tensor(y, x)
+        if x.is_floating_point() or y.is_floating_point():
+            x, y = x.double().floor(), y.double().floor()
+        return operator(x, y)
+
+    return function
+
+
+MEETING = {
+    getattr(getattr(aten, name), overload): _coarse(getattr(torch, name))
+    for name in ("lt", "le", "gt", "ge", "eq", "ne")
+    for overload in ("Tensor", "Scalar")
+}
+
+
 def _softmax(weight, is_log=False):
     def function(x, dim, *rest):
         weights = weight(x)
@@ -222,6 +241,7 @@ def explain(first, second):
     targets = _live_targets(first, second)
     large = {target: _with_moderate_numbers(target) for target in targets}
     candidates = [("a number beyond a million", large), *PROPERTIES.items()]
+    candidates.append(("floats that do not meet", MEETING))
     candidates += [("the order of numbers", kernels) for kernels in ORDERS]
     for name, kernels in candidates:
         if targets & set(kernels) and not judge(first, second, SAMPLES, kernels).is_equal:

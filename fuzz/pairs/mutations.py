@@ -9,6 +9,15 @@ import torch
 from pairs.collectives import COLLECTIVES, c10d
 from pairs.programs import RANDOM, Program, Size, Value, aten, replay, substitute
 
+COMPARISONS = {
+    getattr(getattr(aten, name), overload)
+    for name in ("lt", "le", "gt", "ge", "eq", "ne")
+    for overload in ("Tensor", "Scalar")
+}
+NORMS = {
+    aten.rms_norm.default, aten._fused_rms_norm.default, aten.layer_norm.default,
+    aten.native_layer_norm.default,
+}  # fmt: skip
 FAMILIES = [
     [aten.add.Tensor, aten.sub.Tensor, aten.mul.Tensor],
     [aten.add.Scalar, aten.sub.Scalar, aten.mul.Scalar, aten.rsub.Scalar],
@@ -104,6 +113,9 @@ class Mutator:
         place = self.random.choice(_numbers(node))
         old = _at(args, kwargs, place)
         new = self.other_number(old)
+        if node.target in COMPARISONS and isinstance(old, float) and abs(new - old) < 1e-2:
+            # Samples do not hit the numbers between.
+            new = old + 1
         args, kwargs = _replace(args, kwargs, place, new)
         return builder.call(node.target, *args, **kwargs), f"{old} -> {new}"
 
@@ -388,6 +400,9 @@ def _numbers(node):
     for name, argument in node.kwargs.items():
         if isinstance(argument, (int, float)):
             found.append((name, None))
+    if node.target in NORMS:
+        # Kernels do not check which shape they are told to normalize.
+        found = [place for place in found if place[1] is None]
     if node.target in COLLECTIVES:
         found = [place for place in found if node.target is c10d.broadcast.default]
     return found

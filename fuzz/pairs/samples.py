@@ -76,7 +76,8 @@ class Sampler:
         generator = torch.Generator().manual_seed(zlib.crc32(text.encode()))
         kind = KINDS[sample % len(KINDS)]
         if spec.dtype == torch.bool:
-            density = {"sparse": 0.05, "wide": 0.9}.get(kind, 0.5)
+            # All or none of many is to occur as well.
+            density = {"sparse": 0.05, "wide": 0.9, "tiny": 1 - 2**-7, "positions": 2**-7}.get(kind, 0.5)
             return torch.rand(shape, generator=generator) < density
         if not spec.dtype.is_floating_point:
             return self.integer(spec, shape, kind, generator)

@@ -43,6 +43,15 @@ uint64_t equivalence::getConstant(TypedAttr value, Type type) {
                            : wrapInteger(number, type);
 }
 
+double equivalence::getNumber(TypedAttr value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return number.getValueAsDouble();
+  auto integer = cast<IntegerAttr>(value);
+  return integer.getType().isInteger(1)
+             ? integer.getValue().getBoolValue()
+             : static_cast<double>(integer.getValue().getSExtValue());
+}
+
 uint64_t equivalence::getCastKey(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -85,9 +94,12 @@ uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
     // be zero; such a number is what the constant of its double is.
     constexpr int64_t largestExact = int64_t(1) << 60;
     auto number = static_cast<int64_t>(element);
-    return number >= -largestExact && number <= largestExact
-               ? PrimeField::fromInteger(number)
-               : PrimeField::fromDouble(static_cast<double>(number));
+    auto real = static_cast<double>(number);
+    uint64_t image = number >= -largestExact && number <= largestExact
+                         ? PrimeField::fromInteger(number)
+                         : PrimeField::fromDouble(real);
+    context.noteNumber(image, real);
+    return image;
   }
   return isTruthType(to) ? element != 0
                          : wrapInteger(static_cast<int64_t>(element), to);
@@ -236,6 +248,17 @@ static uint64_t evaluatePower(uint64_t base, uint64_t exponent) {
                          PrimeField::mix(exponent, getKey(MapFunction::Pow)));
 }
 
+/// A law: nothing is left to round.
+static constexpr uint64_t wholeNumbers = 0x428a2f98d728ae22;
+
+uint64_t ScalarFunction::applyOnce(uint64_t a, uint64_t key) const {
+  if (context.isFixed(a, key))
+    return a;
+  uint64_t result = PrimeField::mix(a, key);
+  context.noteFixed(result, key);
+  return result;
+}
+
 uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   using F = PrimeField;
   switch (function) {
@@ -284,12 +307,22 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::IsNan:
     return context.isNan(a);
   case MapFunction::FloorDiv:
-  case MapFunction::Remainder:
   case MapFunction::BitwiseAnd:
   case MapFunction::BitwiseOr:
   case MapFunction::BitwiseXor:
     return F::mix(a, F::mix(b, getKey(function)));
+  case MapFunction::Remainder:
+    return applyOnce(a, F::mix(b, getKey(function)));
+  case MapFunction::Round:
+  case MapFunction::Floor:
+  case MapFunction::Ceil:
+    if (context.isFixed(a, wholeNumbers))
+      return a;
+    context.noteFixed(F::mix(a, getKey(function)), wholeNumbers);
+    return F::mix(a, getKey(function));
   case MapFunction::Abs:
+  case MapFunction::Sign:
+    return applyOnce(a, getKey(function));
   case MapFunction::Exp:
   case MapFunction::Log:
   case MapFunction::Sin:
@@ -300,10 +333,6 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Gelu:
   case MapFunction::GeluTanh:
   case MapFunction::BitwiseNot:
-  case MapFunction::Round:
-  case MapFunction::Floor:
-  case MapFunction::Ceil:
-  case MapFunction::Sign:
     return F::mix(a, getKey(function));
   case MapFunction::Select:
   case MapFunction::LogicalAnd:
@@ -317,10 +346,10 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
 uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
   auto ua = static_cast<uint64_t>(a);
   auto ub = static_cast<uint64_t>(b);
-  // Python's division: towards minus infinity. By zero it is an error there.
+  // Python's division: towards minus infinity.
   auto floorDivide = [&]() -> int64_t {
-    if (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min()))
-      return 0;
+    if (b == -1 && a == std::numeric_limits<int64_t>::min())
+      return a;
     int64_t quotient = a / b;
     return quotient - ((a % b != 0) && ((a < 0) != (b < 0)));
   };
@@ -336,8 +365,12 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
   case MapFunction::Minimum:
     return std::min(a, b);
   case MapFunction::FloorDiv:
-    return floorDivide();
   case MapFunction::Remainder:
+    // By zero: an error in PyTorch, and like no other value.
+    if (b == 0)
+      return PrimeField::mix(ua, getKey(function));
+    if (function == MapFunction::FloorDiv)
+      return floorDivide();
     return ua - static_cast<uint64_t>(floorDivide()) * ub;
   case MapFunction::Neg:
     return 0 - ua;

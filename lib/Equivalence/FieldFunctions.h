@@ -13,6 +13,8 @@ namespace commute::equivalence {
 
 /// A constant as an element of a tensor of type `type`.
 uint64_t getConstant(mlir::TypedAttr value, mlir::Type type);
+/// A constant as a number.
+double getNumber(mlir::TypedAttr value);
 /// The key of the random function that a rounding cast to `type` is.
 uint64_t getCastKey(mlir::Type type);
 /// An integer in the range of `type`, as two's complement arithmetic leaves it.
@@ -42,6 +44,8 @@ private:
   uint64_t finish(uint64_t value, Kind from) const;
   uint64_t select(uint64_t condition, uint64_t a, uint64_t b) const;
   uint64_t evaluateField(uint64_t a, uint64_t b) const;
+  /// A function that is known by `key` and changes no result of its own.
+  uint64_t applyOnce(uint64_t a, uint64_t key) const;
   uint64_t evaluateInteger(int64_t a, int64_t b) const;
   uint64_t evaluateTruth(uint64_t a, uint64_t b) const;
 

@@ -255,12 +255,15 @@ static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
                             size_t rank) {
   uint64_t hash =
       llvm::xxh3_64bits((call.getCallee() + "\n" + call.getArguments()).str());
+  bool readsTypes = readsTypesAlone(call);
   bool readsSizes = isSizeComputation(call);
   for (const RankValues &operand : operands) {
     hash = PrimeField::mix(0, hash + 1);
     if (!operand[rank])
       continue;
-    if (readsSizes && operand[rank]->getRank() > 0)
+    if (readsTypes)
+      hash = PrimeField::mix(getCastKey(operand[rank]->getElementType()), hash);
+    if (readsTypes || (readsSizes && operand[rank]->getRank() > 0))
       for (int64_t size : operand[rank]->getSizes())
         hash = PrimeField::mix(size, hash);
     else

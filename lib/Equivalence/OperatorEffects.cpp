@@ -56,7 +56,9 @@ bool equivalence::isRandomOperator(llvm::StringRef callee) {
       "gru",
       "rnn_tanh",
       "rnn_relu",
-      "philox_rand"};
+      "philox_rand",
+      "cudnn_rnn",
+      "miopen_rnn"};
   llvm::StringRef name = callee;
   // torch.ops.aten.rand.default, aten::rand, torch.nn.functional.dropout.
   if (name.consume_front("torch.ops.")) {
@@ -78,6 +80,20 @@ bool equivalence::isSizeComputation(tp::CallOp call) {
          callee.starts_with("torch.sym_") || callee.starts_with("_operator.") ||
          callee.starts_with("operator.") || callee.starts_with("math.") ||
          callee.starts_with("builtins.");
+}
+
+bool equivalence::readsTypesAlone(tp::CallOp call) {
+  if (call.getReadsTypes())
+    return true;
+  llvm::StringRef name = call.getCallee();
+  if (!name.consume_front("torch.ops.aten.") ||
+      !call.getMutatedOperands().empty())
+    return false;
+  name = name.split('.').first;
+  // Numbers among the operands are read.
+  return (name.ends_with("_like") || name.starts_with("new_")) &&
+         llvm::all_of(call.getOperandTypes(),
+                      llvm::IsaPred<mlir::RankedTensorType>);
 }
 
 bool equivalence::mayHaveEffects(tp::CallOp call) {

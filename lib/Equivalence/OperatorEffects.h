@@ -21,6 +21,9 @@ bool isRandomOperator(llvm::StringRef callee);
 /// of symbolic sizes do.
 bool isSizeComputation(tp::CallOp call);
 
+/// Whether an opaque op reads no elements, only shapes and types: rand_like.
+bool readsTypesAlone(tp::CallOp call);
+
 /// Whether a call may do more than compute its results, so that both programs
 /// have to make it. PyTorch's own operators that write to nothing, draw nothing
 /// and assert nothing do not.

@@ -260,7 +260,7 @@ void RegionComparison::addReads(Side side, tp::CallOp call) {
   auto &own = reads[side].emplace_back();
   // Element types are compared without running anything.
   for (Value operand :
-       call.getReadsTypes() ? OperandRange(nullptr, 0) : call->getOperands()) {
+       readsTypesAlone(call) ? OperandRange(nullptr, 0) : call->getOperands()) {
     own.push_back(getNumber(side, operand));
     // They stay until they are compared.
     ++numbers[own.back()].uses[side];

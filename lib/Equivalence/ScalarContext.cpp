@@ -72,6 +72,8 @@ static constexpr uint64_t equalKey = 0x510e527fade682d1;
 static constexpr uint64_t lessKey = 0x9b05688c2b3e6c1f;
 static constexpr uint64_t nanKey = 0x1f83d9abfb41bd6b;
 static constexpr uint64_t bitKey = 0x5be0cd19137e2179;
+/// A rareness: all bits are alike.
+static constexpr unsigned never = 63;
 
 bool ScalarContext::drawBit(uint64_t random) const {
   // In some rounds nearly all bits are alike, so that counts, and whether any
@@ -93,12 +95,18 @@ uint64_t ScalarContext::drawTruth(uint64_t content) {
 uint64_t ScalarContext::isEqual(uint64_t a, uint64_t b) {
   if (a == b)
     return 1;
+  auto first = numbers.find(a), second = numbers.find(b);
+  if (first != numbers.end() && second != numbers.end())
+    return first->second == second->second;
   return drawTruth(PrimeField::mix(Distance(a, b).value, equalKey));
 }
 
 uint64_t ScalarContext::isLess(uint64_t a, uint64_t b) {
   if (a == b)
     return 0;
+  auto first = numbers.find(a), second = numbers.find(b);
+  if (first != numbers.end() && second != numbers.end())
+    return first->second < second->second;
   // Exactly one of a < b, a == b and b < a holds: the three add up to 1.
   Distance distance(a, b);
   uint64_t equal = isEqual(a, b);
@@ -118,6 +126,35 @@ uint64_t ScalarContext::isNan(uint64_t a) {
 }
 
 uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
+  if (numbers.contains(a))
+    std::swap(a, b);
+  auto known = numbers.find(b);
+  if (known == numbers.end())
+    return boundUnknown(a, b, isBelow);
+  double number = known->second;
+  Range range;
+  if (auto other = numbers.find(a); other != numbers.end())
+    range = {other->second, other->second};
+  else if (auto bounded = ranges.find(a); bounded != ranges.end())
+    range = bounded->second;
+  // What lies on one side of the bound already.
+  if (isBelow ? range.least >= number : range.most <= number)
+    return a;
+  if (isBelow ? range.most <= number : range.least >= number)
+    return b;
+  uint64_t result = boundUnknown(a, b, isBelow);
+  (isBelow ? range.least : range.most) = number;
+  ranges.try_emplace(result, range);
+  return result;
+}
+
+uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
+  // The minimum of b and of the maximum of b and others is b.
+  const FreeSemilattice &others = isBelow ? minima : maxima;
+  if (others.contains(a, b))
+    return b;
+  if (others.contains(b, a))
+    return a;
   if (constants.contains(a))
     std::swap(a, b);
   // Of values, none of which is a bound, the order is as good as unknown.
@@ -138,12 +175,35 @@ bool ScalarContext::toBit(uint64_t truth) {
     return truth == 1;
   noteSampled();
   // A truth value and its negation are opposite bits. The first of them that is
-  // met is drawn, so that rounds in which most bits are alike stay such rounds.
+  // met is drawn.
   uint64_t opposite = PrimeField::subtract(1, truth);
-  uint64_t smaller = std::min(truth, opposite);
-  uint64_t drawn = drawnTruths.try_emplace(smaller, truth).first->second;
-  bool bit = drawBit(PrimeField::mix(drawn, bitKey ^ seed));
-  return drawn == truth ? bit : !bit;
+  bool isNegated = opposite < truth;
+  auto [bit, isNew] = bits.try_emplace(isNegated ? opposite : truth);
+  if (isNew) {
+    uint64_t random = PrimeField::mix(truth, bitKey ^ seed);
+    bool isRare = random % (uint64_t(1) << rareness) == 0;
+    bit->second = (rareness == never ? usual : usual != isRare) != isNegated;
+  }
+  return bit->second != isNegated;
+}
+
+void ScalarContext::beginOp() {
+  // How many of many bits hold, and whether any or all do, comes out in every
+  // way: of each op, and not of each round, so that it comes out in one way
+  // here and in another one there.
+  uint64_t random = PrimeField::mix(++numOps, bitKey + seed);
+  constexpr unsigned maxRareness = 10;
+  usual = random & 1;
+  switch ((random >> 1) % 4) {
+  case 0:
+    rareness = never;
+    break;
+  case 1:
+    rareness = 1 + (random >> 8) % maxRareness;
+    break;
+  default:
+    rareness = 1;
+  }
 }
 
 int64_t ScalarContext::drawInteger(uint64_t content, mlir::Type type) const {

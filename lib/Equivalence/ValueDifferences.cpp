@@ -100,7 +100,7 @@ void equivalence::recordReads(Operation *op, ArrayRef<RankValues> operands,
     return;
   OpaqueRead &read = reads.emplace_back(OpaqueRead{call, {}});
   // Element types are compared without running anything.
-  if (call.getReadsTypes())
+  if (readsTypesAlone(call))
     return;
   for (const RankValues &operand : operands) {
     auto &hashes = read.contents.emplace_back();

@@ -7,12 +7,15 @@
 #ifndef COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
 #define COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
 
+#include "commute/Equivalence/PrimeField.h"
+
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace commute::equivalence {
@@ -45,6 +48,10 @@ public:
   uint64_t join(uint64_t a, uint64_t b);
   /// The join of at least one element.
   uint64_t join(llvm::ArrayRef<uint64_t> elements);
+  /// Whether `element` is the join of `member` and others.
+  bool contains(uint64_t element, uint64_t member) const {
+    return llvm::is_contained(getMembers(element), member);
+  }
 
 private:
   llvm::ArrayRef<uint64_t> getMembers(const uint64_t &element) const;
@@ -57,8 +64,9 @@ private:
 /// What scalar functions share on all ranks.
 class ScalarContext {
 public:
-  ScalarContext(Choices choices, uint64_t seed)
-      : choices(choices), seed(seed) {}
+  ScalarContext(Choices choices, uint64_t seed) : choices(choices), seed(seed) {
+    noteNumber(0, 0);
+  }
 
   /// Comparisons of field elements, as truth values: 0, 1, or an unknown.
   uint64_t isEqual(uint64_t a, uint64_t b);
@@ -67,8 +75,24 @@ public:
   /// Of two operands, of which one may be a bound.
   uint64_t boundBelow(uint64_t a, uint64_t b) { return bound(a, b, true); }
   uint64_t boundAbove(uint64_t a, uint64_t b) { return bound(a, b, false); }
-  /// Elements of constants are bounds.
-  void noteConstant(uint64_t element) { constants.insert(element); }
+  /// Elements of constants, and of floats made of integers, are these numbers:
+  /// they are compared as such.
+  void noteNumber(uint64_t element, double number) {
+    numbers.try_emplace(element, number);
+  }
+  /// Elements of constants are bounds as well.
+  void noteConstant(uint64_t element, double number) {
+    noteNumber(element, number);
+    constants.insert(element);
+  }
+  /// Functions that change nothing where they have been applied before: `law`
+  /// names what they make, such as whole numbers.
+  void noteFixed(uint64_t element, uint64_t law) {
+    fixed.insert(PrimeField::mix(element, law));
+  }
+  bool isFixed(uint64_t element, uint64_t law) const {
+    return fixed.contains(PrimeField::mix(element, law));
+  }
   /// Of at least one element.
   uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements) {
     return maxima.join(elements);
@@ -76,6 +100,9 @@ public:
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
     return minima.join(elements);
   }
+  /// Begins an op: truth values that become bits in it for the first time do so
+  /// with one probability, which may be next to none.
+  void beginOp();
   /// A truth value as a bit, where it decides about an integer. That of the
   /// negation is the opposite one.
   bool toBit(uint64_t truth);
@@ -100,13 +127,27 @@ public:
 private:
   bool drawBit(uint64_t random) const;
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
+  uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
+
+  /// What a value lies between, as bounds by numbers have left it.
+  struct Range {
+    double least = -std::numeric_limits<double>::infinity();
+    double most = std::numeric_limits<double>::infinity();
+  };
 
   Choices choices;
   uint64_t seed;
   llvm::DenseSet<uint64_t> constants = {0};
+  llvm::DenseMap<uint64_t, double> numbers;
+  llvm::DenseMap<uint64_t, Range> ranges;
+  llvm::DenseSet<uint64_t> fixed;
   /// Truth values that became bits, by the smaller one of each and its
   /// negation.
-  llvm::DenseMap<uint64_t, uint64_t> drawnTruths;
+  llvm::DenseMap<uint64_t, bool> bits;
+  uint64_t numOps = 0;
+  /// One bit in 2^rareness is another one than most, which are `usual`.
+  unsigned rareness = 1;
+  bool usual = false;
   bool sampled = false;
   std::vector<int64_t> pool = {0, 1, 2, 3, -1, 7, 100};
   FreeSemilattice maxima{0x3c6ef372fe94f82b};
