@@ -340,6 +340,10 @@ std::optional<int64_t> commute::tp::evaluateSize(RankedTensorType type,
   return evaluate(layout.getSizes()[dim], layout.getSymbols(), symbols);
 }
 
+bool commute::tp::hasOneElement(RankedTensorType type) {
+  return llvm::all_of(type.getShape(), [](int64_t size) { return size == 1; });
+}
+
 std::optional<int64_t> commute::tp::evaluateNumElements(RankedTensorType type,
                                                         SymbolValues symbols) {
   int64_t count = 1;
