@@ -87,6 +87,8 @@ Size commute::tp::divideExactly(const Size &lhs, const Size &rhs) {
   if (!dividend || !divisor || divisor->coefficient < 1 ||
       dividend->coefficient % divisor->coefficient != 0)
     return {};
+  assert(llvm::is_sorted(dividend->symbols) &&
+         llvm::is_sorted(divisor->symbols) && "symbols of a monomial ascend");
   SmallVector<unsigned> rest;
   const unsigned *next = divisor->symbols.begin();
   for (unsigned symbol : dividend->symbols) {
