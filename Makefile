@@ -10,20 +10,24 @@ FUZZ_SECONDS ?= 600
 FUZZERS := container program vocabulary
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test unittests lit pytest check-format format \
-        tidy docs check-docs fuzz fuzz-verify bench clean
+.PHONY: help setup build demo test check-all unittests lit pytest check-format \
+        check-python format tidy docs check-docs fuzz fuzz-verify bench clean
 
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
 	@echo "make test    set up, build, and run all tests"
+	@echo "make check-all  make test, then clang-tidy on all sources, all tests under the"
+	@echo "             address and undefined-behaviour sanitizers, and the tests of a gcc build;"
+	@echo "             hours on two cores"
 	@echo "make fuzz    run every fuzzer for FUZZ_SECONDS (600) seconds, and random"
 	@echo "             programs against PyTorch"
 	@echo "make fuzz-verify  judge commute verify with PyTorch on 100000 pairs of random"
 	@echo "             programs, or for FUZZ_SECONDS if that is set"
 	@echo "make bench   run the benchmarks"
 	@echo "make docs    regenerate docs/reference from the sources"
-	@echo "make format  format all C++ sources; make tidy lints them"
-	@echo "make build   build only (PRESET=release, debug, gcc, asan)"
+	@echo "make format  format all C++ sources, and order the imports of Python's"
+	@echo "make tidy    lint all C++ sources; make check-python lints and types Python's"
+	@echo "make build   build only (PRESET=release, dist, debug, gcc, asan)"
 
 setup:
 	@build_tools/setup.sh
@@ -43,7 +47,13 @@ demo: build
 	@$(PYTHON) examples/demo.py --commute $(BUILD)/bin/commute
 
 # The last of these prints the closing summary.
-test: build check-format check-docs unittests lit pytest
+test: build check-format check-python check-docs unittests lit pytest
+
+# Each of these builds anew what the others have built with other flags.
+check-all: test tidy
+	@$(MAKE) --no-print-directory PRESET=asan unittests lit pytest
+	@$(MAKE) --no-print-directory PRESET=gcc unittests lit
+	@echo "[test] all checks passed"
 
 unittests: build
 	@echo "[test] unit tests and fuzz corpora"
@@ -63,13 +73,19 @@ check-format: setup
 	@echo "[test] format of the C++ sources"
 	@clang-format-22 --dry-run --Werror $(SOURCES)
 
+check-python: setup
+	@echo "[test] lint and types of the Python sources"
+	@.venv/bin/ruff check --quiet
+	@.venv/bin/mypy --no-error-summary
+
 format: setup
 	@clang-format-22 -i $(SOURCES)
+	@.venv/bin/ruff check --quiet --select I --fix
 
 # Slow (about half a minute a file), hence not part of test.
 tidy: build
 	@echo "[tidy] clang-tidy on all sources"
-	@run-clang-tidy-22 -quiet -p $(BUILD) -j $(JOBS) '$(CURDIR)/(lib|tools|unittests|fuzz)/.*'
+	@run-clang-tidy-22 -quiet -p $(BUILD) -j $(JOBS) '$(CURDIR)/(lib|tools|unittests|fuzz|python)/.*'
 
 docs: build
 	@cmake --build $(BUILD) --target commute-docs
@@ -124,10 +140,12 @@ fuzz-verify: build
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/verify_pairs.py $(FUZZ_VERIFY_LIMIT) \
 	  --first-seed $$(date +%s) --jobs $(JOBS)
 
-bench: build
+# Without assertions.
+bench:
+	@$(MAKE) --no-print-directory PRESET=dist build
 	@for benchmark in benchmarks/*/run.py; do \
 	  echo "[bench] $$benchmark"; \
-	  $(PYTHON) $$benchmark --build $(BUILD) || exit 1; \
+	  $(PYTHON) $$benchmark --build build/dist || exit 1; \
 	done
 
 clean:

@@ -18,12 +18,25 @@ target_compile_options(CommuteOptions INTERFACE
   # std::move that LLVM's style asks for where an Error becomes an Expected.
   $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>
   $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-redundant-move>>)
+if(COMMUTE_ASSERTIONS)
+  # Behind the flags of the build type, which define it.
+  target_compile_options(CommuteOptions INTERFACE $<BUILD_INTERFACE:-UNDEBUG>)
+endif()
+# What of LLVM's headers decides the layout of its classes follows
+# LLVM_ENABLE_ABI_BREAKING_CHECKS, which is LLVM's own, and not our NDEBUG. The one
+# exception must be as LLVM was built.
+if(NOT LLVM_ENABLE_ASSERTIONS)
+  set(has_assertions $<OR:$<BOOL:${COMMUTE_ASSERTIONS}>,$<CONFIG:Debug>>)
+  target_compile_options(CommuteOptions INTERFACE
+    "$<BUILD_INTERFACE:$<${has_assertions}:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/LlvmStatistic.h>>")
+endif()
 if(COMMUTE_WARNINGS_AS_ERRORS)
   target_compile_options(CommuteOptions INTERFACE $<BUILD_INTERFACE:-Werror>)
 endif()
 if(COMMUTE_SANITIZERS)
   target_compile_options(CommuteOptions INTERFACE
-    $<BUILD_INTERFACE:-fsanitize=${COMMUTE_SANITIZERS} -fno-omit-frame-pointer>)
+    $<BUILD_INTERFACE:-fsanitize=${COMMUTE_SANITIZERS}>
+    $<BUILD_INTERFACE:-fno-sanitize-recover=all> $<BUILD_INTERFACE:-fno-omit-frame-pointer>)
   target_link_options(CommuteOptions INTERFACE
     $<BUILD_INTERFACE:-fsanitize=${COMMUTE_SANITIZERS}>)
 endif()

@@ -50,6 +50,7 @@ def run_commute(tool, *arguments):
 def export_large(archive, tokens):
     """The graph that matters, without the weights, which are gigabytes."""
     import torch
+
     from tensor_parallel.archive import export_archive
     from tensor_parallel.config import SHAPES, Config
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import torch
+
 from fixtures import FIXTURES
 from tensor_parallel.archive import export_archive
 from tensor_parallel.config import SHAPES, Config

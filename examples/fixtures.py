@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 
 import torch
+
 from tensor_parallel.config import Config
 
 

@@ -22,6 +22,7 @@ BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
 sys.path[:0] = [str(BUILD / "python"), str(REPOSITORY / "python" / "tests")]
 
 import torch  # noqa: E402
+
 from joint_graphs import PASS_LISTS, POLICIES, Check, capture, random_configuration  # noqa: E402
 
 

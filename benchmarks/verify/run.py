@@ -13,7 +13,6 @@ cost time either, and a mesh of many ranks.
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 from joint_layers import write_pair  # noqa: E402
+
 from llama_70b import HIDDEN, RANKS, Model  # noqa: E402
 
 TOKENS = 4096

@@ -8,6 +8,7 @@ import shutil
 import time
 
 import torch
+
 from pairs import export_schema
 from pairs.gaps import explain
 from pairs.generator import generate

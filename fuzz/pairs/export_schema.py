@@ -11,6 +11,7 @@ import math
 import zipfile
 
 import torch
+
 from pairs.programs import Size, Value
 
 SCALAR_TYPES = {

@@ -10,6 +10,7 @@ then, they are equal by nothing else.
 """
 
 import torch
+
 from pairs.judge import judge
 from pairs.programs import aten
 from pairs.samples import KINDS
@@ -143,11 +144,11 @@ def _attention(query, key, value, mask=None, dropout=0.0, is_causal=False, scale
 
 UNKNOWN = {
     getattr(aten, name).default: _unknown(key)
-    for key, name in enumerate("exp sin cos tanh erf gelu log".split(), 1)
+    for key, name in enumerate(["exp", "sin", "cos", "tanh", "erf", "gelu", "log"], 1)
 }
 ROUNDINGS = {
     getattr(aten, name).default: _unknown(key)
-    for key, name in enumerate("floor ceil round sign abs isnan".split(), 30)
+    for key, name in enumerate(["floor", "ceil", "round", "sign", "abs", "isnan"], 30)
 }
 
 _sigmoid = _unknown(51)

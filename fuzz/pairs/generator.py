@@ -8,8 +8,9 @@ some hundreds. Themes (themes.py) are structures that chance would not find.
 
 import random
 
-import random_operators
 import torch
+
+import random_operators
 from pairs import symbolic_themes, themes
 from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten
 from pairs.samples import Sampler
@@ -101,6 +102,11 @@ class Generator(Builder):
             result["other"] = result[GROUP]
         return tuple(sorted(result.items()))
 
+    def indices(self, extent, shape, negative=False):
+        """An input of integers that index an extent."""
+        dtype = self.choice([torch.int64, torch.int64, torch.int32])
+        return self.input(dtype, shape, low=0, high=extent)
+
     def input(self, dtype, shape, domain="any", tensors=None, low=None, high=None, kinds=None):
         if dtype.is_floating_point:
             dtype = self.floats
@@ -115,10 +121,6 @@ class Generator(Builder):
         if domain in ("positive", "nonzero"):
             return self.positive(value)
         return value
-
-    def indices(self, dtype, shape, extent, negative):
-        # None from the end: some rewrites hold of indices from 0 on alone.
-        return self.input(dtype, shape, low=0, high=extent)
 
     def positive(self, value):
         if not value.is_float:
@@ -162,9 +164,12 @@ class Generator(Builder):
     def publish(self, values):
         for value in values:
             numel = value.tensors[0].numel()
-            if 0 < numel <= 4 * LARGEST_TENSOR and value.tensors[0].isfinite().all():
-                if not value.is_float or value.tensors[0].abs().max() < 1e4:
-                    self.visible.append(value)
+            if (
+                0 < numel <= 4 * LARGEST_TENSOR
+                and value.tensors[0].isfinite().all()
+                and (not value.is_float or value.tensors[0].abs().max() < 1e4)
+            ):
+                self.visible.append(value)
 
     # Steps.
 

@@ -11,6 +11,7 @@ import zipfile
 
 import torch
 import torch.distributed._symmetric_memory  # registers symm_mem
+
 from pairs.export_schema import MEMORY_FORMATS, SCALAR_TYPES
 from pairs.programs import Builder, Program, aten
 

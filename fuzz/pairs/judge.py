@@ -9,6 +9,7 @@ do is found by moving the result of every operator by a few ulps.
 from dataclasses import dataclass
 
 import torch
+
 from pairs.collectives import COLLECTIVES, c10d
 from pairs.samples import KINDS
 
@@ -111,7 +112,10 @@ class Run:
     def run_anew(self, generator):
         """Without the pool's results; moved by ulps where a generator is given."""
         data = {}
-        get = lambda value: data[value.node][value.position]
+
+        def get(value):
+            return data[value.node][value.position]
+
         for node in self.program.live_nodes():
             if node.target is None:
                 data[node] = self.pool.compute(node, self.sample)

@@ -15,6 +15,7 @@ import random
 from dataclasses import dataclass, field
 
 import torch
+
 from pairs.collectives import COLLECTIVES, c10d, run_collective
 
 aten = torch.ops.aten
@@ -194,6 +195,10 @@ class Pool:
 
     def compute(self, node, sample):
         """The node's results on a sample, computing what they need."""
+
+        def get(value):
+            return value.node.data[sample][value.position]
+
         stack = [node]
         while stack:
             top = stack[-1]
@@ -206,7 +211,6 @@ class Pool:
                 if missing:
                     stack.extend(missing)
                     continue
-                get = lambda value: value.node.data[sample][value.position]
                 top.data[sample] = self.evaluate(top, get, sample)[0]
         return node.data[sample]
 
@@ -327,7 +331,7 @@ class Builder:
         node = self.pool.make(target, args, kwargs, counter, exact)
         self.add(node)
         results = node.values if keeps is None else node.values[:keeps]
-        return results if node.is_list and len(node.values) > 1 or node.is_list and keeps is None else results[0]
+        return results if (node.is_list and len(node.values) > 1) or (node.is_list and keeps is None) else results[0]
 
     def add(self, node):
         if node in self.known:

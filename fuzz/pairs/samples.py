@@ -9,6 +9,7 @@ ones. The same sample gives both programs of a pair the same inputs.
 import zlib
 
 import torch
+
 from pairs.programs import Size
 
 KINDS = ("normal", "numbers", "small integers", "wide", "tiny", "positions", "sparse")

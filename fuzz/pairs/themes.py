@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+
 from pairs.programs import aten
 
 GROUP = "0"

@@ -98,8 +98,7 @@ std::string GatherSearch::findProblem(const GatheredProduct &product) {
     if (fusion.contracts)
       return "its scales do not go with a gather along the contraction";
     if (!findShardScale(scale)) {
-      RankedTensorType type = getTensor(scale);
-      if (type.hasStaticShape() && type.getNumElements() == 1)
+      if (tp::hasOneElement(getTensor(scale)))
         return "its scale of one element would be taken for that of a rank's "
                "one row";
       return "the scale of its rows is not gathered along with them";
@@ -118,11 +117,9 @@ static bool isScaleOfOneRow(Value scale, RankedTensorType shard) {
 }
 
 Value GatherSearch::findShardScale(Value scale) {
-  RankedTensorType type = getTensor(scale);
-  int64_t elements = type.hasStaticShape() ? type.getNumElements() : 0;
   int64_t axis = fusion.axis;
   RankedTensorType shard = getTensor(fusion.gather.getInput());
-  if (elements == 1)
+  if (tp::hasOneElement(getTensor(scale)))
     return isScaleOfOneRow(scale, shard) ? Value() : scale;
   while (Operation *definition = scale.getDefiningOp()) {
     if (auto gather = dyn_cast<tp::AllGatherOp>(definition)) {

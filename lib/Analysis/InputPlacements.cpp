@@ -184,6 +184,7 @@ InputPlacements::resolveInAnyWorld(func::FuncOp function) {
   MLIRContext *context = function.getContext();
   InputPlacements result;
   result.world = analysis::getWorld(module);
+  assert(llvm::is_sorted(result.world) && "the ranks of a world ascend");
   SmallVector<tp::GroupAttr> names = getGroups(module);
   SmallVector<unsigned> firstNames = getFirstNames(names);
   for (auto [index, group] : llvm::enumerate(names))

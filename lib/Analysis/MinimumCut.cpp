@@ -33,11 +33,13 @@ MinimumCut::Node MinimumCut::addNode(Cost onA, Cost onB) {
 }
 
 void MinimumCut::addCost(Node node, Cost onA, Cost onB) {
+  assert(node < nodes.size() && "no such node");
   nodes[node].onA += onA;
   nodes[node].onB += onB;
 }
 
 void MinimumCut::addEdge(Node fromA, Node toB, Cost cost) {
+  assert(fromA < nodes.size() && toB < nodes.size() && "no such node");
   if (fromA != toB && cost > 0)
     edges.push_back({fromA, toB, cost});
 }
@@ -82,10 +84,13 @@ MinimumCut::Solution MinimumCut::solve() const {
     all.push_back({from, to, cost});
     all.push_back({to, from, 0});
   };
+  // What is paid whatever the choice.
+  [[maybe_unused]] Cost paid = 0;
   for (uint32_t node = 0; node < nodes.size(); ++node) {
     // What both sides cost is no part of the choice.
     auto [onA, onB] = nodes[node];
     Cost both = std::min(onA, onB);
+    paid += both;
     if (onB > both)
       add(source, node, onB - both);
     if (onA > both)
@@ -126,7 +131,7 @@ MinimumCut::Solution MinimumCut::solve() const {
   std::vector<boost::default_color_type> colors(numVertices);
   std::vector<Cost> distances(numVertices);
   auto vertexIndex = boost::get(boost::vertex_index, graph);
-  boost::boykov_kolmogorov_max_flow(
+  [[maybe_unused]] Cost flow = boost::boykov_kolmogorov_max_flow(
       graph, boost::get(&EdgeRecord::capacity, graph),
       boost::get(&EdgeRecord::residual, graph), ReverseMap{&reverse},
       boost::make_iterator_property_map(predecessors.begin(), vertexIndex),
@@ -140,6 +145,7 @@ MinimumCut::Solution MinimumCut::solve() const {
     solution.isOnA[node] =
         colors[node] == boost::color_traits<boost::default_color_type>::black();
   solution.cost = getCost(solution.isOnA);
+  assert(solution.cost == paid + flow && "the cut is not a minimum one");
   return solution;
 }
 

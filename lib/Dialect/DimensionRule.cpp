@@ -94,17 +94,23 @@ DimensionRuleBuilder::DimensionRuleBuilder(Operation *op) : op(op) {
 unsigned
 DimensionRuleBuilder::addFactor(Factor::Kind kind, int64_t size,
                                 std::optional<ReductionKind> reduction) {
+  assert((kind == Factor::Kind::Reduction) == reduction.has_value() &&
+         "a reduction says how, and nothing else does");
   rule.factors.push_back({kind, size, reduction});
   return rule.factors.size() - 1;
 }
 
 void DimensionRuleBuilder::mapOperand(unsigned operand, unsigned dim,
                                       unsigned factor) {
+  assert(factor < rule.factors.size() && "the factor must be added first");
+  assert(dim < rule.operands[operand].size() && "the operand has no such dim");
   rule.operands[operand][dim].push_back(factor);
 }
 
 void DimensionRuleBuilder::mapResult(unsigned result, unsigned dim,
                                      unsigned factor) {
+  assert(factor < rule.factors.size() && "the factor must be added first");
+  assert(dim < rule.results[result].size() && "the result has no such dim");
   rule.results[result][dim].push_back(factor);
 }
 

@@ -114,7 +114,7 @@ LogicalResult AllGatherMatmulOp::verify() {
     return success();
   // One element for all ranks, or one a row, which is gathered with its row.
   RankedTensorType type = getTensor(scale);
-  if (type.hasStaticShape() && type.getNumElements() == 1)
+  if (hasOneElement(type))
     return success();
   if (getGatherAxis() + 1 == static_cast<uint64_t>(shard.getRank()))
     return emitOpError("gathers along the contraction, so that the scale of "

@@ -87,6 +87,8 @@ Size commute::tp::divideExactly(const Size &lhs, const Size &rhs) {
   if (!dividend || !divisor || divisor->coefficient < 1 ||
       dividend->coefficient % divisor->coefficient != 0)
     return {};
+  assert(llvm::is_sorted(dividend->symbols) &&
+         llvm::is_sorted(divisor->symbols) && "symbols of a monomial ascend");
   SmallVector<unsigned> rest;
   const unsigned *next = divisor->symbols.begin();
   for (unsigned symbol : dividend->symbols) {
@@ -338,6 +340,10 @@ std::optional<int64_t> commute::tp::evaluateSize(RankedTensorType type,
   if (!layout || layout.getSizes().empty())
     return std::nullopt;
   return evaluate(layout.getSizes()[dim], layout.getSymbols(), symbols);
+}
+
+bool commute::tp::hasOneElement(RankedTensorType type) {
+  return llvm::all_of(type.getShape(), [](int64_t size) { return size == 1; });
 }
 
 std::optional<int64_t> commute::tp::evaluateNumElements(RankedTensorType type,

@@ -27,6 +27,9 @@ double CollectiveLine::getSeconds(double bytes) const {
 }
 
 void CollectiveModel::add(tp::CommunicationKind kind, CollectiveLine line) {
+  assert(llvm::is_sorted(line.points) &&
+         llvm::is_sorted(line.points, llvm::less_second()) &&
+         "points ascend in bytes and in seconds");
   std::vector<CollectiveLine> &ofKind = lines[kind];
   ofKind.insert(llvm::upper_bound(ofKind, line,
                                   [](const auto &lhs, const auto &rhs) {

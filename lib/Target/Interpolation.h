@@ -8,7 +8,9 @@
 #define COMMUTE_LIB_TARGET_INTERPOLATION_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 
+#include <cassert>
 #include <cmath>
 #include <utility>
 
@@ -28,6 +30,8 @@ inline double interpolateLogarithms(double x0, double y0, double x1, double y1,
 inline double
 interpolateLogarithms(llvm::ArrayRef<std::pair<double, double>> points,
                       double x) {
+  assert(points.size() >= 2 && "no two points to interpolate between");
+  assert(llvm::is_sorted(points, llvm::less_first()) && "points ascend in x");
   size_t next = 1;
   while (next + 1 < points.size() && points[next].first < x)
     ++next;

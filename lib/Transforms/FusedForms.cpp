@@ -51,12 +51,6 @@ std::string commute::findFormProblem(Operation *op) {
   return "";
 }
 
-/// Whether a scale is one element for the whole tensor.
-static bool isOneElement(Value scale) {
-  RankedTensorType type = getTensor(scale);
-  return type.hasStaticShape() && type.getNumElements() == 1;
-}
-
 /// The product of a value whose last dim is multiplied. PyTorch has one with
 /// scales for matrices only, of all rows then.
 static Value multiply(OpDraft &ops, Location location, Type element, Value lhs,
@@ -69,7 +63,7 @@ static Value multiply(OpDraft &ops, Location location, Type element, Value lhs,
     for (const tp::Size &size : ArrayRef<tp::Size>(sizes).drop_back())
       rows = tp::multiply(rows, size);
     lhs = ops.reshape(lhs, {rows, sizes.back()}, location);
-    if (!isOneElement(lhsScale))
+    if (!tp::hasOneElement(getTensor(lhsScale)))
       lhsScale = ops.reshape(lhsScale, {rows, 1}, location);
   }
   tp::Sizes product = ops.getSizes(lhs);
@@ -93,7 +87,7 @@ void commute::takeApart(tp::AllGatherMatmulOp fused) {
   };
   Value whole = gather(fused.getShard());
   Value scale = fused.getShardScale();
-  if (scale && !isOneElement(scale))
+  if (scale && !tp::hasOneElement(getTensor(scale)))
     scale = gather(scale);
   SmallVector<Value> results;
   if (fused.getReturnsGathered())

@@ -278,9 +278,7 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
     lhs = takePieces(ops, lhs, axis, fusion.pieces, location);
   tp::MatmulOp first = fusion.products.front();
   Value scale = first.getLhsScale();
-  bool isOneScale = scale && getTensor(scale).hasStaticShape() &&
-                    getTensor(scale).getNumElements() == 1;
-  if (scale && !isOneScale)
+  if (scale && !tp::hasOneElement(getTensor(scale)))
     scale = ops.reshape(scale, addColumns(1), location);
   Value bias = first.getBias();
   if (bias)

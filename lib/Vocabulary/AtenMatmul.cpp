@@ -86,11 +86,9 @@ static LogicalResult readScaledMm(NodeReader &reader) {
   // Block-wise scales (one a tile) are not modelled.
   auto isModelled = [](Value scale) {
     RankedTensorType type = getTensor(scale);
-    bool isScalar =
-        llvm::all_of(type.getShape(), [](int64_t size) { return size == 1; });
-    return type.hasStaticShape() &&
-           (isScalar || (type.getRank() == 2 &&
-                         (type.getDimSize(0) == 1 || type.getDimSize(1) == 1)));
+    return tp::hasOneElement(type) ||
+           (type.hasStaticShape() && type.getRank() == 2 &&
+            (type.getDimSize(0) == 1 || type.getDimSize(1) == 1));
   };
   if (!isModelled(lhsScale) || !isModelled(rhsScale))
     return failure();

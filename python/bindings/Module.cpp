@@ -56,6 +56,7 @@ static std::string verify(std::string first, std::string second,
 
 NB_MODULE(_commute, module) {
   module.doc() = "Commute's passes, in the memory of this process.";
+  module.attr("__version__") = COMMUTE_VERSION;
   module.def("optimize", optimize, nb::arg("program"), nb::kw_only(),
              nb::arg("passes") = "", nb::arg("policy") = "profitable",
              nb::arg("target") = "h100x8", nb::arg("verify") = true,

@@ -8,14 +8,15 @@ name and size go into the graph.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import torch
 import torch.distributed._functional_collectives  # registers _c10d_functional
-from programs import define_library
 from torch import nn
 from torch.export import Dim
+
+from programs import define_library
 
 c10d = torch.ops._c10d_functional
 WORLD = "0"

@@ -10,8 +10,21 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
 TOOL = BUILD / "bin" / "commute"
 
+
+def _option(name):
+    """An option that the build was configured with."""
+    for line in (BUILD / "CMakeCache.txt").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return line.partition("=")[2]
+    return ""
+
+
+# Sanitizers make the tool several times as slow, and reserve more addresses than
+# there is memory.
+IS_SANITIZED = bool(_option("COMMUTE_SANITIZERS"))
+
 # Far above what any archive here takes: only a hang gets there.
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 600 if IS_SANITIZED else 60
 
 UPSTREAM_RULE = "--passes=contiguous-collectives{upstream-rule=true}"
 

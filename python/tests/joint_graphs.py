@@ -17,9 +17,11 @@ import zlib
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-from commute.torch import optimize_graph
-from functorch.compile import default_partition, make_boxed_func, min_cut_rematerialization_partition
-from lockstep import run_in_lockstep
+from functorch.compile import (
+    default_partition,
+    make_boxed_func,
+    min_cut_rematerialization_partition,
+)
 from torch import nn
 from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses import FakeTensorMode
@@ -32,6 +34,9 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from commute.torch import optimize_graph
+from lockstep import run_in_lockstep
 
 LOWERED = "lower-collectives"
 PASS_LISTS = (
@@ -467,5 +472,5 @@ class Check:
                 scale = max(float(one.abs().max()), 1.0) if one.numel() else 1.0
                 torch.testing.assert_close(
                     other, one, rtol=1e-9, atol=1e-10 * scale,
-                    msg=lambda text: f"rank {rank}, output {place}: {text}",
+                    msg=lambda text, rank=rank, place=place: f"rank {rank}, output {place}: {text}",
                 )  # fmt: skip

@@ -11,8 +11,8 @@ ranks run the one graph, as torch.compile's do.
 """
 
 import torch
-import torch.distributed._functional_collectives  # registers the ops  # noqa: F401
-import torch.distributed._symmetric_memory  # noqa: F401
+import torch.distributed._functional_collectives  # registers the ops
+import torch.distributed._symmetric_memory
 from torch.fx import map_arg
 
 from commute.torch.cpu_symmetric_memory import _laid_out

@@ -7,6 +7,7 @@ There is one function for each family; it chooses operands, numbers and dims.
 """
 
 import torch
+
 from random_programs import BOOLEAN, FLOATS, INTEGERS, NUMBERS, WORLD, aten, c10d
 
 OPERATORS = {}
@@ -57,7 +58,9 @@ def bitwise_not(p, target):
 
 @aten_operators("exp.default sin.default cos.default tanh.default erf.default sigmoid.default")
 def of_any_number(p, target):
-    fits = lambda value: value.tensors[0].numel() and value.tensors[0].double().abs().max() < 8
+    def fits(value):
+        return value.tensors[0].numel() and value.tensors[0].double().abs().max() < 8
+
     p.call(target, p.operand(NUMBERS + BOOLEAN, fits=fits))
 
 
@@ -503,28 +506,24 @@ def attention_kernel(p, target):
     p.call(target, query, key, value, 0.0, p.chance(0.5), keeps=1)
 
 
-def indices(p, extent, shape, negative=False):
-    return p.indices(p.choice([torch.int64, torch.int32]), shape, extent, negative)
-
-
 @aten_operators("embedding.default")
 def embedding(p, target):
     table = p.operand(FLOATS, least=2, most=2)
-    p.call(target, table, indices(p, table.shape[0], p.sizes(1, 3)), exact=True)
+    p.call(target, table, p.indices(table.shape[0], p.sizes(1, 3)), exact=True)
 
 
 @aten_operators("index_select.default")
 def index_select(p, target):
     x = p.operand(NUMBERS + BOOLEAN, least=1)
     dim = p.dim(x)
-    p.call(target, x, dim, indices(p, x.shape[dim], (p.choice([1, 4]),)), exact=True)
+    p.call(target, x, dim, p.indices(x.shape[dim], (p.choice([1, 4]),)), exact=True)
 
 
 @aten_operators("index.Tensor")
 def index(p, target):
     x = p.operand(NUMBERS + BOOLEAN, least=1)
     dim = p.random.randrange(x.rank)
-    chosen = indices(p, x.shape[dim], p.sizes(1, 2), negative=True)
+    chosen = p.indices(x.shape[dim], p.sizes(1, 2), negative=True)
     p.call(target, x, [None] * dim + [chosen], exact=True)
 
 
@@ -713,9 +712,12 @@ def reduction(p, value):
 
 def sent(p, scattered=False, dtypes=SENT, **options):
     """A dense operand, cut along dim 0 where it is scattered."""
-    fits = lambda value: is_dense(value) and (
-        not scattered or (value.rank and value.shape[0] % p.world_size == 0)
-    )
+
+    def fits(value):
+        return is_dense(value) and (
+            not scattered or (value.rank and value.shape[0] % p.world_size == 0)
+        )
+
     if scattered:
         shape = (p.world_size * p.choice([1, 2]), *p.sizes(0, 2))
         return p.operand(dtypes, shape, fits=fits, **options)

@@ -124,10 +124,14 @@ class Program:
         self.inputs.append(value)
         return value
 
-    def indices(self, dtype, shape, extent, negative):
-        """An input of integers that index an extent, also from its end."""
+    def indices(self, extent, shape, negative=False):
+        """An input of integers that index an extent."""
         low = -extent if negative else 0
-        drawn = [torch.randint(low, extent, shape, generator=self.generator) for _ in range(self.world_size)]
+        dtype = self.choice([torch.int64, torch.int32])
+        drawn = [
+            torch.randint(low, extent, shape, generator=self.generator)
+            for _ in range(self.world_size)
+        ]
         return self.input(dtype, shape, tensors=[tensor.to(dtype) for tensor in drawn])
 
     def operand(self, dtypes=FLOATS, shape=None, least=0, most=4, domain="any", exact=False, fits=None):
@@ -281,7 +285,7 @@ def _compute(step, values, world_size):
         return COLLECTIVES[step.target](*arguments)
     by_rank = []
     for rank in range(world_size):
-        arguments, keywords = _resolve(step, lambda value: values[value.index][rank])
+        arguments, keywords = _resolve(step, lambda value, rank=rank: values[value.index][rank])
         results = step.target(*arguments, **keywords)
         by_rank.append(results if isinstance(results, (list, tuple)) else [results])
     return [list(tensors) for tensors in zip(*by_rank, strict=True)]

@@ -224,7 +224,9 @@ def values_of_rank(archive, world_size, rank, seed):
     for name, group in sidecar["groups"].items():
         ranks = group["ranks"]
         lists = [ranks] if isinstance(ranks[0], int) else ranks
-        groups |= {name: members for members in lists if rank in members}
+        for members in lists:
+            if rank in members:
+                groups[name] = members
     values = _Values(sidecar, groups, rank, seed)
     values.replace_weights(program)
     tensors = {**program.state_dict, **program.constants}

@@ -5,11 +5,12 @@ Every rewrite is two functions of a program: one writes what was captured, the
 other the rewritten form, optionally with one fault in it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Callable
 
 import torch
+
 from spmd_programs import Group, Program
 
 # Products of the narrow matrices here keep the scale of their operands, as those

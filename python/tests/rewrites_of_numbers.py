@@ -12,13 +12,14 @@ import sys
 from dataclasses import dataclass, field
 
 import torch
+
 from commute_tool import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "fuzz"))
 
-from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten  # noqa: E402
-from pairs.samples import Sampler  # noqa: E402
-from pairs.themes import add, cat, iota, mul, shaped, take  # noqa: E402
+from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten
+from pairs.samples import Sampler
+from pairs.themes import add, cat, iota, mul, shaped, take
 
 FLOAT, INT, BOOL = torch.float32, torch.int64, torch.bool
 LINE = {"0": [[0, 1]]}

@@ -5,6 +5,7 @@ As rewrites_of_blocks.py: correct rewrites, and faults to plant into them.
 """
 
 import torch
+
 from rewrites_of_blocks import BIAS_STD, WEIGHT_STD, Rewrite, line
 from spmd_programs import Group
 
@@ -37,7 +38,7 @@ def linear_of_concat(p, fault="captured"):
         parts = [parts[1], parts[0], parts[2]]
     everywhere = fault == "bias in every part"
     products = [
-        p.linear(part, piece, bias if everywhere or index == 0 and fault != "no bias" else None)
+        p.linear(part, piece, bias if everywhere or (index == 0 and fault != "no bias") else None)
         for index, (part, piece) in enumerate(zip(parts, slices))
     ]
     if fault == "one part missing":

@@ -7,6 +7,7 @@ the collectives move data; elsewhere they only have the shape of their result.
 
 import torch
 import torch.distributed as dist
+
 from programs import define_library
 
 _groups = {}

@@ -5,6 +5,7 @@ import struct
 import zipfile
 
 import pytest
+
 from commute_tool import commute
 from records import PROGRAM, SIDECAR, edit_records, read_records, write_records
 from refusals import FIXTURE, check_accepted, check_refused

@@ -5,10 +5,11 @@ Beside each change stands a legal twin where there is one: a change of the same
 place that is accepted.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import pytest
+
 from commute_tool import optimize
 from records import (
     PROGRAM,

@@ -10,6 +10,7 @@ import json
 import pytest
 import torch
 import torch.distributed._functional_collectives  # registers _c10d_functional
+
 from commute_tool import optimize
 from programs import Model
 from records import read_records

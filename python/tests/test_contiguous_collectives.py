@@ -4,9 +4,10 @@
 What is compared on ranks is compared bit by bit.
 """
 
-import commute_tool
 import pytest
 import torch
+
+import commute_tool
 from collective_programs import CASES
 from commute_tool import UPSTREAM_RULE
 from fixtures import FIXTURES

@@ -7,12 +7,13 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory  # registers symm_mem
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
 from commute.torch import register_cpu_fused_ops
 from commute_tool import succeed
 from ranks import RankError, run_on_ranks
 from records import read_records
 from test_run import check_close
-from torch.testing._internal.distributed.fake_pg import FakeStore
 
 fused = torch.ops.symm_mem
 F8 = torch.float8_e4m3fn

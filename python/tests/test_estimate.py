@@ -5,6 +5,7 @@ import json
 import subprocess
 
 import pytest
+
 from commute_tool import TIMEOUT_SECONDS, TOOL, commute, succeed
 
 TARGETS = ["h100x8", "h200x8", "b200x8", "mi300x8", "ascend-910b-x8"]

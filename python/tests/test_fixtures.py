@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+
 from fixtures import FIXTURES
 from ranks import load, run_on_ranks
 from tensor_parallel.archive import export_archive

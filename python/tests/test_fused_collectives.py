@@ -4,6 +4,7 @@ on processes, whatever arrives first."""
 
 import pytest
 import torch
+
 from commute_tool import TOOL, commute, succeed
 from fused_programs import CASES, expected, write_program
 from safetensors_files import read_safetensors, write_safetensors

@@ -11,17 +11,20 @@ import sys
 
 import pytest
 import torch
+
 from commute_tool import REPOSITORY, commute
 
 sys.path.insert(0, str(REPOSITORY / "fuzz"))
 
-from pairs import campaign, export_schema, symbolic_themes, themes  # noqa: E402
-from pairs.gaps import explain  # noqa: E402
-from pairs.generator import Generator, generate  # noqa: E402
-from pairs.judge import judge  # noqa: E402
-from pairs.programs import Builder, InputSpec, Pool, Program, aten  # noqa: E402
-from pairs.rewrites import rewrite  # noqa: E402
-from pairs.samples import Sampler  # noqa: E402
+from pairs import campaign, export_schema, symbolic_themes, themes
+from pairs.gaps import explain
+from pairs.generator import Generator, generate
+from pairs.judge import judge
+from pairs.programs import Builder, InputSpec, Pool, Program, aten
+from pairs.rewrites import rewrite
+from pairs.samples import Sampler
+
+pytestmark = pytest.mark.in_process
 
 PAIRS = 300
 SEED = 20260801

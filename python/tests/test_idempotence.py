@@ -22,8 +22,9 @@ import pytest
 import torch
 import torch.distributed._functional_collectives  # registers _c10d_functional
 import torch.nn.functional as F
-from commute_tool import commute
 from torch import nn
+
+from commute_tool import commute
 
 PROGRAMS = 40
 POLICIES = ("always", "profitable")

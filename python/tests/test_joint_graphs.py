@@ -5,9 +5,20 @@ lockstep interpreter that judges them."""
 import pytest
 import torch
 import torch.distributed._functional_collectives as fc
-from joint_graphs import PASS_LISTS, POLICIES, Check, capture, check_valid, random_configuration, run_all
-from lockstep import LockstepError, run_in_lockstep
 from torch.fx.experimental.proxy_tensor import make_fx
+
+from joint_graphs import (
+    PASS_LISTS,
+    POLICIES,
+    Check,
+    capture,
+    check_valid,
+    random_configuration,
+    run_all,
+)
+from lockstep import LockstepError, run_in_lockstep
+
+pytestmark = pytest.mark.in_process
 
 # An MLP and an attention on four ranks under sequence parallelism; one on two by two.
 SEEDS = (0, 9, 5)

@@ -8,6 +8,8 @@ from torch.fx import Graph
 from commute.errors import CommuteError
 from commute.torch import optimize_graph
 
+pytestmark = pytest.mark.in_process
+
 collectives = torch.ops._c10d_functional
 
 

@@ -5,11 +5,14 @@ and what is wrong is said."""
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
+
 from captured_graphs import Captured, check_metadata, results_and_gradients
 from commute.torch import CommuteError, optimize_graph
 from commute.torch.effects import is_functional
 from commute.torch.graph_edits import GraphEdits
-from torch.fx.experimental.proxy_tensor import make_fx
+
+pytestmark = pytest.mark.in_process
 
 ALWAYS = "split-linear{policy=always}"
 

@@ -4,11 +4,14 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
+
 from captured_graphs import Captured, results_and_gradients
 from commute.torch import CommuteError, optimize_graph
 from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_transaction import GraphTransaction
-from torch.fx.experimental.proxy_tensor import make_fx
+
+pytestmark = pytest.mark.in_process
 
 ALWAYS = "split-linear{policy=always}"
 

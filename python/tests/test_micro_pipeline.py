@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 import torch
+
 from commute.torch import register_cpu_fused_ops
 from commute_tool import optimize
 from fixtures import FIXTURES

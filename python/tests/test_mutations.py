@@ -7,6 +7,7 @@ table, and what a comparison of floats would have missed.
 
 import pytest
 import torch
+
 from commute_tool import commute
 from rewrites_of_blocks import BLOCK_REWRITES, WIDE_BLOCK_REWRITES
 from rewrites_of_products import PRODUCT_REWRITES

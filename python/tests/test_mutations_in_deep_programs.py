@@ -10,6 +10,7 @@ import json
 
 import pytest
 import torch
+
 from spmd_programs import Program
 from test_mutations import FAULTS, REWRITES, STRICT_FAULTS, name, verify
 

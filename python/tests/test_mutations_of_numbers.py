@@ -10,10 +10,12 @@ import json
 
 import pytest
 import torch
-from rewrites_of_numbers import REWRITES
 
 from pairs import campaign, export_schema
 from pairs.judge import judge
+from rewrites_of_numbers import REWRITES
+
+pytestmark = pytest.mark.in_process
 
 FAULTS = [(rewrite, fault) for rewrite in REWRITES for fault in rewrite.faults]
 FORMS_OF_EACH_CAUSE = 3

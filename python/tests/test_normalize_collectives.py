@@ -7,11 +7,12 @@ here, that PyTorch's nodes are read as them, and come back as they were.
 
 import pytest
 import torch
+from torch import nn
+from torch.export import Dim, export, save
+
 from collective_programs import gather, scatter
 from commute_tool import REPOSITORY, optimize
 from fixtures import FIXTURES
-from torch import nn
-from torch.export import Dim, export, save
 
 BOTH_WAYS = "--passes=normalize-collectives,lower-collectives"
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from commute_tool import BUILD, TIMEOUT_SECONDS, commute
 from random_operators import OPERATORS
 from random_programs import Program
@@ -78,7 +79,6 @@ def describe(program, seed):
     lines = [f"seed {seed}, {program.world_size} ranks"]
     for value in program.inputs:
         lines.append(f"  v{value.index} = input {value.dtype} {list(value.shape)}")
-    name = {}
     for step in program.steps:
         shown = [name_of(argument) for argument in step.arguments]
         shown += [f"{key}={name_of(argument)}" for key, argument in step.keywords.items()]

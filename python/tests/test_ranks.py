@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+
 from ranks import RankError, run_on_ranks
 
 ARCHIVE = "llama_tp2.pt2"

@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 import torch
+
 from commute_tool import optimize, succeed
 from fixtures import FIXTURES
 from loaded_programs import description, load, same_tensor, tensors

@@ -5,10 +5,11 @@ import json
 
 import pytest
 import torch
+
 from collective_programs import Case, gather
 from commute_tool import commute, succeed
 from fixtures import FIXTURES
-from ranks import load, run_on_ranks, values_of_rank
+from ranks import run_on_ranks, values_of_rank
 from safetensors_files import read_safetensors, write_safetensors
 
 # Of the largest value: sums are made in another order, and what is rounded
@@ -100,7 +101,6 @@ def test_opaque_operator_is_named(tmp_path):
 def test_weights_of_the_archive_are_used(fixtures_folder, tmp_path):
     archive = fixtures_folder / "llama_tp2.pt2"
     inputs = tmp_path / "inputs.safetensors"
-    program, _ = load(archive)
     x = torch.linspace(-1, 1, 2 * 8 * 32).reshape(2, 8, 32)
     write_safetensors(inputs, {"x": x})
     ours = read_outputs(run(archive, tmp_path, f"--inputs={inputs}"), 2)

@@ -4,6 +4,7 @@
 import subprocess
 
 import pytest
+
 from commute_tool import TIMEOUT_SECONDS, TOOL, succeed
 from network_namespaces import network_of_hosts, reason_against
 

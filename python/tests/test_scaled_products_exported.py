@@ -5,9 +5,10 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as fc
-import torch.distributed._symmetric_memory  # noqa: F401
-from commute_tool import optimize
+import torch.distributed._symmetric_memory
 from torch._subclasses import FakeTensorMode
+
+from commute_tool import optimize
 
 
 class GatheredProduct(torch.nn.Module):

@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 import torch
+
 from commute_tool import optimize
 from fixtures import FIXTURES
 from loaded_programs import check_strides, load
@@ -243,7 +244,7 @@ def test_assumption_that_does_not_hold_fails_in_pytorch(fixtures_folder, tmp_pat
     source, target = fixtures_folder / "llama_tp2_dynamic.pt2", tmp_path / "out.pt2"
     rewrite(source, target, "--assume=s27 % 2 == 0", numbers=NUMBERS)
     x = torch.ones(2, 7, 32, dtype=torch.bfloat16)
-    with pytest.raises(RuntimeError, match="unflatten|divis|shape|size"):
+    with pytest.raises(RuntimeError, match=r"unflatten|divis|shape|size"):
         run_on_ranks(target, 2, inputs=[[x]] * 2)
 
 

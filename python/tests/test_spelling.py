@@ -12,6 +12,7 @@ import subprocess
 import pytest
 import torch
 import torch.nn.functional as F
+
 from commute_tool import BUILD, TIMEOUT_SECONDS
 from fixtures import FIXTURES
 from loaded_programs import load
@@ -229,7 +230,7 @@ def test_operators_written_anew_compute_the_same(function, is_decomposed, tmp_pa
     again = load(target)
     expected = function(*arguments)
     for number, (a, b) in enumerate(zip(expected, again.module()(*arguments), strict=True)):
-        torch.testing.assert_close(b, a, equal_nan=True, msg=lambda text: f"result {number}: {text}")
+        torch.testing.assert_close(b, a, equal_nan=True, msg=lambda text, number=number: f"result {number}: {text}")
         assert a.dtype == b.dtype, f"result {number}"
     # What the graph says of the results is what they are.
     outputs = again.graph.output_node().args[0]

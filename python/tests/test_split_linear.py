@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._dynamo.utils import counters
+
 from captured_graphs import Captured, check_metadata, results_and_gradients
 from commute.torch import (
     CatLinearFusedPreGradPass,
@@ -17,7 +19,8 @@ from commute.torch import (
     graph_passes,
 )
 from concatenated_linears import PARTS, SPELLINGS, check_close, tensors
-from torch._dynamo.utils import counters
+
+pytestmark = pytest.mark.in_process
 
 
 def rewrite(graph, **options):

@@ -7,10 +7,11 @@ import operator
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
+
 from captured_graphs import results_and_gradients
 from commute_tool import optimize
 from concatenated_linears import BIAS, PARTS, SPELLINGS, WEIGHT, check_close, tensors
-from torch.fx.experimental.proxy_tensor import make_fx
 
 ALWAYS = ("--passes=split-linear", "--policy=always")
 

@@ -6,10 +6,12 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as fc
 import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
 from captured_graphs import Captured
 from commute.torch import optimize_graph, register_cpu_fused_ops
 from commute_tool import optimize
-from torch.fx.experimental.proxy_tensor import make_fx
 
 ALWAYS = "--policy=always"
 
@@ -72,6 +74,7 @@ def test_product_before_a_scatter_after_decompositions(fake_group, tmp_path):
     assert loaded.module()(torch.randn(5, 12, 64)).shape == (5, 6, 32)
 
 
+@pytest.mark.in_process
 def test_sizes_of_a_live_graph():
     def function(a, b, w):
         return F.linear(torch.cat([a, b], -1), w)

@@ -11,8 +11,9 @@ from collections import Counter
 from functools import partial
 
 import pytest
-import tensor_cast_operators  # noqa: F401 (defines them)
 import torch
+
+import tensor_cast_operators  # noqa: F401 (defines them)
 from commute_tool import commute, optimize
 from loaded_programs import load
 from programs import Model

@@ -4,6 +4,7 @@
 import json
 
 import pytest
+
 from commute_tool import commute, optimize, show, succeed
 from handmade_programs import HandmadeProgram
 

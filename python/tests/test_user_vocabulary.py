@@ -5,16 +5,17 @@ import json
 import re
 
 import pytest
-import tensor_cast_operators  # noqa: F401 (defines them)
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory  # registers symm_mem
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+import tensor_cast_operators  # noqa: F401 (defines them)
 from commute_tool import commute, optimize, show, show_module
 from loaded_programs import description, load
 from programs import Model, define_mylib, export_program
 from ranks import run_on_ranks
 from records import argument_of, edit_program, node_of, read_records
-from torch.testing._internal.distributed.fake_pg import FakeStore
 
 RMS_NORM_OF_MYLIB = {
     "version": 1,

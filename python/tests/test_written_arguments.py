@@ -7,11 +7,12 @@ import re
 
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
 from commute.torch.effects import written_arguments
 from commute.torch.graph_program import GraphProgram
 from commute_tool import show_module
 from records import PROGRAM, SIDECAR, edit_records
-from torch.fx.experimental.proxy_tensor import make_fx
 
 MAX_ARGUMENTS = 48
 
@@ -97,7 +98,7 @@ def test_archives_of_every_operator(tmp_path, fixtures_folder):
         outputs = [{"as_tensor": {"name": results[-1]}}]
         graph.update(
             inputs=arguments, outputs=outputs, nodes=nodes,
-            tensor_values={name: meta for name in [*names, *results]},
+            tensor_values=dict.fromkeys([*names, *results], meta),
         )  # fmt: skip
         signature["input_specs"] = [{"user_input": {"arg": argument}} for argument in arguments]
         signature["output_specs"] = [{"user_output": {"arg": outputs[0]}}]

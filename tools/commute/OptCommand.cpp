@@ -74,7 +74,9 @@ private:
                "another order")};
   cl::opt<bool> noVerify{
       "no-verify", cl::sub(command),
-      cl::desc("Do not prove the result equivalent before it is written")};
+      cl::desc("Neither prove the result equivalent nor read it again before "
+               "it is written; that each pass leaves a legal module is checked "
+               "all the same")};
   cl::opt<bool> allowUnproven{
       "allow-unproven", cl::sub(command),
       cl::desc("Write the result also where the proof exceeds its budget")};

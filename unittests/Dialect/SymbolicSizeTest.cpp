@@ -224,6 +224,16 @@ TEST_F(TypeTest, NothingIsSaidOfATensorOfUnknownSize) {
   EXPECT_EQ(space.getStrides(type), std::nullopt);
 }
 
+TEST_F(TypeTest, OneElementIsCertain) {
+  AffineExpr x = space.getSymbol(name("x"));
+  EXPECT_TRUE(hasOneElement(getType({}, std::nullopt)));
+  EXPECT_TRUE(hasOneElement(getType({number(1), number(1)}, std::nullopt)));
+  EXPECT_FALSE(hasOneElement(getType({number(1), number(2)}, std::nullopt)));
+  EXPECT_FALSE(hasOneElement(getType({number(0)}, std::nullopt)));
+  EXPECT_FALSE(hasOneElement(getType({x, number(1)}, std::nullopt)));
+  EXPECT_FALSE(hasOneElement(getType({Size(), number(1)}, std::nullopt)));
+}
+
 TEST_F(TypeTest, CountsElements) {
   AffineExpr x = space.getSymbol(name("x"));
   RankedTensorType type = getType({x * 2, number(8)}, std::nullopt);

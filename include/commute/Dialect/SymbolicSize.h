@@ -137,6 +137,10 @@ std::optional<int64_t> evaluateSize(mlir::RankedTensorType type, unsigned dim,
 std::optional<int64_t> evaluateNumElements(mlir::RankedTensorType type,
                                            SymbolValues symbols);
 
+/// Whether a tensor certainly has one element: every size is the number 1. Asks
+/// for no product of the sizes, which MLIR has for static shapes only.
+bool hasOneElement(mlir::RankedTensorType type);
+
 /// Prints a size with the symbols' names.
 void printSize(llvm::raw_ostream &os, const Size &size,
                llvm::ArrayRef<mlir::StringAttr> names);

@@ -36,10 +36,14 @@ public:
   std::byte *getMutableData() { return const_cast<std::byte *>(data.get()); }
   template <typename Element>
   const Element *getDataAs() const {
+    assert(sizeof(Element) == runtime::getNumBytes(kind) &&
+           "elements of another size");
     return reinterpret_cast<const Element *>(data.get());
   }
   template <typename Element>
   Element *getMutableDataAs() {
+    assert(sizeof(Element) == runtime::getNumBytes(kind) &&
+           "elements of another size");
     return reinterpret_cast<Element *>(getMutableData());
   }
 

@@ -8,9 +8,17 @@
     torch._inductor.config.pre_grad_custom_pass = commute.torch.CatLinearFusedPreGradPass()
 """
 
+from typing import TYPE_CHECKING, Any
+
 from commute.errors import CommuteError
 from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
 from commute.torch.live_graph import Remark, optimize_graph
+
+if TYPE_CHECKING:
+    from commute.torch.graph_passes import (
+        CatLinearFusedPreGradPass,
+        cat_linear_fused_pre_grad_pass,
+    )
 
 # They import the compiler, which takes as long as PyTorch itself.
 _OF_THE_COMPILER = ("CatLinearFusedPreGradPass", "cat_linear_fused_pre_grad_pass")
@@ -25,7 +33,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _OF_THE_COMPILER:
         from commute.torch import graph_passes
 

@@ -15,26 +15,34 @@ the group's ranks, and rounded once: as in `commute run`, and unlike PyTorch's
 pipeline on a GPU, which rounds each rank's part.
 """
 
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symmetric_memory  # registers the ops
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch.distributed.distributed_c10d import GroupName
 
 _c10d = torch.ops._c10d_functional
 _wait = _c10d.wait_tensor
 
-# The registrations, which go when it goes.
-_library = None
 
-
-def register_cpu_fused_ops():
+def register_cpu_fused_ops() -> None:
     """Registers the four ops for the CPU; once is enough, and more is no harm.
 
     An implementation that is there already, a later PyTorch's say, is left
     alone.
     """
-    global _library
-    if _library is not None:
-        return
+    _make_library()
+
+
+@functools.cache
+def _make_library() -> torch.library.Library:
+    """The registrations, which go when it goes."""
     library = torch.library.Library("symm_mem", "IMPL", "CPU")
     for function in (
         fused_all_gather_matmul,
@@ -45,20 +53,20 @@ def register_cpu_fused_ops():
         name = f"symm_mem::{function.__name__}"
         if not torch._C._dispatch_has_kernel_for_dispatch_key(name, "CPU"):
             library.impl(function.__name__, function)
-    _library = library
+    return library
 
 
-def _group_size(group_name):
-    return dist.distributed_c10d._get_group_size_by_name(group_name)
+def _group_size(group_name: str) -> int:
+    return dist.distributed_c10d._get_group_size_by_name(cast("GroupName", group_name))
 
 
-def _compute_dtype(dtype):
+def _compute_dtype(dtype: torch.dtype) -> torch.dtype:
     if not dtype.is_floating_point:
         return dtype
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def _check_matrices(left, rights):
+def _check_matrices(left: Tensor, rights: Sequence[Tensor]) -> None:
     if left.dim() < 2:
         raise ValueError(f"A has {left.dim()} dims; it is a matrix or a batch of them")
     for right in rights:
@@ -68,7 +76,7 @@ def _check_matrices(left, rights):
             raise ValueError("A and B are on different devices")
 
 
-def _dim(dim, rank, name):
+def _dim(dim: int, rank: int, name: str) -> int:
     if not -rank <= dim < rank:
         raise ValueError(f"{name} is {dim}; A has {rank} dims")
     return dim % rank
@@ -79,7 +87,7 @@ def _dim(dim, rank, name):
 #
 
 
-def _all_gather(shard, dim, group_name):
+def _all_gather(shard: Tensor, dim: int, group_name: str) -> Tensor:
     """Along `dim`; dense once that is moved to the front, but for the last."""
     size = _group_size(group_name)
     shard = shard.contiguous()
@@ -92,14 +100,16 @@ def _all_gather(shard, dim, group_name):
     return gathered.movedim(dim + 1, 1).flatten(0, 1).movedim(0, dim)
 
 
-def _laid_out(product, dim):
+def _laid_out(product: Tensor, dim: int) -> Tensor:
     """Dense once `dim` is moved to the front, but for the last: as PyTorch."""
     if dim == product.dim() - 1:
         return product.contiguous()
     return product.movedim(dim, 0).contiguous().movedim(0, dim)
 
 
-def fused_all_gather_matmul(A, Bs, gather_dim, group_name, *, return_A=True):
+def fused_all_gather_matmul(
+    A: Tensor, Bs: list[Tensor], gather_dim: int, group_name: str, *, return_A: bool = True
+) -> tuple[Tensor | None, list[Tensor]]:
     _check_matrices(A, Bs)
     dim = _dim(gather_dim, A.dim(), "gather_dim")
     gathered = _all_gather(A, dim, group_name)
@@ -107,7 +117,9 @@ def fused_all_gather_matmul(A, Bs, gather_dim, group_name, *, return_A=True):
     return gathered if return_A else None, products
 
 
-def _gathered_scale(scale, shard, gathered, dim, group_name):
+def _gathered_scale(
+    scale: Tensor, shard: Tensor, gathered: Tensor, dim: int, group_name: str
+) -> Tensor:
     """The scale of the gathered operand: one, or one for each row.
 
     Scales of rows are this rank's or, as PyTorch allows it, everybody's.
@@ -124,7 +136,15 @@ def _gathered_scale(scale, shard, gathered, dim, group_name):
     )
 
 
-def _scaled_matmul(left, right, left_scale, right_scale, bias, result_scale, out_dtype):
+def _scaled_matmul(
+    left: Tensor,
+    right: Tensor,
+    left_scale: Tensor,
+    right_scale: Tensor,
+    bias: Tensor | None,
+    result_scale: Tensor | None,
+    out_dtype: torch.dtype,
+) -> Tensor:
     """In the type that the result is accumulated in."""
     compute = _compute_dtype(out_dtype)
     product = (left.to(compute) * left_scale.to(compute)) @ (
@@ -139,17 +159,17 @@ def _scaled_matmul(left, right, left_scale, right_scale, bias, result_scale, out
 
 
 def fused_all_gather_scaled_matmul(
-    A,
-    Bs,
-    A_scale,
-    B_scales,
-    gather_dim,
-    group_name,
-    biases,
-    result_scales,
-    out_dtypes,
-    use_fast_accum,
-):
+    A: Tensor,
+    Bs: list[Tensor],
+    A_scale: Tensor,
+    B_scales: list[Tensor],
+    gather_dim: int,
+    group_name: str,
+    biases: list[Tensor | None],
+    result_scales: list[Tensor | None],
+    out_dtypes: list[torch.dtype | None],
+    use_fast_accum: list[bool],
+) -> tuple[Tensor, list[Tensor]]:
     _check_matrices(A, Bs)
     lists = (B_scales, biases, result_scales, out_dtypes, use_fast_accum)
     if any(len(values) != len(Bs) for values in lists):
@@ -175,7 +195,9 @@ def fused_all_gather_scaled_matmul(
 #
 
 
-def _reduce_scatter(product, reduce_op, dim, group_name, dtype):
+def _reduce_scatter(
+    product: Tensor, reduce_op: str, dim: int, group_name: str, dtype: torch.dtype
+) -> Tensor:
     """Blocks of all ranks' products added in order, and rounded to `dtype`."""
     size = _group_size(group_name)
     if reduce_op not in ("sum", "avg"):
@@ -192,7 +214,9 @@ def _reduce_scatter(product, reduce_op, dim, group_name, dtype):
     return (total / size if reduce_op == "avg" else total).to(dtype)
 
 
-def fused_matmul_reduce_scatter(A, B, reduce_op, scatter_dim, group_name):
+def fused_matmul_reduce_scatter(
+    A: Tensor, B: Tensor, reduce_op: str, scatter_dim: int, group_name: str
+) -> Tensor:
     _check_matrices(A, [B])
     dim = _dim(scatter_dim, A.dim(), "scatter_dim")
     compute = _compute_dtype(A.dtype)
@@ -201,20 +225,20 @@ def fused_matmul_reduce_scatter(A, B, reduce_op, scatter_dim, group_name):
 
 
 def fused_scaled_matmul_reduce_scatter(
-    A,
-    B,
-    A_scale,
-    B_scale,
-    reduce_op,
-    orig_scatter_dim,
-    scatter_dim_after_maybe_reshape,
-    group_name,
-    output_shape,
-    bias=None,
-    result_scale=None,
-    out_dtype=None,
-    use_fast_accum=False,
-):
+    A: Tensor,
+    B: Tensor,
+    A_scale: Tensor,
+    B_scale: Tensor,
+    reduce_op: str,
+    orig_scatter_dim: int,
+    scatter_dim_after_maybe_reshape: int,
+    group_name: str,
+    output_shape: list[int] | None,
+    bias: Tensor | None = None,
+    result_scale: Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+    use_fast_accum: bool = False,
+) -> Tensor:
     _check_matrices(A, [B])
     if A_scale.numel() == 1:
         A_scale = A_scale.reshape(())

@@ -8,9 +8,12 @@ do not write into them. A call of which nothing is known may.
 import functools
 import inspect
 import operator
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 import torch.nn.functional
+from torch.fx import Node
 from torch.fx.operator_schemas import get_signature_for_torch_op
 
 # Update the statistics that they are given, which their schemas do not say.
@@ -23,7 +26,7 @@ _LEAVES_STATISTICS = ("functional", "no_training", "no_stats", "backward")
 _RESCALES = ("embedding", "embedding_bag")
 
 
-def _writes(schema):
+def _writes(schema: torch.FunctionSchema) -> bool:
     """Whether an overload writes into an argument other than `out`."""
     return any(
         argument.alias_info is not None and argument.alias_info.is_write and not argument.is_out
@@ -31,14 +34,14 @@ def _writes(schema):
     )
 
 
-def _are_functional(name, schemas):
+def _are_functional(name: str, schemas: Iterable[torch.FunctionSchema] | None) -> bool:
     if not schemas or any(part in name for part in _UPDATES_STATISTICS):
         return False
     return not any(_writes(schema) for schema in schemas)
 
 
 @functools.cache
-def written_arguments(overload):
+def written_arguments(overload: torch._ops.OpOverload) -> list[str]:
     """The names of the arguments that an operator's overload writes into."""
     schema = overload._schema
     names = [
@@ -58,7 +61,7 @@ def written_arguments(overload):
 
 
 @functools.cache
-def _method_is_functional(name):
+def _method_is_functional(name: str) -> bool:
     """A method of torch.Tensor, by the schemas of the operators of its name."""
     try:
         schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
@@ -68,7 +71,7 @@ def _method_is_functional(name):
 
 
 @functools.cache
-def _function_is_functional(function):
+def _function_is_functional(function: Callable[..., Any]) -> bool:
     """A function that PyTorch has a schema for, whatever the arguments."""
     if isinstance(function, torch._ops.OpOverload):
         return not function._schema.is_mutable
@@ -79,7 +82,9 @@ def _function_is_functional(function):
     return _are_functional(getattr(function, "__name__", ""), schemas)
 
 
-def _neural_call_is_functional(function, args, kwargs):
+def _neural_call_is_functional(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> bool:
     """A Python function of torch.nn.functional: where `inplace` is not set."""
     name = function.__name__
     if any(part in name for part in _UPDATES_STATISTICS):
@@ -93,17 +98,17 @@ def _neural_call_is_functional(function, args, kwargs):
     return not name.endswith("_") and arguments.get("inplace", False) is False
 
 
-def is_functional(node):
+def is_functional(node: Node) -> bool:
     """Whether a node is known to write into none of its arguments.
 
     In-place forms that their name gives away (`add_`, `out=`, `operator.iadd`) need
     not be told apart here: whoever reads the graph knows them.
     """
-    if node.op == "call_method":
-        return _method_is_functional(node.target)
+    target = node.target
+    if isinstance(target, str):
+        return node.op == "call_method" and _method_is_functional(target)
     if node.op != "call_function":
         return False
-    target = node.target
     if getattr(target, "__module__", None) in ("_operator", "math"):
         return getattr(operator, f"i{target.__name__}", None) is not target
     if target is getattr:
@@ -117,7 +122,7 @@ def is_functional(node):
 _VALUES = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, int, float, list, tuple)
 
 
-def switches_mode(node, value, switches):
+def switches_mode(node: Node, value: Any, switches: set[Node]) -> bool:
     """Whether a node changes how the nodes behind it run: gradients on or off,
     autocast, a level of vmap. Such nodes read nothing of the graph but what other
     such nodes, which are in `switches`, gave, and give nothing that computes.

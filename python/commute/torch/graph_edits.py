@@ -9,18 +9,22 @@ nothing needs any more are erased.
 import contextlib
 import functools
 import operator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses import FakeTensor, FakeTensorMode
-from torch.fx import map_arg
+from torch.fx import Graph, Node, map_arg
 
 from commute.errors import CommuteError
-from commute.torch.graph_program import VALUE_KEYS, get_value
+from commute.torch.graph_program import VALUE_KEYS, GraphProgram, get_value
+from commute.torch.graph_transaction import GraphTransaction
 from commute.torch.schema_arguments import (
     MEMORY_FORMATS_BY_NUMBER,
     SCALAR_TYPES_BY_NUMBER,
     STRIDED,
+    Argument,
 )
 
 # Facts about what a node gave, which are not those of another node.
@@ -28,23 +32,23 @@ _FACTS = (*VALUE_KEYS, "tensor_meta", "from_node", "unbacked_bindings", "graphar
 
 
 @functools.cache
-def _resolve(name):
+def _resolve(name: str) -> Any:
     """A function by the name that the program has for it."""
     if name.startswith("torch.Tensor."):
         return name.removeprefix("torch.Tensor.")
     if name.startswith("_operator."):
         return getattr(operator, name.removeprefix("_operator."))
-    found = torch
+    found: Any = torch
     for part in name.removeprefix("torch.").split("."):
         found = getattr(found, part)
     return found
 
 
-def _float(value):
+def _float(value: str | float) -> float:
     return float(value.replace("Infinity", "inf")) if isinstance(value, str) else float(value)
 
 
-def _describe_value(value):
+def _describe_value(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
     return type(value).__name__
@@ -53,7 +57,13 @@ def _describe_value(value):
 class GraphEdits:
     """Edits, as ProgramEdits::describe writes them, of the program of a graph."""
 
-    def __init__(self, graph, program, edits, transaction):
+    def __init__(
+        self,
+        graph: Graph,
+        program: GraphProgram,
+        edits: dict[str, Any],
+        transaction: GraphTransaction,
+    ) -> None:
         self._graph = graph
         self._transaction = transaction
         self._program = program
@@ -63,17 +73,17 @@ class GraphEdits:
         self._by_node_name = {
             node.name: node for group in program.groups for node in group
         }
-        self._fake_mode = None
-        self._added = []
+        self._fake_mode: FakeTensorMode | None = None
+        self._added: list[Node] = []
         # (old, new): the new node's value has the old one's name.
-        self._replaced = []
+        self._replaced: list[tuple[Node, Node]] = []
         # What happens to the nodes that are there already, once all new ones are made.
-        self._changes = []
+        self._changes: list[Callable[[], None]] = []
         self._value_key = next(
             (key for node in graph.nodes for key in VALUE_KEYS if key in node.meta), VALUE_KEYS[0]
         )
 
-    def apply(self):
+    def apply(self) -> list[Node]:
         """Makes the edits, within the transaction; gives the new nodes."""
         kept = self._place_nodes()
         for change in self._changes:
@@ -85,10 +95,10 @@ class GraphEdits:
                 self._transaction.mark_dead(group)
         return self._added
 
-    def _place_nodes(self):
+    def _place_nodes(self) -> set[int]:
         """Makes the new nodes, and brings all of them in the order of the result;
         gives the program nodes that are kept."""
-        kept = set()
+        kept: set[int] = set()
         cursor = self._first_position()
         last_kept = -1
         for item in self._edits["nodes"]:
@@ -108,7 +118,7 @@ class GraphEdits:
                 self._rename(index, item["values"])
         return kept
 
-    def _first_position(self):
+    def _first_position(self) -> Node:
         """The node behind which the first node of the result goes.
 
         Inputs may stand behind nodes, parameters where they are first read; a new node
@@ -120,7 +130,7 @@ class GraphEdits:
         return first.prev
 
     @staticmethod
-    def _gather_picks(group):
+    def _gather_picks(group: Sequence[Node]) -> Node:
         """Brings what picks the results of a node, which stands anywhere behind it,
         where new nodes may read it; gives the last."""
         node = group[0]
@@ -133,26 +143,26 @@ class GraphEdits:
     # Kept nodes
     #
 
-    def _value(self, name):
+    def _value(self, name: str) -> Node:
         try:
             return self._values[name]
         except KeyError:
             raise CommuteError(f"internal error: no node gives the value {name!r}") from None
 
-    def _rename(self, index, renames):
+    def _rename(self, index: int, renames: dict[str, str]) -> None:
         node = self._program.groups[index][0]
-        renames = {int(place): name for place, name in renames.items()}
+        names = {int(place): name for place, name in renames.items()}
         num_reads = self._program.num_reads(node)
         results = self._program.result_names(index)
-        for place, name in renames.items():
+        for place, name in names.items():
             if place >= num_reads:
                 self._values[name] = self._value(results[place - num_reads])
-        values = {place: self._value(name) for place, name in renames.items() if place < num_reads}
+        values = {place: self._value(name) for place, name in names.items() if place < num_reads}
 
-        def change():
+        def change() -> None:
             place = -1
 
-            def replace(read):
+            def replace(read: Node) -> Node:
                 nonlocal place
                 place += 1
                 return values.get(place, read)
@@ -163,7 +173,7 @@ class GraphEdits:
 
         self._changes.append(change)
 
-    def _replace_outputs(self):
+    def _replace_outputs(self) -> None:
         """Readers outside the program's nodes read what took the outputs' places."""
         inside = {node for group in self._program.groups for node in group}
         inside.update(self._added)
@@ -177,13 +187,21 @@ class GraphEdits:
     # New nodes
     #
 
-    def _create(self, cursor, op, target, args, kwargs, name=None):
+    def _create(
+        self,
+        cursor: Node,
+        op: str,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str | None = None,
+    ) -> Node:
         with self._graph.inserting_after(cursor):
             node = self._graph.create_node(op, target, args, kwargs, name=name)
         self._added.append(node)
         return node
 
-    def _add(self, description, cursor):
+    def _add(self, description: dict[str, Any], cursor: Node) -> Node:
         """Gives the last of the nodes that it takes."""
         target = _resolve(description["target"])
         args, kwargs = self._arguments(target, description["inputs"])
@@ -200,11 +218,13 @@ class GraphEdits:
                 return node
         return self._pick(node, origin, value, outputs)
 
-    def _pick(self, node, origin, value, outputs):
+    def _pick(
+        self, node: Node, origin: Node | None, value: Any, outputs: Sequence[Argument]
+    ) -> Node:
         """getitem nodes for the results of an operator that gives several."""
         cursor = node
 
-        def pick(source, place, part):
+        def pick(source: Node, place: int, part: Any) -> Node:
             nonlocal cursor
             cursor = self._create(cursor, "call_function", operator.getitem, (source, place), {})
             self._describe(cursor, origin, part)
@@ -223,21 +243,21 @@ class GraphEdits:
                     self._take_place(item["name"], pick(source, position, parts[position]))
         return cursor
 
-    def _take_place(self, name, node):
+    def _take_place(self, name: str, node: Node) -> None:
         """The value of this name is `node` from here on."""
         self._values[name] = node
         old_nodes = self._copies.pop(name, ())
         self._replaced += [(old, node) for old in old_nodes]
         self._copies[name] = [node]
 
-        def change():
+        def change() -> None:
             for old in old_nodes:
                 old.replace_all_uses_with(node)
 
         if old_nodes:
             self._changes.append(change)
 
-    def _check_readers(self, kept):
+    def _check_readers(self, kept: Collection[int]) -> None:
         """A node that is kept reads a tensor like the one that it read before."""
         nodes = {node for index in kept for node in self._program.groups[index]}
         for old, new in self._replaced:
@@ -245,7 +265,7 @@ class GraphEdits:
                 self._check_same(old, new)
 
     @staticmethod
-    def _check_same(old, new):
+    def _check_same(old: Node, new: Node) -> None:
         """A node that takes another one's place gives a tensor like it."""
         before, now = get_value(old), get_value(new)
         if not isinstance(before, torch.Tensor) or old is new:
@@ -264,14 +284,14 @@ class GraphEdits:
                 f" of {old.name}, which gives {_describe_value(before)}"
             )
 
-    def _describe(self, node, origin, value):
+    def _describe(self, node: Node, origin: Node | None, value: Any) -> None:
         if origin is not None:
             node.meta.update(
                 {key: fact for key, fact in origin.meta.items() if key not in _FACTS}
             )
         node.meta[self._value_key] = value
 
-    def _compute(self, node, origin):
+    def _compute(self, node: Node, origin: Node | None) -> Any:
         """What a node gives: its operator, run on the values that it reads."""
         operands = [get_value(read) for read in node.all_input_nodes]
         # Not the mode of the tracing that is under way, which may be another one.
@@ -282,7 +302,7 @@ class GraphEdits:
             getattr(origin_value, "requires_grad", True)
         )
 
-        def fake(read):
+        def fake(read: Node) -> Any:
             value = get_value(read)
             is_real = isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor)
             return mode.from_tensor(value) if is_real else value
@@ -290,7 +310,7 @@ class GraphEdits:
         args, kwargs = map_arg(node.args, fake), map_arg(node.kwargs, fake)
         with mode, torch.set_grad_enabled(records), self._symbolic(mode):
             try:
-                if node.op == "call_method":
+                if isinstance(node.target, str):
                     return getattr(args[0], node.target)(*args[1:], **kwargs)
                 return node.target(*args, **kwargs)
             except Exception as error:
@@ -298,14 +318,14 @@ class GraphEdits:
                     f"internal error: PyTorch refuses the new node {node.format_node()}: {error}"
                 ) from error
 
-    def _own_mode(self):
+    def _own_mode(self) -> FakeTensorMode:
         if self._fake_mode is None:
             self._fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
         return self._fake_mode
 
     @staticmethod
     @contextlib.contextmanager
-    def _symbolic(mode):
+    def _symbolic(mode: FakeTensorMode) -> Iterator[None]:
         """Operators take symbolic sizes, and sizes that Commute has proven get no guard."""
         if mode.shape_env is None:
             yield
@@ -313,8 +333,11 @@ class GraphEdits:
         with mode.shape_env.suppress_guards(), enable_python_dispatcher():
             yield
 
-    def _arguments(self, target, inputs):
-        args, kwargs = [], {}
+    def _arguments(
+        self, target: Any, inputs: Sequence[dict[str, Any]]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
         if isinstance(target, torch._ops.OpOverload):
             return self._operator_arguments(target, inputs)
         for described in inputs:
@@ -326,7 +349,9 @@ class GraphEdits:
                 args.append(value)
         return tuple(args), kwargs
 
-    def _operator_arguments(self, target, inputs):
+    def _operator_arguments(
+        self, target: torch._ops.OpOverload, inputs: Sequence[dict[str, Any]]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """By place as far as they come without a gap, else by keyword."""
         given = {described["name"]: self._argument(described["arg"]) for described in inputs}
         args = []
@@ -336,7 +361,7 @@ class GraphEdits:
             args.append(given.pop(argument.name))
         return tuple(args), given
 
-    def _argument(self, argument):
+    def _argument(self, argument: Argument) -> Any:
         tag, payload = next(iter(argument.items()))
         if tag == "as_none":
             return None
@@ -367,5 +392,5 @@ class GraphEdits:
             return torch.strided
         raise CommuteError(f"internal error: a new node has an argument of kind {tag}")
 
-    def _size(self, payload):
+    def _size(self, payload: dict[str, Any]) -> Any:
         return self._value(payload["as_name"]) if "as_name" in payload else payload["as_int"]

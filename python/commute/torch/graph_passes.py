@@ -9,18 +9,26 @@ import functools
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from torch._dynamo.utils import counters
 from torch._inductor.custom_graph_pass import CustomGraphPass
+from torch.fx import Graph
 
 import commute
 from commute.torch.live_graph import optimize_graph
 
 
 def cat_linear_fused_pre_grad_pass(
-    graph, *, policy="profitable", target="h100x8", exact_rounding=False, verify=True
-):
+    graph: Graph,
+    *,
+    policy: str = "profitable",
+    target: str | os.PathLike[str] = "h100x8",
+    exact_rounding: bool = False,
+    verify: bool = True,
+) -> int:
     """Splits linears of concatenations into sums of linears of the parts.
 
     Takes the place of PyTorch's pass of this name: a graph of Dynamo is changed in
@@ -44,7 +52,7 @@ def cat_linear_fused_pre_grad_pass(
 
 
 @functools.cache
-def _package_hash():
+def _package_hash() -> str:
     """Of everything that decides what a pass does: the sources and the module."""
     digest = hashlib.sha256()
     files = [
@@ -64,14 +72,14 @@ def _package_hash():
 class _ConfiguredPass(CustomGraphPass):
     """A pass with its options, by which torch.compile may cache what it compiled."""
 
-    def __init__(self, function, options):
+    def __init__(self, function: Callable[..., int], options: dict[str, Any]) -> None:
         self._function = function
         self._options = options
 
-    def __call__(self, graph):
-        return self._function(graph, **self._options)
+    def __call__(self, graph: Graph) -> None:
+        self._function(graph, **self._options)
 
-    def uuid(self):
+    def uuid(self) -> tuple[str, str, str]:
         options = dict(self._options)
         # A target in a file is what the file says.
         if Path(str(options.get("target", ""))).is_file():
@@ -87,5 +95,5 @@ class CatLinearFusedPreGradPass(_ConfiguredPass):
     """`cat_linear_fused_pre_grad_pass` with options, for
     `torch._inductor.config.pre_grad_custom_pass`."""
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         super().__init__(cat_linear_fused_pre_grad_pass, options)

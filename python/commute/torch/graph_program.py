@@ -9,12 +9,20 @@ place.
 
 import json
 import operator
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch.fx import Node, map_arg
 
 from commute.torch.effects import is_functional, written_arguments
-from commute.torch.schema_arguments import SCALAR_TYPES, STRIDED, ArgumentWriter, fits
+from commute.torch.schema_arguments import (
+    SCALAR_TYPES,
+    STRIDED,
+    Argument,
+    ArgumentWriter,
+    fits,
+)
 
 _POSITIONAL, _KEYWORD = 1, 2
 _SCHEMA_VERSION = {"major": 8, "minor": 20}
@@ -22,7 +30,7 @@ _SCHEMA_VERSION = {"major": 8, "minor": 20}
 # Where a node that stands for a tracing library keeps what it gave.
 VALUE_KEYS = ("example_value", "val")
 
-def get_value(node):
+def get_value(node: Node) -> Any:
     """What a node gave when it was traced; None where that is not known."""
     for key in VALUE_KEYS:
         if key in node.meta:
@@ -30,7 +38,7 @@ def get_value(node):
     return None
 
 
-def is_plain_tensor(value):
+def is_plain_tensor(value: Any) -> bool:
     """A strided tensor of a known type: subclasses have rules of their own."""
     return (
         isinstance(value, torch.Tensor)
@@ -41,7 +49,7 @@ def is_plain_tensor(value):
     )
 
 
-def _function_name(function):
+def _function_name(function: Any) -> str:
     """The name by which a user calls a function: torch.cat, not torch._C....cat."""
     name = getattr(function, "__name__", None) or type(function).__name__
     for prefix, holder in (
@@ -59,11 +67,11 @@ def _function_name(function):
 class _Names:
     """The names of the values that the program has, by FX node."""
 
-    def __init__(self):
-        self.arguments = {}
-        self.nodes = {}
+    def __init__(self) -> None:
+        self.arguments: dict[Node, tuple[str, str]] = {}
+        self.nodes: dict[str, list[Node]] = {}
 
-    def define(self, node, tag, name):
+    def define(self, node: Node, tag: str, name: str) -> None:
         self.arguments[node] = (tag, name)
         self.nodes.setdefault(name, []).append(node)
 
@@ -77,25 +85,27 @@ class GraphProgram:
     nothing but what their schemas say.
     """
 
-    def __init__(self, nodes, *, is_functional_graph=False):
+    def __init__(self, nodes: Sequence[Node], *, is_functional_graph: bool = False) -> None:
         self._is_functional_graph = is_functional_graph
         # A graph's own output node reads what its program gives.
         self._members = {node for node in nodes if node.op != "output"}
         self._names = _Names()
         self._arguments = ArgumentWriter(self._value_argument)
-        self._tensor_values = {}
-        self._sym_ints, self._sym_bools, self._sym_floats = {}, {}, {}
-        self._ranges = {}
-        self._inputs = []
+        self._tensor_values: dict[str, Any] = {}
+        self._sym_ints: dict[str, Any] = {}
+        self._sym_bools: dict[str, Any] = {}
+        self._sym_floats: dict[str, Any] = {}
+        self._ranges: dict[str, Any] = {}
+        self._inputs: list[Node] = []
         # Placeholders and attributes that stand behind other nodes.
-        self.late_inputs = []
+        self.late_inputs: list[Node] = []
         # FX nodes of each program node, its own first; () for one that states
         # something and stands for none.
-        self.groups = []
+        self.groups: list[tuple[Node, ...]] = []
         # FX nodes of the values that others read, in the order of the outputs.
-        self.outputs = []
-        self._program_nodes = []
-        self._collapsed = {}
+        self.outputs: list[Node] = []
+        self._program_nodes: list[dict[str, Any]] = []
+        self._collapsed: dict[Node, Node] = {}
         self._add_inputs(nodes)
         self._add_shared_memory()
         for node in nodes:
@@ -103,14 +113,14 @@ class GraphProgram:
                 self._add_node(node)
         self._add_outputs(nodes)
 
-    def nodes_by_name(self):
+    def nodes_by_name(self) -> dict[str, list[Node]]:
         """The FX nodes that hold each value; several where one was picked twice."""
         return self._names.nodes
 
-    def input_nodes(self):
+    def input_nodes(self) -> list[Node]:
         return self._inputs
 
-    def group_names(self):
+    def group_names(self) -> set[str]:
         """The process groups that the nodes name."""
         return {
             argument["arg"]["as_string"]
@@ -119,11 +129,11 @@ class GraphProgram:
             if argument["name"] in ("group_name", "group") and "as_string" in argument["arg"]
         }
 
-    def symbols(self):
+    def symbols(self) -> set[str]:
         """The symbols of the sizes."""
         return set(self._ranges)
 
-    def result_names(self, index):
+    def result_names(self, index: int) -> list[str]:
         """The values that a program node gives, in order."""
         names = []
         for output in self._program_nodes[index]["outputs"]:
@@ -132,11 +142,11 @@ class GraphProgram:
                 names.append(item["name"] if "name" in item else item["as_name"])
         return names
 
-    def num_reads(self, node):
+    def num_reads(self, node: Node) -> int:
         """How many values a node's arguments name."""
         return len(self._reads_of(node))
 
-    def to_json(self):
+    def to_json(self) -> str:
         inputs = [self._value_argument(node) for node in self._inputs]
         outputs = [self._value_argument(node) for node in self.outputs]
         return json.dumps(
@@ -168,7 +178,7 @@ class GraphProgram:
     # Values
     #
 
-    def _size(self, number):
+    def _size(self, number: int | torch.SymInt) -> Argument:
         if isinstance(number, torch.SymInt):
             expression = number.node.expr
             if expression.is_number:
@@ -185,7 +195,7 @@ class GraphProgram:
             }
         return {"as_int": int(number)}
 
-    def _add_ranges(self, node):
+    def _add_ranges(self, node: Any) -> None:
         for symbol in node.expr.free_symbols:
             if str(symbol) in self._ranges:
                 continue
@@ -197,7 +207,7 @@ class GraphProgram:
             )
             self._ranges[str(symbol)] = {"min_val": lower, "max_val": upper}
 
-    def _tensor_meta(self, tensor):
+    def _tensor_meta(self, tensor: torch.Tensor) -> dict[str, Any]:
         device = {"type": tensor.device.type, "index": tensor.device.index}
         return {
             "dtype": SCALAR_TYPES[tensor.dtype],
@@ -209,7 +219,7 @@ class GraphProgram:
             "layout": STRIDED,
         }
 
-    def _define(self, node, name, value):
+    def _define(self, node: Node | None, name: str, value: Any) -> Argument:
         """Gives a value of the graph its name, and states what is known of it."""
         if is_plain_tensor(value):
             self._tensor_values[name] = self._tensor_meta(value)
@@ -232,18 +242,18 @@ class GraphProgram:
         return self._named(tag, name)
 
     @staticmethod
-    def _named(tag, name):
+    def _named(tag: str, name: str) -> Argument:
         if tag == "as_tensor":
             return {tag: {"name": name}}
         if tag == "as_custom_obj":
             return {tag: {"name": name, "class_fqn": "object"}}
         return {tag: {"as_name": name}}
 
-    def _value_argument(self, node):
+    def _value_argument(self, node: Node) -> Argument:
         return self._named(*self._names.arguments[node])
 
-    def _add_inputs(self, nodes):
-        def add(node):
+    def _add_inputs(self, nodes: Sequence[Node]) -> None:
+        def add(node: Node) -> None:
             if node not in self._names.arguments:
                 self._inputs.append(node)
                 self._define(node, node.name, get_value(node))
@@ -262,9 +272,9 @@ class GraphProgram:
                 if read not in self._members:
                     add(read)
 
-    def _add_shared_memory(self):
+    def _add_shared_memory(self) -> None:
         """States which inputs lie in one memory: a write into one is seen in all."""
-        storages = {}
+        storages: dict[int, list[Node]] = {}
         for node in self._inputs:
             value = get_value(node)
             if not is_plain_tensor(value):
@@ -283,7 +293,7 @@ class GraphProgram:
                 [], {"effects": "none"}, f"share_memory_{len(self.groups)}", (),
             )  # fmt: skip
 
-    def _add_outputs(self, nodes):
+    def _add_outputs(self, nodes: Sequence[Node]) -> None:
         inputs = set(self._inputs)
         for node in nodes:
             # Of a node that gives several values only these have a name.
@@ -296,7 +306,15 @@ class GraphProgram:
     # Nodes
     #
 
-    def _append(self, target, inputs, outputs, metadata, name, group):
+    def _append(
+        self,
+        target: str,
+        inputs: list[dict[str, Any]],
+        outputs: list[Argument],
+        metadata: dict[str, str],
+        name: str,
+        group: tuple[Node, ...],
+    ) -> None:
         self._program_nodes.append(
             {
                 "target": target,
@@ -309,10 +327,10 @@ class GraphProgram:
         self.groups.append(group)
 
     @staticmethod
-    def _input(name, argument, kind):
+    def _input(name: str, argument: Argument, kind: int) -> dict[str, Any]:
         return {"name": name, "arg": argument, "kind": kind}
 
-    def _add_node(self, node):
+    def _add_node(self, node: Node) -> None:
         if node in self._collapsed:
             return
         metadata = {"node": node.name}
@@ -345,7 +363,7 @@ class GraphProgram:
             outputs = [self._define(node, node.name, value)]
         self._append(target, inputs, outputs, metadata, node.name, tuple(group))
 
-    def _target(self, node):
+    def _target(self, node: Node) -> str:
         target = node.target
         if node.op == "call_method":
             return f"torch.Tensor.{target}"
@@ -363,7 +381,7 @@ class GraphProgram:
             return "builtins.getattr"
         return _function_name(target)
 
-    def _operator_name(self, target):
+    def _operator_name(self, target: torch._ops.OpOverload) -> str:
         name = f"torch.ops.{target}"
         if not self._is_functional_graph and name == "torch.ops.aten.detach.default":
             # Not its operand's value to autograd.
@@ -374,7 +392,9 @@ class GraphProgram:
             return f"mutating.{target}"
         return name
 
-    def _add_picked(self, node, values, group):
+    def _add_picked(
+        self, node: Node, values: Sequence[Any], group: list[Node]
+    ) -> list[Argument]:
         """The results of a node that gives several, which getitem picks."""
         users = list(node.users)
         are_picked = values and all(
@@ -388,9 +408,15 @@ class GraphProgram:
         )
         if not are_picked or not all(is_plain_tensor(value) for value in values):
             return [self._define(node, node.name, None)]
-        names = {}
+
+        def picked(user: Node) -> int:
+            position = user.args[1]
+            assert isinstance(position, int)
+            return position % len(values)
+
+        names: dict[int, str] = {}
         for user in users:
-            position = user.args[1] % len(values)
+            position = picked(user)
             names.setdefault(position, user.name)
             self._collapsed[user] = node
             group.append(user)
@@ -399,29 +425,29 @@ class GraphProgram:
             name = names.get(position, f"{node.name}_unused_{position}")
             outputs.append(self._define(None, name, value)["as_tensor"])
         for user in users:
-            self._names.define(user, "as_tensor", names[user.args[1] % len(values)])
+            self._names.define(user, "as_tensor", names[picked(user)])
         return [{"as_tensors": outputs}]
 
     #
     # Arguments
     #
 
-    def _nests_objects(self, node):
+    def _nests_objects(self, node: Node) -> bool:
         """Whether lists among the arguments hold what is neither tensor nor number."""
-        nested = []
+        nested: list[Node] = []
         for value in (*node.args, *node.kwargs.values()):
             if not isinstance(value, Node):
                 map_arg(value, nested.append)
         return any(self._names.arguments[read][0] == "as_custom_obj" for read in nested)
 
     @staticmethod
-    def _reads_of(node):
+    def _reads_of(node: Node) -> list[Node]:
         """Every node that the arguments name, as often as they do, in order."""
-        reads = []
+        reads: list[Node] = []
         map_arg((node.args, node.kwargs), reads.append)
         return reads
 
-    def _inputs_of(self, node):
+    def _inputs_of(self, node: Node) -> list[dict[str, Any]]:
         is_index = node.target in (operator.getitem, operator.setitem)
         convert = self._arguments.write_index if is_index else self._arguments.write
         names = [""] * len(node.args)

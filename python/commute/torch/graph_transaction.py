@@ -1,6 +1,10 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Changes of a live fx.Graph that are made as a whole or not at all."""
 
+from collections.abc import Iterable
+
+from torch.fx import Graph, Node
+
 from commute.errors import CommuteError
 
 
@@ -12,18 +16,18 @@ class GraphTransaction:
     PyTorch cannot bring an erased node back.
     """
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._before = [
             (node, node.args, node.kwargs, list(node.users)) for node in graph.nodes
         ]
-        self._dead = []
+        self._dead: list[Node] = []
 
-    def mark_dead(self, nodes):
+    def mark_dead(self, nodes: Iterable[Node]) -> None:
         """For nodes whose readers, if any, are dead as well; in the order of the graph."""
         self._dead += nodes
 
-    def commit(self):
+    def commit(self) -> None:
         """Checks the graph, then erases the dead nodes."""
         dead = set(self._dead)
         for node in self._dead:
@@ -40,7 +44,7 @@ class GraphTransaction:
             self._graph.erase_node(node)
         self._dead.clear()
 
-    def roll_back(self):
+    def roll_back(self) -> None:
         """Brings the graph back to what it was."""
         known = {node for node, *_ in self._before}
         for node, args, kwargs, _ in self._before:

@@ -9,6 +9,12 @@ passes did, and why they left something alone, comes back as remarks.
 import dataclasses
 import json
 import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from torch.fx import Graph, Node
 
 from commute.errors import CommuteError
 from commute.torch.effects import switches_mode
@@ -34,13 +40,13 @@ class Remark:
     line: int = 0
     suggestion: str = ""
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = f" ({self.file}:{self.line})" if self.file else ""
         more = f"; {self.suggestion}" if self.suggestion else ""
         return f"{self.pass_name}: {self.verdict} {self.node}{where}: {self.message}{more}"
 
 
-def _remarks(text):
+def _remarks(text: str) -> list[Remark]:
     return [
         Remark(
             verdict=entry["verdict"],
@@ -55,7 +61,7 @@ def _remarks(text):
     ]
 
 
-def _native():
+def _native() -> ModuleType:
     try:
         from commute import _commute
     except ImportError as error:
@@ -66,12 +72,13 @@ def _native():
     return _commute
 
 
-def _runs(graph):
+def _runs(graph: Graph) -> Iterator[list[Node]]:
     """The nodes between those that switch a mode: gradients, autocast, ...
 
     What is on one side of such a node must not move to the other.
     """
-    run, switches = [], set()
+    run: list[Node] = []
+    switches: set[Node] = set()
     for node in graph.nodes:
         if switches_mode(node, get_value(node), switches):
             switches.add(node)
@@ -83,16 +90,16 @@ def _runs(graph):
 
 
 def optimize_graph(
-    graph,
+    graph: Graph,
     *,
-    passes="",
-    policy="profitable",
-    target="h100x8",
-    verify=True,
-    context=None,
-    vocabulary=None,
-    is_functional_graph=False,
-):
+    passes: str = "",
+    policy: str = "profitable",
+    target: str | os.PathLike[str] = "h100x8",
+    verify: bool = True,
+    context: Mapping[str, Any] | None = None,
+    vocabulary: Mapping[str, Any] | None = None,
+    is_functional_graph: bool = False,
+) -> list[Remark]:
     """Optimizes an fx.Graph in place, and gives the remarks of the passes.
 
     Nodes need the values that they gave when traced, as Dynamo and AOTAutograd leave
@@ -115,14 +122,14 @@ def optimize_graph(
     graph is then as it was, as after any other error.
     """
     native = _native()
-    remarks = []
+    remarks: list[Remark] = []
     runs = [
         nodes
         for nodes in _runs(graph)
         if any(node.op in ("call_function", "call_method") for node in nodes)
     ]
 
-    def get_program(nodes):
+    def get_program(nodes: Sequence[Node]) -> GraphProgram:
         return GraphProgram(nodes, is_functional_graph=is_functional_graph)
 
     programs = [get_program(nodes) for nodes in runs]

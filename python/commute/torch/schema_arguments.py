@@ -7,6 +7,8 @@ with "start", "stop" and "step", an ellipsis as the string "...".
 """
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch.fx import Node
@@ -45,8 +47,11 @@ _MEMORY_FORMATS = {
 MEMORY_FORMATS_BY_NUMBER = {number: form for form, number in _MEMORY_FORMATS.items()}
 STRIDED = 7
 
+Argument = dict[str, Any]
+"""One tag of the schema, such as "as_tensor", and its payload."""
 
-def fits(number):
+
+def fits(number: int) -> bool:
     """Whether an integer is one of the schema."""
     return -(2**63) <= number < 2**63
 
@@ -54,17 +59,17 @@ def fits(number):
 class ArgumentWriter:
     """Writes arguments; `name_value` gives the argument that names a node's value."""
 
-    def __init__(self, name_value):
+    def __init__(self, name_value: Callable[[Node], Argument]) -> None:
         self._name_value = name_value
 
-    def write_index(self, value):
+    def write_index(self, value: Any) -> Argument:
         """What stands between brackets."""
         # A list gathers, and a tuple counts dims.
         if isinstance(value, list):
             return {"as_string_to_argument": {"list": self.write(value)}}
         return self.write(value)
 
-    def write(self, value):
+    def write(self, value: Any) -> Argument:
         if isinstance(value, Node):
             return self._name_value(value)
         if isinstance(value, (list, tuple)):
@@ -79,7 +84,7 @@ class ArgumentWriter:
         return {"as_string": f"python: {value!r}"} if constant is None else constant
 
     @staticmethod
-    def _constant(value):
+    def _constant(value: Any) -> Argument | None:
         if value is None:
             return {"as_none": True}
         if value is Ellipsis:
@@ -104,12 +109,12 @@ class ArgumentWriter:
             return {"as_layout": STRIDED}
         return None
 
-    def _dictionary(self, parts):
+    def _dictionary(self, parts: dict[str, Any]) -> Argument:
         return {
             "as_string_to_argument": {key: self.write(part) for key, part in parts.items()}
         }
 
-    def _sequence(self, values):
+    def _sequence(self, values: Sequence[Any]) -> Argument:
         if not values:
             return {"as_ints": []}
         parts = [self.write(value) for value in values]

@@ -5,21 +5,27 @@ A graph may be optimized as several programs, of which each is told what concern
 """
 
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import torch.distributed as dist
 
 from commute.errors import CommuteError
+from commute.torch.graph_program import GraphProgram
+
+if TYPE_CHECKING:
+    from torch.distributed.distributed_c10d import GroupName
 
 
-def _symbols_of(assumption):
+def _symbols_of(assumption: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", assumption))
 
 
-def _input_names(program):
+def _input_names(program: GraphProgram) -> set[str]:
     return {node.name for node in program.input_nodes()}
 
 
-def _members_in_process(name):
+def _members_in_process(name: str) -> list[int] | None:
     """The ranks of a process group that this process knows as the whole world.
 
     Of a smaller group the members around the other ranks are not known here.
@@ -27,7 +33,7 @@ def _members_in_process(name):
     if not (dist.is_available() and dist.is_initialized()):
         return None
     try:
-        group = dist.distributed_c10d._resolve_process_group(name)
+        group = dist.distributed_c10d._resolve_process_group(cast("GroupName", name))
     except (RuntimeError, LookupError, ValueError):
         return None
     ranks = dist.get_process_group_ranks(group)
@@ -37,10 +43,12 @@ def _members_in_process(name):
 class StatedContext:
     """A context in the form of a sidecar, for the programs of one graph."""
 
-    def __init__(self, context, programs):
-        self._context = {"version": 1} if context is None else dict(context)
+    def __init__(
+        self, context: Mapping[str, Any] | None, programs: Sequence[GraphProgram]
+    ) -> None:
+        self._context: dict[str, Any] = {"version": 1} if context is None else dict(context)
         self._names = {name for program in programs for name in program.group_names()}
-        self._groups = {}
+        self._groups: dict[str, Any] = {}
         if self._is_readable():
             self._groups.update(self._context.get("groups", {}))
             self._check(programs)
@@ -49,17 +57,17 @@ class StatedContext:
                 if ranks is not None:
                     self._groups[name] = {"ranks": ranks}
 
-    def _is_readable(self):
+    def _is_readable(self) -> bool:
         """What has another form is refused where it is read."""
         forms = {"groups": dict, "inputs": dict, "assumptions": list}
         return all(
             isinstance(self._context.get(key, form()), form) for key, form in forms.items()
         )
 
-    def _check(self, programs):
+    def _check(self, programs: Sequence[GraphProgram]) -> None:
         """That what is stated is stated of something in the graph."""
 
-        def check(kind, stated, known):
+        def check(kind: str, stated: Iterable[str], known: Collection[str]) -> None:
             for name in stated:
                 if name not in known:
                     raise CommuteError(
@@ -79,11 +87,11 @@ class StatedContext:
         for assumption in self._context.get("assumptions", []):
             check("size", _symbols_of(str(assumption)), symbols)
 
-    def has_other_groups(self, program):
+    def has_other_groups(self, program: GraphProgram) -> bool:
         """Whether the graph has groups that this program does not name."""
         return bool(self._names - program.group_names())
 
-    def of(self, program):
+    def of(self, program: GraphProgram) -> dict[str, Any]:
         """The part of the context that concerns one program."""
         part = dict(self._context)
         if not self._is_readable():

@@ -2,6 +2,7 @@
 
 import sys
 import zipfile
+from pathlib import Path
 
 source, target, damaged = sys.argv[1:]
 with zipfile.ZipFile(source) as archive:
@@ -11,7 +12,7 @@ with zipfile.ZipFile(source) as archive:
         if entry.filename.split("/", 1)[1] == damaged
     ]
     content = archive.read(entry)
-data = open(source, "rb").read()
+data = Path(source).read_bytes()
 position = data.index(content) + len(content) // 2
 changed = data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :]
-open(target, "wb").write(changed)
+Path(target).write_bytes(changed)

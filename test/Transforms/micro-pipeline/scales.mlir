@@ -3,6 +3,8 @@
 // RUN: commute opt %t/tensor.mlir -o - --quiet --policy=always --passes=micro-pipeline | FileCheck %s --check-prefix=TENSOR
 // RUN: commute opt %t/one_row.mlir -o %t/out.mlir --policy=always --passes=micro-pipeline | FileCheck %s --check-prefix=ONE-ROW
 // RUN: commute opt %t/apart.mlir -o - --quiet --passes=lower-collectives | FileCheck %s --check-prefix=APART
+// RUN: commute opt %t/symbolic.mlir -o - --quiet --passes=lower-collectives | FileCheck %s --check-prefix=SYMBOLIC
+// RUN: commute opt %t/symbolic_gather.mlir -o - --quiet --policy=always --passes=micro-pipeline | FileCheck %s --check-prefix=SYMBOLIC-GATHER
 
 // One scale for the whole tensor, of a shard with one row along the gathered dim.
 // TENSOR: tp.all_gather_matmul %arg0, rhs(%arg1)
@@ -36,5 +38,28 @@ module {
   func.func @main(%x: tensor<2x4x16xf8E4M3FN>, %w: tensor<16x16xf8E4M3FN>, %s: tensor<f32>, %t: tensor<f32>) -> tensor<4x4x16xbf16> {
     %0 = tp.all_gather_matmul %x, rhs(%w) shard_scale %s rhs_scales(%t) gather_axis 0 group <"0", [0, 1]> : (tensor<2x4x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<4x4x16xbf16>
     return %0 : tensor<4x4x16xbf16>
+  }
+}
+
+// A scale of symbolic size is one a row, which is gathered with its row.
+// SYMBOLIC: tp.all_gather %arg0
+// SYMBOLIC: tp.all_gather %arg2
+// SYMBOLIC: tp.matmul
+//--- symbolic.mlir
+module {
+  func.func @main(%x: tensor<?x16xf8E4M3FN, #tp.layout<[s0] sizes = [s0, 16]>>, %w: tensor<16x16xf8E4M3FN>, %s: tensor<?x1xf32, #tp.layout<[s0] sizes = [s0, 1]>>, %t: tensor<f32>) -> tensor<?x16xbf16, #tp.layout<[s0] sizes = [s0 * 2, 16]>> {
+    %0 = tp.all_gather_matmul %x, rhs(%w) shard_scale %s rhs_scales(%t) gather_axis 0 group <"0", [0, 1]> : (tensor<?x16xf8E4M3FN, #tp.layout<[s0] sizes = [s0, 16]>>, tensor<16x16xf8E4M3FN>, tensor<?x1xf32, #tp.layout<[s0] sizes = [s0, 1]>>, tensor<f32>) -> tensor<?x16xbf16, #tp.layout<[s0] sizes = [s0 * 2, 16]>>
+    return %0 : tensor<?x16xbf16, #tp.layout<[s0] sizes = [s0 * 2, 16]>>
+  }
+}
+
+// The same around a product that is not fused yet.
+// SYMBOLIC-GATHER: tp.matmul {{.*}} lhs_scale
+//--- symbolic_gather.mlir
+module {
+  func.func @main(%x: tensor<?x16xf8E4M3FN, #tp.layout<[s0] sizes = [s0, 16]>>, %w: tensor<16x16xf8E4M3FN>, %s: tensor<?x1xf32, #tp.layout<[s0] sizes = [s0 * 2, 1]>>, %t: tensor<f32>) -> tensor<?x16xbf16, #tp.layout<[s0] sizes = [s0 * 2, 16]>> {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<?x16xf8E4M3FN, #tp.layout<[s0] sizes = [s0, 16]>> -> tensor<?x16xf8E4M3FN, #tp.layout<[s0] sizes = [s0 * 2, 16]>>
+    %1 = tp.matmul %0, %w lhs_scale %s rhs_scale %t : (tensor<?x16xf8E4M3FN, #tp.layout<[s0] sizes = [s0 * 2, 16]>>, tensor<16x16xf8E4M3FN>, tensor<?x1xf32, #tp.layout<[s0] sizes = [s0 * 2, 1]>>, tensor<f32>) -> tensor<?x16xbf16, #tp.layout<[s0] sizes = [s0 * 2, 16]>>
+    return %1 : tensor<?x16xbf16, #tp.layout<[s0] sizes = [s0 * 2, 16]>>
   }
 }

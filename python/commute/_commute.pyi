@@ -1,0 +1,29 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Commute's passes, in the memory of this process."""
+
+__version__: str
+
+def optimize(
+    program: str,
+    *,
+    passes: str = "",
+    policy: str = "profitable",
+    target: str = "h100x8",
+    verify: bool = True,
+    context: str = "",
+    vocabulary: str = "",
+    has_other_groups: bool = False,
+) -> tuple[str | None, str]: ...
+def verify(
+    first: str,
+    second: str,
+    *,
+    first_context: str = "",
+    second_context: str = "",
+    precision: str = "algebraic",
+    seed: int = 1,
+    real_sizes: bool = False,
+    whole: bool = False,
+    max_seconds: float = 60.0,
+    max_bytes: int = 4294967296,
+) -> str: ...
