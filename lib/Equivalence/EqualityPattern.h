@@ -47,18 +47,21 @@ struct EqualityPattern {
   void renumber(Function number) {
     if (isKept())
       return;
+    // The element 1 is an unknown's, where it is not the truth value.
+    uint64_t largestKnown = isTruth();
     for (std::vector<uint64_t> &tensor : elements)
       for (uint64_t &element : tensor)
-        if (!isKnown(element))
+        if (element > largestKnown)
           element = number(element);
   }
   template <typename Function>
   void forEachUnknown(Function visit) const {
     if (isKept())
       return;
+    uint64_t largestKnown = isTruth();
     for (const std::vector<uint64_t> &tensor : elements)
       for (uint64_t element : tensor)
-        if (!isKnown(element))
+        if (element > largestKnown)
           visit(element);
   }
 
@@ -83,9 +86,11 @@ public:
   template <typename Function>
   void add(const EqualityPattern &pattern, Function number) {
     addShape(pattern);
+    bool isKept = pattern.isKept();
+    uint64_t largestKnown = pattern.isTruth();
     for (const std::vector<uint64_t> &tensor : pattern.elements)
       for (uint64_t element : tensor)
-        add(pattern.isKnown(element) ? element : number(element));
+        add(isKept || element <= largestKnown ? element : number(element));
   }
   ContentHash finish() const;
 

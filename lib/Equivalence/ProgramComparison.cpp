@@ -176,6 +176,12 @@ void ProgramComparison::setNotProven(const SampleProblem &problem,
   result.notProven = std::move(text);
 }
 
+void ProgramComparison::noteChoices(const ScalarContext &scalars) {
+  hasSampled |= scalars.hasSampled();
+  hasChosen |= scalars.hasChosen();
+  hasBounded |= scalars.hasBounded();
+}
+
 llvm::Expected<ProgramComparison::Outcome>
 ProgramComparison::compare(uint64_t seed, Choices choices) {
   // Each attempt is made with samples that fit the problem of the one before;
@@ -192,7 +198,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       RegionVerdict verdict = compareByRegions(
           first, second, placements, inputs, *ranks, context, lookup, seed);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
-      hasSampled |= context.scalars.hasSampled();
+      noteChoices(context.scalars);
       if (verdict.areEqual)
         return Outcome::Equal;
       culprit = verdict.culprit;
@@ -200,7 +206,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
     if (!context.problem) {
       culprit = nullptr;
       llvm::Expected<Outcome> outcome = compareWhole(context, seed, culprit);
-      hasSampled |= context.scalars.hasSampled();
+      noteChoices(context.scalars);
       if (outcome || !context.problem)
         return outcome;
       llvm::consumeError(outcome.takeError());
@@ -288,7 +294,7 @@ bool ProgramComparison::isCheapWhole() const {
 llvm::Expected<ProgramComparison::Outcome>
 ProgramComparison::compareInModels(uint64_t seed, Choices &choices) {
   llvm::Expected<Outcome> outcome = compare(seed, choices);
-  if (!outcome || *outcome != Outcome::Different)
+  if (!outcome || *outcome != Outcome::Different || !hasBounded)
     return outcome;
   // Equal, perhaps, in another model of bounds: all, or what is left each time.
   std::vector<Difference> found = differences;
@@ -372,7 +378,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
         differences = std::move(sampled);
       }
     }
-    if (*outcome == Outcome::Different) {
+    if (*outcome == Outcome::Different && hasChosen) {
       // By a law of truth values, perhaps, that unknown numbers do not have.
       std::vector<Difference> found = differences;
       llvm::Expected<bool> isLaw = looksEqual(reducesSizes);

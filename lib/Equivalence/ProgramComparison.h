@@ -81,8 +81,12 @@ private:
   using Place = std::pair<bool, size_t>;
   std::set<Place> places;
   bool sizesFit = true;
-  /// Whether an evaluation looked at outcomes that are one of several.
+  /// Whether an evaluation looked at outcomes that are one of several, and
+  /// whether there was a choice, or a bound, at all.
   bool hasSampled = false;
+  bool hasChosen = false;
+  bool hasBounded = false;
+  void noteChoices(const ScalarContext &scalars);
 };
 
 } // namespace commute::equivalence

@@ -85,6 +85,7 @@ bool ScalarContext::drawBit(uint64_t random) const {
 }
 
 uint64_t ScalarContext::drawTruth(uint64_t content) {
+  chosen = true;
   uint64_t unknown = PrimeField::mix(content, bitKey + seed);
   if (choices != Choices::Sampled)
     return unknown;
@@ -149,6 +150,8 @@ uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
 }
 
 uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
+  chosen = true;
+  bounded |= constants.contains(a) || constants.contains(b);
   // The minimum of b and of the maximum of b and others is b.
   const FreeSemilattice &others = isBelow ? minima : maxima;
   if (others.contains(a, b))

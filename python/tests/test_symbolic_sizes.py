@@ -7,7 +7,6 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as fc
 import torch.nn.functional as F
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from captured_graphs import Captured
 from commute.torch import optimize_graph, register_cpu_fused_ops

@@ -95,9 +95,11 @@ public:
   }
   /// Of at least one element.
   uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements) {
+    chosen = true;
     return maxima.join(elements);
   }
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
+    chosen = true;
     return minima.join(elements);
   }
   /// Begins an op: truth values that become bits in it for the first time do so
@@ -122,6 +124,10 @@ public:
   /// Whether an outcome was looked at that is one of several: what holds for it
   /// may not hold for others.
   bool hasSampled() const { return sampled; }
+  /// Whether there was a choice that other models decide otherwise: anything,
+  /// or a bound by a constant.
+  bool hasChosen() const { return chosen; }
+  bool hasBounded() const { return bounded; }
   void noteSampled() { sampled = true; }
 
 private:
@@ -149,6 +155,8 @@ private:
   unsigned rareness = 1;
   bool usual = false;
   bool sampled = false;
+  bool chosen = false;
+  bool bounded = false;
   std::vector<int64_t> pool = {0, 1, 2, 3, -1, 7, 100};
   FreeSemilattice maxima{0x3c6ef372fe94f82b};
   FreeSemilattice minima{0xa54ff53a5f1d36f1};
