@@ -55,7 +55,7 @@ def work(queue, seeds, end, folder):
             outcome = campaign.Outcome(seed, campaign.ERROR, traceback.format_exc())
             queue.put(("end", (outcome, times)))
             continue
-        if outcome.kind in campaign.FAILURES:
+        if outcome.kind in campaign.SHOWN:
             campaign.write_reproducer(folder, pair, texts, outcome)
         queue.put(("end", (outcome, times)))
     queue.put(("done", None))
@@ -172,7 +172,7 @@ class Campaign:
             self.gaps[outcome.reason] += 1
         if outcome.kind == self.module.SKIPPED:
             self.skipped[outcome.reason] += 1
-        if outcome.kind in self.module.FAILURES or self.options.show:
+        if outcome.kind in self.module.SHOWN or self.options.show:
             print(f"seed {outcome.seed}: {outcome.kind}: {outcome.reason}", flush=True)
             print(f"  {'; '.join(outcome.changes)}\n  prover: {outcome.verdict[:300]}", flush=True)
 

@@ -29,6 +29,10 @@ TOKENS = 4096
 LAYERS = 80
 GROWTH = (10, 20, 40, 80, 160, 320)
 
+# Layers with their backward.
+DEPTHS = (1, 2, 4, 8, 16, 32)
+# Seconds of twice as many layers against those of half.
+DEPTH_BAR = 2.5
 LENGTHS = (64, 512, 2048, 8192)
 # Of a layer: the longest sequence against the shortest.
 GROWTH_BAR = 1.5
@@ -88,6 +92,20 @@ def measure_lengths(tool, folder):
     return growth <= GROWTH_BAR
 
 
+def measure_depths(tool, folder):
+    """Layers with their backward: time by their number."""
+    print("\n| layers | seconds | peak MiB |  forward and backward\n|---|---|---|")
+    times = []
+    for layers in DEPTHS:
+        paths = write_pair(folder, tokens=TOKENS, layers=layers, mesh=(1, 1, RANKS))
+        seconds, peak, _ = verify(tool, *paths)
+        times.append(seconds)
+        print(f"| {layers} | {seconds:.2f} | {peak / 2**20:.0f} |", flush=True)
+    growth = times[-1] / times[-2]
+    print(f"{DEPTHS[-1]} against {DEPTHS[-2]} layers: {growth:.2f} times the seconds")
+    return growth <= DEPTH_BAR
+
+
 def measure_meshes(tool, folder):
     """Layers with collectives over tp and over dp: time by the number of ranks."""
     print("\n| ranks | mesh | seconds | peak MiB | verdict |\n|---|---|---|---|---|")
@@ -145,6 +163,7 @@ def main():
     )
     with tempfile.TemporaryDirectory() as folder:
         passes &= measure_lengths(tool, folder)
+        passes &= measure_depths(tool, folder)
         passes &= measure_meshes(tool, folder)
     sys.exit(0 if passes else 1)
 

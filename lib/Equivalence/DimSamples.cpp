@@ -47,6 +47,8 @@ StringRef equivalence::getText(SampleReason reason) {
     return "reshapes and slices cut it without common factors";
   case SampleReason::Mismatch:
     return "an op met samples that do not match";
+  case SampleReason::Asked:
+    return "real sizes were asked for, or cost next to nothing";
   case SampleReason::Closure:
     return "slices and diagonals relate too many of its indices";
   }
@@ -579,7 +581,7 @@ void DimSamples::choose() {
     if (size <= maxSmallSize)
       setFull(id, SampleReason::Small);
     else if (!reducesSizes)
-      setFull(id, SampleReason::Counted);
+      setFull(id, SampleReason::Asked);
   });
   for (auto [id, reason] : fixed)
     for (Id atom : classes.getAtoms(id))
@@ -674,9 +676,16 @@ std::vector<DimSamples::Line> DimSamples::describe() {
       if (!seen.insert(classes.find(id)).second)
         continue;
       SampleReason reason = SampleReason::Symmetric;
-      for (Id atom : classes.getAtoms(id))
-        if (const Atom &info = atoms[atom]; info.isFull)
+      bool isFull = true;
+      for (Id atom : classes.getAtoms(id)) {
+        const Atom &info = atoms[atom];
+        isFull &= info.isFull;
+        if (info.isFull)
           reason = std::max(reason, info.reason);
+      }
+      // Of a merged dim, a small factor is not what makes it large.
+      if (!isFull && reason == SampleReason::Small)
+        reason = SampleReason::Symmetric;
       lines.push_back({classes.getSize(id), getSample(id)->getCount(), reason,
                        value, static_cast<unsigned>(dim)});
     }

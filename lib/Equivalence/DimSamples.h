@@ -27,6 +27,8 @@ enum class SampleReason {
   Symmetric,
   /// It has few indices.
   Small,
+  /// Nothing is to be left out.
+  Asked,
   /// It counts something: ranks of a group, pieces, every step-th index.
   Counted,
   /// What is computed from its positions is not understood.
