@@ -8,10 +8,12 @@ import pytest
 
 from commute_tool import BUILD, IS_SANITIZED, REPOSITORY
 
-# The exporter is a program; the package is the build's, links to its sources here
+# The exporter and the fuzzers are programs; the package is the build's, links to its sources here
 # and the module that was built. A sanitized module does not load into a Python that
 # is not: its build has none.
 sys.path.insert(0, str(REPOSITORY / "examples"))
+# Behind this folder, which has a joint_graphs.py too.
+sys.path.append(str(REPOSITORY / "fuzz"))
 sys.path.insert(0, str(REPOSITORY / "python" if IS_SANITIZED else BUILD / "python"))
 
 from fixtures import FIXTURES

@@ -99,8 +99,8 @@ TEST_F(PassDriver, RunsOnWithoutAPassThatFails) {
   EXPECT_EQ(failure.reproducer, reproducer);
   EXPECT_TRUE(llvm::sys::fs::exists(reproducer));
   EXPECT_EQ(numRestarts, 1u);
-  // No option turns MLIR's verifier off, --no-verify of commute opt least of all.
-  // What the other passes do is there, and nothing of the one that failed.
+  // No option turns MLIR's verifier off, --no-verify of commute opt least of
+  // all. What the other passes do is there, and nothing of the one that failed.
   EXPECT_EQ(count<tp::AllGatherMatmulOp>(*module), 0u);
   EXPECT_EQ(count<tp::ReduceScatterOp>(*module), 1u);
   EXPECT_TRUE(succeeded(verify(*module)));
