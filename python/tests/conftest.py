@@ -14,7 +14,8 @@ from commute_tool import BUILD, IS_SANITIZED, REPOSITORY
 # and the module that was built. A sanitized module does not load into a Python that
 # is not: its build has none.
 sys.path.insert(0, str(REPOSITORY / "examples"))
-sys.path.insert(0, str(REPOSITORY / "fuzz"))
+# Behind this folder, which has a joint_graphs.py too.
+sys.path.append(str(REPOSITORY / "fuzz"))
 sys.path.insert(0, str(REPOSITORY / "python" if IS_SANITIZED else BUILD / "python"))
 
 from fixtures import FIXTURES
