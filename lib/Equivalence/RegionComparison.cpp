@@ -43,6 +43,8 @@ private:
     Readers readers = NoReader;
     /// Among the values made or read since the last closed cut.
     std::optional<unsigned> position;
+    /// How many elements of it are evaluated on a rank.
+    size_t size = 0;
 
     Readers getReaders() const {
       return equivalence::getReaders(uses[First] > 0, uses[Second] > 0);
@@ -54,7 +56,8 @@ private:
   };
 
   Number find(Number number);
-  Number addNumber();
+  /// For a value at these samples.
+  Number addNumber(ArrayRef<const IndexSample *> samples);
   /// The number of a value of a program; an input gets one when it is read.
   Number getNumber(Side side, Value value);
   Number addInput(unsigned argument);
@@ -77,6 +80,14 @@ private:
   bool settleClaims(bool isClosed);
   /// Ends the region here. False: the programs cannot be shown to be equal.
   bool cut();
+  /// Whether what a region begins with is small beside what it makes, so that
+  /// it does not matter how often the programs are cut. Otherwise many short
+  /// regions that read one large value take longer than the programs as a
+  /// whole.
+  bool isWorthCutting() const {
+    constexpr size_t share = 8, small = 4096;
+    return sizeRead <= share * sizeMade + small;
+  }
   /// Evaluates what was deferred; false where that fails.
   bool evaluateDeferred();
   /// At a closed cut: names nothing by its position any more.
@@ -109,6 +120,8 @@ private:
   SmallVector<Number> settledRead;
   unsigned numPositions = 0;
   ProgramRegion region;
+  /// Elements of `settledRead`, and of what the region has made.
+  size_t sizeRead = 0, sizeMade = 0;
   /// Regions that are the same in both programs so far, and need not be
   /// evaluated as long as that holds.
   std::vector<ProgramRegion> deferred;
@@ -142,9 +155,13 @@ Number RegionComparison::find(Number number) {
   return number;
 }
 
-Number RegionComparison::addNumber() {
+Number RegionComparison::addNumber(ArrayRef<const IndexSample *> samples) {
   Number number = numbers.size();
   NumberInfo &info = numbers.emplace_back();
+  info.size = 1;
+  for (const IndexSample *sample : samples)
+    info.size *= static_cast<size_t>(sample->getCount());
+  sizeMade += info.size;
   info.same = number;
   info.position = numPositions++;
   made.push_back(number);
@@ -167,7 +184,7 @@ void RegionComparison::addOutput(Side side, unsigned output, Number number) {
 }
 
 Number RegionComparison::addInput(unsigned argument) {
-  Number number = addNumber();
+  Number number = addNumber(samples(functions[First].getArgument(argument)));
   inputs[argument] = number;
   for (Side side : {First, Second})
     setNumber(side, functions[side].getArgument(argument), number);
@@ -243,7 +260,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
       describe(sample);
   }
   for (Value result : op->getResults())
-    setNumber(side, result, addNumber());
+    setNumber(side, result, addNumber(samples(result)));
 }
 
 void RegionComparison::read(Number number) {
@@ -251,6 +268,7 @@ void RegionComparison::read(Number number) {
   if (info.position)
     return;
   info.position = numPositions++;
+  sizeRead += info.size;
   settledRead.push_back(number);
   region.steps.emplace_back().settled = number;
   region.key.push_back(1);
@@ -299,6 +317,7 @@ void RegionComparison::forgetPositions() {
   settledRead.clear();
   made.clear();
   numPositions = 0;
+  sizeRead = 0;
 }
 
 bool RegionComparison::evaluateDeferred() {
@@ -352,6 +371,7 @@ bool RegionComparison::cut() {
   });
   region.key.push_back(made.size());
   deferred.push_back(std::exchange(region, {}));
+  sizeMade = 0;
   // Where both programs have done the same, there is nothing to show yet: the
   // cut is closed.
   if (!isSame)
@@ -379,10 +399,16 @@ RegionVerdict RegionComparison::run() {
         functions[side].getBody().front().getOperations().size());
   };
   cuts.push_back({getSize(First), getSize(Second)});
-  for (CutPoint point : cuts) {
+  bool hasOps = false;
+  for (const CutPoint &point : cuts) {
     bool any = advance(First, point.first);
     any |= advance(Second, point.second);
-    if (any && (!cut() || haveOtherCalls)) {
+    hasOps |= any;
+    bool isLast = &point == &cuts.back();
+    if (!hasOps || (!isLast && !isWorthCutting()))
+      continue;
+    hasOps = false;
+    if (!cut() || haveOtherCalls) {
       verdict.numEvaluatedOps = memory.getNumEvaluated();
       verdict.culprit = memory.getCulprit();
       return verdict;
