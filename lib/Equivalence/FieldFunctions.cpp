@@ -269,6 +269,9 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Mul:
     return F::multiply(a, b);
   case MapFunction::Div:
+    // Like no number.
+    if (b == 0)
+      return F::mix(a, getKey(function));
     if (b != divisor) {
       divisor = b;
       inverse = F::invert(b);
@@ -285,7 +288,7 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Neg:
     return F::negate(a);
   case MapFunction::Reciprocal:
-    return F::invert(a);
+    return a == 0 ? F::mix(1, getKey(MapFunction::Div)) : F::invert(a);
   case MapFunction::Sqrt:
     return evaluateSquareRoot(a);
   case MapFunction::Rsqrt:
