@@ -3,10 +3,15 @@
 
 import pytest
 import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
 from torch.fx import Graph
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from commute.errors import CommuteError
 from commute.torch import optimize_graph
+from commute.torch.graph_program import GraphProgram
+from commute.torch.stated_context import StatedContext
 
 pytestmark = pytest.mark.in_process
 
@@ -64,6 +69,30 @@ def test_stated_groups():
     context = state(tp=[[0, 1], [2, 3]], dp=[[0, 2], [1, 3]])
     optimize_graph(graph, context=context, **OPTIONS)
     assert copies_in(graph) > 0
+
+
+def test_groups_of_a_mesh_need_not_be_stated():
+    dist.init_process_group(backend="fake", world_size=4, rank=0, store=FakeStore())
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    names = [mesh.get_group(axis).group_name for axis in ("tp", "dp")]
+    graph = make_graph(*names)
+    remarks = optimize_graph(graph, **OPTIONS)
+    assert copies_in(graph) > 0
+    assert not [remark for remark in remarks if remark.pass_name == "verify"]
+    # Which ranks they have: the other way round, the statement is another one.
+    nodes = list(make_graph(*names).nodes)
+    program = GraphProgram(nodes, is_functional_graph=True)
+    groups = StatedContext(None, [program]).of(program)["groups"]
+    assert groups[names[0]] == {"ranks": [[0, 1], [2, 3]]}
+    assert groups[names[1]] == {"ranks": [[0, 2], [1, 3]]}
+
+
+def test_a_group_that_is_no_axis_of_a_mesh_is_not_known():
+    dist.init_process_group(backend="fake", world_size=4, rank=0, store=FakeStore())
+    names = [dist.new_group(ranks).group_name for ranks in ([0, 1], [0, 2])]
+    graph = make_graph(*names)
+    optimize_graph(graph, **OPTIONS)
+    assert copies_in(graph) == 0
 
 
 def test_the_only_group_need_not_be_stated():

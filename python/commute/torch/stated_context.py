@@ -4,11 +4,13 @@
 A graph may be optimized as several programs, of which each is told what concerns it.
 """
 
+import gc
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh
 
 from commute.errors import CommuteError
 from commute.torch.graph_program import GraphProgram
@@ -25,10 +27,30 @@ def _input_names(program: GraphProgram) -> set[str]:
     return {node.name for node in program.input_nodes()}
 
 
-def _members_in_process(name: str) -> list[int] | None:
-    """The ranks of a process group that this process knows as the whole world.
+def _axis_of_mesh(name: str) -> list[list[int]] | None:
+    """All groups of the mesh axis whose group around this rank has a name.
 
-    Of a smaller group the members around the other ranks are not known here.
+    A mesh is what knows them all. PyTorch keeps no list of its meshes, so they are looked
+    for among all objects, which takes about a tenth of a second.
+    """
+    for mesh in gc.get_objects():
+        if type(mesh) is not DeviceMesh or mesh.mesh.numel() != dist.get_world_size():
+            continue
+        try:
+            axes = {str(mesh.get_group(axis).group_name): axis for axis in range(mesh.ndim)}
+        except (RuntimeError, LookupError, ValueError):
+            continue  # Of groups that were destroyed, or never made.
+        if name in axes:
+            axis = axes[name]
+            groups = mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis))
+            return cast("list[list[int]]", groups.tolist())
+    return None
+
+
+def _members_in_process(name: str) -> list[int] | list[list[int]] | None:
+    """The ranks of a process group, and of those of its name on all other ranks.
+
+    A process knows its own group; what the others are, a mesh says.
     """
     if not (dist.is_available() and dist.is_initialized()):
         return None
@@ -37,7 +59,7 @@ def _members_in_process(name: str) -> list[int] | None:
     except (RuntimeError, LookupError, ValueError):
         return None
     ranks = dist.get_process_group_ranks(group)
-    return ranks if len(ranks) == dist.get_world_size() else None
+    return ranks if len(ranks) == dist.get_world_size() else _axis_of_mesh(name)
 
 
 class StatedContext:
