@@ -237,6 +237,27 @@ static LogicalResult readClone(NodeReader &reader) {
       reader.create<tp::CopyOp>(type, self, *format == MemoryFormat::Preserve));
 }
 
+/// copy(self, src): what `self.copy_(src)` leaves, once functionalized: the
+/// elements of `src`, in the element type and the shape of `self`.
+static LogicalResult readCopy(NodeReader &reader) {
+  Value self = reader.tensor("self"), source = reader.tensor("src");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !source || !type)
+    return failure();
+  auto from = cast<RankedTensorType>(source.getType());
+  // What is spread over more dims would be two ops.
+  if (from.getShape() != type.getShape())
+    return failure();
+  bool isDense = !type.getEncoding();
+  if (from.getElementType() != type.getElementType())
+    return reader.result(reader.create<tp::CastOp>(type, source, isDense));
+  bool preservesStrides = from.getEncoding() == type.getEncoding();
+  if (!preservesStrides && !isDense)
+    return failure();
+  return reader.result(
+      reader.create<tp::CopyOp>(type, source, preservesStrides));
+}
+
 static LogicalResult readContiguous(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
@@ -468,6 +489,7 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
       {"torch.ops.aten.to.dtype", "torch.ops.aten.to.dtype_layout"}, readCast);
   vocabulary.add("torch.ops.aten._to_copy.default", readCast);
   vocabulary.add("torch.ops.aten.clone.default", readClone);
+  vocabulary.add("torch.ops.aten.copy.default", readCopy);
   vocabulary.addView({"torch.ops.aten.contiguous.default"}, readContiguous);
   vocabulary.addWriter<tp::MapOp>(writeMap);
   vocabulary.addWriter<tp::CastOp>(writeCast);
