@@ -488,7 +488,9 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
   vocabulary.addView(
       {"torch.ops.aten.to.dtype", "torch.ops.aten.to.dtype_layout"}, readCast);
   vocabulary.add("torch.ops.aten._to_copy.default", readCast);
-  vocabulary.add("torch.ops.aten.clone.default", readClone);
+  vocabulary.add({"torch.ops.aten.clone.default",
+                  "torch.ops.aten.lift_fresh_copy.default"},
+                 readClone);
   vocabulary.add("torch.ops.aten.copy.default", readCopy);
   vocabulary.addView({"torch.ops.aten.contiguous.default"}, readContiguous);
   vocabulary.addWriter<tp::MapOp>(writeMap);

@@ -277,7 +277,9 @@ void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
   vocabulary.addView({"torch.ops.aten.permute.default"}, readPermute);
   vocabulary.addView({"torch.ops.aten.transpose.int"}, readTranspose);
   vocabulary.addView({"torch.ops.aten.t.default"}, readT);
-  vocabulary.addView({"torch.ops.aten.expand.default"}, readExpand);
+  vocabulary.addView(
+      {"torch.ops.aten.expand.default", "torch.ops.aten.expand_as.default"},
+      readExpand);
   vocabulary.add({"torch.ops.aten.cat.default", "torch.ops.aten.concat.default",
                   "torch.ops.aten.concatenate.default"},
                  readConcat);

@@ -156,6 +156,7 @@ private:
 };
 
 // Each fills in the operators of one file.
+void addAtenComposites(Vocabulary &vocabulary);
 void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
 void addAtenReindex(Vocabulary &vocabulary);

@@ -22,6 +22,7 @@ Vocabulary::Vocabulary() {
   addAtenReindex(*this);
   addAtenRowwise(*this);
   addAtenSlices(*this);
+  addAtenComposites(*this);
   addAtenMatmul(*this);
   addC10dFunctional(*this);
   addSymmMem(*this);

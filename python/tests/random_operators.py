@@ -567,6 +567,69 @@ def view_as(p, target):
     p.call(target, x, p.operand([x.dtype], regrouped(p, x.shape)), exact=True)
 
 
+@aten_operators("expand_as.default")
+def expand_as(p, target):
+    x = anything(p)
+    shape = [p.choice([2, 3]) if size == 1 else size for size in x.shape]
+    p.call(target, x, p.operand([x.dtype], [*p.sizes(0, 1)[:1], *shape]), exact=True)
+
+
+@aten_operators("repeat.default")
+def repeat(p, target):
+    x = anything(p)
+    front = p.sizes(0, 1)[:1]
+    counts = [p.choice([1, 2, 3]) for _ in range(len(front) + x.rank)]
+    p.call(target, x, counts, exact=True)
+
+
+@aten_operators("repeat_interleave.self_int")
+def repeat_interleave(p, target):
+    x = anything(p, least=1)
+    p.call(target, x, p.choice([1, 2, 3]), p.choice([p.dim(x), p.dim(x), None]), exact=True)
+
+
+@aten_operators("roll.default")
+def roll(p, target):
+    x = anything(p, least=1)
+    dim = p.dim(x)
+    p.call(target, x, [p.choice([0, 1, -1, 7, x.shape[dim]])], [dim], exact=True)
+
+
+@aten_operators("slice_scatter.default")
+def slice_scatter(p, target):
+    x = anything(p, least=1, fits=is_dense)
+    dim = p.random.randrange(x.rank)
+    start = p.random.randrange(x.shape[dim] + 1) if x.shape[dim] else 0
+    end = p.random.randrange(start, x.shape[dim] + 1)
+    shape = list(x.shape)
+    shape[dim] = end - start
+    p.call(target, x, p.operand([x.dtype], shape), dim, start, end, exact=True)
+
+
+@aten_operators("select_scatter.default")
+def select_scatter(p, target):
+    x = anything(p, least=1, fits=is_dense)
+    dim = p.random.randrange(x.rank)
+    if not x.shape[dim]:
+        return
+    index = p.random.randrange(-x.shape[dim], x.shape[dim])
+    shape = [*x.shape[:dim], *x.shape[dim + 1 :]]
+    p.call(target, x, p.operand([x.dtype], shape), dim, index, exact=True)
+
+
+@aten_operators("one_hot.default")
+def one_hot(p, target):
+    count = p.choice([3, 8])
+    drawn = p.indices(count, p.sizes(0, 2))
+    if drawn.dtype == torch.int64:
+        p.call(target, drawn, count, exact=True)
+
+
+@aten_operators("lift_fresh_copy.default")
+def lift_fresh_copy(p, target):
+    p.call(target, anything(p), exact=True)
+
+
 @aten_operators("unsqueeze.default")
 def unsqueeze(p, target):
     x = anything(p)

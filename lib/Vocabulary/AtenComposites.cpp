@@ -1,0 +1,234 @@
+//===- AtenComposites.cpp - operators that are made of others ---*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators that move elements as some slices, reshapes, broadcasts and a
+// concat do. As long as none of these is rewritten, the node stays as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Part of a value along a dim, as a view.
+static Value createSlice(NodeReader &reader, Value input, int64_t dim,
+                         int64_t start, int64_t size) {
+  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
+  shape.sizes[dim] = size;
+  RankedTensorType type = reader.getSymbols().getType(
+      getTensor(input).getElementType(), shape.sizes, shape.strides);
+  return reader.create<tp::SliceOp>(type, input, dim, start, /*step=*/1);
+}
+
+static Value createReshape(NodeReader &reader, Value input,
+                           const tp::Sizes &sizes) {
+  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
+  RankedTensorType type =
+      reader.getSymbols().getType(getTensor(input).getElementType(), sizes,
+                                  tp::getReshapedStrides(shape, sizes));
+  return reader.create<tp::ReshapeOp>(type, input);
+}
+
+/// Repeats the elements along dims of size 1.
+static Value createBroadcast(NodeReader &reader, Value input,
+                             const tp::Sizes &sizes) {
+  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (shape.strides && shape.sizes[dim] != size)
+      (*shape.strides)[dim] = 0;
+  RankedTensorType type = reader.getSymbols().getType(
+      getTensor(input).getElementType(), sizes, shape.strides);
+  return reader.create<tp::BroadcastOp>(type, input);
+}
+
+static bool isDense(NodeReader &reader, RankedTensorType type) {
+  return tp::getDensity(reader.getSymbols().getShape(type)) ==
+         tp::Density::Dense;
+}
+
+/// Where nothing is to be moved: the same elements in new memory.
+static LogicalResult setCopy(NodeReader &reader, Value value) {
+  RankedTensorType type = reader.getResultType();
+  bool preservesStrides = getTensor(value).getEncoding() == type.getEncoding();
+  if (!preservesStrides && !isDense(reader, type))
+    return failure();
+  return reader.result(
+      reader.create<tp::CopyOp>(type, value, preservesStrides));
+}
+
+/// x.repeat(2, 3): each dim is behind a new one that counts the copies.
+static LogicalResult readRepeat(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<SmallVector<int64_t>> repeats = reader.integers("repeats");
+  if (!self || !type || !repeats ||
+      static_cast<int64_t>(repeats->size()) != type.getRank())
+    return failure();
+  tp::Sizes own = reader.getSymbols().getSizes(getTensor(self));
+  own.insert(own.begin(), type.getRank() - own.size(), 1);
+  if (llvm::all_of(*repeats, [](int64_t count) { return count == 1; }))
+    return setCopy(reader, createReshape(reader, self, own));
+  tp::Sizes split, repeated;
+  for (auto [count, size] : llvm::zip_equal(*repeats, own)) {
+    split.append({1, size});
+    repeated.append({count, size});
+  }
+  Value value = createReshape(reader, self, split);
+  value = createBroadcast(reader, value, repeated);
+  return reader.result(reader.create<tp::ReshapeOp>(type, value));
+}
+
+/// x.repeat_interleave(2, dim): each index is before a new one that counts.
+static LogicalResult readRepeatInterleave(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<int64_t> repeats = reader.integer("repeats");
+  if (!self || !type || !repeats || *repeats < 1 ||
+      !reader.isAbsent("output_size"))
+    return failure();
+  std::optional<int64_t> dim = 0;
+  if (!reader.isAbsent("dim")) {
+    dim = reader.dim("dim", getTensor(self).getRank());
+  } else {
+    // Of all elements in a row.
+    if (!getTensor(self).hasStaticShape())
+      return failure();
+    self = createReshape(reader, self, {getTensor(self).getNumElements()});
+  }
+  if (!dim)
+    return failure();
+  if (*repeats == 1)
+    return setCopy(reader, self);
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(self));
+  sizes.insert(sizes.begin() + *dim + 1, 1);
+  Value value = createReshape(reader, self, sizes);
+  sizes[*dim + 1] = *repeats;
+  value = createBroadcast(reader, value, sizes);
+  return reader.result(reader.create<tp::ReshapeOp>(type, value));
+}
+
+/// x.roll(1, dim): the last elements come first. Along several dims it would be
+/// several ops.
+static LogicalResult readRoll(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<SmallVector<int64_t>> shifts = reader.integers("shifts");
+  std::optional<SmallVector<int64_t>> dims = reader.integers("dims");
+  if (!self || !type || !shifts || !dims || shifts->size() != 1 ||
+      dims->size() != 1)
+    return failure();
+  int64_t dim = dims->front() + (dims->front() < 0 ? type.getRank() : 0);
+  if (dim < 0 || dim >= type.getRank() || type.isDynamicDim(dim))
+    return failure();
+  int64_t size = type.getDimSize(dim);
+  int64_t first = size == 0 ? 0 : (size - shifts->front() % size) % size;
+  if (first == 0)
+    return setCopy(reader, self);
+  Value parts[] = {createSlice(reader, self, dim, first, size - first),
+                   createSlice(reader, self, dim, 0, first)};
+  return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
+}
+
+/// `source` in place of the elements [start, start + size) of `self` along a
+/// dim.
+static LogicalResult setScattered(NodeReader &reader, Value self, Value source,
+                                  int64_t dim, int64_t start, int64_t size) {
+  RankedTensorType type = reader.getResultType();
+  int64_t whole = type.getDimSize(dim);
+  // It keeps the strides of `self`, which a concat would not.
+  if (getTensor(source).getElementType() != type.getElementType() ||
+      !isDense(reader, type))
+    return failure();
+  SmallVector<Value> parts;
+  if (start > 0)
+    parts.push_back(createSlice(reader, self, dim, 0, start));
+  parts.push_back(source);
+  if (start + size < whole)
+    parts.push_back(
+        createSlice(reader, self, dim, start + size, whole - start - size));
+  if (parts.size() == 1)
+    return setCopy(reader, source);
+  return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
+}
+
+static LogicalResult readSliceScatter(NodeReader &reader) {
+  Value self = reader.tensor("self"), source = reader.tensor("src");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !source || !type)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank(), 0);
+  std::optional<int64_t> start = reader.integer("start", 0);
+  if (!dim || !start || reader.integer("step", 1) != 1 ||
+      type.isDynamicDim(*dim) || getTensor(source).isDynamicDim(*dim))
+    return failure();
+  // Where it ends, the size of the source says.
+  (void)reader.find("end");
+  int64_t whole = type.getDimSize(*dim);
+  start = std::clamp<int64_t>(*start < 0 ? *start + whole : *start, 0, whole);
+  return setScattered(reader, self, source, *dim, *start,
+                      getTensor(source).getDimSize(*dim));
+}
+
+static LogicalResult readSelectScatter(NodeReader &reader) {
+  Value self = reader.tensor("self"), source = reader.tensor("src");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !source || !type)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
+  std::optional<int64_t> index = reader.integer("index");
+  if (!dim || !index || type.isDynamicDim(*dim))
+    return failure();
+  int64_t whole = type.getDimSize(*dim);
+  *index += *index < 0 ? whole : 0;
+  if (*index < 0 || *index >= whole)
+    return failure();
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(source));
+  sizes.insert(sizes.begin() + *dim, 1);
+  return setScattered(reader, self, createReshape(reader, source, sizes), *dim,
+                      *index, 1);
+}
+
+/// one_hot(x, n): whether x is the position along a new last dim.
+static LogicalResult readOneHot(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<int64_t> count = reader.integer("num_classes", -1);
+  // As many as the largest index asks for: that depends on data.
+  if (!self || !type || !count || *count < 1)
+    return failure();
+  Type index = getTensor(self).getElementType();
+  if (!index.isInteger(64))
+    return failure();
+  Builder &builder = reader.getBuilder();
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(self));
+  sizes.push_back(1);
+  Value value = createReshape(reader, self, sizes);
+  Value positions = reader.create<tp::IotaOp>(
+      RankedTensorType::get({*count}, index), builder.getI64IntegerAttr(0),
+      builder.getI64IntegerAttr(1));
+  auto truth = RankedTensorType::get(type.getShape(), builder.getI1Type(),
+                                     type.getEncoding());
+  Value isIndex = reader.create<tp::MapOp>(truth, tp::MapFunction::Equal,
+                                           ValueRange{value, positions});
+  return reader.result(
+      reader.create<tp::CastOp>(type, isIndex, /*contiguous=*/false));
+}
+
+void vocabulary::addAtenComposites(Vocabulary &vocabulary) {
+  vocabulary.add("torch.ops.aten.repeat.default", readRepeat);
+  vocabulary.add("torch.ops.aten.repeat_interleave.self_int",
+                 readRepeatInterleave);
+  vocabulary.add("torch.ops.aten.roll.default", readRoll);
+  vocabulary.add("torch.ops.aten.slice_scatter.default", readSliceScatter);
+  vocabulary.add("torch.ops.aten.select_scatter.default", readSelectScatter);
+  vocabulary.add("torch.ops.aten.one_hot.default", readOneHot);
+}
