@@ -224,6 +224,12 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
       uniteTensors(p, q);
   findPositionNumbers(first, *this);
   findPositionNumbers(second, *this);
+  // What integers are added to, masked with or shifted by decides as well.
+  for (func::FuncOp function : {first, second})
+    for (auto constant : function.getOps<tp::ConstantOp>())
+      if (auto number = dyn_cast<IntegerAttr>(constant.getValue());
+          number && !number.getType().isInteger(1))
+        onNumber(number.getValue().getSExtValue());
   // Where an integer from outside meets a position, it has to be one of those
   // that are evaluated.
   for (Id id : metByUnknown) {

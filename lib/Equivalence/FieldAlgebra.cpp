@@ -247,7 +247,6 @@ AlgebraValue FieldAlgebra::iota(TypedAttr start, TypedAttr step, int64_t size,
 
 AlgebraValue FieldAlgebra::map(tp::MapFunction function,
                                ArrayRef<AlgebraValue> operands, Type type) {
-  context.scalars.beginOp();
   SmallVector<int64_t> sizes;
   for (const AlgebraValue &operand : operands)
     if (!tp::broadcastSizes(operand->getSizes(), sizes))
@@ -348,7 +347,6 @@ AlgebraValue FieldAlgebra::cast(const AlgebraValue &input, Type type) {
   const FieldTensor &from = get(input);
   if (from.getElementType() == type)
     return input;
-  context.scalars.beginOp();
   auto result = std::make_shared<FieldTensor>(from.getDims(), type);
   auto fromFloat = dyn_cast<FloatType>(from.getElementType());
   auto toFloat = dyn_cast<FloatType>(type);
@@ -365,7 +363,6 @@ AlgebraValue FieldAlgebra::reduce(tp::ReductionKind kind,
                                   const AlgebraValue &input,
                                   ArrayRef<int64_t> dims, bool keepDims,
                                   Type type) {
-  context.scalars.beginOp();
   const FieldTensor &from = get(input);
   Dims kept(from.getDims()), resultDims;
   int64_t count = 1;
@@ -423,7 +420,6 @@ AlgebraValue FieldAlgebra::reduce(tp::ReductionKind kind,
 
 AlgebraValue FieldAlgebra::cumulativeSum(const AlgebraValue &input,
                                          unsigned dim, Type type) {
-  context.scalars.beginOp();
   FieldValue from = share(input);
   SampledDim own = from->getDims()[dim];
   if (!own.sample->hasRuns())

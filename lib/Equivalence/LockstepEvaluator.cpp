@@ -338,6 +338,8 @@ LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
   context.checkTime();
   if (context.problem)
     return failure();
+  // On all ranks at once, so that also what all ranks hold may be alike.
+  context.scalars.beginOp();
   if (auto call = dyn_cast<tp::CallOp>(op)) {
     evaluateOpaque(call, operands, samples, results);
     return success(!context.problem);

@@ -199,9 +199,10 @@ void ScalarContext::beginOp() {
   usual = random & 1;
   switch ((random >> 1) % 4) {
   case 0:
+  case 1:
     rareness = never;
     break;
-  case 1:
+  case 2:
     rareness = 1 + (random >> 8) % maxRareness;
     break;
   default:

@@ -258,3 +258,57 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
     return %0 : !rows
   }
 }
+
+// Different at one number alone, which decides through a mask.
+//--- masked.mlir
+func.func @main(%x: tensor<ui8> {tp.name = "x"}) -> tensor<i1> {
+  %five = tp.constant 5 : i64 -> tensor<ui8>
+  %zero = tp.constant 0 : i64 -> tensor<ui8>
+  %m = tp.map bitwise_xor(%x, %five) : (tensor<ui8>, tensor<ui8>) -> tensor<ui8>
+  %0 = tp.map greater(%m, %zero) : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+
+//--- masked.wrong.mlir
+func.func @main(%x: tensor<ui8> {tp.name = "x"}) -> tensor<i1> {
+  %five = tp.constant 5 : i64 -> tensor<ui8>
+  %zero = tp.constant 0 : i64 -> tensor<ui8>
+  %m = tp.map bitwise_xor(%x, %five) : (tensor<ui8>, tensor<ui8>) -> tensor<ui8>
+  %0 = tp.map greater_equal(%m, %zero) : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+
+// Divided by zero for one number alone.
+//--- divided.mlir
+func.func @main(%x: tensor<i64> {tp.name = "x"}) -> tensor<i64> {
+  %one = tp.constant 1 : i64 -> tensor<i64>
+  %a = tp.map abs(%x) : (tensor<i64>) -> tensor<i64>
+  %d = tp.map maximum(%a, %one) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  %0 = tp.map floor_div(%x, %d) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+//--- divided.wrong.mlir
+func.func @main(%x: tensor<i64> {tp.name = "x"}) -> tensor<i64> {
+  %a = tp.map abs(%x) : (tensor<i64>) -> tensor<i64>
+  %0 = tp.map floor_div(%x, %a) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+// Different where all ranks agree.
+//--- least.mlir
+func.func @main(%c: tensor<1xi1> {tp.name = "c"}) -> tensor<1xi64> {
+  %three = tp.constant 3 : i64 -> tensor<i64>
+  %0 = tp.map select(%c, %three, %three) : (tensor<1xi1>, tensor<i64>, tensor<i64>) -> tensor<1xi64>
+  %1 = tp.all_reduce min %0 group <"0", [0, 1, 2, 3, 4, 5]> : tensor<1xi64> -> tensor<1xi64>
+  return %1 : tensor<1xi64>
+}
+
+//--- least.wrong.mlir
+func.func @main(%c: tensor<1xi1> {tp.name = "c"}) -> tensor<1xi64> {
+  %three = tp.constant 3 : i64 -> tensor<i64>
+  %four = tp.constant 4 : i64 -> tensor<i64>
+  %0 = tp.map select(%c, %three, %four) : (tensor<1xi1>, tensor<i64>, tensor<i64>) -> tensor<1xi64>
+  %1 = tp.all_reduce min %0 group <"0", [0, 1, 2, 3, 4, 5]> : tensor<1xi64> -> tensor<1xi64>
+  return %1 : tensor<1xi64>
+}
