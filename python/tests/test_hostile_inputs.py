@@ -275,6 +275,7 @@ FILES = {
     "empty": lambda path: path.touch(),
     "huge": lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 1 << 40),
     "binary": lambda path: path.write_bytes(bytes(range(256)) * 16),
+    "unfinished_text": lambda path: path.write_bytes(b'func.func @main "x\\'),
 }
 OPTIONS = {
     "in.pt2": lambda file, legal: ("show", file),

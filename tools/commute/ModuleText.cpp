@@ -29,7 +29,8 @@ llvm::Error commute::tool::checkNesting(StringRef text) {
     case '"':
       for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
         at += text[at] == '\\';
-      break;
+      // It may be the end of the text, or beyond.
+      continue;
     case '/':
       if (rest.starts_with("//"))
         at = std::min(text.find('\n', at), text.size() - 1);
