@@ -65,6 +65,25 @@ static LogicalResult setCopy(NodeReader &reader, Value value) {
       reader.create<tp::CopyOp>(type, value, preservesStrides));
 }
 
+/// copy(self, src): what `self.copy_(src)` leaves, once functionalized: the
+/// elements of `src`, in the element type and the shape of `self`.
+static LogicalResult readCopy(NodeReader &reader) {
+  Value self = reader.tensor("self"), source = reader.tensor("src");
+  RankedTensorType type = reader.getResultType();
+  // What is spread over more elements would be two ops.
+  if (!self || !source || !type ||
+      getTensor(source).getShape() != type.getShape() ||
+      reader.getSymbols().getSizes(getTensor(source)) !=
+          reader.getSymbols().getSizes(type))
+    return failure();
+  if (getTensor(source).getElementType() == type.getElementType())
+    return setCopy(reader, source);
+  if (!isDense(reader, type))
+    return failure();
+  return reader.result(
+      reader.create<tp::CastOp>(type, source, /*contiguous=*/true));
+}
+
 /// x.repeat(2, 3): each dim is behind a new one that counts the copies.
 static LogicalResult readRepeat(NodeReader &reader) {
   Value self = reader.tensor("self");
@@ -224,6 +243,7 @@ static LogicalResult readOneHot(NodeReader &reader) {
 }
 
 void vocabulary::addAtenComposites(Vocabulary &vocabulary) {
+  vocabulary.add("torch.ops.aten.copy.default", readCopy);
   vocabulary.add("torch.ops.aten.repeat.default", readRepeat);
   vocabulary.add("torch.ops.aten.repeat_interleave.self_int",
                  readRepeatInterleave);

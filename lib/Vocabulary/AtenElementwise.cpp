@@ -10,6 +10,8 @@
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
 using archive::MemoryFormat;
 using tp::MapFunction;
 
@@ -94,6 +96,25 @@ static LogicalResult setMap(NodeReader &reader, MapFunction function,
   return reader.result(reader.create<tp::MapOp>(type, function, operands));
 }
 
+/// An operand beside a tensor, or not. PyTorch's kernels take a whole number as
+/// an element of the tensor's type, which it may not fit into: beside uint8, -1
+/// is 255. Truth values are promoted instead.
+static Value readBeside(NodeReader &reader, StringRef argument, Value tensor) {
+  const Argument *found = reader.find(argument);
+  auto integer =
+      tensor ? dyn_cast<IntegerType>(
+                   cast<RankedTensorType>(tensor.getType()).getElementType())
+             : IntegerType();
+  if (!found || found->tag != ArgumentTag::Int || !integer ||
+      integer.getWidth() == 1 || integer.getWidth() >= 64)
+    return reader.operand(argument);
+  llvm::APInt bits = llvm::APInt(64, found->integer, /*isSigned=*/true)
+                         .trunc(integer.getWidth());
+  return reader.constant(static_cast<int64_t>(
+      integer.isUnsigned() ? bits.zext(64).getSExtValue()
+                           : bits.sext(64).getSExtValue()));
+}
+
 template <MapFunction function>
 static LogicalResult readUnary(NodeReader &reader) {
   return setMap(reader, function, {reader.tensor("self")});
@@ -102,7 +123,8 @@ static LogicalResult readUnary(NodeReader &reader) {
 template <MapFunction function>
 static LogicalResult readBinary(NodeReader &reader) {
   return setMap(reader, function,
-                {reader.operand("self"), reader.operand("other")});
+                {readBeside(reader, "self", reader.tensor("other")),
+                 readBeside(reader, "other", reader.tensor("self"))});
 }
 
 /// `other` scaled by `alpha`, for add and sub.
@@ -197,7 +219,7 @@ static LogicalResult readClamp(NodeReader &reader) {
         std::pair<StringRef, MapFunction>("max", MapFunction::Minimum)}) {
     if (reader.isAbsent(name))
       continue;
-    Value bound = reader.operand(name);
+    Value bound = readBeside(reader, name, reader.tensor("self"));
     if (!bound)
       return failure();
     value = reader.create<tp::MapOp>(type, function, ValueRange{value, bound});
@@ -235,27 +257,6 @@ static LogicalResult readClone(NodeReader &reader) {
     return failure();
   return reader.result(
       reader.create<tp::CopyOp>(type, self, *format == MemoryFormat::Preserve));
-}
-
-/// copy(self, src): what `self.copy_(src)` leaves, once functionalized: the
-/// elements of `src`, in the element type and the shape of `self`.
-static LogicalResult readCopy(NodeReader &reader) {
-  Value self = reader.tensor("self"), source = reader.tensor("src");
-  RankedTensorType type = reader.getResultType();
-  if (!self || !source || !type)
-    return failure();
-  auto from = cast<RankedTensorType>(source.getType());
-  // What is spread over more dims would be two ops.
-  if (from.getShape() != type.getShape())
-    return failure();
-  bool isDense = !type.getEncoding();
-  if (from.getElementType() != type.getElementType())
-    return reader.result(reader.create<tp::CastOp>(type, source, isDense));
-  bool preservesStrides = from.getEncoding() == type.getEncoding();
-  if (!preservesStrides && !isDense)
-    return failure();
-  return reader.result(
-      reader.create<tp::CopyOp>(type, source, preservesStrides));
 }
 
 static LogicalResult readContiguous(NodeReader &reader) {
@@ -491,7 +492,6 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
   vocabulary.add({"torch.ops.aten.clone.default",
                   "torch.ops.aten.lift_fresh_copy.default"},
                  readClone);
-  vocabulary.add("torch.ops.aten.copy.default", readCopy);
   vocabulary.addView({"torch.ops.aten.contiguous.default"}, readContiguous);
   vocabulary.addWriter<tp::MapOp>(writeMap);
   vocabulary.addWriter<tp::CastOp>(writeCast);

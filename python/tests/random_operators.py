@@ -567,6 +567,13 @@ def view_as(p, target):
     p.call(target, x, p.operand([x.dtype], regrouped(p, x.shape)), exact=True)
 
 
+@aten_operators("copy.default")
+def copy(p, target):
+    x = anything(p, fits=is_dense)
+    # Strides of their own would be the source's in the result's place.
+    p.call(target, x, p.operand([x.dtype], x.shape, fits=is_dense), exact=True)
+
+
 @aten_operators("expand_as.default")
 def expand_as(p, target):
     x = anything(p)

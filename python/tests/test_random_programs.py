@@ -114,7 +114,11 @@ def difference(ours, theirs, tolerance):
 
 def check(seed, world_size, folder):
     """Runs the program of a seed both ways."""
-    program = build(seed, world_size)
+    check_program(build(seed, world_size), seed, folder)
+
+
+def check_program(program, seed, folder):
+    world_size = program.world_size
     archive, given, outputs = (folder / name for name in ("p.pt2", "in.st", "out.st"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
