@@ -66,40 +66,49 @@ void RegionMemory::describeSettled(const ProgramRegion &region) {
     if (!step.settled)
       continue;
     read.push_back(settled.find(*step.settled)->second.pattern);
+    localNumbers.resize(holders.size());
     hasher.add(*read.back(), [&](uint64_t number) {
-      auto [it, isNew] =
-          localNumbers.try_emplace(number, firstUnknown + globalNumbers.size());
-      if (isNew)
+      uint64_t &local = localNumbers[number];
+      if (local <= firstLocal) {
         globalNumbers.push_back(number);
-      return it->second;
+        local = firstLocal + globalNumbers.size();
+      }
+      return firstUnknown + local - firstLocal - 1;
     });
   }
   content = hasher.finish();
 }
 
-bool RegionMemory::closes(const Outcome &outcome,
-                          ArrayRef<ProgramRegion::Exit> exits) {
-  // Who holds the unknowns that only one program holds among settled values,
-  // and the new ones.
-  DenseMap<uint64_t, uint8_t> heldBy;
+void RegionMemory::noteReaders(Outcome &outcome,
+                               ArrayRef<ProgramRegion::Exit> exits) const {
   size_t firstNew = firstUnknown + globalNumbers.size();
-  for (auto [pattern, exit] : llvm::zip_equal(outcome, exits))
-    pattern->forEachUnknown([&, readers = exit.readers](uint64_t number) {
-      uint8_t &held = heldBy.try_emplace(number, NoReader).first->second;
-      held |= readers;
+  std::vector<uint8_t> readers;
+  for (auto [pattern, exit] : llvm::zip_equal(outcome.patterns, exits))
+    pattern->forEachUnknown([&, own = exit.readers](uint64_t number) {
+      if (number >= readers.size())
+        readers.resize(number + 1);
+      readers[number] |= own;
     });
+  outcome.sharesNew = true;
+  for (auto [number, own] : llvm::enumerate(readers)) {
+    if (number >= firstNew)
+      outcome.sharesNew &= own == (FirstReads | SecondReads);
+    else if (own != NoReader)
+      outcome.readAgain.push_back({number, own});
+  }
+}
+
+bool RegionMemory::closes(const Outcome &outcome) const {
+  if (!outcome.sharesNew)
+    return false;
   size_t numStillOpen = numOpen;
-  for (auto [number, readers] : heldBy) {
-    bool wasOpen = false;
-    if (number < firstNew) {
-      const std::array<uint32_t, 2> &held =
-          holders[globalNumbers[number - firstUnknown]];
-      wasOpen = (held[0] == 0) != (held[1] == 0);
-      readers |= getReaders(held[0] > 0, held[1] > 0);
-    }
-    if (readers != (FirstReads | SecondReads))
+  for (auto [number, readers] : outcome.readAgain) {
+    const std::array<uint32_t, 2> &held =
+        holders[globalNumbers[number - firstUnknown]];
+    numStillOpen -= (held[0] == 0) != (held[1] == 0);
+    if ((readers | getReaders(held[0] > 0, held[1] > 0)) !=
+        (FirstReads | SecondReads))
       return false;
-    numStillOpen -= wasOpen;
   }
   return numStillOpen == 0;
 }
@@ -121,7 +130,7 @@ void RegionMemory::settle(const Outcome &outcome,
     }
     return number;
   };
-  for (auto [pattern, exit] : llvm::zip_equal(outcome, exits)) {
+  for (auto [pattern, exit] : llvm::zip_equal(outcome.patterns, exits)) {
     auto own = std::make_shared<EqualityPattern>(*pattern);
     own->renumber(getGlobal);
     ContentHasher hasher;
@@ -136,7 +145,7 @@ void RegionMemory::settle(const Outcome &outcome,
   pending.clear();
   read.clear();
   content = {};
-  localNumbers.clear();
+  firstLocal += globalNumbers.size();
   globalNumbers.clear();
   numKnown = nextRead = 0;
   known.clear();
@@ -166,12 +175,13 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
       outcomes.clear();
       outcomeBytes = 0;
     }
-    for (const Pattern &pattern : *evaluated)
+    noteReaders(*evaluated, pending.back().exits);
+    for (const Pattern &pattern : evaluated->patterns)
       outcomeBytes += pattern->getNumBytes();
     outcome = outcomes.try_emplace(content, std::move(*evaluated)).first;
   }
   std::vector<ProgramRegion::Exit> exits = pending.back().exits;
-  if (closes(outcome->second, exits))
+  if (closes(outcome->second))
     settle(outcome->second, exits);
   return success();
 }
@@ -197,7 +207,7 @@ FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {
       next += isNew;
       return it->second;
     });
-    outcome.push_back(std::move(pattern));
+    outcome.patterns.push_back(std::move(pattern));
     context.checkTime();
     context.checkMemory(static_cast<int64_t>(numbers.getMemorySize()));
     if (context.problem)

@@ -95,9 +95,16 @@ private:
     RankValues values;
     bool isConstant = false;
   };
-  /// What the exits of a region are: patterns whose numbers are those that the
-  /// settled values read since the last closed cut have there, then new ones.
-  using Outcome = std::vector<Pattern>;
+  /// What the exits of a region are.
+  struct Outcome {
+    /// Their numbers are those that the settled values read since the last
+    /// closed cut have there, then new ones.
+    std::vector<Pattern> patterns;
+    /// Whether each new unknown is read by both programs.
+    bool sharesNew = false;
+    /// Unknowns of the settled values, and who reads them.
+    std::vector<std::pair<uint64_t, uint8_t>> readAgain;
+  };
   struct ContentKey {
     size_t operator()(const ContentHash &hash) const { return hash[0]; }
   };
@@ -111,9 +118,11 @@ private:
   llvm::FailureOr<Outcome> evaluatePending();
   llvm::LogicalResult evaluate(const ProgramRegion &region);
   llvm::LogicalResult evaluate(const ProgramRegion::Step &step);
+  /// Says who reads the unknowns of an outcome.
+  void noteReaders(Outcome &outcome,
+                   llvm::ArrayRef<ProgramRegion::Exit> exits) const;
   /// Whether each unknown is held by both programs.
-  bool closes(const Outcome &outcome,
-              llvm::ArrayRef<ProgramRegion::Exit> exits);
+  bool closes(const Outcome &outcome) const;
   void settle(const Outcome &outcome,
               llvm::ArrayRef<ProgramRegion::Exit> exits);
 
@@ -138,8 +147,10 @@ private:
   /// Of the settled values that were read, by step.
   std::vector<Pattern> read;
   ContentHash content = {};
-  /// By number of an unknown: its number in order of appearance; and back.
-  llvm::DenseMap<uint64_t, uint64_t> localNumbers;
+  /// By number of an unknown: its number in order of appearance, plus
+  /// `firstLocal`; smaller ones are of earlier cuts. And back.
+  std::vector<uint64_t> localNumbers;
+  uint64_t firstLocal = 0;
   std::vector<uint64_t> globalNumbers;
   /// The first regions of `pending` that `known` is the result of.
   size_t numKnown = 0;
