@@ -132,7 +132,7 @@ def remove_copies(document):
     for node in list(graph["nodes"]):
         arguments = {entry["name"]: entry["arg"] for entry in node["inputs"]}
         is_clone = node["target"] == "torch.ops.aten.clone.default"
-        if is_clone and arguments["memory_format"] == {"as_memory_format": 1}:
+        if is_clone and arguments.get("memory_format") == {"as_memory_format": 1}:
             copied[node["name"]] = arguments["self"]["as_tensor"]["name"]
             graph["nodes"].remove(node)
             meta = graph["tensor_values"].pop(node["name"])
@@ -217,8 +217,13 @@ def test_rewrite_beside_odd_neighbours(name, program_archives, tmp_path):
     optimize(source, target, "--passes=contiguous-collectives")
     document = read_program(target)
     assert remove_copies(document) == 1
-    assert json.dumps(document) == json.dumps(read_program(source))
     old, new = load(source), load(target)
+    if name == "mutation_in_the_signature":
+        # What aten.copy writes over is read by nobody: it goes, and the copy is a clone.
+        assert len(new.graph.nodes) == len(old.graph.nodes)
+        assert torch.ops.aten.copy.default not in {node.target for node in new.graph.nodes}
+        return
+    assert json.dumps(document) == json.dumps(read_program(source))
     assert len(new.graph.nodes) == len(old.graph.nodes) + 1
 
 
