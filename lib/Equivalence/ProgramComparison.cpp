@@ -195,8 +195,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
     Operation *culprit = nullptr;
     if (options.usesRegions) {
       InputGenerator inputs(placements, *ranks, context, pools);
-      RegionVerdict verdict = compareByRegions(
-          first, second, placements, inputs, *ranks, context, lookup, seed);
+      RegionVerdict verdict =
+          compareByRegions(first, second, inputs, context, lookup, seed);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       noteChoices(context.scalars);
       if (verdict.areEqual)

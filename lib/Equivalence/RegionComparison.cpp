@@ -24,10 +24,8 @@ enum Side { First, Second };
 class RegionComparison {
 public:
   RegionComparison(func::FuncOp first, func::FuncOp second,
-                   const analysis::InputPlacements &placements,
-                   const InputGenerator &generator, const RankClasses &ranks,
-                   EvaluationContext &context, SampleLookup samples,
-                   uint64_t seed);
+                   const InputGenerator &generator, EvaluationContext &context,
+                   SampleLookup samples, uint64_t seed);
 
   RegionVerdict run();
 
@@ -94,7 +92,7 @@ private:
   void forgetPositions();
 
   func::FuncOp functions[2];
-  const analysis::InputPlacements &placements;
+  const InputGenerator &generator;
   SampleLookup samples;
   RegionMemory memory;
   OpNumbering ops;
@@ -130,13 +128,11 @@ private:
 } // namespace
 
 RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
-                                   const analysis::InputPlacements &placements,
                                    const InputGenerator &generator,
-                                   const RankClasses &ranks,
                                    EvaluationContext &context,
                                    SampleLookup samples, uint64_t seed)
-    : functions{first, second}, placements(placements), samples(samples),
-      memory(generator, ranks, context, seed), inputs(first.getNumArguments()) {
+    : functions{first, second}, generator(generator), samples(samples),
+      memory(generator, context, seed), inputs(first.getNumArguments()) {
   for (Side side : {First, Second}) {
     Operation *terminator = functions[side].getBody().front().getTerminator();
     outputs[side].resize(terminator->getNumOperands());
@@ -197,7 +193,7 @@ Number RegionComparison::addInput(unsigned argument) {
   // but integers are what they are.
   region.key.push_back(0);
   describe(step.argumentType.getAsOpaquePointer());
-  for (tp::PlacementAttr placement : placements.getAll(argument))
+  for (tp::PlacementAttr placement : generator.getPlacements().getAll(argument))
     describe(placement.getAsOpaquePointer());
   for (const IndexSample *sample : step.samples.front())
     describe(sample);
@@ -427,10 +423,8 @@ static bool writesToMemory(func::FuncOp function) {
 }
 
 RegionVerdict equivalence::compareByRegions(
-    func::FuncOp first, func::FuncOp second,
-    const analysis::InputPlacements &placements, const InputGenerator &inputs,
-    const RankClasses &ranks, EvaluationContext &context, SampleLookup samples,
-    uint64_t seed) {
+    func::FuncOp first, func::FuncOp second, const InputGenerator &inputs,
+    EvaluationContext &context, SampleLookup samples, uint64_t seed) {
   // What is written to changes under the names that it has.
   if (writesToMemory(first) || writesToMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
@@ -439,7 +433,5 @@ RegionVerdict equivalence::compareByRegions(
   // What cannot be evaluated is reported by who evaluates everything.
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
-  return RegionComparison(first, second, placements, inputs, ranks, context,
-                          samples, seed)
-      .run();
+  return RegionComparison(first, second, inputs, context, samples, seed).run();
 }

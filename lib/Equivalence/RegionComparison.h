@@ -32,9 +32,7 @@ struct RegionVerdict {
 /// Compares outputs, and what opaque ops read, of two programs of static sizes.
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
-                               const analysis::InputPlacements &placements,
                                const InputGenerator &inputs,
-                               const RankClasses &ranks,
                                EvaluationContext &context, SampleLookup samples,
                                uint64_t seed);
 

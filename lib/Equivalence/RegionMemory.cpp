@@ -15,10 +15,9 @@ using namespace commute::equivalence;
 static constexpr uint64_t firstUnknown = EqualityPattern::firstUnknown;
 
 RegionMemory::RegionMemory(const InputGenerator &inputs,
-                           const RankClasses &ranks, EvaluationContext &context,
-                           uint64_t seed)
-    : inputs(inputs), context(context), evaluator(ranks, context), seed(seed),
-      holders(firstUnknown) {}
+                           EvaluationContext &context, uint64_t seed)
+    : inputs(inputs), context(context), evaluator(inputs.getRanks(), context),
+      seed(seed), holders(firstUnknown) {}
 
 //===----------------------------------------------------------------------===//
 // Settled values

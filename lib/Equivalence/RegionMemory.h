@@ -65,9 +65,8 @@ struct ProgramRegion {
 /// the patterns of what they make are known, and nothing is evaluated.
 class RegionMemory {
 public:
-  /// Ranks are those that are evaluated.
-  RegionMemory(const InputGenerator &inputs, const RankClasses &ranks,
-               EvaluationContext &context, uint64_t seed);
+  RegionMemory(const InputGenerator &inputs, EvaluationContext &context,
+               uint64_t seed);
 
   /// Goes through one more region. Failure where an op cannot be evaluated.
   llvm::LogicalResult enter(ProgramRegion region);

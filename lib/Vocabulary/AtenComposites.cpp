@@ -19,25 +19,6 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Part of a value along a dim, as a view.
-static Value createSlice(NodeReader &reader, Value input, int64_t dim,
-                         int64_t start, int64_t size) {
-  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
-  shape.sizes[dim] = size;
-  RankedTensorType type = reader.getSymbols().getType(
-      getTensor(input).getElementType(), shape.sizes, shape.strides);
-  return reader.create<tp::SliceOp>(type, input, dim, start, /*step=*/1);
-}
-
-static Value createReshape(NodeReader &reader, Value input,
-                           const tp::Sizes &sizes) {
-  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
-  RankedTensorType type =
-      reader.getSymbols().getType(getTensor(input).getElementType(), sizes,
-                                  tp::getReshapedStrides(shape, sizes));
-  return reader.create<tp::ReshapeOp>(type, input);
-}
-
 /// Repeats the elements along dims of size 1.
 static Value createBroadcast(NodeReader &reader, Value input,
                              const tp::Sizes &sizes) {
@@ -95,13 +76,13 @@ static LogicalResult readRepeat(NodeReader &reader) {
   tp::Sizes own = reader.getSymbols().getSizes(getTensor(self));
   own.insert(own.begin(), type.getRank() - own.size(), 1);
   if (llvm::all_of(*repeats, [](int64_t count) { return count == 1; }))
-    return setCopy(reader, createReshape(reader, self, own));
+    return setCopy(reader, reader.reshape(self, own));
   tp::Sizes split, repeated;
   for (auto [count, size] : llvm::zip_equal(*repeats, own)) {
     split.append({1, size});
     repeated.append({count, size});
   }
-  Value value = createReshape(reader, self, split);
+  Value value = reader.reshape(self, split);
   value = createBroadcast(reader, value, repeated);
   return reader.result(reader.create<tp::ReshapeOp>(type, value));
 }
@@ -121,7 +102,7 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
     // Of all elements in a row.
     if (!getTensor(self).hasStaticShape())
       return failure();
-    self = createReshape(reader, self, {getTensor(self).getNumElements()});
+    self = reader.reshape(self, {getTensor(self).getNumElements()});
   }
   if (!dim)
     return failure();
@@ -129,7 +110,7 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
     return setCopy(reader, self);
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(self));
   sizes.insert(sizes.begin() + *dim + 1, 1);
-  Value value = createReshape(reader, self, sizes);
+  Value value = reader.reshape(self, sizes);
   sizes[*dim + 1] = *repeats;
   value = createBroadcast(reader, value, sizes);
   return reader.result(reader.create<tp::ReshapeOp>(type, value));
@@ -152,8 +133,8 @@ static LogicalResult readRoll(NodeReader &reader) {
   int64_t first = size == 0 ? 0 : (size - shifts->front() % size) % size;
   if (first == 0)
     return setCopy(reader, self);
-  Value parts[] = {createSlice(reader, self, dim, first, size - first),
-                   createSlice(reader, self, dim, 0, first)};
+  Value parts[] = {reader.slice(self, dim, first, size - first),
+                   reader.slice(self, dim, 0, first)};
   return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
 }
 
@@ -169,11 +150,11 @@ static LogicalResult setScattered(NodeReader &reader, Value self, Value source,
     return failure();
   SmallVector<Value> parts;
   if (start > 0)
-    parts.push_back(createSlice(reader, self, dim, 0, start));
+    parts.push_back(reader.slice(self, dim, 0, start));
   parts.push_back(source);
   if (start + size < whole)
     parts.push_back(
-        createSlice(reader, self, dim, start + size, whole - start - size));
+        reader.slice(self, dim, start + size, whole - start - size));
   if (parts.size() == 1)
     return setCopy(reader, source);
   return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
@@ -212,8 +193,8 @@ static LogicalResult readSelectScatter(NodeReader &reader) {
     return failure();
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(source));
   sizes.insert(sizes.begin() + *dim, 1);
-  return setScattered(reader, self, createReshape(reader, source, sizes), *dim,
-                      *index, 1);
+  return setScattered(reader, self, reader.reshape(source, sizes), *dim, *index,
+                      1);
 }
 
 /// one_hot(x, n): whether x is the position along a new last dim.
@@ -230,7 +211,7 @@ static LogicalResult readOneHot(NodeReader &reader) {
   Builder &builder = reader.getBuilder();
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(self));
   sizes.push_back(1);
-  Value value = createReshape(reader, self, sizes);
+  Value value = reader.reshape(self, sizes);
   Value positions = reader.create<tp::IotaOp>(
       RankedTensorType::get({*count}, index), builder.getI64IntegerAttr(0),
       builder.getI64IntegerAttr(1));

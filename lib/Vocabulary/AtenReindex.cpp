@@ -211,12 +211,9 @@ static LogicalResult readStack(NodeReader &reader) {
     if (getTensor(tensor).getElementType() != type.getElementType() ||
         getTensor(tensor).getRank() + 1 != type.getRank())
       return failure();
-    tp::StridedShape shape = reader.getSymbols().getShape(getTensor(tensor));
-    tp::Sizes sizes = shape.sizes;
+    tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(tensor));
     sizes.insert(sizes.begin() + *dim, 1);
-    RankedTensorType part = reader.getSymbols().getType(
-        type.getElementType(), sizes, tp::getReshapedStrides(shape, sizes));
-    parts.push_back(reader.create<tp::ReshapeOp>(part, tensor));
+    parts.push_back(reader.reshape(tensor, sizes));
   }
   return reader.result(reader.create<tp::ConcatOp>(type, parts, *dim));
 }

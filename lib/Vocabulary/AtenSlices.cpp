@@ -84,23 +84,13 @@ static LogicalResult readNarrow(NodeReader &reader) {
   return reader.result(reader.create<tp::SliceOp>(type, self, *dim, *start, 1));
 }
 
-/// The type of `input` with size 1 along `dim`, as a view of it.
-static RankedTensorType getSingleType(NodeReader &reader, Value input,
-                                      int64_t dim) {
-  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
-  shape.sizes[dim] = 1;
-  return reader.getSymbols().getType(getTensor(input).getElementType(),
-                                     shape.sizes, shape.strides);
-}
-
 /// x.select(dim, i): a slice of size 1, and the dim taken away.
 static LogicalResult setSelect(NodeReader &reader, size_t index, Value self,
                                int64_t dim, int64_t start) {
   RankedTensorType type = reader.getResultType(index);
   if (!type)
     return failure();
-  Value slice = reader.create<tp::SliceOp>(getSingleType(reader, self, dim),
-                                           self, dim, start, 1);
+  Value slice = reader.slice(self, dim, start, /*size=*/1);
   reader.setResult(index, reader.create<tp::ReshapeOp>(type, slice));
   return success();
 }

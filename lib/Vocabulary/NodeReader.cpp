@@ -252,6 +252,24 @@ Value NodeReader::constant(bool value) {
                                 IntegerAttr::get(type, value ? 1 : 0));
 }
 
+Value NodeReader::slice(Value input, int64_t dim, int64_t start, int64_t size) {
+  auto type = cast<RankedTensorType>(input.getType());
+  tp::StridedShape shape = getSymbols().getShape(type);
+  shape.sizes[dim] = size;
+  return create<tp::SliceOp>(
+      getSymbols().getType(type.getElementType(), shape.sizes, shape.strides),
+      input, dim, start, /*step=*/1);
+}
+
+Value NodeReader::reshape(Value input, const tp::Sizes &sizes) {
+  auto type = cast<RankedTensorType>(input.getType());
+  tp::StridedShape shape = getSymbols().getShape(type);
+  return create<tp::ReshapeOp>(
+      getSymbols().getType(type.getElementType(), sizes,
+                           tp::getReshapedStrides(shape, sizes)),
+      input);
+}
+
 void NodeReader::setResult(size_t index, Value value) {
   results[index] = value;
 }

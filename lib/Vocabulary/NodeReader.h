@@ -112,6 +112,11 @@ public:
   mlir::Value constant(int64_t value);
   mlir::Value constant(double value);
   mlir::Value constant(bool value);
+  /// Elements [start, start + size) along a dim, as a view.
+  mlir::Value slice(mlir::Value input, int64_t dim, int64_t start,
+                    int64_t size);
+  /// The elements under other sizes: a view, where strides allow it.
+  mlir::Value reshape(mlir::Value input, const tp::Sizes &sizes);
 
   /// Makes `value`, a result of an op built here, the node's result.
   void setResult(size_t index, mlir::Value value);

@@ -38,6 +38,9 @@ public:
       : placements(placements), ranks(ranks), context(context),
         pools(std::move(pools)) {}
 
+  const analysis::InputPlacements &getPlacements() const { return placements; }
+  const RankClasses &getRanks() const { return ranks; }
+
   /// The type of an input's values: numbers and objects are inputs like any
   /// other, known by a random number.
   static mlir::RankedTensorType getType(mlir::Type type);

@@ -31,7 +31,6 @@ public:
   /// Among the representatives: the index of the one of this rank's class.
   /// The rank is one of the world.
   size_t getClass(int64_t rank) const { return classOf.lookup(rank); }
-  bool isInWorld(int64_t rank) const { return classOf.contains(rank); }
 
 private:
   llvm::SmallVector<int64_t> representatives;
