@@ -312,8 +312,11 @@ ProgramComparison::compareInModels(uint64_t seed, Choices &choices) {
       choices = other;
       return outcome;
     }
-    if (*outcome == Outcome::NotProven)
+    if (*outcome == Outcome::NotProven) {
+      // Another model may decide.
+      result.notProven.reset();
       continue;
+    }
     // A difference of another kind is one in every model.
     if (places.empty())
       break;
