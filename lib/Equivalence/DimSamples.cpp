@@ -244,11 +244,11 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
   // A table is read at what its indices are drawn from. Adding these indices
   // now saves an attempt for each table.
   for (auto &[argument, own] : bounds)
-    if (std::optional<std::vector<int64_t>> pool = getPool(argument))
+    if (std::optional<IntegerPool> pool = getPool(argument))
       for (const Bound &bound : own) {
         int64_t size = classes.getSize(bound.dim);
         int64_t offset = size - bound.high;
-        for (int64_t number : *pool) {
+        for (int64_t number : pool->getNumbers()) {
           int64_t index = number + offset;
           singles[bound.dim].insert(index < 0 ? index + size : index);
         }
@@ -309,7 +309,7 @@ void DimSamples::onBound(unsigned argument, Value table, unsigned dim,
   bounds[argument].push_back({getDims(table)[dim], low, high});
 }
 
-std::vector<int64_t> DimSamples::getPool() const {
+IntegerPool DimSamples::getPool() const {
   std::set<int64_t> pool = {0, 1, -1, 2, 1000003};
   auto add = [&](int64_t number) {
     for (int64_t offset : {-1, 0, 1})
@@ -329,8 +329,7 @@ std::vector<int64_t> DimSamples::getPool() const {
   return numbersOfPool;
 }
 
-std::optional<std::vector<int64_t>>
-DimSamples::getPool(unsigned argument) const {
+std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
   auto known = bounds.find(argument);
   if (known == bounds.end())
     return std::nullopt;

@@ -11,6 +11,7 @@
 #include "PositionNumbers.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Equivalence/IndexSample.h"
+#include "commute/Equivalence/IntegerPool.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -66,9 +67,9 @@ public:
   /// By dim.
   llvm::ArrayRef<const IndexSample *> get(mlir::Value value) const;
   /// Numbers that the integers of both programs meet, with their neighbours.
-  std::vector<int64_t> getPool() const;
+  IntegerPool getPool() const;
   /// Numbers that the elements of an input may be, where they index something.
-  std::optional<std::vector<int64_t>> getPool(unsigned argument) const;
+  std::optional<IntegerPool> getPool(unsigned argument) const;
 
   /// One line for each extent: its size, how many indices are evaluated, why,
   /// and where it occurs first.

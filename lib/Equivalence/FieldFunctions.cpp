@@ -226,24 +226,50 @@ uint64_t ScalarFunction::operator()(uint64_t a, uint64_t b, uint64_t c) const {
   llvm_unreachable("a kind of element that is not listed");
 }
 
-static uint64_t evaluateSquareRoot(uint64_t a) {
+static const uint64_t infinity =
+    PrimeField::fromDouble(std::numeric_limits<double>::infinity());
+static const uint64_t notANumber =
+    PrimeField::fromDouble(std::numeric_limits<double>::quiet_NaN());
+
+uint64_t ScalarFunction::noteInfinite(uint64_t element) const {
+  context.noteInfinite(element);
+  return element;
+}
+
+uint64_t ScalarFunction::keepInfinite(uint64_t a, uint64_t b,
+                                      uint64_t result) const {
+  if (!context.isInfinite(a) && !context.isInfinite(b))
+    return result;
+  return noteInfinite(result ? result : notANumber);
+}
+
+uint64_t ScalarFunction::invert(uint64_t a) const {
+  if (a == notANumber)
+    return a;
+  return a == 0 ? noteInfinite(infinity) : PrimeField::invert(a);
+}
+
+uint64_t ScalarFunction::evaluateSquareRoot(uint64_t a) const {
+  if (a == 0)
+    return 0;
+  if (context.isNegative(a))
+    return noteInfinite(notANumber);
   return PrimeField::mix(a, getKey(MapFunction::Sqrt));
 }
 
-static uint64_t evaluatePower(uint64_t base, uint64_t exponent) {
+uint64_t ScalarFunction::evaluatePower(uint64_t base, uint64_t exponent) const {
   // Small whole exponents are products, and halves are roots, so that a square
   // is a square however it is written.
   constexpr uint64_t largest = 64;
   if (exponent <= largest)
     return PrimeField::power(base, exponent);
   if (PrimeField::negate(exponent) <= largest)
-    return PrimeField::invert(
-        PrimeField::power(base, PrimeField::negate(exponent)));
+    return invert(PrimeField::power(base, PrimeField::negate(exponent)));
   uint64_t half = PrimeField::invert(2);
   if (exponent == half)
     return evaluateSquareRoot(base);
   if (exponent == PrimeField::negate(half))
-    return PrimeField::invert(evaluateSquareRoot(base));
+    return invert(evaluateSquareRoot(base));
   return PrimeField::mix(base,
                          PrimeField::mix(exponent, getKey(MapFunction::Pow)));
 }
@@ -261,17 +287,18 @@ uint64_t ScalarFunction::applyOnce(uint64_t a, uint64_t key) const {
 
 uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   using F = PrimeField;
+  if ((a == notANumber || b == notANumber) && !tp::MapOp::isPredicate(function))
+    return notANumber;
   switch (function) {
   case MapFunction::Add:
-    return F::add(a, b);
+    return keepInfinite(a, b, F::add(a, b));
   case MapFunction::Sub:
-    return F::subtract(a, b);
+    return keepInfinite(a, b, F::subtract(a, b));
   case MapFunction::Mul:
-    return F::multiply(a, b);
+    return keepInfinite(a, b, F::multiply(a, b));
   case MapFunction::Div:
-    // Like no number.
     if (b == 0)
-      return F::mix(a, getKey(function));
+      return keepInfinite(a, invert(b), F::multiply(a, infinity));
     if (b != divisor) {
       divisor = b;
       inverse = F::invert(b);
@@ -288,11 +315,11 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Neg:
     return F::negate(a);
   case MapFunction::Reciprocal:
-    return a == 0 ? F::mix(1, getKey(MapFunction::Div)) : F::invert(a);
+    return invert(a);
   case MapFunction::Sqrt:
     return evaluateSquareRoot(a);
   case MapFunction::Rsqrt:
-    return F::invert(evaluateSquareRoot(a));
+    return invert(evaluateSquareRoot(a));
   case MapFunction::Silu:
     return F::multiply(a, F::mix(a, getKey(MapFunction::Sigmoid)));
   case MapFunction::Equal:
@@ -326,8 +353,11 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Abs:
   case MapFunction::Sign:
     return applyOnce(a, getKey(function));
-  case MapFunction::Exp:
   case MapFunction::Log:
+    return a == 0                  ? noteInfinite(F::negate(infinity))
+           : context.isNegative(a) ? noteInfinite(notANumber)
+                                   : F::mix(a, getKey(function));
+  case MapFunction::Exp:
   case MapFunction::Sin:
   case MapFunction::Cos:
   case MapFunction::Tanh:

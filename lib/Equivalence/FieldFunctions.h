@@ -44,6 +44,15 @@ private:
   uint64_t finish(uint64_t value, Kind from) const;
   uint64_t select(uint64_t condition, uint64_t a, uint64_t b) const;
   uint64_t evaluateField(uint64_t a, uint64_t b) const;
+  /// Of known numbers below zero, that is no number.
+  uint64_t evaluateSquareRoot(uint64_t a) const;
+  uint64_t evaluatePower(uint64_t base, uint64_t exponent) const;
+  /// 1/a, which is infinite for zero.
+  uint64_t invert(uint64_t a) const;
+  /// Notes that an element is infinite or no number, and returns it.
+  uint64_t noteInfinite(uint64_t element) const;
+  /// What a sum or a product of `a` and `b` comes to, if one is infinite.
+  uint64_t keepInfinite(uint64_t a, uint64_t b, uint64_t result) const;
   /// A function that is known by `key` and changes no result of its own.
   uint64_t applyOnce(uint64_t a, uint64_t key) const;
   uint64_t evaluateInteger(int64_t a, int64_t b) const;

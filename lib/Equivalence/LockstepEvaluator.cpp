@@ -57,7 +57,8 @@ static void forEachIndex(const FieldTensor &tensor, Visitor visit) {
 static std::shared_ptr<FieldTensor> makeRandom(ArrayRef<SampledDim> dims,
                                                Type type, uint64_t key,
                                                EvaluationContext &context,
-                                               ArrayRef<int64_t> pool) {
+                                               const IntegerPool &pool,
+                                               IntegerPool::Way way) {
   if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
     return nullptr;
   auto tensor = std::make_shared<FieldTensor>(dims, type);
@@ -69,8 +70,8 @@ static std::shared_ptr<FieldTensor> makeRandom(ArrayRef<SampledDim> dims,
       // A number is an offset more often than not, so that in some rounds it is
       // zero.
       value = tensor->elements.size() == 1 && context.scalars.getSeed() % 4 == 0
-                  ? wrapInteger(pool[0], type)
-                  : wrapInteger(pool[value % pool.size()], type);
+                  ? wrapInteger(pool.getNumbers().front(), type)
+                  : pool.draw(value, way, type);
     tensor->elements[element] = value;
   });
   return tensor;
@@ -91,9 +92,13 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
                                     uint64_t seed) const {
   RankValues values;
   std::map<int64_t, FieldValue> uncut;
-  std::optional<std::vector<int64_t>> pool;
+  std::optional<IntegerPool> pool;
   if (isa<IntegerType>(type.getElementType()))
     pool = pools(argument);
+  // An index stays one of those that its table is read at.
+  IntegerPool::Way way =
+      pool ? IntegerPool::Way::Listed
+           : IntegerPool::chooseWay(context.scalars.getSeed(), argument);
   // Ranks that hold one part of one tensor share it.
   std::map<std::pair<int64_t, std::vector<int64_t>>, FieldValue> known;
   for (int64_t rank : ranks.getRepresentatives()) {
@@ -116,7 +121,7 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
       uint64_t key =
           PrimeField::mix(argument, PrimeField::mix(instance.tensor + 1, seed));
       whole = makeRandom(dims, type.getElementType(), key, context,
-                         pool ? ArrayRef(*pool) : context.scalars.getPool());
+                         pool ? *pool : context.scalars.getPool(), way);
       if (!whole)
         return values;
     }
@@ -314,9 +319,10 @@ void LockstepEvaluator::evaluateOpaque(
         RankedTensorType type = InputGenerator::getType(result.getType());
         uint64_t key = PrimeField::mix(index, hash);
         if (isa<RankedTensorType>(result.getType())) {
-          values.push_back(makeRandom(getDims(type, samples[index], context),
-                                      type.getElementType(), key, context,
-                                      context.scalars.getPool()));
+          values.push_back(makeRandom(
+              getDims(type, samples[index], context), type.getElementType(),
+              key, context, context.scalars.getPool(),
+              IntegerPool::chooseWay(context.scalars.getSeed(), 0)));
           if (!values.back())
             return;
         } else {
@@ -339,7 +345,10 @@ LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
   if (context.problem)
     return failure();
   // On all ranks at once, so that also what all ranks hold may be alike.
-  context.scalars.beginOp();
+  size_t numElements = 0;
+  for (const RankValues &values : operands)
+    numElements = std::max(numElements, values.front()->elements.size());
+  context.scalars.beginOp(numElements, ranks.getRepresentatives().size());
   if (auto call = dyn_cast<tp::CallOp>(op)) {
     evaluateOpaque(call, operands, samples, results);
     return success(!context.problem);

@@ -18,9 +18,9 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-/// How many rounds show, but with probability 2^-30, an outcome of a choice
-/// that tells two programs apart.
-static constexpr unsigned numRoundsOfChoices = 30;
+/// Rounds that show a difference which half of all outcomes of a choice show,
+/// but with probability 2^-30.
+static constexpr unsigned leastRoundsOfChoices = 30;
 
 llvm::Expected<std::vector<RankValues>>
 ProgramComparison::evaluate(func::FuncOp function, EvaluationContext &context,
@@ -184,16 +184,23 @@ void ProgramComparison::noteChoices(const ScalarContext &scalars) {
 
 llvm::Expected<ProgramComparison::Outcome>
 ProgramComparison::compare(uint64_t seed, Choices choices) {
+  // Regions draw other bits than an evaluation of the whole. What only few
+  // draws show would have to be met by both, so that in every other round there
+  // is only the one.
+  constexpr size_t maxOps = 2000;
+  bool usesRegions =
+      options.usesRegions && !(seed % 2 == 1 && result.numOps <= maxOps &&
+                               (hasSampled || choices == Choices::Sampled));
   // Each attempt is made with samples that fit the problem of the one before;
   // in the end all dims are whole.
   for (int attempt = 0;; ++attempt) {
     EvaluationContext context(samples, options.precision, choices, seed,
                               budget);
-    context.scalars.setPool(dims->getPool());
+    context.scalars.setPool(*pool);
     differences.clear();
     places.clear();
     Operation *culprit = nullptr;
-    if (options.usesRegions) {
+    if (usesRegions) {
       InputGenerator inputs(placements, *ranks, context, pools);
       RegionVerdict verdict =
           compareByRegions(first, second, inputs, context, lookup, seed);
@@ -255,6 +262,10 @@ void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
   auto start = std::clock();
   dims.emplace(first, second, samples, seed, reducesSizes);
   dims->choose();
+  // Further attempts of the round draw the same integers. If they drew others,
+  // an attempt that ends because a difference leads to an index that is not
+  // sampled would be replaced by one without that difference.
+  pool = dims->getPool();
   ranks = reducesSizes
               ? RankClasses::find(first, second, placements.getWorld(), seed)
               : RankClasses(placements.getWorld());
@@ -263,9 +274,7 @@ void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
       static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-bool ProgramComparison::isCheapWhole() const {
-  // Elements of all values on all ranks, and multiplications.
-  constexpr double maxWork = 2e7;
+double ProgramComparison::getWorkAtRealSizes() const {
   double work = 0;
   auto getCount = [](Value value) {
     double count = 1;
@@ -288,7 +297,21 @@ bool ProgramComparison::isCheapWhole() const {
                 static_cast<double>(key.getDimSize(key.getRank() - 2));
       }
     }
-  return work * static_cast<double>(placements.getWorld().size()) < maxWork;
+  return work * static_cast<double>(placements.getWorld().size());
+}
+
+bool ProgramComparison::isCheapAtRealSizes() const {
+  constexpr double maxWork = 2e7;
+  return getWorkAtRealSizes() < maxWork;
+}
+
+unsigned ProgramComparison::getRoundsOfChoices(bool reducesSizes) const {
+  constexpr double maxOps = 8000, maxWork = 2e8, mostRounds = 256;
+  double rounds = reducesSizes
+                      ? maxOps / (static_cast<double>(result.numOps) + 1)
+                      : maxWork / (getWorkAtRealSizes() + 1);
+  return static_cast<unsigned>(
+      std::clamp<double>(rounds, leastRoundsOfChoices, mostRounds));
 }
 
 llvm::Expected<ProgramComparison::Outcome>
@@ -329,8 +352,9 @@ ProgramComparison::compareInModels(uint64_t seed, Choices &choices) {
   return Outcome::Different;
 }
 
-llvm::Expected<bool> ProgramComparison::looksEqual(bool reducesSizes) {
-  for (unsigned round = 0; round < numRoundsOfChoices; ++round) {
+llvm::Expected<bool> ProgramComparison::looksEqual(bool reducesSizes,
+                                                   unsigned numRounds) {
+  for (unsigned round = 0; round < numRounds; ++round) {
     chooseSamples(options.seed + round, reducesSizes);
     llvm::Expected<Outcome> outcome =
         compare(options.seed + round, Choices::Sampled);
@@ -365,7 +389,8 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
     if (!outcome)
       return outcome.takeError();
-    if (*outcome == Outcome::Different && reducesSizes && isCheapWhole()) {
+    if (*outcome == Outcome::Different && reducesSizes &&
+        isCheapAtRealSizes()) {
       // Equal, perhaps, by a law that sums of samples do not have, such as that
       // a sum over rotated rows is the sum over the rows.
       std::vector<Difference> sampled = std::move(differences);
@@ -384,14 +409,16 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     if (*outcome == Outcome::Different && hasChosen) {
       // By a law of truth values, perhaps, that unknown numbers do not have.
       std::vector<Difference> found = differences;
-      llvm::Expected<bool> isLaw = looksEqual(reducesSizes && !isCheapWhole());
+      bool reducesAll = reducesSizes && !isCheapAtRealSizes();
+      unsigned numOutcomes = getRoundsOfChoices(reducesAll);
+      llvm::Expected<bool> isLaw = looksEqual(reducesAll, numOutcomes);
       if (!isLaw)
         return isLaw.takeError();
       differences = std::move(found);
       result.notProven.reset();
       if (*isLaw) {
         result.notProven =
-            "the programs are equal for " + std::to_string(numRoundsOfChoices) +
+            "the programs are equal for " + std::to_string(numOutcomes) +
             " random outcomes of their comparisons, but not as functions of "
             "unknown truth values: either a law of truth values makes them "
             "equal, or an outcome that was not drawn tells them apart";
@@ -399,7 +426,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       }
     }
     if (*outcome == Outcome::Equal && hasSampled)
-      numRounds = std::max(numRounds, numRoundsOfChoices);
+      numRounds = std::max(numRounds, getRoundsOfChoices(reducesSizes));
     ++result.numRounds;
     if (*outcome == Outcome::NotProven)
       break;

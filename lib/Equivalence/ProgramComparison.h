@@ -40,15 +40,21 @@ private:
   enum class Outcome { Equal, Different, NotProven };
 
   void chooseSamples(uint64_t seed, bool reducesSizes);
+  /// Elements of all values on all ranks, and multiplications.
+  double getWorkAtRealSizes() const;
   /// Whether it takes next to nothing to evaluate all indices of all dims.
-  bool isCheapWhole() const;
+  bool isCheapAtRealSizes() const;
+  /// Rounds of programs in which truth values decide about integers, each with
+  /// other outcomes: more where a round is cheap. A count of many may have to
+  /// be one to show a difference.
+  unsigned getRoundsOfChoices(bool reducesSizes) const;
   /// Compares in a model of choices and, where the programs differ in it, in
   /// the others; `choices` becomes the one in which they are equal. Each output
   /// may be equal in a model of its own.
   llvm::Expected<Outcome> compareInModels(uint64_t seed, Choices &choices);
   /// Whether the programs are equal for some random outcomes of all
   /// comparisons.
-  llvm::Expected<bool> looksEqual(bool reducesSizes);
+  llvm::Expected<bool> looksEqual(bool reducesSizes, unsigned numRounds);
   /// Compares on the inputs of one seed.
   llvm::Expected<Outcome> compare(uint64_t seed, Choices choices);
   /// Evaluates both programs whole and adds what differs to `differences`.
@@ -73,6 +79,7 @@ private:
   IndexSamples samples;
   std::optional<DimSamples> dims;
   std::optional<RankClasses> ranks;
+  std::optional<IntegerPool> pool;
   std::function<llvm::ArrayRef<const IndexSample *>(mlir::Value)> lookup;
   InputGenerator::Pools pools;
   std::vector<Difference> differences;

@@ -10,6 +10,7 @@
 #include "commute/Equivalence/PrimeField.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace commute::equivalence;
 
@@ -99,14 +100,35 @@ uint64_t ScalarContext::isEqual(uint64_t a, uint64_t b) {
   auto first = numbers.find(a), second = numbers.find(b);
   if (first != numbers.end() && second != numbers.end())
     return first->second == second->second;
-  return drawTruth(PrimeField::mix(Distance(a, b).value, equalKey));
+  Distance distance(a, b);
+  uint64_t equal = drawTruth(PrimeField::mix(distance.value, equalKey));
+  if (choices == Choices::Sampled && equal) {
+    // From here on, the one is what the other one is.
+    drawnEqual.insert(distance.value);
+    if (first != numbers.end())
+      noteNumber(b, first->second);
+    else if (second != numbers.end())
+      noteNumber(a, second->second);
+  }
+  return equal;
+}
+
+bool ScalarContext::areAlike(uint64_t a, uint64_t b) const {
+  if (a == b || drawnEqual.empty())
+    return a == b;
+  if (drawnEqual.contains(Distance(a, b).value))
+    return true;
+  auto first = numbers.find(a), second = numbers.find(b);
+  return first != numbers.end() && second != numbers.end() &&
+         first->second == second->second;
 }
 
 uint64_t ScalarContext::isLess(uint64_t a, uint64_t b) {
   if (a == b)
     return 0;
   auto first = numbers.find(a), second = numbers.find(b);
-  if (first != numbers.end() && second != numbers.end())
+  bool isBelowNumber = second != numbers.end();
+  if (first != numbers.end() && isBelowNumber)
     return first->second < second->second;
   // Exactly one of a < b, a == b and b < a holds: the three add up to 1.
   Distance distance(a, b);
@@ -115,7 +137,12 @@ uint64_t ScalarContext::isLess(uint64_t a, uint64_t b) {
   if (choices == Choices::Sampled) {
     if (equal)
       return 0;
-    return distance.isSwapped ? 1 - less : less;
+    // The first of the two orders that is met is drawn, as that of a number and
+    // an unknown, so that nearly all of many unknowns may be above the number.
+    auto [drawn, isNew] = drawnLess.try_emplace(distance.value);
+    if (isNew)
+      drawn->second = (less != 0) != (isBelowNumber != distance.isSwapped);
+    return drawn->second != distance.isSwapped;
   }
   return distance.isSwapped
              ? PrimeField::subtract(PrimeField::subtract(1, equal), less)
@@ -190,27 +217,34 @@ bool ScalarContext::toBit(uint64_t truth) {
   return bit->second != isNegated;
 }
 
-void ScalarContext::beginOp() {
-  // How many of many bits hold, and whether any or all do, comes out in every
-  // way: of each op, and not of each round, so that it comes out in one way
-  // here and in another one there.
+void ScalarContext::beginOp(size_t numElements, size_t numRanks) {
+  // How many of many bits hold, and whether any, all or just one do, comes out
+  // in every way: of each op, and not of each round, so that it comes out in
+  // one way here and in another one there.
   uint64_t random = PrimeField::mix(++numOps, bitKey + seed);
-  constexpr unsigned maxRareness = 10;
   usual = random & 1;
-  switch ((random >> 1) % 4) {
+  switch ((random >> 1) % 8) {
   case 0:
-  case 1:
     rareness = never;
     break;
+  case 1:
   case 2:
-    rareness = 1 + (random >> 8) % maxRareness;
+  case 3:
+    rareness = 1;
+    break;
+  case 4:
+    rareness =
+        std::max(llvm::Log2_64_Ceil(std::max<size_t>(numElements, 1)), 1u);
     break;
   default:
-    rareness = 1;
+    rareness = 1 + (random >> 8) % std::max(llvm::Log2_64_Ceil(std::max<size_t>(
+                                                numElements * numRanks, 1)),
+                                            1u);
   }
 }
 
 int64_t ScalarContext::drawInteger(uint64_t content, mlir::Type type) const {
   uint64_t choice = PrimeField::mix(content, bitKey + 2 * seed + 1);
-  return static_cast<int64_t>(wrapInteger(pool[choice % pool.size()], type));
+  return static_cast<int64_t>(
+      pool.draw(choice, IntegerPool::chooseWay(seed, bitKey), type));
 }

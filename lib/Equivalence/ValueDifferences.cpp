@@ -39,7 +39,7 @@ static std::optional<std::string> findDifference(const FieldValue &a,
     return std::nullopt;
   const FieldTensor &x = *both->first, &y = *both->second;
   for (size_t element = 0; element < x.elements.size(); ++element) {
-    if (x.elements[element] == y.elements[element])
+    if (context.scalars.areAlike(x.elements[element], y.elements[element]))
       continue;
     SmallVector<int64_t> index(x.getRank());
     size_t position = element;

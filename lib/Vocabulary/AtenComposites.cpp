@@ -65,6 +65,18 @@ static LogicalResult readCopy(NodeReader &reader) {
       reader.create<tp::CastOp>(type, source, /*contiguous=*/true));
 }
 
+/// Merges what was spread over new dims into the result, which is new memory
+/// even where the reshape alone would be a view: that of elements that are
+/// repeated in place.
+static LogicalResult setRepeated(NodeReader &reader, Value value) {
+  RankedTensorType type = reader.getResultType();
+  if (!isDense(reader, type))
+    return failure();
+  return reader.result(
+      reader.create<tp::CopyOp>(type, reader.create<tp::ReshapeOp>(type, value),
+                                /*preservesStrides=*/false));
+}
+
 /// x.repeat(2, 3): each dim is behind a new one that counts the copies.
 static LogicalResult readRepeat(NodeReader &reader) {
   Value self = reader.tensor("self");
@@ -84,7 +96,7 @@ static LogicalResult readRepeat(NodeReader &reader) {
   }
   Value value = reader.reshape(self, split);
   value = createBroadcast(reader, value, repeated);
-  return reader.result(reader.create<tp::ReshapeOp>(type, value));
+  return setRepeated(reader, value);
 }
 
 /// x.repeat_interleave(2, dim): each index is before a new one that counts.
@@ -113,7 +125,7 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
   Value value = reader.reshape(self, sizes);
   sizes[*dim + 1] = *repeats;
   value = createBroadcast(reader, value, sizes);
-  return reader.result(reader.create<tp::ReshapeOp>(type, value));
+  return setRepeated(reader, value);
 }
 
 /// x.roll(1, dim): the last elements come first. Along several dims it would be

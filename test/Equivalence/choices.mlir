@@ -213,3 +213,37 @@ func.func @main(%x: tensor<5x3xf32> {tp.name = "x"}) -> tensor<5xi1> {
   %0 = tp.map greater_equal(%s, %n) : (tensor<5xi64>, tensor<i64>) -> tensor<5xi1>
   return %0 : tensor<5xi1>
 }
+
+// A count that only one outcome of very many tells from zero.
+//--- one.mlir
+func.func @main(%x: tensor<100xf32> {tp.name = "x"}) -> tensor<i1> {
+  %n = tp.constant 1.0 : f64 -> tensor<f32>
+  %zero = tp.constant 0 : i64 -> tensor<i64>
+  %c = tp.map greater(%x, %n) : (tensor<100xf32>, tensor<f32>) -> tensor<100xi1>
+  %i = tp.cast %c : tensor<100xi1> -> tensor<100xi64>
+  %s = tp.reduce sum %i dims [0] : tensor<100xi64> -> tensor<i64>
+  %0 = tp.map greater(%s, %zero) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+
+//--- one.equal.mlir
+func.func @main(%x: tensor<100xf32> {tp.name = "x"}) -> tensor<i1> {
+  %n = tp.constant 1.0 : f64 -> tensor<f32>
+  %one = tp.constant 1 : i64 -> tensor<i64>
+  %c = tp.map greater(%x, %n) : (tensor<100xf32>, tensor<f32>) -> tensor<100xi1>
+  %i = tp.cast %c : tensor<100xi1> -> tensor<100xi64>
+  %s = tp.reduce sum %i dims [0] : tensor<100xi64> -> tensor<i64>
+  %0 = tp.map greater_equal(%s, %one) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+
+//--- one.wrong.mlir
+func.func @main(%x: tensor<100xf32> {tp.name = "x"}) -> tensor<i1> {
+  %n = tp.constant 1.0 : f64 -> tensor<f32>
+  %one = tp.constant 1 : i64 -> tensor<i64>
+  %c = tp.map greater(%x, %n) : (tensor<100xf32>, tensor<f32>) -> tensor<100xi1>
+  %i = tp.cast %c : tensor<100xi1> -> tensor<100xi64>
+  %s = tp.reduce sum %i dims [0] : tensor<100xi64> -> tensor<i64>
+  %0 = tp.map greater(%s, %one) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  return %0 : tensor<i1>
+}

@@ -158,3 +158,56 @@ func.func @main(%x: tensor<4x1000xf32> {tp.name = "x"}) -> tensor<4xf32> {
   %0 = tp.map add(%s, %n) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// What is divided by zero is infinite, and zero times that is not zero.
+//--- infinite.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 0.001 : f64 -> tensor<f32>
+  %z = tp.map sub(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %y = tp.map add(%z, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = tp.map rsqrt(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map mul(%z, %r) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- infinite.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %0 = tp.map sub(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- infinite.wrong.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 0.001 : f64 -> tensor<f32>
+  %z = tp.map sub(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %y = tp.map mul(%z, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = tp.map rsqrt(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map mul(%z, %r) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- infinite.wrong-root.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant -0.001 : f64 -> tensor<f32>
+  %z = tp.map sub(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %y = tp.map add(%z, %n) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = tp.map rsqrt(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map mul(%z, %r) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- infinite.wrong-log.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %z = tp.map sub(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %r = tp.map log(%z) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map mul(%z, %r) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- infinite.wrong-quotient.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %z = tp.map sub(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %r = tp.map div(%x, %z) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map sub(%r, %r) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

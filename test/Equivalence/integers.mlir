@@ -312,3 +312,90 @@ func.func @main(%c: tensor<1xi1> {tp.name = "c"}) -> tensor<1xi64> {
   %1 = tp.all_reduce min %0 group <"0", [0, 1, 2, 3, 4, 5]> : tensor<1xi64> -> tensor<1xi64>
   return %1 : tensor<1xi64>
 }
+
+// An extreme that occurs more than once would hide which elements were looked at.
+//--- largest.mlir
+func.func @main(%i: tensor<8x32xi64> {tp.name = "i"}) -> tensor<i64> {
+  %0 = tp.reduce max %i dims [0, 1] : tensor<8x32xi64> -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+//--- largest.equal.mlir
+func.func @main(%i: tensor<8x32xi64> {tp.name = "i"}) -> tensor<i64> {
+  %a = tp.reduce max %i dims [1] : tensor<8x32xi64> -> tensor<8xi64>
+  %0 = tp.reduce max %a dims [0] : tensor<8xi64> -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+//--- largest.wrong.mlir
+func.func @main(%i: tensor<8x32xi64> {tp.name = "i"}) -> tensor<i64> {
+  %s = tp.slice %i dim 0 start 1 step 1 : tensor<8x32xi64> -> tensor<7x32xi64>
+  %0 = tp.reduce max %s dims [0, 1] : tensor<7x32xi64> -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+// A product of many numbers of which some are zero or even is zero.
+//--- product.mlir
+func.func @main(%i: tensor<64xi64> {tp.name = "i"}) -> tensor<i64> {
+  %0 = tp.reduce product %i dims [0] : tensor<64xi64> -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+//--- product.equal.mlir
+func.func @main(%i: tensor<64xi64> {tp.name = "i"}) -> tensor<i64> {
+  %n = tp.map neg(%i) : (tensor<64xi64>) -> tensor<64xi64>
+  %0 = tp.reduce product %n dims [0] : tensor<64xi64> -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+//--- product.wrong.mlir
+func.func @main(%i: tensor<64xi64> {tp.name = "i"}) -> tensor<i64> {
+  %p = tp.reduce product %i dims [0] : tensor<64xi64> -> tensor<i64>
+  %0 = tp.map neg(%p) : (tensor<i64>) -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+// Only rounds that draw 19 tell these apart, and those read rows of the table
+// that were not sampled: another attempt has to draw 19 again.
+//--- rows.mlir
+func.func @main(%i: tensor<16xi64> {tp.name = "i"}, %t: tensor<100x4xf32> {tp.name = "t"}) -> tensor<16x4xf32> {
+  %n = tp.constant 20 : i64 -> tensor<i64>
+  %zero = tp.constant 0 : i64 -> tensor<i64>
+  %end = tp.constant 100 : i64 -> tensor<i64>
+  %d = tp.map sub(%i, %n) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi64>
+  %a = tp.map greater_equal(%d, %zero) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi1>
+  %b = tp.map less(%d, %end) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi1>
+  %m = tp.map logical_and(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+  %k = tp.map select(%m, %d, %zero) : (tensor<16xi1>, tensor<16xi64>, tensor<i64>) -> tensor<16xi64>
+  %0 = tp.take %t, %k dim 0 : (tensor<100x4xf32>, tensor<16xi64>) -> tensor<16x4xf32>
+  return %0 : tensor<16x4xf32>
+}
+
+//--- rows.equal.mlir
+func.func @main(%i: tensor<16xi64> {tp.name = "i"}, %t: tensor<100x4xf32> {tp.name = "t"}) -> tensor<16x4xf32> {
+  %n = tp.constant 20 : i64 -> tensor<i64>
+  %zero = tp.constant 0 : i64 -> tensor<i64>
+  %end = tp.constant 120 : i64 -> tensor<i64>
+  %d = tp.map sub(%i, %n) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi64>
+  %a = tp.map greater_equal(%i, %n) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi1>
+  %b = tp.map less(%i, %end) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi1>
+  %m = tp.map logical_and(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+  %k = tp.map select(%m, %d, %zero) : (tensor<16xi1>, tensor<16xi64>, tensor<i64>) -> tensor<16xi64>
+  %0 = tp.take %t, %k dim 0 : (tensor<100x4xf32>, tensor<16xi64>) -> tensor<16x4xf32>
+  return %0 : tensor<16x4xf32>
+}
+
+//--- rows.wrong.mlir
+func.func @main(%i: tensor<16xi64> {tp.name = "i"}, %t: tensor<100x4xf32> {tp.name = "t"}) -> tensor<16x4xf32> {
+  %n = tp.constant 20 : i64 -> tensor<i64>
+  %zero = tp.constant 0 : i64 -> tensor<i64>
+  %minusOne = tp.constant -1 : i64 -> tensor<i64>
+  %end = tp.constant 100 : i64 -> tensor<i64>
+  %d = tp.map sub(%i, %n) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi64>
+  %a = tp.map greater_equal(%d, %minusOne) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi1>
+  %b = tp.map less(%d, %end) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi1>
+  %m = tp.map logical_and(%a, %b) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>
+  %k = tp.map select(%m, %d, %zero) : (tensor<16xi1>, tensor<16xi64>, tensor<i64>) -> tensor<16xi64>
+  %0 = tp.take %t, %k dim 0 : (tensor<100x4xf32>, tensor<16xi64>) -> tensor<16x4xf32>
+  return %0 : tensor<16x4xf32>
+}

@@ -7,7 +7,7 @@
 // RUN: not commute verify %t/all.mlir %t/almost-all.mlir
 // RUN: commute verify %t/all.mlir %t/all.mlir --whole
 
-// CHECK: not proven: the programs are equal for 30 random outcomes of their comparisons
+// CHECK: not proven: the programs are equal for {{[0-9]+}} random outcomes of their comparisons
 
 //--- any.mlir
 func.func @main(%x: tensor<5x3xf32> {tp.name = "x"}) -> tensor<5xi1> {

@@ -29,8 +29,7 @@ class InputGenerator {
 public:
   /// Integers of an input are drawn from its pool, if it has one, else from
   /// that of all integers.
-  using Pools =
-      std::function<std::optional<std::vector<int64_t>>(unsigned argument)>;
+  using Pools = std::function<std::optional<IntegerPool>(unsigned argument)>;
 
   InputGenerator(const analysis::InputPlacements &placements,
                  const RankClasses &ranks, EvaluationContext &context,

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
 #define COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
 
+#include "commute/Equivalence/IntegerPool.h"
 #include "commute/Equivalence/PrimeField.h"
 
 #include "mlir/IR/Types.h"
@@ -14,6 +15,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -70,6 +72,8 @@ public:
 
   /// Comparisons of field elements, as truth values: 0, 1, or an unknown.
   uint64_t isEqual(uint64_t a, uint64_t b);
+  /// Whether two elements are one, or were drawn to be equal.
+  bool areAlike(uint64_t a, uint64_t b) const;
   uint64_t isLess(uint64_t a, uint64_t b);
   uint64_t isNan(uint64_t a);
   /// Of two operands, of which one may be a bound.
@@ -80,10 +84,23 @@ public:
   void noteNumber(uint64_t element, double number) {
     numbers.try_emplace(element, number);
   }
+  /// Whether an element is known as a number below zero.
+  bool isNegative(uint64_t element) const {
+    auto known = numbers.find(element);
+    return known != numbers.end() && known->second < 0;
+  }
   /// Elements of constants are bounds as well.
   void noteConstant(uint64_t element, double number) {
     noteNumber(element, number);
     constants.insert(element);
+    if (!std::isfinite(number))
+      noteInfinite(element);
+  }
+  /// Values that are infinite or no number, as 1/0 is: zero times such a value
+  /// is not zero, nor is its difference from itself.
+  void noteInfinite(uint64_t element) { infinite.insert(element); }
+  bool isInfinite(uint64_t element) const {
+    return !infinite.empty() && infinite.contains(element);
   }
   /// Functions that change nothing where they have been applied before: `law`
   /// names what they make, such as whole numbers.
@@ -102,9 +119,10 @@ public:
     chosen = true;
     return minima.join(elements);
   }
-  /// Begins an op: truth values that become bits in it for the first time do so
-  /// with one probability, which may be next to none.
-  void beginOp();
+  /// Begins an op that reads at most so many elements of one value, on each of
+  /// so many ranks: truth values that become bits in it for the first time do
+  /// so with one probability, which may be next to none, or that of one in all.
+  void beginOp(size_t numElements, size_t numRanks);
   /// A truth value as a bit, where it decides about an integer. That of the
   /// negation is the opposite one.
   bool toBit(uint64_t truth);
@@ -114,10 +132,10 @@ public:
   /// A truth value that nothing is known of.
   uint64_t drawTruth(uint64_t content);
 
-  /// The numbers that unknown integers are drawn from: those that the programs
+  /// What unknown integers are drawn from: the numbers that the programs
   /// compare integers with, and their neighbours.
-  void setPool(std::vector<int64_t> numbers) { pool = std::move(numbers); }
-  llvm::ArrayRef<int64_t> getPool() const { return pool; }
+  void setPool(IntegerPool numbers) { pool = std::move(numbers); }
+  const IntegerPool &getPool() const { return pool; }
 
   Choices getChoices() const { return choices; }
   uint64_t getSeed() const { return seed; }
@@ -146,7 +164,12 @@ private:
   llvm::DenseSet<uint64_t> constants = {0};
   llvm::DenseMap<uint64_t, double> numbers;
   llvm::DenseMap<uint64_t, Range> ranges;
+  /// Distances of elements that were drawn to be equal.
+  llvm::DenseSet<uint64_t> drawnEqual;
+  /// By distance: whether the one that it leads from is the smaller one.
+  llvm::DenseMap<uint64_t, bool> drawnLess;
   llvm::DenseSet<uint64_t> fixed;
+  llvm::DenseSet<uint64_t> infinite;
   /// Truth values that became bits, by the smaller one of each and its
   /// negation.
   llvm::DenseMap<uint64_t, bool> bits;
@@ -157,7 +180,7 @@ private:
   bool sampled = false;
   bool chosen = false;
   bool bounded = false;
-  std::vector<int64_t> pool = {0, 1, 2, 3, -1, 7, 100};
+  IntegerPool pool{{0, 1, 2, 3, -1, 7, 100}};
   FreeSemilattice maxima{0x3c6ef372fe94f82b};
   FreeSemilattice minima{0xa54ff53a5f1d36f1};
 };

@@ -1,0 +1,31 @@
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+
+#include "commute/Equivalence/IntegerPool.h"
+
+#include "FieldFunctions.h"
+#include "commute/Equivalence/PrimeField.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace commute;
+using namespace commute::equivalence;
+
+IntegerPool::Way IntegerPool::chooseWay(uint64_t round, uint64_t source) {
+  constexpr Way ways[] = {Way::Listed, Way::Wide, Way::Listed, Way::Odd};
+  return ways[(round % 2 ? PrimeField::mix(round, source) : round / 2) % 4];
+}
+
+uint64_t IntegerPool::draw(uint64_t content, Way way, mlir::Type type) const {
+  constexpr uint64_t range = uint64_t(1) << 20;
+  int64_t wide =
+      static_cast<int64_t>(content % (2 * range)) - static_cast<int64_t>(range);
+  switch (way) {
+  case Way::Listed:
+    return wrapInteger(numbers[content % numbers.size()], type);
+  case Way::Wide:
+    return wrapInteger(wide, type);
+  case Way::Odd:
+    return wrapInteger(wide | 1, type);
+  }
+  llvm_unreachable("a way of drawing that is not listed");
+}
