@@ -591,6 +591,8 @@ AlgebraValue FieldAlgebra::take(const AlgebraValue &table,
       }
       if (isInside)
         missing.push_back(index);
+      else
+        context.hasReadOutside = true;
       // No program may read there; what it would get is something of its own.
       uint64_t key = PrimeField::mix(element, 0xbb67ae8584caa73b);
       for (int64_t i = 0; i < inner; ++i)

@@ -46,20 +46,22 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
                                 Operation *&culprit) {
   ArrayRef<int64_t> world = ranks->getRepresentatives();
   std::vector<OpaqueRead> firstReads, secondReads;
-  auto firstOutputs = evaluate(
-      first, context, seed,
-      [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
-        recordReads(op, operands, firstReads);
-      },
-      culprit);
+  Operation *firstOutside = nullptr, *secondOutside = nullptr;
+  auto observeInto = [&](std::vector<OpaqueRead> &reads, Operation *&outside) {
+    context.hasReadOutside = false;
+    return [&](Operation *op, ArrayRef<RankValues> operands,
+               ArrayRef<RankValues>) {
+      recordReads(op, operands, reads);
+      if (context.hasReadOutside && !outside)
+        outside = op;
+    };
+  };
+  auto firstOutputs = evaluate(first, context, seed,
+                               observeInto(firstReads, firstOutside), culprit);
   if (!firstOutputs)
     return firstOutputs.takeError();
   auto secondOutputs = evaluate(
-      second, context, seed,
-      [&](Operation *op, ArrayRef<RankValues> operands, ArrayRef<RankValues>) {
-        recordReads(op, operands, secondReads);
-      },
-      culprit);
+      second, context, seed, observeInto(secondReads, secondOutside), culprit);
   if (!secondOutputs) {
     if (context.problem)
       return secondOutputs.takeError();
@@ -69,6 +71,11 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
                            firstMain.getLoc(), secondMain.getLoc()});
     return Outcome::Different;
   }
+  if (secondOutside && !firstOutside)
+    differences.push_back(
+        {"the second program reads at an index that is outside of the dim, for "
+         "inputs that the first program runs with",
+         firstMain.getLoc(), secondOutside->getLoc()});
   for (auto &[position, difference] :
        findOtherReads(firstReads, secondReads, world)) {
     places.insert({false, position});
@@ -206,7 +213,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
           compareByRegions(first, second, inputs, context, lookup, seed);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       noteChoices(context.scalars);
-      if (verdict.areEqual)
+      // Which of the programs reads where it must not is seen below.
+      if (verdict.areEqual && !verdict.mayReadOutside)
         return Outcome::Equal;
       culprit = verdict.culprit;
     }

@@ -110,6 +110,7 @@ private:
   /// What each opaque op reads, until the other program's op has read too.
   std::vector<SmallVector<Number>> reads[2];
   bool haveOtherCalls = false;
+  bool hasOwnTakes = false;
 
   /// What is live of before the last closed cut, and what was made since.
   SmallVector<Number> settled;
@@ -237,6 +238,8 @@ void RegionComparison::addOp(Side side, Operation *op) {
       setNumber(side, result, find(*known + index));
     return;
   }
+  // The first program comes first to each cut.
+  hasOwnTakes |= side == Second && isa<tp::TakeOp>(op);
   for (Number operand : operands)
     read(operand);
   ProgramRegion::Step &step = region.steps.emplace_back();
@@ -411,6 +414,7 @@ RegionVerdict RegionComparison::run() {
     }
   }
   verdict.numEvaluatedOps = memory.getNumEvaluated();
+  verdict.mayReadOutside = hasOwnTakes;
   verdict.areEqual =
       claims.empty() && reads[First].size() == reads[Second].size();
   return verdict;

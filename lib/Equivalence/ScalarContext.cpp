@@ -94,59 +94,73 @@ uint64_t ScalarContext::drawTruth(uint64_t content) {
   return drawBit(unknown);
 }
 
+int ScalarContext::drawOrder(uint64_t a, uint64_t b) {
+  Distance distance(a, b);
+  auto [known, isNew] = orders.try_emplace(distance.value);
+  if (!isNew)
+    return distance.isSwapped ? -known->second : known->second;
+  bool isEqual = drawTruth(PrimeField::mix(distance.value, equalKey)) != 0;
+  // The first of the two orders that is met is drawn, as that of a number and
+  // an unknown, so that nearly all of many unknowns may be above the number.
+  auto first = numbers.find(a), second = numbers.find(b);
+  bool hasFirst = first != numbers.end(), hasSecond = second != numbers.end();
+  bool isAbove = drawTruth(PrimeField::mix(distance.value, lessKey)) != 0;
+  int order = isEqual ? 0 : isAbove == hasSecond ? 1 : -1;
+  if (hasFirst != hasSecond) {
+    // What an unknown was found to be before limits what it may be.
+    double number = hasFirst ? first->second : second->second;
+    uint64_t unknown = hasFirst ? b : a;
+    Range &range = drawnRanges[unknown];
+    bool isDrawn = number > range.least && number < range.most;
+    int orderOfUnknown = isDrawn                ? (hasFirst ? -order : order)
+                         : number >= range.most ? -1
+                                                : 1;
+    if (orderOfUnknown == 0)
+      noteNumber(unknown, number);
+    else if (isDrawn)
+      (orderOfUnknown < 0 ? range.most : range.least) = number;
+    order = hasFirst ? -orderOfUnknown : orderOfUnknown;
+  }
+  known->second = distance.isSwapped ? -order : order;
+  return order;
+}
+
 uint64_t ScalarContext::isEqual(uint64_t a, uint64_t b) {
   if (a == b)
     return 1;
   auto first = numbers.find(a), second = numbers.find(b);
   if (first != numbers.end() && second != numbers.end())
     return first->second == second->second;
-  Distance distance(a, b);
-  uint64_t equal = drawTruth(PrimeField::mix(distance.value, equalKey));
-  if (choices == Choices::Sampled && equal) {
-    // From here on, the one is what the other one is.
-    drawnEqual.insert(distance.value);
-    if (first != numbers.end())
-      noteNumber(b, first->second);
-    else if (second != numbers.end())
-      noteNumber(a, second->second);
-  }
-  return equal;
-}
-
-bool ScalarContext::areAlike(uint64_t a, uint64_t b) const {
-  if (a == b || drawnEqual.empty())
-    return a == b;
-  if (drawnEqual.contains(Distance(a, b).value))
-    return true;
-  auto first = numbers.find(a), second = numbers.find(b);
-  return first != numbers.end() && second != numbers.end() &&
-         first->second == second->second;
+  if (choices == Choices::Sampled)
+    return drawOrder(a, b) == 0;
+  return drawTruth(PrimeField::mix(Distance(a, b).value, equalKey));
 }
 
 uint64_t ScalarContext::isLess(uint64_t a, uint64_t b) {
   if (a == b)
     return 0;
   auto first = numbers.find(a), second = numbers.find(b);
-  bool isBelowNumber = second != numbers.end();
-  if (first != numbers.end() && isBelowNumber)
+  if (first != numbers.end() && second != numbers.end())
     return first->second < second->second;
+  if (choices == Choices::Sampled)
+    return drawOrder(a, b) < 0;
   // Exactly one of a < b, a == b and b < a holds: the three add up to 1.
   Distance distance(a, b);
-  uint64_t equal = isEqual(a, b);
   uint64_t less = drawTruth(PrimeField::mix(distance.value, lessKey));
-  if (choices == Choices::Sampled) {
-    if (equal)
-      return 0;
-    // The first of the two orders that is met is drawn, as that of a number and
-    // an unknown, so that nearly all of many unknowns may be above the number.
-    auto [drawn, isNew] = drawnLess.try_emplace(distance.value);
-    if (isNew)
-      drawn->second = (less != 0) != (isBelowNumber != distance.isSwapped);
-    return drawn->second != distance.isSwapped;
-  }
-  return distance.isSwapped
-             ? PrimeField::subtract(PrimeField::subtract(1, equal), less)
-             : less;
+  return distance.isSwapped ? PrimeField::subtract(
+                                  PrimeField::subtract(1, isEqual(a, b)), less)
+                            : less;
+}
+
+bool ScalarContext::areAlike(uint64_t a, uint64_t b) const {
+  if (a == b || orders.empty())
+    return a == b;
+  auto drawn = orders.find(Distance(a, b).value);
+  if (drawn != orders.end() && drawn->second == 0)
+    return true;
+  auto first = numbers.find(a), second = numbers.find(b);
+  return first != numbers.end() && second != numbers.end() &&
+         first->second == second->second;
 }
 
 uint64_t ScalarContext::isNan(uint64_t a) {

@@ -399,3 +399,25 @@ func.func @main(%i: tensor<16xi64> {tp.name = "i"}, %t: tensor<100x4xf32> {tp.na
   %0 = tp.take %t, %k dim 0 : (tensor<100x4xf32>, tensor<16xi64>) -> tensor<16x4xf32>
   return %0 : tensor<16x4xf32>
 }
+
+// A read outside of the table ends the program, also where nothing depends on
+// what was read.
+//--- outside.mlir
+func.func @main(%i: tensor<16xi64> {tp.name = "i"}, %t: tensor<100x4xf32> {tp.name = "t"}) -> tensor<16x4xf32> {
+  %n = tp.constant 100 : i64 -> tensor<i64>
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %k = tp.map remainder(%i, %n) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi64>
+  %r = tp.take %t, %k dim 0 : (tensor<100x4xf32>, tensor<16xi64>) -> tensor<16x4xf32>
+  %0 = tp.map mul(%r, %z) : (tensor<16x4xf32>, tensor<f32>) -> tensor<16x4xf32>
+  return %0 : tensor<16x4xf32>
+}
+
+//--- outside.equal.mlir
+func.func @main(%i: tensor<16xi64> {tp.name = "i"}, %t: tensor<100x4xf32> {tp.name = "t"}) -> tensor<16x4xf32> {
+  %n = tp.constant 50 : i64 -> tensor<i64>
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %k = tp.map remainder(%i, %n) : (tensor<16xi64>, tensor<i64>) -> tensor<16xi64>
+  %r = tp.take %t, %k dim 0 : (tensor<100x4xf32>, tensor<16xi64>) -> tensor<16x4xf32>
+  %0 = tp.map mul(%r, %z) : (tensor<16x4xf32>, tensor<f32>) -> tensor<16x4xf32>
+  return %0 : tensor<16x4xf32>
+}

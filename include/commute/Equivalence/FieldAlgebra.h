@@ -139,6 +139,9 @@ struct EvaluationContext {
   ProofBudget budget;
   /// Set where the op that is evaluated cannot be.
   std::optional<SampleProblem> problem;
+  /// Whether an op has read at an index that its operand does not have, which
+  /// ends the program in PyTorch.
+  bool hasReadOutside = false;
 };
 
 /// The values of one op on one rank. Communication goes through `exchanges`,

@@ -150,6 +150,10 @@ public:
 
 private:
   bool drawBit(uint64_t random) const;
+  /// The order of two elements, not both of them numbers, where outcomes are
+  /// drawn: below zero, zero, or above. It stays, and further orders of an
+  /// unknown and numbers fit it.
+  int drawOrder(uint64_t a, uint64_t b);
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
 
@@ -164,10 +168,10 @@ private:
   llvm::DenseSet<uint64_t> constants = {0};
   llvm::DenseMap<uint64_t, double> numbers;
   llvm::DenseMap<uint64_t, Range> ranges;
-  /// Distances of elements that were drawn to be equal.
-  llvm::DenseSet<uint64_t> drawnEqual;
-  /// By distance: whether the one that it leads from is the smaller one.
-  llvm::DenseMap<uint64_t, bool> drawnLess;
+  /// In `Choices::Sampled`, by distance of two elements, the order of the one
+  /// that it leads from (-1, 0, 1), and what unknowns lie between by it.
+  llvm::DenseMap<uint64_t, int> orders;
+  llvm::DenseMap<uint64_t, Range> drawnRanges;
   llvm::DenseSet<uint64_t> fixed;
   llvm::DenseSet<uint64_t> infinite;
   /// Truth values that became bits, by the smaller one of each and its
