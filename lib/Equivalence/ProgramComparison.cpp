@@ -282,13 +282,20 @@ void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
       static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-double ProgramComparison::getWorkAtRealSizes() const {
+double ProgramComparison::getWork(bool reducesSizes) const {
   double work = 0;
-  auto getCount = [](Value value) {
+  auto getExtent = [&](Value value, int64_t dim) {
+    ArrayRef<const IndexSample *> chosen = lookup(value);
+    return static_cast<double>(
+        reducesSizes && !chosen.empty()
+            ? chosen[dim]->getCount()
+            : cast<RankedTensorType>(value.getType()).getDimSize(dim));
+  };
+  auto getCount = [&](Value value) {
     double count = 1;
     if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      for (int64_t size : type.getShape())
-        count *= static_cast<double>(size);
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        count *= getExtent(value, dim);
     return count;
   };
   for (func::FuncOp function : {first, second})
@@ -296,13 +303,13 @@ double ProgramComparison::getWorkAtRealSizes() const {
       for (Value result : op.getResults())
         work += getCount(result);
       if (auto product = dyn_cast<tp::MatmulOp>(op)) {
-        auto lhs = cast<RankedTensorType>(product.getLhs().getType());
-        work += getCount(product.getResult()) *
-                static_cast<double>(lhs.getShape().back());
+        Value lhs = product.getLhs();
+        int64_t rank = cast<RankedTensorType>(lhs.getType()).getRank();
+        work += getCount(product.getResult()) * getExtent(lhs, rank - 1);
       } else if (auto attention = dyn_cast<tp::AttentionOp>(op)) {
-        auto key = cast<RankedTensorType>(attention.getKey().getType());
-        work += getCount(attention.getResult()) *
-                static_cast<double>(key.getDimSize(key.getRank() - 2));
+        Value key = attention.getKey();
+        int64_t rank = cast<RankedTensorType>(key.getType()).getRank();
+        work += getCount(attention.getResult()) * getExtent(key, rank - 2);
       }
     }
   return work * static_cast<double>(placements.getWorld().size());
@@ -310,16 +317,13 @@ double ProgramComparison::getWorkAtRealSizes() const {
 
 bool ProgramComparison::isCheapAtRealSizes() const {
   constexpr double maxWork = 2e7;
-  return getWorkAtRealSizes() < maxWork;
+  return getWork(/*reducesSizes=*/false) < maxWork;
 }
 
 unsigned ProgramComparison::getRoundsOfChoices(bool reducesSizes) const {
-  constexpr double maxOps = 8000, maxWork = 2e8, mostRounds = 256;
-  double rounds = reducesSizes
-                      ? maxOps / (static_cast<double>(result.numOps) + 1)
-                      : maxWork / (getWorkAtRealSizes() + 1);
-  return static_cast<unsigned>(
-      std::clamp<double>(rounds, leastRoundsOfChoices, mostRounds));
+  constexpr double maxWork = 3e7, mostRounds = 256;
+  return static_cast<unsigned>(std::clamp<double>(
+      maxWork / (getWork(reducesSizes) + 1), leastRoundsOfChoices, mostRounds));
 }
 
 llvm::Expected<ProgramComparison::Outcome>

@@ -40,8 +40,9 @@ private:
   enum class Outcome { Equal, Different, NotProven };
 
   void chooseSamples(uint64_t seed, bool reducesSizes);
-  /// Elements of all values on all ranks, and multiplications.
-  double getWorkAtRealSizes() const;
+  /// Elements of all values on all ranks, and multiplications, of the indices
+  /// that are evaluated or of all.
+  double getWork(bool reducesSizes) const;
   /// Whether it takes next to nothing to evaluate all indices of all dims.
   bool isCheapAtRealSizes() const;
   /// Rounds of programs in which truth values decide about integers, each with
