@@ -55,6 +55,8 @@ def judge(first, second, samples=range(SAMPLES), kernels=None):
             if a is b:
                 continue
             seen = compare(runs, index, a, b)
+            if seen and runs[0].overflows():
+                break  # The prover's premise: what the first program computes is finite.
             if seen == "noise":
                 is_noisy = True
             elif seen:
@@ -108,6 +110,22 @@ class Run:
             return self.run_anew(None)
         data = [self.pool.compute(value.node, self.sample) for value in self.program.outputs]
         return [results[value.position] for results, value in zip(data, self.program.outputs)]
+
+    def overflows(self):
+        """Whether a value is infinite, or no number, here and finite on another sample."""
+        always = self._infinite_nodes(0) & self._infinite_nodes(2)
+        return bool(self._infinite_nodes(self.sample) - always)
+
+    def _infinite_nodes(self, sample):
+        found = set()
+        for node in self.program.live_nodes():
+            try:
+                results = self.pool.compute(node, sample)
+            except KERNEL_ERRORS:
+                continue
+            if any(not tensor.isfinite().all() for ranks in results for tensor in ranks):
+                found.add(node)
+        return found
 
     def run_anew(self, generator):
         """Without the pool's results; moved by ulps where a generator is given."""

@@ -6,14 +6,15 @@
 
 #include "Commands.h"
 #include "EstimateReport.h"
-#include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "SafeOutput.h"
+#include "commute/Compiler/LoadedProgram.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace commute;
+using namespace commute::compiler;
 using namespace commute::tool;
 namespace cl = llvm::cl;
 
@@ -81,7 +82,7 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   if (!target)
     return target.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ProgramFile> file = readProgramFile(input, options, context);
+  llvm::Expected<LoadedProgram> file = options.read(input, context);
   if (!file)
     return file.takeError();
   llvm::Expected<mlir::func::FuncOp> function = getMain(*file);

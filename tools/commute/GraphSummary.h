@@ -9,7 +9,7 @@
 
 #include "PlacementProblems.h"
 
-#include "ProgramFile.h"
+#include "commute/Compiler/LoadedProgram.h"
 
 #include "llvm/Support/JSON.h"
 

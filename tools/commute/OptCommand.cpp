@@ -5,17 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "ProofOptions.h"
 #include "SafeOutput.h"
-#include "VerificationReport.h"
 
-#include "commute/Analysis/InputPlacements.h"
-#include "commute/Equivalence/Verify.h"
-#include "commute/Report/RemarkCollector.h"
-#include "commute/Target/Target.h"
-#include "commute/Transforms/PassDriver.h"
+#include "commute/Compiler/LoadedProgram.h"
+#include "commute/Compiler/Optimization.h"
+#include "commute/Compiler/VerificationReport.h"
 
 #include "llvm/Support/BuryPointer.h"
 #include "llvm/Support/CommandLine.h"
@@ -24,6 +20,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace commute;
+using namespace commute::compiler;
 using namespace commute::tool;
 namespace cl = llvm::cl;
 
@@ -34,20 +31,16 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  /// Runs the passes over the program, which `original` is a copy of.
-  llvm::Error runPasses(ProgramFile &file, mlir::ModuleOp original,
-                        bool isForPyTorch, report::RemarkCollector &remarks);
-  /// Compares the program with what it was; prints what is wrong.
-  ExitCode verify(mlir::ModuleOp before, mlir::ModuleOp after);
+  OptimizationOptions getOptimizationOptions(bool isForPyTorch) const;
+  /// Tells why a result is not written, and whether it may be.
+  llvm::Expected<ExitCode> judge(const Optimization &optimization) const;
   void printProgress(llvm::StringRef stage) const;
   llvm::Error writeReport(const report::RemarkCollector &remarks,
-                          const ProgramFile &file,
+                          const LoadedProgram &file,
                           const WriteSummary &summary) const;
   void printSummary(const report::RemarkCollector &remarks,
-                    const ProgramFile &file, const WriteSummary &summary) const;
-
-  /// The verdict, where there was anything to verify.
-  std::optional<equivalence::VerifyResult> verification;
+                    const LoadedProgram &file, const Optimization &optimization,
+                    const WriteSummary &summary) const;
 
   cl::SubCommand command{"opt", "Optimize a graph"};
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
@@ -98,73 +91,62 @@ void OptCommand::printProgress(llvm::StringRef stage) const {
     safeErrs() << "commute: " << stage << " ...\n";
 }
 
-llvm::Error OptCommand::runPasses(ProgramFile &file, mlir::ModuleOp original,
-                                  bool isForPyTorch,
-                                  report::RemarkCollector &remarks) {
-  PassRun run;
-  run.passes = passes;
-  run.settings = {policy, target, exactRounding, isForPyTorch};
-  run.getReproducer = [&](unsigned number) {
+OptimizationOptions
+OptCommand::getOptimizationOptions(bool isForPyTorch) const {
+  OptimizationOptions result;
+  result.passes = passes;
+  result.settings = {policy, target, exactRounding, isForPyTorch};
+  result.verifies = !noVerify;
+  result.getReproducer = [&](unsigned number) {
     return output + (number > 1 ? "." + std::to_string(number) : "") +
            ".reproducer.mlir";
   };
-  run.onRestart = [&] { remarks.clear(); };
-  llvm::Expected<std::vector<PassFailure>> failures =
-      commute::runPasses(file.getModule(), original, run);
-  if (!failures)
-    return failures.takeError();
-  for (const PassFailure &failure : *failures) {
-    safeErrs() << "commute: " << failure.pass << ": " << failure.describe()
-               << '\n';
-    remarks.add(report::describeFailure(failure.pass, failure.describe()));
-  }
-  return llvm::Error::success();
+  result.onStage = [&](llvm::StringRef stage) { printProgress(stage); };
+  return result;
 }
 
-/// Whether passes left a module as it was: the same ops with the same
-/// attributes and types.
-static bool isUnchanged(mlir::ModuleOp before, mlir::ModuleOp after) {
-  return mlir::OperationEquivalence::isEquivalentTo(
-      before, after, mlir::OperationEquivalence::IgnoreLocations);
-}
-
-ExitCode OptCommand::verify(mlir::ModuleOp before, mlir::ModuleOp after) {
-  equivalence::VerifyOptions verifyOptions;
-  // What the options say was checked before anything was read.
-  llvm::cantFail(proof.apply(verifyOptions));
-  llvm::Expected<equivalence::VerifyResult> result =
-      equivalence::verifyEquivalence(before, after, verifyOptions);
-  if (!result) {
+llvm::Expected<ExitCode>
+OptCommand::judge(const Optimization &optimization) const {
+  using Outcome = Optimization::Outcome;
+  switch (optimization.outcome) {
+  case Outcome::Unchanged:
+  case Outcome::Changed:
+    return Success;
+  case Outcome::NeedsGroups:
+    return llvm::createStringError(
+        input +
+        ": the result cannot be proven equivalent: " + optimization.reason);
+  case Outcome::CannotBeVerified:
     safeErrs() << "commute: the result could not be verified: "
-               << llvm::toString(result.takeError())
+               << optimization.reason
                << "; nothing was written (--no-verify writes it unverified)\n";
     return PropertyFails;
-  }
-  if (!result->differences.empty()) {
-    safeErrs() << "commute: internal error: the optimized graph is not "
-                  "equivalent; nothing was written\n";
-    print(*result, safeErrs());
-    std::string reproducer = output + ".reproducer.mlir";
-    if (!llvm::errorToBool(
-            llvm::writeToOutput(reproducer, [&](llvm::raw_ostream &os) {
-              before.print(os);
-              return llvm::Error::success();
-            })))
-      safeErrs() << reproducer << " holds the input: please report it\n";
-    return InternalError;
-  }
-  verification = std::move(*result);
-  if (verification->isEquivalent() || allowUnproven)
-    return Success;
-  llvm::errs() << "commute: the result is not proven equivalent: "
-               << *verification->notProven
+  case Outcome::NotProven:
+    if (allowUnproven)
+      return Success;
+    safeErrs() << "commute: the result is not proven equivalent: "
+               << *optimization.verification->notProven
                << "; nothing was written (--allow-unproven writes it, "
                   "--proof-time and --proof-memory give the proof more)\n";
-  return NotDecided;
+    return NotDecided;
+  case Outcome::Different:
+    break;
+  }
+  safeErrs() << "commute: internal error: the optimized graph is not "
+                "equivalent; nothing was written\n";
+  print(*optimization.verification, safeErrs());
+  std::string reproducer = output + ".reproducer.mlir";
+  if (!llvm::errorToBool(
+          llvm::writeToOutput(reproducer, [&](llvm::raw_ostream &os) {
+            optimization.original.get().print(os);
+            return llvm::Error::success();
+          })))
+    safeErrs() << reproducer << " holds the input: please report it\n";
+  return InternalError;
 }
 
 llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
-                                    const ProgramFile &file,
+                                    const LoadedProgram &file,
                                     const WriteSummary &summary) const {
   std::vector<std::pair<std::string, std::string>> facts = {
       {"Input", input},
@@ -183,8 +165,11 @@ llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
 }
 
 void OptCommand::printSummary(const report::RemarkCollector &remarks,
-                              const ProgramFile &file,
+                              const LoadedProgram &file,
+                              const Optimization &optimization,
                               const WriteSummary &summary) const {
+  const std::optional<equivalence::VerifyResult> &verification =
+      optimization.verification;
   // The graph itself may be going to standard output.
   llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
   if (json) {
@@ -227,11 +212,12 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (policy != "always" && policy != "profitable")
     return llvm::createStringError("--policy=" + policy +
                                    ": legal are always and profitable");
-  equivalence::VerifyOptions budget;
-  if (llvm::Error error = proof.apply(budget))
+  OptimizationOptions optimizationOptions =
+      getOptimizationOptions(*kind == FileKind::Archive);
+  if (llvm::Error error = proof.apply(optimizationOptions.proof))
     return std::move(error);
-  if (llvm::Expected<target::Target> known = target::loadTarget(target); !known)
-    return known.takeError();
+  if (llvm::Error error = checkOptions(optimizationOptions))
+    return std::move(error);
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
       options.loadVocabulary();
   if (!vocabulary)
@@ -243,27 +229,20 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (failed(remarks.attach(*context)))
     return InternalError;
   printProgress("reading " + input);
-  llvm::Expected<ProgramFile> file =
-      readProgramFile(input, **vocabulary, options, *context);
+  llvm::Expected<LoadedProgram> file =
+      options.read(input, **vocabulary, *context);
   if (!file)
     return file.takeError();
-
-  printProgress("optimizing");
-  mlir::OwningOpRef<mlir::ModuleOp> before =
-      mlir::cast<mlir::ModuleOp>(file->getModule()->clone());
-  if (llvm::Error error =
-          runPasses(*file, *before, *kind == FileKind::Archive, remarks))
-    return std::move(error);
-  if (!noVerify && !isUnchanged(*before, file->getModule())) {
-    if (llvm::Error error = analysis::checkGroupsAreKnown(file->getModule()))
-      return llvm::createStringError(
-          input + ": the result cannot be proven equivalent: " +
-          llvm::toString(std::move(error)));
-    printProgress("verifying");
-    if (ExitCode verdict = verify(*before, file->getModule());
-        verdict != Success)
-      return verdict;
-  }
+  llvm::Expected<Optimization> optimization =
+      optimize(file->getModule(), optimizationOptions, remarks);
+  if (!optimization)
+    return optimization.takeError();
+  for (const PassFailure &failure : optimization->failures)
+    safeErrs() << "commute: " << failure.pass << ": " << failure.describe()
+               << '\n';
+  llvm::Expected<ExitCode> verdict = judge(*optimization);
+  if (!verdict || *verdict != Success)
+    return verdict;
 
   printProgress("writing " + output);
   llvm::Expected<WriteSummary> summary =
@@ -273,11 +252,11 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (!reportFile.empty())
     if (llvm::Error error = writeReport(remarks, *file, *summary))
       return std::move(error);
-  printSummary(remarks, *file, *summary);
+  printSummary(remarks, *file, *optimization, *summary);
   // The process ends here; to free every op and string of a large graph would
   // take a tenth of the whole time.
-  llvm::BuryPointer(std::make_unique<ProgramFile>(std::move(*file)));
-  llvm::BuryPointer(before.release().getOperation());
+  llvm::BuryPointer(std::make_unique<LoadedProgram>(std::move(*file)));
+  llvm::BuryPointer(optimization->original.release().getOperation());
   llvm::BuryPointer(std::move(context));
   return Success;
 }

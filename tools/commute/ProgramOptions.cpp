@@ -46,26 +46,14 @@ archive::ContainerLimits ProgramOptions::getArchiveLimits() const {
   return limits;
 }
 
-llvm::Error
-ProgramOptions::addTo(vocabulary::DistributedContext &context) const {
-  for (const std::string &group : groups)
-    if (llvm::Error error = vocabulary::addGroupOption(context, group))
-      return error;
-  for (const std::string &placement : placements)
-    if (llvm::Error error = vocabulary::addPlacementOption(context, placement))
-      return error;
-  for (const std::string &assumption : assumptions)
-    if (llvm::Error error =
-            vocabulary::addAssumptionOption(context, assumption))
-      return error;
-  if (rank.getNumOccurrences() > 0) {
-    if (rank < 0)
-      return llvm::createStringError("--rank=" + llvm::Twine(rank) +
-                                     ": a rank is not negative");
-    context.rank = rank;
-    context.isRankSpecific = true;
-  }
-  return llvm::Error::success();
+compiler::StatedFacts ProgramOptions::getFacts() const {
+  compiler::StatedFacts facts;
+  facts.groups.assign(groups.begin(), groups.end());
+  facts.placements.assign(placements.begin(), placements.end());
+  facts.assumptions.assign(assumptions.begin(), assumptions.end());
+  if (rank.getNumOccurrences() > 0)
+    facts.rank = rank;
+  return facts;
 }
 
 llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
@@ -83,4 +71,21 @@ ProgramOptions::loadVocabulary() const {
       return std::move(error);
   }
   return result;
+}
+
+llvm::Expected<compiler::LoadedProgram>
+ProgramOptions::read(llvm::StringRef path,
+                     const vocabulary::Vocabulary &vocabulary,
+                     mlir::MLIRContext &context) const {
+  return compiler::readProgramFile(path, vocabulary, getFacts(),
+                                   getArchiveLimits(), context);
+}
+
+llvm::Expected<compiler::LoadedProgram>
+ProgramOptions::read(llvm::StringRef path, mlir::MLIRContext &context) const {
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
+      loadVocabulary();
+  if (!vocabulary)
+    return vocabulary.takeError();
+  return read(path, **vocabulary, context);
 }

@@ -8,7 +8,7 @@
 #define COMMUTE_TOOLS_COMMUTE_PROGRAMOPTIONS_H
 
 #include "commute/Archive/Container.h"
-#include "commute/Vocabulary/DistributedContext.h"
+#include "commute/Compiler/LoadedProgram.h"
 #include "commute/Vocabulary/Vocabulary.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -21,15 +21,22 @@ class ProgramOptions {
 public:
   explicit ProgramOptions(llvm::cl::SubCommand &command);
 
-  /// Adds what was stated to what the archive's sidecar says.
-  llvm::Error addTo(vocabulary::DistributedContext &context) const;
-  /// What archives may cost.
-  archive::ContainerLimits getArchiveLimits() const;
   /// The built-in vocabularies and the user's.
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
   loadVocabulary() const;
+  /// Reads a file with all that is stated about it.
+  llvm::Expected<compiler::LoadedProgram>
+  read(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
+       mlir::MLIRContext &context) const;
+  /// The same for those who write nothing back.
+  llvm::Expected<compiler::LoadedProgram>
+  read(llvm::StringRef path, mlir::MLIRContext &context) const;
 
 private:
+  compiler::StatedFacts getFacts() const;
+  /// What archives may cost.
+  archive::ContainerLimits getArchiveLimits() const;
+
   llvm::cl::list<std::string> groups;
   llvm::cl::opt<int64_t> rank;
   llvm::cl::list<std::string> placements;

@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "RunReport.h"
 #include "SafeOutput.h"
+#include "commute/Compiler/LoadedProgram.h"
 
 #include "commute/Report/RemarkCollector.h"
 #include "commute/Runtime/MpiWorld.h"
@@ -18,6 +18,7 @@
 #include "llvm/Support/CommandLine.h"
 
 using namespace commute;
+using namespace commute::compiler;
 using namespace commute::tool;
 namespace cl = llvm::cl;
 
@@ -36,7 +37,7 @@ private:
   llvm::Error checkOptions() const;
   llvm::Error checkWorld(llvm::ArrayRef<int64_t> world) const;
   llvm::Expected<runtime::ProgramInputs>
-  openInputs(const ProgramFile &file, mlir::func::FuncOp function) const;
+  openInputs(const LoadedProgram &file, mlir::func::FuncOp function) const;
   /// Where nobody is in the world, all outcomes are of threads; else those of
   /// all processes, on the first of them, and none on the others.
   llvm::Expected<std::vector<runtime::RankOutcome>>
@@ -124,7 +125,7 @@ llvm::Error RunCommand::checkWorld(llvm::ArrayRef<int64_t> world) const {
 }
 
 llvm::Expected<runtime::ProgramInputs>
-RunCommand::openInputs(const ProgramFile &file,
+RunCommand::openInputs(const LoadedProgram &file,
                        mlir::func::FuncOp function) const {
   runtime::InputSources sources;
   sources.seed = seed;
@@ -179,7 +180,7 @@ llvm::Expected<ExitCode> RunCommand::run() {
   if (llvm::Error error = checkOptions())
     return std::move(error);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ProgramFile> file = readProgramFile(input, options, context);
+  llvm::Expected<LoadedProgram> file = options.read(input, context);
   if (!file)
     return file.takeError();
   llvm::Expected<mlir::func::FuncOp> function = getMain(*file);

@@ -6,14 +6,15 @@
 
 #include "Commands.h"
 #include "GraphSummary.h"
-#include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "SafeOutput.h"
+#include "commute/Compiler/LoadedProgram.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace commute;
+using namespace commute::compiler;
 using namespace commute::tool;
 namespace cl = llvm::cl;
 
@@ -36,7 +37,7 @@ private:
 
 llvm::Expected<ExitCode> ShowCommand::run() {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ProgramFile> file = readProgramFile(input, options, context);
+  llvm::Expected<LoadedProgram> file = options.read(input, context);
   if (!file)
     return file.takeError();
   GraphSummary summary = summarize(file->getModule());

@@ -12,6 +12,7 @@
 #include <cstring>
 
 using namespace commute;
+using namespace commute::compiler;
 using namespace commute::tool;
 
 /// Whether two tensors have one description and one storage.
@@ -32,8 +33,8 @@ static llvm::Expected<bool> areEqual(const archive::Weights &first,
          std::memcmp(x->data.get(), y->data.get(), x->size) == 0;
 }
 
-llvm::Error tool::compareConstants(const ProgramFile &first,
-                                   const ProgramFile &second,
+llvm::Error tool::compareConstants(const LoadedProgram &first,
+                                   const LoadedProgram &second,
                                    equivalence::VerifyResult &result) {
   if (!first.archive || !second.archive)
     return llvm::Error::success();

@@ -7,7 +7,7 @@
 #ifndef COMMUTE_TOOLS_COMMUTE_STOREDCONSTANTS_H
 #define COMMUTE_TOOLS_COMMUTE_STOREDCONSTANTS_H
 
-#include "ProgramFile.h"
+#include "commute/Compiler/LoadedProgram.h"
 
 #include "commute/Equivalence/Verify.h"
 
@@ -17,8 +17,8 @@ namespace commute::tool {
 /// the graphs, so that a proof holds for all values of them, and whether both
 /// archives hold the same values is told by their bytes alone. The error says
 /// what cannot be read. Constants without bytes are not compared.
-llvm::Error compareConstants(const ProgramFile &first,
-                             const ProgramFile &second,
+llvm::Error compareConstants(const compiler::LoadedProgram &first,
+                             const compiler::LoadedProgram &second,
                              equivalence::VerifyResult &result);
 
 } // namespace commute::tool

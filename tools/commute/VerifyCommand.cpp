@@ -6,18 +6,19 @@
 
 #include "Commands.h"
 #include "PlacementProblems.h"
-#include "ProgramFile.h"
 #include "ProgramOptions.h"
 #include "ProofOptions.h"
 #include "SafeOutput.h"
 #include "StoredConstants.h"
-#include "VerificationReport.h"
+#include "commute/Compiler/LoadedProgram.h"
+#include "commute/Compiler/VerificationReport.h"
 
 #include "llvm/Support/CommandLine.h"
 
 #include <ctime>
 
 using namespace commute;
+using namespace commute::compiler;
 using namespace commute::tool;
 namespace cl = llvm::cl;
 
@@ -73,12 +74,12 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
     return vocabulary.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto read = [&](llvm::StringRef path) {
-    return readProgramFile(path, **vocabulary, options, context);
+    return options.read(path, **vocabulary, context);
   };
-  llvm::Expected<ProgramFile> a = read(first);
+  llvm::Expected<LoadedProgram> a = read(first);
   if (!a)
     return a.takeError();
-  llvm::Expected<ProgramFile> b = read(second);
+  llvm::Expected<LoadedProgram> b = read(second);
   if (!b)
     return b.takeError();
   // Of the processor: nothing here waits.

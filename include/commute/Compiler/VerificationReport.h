@@ -4,15 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMUTE_TOOLS_COMMUTE_VERIFICATIONREPORT_H
-#define COMMUTE_TOOLS_COMMUTE_VERIFICATIONREPORT_H
+#ifndef COMMUTE_COMPILER_VERIFICATIONREPORT_H
+#define COMMUTE_COMPILER_VERIFICATIONREPORT_H
 
 #include "commute/Equivalence/Verify.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-namespace commute::tool {
+namespace commute::compiler {
 
 /// "equivalent on 4 ranks ..." or the differences, with where they arise.
 void print(const equivalence::VerifyResult &result, llvm::raw_ostream &os);
@@ -23,6 +23,6 @@ llvm::json::Array
 toJson(const std::vector<equivalence::EvaluatedExtent> &extents);
 llvm::json::Object toJson(const equivalence::VerifyResult &result);
 
-} // namespace commute::tool
+} // namespace commute::compiler
 
-#endif // COMMUTE_TOOLS_COMMUTE_VERIFICATIONREPORT_H
+#endif // COMMUTE_COMPILER_VERIFICATIONREPORT_H

@@ -1,10 +1,10 @@
-//===- ProgramFile.cpp - programs in .pt2, .mlir and .mlirbc ----*- C++ -*-===//
+//===- LoadedProgram.cpp - programs in and out of the compiler --*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramFile.h"
+#include "commute/Compiler/LoadedProgram.h"
 
 #include "ModuleText.h"
 #include "StatedContext.h"
@@ -21,9 +21,9 @@
 
 using namespace mlir;
 using namespace commute;
-using namespace commute::tool;
+using namespace commute::compiler;
 
-llvm::Expected<FileKind> tool::getFileKind(StringRef path) {
+llvm::Expected<FileKind> compiler::getFileKind(StringRef path) {
   if (path == "-" || path.ends_with(".mlir"))
     return FileKind::Text;
   if (path.ends_with(".mlirbc"))
@@ -37,18 +37,19 @@ llvm::Expected<FileKind> tool::getFileKind(StringRef path) {
 }
 
 /// Reads text or bytecode; the parser's first message becomes the error.
-static llvm::Error readModule(ProgramFile &file, MLIRContext &context) {
+static llvm::Error readModule(LoadedProgram &program, FileKind kind,
+                              MLIRContext &context) {
   context.loadDialect<tp::TPDialect, func::FuncDialect>();
   // Weights are no part of it: an 80-layer model takes some megabytes.
   constexpr uint64_t largestFile = 1 << 30;
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-      archive::readInputFile(file.path, largestFile);
+      archive::readInputFile(program.origin, largestFile);
   if (!buffer)
     return buffer.takeError();
   // Bytecode is trusted: see the README.
-  if (file.kind == FileKind::Text)
+  if (kind == FileKind::Text)
     if (llvm::Error error = checkNesting((*buffer)->getBuffer()))
-      return llvm::createStringError(file.path + ":" +
+      return llvm::createStringError(program.origin + ":" +
                                      llvm::toString(std::move(error)));
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
@@ -62,81 +63,113 @@ static llvm::Error readModule(ProgramFile &file, MLIRContext &context) {
   });
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
-  file.imported.module = parseSourceFile<ModuleOp>(sources, &context);
-  if (!file.imported.module)
-    return llvm::createStringError(file.path + ": " + message);
+  program.imported.module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!program.imported.module)
+    return llvm::createStringError(program.origin + ": " + message);
   return llvm::Error::success();
 }
 
-llvm::Expected<ProgramFile>
-tool::readProgramFile(StringRef path, const vocabulary::Vocabulary &vocabulary,
-                      const ProgramOptions &stated, MLIRContext &context) {
-  ProgramFile file;
-  file.path = path.str();
+/// Translates the graph of a program whose context is complete.
+static llvm::Error translate(LoadedProgram &program,
+                             const vocabulary::Vocabulary &vocabulary,
+                             MLIRContext &context) {
+  llvm::Expected<vocabulary::ImportedProgram> imported =
+      vocabulary::importProgram(*program.getGraph(), vocabulary,
+                                program.distributed, &context);
+  if (!imported)
+    return imported.takeError();
+  program.imported = std::move(*imported);
+  return llvm::Error::success();
+}
+
+llvm::Expected<LoadedProgram> compiler::readProgramFile(
+    StringRef path, const vocabulary::Vocabulary &vocabulary,
+    const StatedFacts &stated, const archive::ContainerLimits &limits,
+    MLIRContext &context) {
+  LoadedProgram program;
+  program.origin = path.str();
   llvm::Expected<FileKind> kind = getFileKind(path);
   if (!kind)
     return kind.takeError();
-  file.kind = *kind;
   if (*kind != FileKind::Archive) {
-    if (llvm::Error error = stated.addTo(file.distributed))
+    if (llvm::Error error = stated.addTo(program.distributed))
       return std::move(error);
-    if (llvm::Error error = readModule(file, context))
+    if (llvm::Error error = readModule(program, *kind, context))
       return std::move(error);
-    if (llvm::Error error = applyContext(file.getModule(), file.distributed))
+    if (llvm::Error error =
+            applyContext(program.getModule(), program.distributed))
       return llvm::createStringError(path + ": " +
                                      llvm::toString(std::move(error)));
-    return file;
+    return program;
   }
   llvm::Expected<std::unique_ptr<archive::ProgramArchive>> archive =
-      archive::readProgramArchive(path, {}, stated.getArchiveLimits());
+      archive::readProgramArchive(path, {}, limits);
   if (!archive)
     return archive.takeError();
-  file.archive = std::move(*archive);
-  if (file.archive->sidecar) {
+  program.archive = std::move(*archive);
+  if (program.archive->sidecar) {
     llvm::Expected<vocabulary::DistributedContext> distributed =
-        vocabulary::parseSidecar(*file.archive->sidecar,
+        vocabulary::parseSidecar(*program.archive->sidecar,
                                  (path + ": record extra/commute.json").str());
     if (!distributed)
       return distributed.takeError();
-    file.distributed = std::move(*distributed);
+    program.distributed = std::move(*distributed);
   }
-  std::string before = vocabulary::renderSidecar(file.distributed);
-  if (llvm::Error error = stated.addTo(file.distributed))
+  std::string before = vocabulary::renderSidecar(program.distributed);
+  if (llvm::Error error = stated.addTo(program.distributed))
     return std::move(error);
-  file.statesMore = !file.distributed.rules.empty() ||
-                    vocabulary::renderSidecar(file.distributed) != before;
-  llvm::Expected<vocabulary::ImportedProgram> imported =
-      vocabulary::importProgram(*file.archive->program, vocabulary,
-                                file.distributed, &context);
-  if (!imported)
-    return imported.takeError();
-  file.imported = std::move(*imported);
-  return file;
+  program.statesMore = !program.distributed.rules.empty() ||
+                       vocabulary::renderSidecar(program.distributed) != before;
+  if (llvm::Error error = translate(program, vocabulary, context))
+    return std::move(error);
+  return program;
 }
 
-llvm::Expected<ProgramFile> tool::readProgramFile(StringRef path,
-                                                  const ProgramOptions &stated,
-                                                  MLIRContext &context) {
-  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
-      stated.loadVocabulary();
-  if (!vocabulary)
-    return vocabulary.takeError();
-  return readProgramFile(path, **vocabulary, stated, context);
+llvm::Expected<LoadedProgram>
+compiler::readProgramText(ProgramText text,
+                          const vocabulary::Vocabulary &vocabulary,
+                          MLIRContext &context) {
+  LoadedProgram program;
+  program.origin = std::move(text.name);
+  if (!text.sidecar.empty()) {
+    llvm::Expected<vocabulary::DistributedContext> distributed =
+        vocabulary::parseSidecar(text.sidecar, "context of " + program.origin);
+    if (!distributed)
+      return distributed.takeError();
+    program.distributed = std::move(*distributed);
+  }
+  program.distributed.hasOtherGroups = text.hasOtherGroups;
+  llvm::Expected<std::unique_ptr<archive::Program>> parsed =
+      archive::parseProgram(std::move(text.program), program.origin);
+  if (!parsed)
+    return parsed.takeError();
+  program.text = std::move(*parsed);
+  if (llvm::Error error = translate(program, vocabulary, context))
+    return std::move(error);
+  return program;
 }
 
-llvm::Expected<func::FuncOp> tool::getMain(const ProgramFile &file) {
-  func::FuncOp function = analysis::getMain(file.getModule());
+llvm::Expected<func::FuncOp> compiler::getMain(const LoadedProgram &program) {
+  func::FuncOp function = analysis::getMain(program.getModule());
   if (!function)
-    return llvm::createStringError(file.path +
+    return llvm::createStringError(program.origin +
                                    ": a program is a module with one function, "
                                    "of one block");
   return function;
 }
 
+llvm::Expected<archive::ProgramEdits>
+compiler::getEdits(const LoadedProgram &program,
+                   const vocabulary::Vocabulary &vocabulary) {
+  assert(program.getGraph() && "only a graph of PyTorch has nodes to edit");
+  return vocabulary::exportProgram(program.getModule(), program.imported,
+                                   *program.getGraph(), vocabulary);
+}
+
 /// The sidecar with the placements of all inputs as they were resolved.
-static std::string getSidecar(const ProgramFile &file) {
-  vocabulary::DistributedContext resolved = file.distributed;
-  func::FuncOp function = analysis::getMain(file.getModule());
+static std::string getSidecar(const LoadedProgram &program) {
+  vocabulary::DistributedContext resolved = program.distributed;
+  func::FuncOp function = analysis::getMain(program.getModule());
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     auto placements = function.getArgAttrOfType<DictionaryAttr>(
         index, tp::TPDialect::placementsAttrName);
@@ -157,21 +190,21 @@ static std::string getSidecar(const ProgramFile &file) {
 }
 
 static llvm::Expected<WriteSummary>
-writeArchive(const ProgramFile &file, StringRef path,
+writeArchive(const LoadedProgram &program, StringRef path,
              const vocabulary::Vocabulary &vocabulary, bool checkResult) {
-  if (!file.archive)
+  if (!program.archive)
     return llvm::createStringError(
-        path + ": an archive holds weights and signatures that " + file.path +
+        path + ": an archive holds weights and signatures that " +
+        program.origin +
         " does not have; give a .pt2 as input, or write .mlir");
-  archive::Program &program = *file.archive->program;
-  llvm::Expected<archive::ProgramEdits> edits = vocabulary::exportProgram(
-      file.getModule(), file.imported, program, vocabulary);
+  archive::Program &graph = *program.getGraph();
+  llvm::Expected<archive::ProgramEdits> edits = getEdits(program, vocabulary);
   if (!edits)
     return edits.takeError();
   WriteSummary summary;
-  summary.isUnchanged = edits->changesNothing(program);
+  summary.isUnchanged = edits->changesNothing(graph);
   summary.numNodes = edits->getNumNodes();
-  std::string json = edits->apply(program);
+  std::string json = edits->apply(graph);
   if (checkResult && !summary.isUnchanged) {
     // What is written must be readable: names, types, order of nodes.
     llvm::Expected<std::unique_ptr<archive::Program>> reread =
@@ -183,25 +216,25 @@ writeArchive(const ProgramFile &file, StringRef path,
           llvm::toString(reread.takeError()));
   }
   std::optional<std::string> sidecar;
-  if (file.statesMore)
-    sidecar = getSidecar(file);
+  if (program.statesMore)
+    sidecar = getSidecar(program);
   if (llvm::Error error = archive::writeProgramArchive(
-          *file.archive, path, std::move(json), std::move(sidecar)))
+          *program.archive, path, std::move(json), std::move(sidecar)))
     return std::move(error);
   return summary;
 }
 
 llvm::Expected<WriteSummary>
-tool::writeProgramFile(const ProgramFile &file, StringRef path,
-                       const vocabulary::Vocabulary &vocabulary,
-                       bool checkResult) {
+compiler::writeProgramFile(const LoadedProgram &program, StringRef path,
+                           const vocabulary::Vocabulary &vocabulary,
+                           bool checkResult) {
   llvm::Expected<FileKind> kind = getFileKind(path);
   if (!kind)
     return kind.takeError();
   if (*kind == FileKind::Archive)
-    return writeArchive(file, path, vocabulary, checkResult);
+    return writeArchive(program, path, vocabulary, checkResult);
 
-  ModuleOp module = file.getModule();
+  ModuleOp module = program.getModule();
   auto write = [&](llvm::raw_ostream &os) -> llvm::Error {
     if (*kind == FileKind::Bytecode) {
       if (failed(writeBytecodeToFile(module, os)))

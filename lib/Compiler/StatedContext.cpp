@@ -16,7 +16,7 @@
 
 using namespace mlir;
 using namespace commute;
-using namespace commute::tool;
+using namespace commute::compiler;
 
 /// Gives groups of stated names their stated members, in the module's list and
 /// in all ops. Sizes that do not fit them are an error.
@@ -66,8 +66,9 @@ static llvm::Error applyGroups(ModuleOp module,
   return llvm::Error::success();
 }
 
-llvm::Error tool::applyContext(ModuleOp module,
-                               const vocabulary::DistributedContext &stated) {
+llvm::Error
+compiler::applyContext(ModuleOp module,
+                       const vocabulary::DistributedContext &stated) {
   SmallVector<tp::GroupAttr> groups = analysis::getGroups(module);
   vocabulary::StatedNames names{groups, {}, {}};
   bool hasUnstated = llvm::any_of(groups, [&](tp::GroupAttr group) {

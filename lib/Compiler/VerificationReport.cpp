@@ -4,17 +4,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "VerificationReport.h"
+#include "commute/Compiler/VerificationReport.h"
 
 #include "commute/Report/RemarkCollector.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace commute;
-using namespace commute::tool;
+using namespace commute::compiler;
 
-void tool::print(const equivalence::VerifyResult &result,
-                 llvm::raw_ostream &os) {
+void compiler::print(const equivalence::VerifyResult &result,
+                     llvm::raw_ostream &os) {
   if (result.isEquivalent())
     os << "equivalent on " << result.numRanks
        << (result.numRanks == 1 ? " rank" : " ranks") << '\n';
@@ -33,8 +33,8 @@ void tool::print(const equivalence::VerifyResult &result,
     os << "  " << assumption << '\n';
 }
 
-void tool::printExtents(const equivalence::VerifyResult &result,
-                        llvm::raw_ostream &os) {
+void compiler::printExtents(const equivalence::VerifyResult &result,
+                            llvm::raw_ostream &os) {
   if (result.numEvaluatedRanks < result.numRanks)
     os << "ranks evaluated: " << result.numEvaluatedRanks << " of "
        << result.numRanks
@@ -46,7 +46,7 @@ void tool::printExtents(const equivalence::VerifyResult &result,
                         report::describeLocation(extent.location));
 }
 
-llvm::json::Object tool::toJson(const equivalence::VerifyResult &result) {
+llvm::json::Object compiler::toJson(const equivalence::VerifyResult &result) {
   llvm::json::Array differences;
   for (const equivalence::Difference &difference : result.differences)
     differences.push_back(llvm::json::Object{
@@ -72,7 +72,7 @@ llvm::json::Object tool::toJson(const equivalence::VerifyResult &result) {
 }
 
 llvm::json::Array
-tool::toJson(const std::vector<equivalence::EvaluatedExtent> &list) {
+compiler::toJson(const std::vector<equivalence::EvaluatedExtent> &list) {
   llvm::json::Array extents;
   for (const equivalence::EvaluatedExtent &extent : list)
     extents.push_back(llvm::json::Object{

@@ -4,20 +4,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMUTE_TOOLS_COMMUTE_STATEDCONTEXT_H
-#define COMMUTE_TOOLS_COMMUTE_STATEDCONTEXT_H
+#ifndef COMMUTE_LIB_COMPILER_STATEDCONTEXT_H
+#define COMMUTE_LIB_COMPILER_STATEDCONTEXT_H
 
 #include "commute/Vocabulary/DistributedContext.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace commute::tool {
+namespace commute::compiler {
 
 /// Overrides what a module says of groups, rank, input placements and sizes by
 /// what the command line states. The error says what does not fit the module.
 llvm::Error applyContext(mlir::ModuleOp module,
                          const vocabulary::DistributedContext &stated);
 
-} // namespace commute::tool
+} // namespace commute::compiler
 
-#endif // COMMUTE_TOOLS_COMMUTE_STATEDCONTEXT_H
+#endif // COMMUTE_LIB_COMPILER_STATEDCONTEXT_H

@@ -18,7 +18,7 @@ static llvm::Error makeError(StringRef text, size_t at, StringRef message) {
                                  ": " + message);
 }
 
-llvm::Error commute::tool::checkNesting(StringRef text) {
+llvm::Error commute::compiler::checkNesting(StringRef text) {
   constexpr unsigned maxDepth = 200;
   // Of one expression: "s0 + s1 + s2", "- - s0".
   constexpr unsigned maxOperators = 1000;

@@ -4,19 +4,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMUTE_TOOLS_COMMUTE_MODULETEXT_H
-#define COMMUTE_TOOLS_COMMUTE_MODULETEXT_H
+#ifndef COMMUTE_LIB_COMPILER_MODULETEXT_H
+#define COMMUTE_LIB_COMPILER_MODULETEXT_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
-namespace commute::tool {
+namespace commute::compiler {
 
 /// Refuses text whose brackets or expressions nest deeper than any program's.
 /// MLIR's parser, and all that walk what it makes, descend recursively and
 /// would overflow the stack. The error gives line and column.
 llvm::Error checkNesting(llvm::StringRef text);
 
-} // namespace commute::tool
+} // namespace commute::compiler
 
-#endif // COMMUTE_TOOLS_COMMUTE_MODULETEXT_H
+#endif // COMMUTE_LIB_COMPILER_MODULETEXT_H

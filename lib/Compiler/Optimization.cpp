@@ -1,0 +1,75 @@
+//===- Optimization.cpp - a module through passes and proof -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Compiler/Optimization.h"
+
+#include "commute/Analysis/InputPlacements.h"
+#include "commute/Target/Target.h"
+
+#include "mlir/IR/OperationSupport.h"
+
+using namespace commute;
+using namespace commute::compiler;
+
+llvm::Error compiler::checkOptions(const OptimizationOptions &options) {
+  if (llvm::Expected<target::Target> known =
+          target::loadTarget(options.settings.target);
+      !known)
+    return known.takeError();
+  return planPipeline(options.passes, options.settings).takeError();
+}
+
+/// Compares a module with what it was.
+static void verify(mlir::ModuleOp module, const OptimizationOptions &options,
+                   Optimization &result) {
+  using Outcome = Optimization::Outcome;
+  auto fail = [&](Outcome outcome, llvm::Error error) {
+    result.outcome = outcome;
+    result.reason = llvm::toString(std::move(error));
+  };
+  if (llvm::Error error = analysis::checkGroupsAreKnown(module))
+    return fail(Outcome::NeedsGroups, std::move(error));
+  if (options.onStage)
+    options.onStage("verifying");
+  llvm::Expected<equivalence::VerifyResult> verdict =
+      equivalence::verifyEquivalence(*result.original, module, options.proof);
+  if (!verdict)
+    return fail(Outcome::CannotBeVerified, verdict.takeError());
+  if (!verdict->differences.empty())
+    result.outcome = Outcome::Different;
+  else if (verdict->notProven)
+    result.outcome = Outcome::NotProven;
+  result.verification = std::move(*verdict);
+}
+
+llvm::Expected<Optimization>
+compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
+                   report::RemarkCollector &remarks) {
+  if (options.onStage)
+    options.onStage("optimizing");
+  Optimization result;
+  result.original = mlir::cast<mlir::ModuleOp>(module->clone());
+  PassRun run;
+  run.passes = options.passes;
+  run.settings = options.settings;
+  run.getReproducer = options.getReproducer;
+  run.onRestart = [&] { remarks.clear(); };
+  llvm::Expected<std::vector<PassFailure>> failures =
+      runPasses(module, *result.original, run);
+  if (!failures)
+    return failures.takeError();
+  result.failures = std::move(*failures);
+  for (const PassFailure &failure : result.failures)
+    remarks.add(report::describeFailure(failure.pass, failure.describe()));
+  if (mlir::OperationEquivalence::isEquivalentTo(
+          *result.original, module,
+          mlir::OperationEquivalence::IgnoreLocations))
+    return result;
+  result.outcome = Optimization::Outcome::Changed;
+  if (options.verifies)
+    verify(module, options, result);
+  return result;
+}
