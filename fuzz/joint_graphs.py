@@ -11,6 +11,7 @@ that repeats it. Exit code 1 where there was one.
 import argparse
 import collections
 import os
+import random
 import sys
 import time
 import traceback
@@ -29,7 +30,8 @@ from joint_graphs import PASS_LISTS, POLICIES, Check, capture, random_configurat
 class Tally:
     """What came of the runs; each graph runs in a child process, which may crash."""
 
-    def __init__(self):
+    def __init__(self, runs_of_each):
+        self.runs_of_each = runs_of_each
         self.num_runs = 0
         self.num_graphs = 0
         self.failures = []
@@ -40,6 +42,9 @@ class Tally:
         check = Check(captured)
         check.expected()
         todo = [(passes, policy) for passes in PASS_LISTS for policy in POLICIES]
+        if self.runs_of_each is not None:
+            seed = f"{captured.config.seed} {captured.kind}"
+            todo = random.Random(seed).sample(todo, min(self.runs_of_each, len(todo)))
         while todo:
             todo = todo[self._run_in_child(check, todo, verify) :]
 
@@ -94,11 +99,15 @@ def main():
     parser.add_argument("--models", type=int, default=None, help="stop after so many models")
     parser.add_argument("--seconds", type=float, default=None, help="stop after so long")
     parser.add_argument("--verify", action="store_true", help="prove each result as well")
+    parser.add_argument(
+        "--runs-of-each", type=int, default=None,
+        help="of each graph, run so many pass lists and policies, drawn at random, instead of all",
+    )  # fmt: skip
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     # Children are forks: no pool of threads may be alive.
     torch.set_num_threads(1)
-    tally = Tally()
+    tally = Tally(options.runs_of_each)
     begin, models = time.monotonic(), 0
     while models != options.models and (
         options.seconds is None or time.monotonic() - begin < options.seconds

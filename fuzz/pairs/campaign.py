@@ -123,7 +123,11 @@ def compare(pair, verdict, said, found):
     if verdict not in ("equivalent", "different"):
         return outcome(NOT_PROVEN, said)
     if verdict == "equivalent":
-        return outcome(AGREED_EQUAL, "") if found.is_equal else outcome(FALSE_EQUIVALENT, found.reason)
+        if found.is_equal:
+            return outcome(AGREED_EQUAL, "")
+        if judge(pair.first, pair.second, suspects_ties=True).is_equal:
+            return outcome(UNDECIDED, f"a tie that rounding breaks: {found.reason}")
+        return outcome(FALSE_EQUIVALENT, found.reason)
     if not found.is_equal:
         return outcome(AGREED_DIFFERENT, "")
     found = judge(pair.first, pair.second, range(SAMPLES, MANY_SAMPLES))
