@@ -163,6 +163,46 @@ def test_judge_allows_for_rounding():
     assert found.is_equal and found.is_noisy
 
 
+def test_judge_allows_for_overflow():
+    """A choice by multiplication is none where what is not chosen is infinite."""
+
+    def choice(b, is_second, x):
+        chosen = b.call(aten.gt.Scalar, x, 0.0)
+        large = b.call(aten.exp.default, b.call(aten.mul.Scalar, x, -400.0))
+        if not is_second:
+            return b.call(aten.where.self, chosen, x, large)
+        weight = b.call(aten._to_copy.default, chosen, dtype=torch.float32)
+        other = b.call(aten.rsub.Scalar, weight, 1)
+        return b.call(
+            aten.add.Tensor, b.call(aten.mul.Tensor, weight, x), b.call(aten.mul.Tensor, other, large)
+        )
+
+    def divided(b, is_second, x):
+        """Infinite on every sample: no overflow."""
+        zero = b.call(aten.sub.Tensor, x, x)
+        if not is_second:
+            return zero
+        return b.call(aten.mul.Tensor, zero, b.call(aten.reciprocal.default, zero))
+
+    assert judge(*build(choice, FLOATS)).is_equal
+    assert not judge(*build(divided, FLOATS)).is_equal
+
+
+def test_judge_allows_for_ties():
+    """What is chosen by a comparison with what rounding alone makes other."""
+
+    def around_zero(b, is_second, x):
+        moved = b.call(aten.sub.Scalar, b.call(aten.add.Scalar, x, 1e3), 1e3)
+        chosen = b.call(aten.lt.Tensor, moved if is_second else x, x)
+        return b.call(aten.where.ScalarOther, chosen, x, 7.0)
+
+    first, second = build(around_zero, FLOATS)
+    assert not judge(first, second).is_equal
+    assert judge(first, second, suspects_ties=True).is_equal
+    for name in ("a diagonal off by one", "a cut off by one", "a number a little larger"):
+        assert not judge(*build(NEAR_MISSES[name], FLOATS), suspects_ties=True).is_equal
+
+
 def test_properties_of_functions_are_found():
     def product(b, is_second, x, y):
         if is_second:
