@@ -108,7 +108,7 @@ RankMembers GatherChain::getMembers(ArrayRef<int64_t> order) {
         from = around.empty() ? std::nullopt
                               : std::optional(around[positions[link]]);
       }
-      // A rank that is nowhere.
+      // -1 marks a rank that takes no part in one of the collectives.
       own.push_back(from.value_or(-1));
     }
   }
@@ -128,16 +128,17 @@ GatherChain::make(Value root, Value value, size_t axis, tp::GroupAttr group) {
   sizes[axis] *= numRanks;
   found.resultType =
       getDenseType(symbols, found.inputType.getElementType(), sizes);
-  std::string what = "is an all_gather along dim " + std::to_string(axis) +
-                     " over group '" + group.getKey() + "', but ";
+  std::string what = "together they are an all_gather along dim " +
+                     std::to_string(axis) + " over group '" + group.getKey() +
+                     "', but ";
   if (!mayBeDense(value, found.resultType, symbols))
-    return refuse("strides", what + "its result lies in memory in another "
-                                    "order, which its readers would see");
+    return refuse("strides", what + "the result would have other strides, "
+                                    "which its users would observe");
   found.results.push_back(value);
   found.ops = getOpsBetween(found.input, found.results);
   if (Operation *reader = findOtherReader(found.ops, found.results))
-    return refuse("other-reader", what + getNodeName(reader) +
-                                      " reads what was gathered in between");
+    return refuse("other-reader",
+                  what + getNodeName(reader) + " uses an intermediate value");
   return found;
 }
 
@@ -149,7 +150,7 @@ GatherChain::findGatherOf(Value root, bool &isAnyGather) {
   const IndexMap &identity = *maps.get(root);
   for (Value value : maps.getValues()) {
     Operation *op = value.getDefiningOp();
-    // What is waited for is the collective's own result.
+    // The result of a wait is the result of the collective itself.
     bool isBehind = op && (op == last() || isBefore(last(), op)) &&
                     !isa<tp::CompletionOpInterface>(op);
     if (!isBehind || getElementType(value) != getElementType(root))
@@ -161,10 +162,10 @@ GatherChain::findGatherOf(Value root, bool &isAnyGather) {
         continue;
       ReindexRefusal before = refusal;
       tp::GroupAttr group = getGroupOf(
-          getMembers(*order), "one all_gather along dim " + Twine(axis));
+          getMembers(*order), "an all_gather along dim " + Twine(axis));
       if (group)
         return make(root, value, axis, group);
-      // What the nearest value lacks.
+      // Report the refusal of the nearest value.
       if (isAnyGather)
         refusal = std::move(before);
       isAnyGather = true;
@@ -176,7 +177,8 @@ GatherChain::findGatherOf(Value root, bool &isAnyGather) {
 std::optional<ReindexedCollective> GatherChain::find() {
   if (numRanks > maxRanks)
     return std::nullopt;
-  // Of the operand of the first, or of what that is rearranged from.
+  // Try the operand of the first all_gather, then the values that it is a
+  // rearrangement of.
   Value operand = first()->getOperand(0);
   SmallVector<Value> roots{operand};
   for (Value origin : getOrigins(operand))
@@ -187,9 +189,8 @@ std::optional<ReindexedCollective> GatherChain::find() {
     if (auto found = findGatherOf(root, isAnyGather))
       return found;
   if (!isAnyGather && refusal.name.empty())
-    refuse("layout",
-           "does not put the shards of the ranks one behind the other "
-           "along any dim");
+    refuse("layout", "cannot prove that the result concatenates the shards "
+                     "of the ranks along any dim");
   return std::nullopt;
 }
 

@@ -25,8 +25,8 @@ private:
   std::optional<SmallVector<int64_t>> findBlocks(Value source,
                                                  ArrayRef<Operation *> ops,
                                                  size_t axis, bool isExact);
-  /// Who gets the blocks that the group of every rank sums, in order; a reason
-  /// where ranks would sum different blocks.
+  /// For every rank, the ranks that receive the blocks of its group, in order.
+  /// Returns a reason if ranks would sum different blocks.
   std::string getMembers(ArrayRef<int64_t> blocks, RankMembers &members);
   /// Along the first dim of which the group is known.
   std::optional<ReindexedCollective>
@@ -95,8 +95,8 @@ ScatterChain::findBlocks(Value source, ArrayRef<Operation *> ops, size_t axis,
 
 std::string ScatterChain::getMembers(ArrayRef<int64_t> blocks,
                                      RankMembers &members) {
-  // What a link sums has to be the same block of what the links in front of it
-  // give.
+  // All ranks of a link must sum the same block of the results of the links
+  // before it.
   for (size_t link = 1; link < links.size(); ++link)
     for (int64_t rank : getCollectiveGroup(links[link]).getRanks())
       for (int64_t peer :
@@ -125,7 +125,8 @@ std::string ScatterChain::getMembers(ArrayRef<int64_t> blocks,
         std::optional<int64_t> position =
             getCollectiveGroup(op).getPosition(member);
         if (!position)
-          return "rank " + std::to_string(member) + " takes no part in all";
+          return "rank " + std::to_string(member) +
+                 " does not run all of the collectives";
         index = index * getCollectiveGroup(op).getSize() + *position;
       }
       own[blocks[index]] = member;
@@ -151,7 +152,7 @@ std::optional<ReindexedCollective> ScatterChain::make(Value source,
   } else {
     found.resultType = getDenseType(symbols, getElementType(source),
                                     getBlockSizes(source, axis));
-    // What is waited for gets its own sizes behind the wait.
+    // The result is reshaped to its own sizes after the wait.
     if (cast<tp::ReduceScatterOp>(last()).getAsync())
       for (Operation *user : result.getUsers()) {
         if (!isa<tp::CompletionOpInterface>(user))
@@ -164,11 +165,10 @@ std::optional<ReindexedCollective> ScatterChain::make(Value source,
   }
   if (Operation *reader = findOtherReader(found.ops, found.results))
     return refuse("other-reader",
-                  "is one reduce_scatter along dim " + std::to_string(axis) +
-                      " over group '" + group.getKey() + "', but " +
-                      getNodeName(reader) +
-                      " reads what was scattered in between, or rearranged for "
-                      "it");
+                  "together they are a reduce_scatter along dim " +
+                      std::to_string(axis) + " over group '" + group.getKey() +
+                      "', but " + getNodeName(reader) +
+                      " uses an intermediate value");
   return found;
 }
 
@@ -181,17 +181,17 @@ ScatterChain::findScatterOf(Value source, ArrayRef<Operation *> ops,
         findBlocks(source, ops, axis, isExact);
     if (!blocks)
       continue;
-    std::string what = "one reduce_scatter along dim " + std::to_string(axis);
+    std::string what = "a reduce_scatter along dim " + std::to_string(axis);
     RankMembers members;
     std::string problem = getMembers(*blocks, members);
     if (!problem.empty())
-      return refuse("mesh", "is not " + what + ": " + problem);
+      return refuse("mesh", "they do not form " + what + ": " + problem);
     ReindexRefusal before = refusal;
     if (tp::GroupAttr group = getGroupOf(members, what)) {
       refusal = {};
       return make(source, ops, axis, isExact, group);
     }
-    // What the nearest source and the first dim lack is said.
+    // Report the refusal of the nearest source and the first dim.
     if (!before.name.empty())
       refusal = std::move(before);
   }
@@ -206,10 +206,11 @@ std::optional<ReindexedCollective> ScatterChain::find() {
     if (auto other = cast<tp::ReduceScatterOp>(op).getReduction();
         other != reduction)
       return refuse("reduction",
-                    "is not one reduce_scatter: that combines by " +
-                        tp::stringifyReductionKind(other).str() + ", this by " +
+                    "their reductions differ: " +
+                        tp::stringifyReductionKind(other).str() + " and " +
                         tp::stringifyReductionKind(reduction).str());
-  // The operand of the first, or what that is rearranged from.
+  // Try the operand of the first reduce_scatter, then the values that it is a
+  // rearrangement of.
   ReindexingWalk walk(first()->getOperand(0));
   auto mayUndo = [&](Operation *op) {
     return !isa<tp::CompletionOpInterface, tp::BitcastOp>(op) &&
@@ -228,12 +229,14 @@ std::optional<ReindexedCollective> ScatterChain::find() {
       if (auto found = findScatterOf(
               source, getOpsBetween(source, {last()->getResult(0)}), isExact))
         return found;
-      // Of a farther source the same blocks may be those of another group.
+      // Continue after "no-group": relative to a farther source, the same
+      // blocks may belong to another group.
       if (!refusal.name.empty() && refusal.name != "no-group")
         return std::nullopt;
     }
   if (refusal.name.empty())
-    refuse("layout", "does not give each rank one block along any dim");
+    refuse("layout",
+           "cannot prove that each rank gets one block along any dim");
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-//===- CollectiveChain.cpp - collectives behind one another -----*- C++ -*-===//
+//===- CollectiveChain.cpp - chains of collectives --------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
-/// More collectives are not joined at once. What was joined may be joined
-/// again.
+/// The most collectives that are merged at once. A merged collective can be
+/// merged again.
 static constexpr size_t maxLinks = 4;
 
 tp::GroupAttr commute::analysis::getCollectiveGroup(Operation *op) {
@@ -52,7 +52,7 @@ CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,
   for (Operation *op : links)
     numRanks =
         std::min(numRanks * getCollectiveGroup(op).getSize(), maxRanks + 1);
-  // The members that each rank would see are written down.
+  // Bound the size of the table of every rank's members.
   auto worldSize =
       static_cast<int64_t>(getCollectiveGroup(last()).getRanks().size());
   if (numRanks * worldSize > maxMembers)
@@ -60,7 +60,7 @@ CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,
 }
 
 std::nullopt_t CollectiveChain::refuse(StringRef name, std::string reason) {
-  refusal = {name, "with " + getNodeName(first()) + " in front of it, " +
+  refusal = {name, "not merged with " + getNodeName(first()) + ": " +
                        std::move(reason)};
   return std::nullopt;
 }
@@ -78,7 +78,7 @@ tp::GroupAttr CollectiveChain::getGroupOf(const RankMembers &members,
                                           const Twine &what) {
   std::string problem = findMembershipProblem(members);
   if (!problem.empty()) {
-    refuse("mesh", ("is not " + what + ": " + problem).str());
+    refuse("mesh", ("they do not form " + what + ": " + problem).str());
     return {};
   }
   if (tp::GroupAttr group = findGroup(members, groups))
@@ -86,12 +86,12 @@ tp::GroupAttr CollectiveChain::getGroupOf(const RankMembers &members,
   std::string ranks = formatMembers(members);
   std::string other;
   if (tp::GroupAttr group = findGroupInAnyOrder(members, groups))
-    other = "; group '" + group.getKey() + "' has them in the order " +
-            group.formatMembers();
+    other = " (group '" + group.getKey() + "' has them in the order " +
+            group.formatMembers() + ")";
   refuse("no-group",
-         ("would be " + what + " over a group of the members " + ranks +
-          ", in this order, which the program does not have" + other +
-          ": --group=NAME=" + ranks + " states one")
+         ("together they are " + what + " over the ranks " + ranks +
+          ", but no group of the program has these members in this order" +
+          other + "; declare one with --group=NAME=" + ranks)
              .str());
   return {};
 }
@@ -116,16 +116,16 @@ std::optional<ReindexedCollective> commute::analysis::findChained(
       if (tp::GroupAttr group = getCollectiveGroup(op);
           !group.hasKnownMembers()) {
         refusal = {"unknown-group",
-                   "with " + getNodeName(links.front()) +
-                       " in front of it, may be one collective, but nothing "
-                       "states the members of group '" +
-                       group.getName().str() +
-                       "': --group=" + group.getName().str() + "=0-" +
-                       std::to_string(group.getSize() - 1) +
-                       " would, with its own ranks"};
+                   "not merged with " + getNodeName(links.front()) +
+                       ": the members of group '" + group.getName().str() +
+                       "' are unknown; declare its ranks, for example with "
+                       "--group=" +
+                       group.getName().str() + "=0-" +
+                       std::to_string(group.getSize() - 1)};
         return std::nullopt;
       }
-  // The longest chain that is one; what is said is of the shortest.
+  // Merge the longest possible chain. If there is none, `refusal` is about the
+  // shortest chain.
   for (ArrayRef<Operation *> chain = links; chain.size() > 1;
        chain = chain.drop_front()) {
     refusal = {};

@@ -43,8 +43,8 @@ private:
   }
   using MovedOps = llvm::SmallSetVector<Operation *, 8>;
 
-  /// The readers of the gathered value, or, where it is only read as pieces
-  /// that are put together otherwise, of those.
+  /// Finds the users of the gathered value, or of its reassembled pieces if
+  /// only those are used.
   void findReaders();
   /// Why products cannot read the pieces; empty where they can.
   std::string findPiecesProblem();
@@ -55,8 +55,8 @@ private:
   std::string findProblem(const GatheredProduct &product);
   /// The scale of the shard whose gathered form is `scale`; null for none.
   Value findShardScale(Value scale);
-  /// Collects what has to be moved in front of the fused op for it to read
-  /// `value`; a reason where something must not.
+  /// Collects the ops that must move before the fused op so that it can use
+  /// `value`. Returns a reason if one of them cannot move.
   std::string hoist(Value value, MovedOps &moved);
 
   const FusionContext &context;
@@ -80,28 +80,29 @@ void GatherSearch::visitProduct(tp::MatmulOp matmul, Value value) {
 std::string GatherSearch::findProblem(const GatheredProduct &product) {
   tp::MatmulOp matmul = product.matmul;
   if (matmul.getLhs() == matmul.getRhs())
-    return "it multiplies the gathered value with itself";
+    return "it multiplies the gathered value by itself";
   if (product.isRightOperand) {
     if (getTensor(matmul.getRhs()).getRank() != 2 ||
         getTensor(matmul.getLhs()).getRank() != 2)
-      return "the gathered value is its right operand and has batch dims";
+      return "the gathered value is the right operand of a batched product";
     if (matmul.getLhsScale() || matmul.getRhsScale())
-      return "the gathered value is its right operand and has a scale";
+      return "the gathered value is the right operand of a scaled product";
     return findProductProblem(matmul);
   }
   if (matmul.getTransposeLhs())
-    return "it reads the gathered value transposed on the left";
+    return "it transposes the gathered value, its left operand";
   std::string problem = findProductProblem(matmul);
   if (!problem.empty())
     return problem;
   if (Value scale = matmul.getLhsScale()) {
     if (fusion.contracts)
-      return "its scales do not go with a gather along the contraction";
+      return "a scaled product cannot be fused with a gather along the "
+             "contraction dimension";
     if (!findShardScale(scale)) {
       if (tp::hasOneElement(getTensor(scale)))
-        return "its scale of one element would be taken for that of a rank's "
-               "one row";
-      return "the scale of its rows is not gathered along with them";
+        return "PyTorch would take its scale of one element for the scale of "
+               "a shard of one row";
+      return "its row-wise scale is not gathered the same way as its rows";
     }
   }
   return "";
@@ -141,7 +142,7 @@ Value GatherSearch::findShardScale(Value scale) {
 }
 
 void GatherSearch::visitReaders(Value value) {
-  // Those in regions of other ops read it there.
+  // Users nested in regions of other ops need the gathered value itself.
   SmallVector<Operation *> users;
   for (Operation *user : value.getUsers())
     if (user->getBlock() == fusion.gather->getBlock())
@@ -172,12 +173,16 @@ std::string GatherSearch::hoist(Value value, MovedOps &moved) {
   if (!op || op->isBeforeInBlock(fusion.position) || moved.contains(op))
     return "";
   if (moved.size() > maxOps)
-    return "what it needs comes too long after the gathered value";
+    return "more than " + std::to_string(maxOps) +
+           " ops that it depends on come after the first user of the gathered "
+           "value";
   if (!isMemoryEffectFree(op) || isa<tp::CollectiveOpInterface>(op))
-    return getNodeName(op) + ", which it needs, comes after the gathered value";
+    return "it depends on " + getNodeName(op) +
+           ", which cannot be moved before the first user of the gathered "
+           "value";
   for (Value operand : op->getOperands()) {
     if (llvm::is_contained(fusion.gathered, operand))
-      return "its right operand is computed from the gathered value";
+      return "its other operand depends on the gathered value";
     std::string problem = hoist(operand, moved);
     if (!problem.empty())
       return problem;
@@ -189,7 +194,7 @@ std::string GatherSearch::hoist(Value value, MovedOps &moved) {
 void GatherSearch::findReaders() {
   fusion.position = nullptr;
   fusion.returnsGathered = false;
-  // The first reader of all.
+  // Find the first user of any gathered value.
   for (Value value : fusion.gathered)
     for (Operation *user : value.getUsers()) {
       Operation *reader =
@@ -205,11 +210,10 @@ std::string GatherSearch::findPiecesProblem() {
   for (const GatheredProduct &product : fusion.products)
     if (product.isRightOperand)
       return getNodeName(product.matmul) +
-             " reads its shards, rearranged, as its right operand";
+             " uses the rearranged shards as its right operand";
   if (fusion.products.front().matmul.getLhsScale())
-    return "its shards are rearranged, and the scales of its rows are not "
-           "known "
-           "to be rearranged alike";
+    return "its shards are rearranged, and the row-wise scales cannot be "
+           "proven to be rearranged the same way";
   if (!fusion.contracts)
     return "";
   // a[:, p] @ b = a @ b', with the rows of b in the order that undoes p.
@@ -218,16 +222,17 @@ std::string GatherSearch::findPiecesProblem() {
   llvm::sort(sorted, [](const PieceRange &a, const PieceRange &b) {
     return a.begin < b.begin;
   });
-  std::string which = getNodeName(fusion.gathered.front().getDefiningOp()) +
-                      ", which " + getNodeName(fusion.products.front().matmul) +
-                      " sums over, ";
+  std::string which = getNodeName(fusion.products.front().matmul) +
+                      " sums over " +
+                      getNodeName(fusion.gathered.front().getDefiningOp()) +
+                      ", which ";
   int64_t end = 0;
   for (const PieceRange &piece : sorted) {
     if (piece.begin < end)
       return which + "takes " + std::to_string(piece.begin) + " to " +
              std::to_string(std::min(end, piece.end)) +
-             " of the gathered dim more than once: rows of the other operand "
-             "would have to be added first, which rounds in another way";
+             " of the gathered dim more than once; fusing would first add "
+             "rows of the other operand, which rounds differently";
     if (piece.begin > end)
       break;
     end = piece.end;
@@ -235,21 +240,21 @@ std::string GatherSearch::findPiecesProblem() {
   int64_t whole = extent * fusion.gather.getGroup().getSize();
   if (end == whole)
     return "";
-  return which + "leaves out some of the gathered dim, from " +
+  return which + "omits part of the gathered dim, from position " +
          std::to_string(end) + " of " + std::to_string(whole) +
-         " on: what is gathered there would have to be multiplied by zeros, "
-         "which gives no zeros where it is not finite";
+         "; fusing would multiply the omitted elements by zero, which is not "
+         "zero for infinities and NaNs";
 }
 
 std::optional<GatherFusion> GatherSearch::run() {
   tp::AllGatherOp gather = fusion.gather;
   if (gather.getGroup().getName().empty()) {
-    refuse(gather, "its group has no name, and only the collectives of named "
-                   "groups have fused forms");
+    refuse(gather, "PyTorch's fused ops need a process group name, and this "
+                   "group has none");
     return std::nullopt;
   }
   if (getTensor(gather.getInput()).getRank() < 2) {
-    refuse(gather, "a value of one dim is not a matrix");
+    refuse(gather, "its operand has fewer than 2 dims");
     return std::nullopt;
   }
   if (gather.getAsync()) {
@@ -258,7 +263,7 @@ std::optional<GatherFusion> GatherSearch::run() {
         fusion.gathered.push_back(user->getResult(0));
         continue;
       }
-      refuse(gather, getNodeName(user) + " reads it before it is waited for");
+      refuse(gather, getNodeName(user) + " uses the result before the wait");
       return std::nullopt;
     }
   } else {
@@ -281,36 +286,37 @@ std::optional<GatherFusion> GatherSearch::run() {
       }
     }
   if (fusion.products.empty()) {
-    // Refused products have said why.
+    // Refused products already have a reason of their own.
     if (llvm::none_of(refusals, [&](const FusionRefusal &refusal) {
           return isa<tp::MatmulOp>(refusal.op);
         }))
-      refuse(gather, piecesProblem.empty() ? "no matrix product reads it"
+      refuse(gather, piecesProblem.empty() ? "no matrix product uses its result"
                                            : piecesProblem);
     return std::nullopt;
   }
   if (context.writesBetween(gather, fusion.position)) {
-    refuse(gather, "an op between it and its first reader writes into memory");
+    refuse(gather, "an op between it and its first user writes to memory");
     return std::nullopt;
   }
 
-  // Rows of one orientation: as they lie, where any product takes them so.
+  // All fused products must use the same orientation; gather the shard
+  // untransposed if any product can use it that way.
   auto isFlipped = [](GatheredProduct product) {
     return product.isRightOperand && !product.matmul.getTransposeRhs();
   };
   fusion.transposesShard = llvm::all_of(fusion.products, isFlipped);
   if (fusion.transposesShard) {
-    // Transposed is the matrix of all rows, of which a rank's have to be one
-    // block: what has outer dims besides is gathered along the columns, or
-    // along its outermost dim.
+    // The transposed operand is the matrix of all rows, in which the rows of
+    // one rank must be contiguous. A value with several row dims must therefore
+    // be gathered along the columns or along its outermost dim.
     RankedTensorType shard = getTensor(gather.getInput());
     bool gathersColumns = fusion.axis + 1 == shard.getRank();
     if (!gathersColumns &&
         llvm::any_of(shard.getShape().take_front(fusion.axis),
                      [](int64_t size) { return size != 1; })) {
       refuse(gather, getNodeName(fusion.products.front().matmul) +
-                         " sums over its rows, of which a rank's are not one "
-                         "block: it is gathered along dim " +
+                         " sums over the gathered rows, and the rows of one "
+                         "rank are not contiguous: the gather is along dim " +
                          std::to_string(fusion.axis) + " of " +
                          std::to_string(shard.getRank()));
       return std::nullopt;
@@ -320,20 +326,20 @@ std::optional<GatherFusion> GatherSearch::run() {
   llvm::erase_if(fusion.products, [&](const GatheredProduct &product) {
     if (isFlipped(product) == fusion.transposesShard)
       return false;
-    refuse(product.matmul, "it sums over another dim of the gathered value "
-                           "than other products");
+    refuse(product.matmul, "it sums over a different dim of the gathered "
+                           "value than the other products");
     fusion.returnsGathered = true;
     return true;
   });
 
-  // One scale for all: that of the first product.
+  // All fused products must share the scale of the first one.
   Value scale = fusion.products.front().matmul.getLhsScale();
   MovedOps moved;
   llvm::erase_if(fusion.products, [&](const GatheredProduct &product) {
     tp::MatmulOp matmul = product.matmul;
     std::string problem;
     if (matmul.getLhsScale() != scale)
-      problem = "it scales the gathered value in another way than " +
+      problem = "it scales the gathered value differently than " +
                 getNodeName(fusion.products.front().matmul);
     MovedOps needed = moved;
     SmallVector<Value> operands = {
@@ -343,7 +349,7 @@ std::optional<GatherFusion> GatherSearch::run() {
     for (Value operand : operands)
       if (problem.empty())
         problem = llvm::is_contained(fusion.gathered, operand)
-                      ? "it multiplies the gathered value with itself"
+                      ? "it multiplies the gathered value by itself"
                       : hoist(operand, needed);
     if (problem.empty()) {
       moved = std::move(needed);
@@ -359,13 +365,14 @@ std::optional<GatherFusion> GatherSearch::run() {
     fusion.shardScale = findShardScale(scale);
     if (std::string problem = hoist(fusion.shardScale, moved);
         !problem.empty()) {
-      refuse(gather, "the scale of its rows comes after the gathered value");
+      refuse(gather, "its row-wise scale cannot be moved before the first "
+                     "user of the gathered value");
       return std::nullopt;
     }
   }
   if (fusion.contracts && fusion.returnsGathered) {
-    refuse(gather, "it is gathered along the contraction, and others read the "
-                   "gathered value");
+    refuse(gather, "it gathers along the contraction dimension, and the "
+                   "gathered value has other users");
     return std::nullopt;
   }
   fusion.hoisted.assign(moved.begin(), moved.end());

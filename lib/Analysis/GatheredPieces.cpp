@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
-/// What costs one slice each, in front of a product or behind it.
+/// Each piece costs one slice, before or after a product.
 static constexpr size_t maxPieces = 256;
 
 namespace {
@@ -27,8 +27,8 @@ struct ShardedDim {
 };
 } // namespace
 
-/// Where along the gathered dim the element of this address is, if it is at the
-/// origin of all other dims; nullopt where it is not, or not known to be.
+/// The position of an address along the gathered dim if it is at the origin of
+/// all other dims; nullopt if it is not, or cannot be proven to be.
 static std::optional<int64_t> getPosition(const SizePolynomial &address,
                                           const ShardedDim &dim) {
   for (int64_t rank = 0; rank < dim.numRanks; ++rank) {
@@ -40,7 +40,8 @@ static std::optional<int64_t> getPosition(const SizePolynomial &address,
   return std::nullopt;
 }
 
-/// `map` along `axis` as pieces of `whole`; nullopt where it is anything else.
+/// The pieces of `whole` that `map` concatenates along `axis`; nullopt if it is
+/// not such a concatenation.
 static std::optional<SmallVector<PieceRange>>
 findRanges(const IndexMap &map, const IndexMap &whole, size_t axis,
            const ShardedDim &dim) {
@@ -63,8 +64,8 @@ findRanges(const IndexMap &map, const IndexMap &whole, size_t axis,
     std::optional<int64_t> begin = getPosition(first->base, dim);
     if (!begin)
       return std::nullopt;
-    // As far as it goes on like that: all of the box, or to the end of a shard,
-    // or one run of the box.
+    // Candidates for the length of the range: the whole box, the rest of the
+    // shard, and the runs of the box.
     SmallVector<int64_t> lengths;
     ArrayRef<IndexDigit> digits = first->dims[axis];
     if (auto extent = getExtent(digits).getConstant())
@@ -98,9 +99,9 @@ findRanges(const IndexMap &map, const IndexMap &whole, size_t axis,
   return ranges;
 }
 
-/// The one value behind `gather` that is read by other ops than those that put
-/// it together, itself or with its rows regrouped; null where there are
-/// several, or where the gathered value is read itself.
+/// The only value derived from `gather` that is used by ops other than the
+/// reassembly, possibly with its rows regrouped. Null if there are several such
+/// values or the gathered value itself is used.
 static Value findOnlyResult(tp::AllGatherOp gather, const ReindexMaps &maps) {
   auto regroupsRows = [](Operation *op) {
     return isa<tp::ReshapeOp>(op) &&
@@ -110,7 +111,7 @@ static Value findOnlyResult(tp::AllGatherOp gather, const ReindexMaps &maps) {
     return user->getNumResults() == 1 && maps.get(user->getResult(0));
   };
   SmallVector<Value> values(maps.getValues());
-  // Those that nothing else is put together from.
+  // Values that no other reassembled value is computed from.
   llvm::SmallDenseSet<Value> ends;
   for (Value value : llvm::reverse(values))
     if (llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -138,8 +139,8 @@ static Value findOnlyResult(tp::AllGatherOp gather, const ReindexMaps &maps) {
   return result;
 }
 
-/// Which product reads what is put together from the gathered value; empty
-/// where none does.
+/// Describes a product that uses a value reassembled from the gathered value;
+/// empty if there is none.
 static std::string describeReader(tp::AllGatherOp gather,
                                   const ReindexMaps &maps) {
   for (Value value : maps.getValues()) {
@@ -149,8 +150,8 @@ static std::string describeReader(tp::AllGatherOp gather,
       continue;
     for (Operation *user : value.getUsers())
       if (isa<tp::MatmulOp>(user))
-        return getNodeName(user) + " reads it as " + getNodeName(op) +
-               " puts it together";
+        return getNodeName(user) +
+               " uses the gathered value as reassembled by " + getNodeName(op);
   }
   return "";
 }
@@ -176,8 +177,9 @@ commute::analysis::findGatheredPieces(tp::AllGatherOp gather,
   found.value = findOnlyResult(gather, maps);
   std::string reader = describeReader(gather, maps);
   if (!reader.empty())
-    problem = reader + (found.value ? ", which is not parts of it along one dim"
-                                    : ", and others read it too");
+    problem = reader +
+              (found.value ? ", which does not concatenate slices along one dim"
+                           : ", and the gathered value has other users");
   if (!found.value || getElementType(found.value) != getElementType(root))
     return std::nullopt;
   const IndexMap *map = maps.get(found.value);

@@ -19,19 +19,20 @@ commute::analysis::findMembershipProblem(const RankMembers &members) {
     for (int64_t member : own)
       if (member < 0)
         return "the group of rank " + std::to_string(rank) +
-               " would have ranks that take part in one of them only";
+               " would have members that run only some of the collectives";
       else if (!seen.insert(member).second)
-        return "rank " + std::to_string(member) + " would be twice in a group";
+        return "rank " + std::to_string(member) + " would be in a group twice";
     if (!seen.contains(rank))
       return "rank " + std::to_string(rank) + " would not be in its own group";
     for (int64_t member : own) {
       auto of = members.find(member);
       if (of == members.end())
-        return "rank " + std::to_string(member) + " takes no part in all";
+        return "rank " + std::to_string(member) +
+               " does not run all of the collectives";
       if (of->second != own)
         return "ranks " + std::to_string(rank) + " and " +
                std::to_string(member) +
-               " would see the members of their group in different orders";
+               " would order the members of their group differently";
     }
   }
   return "";

@@ -49,11 +49,11 @@ llvm::Error analysis::checkGroupsAreKnown(ModuleOp module) {
   if (count > maxListed)
     names += " and " + std::to_string(count - maxListed) + " more";
   return llvm::createStringError(
-      "nothing states which ranks are the members of " +
-      Twine(count == 1 ? "process group " : "process groups ") + names +
-      ": state them, each with its own ranks, for example " + options +
-      " (all groups of a mesh axis: --group=NAME=0-1/2-3), or in the archive's "
-      "record extra/commute.json");
+      Twine("the members of ") +
+      (count == 1 ? "process group " : "process groups ") + names +
+      " are unknown; declare their ranks, for example with " + options +
+      " (--group=NAME=0-1/2-3 declares all groups of a mesh axis), or in the "
+      "archive's record extra/commute.json");
 }
 
 SmallVector<int64_t> analysis::getWorld(ModuleOp module) {
@@ -99,8 +99,8 @@ static SmallVector<unsigned> getFirstNames(ArrayRef<tp::GroupAttr> groups) {
   return result;
 }
 
-/// Numbers the ranks of `world` so that those have one number that `groups`
-/// join.
+/// Numbers the ranks of `world`; ranks that are connected by `groups` get the
+/// same number.
 static std::vector<unsigned> joinRanks(ArrayRef<int64_t> world,
                                        ArrayRef<tp::GroupAttr> groups) {
   llvm::IntEqClasses classes(world.size());
@@ -231,8 +231,8 @@ PlacementAttr InputPlacements::get(unsigned argument,
 
 InputInstance InputPlacements::getInstance(unsigned argument,
                                            int64_t rank) const {
-  // Replication and sharding join the ranks of a group; what is not joined
-  // holds a tensor of its own.
+  // Ranks that replicate or shard an input hold the same tensor; all other
+  // ranks hold tensors of their own.
   InputInstance instance;
   for (auto [group, placement] :
        llvm::zip_equal(groups, placements[argument])) {

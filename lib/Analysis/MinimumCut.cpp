@@ -84,10 +84,10 @@ MinimumCut::Solution MinimumCut::solve() const {
     all.push_back({from, to, cost});
     all.push_back({to, from, 0});
   };
-  // What is paid whatever the choice.
+  // The cost that every solution pays.
   [[maybe_unused]] Cost paid = 0;
   for (uint32_t node = 0; node < nodes.size(); ++node) {
-    // What both sides cost is no part of the choice.
+    // Costs common to both sides do not affect the choice.
     auto [onA, onB] = nodes[node];
     Cost both = std::min(onA, onB);
     paid += both;

@@ -1,4 +1,4 @@
-//===- NodeName.cpp - what a person calls an op -----------------*- C++ -*-===//
+//===- NodeName.cpp - the name of an op in messages -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

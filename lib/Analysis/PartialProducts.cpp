@@ -30,8 +30,8 @@ static bool keepsElements(const DimStep &step) {
              tp::SliceOp>(step.op);
 }
 
-/// The value that all elements of a tensor have when `reader` reads it; null
-/// where they have not one.
+/// The common value of all elements of a tensor when `reader` reads it; null if
+/// there is none.
 static TypedAttr findFill(Value value, Operation *reader,
                           const WriteOrder &order) {
   while (Operation *op = value.getDefiningOp()) {
@@ -48,14 +48,14 @@ static TypedAttr findFill(Value value, Operation *reader,
   return TypedAttr();
 }
 
-/// What a value repeats along leading dims; null where it does not.
+/// The value that is repeated along leading dims; null if there is none.
 static Value findRepeated(Value value) {
   auto broadcast = value.getDefiningOp<tp::BroadcastOp>();
   if (!broadcast)
     return Value();
   Value input = broadcast.getInput();
   RankedTensorType type = getTensor(input);
-  // Columns are as they were.
+  // The broadcast must keep the columns.
   bool keepsColumns =
       type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1) &&
       type.getShape().back() == getTensor(value).getShape().back();
@@ -101,7 +101,7 @@ private:
   std::string findOperands();
   /// Segments at the borders of the first `numParted` operands with parts.
   std::string findSegments(unsigned numParted);
-  /// The operand on a segment; a reason where it cannot be had.
+  /// Adds the operand of a segment. Returns a reason if it cannot be sliced.
   std::string addOperand(CutOperand &operand, const SizePolynomial &begin,
                          const SizePolynomial &end, bool usesParts,
                          ProductSegment &segment);
@@ -124,19 +124,19 @@ private:
 
 std::string SegmentSearch::findOperands() {
   if (product.getLhsScale() || product.getRhsScale())
-    return "it has scales, which belong to whole operands";
+    return "its scales apply to whole operands";
   Type element = getElementType(product.getResult());
   if (result.contracts &&
       llvm::any_of(product->getOperands(), [&](Value operand) {
         return getElementType(operand) != element;
       }))
-    return "its operands and result are not of one type";
+    return "its operands and result have different element types";
   for (auto [number, factors] : llvm::enumerate(rule.operands)) {
     for (unsigned dim = 0; dim < factors.size(); ++dim) {
       if (!llvm::is_contained(factors[dim], result.factor))
         continue;
       if (factors[dim].size() != 1)
-        return "the dim is merged with another";
+        return "the dim is merged with another one";
       CutOperand operand{unsigned(number), dim,
                          findDimParts(product->getOperand(number), dim)};
       if (operand.parts) {
@@ -144,11 +144,11 @@ std::string SegmentSearch::findOperands() {
         Type joined = getElementType(source->getResult(0));
         for (Value part : operand.parts->parts)
           if (getElementType(part) != joined)
-            return "the parts of " + getNodeName(source) +
-                   " are of different types, which it promotes";
+            return getNodeName(source) +
+                   " promotes parts of different element types";
         if (context.getWriteOrder().isWriteBetween(source, product))
           return "an op between " + getNodeName(source) +
-                 " and it writes into memory that parts may be in";
+                 " and this product may overwrite a part";
       }
       cutOperands.push_back(std::move(operand));
     }
@@ -169,8 +169,8 @@ std::string SegmentSearch::cut(SegmentOperand &operand,
     operand.countsBlocks = true;
     return "";
   }
-  return "a part begins at a symbolic position, where another operand cannot "
-         "be cut";
+  return "a part starts at a symbolic position, at which the other operand "
+         "cannot be sliced";
 }
 
 std::string SegmentSearch::addOperand(CutOperand &operand,
@@ -198,7 +198,7 @@ std::string SegmentSearch::addOperand(CutOperand &operand,
   found.steps = parts.steps;
   if (size != partSize)
     return cut(found, begin - operand.partBegin, size);
-  // A shard may be other values by now than those that were gathered.
+  // The shard may have been overwritten since it was gathered.
   found.gather = findGatherAlong(found.base, found.dim);
   if (found.gather &&
       context.getWriteOrder().isWriteBetween(found.gather, product))
@@ -229,11 +229,11 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
     SizePolynomial end = borders.front()[heads.front()];
     for (auto [list, head] : llvm::zip_equal(borders, heads)) {
       if (head == list.size() || !list[head].isKnown())
-        return "the sizes of the parts are not known";
+        return "the sizes of the parts are unknown";
       if ((end - list[head]).isNonNegative())
         end = list[head];
       else if (!(list[head] - end).isNonNegative())
-        return "the borders of its operands' parts cannot be compared";
+        return "the part borders of its operands cannot be compared";
     }
     for (auto [list, head] : llvm::zip_equal(borders, heads))
       if (list[head] == end)
@@ -254,8 +254,8 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
     for (std::optional<SegmentOperand> &operand : segment.operands)
       if (operand)
         describe(*operand, product, context.getWriteOrder());
-    // Its product says how long the segment is, and nothing else: no proof that
-    // makes sizes smaller could follow it.
+    // The product of two constants depends only on the length of the segment,
+    // so the equivalence proof, which reduces sizes, could not follow it.
     auto isFilled = [&](unsigned number) {
       const std::optional<SegmentOperand> &operand = segment.operands[number];
       return bool(operand ? operand->fill
@@ -263,7 +263,7 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
                                      context.getWriteOrder()));
     };
     if (isFilled(0) && isFilled(1))
-      return "a part is constant in both of its operands";
+      return "both operands are constant on one of the parts";
     result.segments.push_back(std::move(segment));
     begin = end;
   }
@@ -290,19 +290,19 @@ void SegmentSearch::chooseShards() {
     if (!context.isRankSpecific())
       result.gatherProblem =
           "the shards of " + name +
-          " could be multiplied where they are, but which block of the other "
-          "operand goes with them depends on the rank (--rank=R says it)";
+          " could be multiplied without gathering them, but the block of the "
+          "other operand depends on the rank; --rank=R would allow it";
     else if (!context.isReplicated(product->getOperand(lhs.gather ? 1 : 0),
                                    group))
       result.gatherProblem =
           "the shards of " + name +
-          " could be multiplied where they are, if the other operand were the "
-          "same on all ranks of group '" +
-          group.getKey() + "' (--input-placement says what inputs are)";
+          " could be multiplied without gathering them only if the other "
+          "operand were replicated on group '" +
+          group.getKey() + "'; declare placements with --input-placement";
     else if (!size || *size % group.getSize() != 0)
       result.gatherProblem = "the shards of " + name +
-                             " have a symbolic size, and no block of the other "
-                             "operand can be cut out for them";
+                             " have a symbolic size, at which the other "
+                             "operand cannot be sliced";
     else {
       segment.lhsSource =
           lhs.gather ? ShardSource::Gathered : ShardSource::RankSlice;
@@ -323,7 +323,7 @@ std::optional<PartialProducts> SegmentSearch::run(std::string &reason) {
       });
   if (numParted == 0)
     return std::nullopt;
-  // With fewer borders there is less to prove.
+  // Retry with fewer parts: fewer borders are easier to prove.
   for (; numParted > 0; --numParted) {
     reason = findSegments(numParted);
     if (reason.empty())

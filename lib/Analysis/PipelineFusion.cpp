@@ -22,7 +22,7 @@ static RankedTensorType getTensor(Value value) {
 //===----------------------------------------------------------------------===//
 
 FusionContext::FusionContext(func::FuncOp function) {
-  // Few kinds of ops write, and asking an op for an interface is dear.
+  // Few kinds of ops write, and interface queries are expensive.
   llvm::SmallDenseMap<OperationName, bool, 64> mayWrite;
   for (Operation &op : function.getBody().front()) {
     auto kind = mayWrite.find(op.getName());
@@ -91,12 +91,12 @@ bool analysis::haveSameLastDim(Value a, Value b) {
 
 std::string analysis::findProductProblem(tp::MatmulOp matmul) {
   if (!getRightMatrix(matmul))
-    return "every batch is multiplied with a matrix of its own";
+    return "each batch is multiplied by a different matrix";
   Type element = getTensor(matmul.getLhs()).getElementType();
   if (!matmul.getLhsScale() &&
       (getTensor(matmul.getRhs()).getElementType() != element ||
        getTensor(matmul.getResult()).getElementType() != element))
-    return "its operands and result are not of one type";
+    return "its operands and result have different element types";
   if (bool(matmul.getLhsScale()) != bool(matmul.getRhsScale()))
     return "only one of its operands has a scale";
   return "";
@@ -106,24 +106,27 @@ std::string analysis::findProductProblem(tp::MatmulOp matmul) {
 // Reduce-scatter
 //===----------------------------------------------------------------------===//
 
-/// The products that a value sums, or why it is no such sum. `mayBeReadTwice`:
-/// who reads the value itself has been looked at.
+/// Collects the products that a value sums. Returns a reason if the value is
+/// not such a sum. With `mayBeReadTwice`, the caller has checked the users of
+/// the value itself.
 static std::string collectProducts(Value value,
                                    SmallVectorImpl<tp::MatmulOp> &products,
                                    bool mayBeReadTwice = false) {
   while (true) {
     Operation *definition = value.getDefiningOp();
     if (!definition)
-      return "it scatters an input of the graph";
+      return "it scatters a graph input, not a matrix product";
     if (products.size() > maxOps)
-      return "it scatters a sum of too many products";
+      return "it scatters a sum of more than " + std::to_string(maxOps) +
+             " products";
     if (!std::exchange(mayBeReadTwice, false) && !value.hasOneUse())
-      return getNodeName(definition) + ", which it scatters, has other readers";
+      return "it scatters " + getNodeName(definition) +
+             ", which has other users";
     if (auto matmul = dyn_cast<tp::MatmulOp>(definition)) {
       std::string problem = findProductProblem(matmul);
       if (!problem.empty())
-        return getNodeName(definition) +
-               ", which it scatters, does not fit: " + problem;
+        return "it scatters " + getNodeName(definition) +
+               ", which cannot be fused: " + problem;
       products.push_back(matmul);
       return "";
     }
@@ -134,12 +137,12 @@ static std::string collectProducts(Value value,
     }
     auto sum = dyn_cast<tp::MapOp>(definition);
     if (!sum || sum.getFunction() != tp::MapFunction::Add)
-      return getNodeName(definition) +
-             ", which it scatters, is no matrix product";
+      return "it scatters " + getNodeName(definition) +
+             ", which is not a matrix product";
     for (Value operand : sum.getOperands()) {
       if (operand.getType() != value.getType())
-        return getNodeName(definition) +
-               ", which it scatters, is not a sum of equal shapes";
+        return "it scatters " + getNodeName(definition) +
+               ", a sum of operands of different types";
       std::string problem = collectProducts(operand, products);
       if (!problem.empty())
         return problem;
@@ -159,14 +162,14 @@ analysis::findScatterFusion(tp::ReduceScatterOp scatter,
     return std::nullopt;
   };
   if (scatter.getGroup().getName().empty())
-    return refuse("its group has no name, and only the collectives of named "
-                  "groups have fused forms");
+    return refuse("PyTorch's fused ops need a process group name, and this "
+                  "group has none");
   if (scatter.getReduction() != tp::ReductionKind::Sum &&
       scatter.getReduction() != tp::ReductionKind::Avg)
-    return refuse("matrix products go with sums and averages, not with " +
+    return refuse("a fused reduce_scatter can sum or average, not reduce by " +
                   tp::stringifyReductionKind(scatter.getReduction()).str());
   if (getTensor(scatter.getInput()).getRank() < 2)
-    return refuse("a value of one dim is not a matrix");
+    return refuse("its operand has fewer than 2 dims");
   fusion.axis = static_cast<int64_t>(scatter.getScatterAxis());
   fusion.scattered = scatter.getInput();
   std::string problem = collectProducts(fusion.scattered, fusion.products);
@@ -192,16 +195,16 @@ analysis::findScatterFusion(tp::ReduceScatterOp scatter,
       fusion.axis + 1 == getTensor(fusion.scattered).getRank();
   if (!fusion.pieces.empty() && fusion.products.front().getLhsScale())
     return refuse(
-        "the blocks of its product are rearranged, and its scales are "
-        "not known to be rearranged alike");
+        "the blocks of its product are rearranged, and the product's scales "
+        "cannot be proven to be rearranged the same way");
   for (tp::MatmulOp product : fusion.products) {
     if (scattersColumns && product.getLhsScale())
-      return refuse("the scales of its product do not go with a scatter of "
-                    "columns");
+      return refuse(
+          "a scaled product cannot be fused with a scatter of columns");
     if (Value bias = product.getBias();
         bias && llvm::any_of(getTensor(bias).getShape().drop_back(),
                              [](int64_t size) { return size != 1; }))
-      return refuse("its product has a bias for every row");
+      return refuse("the bias of its product differs between rows");
     if (fusion.products.size() > 1 &&
         (product.getBias() || product.getLhsScale()))
       return refuse("one of the products it sums has a bias or scales");
@@ -210,9 +213,9 @@ analysis::findScatterFusion(tp::ReduceScatterOp scatter,
          getTensor(product.getRhs()).getRank() != 2))
       return refuse("one of the products it sums has batch dims");
     if (context.writesBetween(product, scatter))
-      return refuse("an op between it and its product writes into memory");
+      return refuse("an op between its product and it writes to memory");
     if (product.getTransposeLhs() && getTensor(product.getLhs()).getRank() != 2)
-      return refuse("its product reads batches transposed");
+      return refuse("its product transposes a batched left operand");
   }
   return fusion;
 }

@@ -32,7 +32,7 @@ public:
     return placements == other.placements;
   }
 
-  /// Two ways to come by a value that do not agree tell nothing.
+  /// Placements that disagree join to varying.
   static PlacementState join(const PlacementState &a, const PlacementState &b) {
     if (!a.isKnown())
       return b;
@@ -156,8 +156,9 @@ PlacementAnalysis::findProblems(func::FuncOp function) const {
         for (auto [index, placement] : llvm::enumerate(operands))
           if (placement.getKind() == PlacementKind::Partial)
             problems.push_back({op, "output " + std::to_string(index) +
-                                        " is only a summand on group '" +
-                                        group.getKey() + "'"});
+                                        " is partial on group '" +
+                                        group.getKey() +
+                                        "'; it must be reduced first"});
         return;
       }
       if (std::optional<std::string> misuse =

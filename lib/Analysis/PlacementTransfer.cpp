@@ -73,8 +73,8 @@ bool analysis::GroupRelations::areIndependent(tp::GroupAttr group,
   return place->second;
 }
 
-/// What a collective over this very group makes of its operand; null for ops
-/// to which the general rule applies.
+/// The placement of the result of a collective over `group`; null for ops to
+/// which the general rule applies.
 static PlacementAttr transferCollective(Operation *op, tp::GroupAttr group,
                                         PlacementAttr operand) {
   MLIRContext *context = op->getContext();
@@ -125,8 +125,8 @@ transferGatherMatmul(Operation *op, tp::GroupAttr group,
   return results;
 }
 
-/// Whether all that is partial is so by this reduction, and the op is linear in
-/// it; operands that are not partial must be replicated then.
+/// Whether all partial operands have the same linear reduction, the op is
+/// linear in them, and all other operands are replicated.
 static bool passesPartial(Operation *op, ArrayRef<PlacementAttr> operands) {
   auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
   SmallVector<bool> partial;
@@ -173,7 +173,7 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
       return llvm::is_contained(dim, *factor);
     });
   };
-  // Who has the factor must be cut along it, and nobody else.
+  // Exactly the operands that carry the factor must be sharded along it.
   for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands))
     if (placement && is(placement, PlacementKind::Shard) != contains(tensor))
       return varying;
@@ -192,8 +192,8 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
         placement = PlacementAttr::getShard(context, dim);
     results.push_back(placement);
   }
-  // What does not have the reduced factor, such as a bias, would be added once
-  // on every rank: the op has to be linear in nothing but what is cut.
+  // An operand without the reduced factor, such as a bias, would be added once
+  // on every rank.
   if (shared.kind == tp::Factor::Kind::Reduction) {
     SmallVector<bool> summands;
     for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands))
@@ -227,7 +227,7 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
     if (!relations.areIndependent(group, collective.getCollectiveGroup()))
       return varying;
   }
-  // Ranks at other places of its group take other slices.
+  // Ranks at different positions of the group take different slices.
   if (auto slice = dyn_cast<tp::RankSliceOp>(op))
     if (!relations.areIndependent(group, slice.getGroup()))
       return varying;
@@ -268,7 +268,7 @@ analysis::findMisuse(Operation *op, tp::GroupAttr group,
       return scatter.getReduction();
     return std::nullopt;
   };
-  // A sum over more ranks adds up these summands too.
+  // A reduction over a larger group reduces the partial values of this one too.
   bool coversGroup =
       collective && relations.isWithin(group, collective.getCollectiveGroup());
   if (coversGroup && !operands.empty()) {
@@ -276,27 +276,27 @@ analysis::findMisuse(Operation *op, tp::GroupAttr group,
     std::optional<tp::ReductionKind> reduction = getReduction();
     if (!reduction)
       return readsPartial
-                 ? std::optional("moves a value that is only a summand" + on +
-                                 "; it has to be reduced first")
+                 ? std::optional("moves a value that is partial" + on +
+                                 "; it must be reduced first")
                  : std::nullopt;
     if (is(operand, PlacementKind::Partial) &&
         operand.getReduction() != *reduction)
-      return "combines by " + tp::stringifyReductionKind(*reduction).str() +
-             on + " a value that is " + operand.getText();
+      return "reduces by " + tp::stringifyReductionKind(*reduction).str() + on +
+             " a value that is " + operand.getText();
     if (!isOwn)
       return std::nullopt;
     if (is(operand, PlacementKind::Shard))
-      return "combines shards of one tensor" + on +
-             "; an all_gather would join them";
+      return "reduces shards of one tensor" + on +
+             "; an all_gather would reassemble them";
     // The mean of equal values is that value, and so is their maximum.
     if (is(operand, PlacementKind::Replicated) &&
         *reduction == tp::ReductionKind::Sum)
-      return "adds up a value that is equal on all ranks" + on +
+      return "sums a value that is replicated" + on +
              ", which multiplies it by " + std::to_string(group.getSize());
     return std::nullopt;
   }
   if (readsPartial && !isa<tp::CallOp>(op) && !passesPartial(op, operands))
-    return "reads a value that is only a summand" + on +
-           ", and is not linear in it; it has to be reduced first";
+    return "uses a value that is partial" + on +
+           ", and is not linear in it; the value must be reduced first";
   return std::nullopt;
 }

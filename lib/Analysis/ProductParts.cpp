@@ -13,7 +13,7 @@ using namespace commute;
 using namespace commute::analysis;
 using tp::DimensionRule;
 
-/// More readers are not looked at: what is asked of each op stays bounded.
+/// The most users that are visited; bounds the cost per op.
 static constexpr unsigned maxReaders = 256;
 
 std::optional<unsigned>
@@ -173,7 +173,7 @@ void ReaderSearch::visit(Value value, unsigned dim, unsigned depth) {
 DimReaders analysis::findDimReaders(Value value, unsigned dim) {
   ReaderSearch search;
   search.visit(value, dim, 0);
-  // Which were found first is no reason to take these and leave others.
+  // Return nothing rather than an arbitrary subset.
   if (search.isTooMuch)
     return {};
   return std::move(search.readers);
@@ -218,7 +218,7 @@ bool ProductContext::isReplicated(Value value, tp::GroupAttr group) {
     else
       llvm::consumeError(result.takeError());
   }
-  // What was made since may have the address of what was there.
+  // A new op may have the address of an erased one.
   Operation *definition = value.getDefiningOp();
   if (definition && writeOrder.isNew(definition))
     return false;

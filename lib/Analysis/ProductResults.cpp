@@ -14,7 +14,7 @@ using namespace commute;
 using namespace commute::analysis;
 using tp::DimensionRule;
 
-/// More readers are not looked at.
+/// The most slices of one product that are considered.
 static constexpr unsigned maxSlices = 256;
 
 static int64_t getRank(Value value) {
@@ -56,7 +56,7 @@ public:
     found.product = product;
     found.rows = rows;
   }
-  /// False for a reader that is no slice.
+  /// Returns false for a user that is not a slice.
   bool visit(Value value, SmallVector<Operation *> &path);
 
   SlicedProduct found;
@@ -137,10 +137,10 @@ std::optional<SlicedProduct> analysis::findSlicedProduct(tp::MatmulOp product,
   if (!isSliced || search.found.slices.empty())
     return std::nullopt;
   if (product.getLhsScale() || product.getRhsScale()) {
-    reason = "it has scales, which belong to whole operands";
+    reason = "its scales apply to whole operands";
     return std::nullopt;
   }
-  // Users come in no certain order.
+  // MLIR does not define the order of users; sort the slices.
   llvm::sort(search.found.slices,
              [](const ProductSlice &a, const ProductSlice &b) {
                auto getKey = [](const ProductSlice &entry) {
@@ -159,7 +159,7 @@ std::optional<SlicedProduct> analysis::findSlicedProduct(tp::MatmulOp product,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A product that gives a part of a concatenation.
+/// A product that computes a part of a concatenation.
 struct PartProduct {
   tp::MatmulOp product;
   unsigned factor;
@@ -205,8 +205,8 @@ static DictionaryAttr getMeaning(Operation *op) {
              : DictionaryAttr();
 }
 
-/// Whether two products, with the steps behind them, are one product of joined
-/// operands.
+/// Whether two products and the steps after them can be replaced by one product
+/// of concatenated operands.
 static bool areAlike(const PartProduct &a, const PartProduct &b,
                      ProductContext &context) {
   tp::MatmulOp x = a.product, y = b.product;
@@ -255,7 +255,7 @@ analysis::findJoinedProducts(tp::ConcatOp concat, ProductContext &context,
       part.reset();
     if (part && context.getWriteOrder().isWriteBetween(part->product, concat)) {
       reason = "an op between " + getNodeName(part->product) +
-               " and it writes into memory that operands may be in";
+               " and this concatenation may overwrite an operand";
       part.reset();
     }
     bool isNext = part && previous && areAlike(*previous, *part, context);

@@ -66,7 +66,8 @@ static std::optional<Slices> findSlices(tp::ConcatOp concat,
   return std::nullopt;
 }
 
-/// Slices that are each the block of one rank, but not as they should be.
+/// Describes slices that are each a whole block of one rank, but are in the
+/// wrong order, missing or repeated.
 static std::optional<ReindexRefusal>
 describeBlocks(const Slices &slices, int64_t numRanks, StringRef block) {
   int64_t size = slices.size / numRanks;
@@ -96,7 +97,7 @@ describeBlocks(const Slices &slices, int64_t numRanks, StringRef block) {
   return ReindexRefusal{
       "order",
       llvm::formatv("takes the {0}s in the order {1:$[, ]}, not in "
-                    "that of the group's members",
+                    "the order of the group",
                     block,
                     llvm::make_range(positions.begin(), positions.end()))};
 }
@@ -112,13 +113,13 @@ static ReindexRefusal describeSlices(const Slices &slices, int64_t numRanks,
     auto [begin, end] = range;
     if (begin != position && begin % size != 0)
       return {"window",
-              llvm::formatv("its slice {0} takes {1} to {2} of dim {3}, which "
-                            "begins inside a {4}: each has {5}",
+              llvm::formatv("takes {1} to {2} of dim {3} as slice {0}, which "
+                            "starts inside a {4} (size {5})",
                             index, begin, end, slices.dim, block, size)};
     if (begin < position)
       return {"overlap",
-              llvm::formatv("its slice {0} takes {1} to {2} of dim {3}, of "
-                            "which those before {4} are taken already",
+              llvm::formatv("takes {1} to {2} of dim {3} as slice {0}, after "
+                            "everything before {4} was already taken",
                             index, begin, end, slices.dim, position)};
     if (begin > position)
       return {"gap", llvm::formatv("leaves out {0} to {1} of dim {2}", position,
@@ -126,12 +127,12 @@ static ReindexRefusal describeSlices(const Slices &slices, int64_t numRanks,
     position = end;
   }
   if (position < slices.size)
-    return {"trim", llvm::formatv("ends at {0} of {1} of dim {2}: the last {3} "
-                                  "is cut inside the concatenation",
+    return {"trim", llvm::formatv("ends at {0} of {1} of dim {2}, before the "
+                                  "end of the last {3}",
                                   position, slices.size, slices.dim, block)};
   return {"count",
-          llvm::formatv("takes {0} slices, and not one of {1} for each of the "
-                        "{2} ranks of the group",
+          llvm::formatv("takes {0} slices instead of one of size {1} for each "
+                        "of the {2} ranks of the group",
                         slices.ranges.size(), size, numRanks)};
 }
 
@@ -140,18 +141,17 @@ ReindexRefusal commute::analysis::describeReassembly(tp::ConcatOp concat,
                                                      Value whole, int64_t axis,
                                                      int64_t numRanks,
                                                      bool isGather) {
-  std::string prefix = "stays along dim " + std::to_string(axis) +
-                       ": the concatenation " + getNodeName(concat) + " ";
+  std::string kept = "kept along dim " + std::to_string(axis) + ": ";
+  std::string name = "the concatenation " + getNodeName(concat);
   const IndexMap *map = maps.get(whole);
   std::optional<Slices> slices =
       map ? findSlices(concat, maps, *map) : std::nullopt;
   if (!slices || slices->size < numRanks)
     return {"layout",
-            prefix + (isGather ? "is not known to put the shards one behind "
-                                 "the other along any dim"
-                               : "is not known to put the blocks of any dim "
-                                 "one behind the other")};
+            kept + "cannot prove that " + name +
+                (isGather ? " concatenates the shards along any dim"
+                          : " concatenates the blocks of any dim in order")};
   ReindexRefusal refusal =
       describeSlices(*slices, numRanks, isGather ? "shard" : "block");
-  return {refusal.name, prefix + refusal.reason};
+  return {refusal.name, kept + name + " " + refusal.reason};
 }

@@ -149,7 +149,7 @@ bool commute::analysis::mayBeDense(Value value, RankedTensorType dense,
 
 SmallVector<Value> commute::analysis::getOrigins(Value value) {
   SmallVector<Value> origins;
-  // Each is tried, which costs time: spellings need one or two.
+  // Every origin is tried, which costs time; known spellings need one or two.
   constexpr size_t maxOrigins = 4;
   while (origins.size() < maxOrigins) {
     Operation *op = value.getDefiningOp();

@@ -1,4 +1,4 @@
-//===- ReindexedGathers.cpp - what is behind an all_gather ------*- C++ -*-===//
+//===- ReindexedGathers.cpp - reassembly after an all_gather ----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,7 +17,7 @@ using namespace commute::analysis;
 
 namespace {
 
-/// The reassembly behind one all_gather.
+/// The reassembly after one all_gather.
 class GatherSearch {
 public:
   GatherSearch(tp::AllGatherOp gather)
@@ -32,11 +32,11 @@ private:
     Value value;
     int64_t axis;
   };
-  /// Whether there is anything to find, by what the ops around are and by the
-  /// sizes that they give: most gathers stand where they should.
+  /// A cheap check of the surrounding ops and their sizes: most all_gathers are
+  /// already along the right axis.
   bool mayBeAnother();
-  /// Maps of what is behind the collective, by addresses in `root`; false where
-  /// the ops in between cannot be followed.
+  /// Computes the maps of the values after the collective, by addresses in
+  /// `root`. Returns false if the ops in between cannot be followed.
   bool follow(Value root, ReindexMaps &maps);
   /// The values that are all_gathers of `root` itself.
   SmallVector<Candidate> findGathersOf(Value root, const ReindexMaps &maps);
@@ -83,7 +83,7 @@ GatherSearch::findGathersOf(Value root, const ReindexMaps &maps) {
   SizePolynomial distance = getProduct(shard);
   for (Value value : maps.getValues()) {
     Operation *op = value.getDefiningOp();
-    // Not what leads to the collective, nor what is waited for.
+    // Skip the values before the collective and the results of waits.
     if (!op || op == gather || isa<tp::CompletionOpInterface>(op) ||
         !isBefore(gather, op) || getElementType(value) != getElementType(root))
       continue;
@@ -141,13 +141,14 @@ GatherSearch::make(Value root, RankedTensorType type,
       found.results.push_back(candidate.value);
   if (found.results.empty()) {
     refusal = {"strides",
-               "is an all_gather along dim " + std::to_string(found.axis) +
-                   ", but its result lies in memory in another order, which "
-                   "its readers would see"};
+               "not rewritten as an all_gather along dim " +
+                   std::to_string(found.axis) +
+                   ": the result would have other strides, which its users "
+                   "would observe"};
     return std::nullopt;
   }
   found.ops = getOpsBetween(root, found.results);
-  // Those that only the others are made from need not be there.
+  // Results that are used only to compute other results are not needed.
   llvm::erase_if(found.results, [&](Value value) {
     return value != found.results.front() &&
            llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -156,9 +157,9 @@ GatherSearch::make(Value root, RankedTensorType type,
   });
   if (Operation *reader = findOtherReader(found.ops, found.results)) {
     refusal = {"other-reader",
-               "is an all_gather along dim " + std::to_string(found.axis) +
-                   ", but " + getNodeName(reader) +
-                   " reads the shards as they were gathered, or parts of them"};
+               "not rewritten as an all_gather along dim " +
+                   std::to_string(found.axis) + ": " + getNodeName(reader) +
+                   " uses an intermediate value"};
     return std::nullopt;
   }
   return found;
@@ -167,7 +168,7 @@ GatherSearch::make(Value root, RankedTensorType type,
 SmallVector<Value> GatherSearch::findIdentities() {
   ReindexMaps maps(symbols);
   SmallVector<Value> identities;
-  // Asked of every gather, most of which are followed by none.
+  // Most gathers are not followed by a concatenation; return early for them.
   if (llvm::none_of(getReindexingBehind(gather.getResult()),
                     llvm::IsaPred<tp::ConcatOp>) ||
       !follow(gather.getInput(), maps))
@@ -180,8 +181,8 @@ SmallVector<Value> GatherSearch::findIdentities() {
   return identities;
 }
 
-/// The elements of `sizes` in front of `dim`; nullopt where there are none, or
-/// where they cannot be counted.
+/// The product of the sizes of the dims before `dim`; nullopt if it is zero,
+/// symbolic or too large.
 static std::optional<int64_t> countOuter(ArrayRef<int64_t> sizes, size_t dim) {
   int64_t count = 1;
   for (int64_t size : sizes.take_front(dim))
@@ -197,9 +198,8 @@ bool GatherSearch::mayBeAnother() {
       !getOrigins(gather.getInput()).empty())
     return true;
   int64_t outer = *countOuter(shard, axis);
-  // In row-major order the rank changes after as many elements as a shard has
-  // from the axis on. A reshape leaves the order alone: what it gives is a
-  // gather along the dims with as many elements in front, and no others.
+  // A reshape keeps the row-major order, so its result is a gather only along
+  // dims with the same product of outer sizes.
   return llvm::any_of(
       getReindexingBehind(gather.getResult()), [&](Operation *op) {
         if (isa<tp::CompletionOpInterface>(op))
@@ -229,7 +229,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
   llvm::erase_if(candidates, std::not_fn(isOther));
   if (!candidates.empty())
     return make(operand, getTensor(operand), candidates, refusal);
-  // Of what the operand was rearranged from.
+  // Try a gather of the values that the operand is a rearrangement of.
   for (Value origin : getOrigins(operand)) {
     if (!isDense(origin, symbols))
       continue;
@@ -240,7 +240,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
     if (!candidates.empty())
       return make(origin, getTensor(origin), candidates, refusal);
   }
-  // Of the operand under other sizes, where that saves moving elements.
+  // Try a gather of the reshaped operand if that avoids a copy.
   for (Value value : llvm::reverse(maps.getValues())) {
     Operation *op = value.getDefiningOp();
     if (!op || op == gather || value == operand ||
@@ -256,7 +256,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
     return make(operand, getDenseType(symbols, getElementType(operand), sizes),
                 {{value, *other}}, refusal);
   }
-  // The reassembly that is no gather.
+  // Describe why the reassembly is not a gather.
   tp::ConcatOp last;
   for (Value value : maps.getValues())
     if (auto concat = value.getDefiningOp<tp::ConcatOp>();

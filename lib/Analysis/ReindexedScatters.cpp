@@ -1,4 +1,4 @@
-//===- ReindexedScatters.cpp - what leads to a reduce_scatter ---*- C++ -*-===//
+//===- ReindexedScatters.cpp - reassembly before reduce_scatter -*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -15,15 +15,15 @@ using namespace commute::analysis;
 
 namespace {
 
-/// What the operand of a reduce_scatter may be made from: all of it comes from
-/// this value, by these ops.
+/// A value from which the operand of a reduce_scatter is computed, and the ops
+/// that compute it.
 struct ScatterSource {
   Value value;
   /// In order.
   SmallVector<Operation *> ops;
 };
 
-/// The reassembly in front of one reduce_scatter.
+/// The reassembly before one reduce_scatter.
 class ScatterSearch {
 public:
   ScatterSearch(tp::ReduceScatterOp scatter)
@@ -34,11 +34,11 @@ public:
 
 private:
   SmallVector<ScatterSource> findSources();
-  /// Whether there is anything to find, by what the ops around are and by the
-  /// sizes that they give: most scatters stand where they should.
+  /// A cheap check of the surrounding ops and their sizes: most reduce_scatters
+  /// are already along the right axis.
   bool mayBeAnother(ArrayRef<ScatterSource> sources);
-  /// The waits behind an asynchronous collective, and the reshapes behind that;
-  /// false where something else reads the result.
+  /// Collects the waits of an asynchronous collective and the reshapes of its
+  /// result. Returns false if the result has other users.
   bool findReshapes(SmallVectorImpl<Operation *> &ops);
   /// The axis along which the blocks of the source are those of the operand:
   /// with the very sizes, or under others.
@@ -186,7 +186,7 @@ ScatterSearch::make(const ScatterSource &source, int64_t axis,
   for (Operation *op : llvm::reverse(behind))
     if (!isa<tp::CompletionOpInterface>(op))
       found.results.push_back(op->getResult(0));
-  // The waits stay where nothing behind them changes.
+  // Keep the waits if the result does not change.
   if (found.results.empty() && type == scatter.getType()) {
     found.results.push_back(scatter.getResult());
   } else if (found.results.empty()) {
@@ -200,9 +200,9 @@ ScatterSearch::make(const ScatterSource &source, int64_t axis,
   }
   if (Operation *reader = findOtherReader(found.ops, found.results)) {
     refusal = {"other-reader",
-               "is a reduce_scatter along dim " + std::to_string(axis) +
-                   ", but " + getNodeName(reader) +
-                   " reads the blocks that were rearranged for it"};
+               "not rewritten as a reduce_scatter along dim " +
+                   std::to_string(axis) + ": " + getNodeName(reader) +
+                   " uses an intermediate value"};
     return std::nullopt;
   }
   return found;
@@ -214,7 +214,8 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
   SmallVector<ScatterSource> sources = findSources();
   if (!mayBeAnother(sources))
     return std::nullopt;
-  // Of the sources that can be followed to the end. Mostly the nearest is it.
+  // Consider only sources that can be followed to the collective; usually the
+  // nearest one matches.
   SmallVector<std::unique_ptr<ReindexMaps>> maps;
   auto resultType = cast<RankedTensorType>(scatter.getType());
   for (const ScatterSource &source : sources) {
@@ -239,8 +240,8 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
       if (!reshapes.empty())
         return make(sources[index], *axis, block, reshapes, refusal);
     }
-  // With a reshape of the result, where that saves moving elements; of the
-  // farthest source, in front of all views.
+  // Reshape the result if that avoids a copy. Prefer the farthest source,
+  // before all views.
   for (size_t index = numFollowed; index-- > 0;) {
     if (llvm::none_of(sources[index].ops, moves))
       continue;
@@ -249,14 +250,14 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
                   getBlockType(sources[index], *axis, *maps[index]), {},
                   refusal);
   }
-  // The reassembly that is no scatter.
+  // Describe why the reassembly is not a scatter.
   auto concat = scatter.getInput().getDefiningOp<tp::ConcatOp>();
   for (size_t index = 0; concat && index < numFollowed; ++index) {
     ReindexRefusal described = describeReassembly(
         concat, *maps[index], sources[index].value,
         static_cast<int64_t>(scatter.getScatterAxis()), numRanks,
         /*isGather=*/false);
-    // The nearest source of which something can be said.
+    // Report the nearest source that can be described.
     if (index == 0 || refusal.name == "layout")
       refusal = std::move(described);
   }

@@ -18,21 +18,21 @@ std::string analysis::describe(const RowRefusal &refusal) {
   case RowRefusal::Output:
     return "returns it, and outputs of the graph are not sharded";
   case RowRefusal::Collective:
-    return "exchanges rows between the ranks itself";
+    return "is a collective that exchanges rows between ranks";
   case RowRefusal::WholeRows:
     return "uses every row, so its input must be gathered first";
   case RowRefusal::MinorDim:
-    return "merges the dim into one in which it is not outermost, so that a "
-           "block of its rows would not be contiguous";
+    return "merges the dim with an outer one, so a block of its rows would "
+           "not be contiguous";
   case RowRefusal::TwoDims:
-    return "has the dim in two places of one tensor";
+    return "would need two dims of one tensor to be sharded";
   case RowRefusal::Varying:
-    return "reads operand " + std::to_string(refusal.operand) +
-           ", which differs between the ranks (or is not known to be equal: "
-           "see --input-placement)";
+    return "uses operand " + std::to_string(refusal.operand) +
+           ", which is not known to be replicated; if it is, declare that with "
+           "--input-placement";
   case RowRefusal::Indivisible:
     if (ShapedType::isDynamic(refusal.rows))
-      return "has rows whose number is not known to be divisible by " +
+      return "has a number of rows that is not known to be divisible by " +
              std::to_string(refusal.ranks) + " ranks";
     return "has " + std::to_string(refusal.rows) +
            " rows, which are not divisible by " +

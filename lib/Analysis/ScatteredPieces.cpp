@@ -40,7 +40,7 @@ findRanges(tp::ReduceScatterOp scatter, const IndexMap &scattered,
         first->base.divideExactly(stride).getConstant();
     if (!begin || *begin < 0 || *begin + block > *whole)
       return std::nullopt;
-    // Under whatever sizes.
+    // The block may have been reshaped.
     std::optional<IndexMap> expected = identity.slice(axis, *begin, 1, block);
     if (expected)
       expected = expected->reshape(part->getSizes());
@@ -55,7 +55,8 @@ std::optional<CollectivePieces>
 commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
                                        std::string &problem) {
   tp::SymbolSpace symbols(scatter.getContext());
-  // What is one slice or reshape each; products are the origin.
+  // Ops that are undone in search of the product; each is a slice, a reshape or
+  // the like.
   constexpr size_t maxUndone = 1024;
   ReindexingWalk walk(scatter.getInput());
   auto mayUndo = [&](Operation *op) {
@@ -68,8 +69,8 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
   if (!origin || walk.getUndone().empty())
     return std::nullopt;
   if (auto product = origin.getDefiningOp<tp::MatmulOp>())
-    problem = "it scatters what " + getNodeName(walk.getUndone().front()) +
-              " puts together from " + getNodeName(product);
+    problem = "it scatters " + getNodeName(walk.getUndone().front()) +
+              ", a rearrangement of " + getNodeName(product);
   CollectivePieces found;
   found.value = origin;
   found.ops = llvm::to_vector(llvm::reverse(walk.getUndone()));
@@ -87,7 +88,7 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
         return llvm::is_contained(found.ops, user);
       })) {
     if (!problem.empty())
-      problem += ", and others read that too";
+      problem += ", and intermediate values have other users";
     return std::nullopt;
   }
   const IndexMap &scattered = *maps.get(scatter.getInput());
@@ -99,6 +100,6 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
       return found;
     }
   if (!problem.empty())
-    problem += ", which does not give every rank one block of it";
+    problem += " that does not give each rank one block of the product";
   return std::nullopt;
 }

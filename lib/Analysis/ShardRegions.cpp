@@ -25,8 +25,8 @@ static RankedTensorType getTensor(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
 
-/// Whether an op gives the elements of its operand, all and unchanged, in
-/// another arrangement at most.
+/// Whether an op only rearranges the elements of its operand, without adding,
+/// dropping or changing any.
 static bool isRearrangement(Operation *op) {
   auto strided = dyn_cast<tp::StrideOpInterface>(op);
   if (!strided || !strided.mayShareMemory() || op->getNumOperands() != 1 ||
@@ -93,7 +93,7 @@ private:
   const SymbolicSizes &sizes;
   ShardRegion region;
   DenseMap<Operation *, unsigned> indexOfOp;
-  /// Ops that meet the region in two ways that do not fit together.
+  /// Ops that the region reaches along two dims that contradict each other.
   llvm::SmallPtrSet<Operation *, 4> torn;
   llvm::SmallPtrSet<Operation *, 4> refusedDefinitions;
   SmallVector<std::pair<Value, unsigned>> worklist;
@@ -109,7 +109,8 @@ void RegionGrowth::addValue(Value value, unsigned dim) {
   }
   if (known->second == dim)
     return;
-  // The value cannot be cut both ways: whoever touches it needs all of it.
+  // The value cannot be sharded along both dims, so its definition and all its
+  // users need the whole value.
   if (Operation *definition = value.getDefiningOp())
     torn.insert(definition);
   for (Operation *user : value.getUsers())
@@ -121,7 +122,7 @@ bool RegionGrowth::isDivisible(Operation *op, const DimensionRule &rule,
   int64_t count = region.group.getSize();
   int64_t extent = rule.factors[factor].size;
   if (region.isPadded) {
-    // Rows can be added behind the last only where each is one index.
+    // Rows can be padded at the end only if the dim is not merged with others.
     auto isAlone = [&](const DimensionRule::TensorFactors &tensor) {
       std::optional<unsigned> dim = findRowDim(tensor, factor);
       return !dim || tensor[*dim].size() == 1;
@@ -131,7 +132,7 @@ bool RegionGrowth::isDivisible(Operation *op, const DimensionRule &rule,
   }
   if (!ShapedType::isDynamic(extent))
     return extent % count == 0;
-  // The extent of a symbolic factor is told by a dim that is nothing else.
+  // A symbolic factor has the size of a dim that consists of this factor alone.
   auto check = [&](Value value, const DimensionRule::TensorFactors &tensor) {
     for (unsigned dim = 0; dim < tensor.size(); ++dim) {
       if (tensor[dim].size() != 1 || tensor[dim].front() != factor)
@@ -186,7 +187,7 @@ std::optional<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
     refusal.ranks = region.group.getSize();
     return std::nullopt;
   }
-  // An operand used twice must be cut the same way both times.
+  // addValue rejects an operand that would be sharded along two dims.
   for (auto [operand, factors] :
        llvm::zip_equal(op->getOperands(), rule.operands))
     if (std::optional<unsigned> own = findRowDim(factors, *factor))
@@ -261,7 +262,8 @@ std::optional<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
 void RegionGrowth::addOp(Operation *op, Value value, unsigned dim) {
   auto known = indexOfOp.find(op);
   if (known != indexOfOp.end()) {
-    // Met again by another value: the same rows must be meant.
+    // The op was reached before through another value: its rows must be the
+    // same.
     const RegionOp &entry = region.ops[known->second];
     if (entry.role != RegionRole::RowLocal)
       return;
@@ -319,8 +321,8 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
     auto [next, nextDim] = worklist.pop_back_val();
     if (Operation *definition = next.getDefiningOp())
       addOp(definition, next, nextDim);
-    // Where two dims could be meant, the first one met decides. A list of uses
-    // is in no order that a copy of the program would share.
+    // The first dim that reaches a value wins. MLIR does not define the order
+    // of users; sort them, so that copies of a program get the same regions.
     SmallVector<Operation *> users(next.getUsers());
     llvm::sort(users, [](Operation *a, Operation *b) {
       return a != b && a->isBeforeInBlock(b);
@@ -333,8 +335,8 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
   twoDims.reason = RowRefusal::TwoDims;
   for (Operation *op : torn)
     region.borders.insert({op, twoDims});
-  // What works on rows for one of its values and needs all of another's stays
-  // whole.
+  // An op that is row-local for one value but needs all rows of another cannot
+  // run on shards.
   llvm::erase_if(region.ops, [&](const RegionOp &entry) {
     return torn.contains(entry.op) || (entry.role == RegionRole::RowLocal &&
                                        region.borders.count(entry.op) > 0);
@@ -377,14 +379,14 @@ static std::string describeDims(ArrayRef<std::string> dims) {
   return text + (dims.size() > 1 ? " are " : " is ");
 }
 
-/// Which dims of the result of an all_reduce the ranks cannot share equally,
-/// and what would change that; empty where they can share all.
+/// Describes the dims of an all_reduce's result that are not divisible by the
+/// group's size, and what would change that; empty if all are divisible.
 static std::string describeIndivisible(RankedTensorType type,
                                        tp::GroupAttr group,
                                        const SymbolicSizes &sizes,
                                        bool allowsPadding) {
   if (type.getRank() == 0)
-    return "its result has no dims";
+    return "its result is a scalar";
   std::string ranks = std::to_string(group.getSize());
   SmallVector<std::string> refuted, unknown;
   std::string assumption;

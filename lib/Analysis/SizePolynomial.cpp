@@ -19,7 +19,7 @@ using namespace commute::analysis;
 /// occurs in practice has more than a few.
 static constexpr size_t maxTerms = 256;
 
-/// Symbols by their number; anything else behind them.
+/// Orders symbols by their number, and all other expressions after them.
 static bool isSymbolBefore(AffineExpr lhs, AffineExpr rhs) {
   auto getKey = [](AffineExpr expression) {
     auto symbol = dyn_cast<AffineSymbolExpr>(expression);
@@ -164,7 +164,7 @@ SizePolynomial::divideExactly(const SizePolynomial &divisor) const {
     }
     if (next != leading.symbols.end())
       return getUnknown();
-    // Each step takes the leading term away.
+    // Each step eliminates the leading term.
     step.add(factor);
     rest = rest - step * divisor;
     quotient += step;

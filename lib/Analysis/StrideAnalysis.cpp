@@ -51,7 +51,7 @@ void StrideAnalysis::add(Operation *op) {
                                        stated.sizes);
     Entry entry{stated, Source::Recorded};
     if (inferred) {
-      // A type that says nothing of its strides is no contradiction.
+      // A type without strides does not contradict the inferred ones.
       bool agrees = !stated.strides ||
                     areEquivalent(stated.sizes, *inferred, *stated.strides);
       entry.source = agrees ? Source::Inferred : Source::Contradicted;
@@ -70,7 +70,7 @@ const tp::StridedShape &StrideAnalysis::getShape(Value value) const {
 LayoutFact StrideAnalysis::getLayout(Value value) const {
   auto found = entries.find(value);
   if (found == entries.end())
-    return {tp::Density::Unknown, "nothing is known of its layout"};
+    return {tp::Density::Unknown, "its layout is unknown"};
   const Entry &entry = found->second;
   LayoutFact fact{tp::getDensity(entry.shape), ""};
   auto printStrides = [&] {
@@ -87,7 +87,7 @@ LayoutFact StrideAnalysis::getLayout(Value value) const {
   switch (fact.density) {
   case tp::Density::Dense:
     fact.reason = entry.source == Source::Stated
-                      ? "the graph states it as a dense input"
+                      ? "the graph declares it as a dense input"
                   : entry.source == Source::Recorded
                       ? "PyTorch recorded it as dense"
                       : "its strides follow from the ops that compute it";
@@ -97,7 +97,8 @@ LayoutFact StrideAnalysis::getLayout(Value value) const {
     break;
   case tp::Density::Unknown:
     if (entry.source == Source::Contradicted)
-      fact.reason = "the recorded strides contradict those that the op gives";
+      fact.reason =
+          "the recorded strides contradict those inferred from the op";
     else if (!entry.shape.strides)
       fact.reason = "its strides are not known";
     else

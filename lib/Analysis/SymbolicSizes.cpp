@@ -85,8 +85,8 @@ private:
       divisor = multiplyDivisors(divisor, own);
     }
     llvm::sort(symbols);
-    // Of a product nothing is known of the factors; what is known of it does
-    // not multiply with what is known of them.
+    // An assumption about a product says nothing about its factors, so its
+    // divisor cannot be multiplied with theirs; take the least common multiple.
     for (const SizeAssumption *assumption : assumptions)
       if (assumption->symbols.size() > 1 &&
           std::includes(symbols.begin(), symbols.end(),
@@ -158,7 +158,8 @@ llvm::Error SymbolicSizes::checkConsistency() const {
     for (const std::string &symbol : assumption.symbols)
       if (!findValue(symbol, 0))
         return llvm::createStringError("no value of " + symbol +
-                                       " fulfils all that is assumed of it ('" +
+                                       " satisfies all assumptions about it "
+                                       "('" +
                                        assumption.text + "')");
   return llvm::Error::success();
 }
@@ -171,13 +172,14 @@ bool SymbolicSizes::knows(StringRef symbol) const {
 }
 
 int64_t SymbolicSizes::getExample(StringRef symbol) const {
-  // A size that depends on data has no value at capture: any will do.
+  // A data-dependent size has no value at capture; use an arbitrary one.
   constexpr int64_t anySize = 16;
   auto known = valuesAtCapture.find(symbol);
   int64_t start = known == valuesAtCapture.end() ? anySize : known->second;
   if (std::optional<int64_t> value = findValue(symbol, start))
     return *value;
-  // Smaller ones alone, then; that there is one was checked.
+  // Otherwise a smaller value satisfies the assumptions; checkConsistency
+  // ensured that one exists.
   return findValue(symbol, 1).value_or(0);
 }
 
@@ -207,7 +209,7 @@ Divisibility SymbolicSizes::isDivisible(const tp::Size &size,
     needed.push_back(&assumption);
   if (!holds(needed))
     return {};
-  // Those that it does not hang on are left out.
+  // Drop the assumptions that the proof does not need.
   for (size_t index = needed.size(); index-- > 0;) {
     const SizeAssumption *candidate = needed[index];
     needed.erase(needed.begin() + index);

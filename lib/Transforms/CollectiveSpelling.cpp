@@ -21,7 +21,7 @@ namespace {
 
 constexpr StringLiteral spellingAttrName = "tp.spelling";
 
-/// One op of a spelling, as an attribute holds it.
+/// One op of a spelling, as stored in the attribute.
 struct SpelledOp {
   StringAttr name;
   /// Positions in the spelling; -1 is the input.
@@ -29,8 +29,8 @@ struct SpelledOp {
   DictionaryAttr attributes;
   TypeAttr type;
   LocationAttr location;
-  /// The location of the op in front of it that is no part of the spelling.
-  /// Null where there is none.
+  /// The location of the closest preceding op outside the spelling; null if
+  /// there is none.
   LocationAttr place;
 
   /// Whether it waits for an asynchronous op.
@@ -64,8 +64,8 @@ struct RestoredOps {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Makes the attributes of ops. A spelling has many, all with the same keys,
-/// which are looked up once.
+/// Builds the attributes of ops. The keys are the same for all ops and are
+/// looked up once.
 class SpellingWriter {
 public:
   explicit SpellingWriter(MLIRContext *context) : context(context) {
@@ -135,7 +135,7 @@ void commute::noteSpelling(Operation *collective, ArrayRef<Operation *> ops,
   Builder builder(collective->getContext());
   llvm::DenseMap<Value, int64_t> positions{{input, -1}};
   llvm::SmallPtrSet<Operation *, 16> own(ops.begin(), ops.end());
-  // The collective stands where the one it is made from stood.
+  // The new collective replaces the original one at the same position.
   own.insert(collective);
   SpellingWriter writer(collective->getContext());
   SmallVector<Attribute> entries;
@@ -168,8 +168,8 @@ void commute::noteSpelling(Operation *collective, ArrayRef<Operation *> ops,
 // Building
 //===----------------------------------------------------------------------===//
 
-/// The value that a spelling begins with: the collective's operand, or what
-/// that is reshaped from.
+/// The input of a spelling: the collective's operand, or the value that the
+/// operand is a reshape of.
 static Value findInput(Operation *collective, Type type) {
   Value operand = collective->getOperand(0);
   if (operand.getType() == type)
@@ -179,12 +179,12 @@ static Value findInput(Operation *collective, Type type) {
                                                          : Value();
 }
 
-/// Builds the ops in a block of their own, in which they can be checked;
-/// nullopt where they are not well-formed.
+/// Builds the ops in a separate block, where they can be verified; nullopt if
+/// they are malformed.
 static std::optional<RestoredOps> build(const Spelling &spelling,
                                         Operation *collective, Block &block) {
   RestoredOps restored;
-  // What does not verify is no error of the program's.
+  // A spelling that does not verify is ignored; it is not a user error.
   ScopedDiagnosticHandler handler(collective->getContext(),
                                   [](Diagnostic &) { return success(); });
   OpBuilder builder(collective->getContext());
@@ -240,7 +240,7 @@ commute::getChainSeconds(Operation *collective,
   return total;
 }
 
-/// Whether the ops that were built are the collective that they shall replace.
+/// Whether the restored ops are equivalent to the collective they replace.
 static bool isSame(const RestoredOps &restored, Operation *collective,
                    Value input) {
   Operation *op = restored.collectives.back();
@@ -319,8 +319,8 @@ void SpellingRestorer::place(ArrayRef<Operation *> ops, Operation *last,
       limit = firstUser;
       continue;
     }
-    // Behind what stood in front of it, where that is still in between what it
-    // reads and what reads it.
+    // Insert the op after its original predecessor if that still lies between
+    // the op's operands and its users.
     Operation *anchor = location ? places.lookup(location) : nullptr;
     Operation *earliest =
         previous ? previous : op->getOperand(0).getDefiningOp();
@@ -347,7 +347,7 @@ SmallVector<Operation *> SpellingRestorer::restore(Operation *collective) {
   Value input = findInput(collective, spelling->inputType.getValue());
   if (!input)
     return {};
-  // A spelling that ends behind the collective takes the wait with it.
+  // If the spelling continues after the collective, it includes the wait.
   Value replaced = collective->getResult(0);
   StringRef kind = collective->getName().getStringRef();
   bool takesWait =
@@ -364,7 +364,7 @@ SmallVector<Operation *> SpellingRestorer::restore(Operation *collective) {
       return {};
     replaced = wait->getResult(0);
   }
-  // Where the types differ, a reshape behind it is part of what was made.
+  // If the types differ, normalization added a reshape after the collective.
   Type resultType = spelling->ops.back().type.getValue();
   Operation *reshape = nullptr;
   tp::SymbolSpace symbols(collective->getContext());
@@ -379,7 +379,7 @@ SmallVector<Operation *> SpellingRestorer::restore(Operation *collective) {
       return {};
     replaced = reshape->getResult(0);
   }
-  // Nothing of the program changes before it is known to be the same.
+  // Change the program only after the restored ops are known to be equivalent.
   Block block;
   Value argument = block.addArgument(input.getType(), collective->getLoc());
   std::optional<RestoredOps> restored = build(*spelling, collective, block);

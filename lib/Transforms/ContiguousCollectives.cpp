@@ -20,23 +20,24 @@ using namespace commute;
 
 namespace {
 
-/// How an input of a collective comes to be dense.
+/// How an input of a collective is made dense.
 enum class Remedy {
-  /// It is.
+  /// The input is dense already.
   None,
-  /// An op that serves nobody else writes it dense.
+  /// Change the op that defines it, which has no other users, to write it
+  /// dense.
   WriteDense,
-  /// A dense copy of the value is there.
+  /// Reuse an existing dense copy.
   TakeCopy,
-  /// By a copy.
+  /// Insert a copy.
   InsertCopy,
 };
 
 struct Plan {
   Remedy remedy;
-  /// The op to change, or the copy to take.
+  /// The op to change, or the copy to reuse.
   Operation *op = nullptr;
-  /// Why the input is or may not be dense.
+  /// Why the input is dense or may not be.
   std::string reason;
 };
 
@@ -78,15 +79,14 @@ private:
         .function(getOperation().getName());
   }
 
-  /// Whether a value may be written into between two uses: a copy made for the
-  /// first would then be stale at the second. Only opaque ops touch such
-  /// values.
+  /// Whether a value may be written between two uses, so that a copy made for
+  /// the first use would be stale at the second. Only opaque ops can do this.
   bool mayChange(Value value) const {
     return hasMutation &&
            (!value.getDefiningOp() || isa<tp::CallOp>(value.getDefiningOp()));
   }
 
-  /// The dense copy of a value, once there is one.
+  /// The dense copies inserted so far, by the value they copy.
   DenseMap<Value, Value> copies;
   /// Whether some op writes into an operand.
   bool hasMutation = false;
@@ -94,24 +94,24 @@ private:
 
 } // namespace
 
-/// Whether somebody other than `use`'s op can see what it writes into its
-/// operand: through the operand, or through memory that the operand shares.
-/// Returns who, for the remark.
+/// Describes who else can observe what the owner of `use` writes into its
+/// operand, through the operand or through memory that it shares; nullopt if
+/// nobody can.
 static std::optional<std::string> findOtherReader(OpOperand &use) {
   Value value = use.get();
   if (isa<BlockArgument>(value))
-    return "it is an input of the graph";
+    return "the operand is a graph input";
   auto definition = dyn_cast<tp::StrideOpInterface>(value.getDefiningOp());
   if (!definition || definition.mayShareMemory())
-    return "it may be a view of memory that others read";
+    return "the operand may share memory with other values";
   for (OpOperand &other : value.getUses())
     if (other.getOwner() != use.getOwner())
-      return "another op reads it";
+      return "another op uses the operand";
   return std::nullopt;
 }
 
-/// An op that could write its result dense, when every user of the result needs
-/// that or does not see the difference.
+/// Whether an op can be changed to write its result dense: it is a cast or
+/// copy, and every user of the result requires a dense operand.
 static bool canWriteDense(Operation *op) {
   bool hasFlag = isa_and_present<tp::CastOp>(op) ||
                  (isa_and_present<tp::CopyOp>(op) &&
@@ -129,15 +129,15 @@ Plan ContiguousCollectivesPass::plan(OpOperand &use,
   analysis::LayoutFact layout = strides.getLayout(use.get());
   if (layout.density == tp::Density::Dense)
     return {Remedy::None, nullptr, layout.reason};
-  // Dense whatever its sizes are, which may not be known.
+  // A copy is dense even if its sizes are unknown.
   if (auto copy = use.get().getDefiningOp<tp::CopyOp>();
       copy && !copy.getPreserveStrides())
-    return {Remedy::None, nullptr, "it is a dense copy"};
+    return {Remedy::None, nullptr, "it is the result of a dense copy"};
   if (mayChange(use.get()))
     return {Remedy::InsertCopy, nullptr, layout.reason};
   if (Value copy = copies.lookup(use.get()))
     return {Remedy::TakeCopy, copy.getDefiningOp(), layout.reason};
-  // A dense copy that the program makes anyway, if it is made in time.
+  // Reuse a dense copy that the program makes before this use.
   for (Operation *user : use.get().getUsers()) {
     auto copy = dyn_cast<tp::CopyOp>(user);
     if (copy && !copy.getPreserveStrides() &&
@@ -181,13 +181,14 @@ void ContiguousCollectivesPass::legalize(OpOperand &use,
     if (std::optional<std::string> reader = findOtherReader(use)) {
       ++numRefused;
       remark::missed(op.getLoc(), getRemark("in-place"))
-          << remark::add("operand {0} may not be dense: {1}; the op writes "
-                         "into it, and a copy cannot stand for it because {2}",
-                         use.getOperandNumber(), plan.reason, *reader)
+          << remark::add("operand {0} is not copied to dense memory: the op "
+                         "writes into it, and {1}; the operand may not be "
+                         "dense: {2}",
+                         use.getOperandNumber(), *reader, plan.reason)
           << remark::suggest("use the functional form of the collective");
       return;
     }
-    // Nobody sees the operand's memory, but a shared copy would be seen.
+    // The op may overwrite a copy of its own, but not a copy with other users.
     plan.remedy = Remedy::InsertCopy;
   }
   switch (plan.remedy) {
@@ -197,7 +198,7 @@ void ContiguousCollectivesPass::legalize(OpOperand &use,
     ++numShared;
     use.set(plan.op->getResult(0));
     remark::passed(op.getLoc(), getRemark("shared-copy"))
-        << remark::add("operand {0} takes the dense copy that is there: {1}",
+        << remark::add("operand {0} reuses an existing dense copy: {1}",
                        use.getOperandNumber(), plan.reason);
     return;
   case Remedy::WriteDense: {
@@ -212,7 +213,8 @@ void ContiguousCollectivesPass::legalize(OpOperand &use,
         shape.sizes, tp::getContiguousStrides(shape.sizes)));
     strides.add(plan.op);
     remark::passed(op.getLoc(), getRemark("write-dense"))
-        << remark::add("the op that computes operand {0} writes it dense: {1}",
+        << remark::add("changed the op that defines operand {0} to write dense "
+                       "memory: {1}",
                        use.getOperandNumber(), plan.reason);
     return;
   }
@@ -244,5 +246,6 @@ void ContiguousCollectivesPass::applyUpstreamRule(
   ++numCopies;
   use.set(insertCopy(use, strides));
   remark::passed(op->getLoc(), getRemark("upstream-copy")) << remark::add(
-      "copied operand {0}, whatever its strides", use.getOperandNumber());
+      "copied operand {0} to dense memory without checking its strides",
+      use.getOperandNumber());
 }

@@ -25,7 +25,7 @@ commute::getExposedSeconds(const tp::Communication &communication,
     tp::DimensionRule rule = ruled.getDimensionRule();
     auto type = cast<RankedTensorType>(matmul.getResult().getType());
     elementType = type.getElementType();
-    // The rows, of whichever batch.
+    // Only the rows are sharded; batches are not.
     std::optional<unsigned> rows =
         tp::DimensionRule::getMajorFactor(rule.results[0], type.getRank() - 2);
     if (!rows)

@@ -18,10 +18,11 @@ static RankedTensorType getTensor(Value value) {
 std::string commute::findFormProblem(Operation *op) {
   if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op)) {
     if (!fused.getBiases().empty())
-      return "its products have biases";
-    // A scaled one returns the gathered value whether or not anyone wants it.
+      return "PyTorch's fused op takes no biases";
+    // PyTorch's scaled op always returns the gathered value.
     if (fused.getShardScale() && !fused.getReturnsGathered())
-      return "it has scales and does not return the gathered value";
+      return "PyTorch's fused op with scales always returns the gathered "
+             "value, and this op does not";
     auto getType = [](Value value) {
       return getTensor(value).getElementType();
     };
@@ -29,30 +30,31 @@ std::string commute::findFormProblem(Operation *op) {
          llvm::zip_equal(fused.getOutputs().take_back(fused.getRhs().size()),
                          fused.getRhs()))
       if (fused.getShardScale() && getType(product) != getType(right))
-        return "an archive cannot state the element type of a product with "
-               "scales, which is not that of its right operand";
+        return "an archive can record a scaled product only if its element "
+               "type is that of the right operand";
     return "";
   }
   auto fused = dyn_cast<tp::MatmulReduceScatterOp>(op);
   if (!fused)
     return "";
   if (fused.getBias())
-    return "its product has a bias";
+    return "PyTorch's fused op takes no bias";
   if (!fused.getLhsScale())
     return "";
-  // PyTorch's scaled form cuts the right dim only of these two.
+  // PyTorch's scaled op scatters other dims incorrectly.
   if (fused.getScatterAxis() > 1)
-    return "it has scales and scatters dim " +
+    return "PyTorch's fused op with scales scatters only dims 0 and 1, not "
+           "dim " +
            std::to_string(fused.getScatterAxis());
-  // It states the shape of the product as numbers.
+  // PyTorch's scaled op takes the shape of the product as integers.
   if (!getTensor(fused.getLhs()).hasStaticShape() ||
       !getTensor(fused.getRhs()).hasStaticShape())
-    return "it has scales and symbolic sizes";
+    return "PyTorch's fused op with scales needs static sizes";
   return "";
 }
 
-/// The product of a value whose last dim is multiplied. PyTorch has one with
-/// scales for matrices only, of all rows then.
+/// Multiplies along the last dim of `lhs`. PyTorch's scaled product takes
+/// matrices only, so with scales all rows are flattened into one dim.
 static Value multiply(OpDraft &ops, Location location, Type element, Value lhs,
                       Value rhs, Value bias, Value lhsScale, Value rhsScale) {
   tp::Sizes sizes = ops.getSizes(lhs), result = sizes;

@@ -63,8 +63,8 @@ public:
     return infer(tp::ConcatOp::create(
         builder, location, getDenseType(values.front(), sizes), values, dim));
   }
-  /// The `count` blocks of `dim` one behind the other along `target`, which
-  /// gives a value of sizes `moved`.
+  /// Concatenates the `count` blocks of `dim` along `target`; the result has
+  /// sizes `moved`.
   Value moveBlocks(Value value, int64_t dim, int64_t target, int64_t count,
                    const tp::Sizes &moved);
 
@@ -91,7 +91,7 @@ public:
     takeApartUnspeakable();
     for (Block &block : getOperation().getBody())
       restoreSpellings(block);
-    // Collected first: lowering takes waits away as well.
+    // Collect the collectives first: lowering also erases waits.
     for (Operation *op : getCollectives()) {
       if (auto gather = dyn_cast<tp::AllGatherOp>(op))
         lower(gather);
@@ -102,7 +102,7 @@ public:
   }
 
 private:
-  /// Fused ops that PyTorch has no op for.
+  /// Decomposes fused ops that PyTorch has no op for.
   void takeApartUnspeakable();
   SmallVector<Operation *> getCollectives() {
     SmallVector<Operation *> collectives;
@@ -113,12 +113,13 @@ private:
     return collectives;
   }
   void restoreSpellings(Block &block);
-  /// What put blocks in place that are only read where they were.
+  /// Erases rearrangements of blocks that are only used in their original
+  /// order.
   void eraseUnreadBlocks();
   void lower(tp::AllGatherOp gather);
   void lower(tp::ReduceScatterOp scatter);
 
-  /// Where a value comes from whose blocks were moved from dim 0 to another.
+  /// The origin of a value whose blocks were moved from dim 0 to another dim.
   struct MovedBlocks {
     Value onDim0;
     int64_t axis;
@@ -129,8 +130,8 @@ private:
 
 } // namespace
 
-/// Whether a reduce_scatter takes the blocks that an all_gather, which has no
-/// spelling of its own, puts in place: on dim 0 neither has to move them.
+/// Whether a reduce_scatter splits the blocks that an all_gather without a
+/// recorded spelling concatenates. Along dim 0, neither has to move them.
 static bool undoesGather(Operation *op) {
   auto scatter = dyn_cast<tp::ReduceScatterOp>(op);
   if (!scatter)
@@ -146,8 +147,8 @@ static bool undoesGather(Operation *op) {
 
 void LowerCollectivesPass::restoreSpellings(Block &block) {
   SpellingRestorer restorer(block);
-  // Backwards: what was spelled out last has the others' places around it. What
-  // comes back may have been made from a spelling itself.
+  // Restore in reverse program order: later ops are placed relative to earlier
+  // ones. A restored collective may itself have a spelling.
   SmallVector<Operation *> pending = getCollectives();
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
@@ -168,7 +169,7 @@ Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,
       blocks.push_back(slice(value, dim, index * *number, *number));
     return concat(blocks, target, moved);
   }
-  // A dim for the blocks, moved in front of the target.
+  // Split the blocks into a dim of their own and move it before the target.
   tp::Sizes split = getSizes(value);
   split[dim] = moved[dim];
   split.insert(split.begin() + dim, count);
@@ -177,27 +178,27 @@ Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,
   permutation.erase(permutation.begin() + dim);
   int64_t place = target <= dim ? target : target + 1;
   permutation.insert(llvm::find(permutation, place), dim);
-  // Copied by an op that says so: whether a reshape copies depends on sizes.
+  // Use an explicit copy: whether a reshape copies depends on the sizes.
   return reshape(copy(permute(reshape(value, split), permutation)), moved);
 }
 
-/// Whether all dims in front of `axis` have size 1: its blocks lie one behind
-/// the other in memory, as along dim 0.
+/// Whether all dims before `axis` have size 1, so that its blocks are
+/// contiguous in memory, as along dim 0.
 static bool isOutermost(const tp::Sizes &sizes, int64_t axis) {
   return llvm::all_of(
       ArrayRef(sizes).take_front(axis),
       [](const tp::Size &size) { return tp::isConstant(size, 1); });
 }
 
-/// Whether nobody reads the result of an asynchronous collective unwaited.
+/// Whether all users of an asynchronous collective are waits.
 static bool isWaitedFor(Value result, bool isAsync) {
   return !isAsync || llvm::all_of(result.getUsers(), [](Operation *user) {
     return isa<tp::CompletionOpInterface>(user);
   });
 }
 
-/// Waits for the result where the collective is asynchronous, and puts `value`
-/// in place of what was waited for.
+/// Replaces the result of a collective with `value`, after a wait if the
+/// collective is asynchronous.
 template <typename Op>
 static void replaceWaited(Op op, Value value,
                           llvm::function_ref<Value(Value)> finish) {
@@ -225,8 +226,7 @@ void LowerCollectivesPass::takeApartUnspeakable() {
     remark::passed(op->getLoc(), remark::RemarkOpts::name("apart")
                                      .category(getArgument())
                                      .function(getOperation().getName()))
-        << remark::add("decomposed, as PyTorch has no fused op for it: {0}",
-                       problem);
+        << remark::add("decomposed: {0}", problem);
     if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op))
       takeApart(fused);
     else
@@ -275,9 +275,10 @@ void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
   remark::passed(gather.getLoc(), remark::RemarkOpts::name("dim-0")
                                       .category(getArgument())
                                       .function(getOperation().getName()))
-      << remark::add(isView ? "gathers along dim {0} by a view of dim 0"
-                            : "gathers along dim 0 and moves the blocks to dim "
-                              "{0}",
+      << remark::add(isView ? "lowered to an all_gather along dim 0 and a "
+                              "view: all dims before dim {0} have size 1"
+                            : "lowered to an all_gather along dim 0, followed "
+                              "by a rearrangement of its blocks along dim {0}",
                      axis);
   replaceWaited(gather, result, [&](Value value) -> Value {
     Rearranger after(gather);
@@ -299,7 +300,7 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
   Value input = scatter.getInput();
   tp::Sizes sizes = before.getSizes(input);
   tp::Sizes shard = before.getSizes(scatter.getResult());
-  // What is read unwaited has to keep its shape.
+  // A result that is used without a wait has to keep its shape.
   bool isView = isOutermost(sizes, axis) &&
                 isWaitedFor(scatter.getResult(), scatter.getAsync());
   ++numLowered;
@@ -310,7 +311,7 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
   } else if (auto known = movedBlocks.find(input);
              known != movedBlocks.end() && known->second.axis == axis &&
              known->second.count == count) {
-    // A gathered value is scattered again: its blocks lie on dim 0 already.
+    // A gathered value is scattered again: its blocks are along dim 0 already.
     input = known->second.onDim0;
   } else {
     input = before.moveBlocks(input, axis, 0, count, moved);
@@ -324,9 +325,10 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
   remark::passed(scatter.getLoc(), remark::RemarkOpts::name("dim-0")
                                        .category(getArgument())
                                        .function(getOperation().getName()))
-      << remark::add(isView ? "scatters along dim {0} by a view of dim 0"
-                            : "moves the blocks of dim {0} to dim 0 and "
-                              "scatters there",
+      << remark::add(isView ? "lowered to a view and a reduce_scatter along "
+                              "dim 0: all dims before dim {0} have size 1"
+                            : "lowered to a rearrangement of the blocks of dim "
+                              "{0}, followed by a reduce_scatter along dim 0",
                      axis);
   if (!isView) {
     replaceValue(scatter.getResult(), result);

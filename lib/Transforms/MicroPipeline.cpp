@@ -30,7 +30,7 @@ using analysis::ScatterFusion;
 
 namespace {
 
-/// A fusion that is legal, with what it would be and cost.
+/// A legal fusion with its draft and its price.
 struct Candidate {
   Operation *collective;
   SmallVector<tp::MatmulOp> products;
@@ -53,15 +53,16 @@ public:
   void runOnOperation() final;
 
 private:
-  /// Finds all fusions, prices them, and applies those that pay and have no op
-  /// in common; true where some had, which another round looks at again.
+  /// Finds and prices all fusions, and applies those that are profitable and
+  /// do not overlap. Returns true if overlapping ones are left for another
+  /// round.
   bool applyRound();
   std::vector<Candidate> findCandidates(const FusionContext &context);
-  /// Drafts every fusion, and prices it.
+  /// Drafts and prices every fusion.
   void draftFusions(std::vector<Candidate> &candidates);
-  /// Why a legal fusion is not wanted; empty where it is.
+  /// Why a legal fusion is not applied; empty if it is.
   std::string findObjection(const Candidate &candidate);
-  /// What a fusion is with, and what has to be known of it.
+  /// The products of a fusion, its price and its effects, for the remark.
   std::string describe(const Candidate &candidate);
   void apply(Candidate &candidate);
 
@@ -79,13 +80,13 @@ private:
         .function(getOperation().getName());
   }
 
-  /// Null for policy=upstream, which asks for none.
+  /// Null for policy=upstream, which needs no prices.
   const target::PriceModel *price = nullptr;
-  /// What is not fused and why, in sentences, as the last round found it; of
-  /// collectives that are still there.
+  /// Why collectives are not fused, as found in the last round; only of
+  /// collectives that still exist.
   llvm::MapVector<Operation *, SmallVector<std::string, 1>> refusals;
-  /// Collectives whose product went with another one, of those that are still
-  /// there.
+  /// Collectives whose product was fused with another collective; only of
+  /// collectives that still exist.
   llvm::MapVector<Operation *, std::string> outbid;
 };
 
@@ -127,7 +128,7 @@ MicroPipelinePass::findCandidates(const FusionContext &context) {
   return candidates;
 }
 
-/// Seconds on the compute units in front of each op.
+/// Seconds on the compute units before each op.
 static llvm::DenseMap<Operation *, double>
 addUpSeconds(func::FuncOp function, const target::PriceModel &price) {
   llvm::DenseMap<Operation *, double> sums;
@@ -141,8 +142,8 @@ addUpSeconds(func::FuncOp function, const target::PriceModel &price) {
 }
 
 void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates) {
-  // What lies between an asynchronous collective and its wait hides it already;
-  // mostly nothing does.
+  // Ops between an asynchronous collective and its wait already hide part of
+  // its time. Sum up lazily: usually there are no such ops.
   llvm::DenseMap<Operation *, double> sums;
   auto getHiddenSeconds = [&](Operation *collective) {
     double hidden = 0;
@@ -169,7 +170,7 @@ void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates) {
       isKnown &= seconds.has_value();
       double exposed = seconds.value_or(0);
       if (op == candidate.collective) {
-        // Left alone, a chain is what it was.
+        // If not fused, lower-collectives restores the original chain.
         if (std::optional<double> chain = getChainSeconds(op, *price))
           exposed = std::min(exposed, *chain);
         exposed = std::max(exposed - getHiddenSeconds(op), 0.0);
@@ -183,14 +184,14 @@ void MicroPipelinePass::draftFusions(std::vector<Candidate> &candidates) {
 }
 
 std::string MicroPipelinePass::findObjection(const Candidate &candidate) {
-  // Decomposed again by lower-collectives, a fusion gains nothing.
+  // lower-collectives would decompose the fused op again.
   for (Operation *op : candidate.draft->ops.getOps())
     if (std::string problem = findFormProblem(op); !problem.empty())
-      return "PyTorch has no fused op for it: " + problem;
+      return problem;
   if (policy == "always")
     return "";
   if (policy == "upstream") {
-    // What the incumbent goes by: contractions cut too finely do not pay.
+    // Inductor's rule: narrow slices of a contraction are not profitable.
     constexpr int64_t minContraction = 1024;
     if (!candidate.gather || !candidate.gather->contracts)
       return "";
@@ -198,11 +199,14 @@ std::string MicroPipelinePass::findObjection(const Candidate &candidate) {
         cast<RankedTensorType>(candidate.collective->getOperandTypes()[0]);
     if (shard.getShape().back() >= minContraction)
       return "";
-    return "a shard sums over " + std::to_string(shard.getShape().back()) +
-           " elements, less than " + std::to_string(minContraction);
+    return "each rank's shard has " + std::to_string(shard.getShape().back()) +
+           " elements along the contraction dimension, and upstream's rule "
+           "needs at least " +
+           std::to_string(minContraction);
   }
   if (!candidate.secondsBefore || !candidate.secondsAfter)
-    return "the price is not known for sizes without a value";
+    return "it cannot be priced because some sizes have no value; "
+           "policy=always fuses it without a price";
   double before = *candidate.secondsBefore, after = *candidate.secondsAfter;
   if (after * (1 + margin) < before)
     return "";
@@ -223,24 +227,26 @@ std::string MicroPipelinePass::describe(const Candidate &candidate) {
             formatMicroseconds(*candidate.secondsAfter) + " after on " +
             price->getTarget().name;
   if (candidate.gather && candidate.gather->contracts)
-    text += "; the gathered dim is summed over, one rank's part after the "
-            "other, which rounds in another order";
+    text += "; the contraction is accumulated one shard at a time, which "
+            "rounds in a different order";
   if (candidate.gather && !candidate.gather->pieces.empty())
     text += candidate.gather->contracts
-                ? "; its parts are summed over in another order, and the rows "
-                  "of the other operand are put in the order of the shards"
-                : "; the parts of it that are read are taken of the product";
+                ? "; the rows of the other operand are reordered to match the "
+                  "order of the shards"
+                : "; the rows of the product are rearranged instead of those "
+                  "of the gathered value";
   if (candidate.gather && candidate.gather->returnsGathered)
-    text += "; the gathered value is kept for its other readers";
+    text += "; the gathered value is also returned, for its other users";
   if (candidate.gather && hasBias)
-    text += "; biases are added afterwards";
+    text += "; biases are added after the fused op";
   if (candidate.scatter && candidate.products.size() > 1)
-    text += "; the products it sums are one, of their operands joined";
+    text += "; the operands of the summed products are concatenated into one "
+            "product";
   return text;
 }
 
 void MicroPipelinePass::apply(Candidate &candidate) {
-  // Nobody may be listening.
+  // Skip formatting when no remark engine is attached.
   if (getContext().getRemarkEngine())
     remark::passed(candidate.collective->getLoc(), getRemark("fused"))
         << remark::add("fused with {0}", describe(candidate));
@@ -254,19 +260,19 @@ bool MicroPipelinePass::applyRound() {
   FusionContext context(getOperation());
   std::vector<Candidate> candidates = findCandidates(context);
   draftFusions(candidates);
-  // What saves most first: a product goes with one collective.
+  // Largest gain first: a product is fused with one collective only.
   std::vector<Candidate *> order;
   for (Candidate &candidate : candidates)
     order.push_back(&candidate);
-  // Equal ones in the order of the program.
+  // Break ties by program order.
   llvm::sort(order, [](const Candidate *a, const Candidate *b) {
     return std::pair(-a->getGain(), a) < std::pair(-b->getGain(), b);
   });
   llvm::DenseMap<Operation *, Operation *> goesWith;
-  // A fusion takes ops away and moves others that candidates name: what has any
-  // in common with one that is applied waits for the next round.
+  // A fusion erases and moves ops that other candidates refer to. Candidates
+  // that overlap with an applied one wait for the next round.
   llvm::SmallPtrSet<Operation *, 16> touched;
-  // So does what would be moved in front of a value that it reads.
+  // So do candidates that would be moved before a value that they use.
   llvm::SmallPtrSet<Operation *, 16> lateReaders;
   std::vector<Candidate *> chosen;
   bool isPutOff = false;
@@ -305,8 +311,8 @@ bool MicroPipelinePass::applyRound() {
   }
   SmallVector<Operation *> replaced;
   for (Candidate *candidate : chosen) {
-    // Products that the collective is not fused with; it is gone in the next
-    // round.
+    // Report the products that the collective is not fused with now: the
+    // collective no longer exists in the next round.
     Operation *collective = candidate->collective;
     if (auto refused = refusals.find(collective); refused != refusals.end())
       for (StringRef reason : refused->second)
@@ -316,7 +322,7 @@ bool MicroPipelinePass::applyRound() {
   }
   llvm::DenseSet<Operation *> erased;
   eraseReplaced(replaced, [&](Operation *op) { erased.insert(op); });
-  // The next round may make an op where an erased one was in memory.
+  // The next round may allocate an op at the address of an erased one.
   auto isErased = [&](const auto &entry) {
     return erased.contains(entry.first);
   };
@@ -328,9 +334,8 @@ bool MicroPipelinePass::applyRound() {
 void MicroPipelinePass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (policy != "always" && policy != "profitable" && policy != "upstream") {
-    function.emitError("micro-pipeline: policy is always, profitable or "
-                       "upstream, not '" +
-                       policy + "'");
+    function.emitError("micro-pipeline: unknown policy '" + policy +
+                       "'; expected always, profitable or upstream");
     return signalPassFailure();
   }
   if (!function.getBody().hasOneBlock())
@@ -348,8 +353,7 @@ void MicroPipelinePass::runOnOperation() {
   }
   refusals.clear();
   outbid.clear();
-  // Each round takes collectives away, and puts off only what has an op in
-  // common with them.
+  // Terminates: each round that postpones a candidate also fuses a collective.
   while (applyRound())
     ;
   price = nullptr;

@@ -42,28 +42,28 @@ private:
   using Search = llvm::function_ref<std::optional<ReindexedCollective>(
       Operation *, analysis::ReindexRefusal &)>;
   using Refusals = llvm::MapVector<Operation *, analysis::ReindexRefusal>;
-  /// Those of `collectives` that `search` finds to be others and that do not
-  /// overlap; those that do are left in `rest`.
+  /// The non-overlapping findings of `search` among `collectives`. Those that
+  /// overlap an earlier finding are appended to `rest`.
   std::vector<Finding> findAll(ArrayRef<Operation *> collectives, Search search,
                                SmallVectorImpl<Operation *> &rest,
                                Refusals &refusals);
   SmallVector<Operation *> getCollectives();
-  /// Those with nothing but reindexing between them and another one.
+  /// Collectives with only reindexing between them and another collective.
   SmallVector<Operation *> getLinked();
-  /// Finds the real dims of these, and of what comes out; false where they have
-  /// them.
+  /// Rewrites collectives to act along their actual dims, until nothing
+  /// changes. Returns false if there was nothing to rewrite.
   bool findAxes(SmallVector<Operation *> collectives, bool saysRefusals);
-  /// Once more where one collective may be about the ops of another.
+  /// Runs `findAxes` again on collectives that may share ops.
   void settleLinked();
-  /// Makes one collective of those that are chains over several groups; false
-  /// where there are none (any more), and says what is in the way.
+  /// Merges chains of collectives over several groups. Returns false, and
+  /// reports the refusals, if there is nothing (more) to merge.
   bool joinChains(SmallVector<Operation *> collectives);
-  /// Says what a collective is, in the order of the program.
+  /// Emits the remark for a rewritten collective.
   void report(const Finding &finding);
-  /// Puts the collective in its place.
+  /// Creates the new collective and replaces the old ops.
   Operation *apply(const Finding &finding);
-  /// Takes away what puts a gathered value together again; false where nothing
-  /// does.
+  /// Removes concats that reassemble the gathered value in its original order.
+  /// Returns false if there are none.
   bool removeIdentities(tp::AllGatherOp gather);
   void reportRefusal(Operation *op, const analysis::ReindexRefusal &refusal);
 
@@ -73,7 +73,7 @@ private:
         .function(getOperation().getName());
   }
 
-  /// The collectives that the pass made.
+  /// The collectives that the pass created.
   llvm::DenseSet<Operation *> made;
 };
 
@@ -88,7 +88,7 @@ void NormalizeCollectivesPass::reportRefusal(
       << remark::add("{0}", refusal.reason);
 }
 
-/// What goes into the collective, in the shape that it has there.
+/// The operand of the new collective, reshaped if necessary.
 static Value getInput(const ReindexedCollective &found, OpBuilder &builder,
                       Location location) {
   if (found.input.getType() == found.inputType)
@@ -96,11 +96,11 @@ static Value getInput(const ReindexedCollective &found, OpBuilder &builder,
   return tp::ReshapeOp::create(builder, location, found.inputType, found.input);
 }
 
-/// Puts the result of `collective`, the new one, in place of what `before` is
-/// with the ops around it, and takes away what made that.
+/// Replaces `before` and the ops around it with the new `collective`, and
+/// erases them.
 static void replace(const ReindexedCollective &found, Operation *before,
                     Operation *collective, bool isAsync) {
-  // Several results have no one spelling to go back to.
+  // Record a spelling only for a single result.
   if (found.results.size() == 1)
     noteSpelling(collective, found.ops, found.input);
   Value value = collective->getResult(0);
@@ -129,7 +129,7 @@ static void replace(const ReindexedCollective &found, Operation *before,
     op->erase();
 }
 
-/// Erases reindexing ops that nobody reads, and those that only they needed.
+/// Erases unused reindexing ops and the ops that become unused with them.
 static void eraseUnused(ArrayRef<Operation *> unread) {
   llvm::SetVector<Operation *> ops(unread.begin(), unread.end());
   for (size_t next = 0; next < ops.size(); ++next)
@@ -151,8 +151,8 @@ bool NormalizeCollectivesPass::removeIdentities(tp::AllGatherOp gather) {
   for (Value value : analysis::findIdentities(gather)) {
     ++numIdentities;
     remark::passed(value.getLoc(), getRemark("identity"))
-        << remark::add("puts together again what the all_gather gathered: "
-                       "taken away");
+        << remark::add("removed: this concat reassembles the gathered tensor "
+                       "in its original order");
     Value whole = gather.getResult();
     if (gather.getAsync())
       for (Operation *user : gather.getResult().getUsers())
@@ -172,7 +172,7 @@ NormalizeCollectivesPass::findAll(ArrayRef<Operation *> collectives,
                                   SmallVectorImpl<Operation *> &rest,
                                   Refusals &refusals) {
   std::vector<Finding> findings;
-  // Ops that are taken away, and those that have to stay.
+  // Ops that findings erase, and ops that they use.
   llvm::DenseSet<Operation *> taken, needed;
   for (Operation *op : collectives) {
     analysis::ReindexRefusal refusal;
@@ -195,7 +195,7 @@ NormalizeCollectivesPass::findAll(ArrayRef<Operation *> collectives,
       needed.insert(source);
     findings.push_back({op, std::move(*found)});
   }
-  // Those that a finding takes are erased with it.
+  // Collectives inside a finding are erased with it.
   llvm::erase_if(rest, [&](Operation *op) { return taken.contains(op); });
   return findings;
 }
@@ -210,18 +210,19 @@ void NormalizeCollectivesPass::report(const Finding &finding) {
   if (chained == found.ops.end()) {
     remark::passed(finding.op->getLoc(),
                    getRemark(isGather ? "gather-axis" : "scatter-axis"))
-        << remark::add("is, with the {0} ops around it, {1} {2} along dim {3}",
-                       found.ops.size() - 1, isGather ? "an" : "a", kind,
-                       found.axis);
+        << remark::add("recognized as {0} {1} along dim {2} (together with {3} "
+                       "surrounding op{4})",
+                       isGather ? "an" : "a", kind, found.axis,
+                       found.ops.size() - 1, found.ops.size() == 2 ? "" : "s");
     return;
   }
   auto element = cast<RankedTensorType>(found.input.getType()).getElementType();
   remark::passed(finding.op->getLoc(), getRemark("chain")) << remark::add(
-      "is, with {0} in front of it, one {1} along dim {2} over "
+      "merged with the preceding {0} into one {1} along dim {2} over "
       "group '{3}'{4}",
       analysis::getNodeName(*chained), kind, found.axis, found.group.getKey(),
       !isGather && isa<FloatType>(element)
-          ? "; summed at once, which rounds in another way"
+          ? "; it sums over all ranks at once, which rounds differently"
           : "");
 }
 
@@ -253,7 +254,7 @@ SmallVector<Operation *> NormalizeCollectivesPass::getCollectives() {
     if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
       collectives.push_back(op);
   };
-  // Most ops have no regions, and need no walk.
+  // Walk only ops with regions; most have none.
   for (Operation &op : getOperation().getBody().getOps())
     if (op.getNumRegions() == 0)
       add(&op);
@@ -276,7 +277,7 @@ SmallVector<Operation *> NormalizeCollectivesPass::getLinked() {
 }
 
 void NormalizeCollectivesPass::settleLinked() {
-  // What was made of one may leave other ops to the next; few rounds do.
+  // Rewriting one collective may enable another; a few rounds suffice.
   constexpr unsigned maxRounds = 8;
   for (unsigned round = 0; round < maxRounds; ++round)
     if (!findAxes(getLinked(), /*saysRefusals=*/false))
@@ -292,20 +293,19 @@ bool NormalizeCollectivesPass::findAxes(SmallVector<Operation *> collectives,
     return analysis::findReindexedScatter(cast<tp::ReduceScatterOp>(op),
                                           refusal);
   };
-  // All are found before any is changed: asked for the order of ops, a block
-  // numbers them anew after changes. What comes out may be part of another
-  // spelling.
+  // Find all collectives before changing any: querying the op order renumbers a
+  // block after each change. A new collective may be part of another spelling.
   while (!collectives.empty()) {
     SmallVector<Operation *> next;
     Refusals refusals;
     std::vector<Finding> findings =
         findAll(collectives, search, next, refusals);
-    // In the order of the program, whatever becomes of them.
+    // Report findings and refusals in program order.
     auto finding = findings.begin();
     for (Operation *op : collectives) {
       if (finding != findings.end() && finding->op == op)
         report(*finding++);
-      // What was made here has been reported on.
+      // Collectives created here have been reported already.
       else if (auto refusal = refusals.find(op);
                refusal != refusals.end() && saysRefusals && !made.contains(op))
         reportRefusal(op, refusal->second);
@@ -368,12 +368,12 @@ void NormalizeCollectivesPass::runOnOperation() {
     collectives = getCollectives();
     isChanged = true;
   }
-  // What was joined may be part of another chain.
+  // A merged collective may be part of another chain.
   while (joinChains(std::move(collectives))) {
     collectives = getCollectives();
     isChanged = true;
   }
-  // Then nothing has to be verified again.
+  // Avoids verifying an unchanged function again.
   if (!isChanged)
     markAllAnalysesPreserved();
 }

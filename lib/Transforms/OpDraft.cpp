@@ -14,7 +14,7 @@ static RankedTensorType getTensor(Value value) {
 }
 
 void OpDraft::clear() {
-  // What reads others goes first.
+  // Destroy users before the ops they use.
   for (Operation *op : llvm::reverse(ops))
     op->destroy();
   ops.clear();
@@ -41,7 +41,7 @@ RankedTensorType OpDraft::getType(Type elementType,
 
 Value OpDraft::addLike(Operation *op, Value operand, const tp::Sizes &sizes) {
   Operation *copy = op->clone();
-  // It is not the node that the other one is.
+  // The attributes identify the node of the original op; the copy has none.
   copy->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
   copy->setOperands(operand);
   copy->getResult(0).setType(
@@ -54,7 +54,7 @@ Value OpDraft::addLike(Operation *op, Value operand, const tp::Sizes &sizes) {
 Value OpDraft::reshape(Value value, const tp::Sizes &sizes, Location location) {
   if (getSizes(value) == sizes)
     return value;
-  // Back to what the program reshaped it from, where that is a view.
+  // If the value is a reshape of a dense value of these sizes, use that value.
   auto reshaped = value.getDefiningOp<tp::ReshapeOp>();
   if (reshaped && reshaped->getBlock() &&
       tp::isStaticDense(reshaped.getInput().getType()) &&

@@ -30,13 +30,13 @@ static bool isNumber(TypedAttr value, int64_t number) {
 
 namespace {
 
-/// A summand that is a product of its own.
+/// One product of a sum.
 struct Summand {
   Value lhs, rhs;
 };
 
-/// The product of rows that repeat, each of them once; and the sizes of all
-/// rows, without the last dim.
+/// The product of repeated rows, computed once per distinct row, and the sizes
+/// of all rows without the last dim.
 struct RepeatedSummand {
   tp::Sizes allRows;
   Value value;
@@ -55,24 +55,24 @@ private:
   void addSegment(const ProductSegment &segment);
   bool addFill(const ProductSegment &segment);
   bool addRepeated(const ProductSegment &segment);
-  /// Multiplies rows once of which all rows, of these sizes, are made.
+  /// Multiplies the distinct rows `once`, which are repeated to `allRows`.
   void addRows(const ProductSegment &segment, Value once,
                const tp::Sizes &allRows);
-  /// The sizes of all dims but the last, of so many dims.
+  /// The sizes of all dims but the last, padded with leading ones to `rank`.
   tp::Sizes getRows(Value once, size_t rank);
   Value takeRhs(const ProductSegment &segment);
-  /// This rank's block along the contraction.
+  /// This rank's block along `dim`.
   Value sliceByRank(Value value, unsigned dim, tp::GroupAttr group);
-  /// Products of equal left operands become one, of the sum of the right ones;
-  /// and the other way round.
+  /// Merges products with the same left operand into one product with the sum
+  /// of their right operands, and vice versa.
   void joinEqual(SmallVectorImpl<Summand> &summands);
   Value add(Value a, Value b, const tp::Sizes &sizes);
-  /// Whether every product can add to the sum of those before.
+  /// Whether every product can be accumulated into the sum of those before it.
   bool canAccumulate(ArrayRef<Summand> summands);
-  /// Products, one after the other added to `sum`, which may be null.
+  /// Adds the products to `sum`, which may be null, in order.
   Value addProducts(ArrayRef<Summand> summands, Value sum);
   void flattenRows();
-  /// The bias with all that is added to each row.
+  /// The bias plus everything that is added to every row.
   Value getRowBias();
 
   Type getElementType() { return product.getType().getElementType(); }
@@ -90,12 +90,12 @@ private:
   Location location;
   SplitDraft draft;
   SmallVector<Summand> summands;
-  /// By the group that has to add them up.
+  /// Summands by the group of the all_reduce that adds them.
   llvm::MapVector<tp::GroupAttr, SmallVector<Summand>> groups;
   SmallVector<RepeatedSummand> repeated;
-  /// Added to every row; without the product's own bias.
+  /// Added to every row; excludes the product's own bias.
   Value rowSum;
-  /// Of the sums: those of the result, or with all rows in one dim.
+  /// The sizes of the sums: those of the result, or with all rows in one dim.
   tp::Sizes sumSizes;
 };
 
@@ -132,7 +132,7 @@ Value SumDraft::sliceByRank(Value value, unsigned dim, tp::GroupAttr group) {
       location, draft.ops.getType(getElementType(), sizes), value, dim, group);
 }
 
-/// A row of the constant takes the place of all.
+/// Multiplies a single row of a constant part.
 bool SumDraft::addFill(const ProductSegment &segment) {
   TypedAttr fill = segment.operands[0]->fill;
   std::optional<int64_t> inner = tp::getConstant(segment.size);
@@ -141,7 +141,7 @@ bool SumDraft::addFill(const ProductSegment &segment) {
   Value row = draft.ops.add<tp::ConstantOp>(
       location, RankedTensorType::get({1, *inner}, getElementType()), fill);
   addRows(segment, row, {});
-  draft.note("a constant part is multiplied once, for all rows");
+  draft.note("a constant part is multiplied once instead of for every row");
   return true;
 }
 
@@ -162,8 +162,8 @@ bool SumDraft::addRepeated(const ProductSegment &segment) {
   if (rows == allRows)
     return false;
   addRows(segment, once, allRows);
-  draft.note("a part that rows share is multiplied once, and its product is "
-             "rounded before it is added");
+  draft.note("a part that several rows share is multiplied once, and its "
+             "product is rounded before it is added");
   return true;
 }
 
@@ -203,8 +203,8 @@ void SumDraft::addRows(const ProductSegment &segment, Value once,
 void SumDraft::addSegment(const ProductSegment &segment) {
   if (isNumber(segment.operands[0]->fill, 0) ||
       isNumber(segment.operands[1]->fill, 0)) {
-    draft.note("a part of zeros is not multiplied, so that infinities in its "
-               "weights do not become NaN");
+    draft.note("a part of zeros is not multiplied, so infinities in its "
+               "weights no longer produce NaN");
     return;
   }
   if (form.simplifies && !segment.group &&
@@ -229,7 +229,7 @@ void SumDraft::addSegment(const ProductSegment &segment) {
 
 void SumDraft::joinEqual(SmallVectorImpl<Summand> &list) {
   SmallVector<Summand> joined;
-  // Where each operand was seen last.
+  // The last summand that uses each operand.
   llvm::SmallDenseMap<Value, unsigned> byLhs, byRhs;
   for (const Summand &summand : list) {
     auto lhs = byLhs.find(summand.lhs), rhs = byRhs.find(summand.rhs);
@@ -238,14 +238,14 @@ void SumDraft::joinEqual(SmallVectorImpl<Summand> &list) {
       Summand &other = joined[isLeft ? lhs->second : rhs->second];
       Value &sum = isLeft ? other.rhs : other.lhs;
       Value next = isLeft ? summand.rhs : summand.lhs;
-      // One that was joined already is not what it was.
+      // Skip a summand whose operand has changed by an earlier merge.
       bool isAsSeen =
           isLeft ? other.lhs == summand.lhs : other.rhs == summand.rhs;
       tp::Sizes sizes = draft.ops.getSizes(sum);
       if (isAsSeen && sizes == draft.ops.getSizes(next)) {
         sum = add(sum, next, sizes);
-        draft.note("what a repeated part is multiplied with is added first, "
-                   "and rounded");
+        draft.note("the factors of a repeated part are added, and their sum "
+                   "rounded, before the product");
         continue;
       }
     }
@@ -298,7 +298,7 @@ bool SumDraft::canAccumulate(ArrayRef<Summand> list) {
 Value SumDraft::addProducts(ArrayRef<Summand> list, Value sum) {
   bool accumulates = canAccumulate(list);
   for (const Summand &summand : list) {
-    // A bias of few elements goes with any product.
+    // A broadcast bias can be fused into any product.
     bool isBias = sum && (accumulates || draft.ops.getSizes(sum) != sumSizes);
     ++draft.numProducts;
     Value value = draft.ops.add<tp::MatmulOp>(
@@ -336,7 +336,7 @@ std::optional<SplitDraft> SumDraft::run() {
       rowSum || !repeated.empty() || !groups.empty() || numKept > 1;
   flattenRows();
   Value bias = getRowBias();
-  // The sums of ranks may be what the other products are added to.
+  // The other products may be accumulated into the all_reduced sums.
   Value sum;
   for (auto &[group, list] : groups) {
     Value partial = addProducts(list, Value());
@@ -345,7 +345,7 @@ std::optional<SplitDraft> SumDraft::run() {
         tp::ReductionKind::Sum, partial, group, /*async=*/false,
         /*in_place=*/false);
     sum = sum ? add(sum, whole, sumSizes) : whole;
-    draft.note("each rank's sum is rounded before the ranks' are added");
+    draft.note("each rank's partial sum is rounded before the all_reduce");
   }
   if (!summands.empty()) {
     if (sum && bias)
@@ -356,7 +356,7 @@ std::optional<SplitDraft> SumDraft::run() {
     sum = add(sum, bias, sumSizes);
   }
   if (!sum) {
-    // Nothing but what is added to rows is left.
+    // Only terms that are added to every row are left.
     RankedTensorType type = draft.ops.getType(getElementType(), sumSizes);
     if (!type.hasStaticShape())
       return std::nullopt;
@@ -378,8 +378,8 @@ std::optional<SplitDraft> SumDraft::run() {
   if (numProducts > 1) {
     std::string type;
     llvm::raw_string_ostream(type) << getElementType();
-    draft.note("the sum of " + std::to_string(numProducts) +
-               " products is rounded to " + type + " after each of them");
+    draft.note("the running sum of " + std::to_string(numProducts) +
+               " products is rounded to " + type + " after each product");
   }
   return std::move(draft);
 }

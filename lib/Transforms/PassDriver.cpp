@@ -22,20 +22,21 @@ using namespace mlir;
 using namespace commute;
 
 std::string PassFailure::describe() const {
-  std::string text = "internal error: " + message + "; the pass is left out";
+  std::string text = "internal error: " + message + "; the pass was skipped";
   if (!reproducer.empty())
-    text += ", and " + reproducer + " shows the error: please report it";
+    text += "; please report this error and attach " + reproducer +
+            ", which reproduces it";
   return text;
 }
 
 namespace {
-/// Notes the first pass that fails.
+/// Records the first pass that fails.
 class FailureFinder : public PassInstrumentation {
 public:
   explicit FailureFinder(Pass *&failed) : failed(failed) {}
 
   void runAfterPassFailed(Pass *pass, Operation *op) override {
-    // The pass managers around it fail after it.
+    // The enclosing pass managers fail after the pass itself.
     if (!failed)
       failed = pass;
   }
@@ -45,8 +46,8 @@ private:
 };
 } // namespace
 
-/// What is wrong with what a program states of its inputs and sizes, which no
-/// pass could do anything with.
+/// Checks what a program states about its inputs and sizes. No pass can run on
+/// a program with invalid statements.
 static llvm::Error checkStatements(ModuleOp module) {
   if (llvm::Expected<analysis::SymbolicSizes> sizes =
           analysis::SymbolicSizes::resolve(module);
@@ -60,7 +61,7 @@ static llvm::Error checkStatements(ModuleOp module) {
   return llvm::Error::success();
 }
 
-/// Whether an op does nothing but compute values, and nobody reads these.
+/// Whether an op only computes values and all of them are unused.
 static bool isUnread(Operation *op) {
   if (!op->use_empty() || op->hasTrait<OpTrait::IsTerminator>())
     return false;
@@ -73,8 +74,8 @@ static bool isUnread(Operation *op) {
          wouldOpBeTriviallyDead(op);
 }
 
-/// Erases what nobody reads; false where there is nothing. Rewrites would erase
-/// it here and there, and prices count it as work.
+/// Erases unused ops; false if there are none. Prices would count them as work,
+/// and rewrites would erase only some of them.
 static bool eraseUnread(ModuleOp module) {
   bool isChanged = false;
   for (func::FuncOp function : module.getOps<func::FuncOp>())
@@ -92,7 +93,7 @@ static bool areSame(ModuleOp a, ModuleOp b) {
       a, b, OperationEquivalence::IgnoreLocations);
 }
 
-/// Makes a module what `original` is.
+/// Restores a module to `original`.
 static void restore(ModuleOp module, ModuleOp original) {
   OwningOpRef<ModuleOp> copy = original.clone();
   module->setAttrs(copy.get()->getAttrDictionary());
@@ -108,7 +109,7 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
     return steps.takeError();
   if (llvm::Error error = checkStatements(module))
     return std::move(error);
-  // What the passes begin with, where that is not the original.
+  // The input of the passes, if it differs from the original.
   OwningOpRef<ModuleOp> read;
   if (eraseUnread(module))
     read = module.clone();
@@ -125,7 +126,7 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
     if (!reproducer.empty())
       manager.enableCrashReproducerGeneration(reproducer);
     std::string message;
-    // Passes refuse by remarks; a diagnostic is an error of the pass itself.
+    // Refusals are remarks; a diagnostic is an internal error of a pass.
     ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
       if (message.empty()) {
         llvm::raw_string_ostream os(message);
@@ -136,7 +137,7 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
       return success();
     });
     if (succeeded(manager.run(module))) {
-      // A program that no pass rewrites stays as it is.
+      // Return the original program if no pass changed it.
       if (read && areSame(*read, module))
         restore(module, original);
       return failures;

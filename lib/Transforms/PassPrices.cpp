@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace commute;
 
-/// Values for all symbols of a function: those stated, and examples.
+/// Values for all symbols of a function: stated values, else examples.
 static target::SizeTable getSizes(func::FuncOp function,
                                   const analysis::SymbolicSizes &sizes) {
   target::SizeTable table =
@@ -59,6 +59,6 @@ std::string commute::describeMargin(double before, double after,
                                     double margin) {
   if (after >= before)
     return "";
-  return llvm::formatv("; a gain of {0:f1} % is within the margin of {1:f1} %",
+  return llvm::formatv("; the gain of {0:f1} % is below the margin of {1:f1} %",
                        (before / after - 1) * 100, margin * 100);
 }

@@ -35,7 +35,7 @@ namespace {
 struct PassText {
   StringRef name;
   StringRef options;
-  /// Its braces, if any, are a pair.
+  /// False if an opening brace has no closing brace.
   bool isClosed = true;
 };
 } // namespace
@@ -61,19 +61,19 @@ static SmallVector<PassText> getPasses(StringRef text) {
   return passes;
 }
 
-/// Whether a pass has an option of this name, which takes this value.
+/// Whether a pass has an option of this name that accepts this value.
 static bool hasOption(const PassInfo &pass, StringRef name,
                       StringRef value = "x") {
   OpPassManager manager("any");
   std::string ignored;
   llvm::raw_string_ostream os(ignored);
   auto fail = [&](const Twine &message) { return failure(); };
-  // An option that is not there is an error.
+  // An unknown option is an error.
   return succeeded(
       pass.addToPipeline(manager, (name + "=" + value).str(), fail));
 }
 
-/// Why a value of an option that several passes have is not legal.
+/// Checks the value of an option that several passes share.
 static llvm::Error checkOption(StringRef pass, StringRef name,
                                StringRef value) {
   if (name == "target") {
@@ -82,14 +82,13 @@ static llvm::Error checkOption(StringRef pass, StringRef name,
   }
   if (name != "policy" || value == "always" || value == "profitable")
     return llvm::Error::success();
-  // The rules of what these passes stand in for.
+  // These two passes also implement the upstream compiler's rules.
   bool hasUpstream = pass == "micro-pipeline" || pass == "split-linear";
   if (hasUpstream && value == "upstream")
     return llvm::Error::success();
   return llvm::createStringError(
-      pass + ": policy is always" +
-      (hasUpstream ? ", profitable or upstream" : " or profitable") +
-      ", not '" + value + "'");
+      pass + ": unknown policy '" + value + "'; expected always" +
+      (hasUpstream ? ", profitable or upstream" : " or profitable"));
 }
 
 /// Whether a pass can leave ops that PyTorch has no operator for.
@@ -109,8 +108,8 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
   for (const PassText &pass : getPasses(text)) {
     if (!llvm::is_contained(getPipelinePasses(), pass.name))
       return llvm::createStringError(
-          "'" + pass.name +
-          "' is no pass; there are: " + llvm::join(getPipelinePasses(), ", "));
+          "unknown pass '" + pass.name +
+          "'; available passes: " + llvm::join(getPipelinePasses(), ", "));
     if (!pass.isClosed)
       return llvm::createStringError(
           "--passes=" + text +
@@ -120,7 +119,7 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
       if (llvm::Error error = checkOption(pass.name, name, value))
         return std::move(error);
     }
-    // Options of its own come last, and win.
+    // The step's own options come last and override the settings.
     std::string options;
     const PassInfo *info = PassInfo::lookup(pass.name);
     if (hasOption(*info, "policy")) {
@@ -135,7 +134,7 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
     options += pass.options;
     steps.push_back({pass.name.str(), StringRef(options).trim().str()});
   }
-  // Gathers that sequence-parallel makes may have reindexing behind them.
+  // all_gathers from sequence-parallel may be followed by reindexing.
   bool isNormalized = false;
   for (size_t index = 0; index < steps.size(); ++index) {
     isNormalized |= steps[index].name == "normalize-collectives";

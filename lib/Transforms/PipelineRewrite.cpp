@@ -23,9 +23,9 @@ static Type getElementType(Value value) {
   return getTensor(value).getElementType();
 }
 
-/// How many leading dims may be left out so that the blocks along `axis` are
-/// those of dim 0: all in front of it, where they have size 1 and a row is
-/// left.
+/// The number of leading dims that can be dropped to turn blocks along `axis`
+/// into blocks along dim 0: all dims before `axis` if they have size 1 and at
+/// least one dim follows `axis`.
 static unsigned countOuterDims(const tp::Sizes &sizes, unsigned axis) {
   bool areOnes =
       llvm::all_of(ArrayRef(sizes).take_front(axis), [](const tp::Size &size) {
@@ -57,8 +57,8 @@ static Value getRightOperand(OpDraft &ops, tp::MatmulOp matmul) {
 // All-gather
 //===----------------------------------------------------------------------===//
 
-/// The pieces of a value along a dim, one behind the other; the value itself
-/// for none, and where they are all of it.
+/// The concatenated pieces of a value along a dim; the value itself if there
+/// are no pieces or if together they are the value.
 static Value takePieces(OpDraft &ops, Value value, unsigned dim,
                         ArrayRef<PieceRange> pieces, Location location) {
   SmallVector<PieceRange> merged;
@@ -89,8 +89,8 @@ static Value takePieces(OpDraft &ops, Value value, unsigned dim,
                                dim);
 }
 
-/// Where each part of the whole stands among the pieces, in the order of the
-/// whole.
+/// The position of each part of the whole among the pieces, in the order of
+/// the whole.
 static SmallVector<PieceRange> invertPieces(ArrayRef<PieceRange> pieces) {
   SmallVector<std::pair<int64_t, PieceRange>> places;
   int64_t position = 0;
@@ -132,8 +132,8 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     scale = dropOuter(scale);
   axis -= numOuter;
 
-  // Along the contraction the right operand's rows go with the pieces; rows are
-  // put together afterwards.
+  // Along the contraction, reorder the rows of the right operand to match the
+  // pieces. Rows of the product are rearranged afterwards.
   SmallVector<PieceRange> rowsOfPieces;
   if (fusion.contracts)
     rowsOfPieces = invertPieces(fusion.pieces);
@@ -160,7 +160,7 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
 
   tp::Sizes gathered = ops.getSizes(shard);
   gathered[axis] = tp::multiply(gathered[axis], gather.getGroup().getSize());
-  // PyTorch's scaled op gives the gathered value in any case.
+  // PyTorch's scaled op always returns the gathered value.
   bool returnsGathered = fusion.returnsGathered || scale;
   SmallVector<Type> types;
   if (returnsGathered)
@@ -195,7 +195,7 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     value = putTogether(value, matmul.getLoc());
     // PyTorch's fused op has no bias.
     Value bias = matmul.getBias();
-    // Most products are reshaped to what the fused op gives in any case.
+    // Most products are reshaped to the fused op's result shape already.
     bool isRead = bool(bias);
     for (Operation *user : matmul->getUsers()) {
       if (bias || !isa<tp::ReshapeOp>(user) ||
@@ -211,7 +211,7 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
       continue;
     value = ops.convert(value, getTensor(matmul.getResult()), matmul.getLoc());
     if (bias) {
-      // It may be computed behind the fused op.
+      // The bias may be computed after the fused op.
       OpDraft tail(gather.getContext());
       value =
           tail.add<tp::MapOp>(matmul.getLoc(), matmul.getType(),
@@ -257,7 +257,8 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
         matmul.getTransposeLhs() ? ops.transpose(lhs, matmul.getLoc()) : lhs);
     right.push_back(getRightOperand(ops, matmul));
   }
-  // a_0 @ b_0 + a_1 @ b_1 is one product of what is joined along the sum.
+  // a_0 @ b_0 + a_1 @ b_1 is one product of operands concatenated along the
+  // contraction.
   auto join = [&](ArrayRef<Value> values, unsigned dim) -> Value {
     if (values.size() == 1)
       return values.front();
@@ -270,7 +271,7 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   };
   Value lhs = join(left, 1), rhs = join(right, 0);
   lhs = ops.reshape(lhs, addColumns(ops.getSizes(lhs).back()), location);
-  // What is scattered in pieces is multiplied in these.
+  // Multiply in the order of the scattered pieces.
   bool scattersColumns = axis == rows.size();
   if (scattersColumns)
     rhs = takePieces(ops, rhs, /*dim=*/1, fusion.pieces, location);
@@ -306,7 +307,7 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   draft.values.emplace_back(scatter.getResult(), value);
   draft.replaced.push_back(scatter);
   llvm::append_range(draft.replaced, llvm::reverse(fusion.reassembly));
-  // What lies between that and the products, all read once.
+  // The ops between the scattered value and the products have one use each.
   SmallVector<Value> pending = {fusion.scattered};
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val().getDefiningOp();
@@ -363,10 +364,10 @@ void PipelineDraft::apply() {
 
 void commute::eraseReplaced(ArrayRef<Operation *> replaced,
                             llvm::function_ref<void(Operation *)> onErase) {
-  // What is replaced goes, whatever it does; of others those that do nothing.
+  // Erase replaced ops regardless of side effects, other ops only if dead.
   llvm::DenseSet<Operation *> mayGo(replaced.begin(), replaced.end());
   llvm::SetVector<Operation *> unread(replaced.begin(), replaced.end());
-  // An op comes back when the last one that read it goes.
+  // An op is visited again when its last user is erased.
   while (!unread.empty()) {
     Operation *op = unread.pop_back_val();
     if (!op->use_empty() ||

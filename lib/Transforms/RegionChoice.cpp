@@ -18,18 +18,17 @@ using analysis::MinimumCut;
 using analysis::RegionOp;
 using analysis::RegionRole;
 
-/// What an all_reduce that stays whole costs beside its time where every legal
-/// shard is wanted: more than any region takes, and far less than what is
-/// forbidden.
+/// Penalty for an all_reduce that is not replaced if every legal shard is
+/// wanted: more than the cost of any region, far less than a forbidden choice.
 static constexpr MinimumCut::Cost wholeReducePenalty = int64_t(1) << 40;
-/// The same of an op behind an all_reduce: without it, an all_reduce would be
-/// cut only to be joined again.
+/// The same for an op after an all_reduce: otherwise, a reduce_scatter would be
+/// followed directly by an all_gather.
 static constexpr MinimumCut::Cost wholeOpPenalty = int64_t(1) << 36;
-/// Rows are scaled by up to this when a threshold is looked for.
+/// Maximum scale of the number of rows in the search for a threshold.
 static constexpr double maxScale = 1 << 20;
 
-/// Whether an op brings its result into a region: it reads all of its operand,
-/// even where that is a value of the region as well.
+/// Whether an op brings its result into a region. It uses its whole operand,
+/// even if the operand is a value of the region as well.
 static bool isSource(const RegionOp &entry) {
   return entry.role == RegionRole::Reduce || entry.role == RegionRole::Gather;
 }
@@ -42,7 +41,7 @@ RegionChoice::RegionChoice(const analysis::ShardRegion &region,
       table(costs.getTable(1)) {
   for (auto [index, entry] : llvm::enumerate(region.ops))
     nodeOfOp[entry.op] = index;
-  // Ops are in program order: what an op reads has been seen.
+  // Ops are in program order, so operands are visited before their users.
   behindReduce.resize(region.ops.size());
   for (auto [index, entry] : llvm::enumerate(region.ops)) {
     behindReduce[index] = entry.role == RegionRole::Reduce;
@@ -58,7 +57,7 @@ RegionChoice::RegionChoice(const analysis::ShardRegion &region,
 }
 
 //===----------------------------------------------------------------------===//
-// What depends on what
+// Conversions
 //===----------------------------------------------------------------------===//
 
 void RegionChoice::addConversions(Value value) {
@@ -78,7 +77,7 @@ void RegionChoice::addConversions(Value value) {
   }
   unsigned valueClass = costs.getClassOfValue(value);
 
-  // Local where it is made, whole for a reader: gathered once.
+  // Computed on shards but used whole: gathered once.
   if (isProduced && hasOtherReaders) {
     conversions.push_back(
         {Conversion::Gather, valueClass, producer->second, std::nullopt});
@@ -93,7 +92,7 @@ void RegionChoice::addConversions(Value value) {
       conversions.push_back(
           {Conversion::Forbidden, valueClass, isWhole, reader});
   }
-  // Whole where it is made, local for a reader: sliced once.
+  // Computed whole but used on shards: sliced once.
   if (readers.empty())
     return;
   Node isSliced = readers[0];
@@ -163,7 +162,7 @@ bool RegionChoice::isAnyLocal() const { return hasShards(isOnShards); }
 
 llvm::DenseSet<unsigned>
 RegionChoice::findIdleReduces(const Sides &sides) const {
-  // Local ops that hang together, by union of what they read.
+  // Connected components of local ops, by union-find over their operands.
   SmallVector<unsigned> parent(region.ops.size());
   std::iota(parent.begin(), parent.end(), 0);
   auto find = [&](unsigned node) {
@@ -242,14 +241,14 @@ RegionChoice::Bill RegionChoice::getBill(const Sides &sides) const {
 
 double RegionChoice::getSeconds(const Bill &bill,
                                 const RegionCosts::Table &table) {
-  // Exact: sums of doubles would depend on their order.
+  // Integers are exact; a sum of doubles would depend on its order.
   Cost cost = 0;
   for (auto [local, whole, costs] :
        llvm::zip_equal(bill.local, bill.whole, table.ops))
     cost += local * costs.local + whole * costs.whole;
   for (auto [gathers, slices, costs] :
        llvm::zip_equal(bill.gathers, bill.slices, table.values)) {
-    // What is forbidden is not paid.
+    // A legal choice contains no forbidden conversions.
     cost += gathers ? gathers * costs.gather : 0;
     cost += slices ? slices * costs.slice : 0;
   }
@@ -292,7 +291,7 @@ std::optional<double> RegionChoice::getThreshold() const {
     RegionCosts::Table scaled = costs.getTable(scale);
     return getSeconds(after, scaled) < getSeconds(before, scaled);
   };
-  // On a logarithmic scale, to about a twentieth.
+  // Bisect on a logarithmic scale, to within a few percent.
   double low = -std::log2(maxScale), high = std::log2(maxScale);
   if (pays(1))
     high = 0;

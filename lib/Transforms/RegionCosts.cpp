@@ -26,24 +26,24 @@ static RankedTensorType getTensor(Value value) {
 std::optional<SliceMethod> commute::findSliceMethod(Value value, unsigned dim,
                                                     tp::GroupAttr group,
                                                     bool isRankSpecific) {
-  // The place of a block of symbolic size cannot be written down.
+  // The offset of a block of symbolic size cannot be represented.
   if (isRankSpecific && !getTensor(value).isDynamicDim(dim))
     return SliceMethod::RankSlice;
-  // TensorCast, whose groups have no names, scatters only sums.
+  // TensorCast, whose groups have no names, has only reduce_scatter(sum).
   if (group.getName().empty())
     return std::nullopt;
   return SliceMethod::ReduceScatter;
 }
 
-/// Whether a collective that moves blocks reads a value as it is, without a
-/// copy of it in order.
+/// Whether a collective that moves blocks can use a value without a dense
+/// copy.
 static bool isDense(Value value) {
   tp::SymbolSpace symbols(value.getContext());
   return tp::getDensity(symbols.getShape(getTensor(value))) ==
          tp::Density::Dense;
 }
 
-/// What the all_reduce of a source reads.
+/// The operand of the all_reduce of a source.
 static Value getReducedValue(const RegionOp &entry) {
   return entry.chain.front()->getOperand(0);
 }
@@ -54,16 +54,16 @@ static Value getReducedValue(const RegionOp &entry) {
 
 namespace {
 
-/// An op of a region as far as its price goes: all but who makes its operands
-/// and who reads its results.
+/// The properties of an op of a region that determine its price: everything
+/// but the definitions of its operands and the users of its results.
 struct OpKey {
   Operation *op;
   RegionRole role;
-  /// The factor that is cut, or the dim of the result.
+  /// The sharded factor, or the dim of the result.
   unsigned cut;
-  /// Of a source: what it reads has to be copied.
+  /// For a source: the operand needs a dense copy.
   bool isCopied = false;
-  /// Types of the products beside a collective.
+  /// Types of the products that can be fused with a collective.
   Type products = nullptr;
 };
 
@@ -105,7 +105,7 @@ struct OpKeyInfo {
 
 } // namespace
 
-/// Products cost the same where these types are the same; null for none.
+/// Products with equal types have equal prices; null for no products.
 static Type getProductTypes(ArrayRef<tp::MatmulOp> products) {
   if (products.empty())
     return nullptr;
@@ -170,7 +170,7 @@ RegionCosts::Products RegionCosts::findProducts(Value value) const {
     return {};
   Products products =
       analysis::findGatherableProducts(value, region.dims.lookup(value));
-  // Products that may run on shards read no gathered value then.
+  // Products that may run on shards do not use the gathered value then.
   if (llvm::any_of(products, [&](tp::MatmulOp product) {
         return regionOps.contains(product);
       }))
@@ -188,7 +188,7 @@ RegionCosts::getCollectiveSeconds(tp::CommunicationKind kind, Value value,
   std::optional<int64_t> bytes = price.getBytes(value.getType());
   if (!bytes)
     return std::nullopt;
-  // Blocks lie one behind the other only along the outermost dim.
+  // Blocks are contiguous only along the outermost dim.
   ArrayRef<int64_t> outer =
       getTensor(value).getShape().take_front(region.dims.lookup(value));
   bool rearranges = kind != tp::CommunicationKind::AllReduce &&
@@ -199,7 +199,7 @@ RegionCosts::getCollectiveSeconds(tp::CommunicationKind kind, Value value,
                      : whole * getPaddedShare();
   double seconds = price.getCommunicationSeconds(
       kind, region.group, static_cast<int64_t>(moved), rearranges);
-  // Added rows are left out again in a copy.
+  // Removing the padding takes a copy.
   if (region.isPadded && kind == tp::CommunicationKind::AllGather)
     seconds += price.getCopySeconds(whole);
   if (kind == tp::CommunicationKind::ReduceScatter)
@@ -217,7 +217,7 @@ double RegionCosts::getPaddedShare() const {
 double RegionCosts::getPadSeconds(double bytes) const {
   if (!region.isPadded)
     return 0;
-  // Two kernels: one writes the rows that are added, one copies all.
+  // Two kernels: one writes the padding rows, one copies everything.
   double padded = bytes * getPaddedShare();
   return price.getCopySeconds(padded) + price.getCopySeconds(padded - bytes);
 }
@@ -233,7 +233,7 @@ std::optional<double> RegionCosts::getScatterSeconds(Value value, bool isDense,
 
 std::optional<double> RegionCosts::getCutSeconds(Value value,
                                                  double scale) const {
-  // A view, of which the first reader takes rows instead of all.
+  // A slice is a view and costs nothing.
   if (!region.isPadded)
     return 0;
   std::optional<int64_t> bytes = price.getBytes(value.getType());
@@ -255,7 +255,7 @@ std::optional<double> RegionCosts::getSecondsBeside(
       getExposedSeconds(communication, region.group, products, scale, price);
   if (!exposed)
     return seconds;
-  // A gather along an inner dim gives products in another order than theirs.
+  // A gather along an inner dim returns the rows of products in another order.
   ArrayRef<int64_t> outer =
       getTensor(value).getShape().take_front(region.dims.lookup(value));
   if (kind == tp::CommunicationKind::AllGather &&
@@ -296,7 +296,7 @@ std::optional<double> RegionCosts::getSeconds(unsigned opClass, bool isLocal,
                              entry.op->getResult(0), scale),
         tp::CommunicationKind::AllGather, entry.op->getResult(0), scale);
   case RegionRole::Slice:
-    // The value is there as a shard, or is cut as the program says.
+    // The shard exists already, or the program slices the value anyway.
     return 0;
   }
   llvm_unreachable("all roles are listed");
@@ -313,13 +313,13 @@ RegionCosts::Table RegionCosts::getTable(double scale) const {
     const RegionOp &entry = region.ops[index];
     Cost local = take(getSeconds(opClass, /*isLocal=*/true, scale));
     Cost whole = take(getSeconds(opClass, /*isLocal=*/false, scale));
-    // Not for nothing, so that values are not cut and joined for fun.
+    // A cost above zero breaks ties against needless slices and gathers.
     table.ops.push_back(
         {local, whole + (entry.role == RegionRole::Slice ? 1 : 0)});
   }
   for (auto [value, products] : llvm::zip_equal(values, productsOfValues)) {
     ValueCosts costs = {MinimumCut::forbidden, MinimumCut::forbidden};
-    // A gathered value is dense; readers of another layout would see it change.
+    // A gathered value is dense; users of another layout would see a change.
     if (isDense(value))
       costs.gather = take(getSecondsBeside(
           products,

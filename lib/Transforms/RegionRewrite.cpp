@@ -35,31 +35,31 @@ public:
   RegionChanges run();
 
 private:
-  /// What a local value was before, and the dim along which it is cut.
+  /// The original type of a local value, and its sharded dim.
   struct LocalValue {
     RankedTensorType wholeType;
     unsigned dim;
   };
 
-  /// The size of a rank's part of a dim.
+  /// The size of a rank's shard of a dim.
   tp::Size getShardSize(const tp::Size &size);
-  /// The type of a rank's part of a dense tensor.
+  /// The type of a rank's shard of a dense tensor.
   RankedTensorType getShardType(RankedTensorType type, unsigned dim);
   RankedTensorType getPaddedType(RankedTensorType type, unsigned dim);
   Value pad(Value value, unsigned dim, Location location);
-  /// The value, or a dense copy where it may not be dense: what a collective
-  /// that moves blocks reads.
+  /// The value, or a dense copy if it may not be dense. Collectives that move
+  /// blocks need a dense operand.
   Value makeDense(Value value, Location location);
 
   void rewriteReduce(const RegionOp &entry);
   void rewriteGather(const RegionOp &entry);
   void rewriteRowLocal(const RegionOp &entry);
-  /// The shard of a value that is whole where it is made, for `reader` and
-  /// those behind it.
+  /// The shard of a value that is computed whole, for `reader` and later
+  /// users.
   Value getSlice(Value value, Operation *reader);
-  /// All of a value of the region, gathered where only its shards exist.
+  /// The whole value, gathered if only its shards exist.
   Value getWhole(Value value);
-  /// Joins the shards of a value for those who read all of it.
+  /// Gathers the shards of a value for users of the whole value.
   void gatherForReaders(Value value);
 
   const analysis::ShardRegion &region;
@@ -69,11 +69,11 @@ private:
   tp::SymbolSpace symbols;
   int64_t count;
   RegionChanges changes;
-  /// Ops that read shards.
+  /// Ops that use shards.
   llvm::DenseSet<Operation *> localOps;
   llvm::MapVector<Value, LocalValue> localValues;
-  /// Stand for shards that the program has: those that its gathers were given,
-  /// and those that its slices ask for.
+  /// Placeholders for shards that exist in the program: operands of its gathers
+  /// and results of its slices.
   SmallVector<tp::ReshapeOp> placeholders;
   DenseMap<Value, Value> slices;
   DenseMap<Value, Value> gathers;
@@ -142,8 +142,8 @@ void RegionRewriter::rewriteReduce(const RegionOp &entry) {
   auto reduce = cast<tp::AllReduceOp>(entry.chain.front());
   unsigned dim = region.dims.lookup(entry.op->getResult(0));
   builder.setInsertionPoint(reduce);
-  // Rearranging all of it first is the same; it is a view there as well. What
-  // is reduced may itself run on shards, as a value that all ranks have.
+  // Applying the views to the whole operand first is equivalent and free. The
+  // operand may itself be computed on shards, as a replicated value.
   Value operand = getWhole(reduce.getInput());
   for (Operation *view : ArrayRef(entry.chain).drop_front()) {
     if (isa<tp::CompletionOpInterface>(view))
@@ -162,7 +162,7 @@ void RegionRewriter::rewriteReduce(const RegionOp &entry) {
       reduce.getReduction(), operand, dim, region.group, reduce.getAsync());
   ++changes.numScatters;
   Value result = scatter.getResult();
-  // A chain of its own waits here; else the wait is an op of the region.
+  // A chain includes its wait; otherwise, the wait is an op of the region.
   if (reduce.getAsync() && entry.chain.size() > 1) {
     builder.setInsertionPoint(entry.op);
     result = tp::WaitOp::create(builder, entry.op->getLoc(), result.getType(),
@@ -177,12 +177,12 @@ void RegionRewriter::rewriteReduce(const RegionOp &entry) {
 
 void RegionRewriter::rewriteGather(const RegionOp &entry) {
   auto gather = cast<tp::AllGatherOp>(entry.op);
-  // The shard itself stands for the gathered value; those who read all of it
-  // get it gathered anew, behind what is local.
+  // Local users take the shard directly. For users of the whole value, the
+  // shards are gathered again after the local ops.
   Value shard = getWhole(gather.getInput());
   Value result = gather.getResult();
   RankedTensorType type = getTensor(result);
-  // What waited for the gather has nothing to wait for.
+  // Waits for the erased gather are no longer needed.
   for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
     if (!isa<tp::CompletionOpInterface>(user) || !gather.getAsync())
       continue;
@@ -190,7 +190,7 @@ void RegionRewriter::rewriteGather(const RegionOp &entry) {
     user->getResult(0).replaceAllUsesWith(result);
     user->erase();
   }
-  // A value of its own, so that other readers of the shard are left alone.
+  // Use a separate value, so that other users of the shard are unaffected.
   builder.setInsertionPoint(gather);
   auto local =
       tp::ReshapeOp::create(builder, gather.getLoc(), shard.getType(), shard);
@@ -239,8 +239,8 @@ void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
 
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
-    // Shards are values that a local op made; what is of the region and not of
-    // one of these is whole.
+    // Only results of local ops are shards; other values of the region are
+    // whole and have to be sliced.
     if (region.dims.contains(value) && !localValues.contains(value))
       operand.set(getSlice(value, op));
     // A collective of another group may move blocks itself.
@@ -253,7 +253,7 @@ void RegionRewriter::rewriteRowLocal(const RegionOp &entry) {
   for (OpResult result : op->getResults()) {
     RankedTensorType whole = getTensor(result);
     unsigned dim = region.dims.lookup(result);
-    // A merged dim is cut by its outermost part.
+    // A merged dim is sharded along its outermost part.
     result.setType(getShardType(whole, dim));
     localValues.insert({result, {whole, dim}});
   }
@@ -279,7 +279,7 @@ Value RegionRewriter::getWhole(Value value) {
   auto gather = tp::AllGatherOp::create(builder, location, gatheredType, shard,
                                         dim, region.group, /*async=*/false);
   ++changes.numGathers;
-  // Both read the shard.
+  // The gather and the copy use the shard.
   localOps.insert(gather);
   if (shard != value)
     localOps.insert(shard.getDefiningOp());
@@ -288,7 +288,7 @@ Value RegionRewriter::getWhole(Value value) {
     auto trimmed = tp::SliceOp::create(builder, location, wholeType, gathered,
                                        dim, /*start=*/0, /*step=*/1);
     inferStrides(symbols, trimmed);
-    // Readers know a dense value.
+    // Users expect a dense value.
     gathered = trimmed.getResult();
     if (gathered.getType() != wholeType)
       gathered = tp::CopyOp::create(builder, location, wholeType, gathered,
@@ -326,10 +326,10 @@ RegionChanges RegionRewriter::run() {
       rewriteGather(entry);
       break;
     case RegionRole::Slice: {
-      // The shard that it asks for.
+      // The slice requests a shard.
       auto sliceOp = cast<tp::RankSliceOp>(entry.op);
       if (localValues.contains(sliceOp.getInput())) {
-        // Its readers read a shard, unlike others of the value.
+        // Unlike other users of the value, users of the slice use a shard.
         builder.setInsertionPoint(sliceOp);
         auto shard = tp::ReshapeOp::create(builder, sliceOp.getLoc(),
                                            sliceOp.getInput().getType(),
@@ -341,7 +341,7 @@ RegionChanges RegionRewriter::run() {
         localOps.insert(shard);
         break;
       }
-      // Of a whole value: one slice for all who want it.
+      // Share one slice of a whole value among all its users.
       Value &known = slices[sliceOp.getInput()];
       if (!known) {
         known = sliceOp.getResult();

@@ -42,7 +42,7 @@ void commute::inferStrides(tp::SymbolSpace &symbols, Operation *op) {
   }
 }
 
-/// Whether two types state one dense tensor.
+/// Whether two types describe the same dense tensor.
 static bool areOneDenseTensor(Type a, Type b) {
   auto first = dyn_cast<RankedTensorType>(a);
   auto second = dyn_cast<RankedTensorType>(b);

@@ -28,12 +28,12 @@ using analysis::ShardRegion;
 
 namespace {
 
-/// A region with its choice.
+/// A region and the choice of shards for it.
 struct Candidate {
   const ShardRegion *region;
   std::unique_ptr<RegionChoice> choice;
-  /// A rewrite takes an all_reduce away or saves time. What does neither could
-  /// be undone by the next round, and so on without end.
+  /// Whether the rewrite replaces an all_reduce or saves time. The next round
+  /// could undo any other rewrite, and the pass would not terminate.
   bool isProgress() const {
     return choice->getSecondsAfter() < choice->getSecondsBefore() ||
            llvm::any_of(
@@ -53,14 +53,14 @@ public:
   void runOnOperation() final;
 
 private:
-  /// Why an all_reduce stays one.
+  /// Why an all_reduce is not replaced.
   struct Refusal {
     Location location;
     std::string reason;
   };
 
   bool isAlways() const { return policy == "always"; }
-  /// Rewrites what pays on one group; false where nothing (more) does.
+  /// Applies profitable rewrites on one group; false if there are none (left).
   bool applyRound(tp::GroupAttr group, const target::PriceModel &price,
                   const analysis::SymbolicSizes &sizes);
   void apply(const Candidate &candidate, const target::PriceModel &price,
@@ -77,8 +77,8 @@ private:
         .function(getOperation().getName());
   }
 
-  /// Of each group as its last round found them: what another group's rewrite
-  /// makes possible is no refusal.
+  /// The refusals of each group's last round. Rewrites on another group may
+  /// make earlier ones obsolete.
   llvm::MapVector<tp::GroupAttr, SmallVector<Refusal>> refusals;
 };
 
@@ -108,8 +108,8 @@ static Operation *getAnchor(const ShardRegion &region) {
   return nullptr;
 }
 
-/// All values of a region: a rewrite changes them, or takes the ops away that
-/// make them.
+/// All values of a region. A rewrite changes these values or erases the ops
+/// that define them.
 static llvm::DenseSet<Value> getFootprint(const ShardRegion &region) {
   llvm::DenseSet<Value> values;
   for (const auto &[value, dim] : region.dims)
@@ -147,12 +147,12 @@ SequenceParallelPass::describeChoice(const Candidate &candidate,
   return text;
 }
 
-/// "; shards pay from about 2100 rows".
+/// For example "; profitable from about 2100 rows".
 static std::string describeThreshold(const Candidate &candidate,
                                      const target::PriceModel &price) {
   std::optional<double> threshold = candidate.choice->getThreshold();
   if (!threshold)
-    return "; no number of rows would make them pay";
+    return "; not profitable at any number of rows";
   const ShardRegion &region = *candidate.region;
   const RegionOp &entry = region.ops.front();
   Value value = entry.op->getResult(0);
@@ -163,8 +163,8 @@ static std::string describeThreshold(const Candidate &candidate,
       [&](StringRef symbol) { return price.getSize(symbol); });
   double count = rows.value_or(0) * *threshold;
   if (count < region.group.getSize())
-    return "; shards pay from the first row on";
-  return "; shards pay from about " + std::to_string(roundToTwoDigits(count)) +
+    return "; profitable at any number of rows";
+  return "; profitable from about " + std::to_string(roundToTwoDigits(count)) +
          " rows";
 }
 
@@ -190,26 +190,26 @@ void SequenceParallelPass::apply(const Candidate &candidate,
   numSlices += changes.numSlices;
 
   remark::passed(anchor, getRemark("shards")) << remark::add(
-      "{0}: {1} all_reduces became reduce_scatters, {2} ops run "
-      "on shards, {3} values are gathered; {4} before, {5} "
-      "after on {6}{7}",
+      "sequence parallelism along {0}: {1} all_reduces replaced by "
+      "reduce_scatters, {2} ops run on shards, {3} values gathered; {4} "
+      "before, {5} after on {6}{7}",
       where, changes.numScatters, changes.numLocalOps, changes.numGathers,
       formatMicroseconds(choice.getSecondsBefore()),
       formatMicroseconds(choice.getSecondsAfter()), price.getTarget().name,
       threshold);
   for (Location location : reduces)
     remark::passed(location, getRemark("reduce-scatter"))
-        << remark::add("became a reduce_scatter: {0}", where);
+        << remark::add("replaced by a reduce_scatter along {0}", where);
   for (auto [value, method] : changes.sliced) {
     if (method == SliceMethod::RankSlice)
       remark::passed(value.getLoc(), getRemark("rank-slice")) << remark::add(
-          "every rank takes its own rows of this replicated value");
+          "this replicated value is sliced: each rank keeps its own rows");
     else
       remark::passed(value.getLoc(), getRemark("scatter-replicated"))
           << remark::add("this replicated value is sharded with a "
                          "reduce_scatter(max) of equal values")
-          << remark::suggest("--rank=R lets the program of one rank slice its "
-                             "own rows, at no cost");
+          << remark::suggest("--rank=R compiles the program for one rank, "
+                             "which slices its own rows at no cost");
   }
 }
 
@@ -225,10 +225,10 @@ static std::string describeReaders(const ShardRegion &region, Value value) {
   std::string text =
       "along dim " + std::to_string(region.dims.lookup(value)) + ", ";
   if (!first)
-    return text + "no op after it could run on shards";
+    return text + "no op after it can run on shards";
   const analysis::RowRefusal &refusal = region.borders.find(first)->second;
   if (refusal.reason == analysis::RowRefusal::Output)
-    return "it is returned, and outputs of the graph are not sharded";
+    return "its result is returned, and graph outputs cannot be sharded";
   return text + getNodeName(first) + " " + describe(refusal);
 }
 
@@ -239,7 +239,7 @@ SequenceParallelPass::findRefusals(const analysis::ShardRegions &regions,
   SmallVector<Refusal> found;
   for (const analysis::UnusedReduce &unused : regions.unused)
     found.push_back({unused.op->getLoc(), unused.reason});
-  // The dim that comes nearest speaks for the all_reduce.
+  // Report each all_reduce for the dim with the smallest loss.
   struct Best {
     const Candidate *candidate = nullptr;
     const RegionOp *entry = nullptr;
@@ -251,7 +251,7 @@ SequenceParallelPass::findRefusals(const analysis::ShardRegions &regions,
         candidate.choice->isPriced()
             ? candidate.choice->getSecondsOfAlternative()
             : std::nullopt;
-    // One that pays only with shards has work on them.
+    // Without an alternative, no op can run on shards.
     double loss = alternative
                       ? *alternative - candidate.choice->getSecondsBefore()
                       : HUGE_VAL;
@@ -263,18 +263,19 @@ SequenceParallelPass::findRefusals(const analysis::ShardRegions &regions,
         best = {&candidate, &entry, loss};
     }
   }
-  // What a region says of itself is said of all its all_reduces.
+  // All all_reduces of a region share its description.
   DenseMap<const Candidate *, std::string> descriptions;
   for (auto &[op, best] : bestOf) {
     RegionChoice &choice = *best.candidate->choice;
     if (!choice.isPriced()) {
       found.push_back(
-          {op->getLoc(), "the price is not known for sizes without a value"});
+          {op->getLoc(), "sequence parallelism cannot be priced because some "
+                         "sizes have no value"});
       continue;
     }
     if (best.loss == HUGE_VAL) {
-      // Other dims may fail for another reason, which comes first: most often
-      // the user means these.
+      // Report indivisible dims first: most often, they are the ones that the
+      // user meant.
       std::string reason = regions.indivisible.lookup(op);
       reason += (reason.empty() ? "" : "; ") +
                 describeReaders(*best.candidate->region,
@@ -325,14 +326,14 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
     candidates.push_back(std::move(candidate));
   }
 
-  // The dims that gain most first; what shares values with them waits for the
-  // next round.
+  // Largest gain first; regions that share values with a chosen one wait for
+  // the next round.
   SmallVector<const Candidate *> order;
   for (const Candidate &candidate : candidates)
     if (candidate.choice->isPriced() && candidate.choice->isAnyLocal() &&
         candidate.isProgress())
       order.push_back(&candidate);
-  // Equal ones in the order in which they were found.
+  // Break ties by the order in which the candidates were found.
   llvm::sort(order, [](const Candidate *a, const Candidate *b) {
     return std::pair(-a->choice->getGain(), a) <
            std::pair(-b->choice->getGain(), b);
@@ -341,7 +342,7 @@ bool SequenceParallelPass::applyRound(tp::GroupAttr group,
     refusals[group] = findRefusals(regions, candidates, price);
     return false;
   }
-  // Chosen first: a rewrite takes ops away that other regions name.
+  // Choose before rewriting: a rewrite erases ops that other regions refer to.
   SmallVector<const Candidate *> chosen;
   llvm::DenseSet<Value> taken;
   for (const Candidate *candidate : order) {
@@ -362,9 +363,8 @@ void SequenceParallelPass::runOnOperation() {
   func::FuncOp function = getOperation();
   auto module = function->getParentOfType<ModuleOp>();
   if (policy != "always" && policy != "profitable") {
-    function.emitError(
-        "sequence-parallel: policy is always or profitable, not '" + policy +
-        "'");
+    function.emitError("sequence-parallel: unknown policy '" + policy +
+                       "'; expected always or profitable");
     return signalPassFailure();
   }
   if (!function.getBody().hasOneBlock())
@@ -383,8 +383,8 @@ void SequenceParallelPass::runOnOperation() {
           return known.hasSameMembers(group);
         }))
       groups.push_back(group);
-  // Each round takes collectives away, so that few suffice. What one group's
-  // rewrite adds may be work on shards for another: until no group has any.
+  // Few rounds suffice, because each round removes collectives. A rewrite on
+  // one group may enable another, so iterate until no group changes.
   constexpr unsigned maxRounds = 256;
   size_t numFinished = 0;
   for (unsigned round = 0, group = 0;

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace commute;
 
 namespace {
-/// Ops are equal that do the same to the same value.
+/// Ops are equal if they compute the same function of the same value.
 struct EqualOps : llvm::DenseMapInfo<Operation *> {
   static unsigned getHashValue(const Operation *op) {
     return OperationEquivalence::computeHash(
@@ -39,7 +39,7 @@ struct EqualOps : llvm::DenseMapInfo<Operation *> {
 void commute::shareViews(Block &block) {
   llvm::DenseSet<Operation *, EqualOps> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    // Those of the program's own nodes have attributes that say so.
+    // Ops with discardable attributes are nodes of the program; keep them.
     if (!isa<tp::SliceOp, tp::RankSliceOp, tp::ReshapeOp, tp::CopyOp>(op) ||
         !op.getDiscardableAttrs().empty())
       continue;

@@ -31,10 +31,10 @@ namespace {
 
 /// A rewrite that is legal.
 struct Candidate {
-  /// What the remark is about.
+  /// The op that the remark is attached to.
   Operation *op;
   SplitDraft draft;
-  /// What happens to it.
+  /// The change, for the remark.
   std::string change;
 };
 
@@ -45,31 +45,31 @@ public:
   void runOnOperation() final;
 
 private:
-  /// Looks at all ops once; true where something was rewritten.
+  /// Visits all ops once; true if something was rewritten.
   bool sweep();
-  /// Products and slices that read what `source` joins along `dim`.
+  /// Products and slices of the value that `source` concatenates along `dim`.
   void visitParts(Operation *source, unsigned dim);
   void visitSlices(tp::MatmulOp product);
   void visitJoin(tp::ConcatOp concat);
   std::optional<Candidate> findCandidate(const ProductReader &reader,
                                          Operation *source);
-  /// Rewrites one product whatever becomes of the others: less arithmetic pays
-  /// even where the parts stay together. False where it does not.
+  /// Rewrites one product independently of the others: less arithmetic can be
+  /// profitable even if the concatenation remains. False if it is not.
   bool applyApart(const ProductReader &reader, Operation *source);
   std::optional<Candidate> draftSum(const PartialProducts &products);
 
-  /// Why candidates are not wanted together; empty where they are.
+  /// Why the candidates are not applied together; empty if they are.
   std::string findObjection(ArrayRef<Candidate *> candidates);
-  /// What candidates save together, in seconds; 0 where it is not known.
+  /// The seconds that the candidates save together; 0 if unknown.
   double getGain(ArrayRef<Candidate *> candidates);
-  /// Whether more is saved without those candidates that cost more than they
-  /// save.
+  /// Whether applying only the candidates that are profitable on their own
+  /// saves more.
   bool isBetterApart(ArrayRef<Candidate *> candidates);
   void apply(ArrayRef<Candidate *> candidates);
   void eraseUnread(ArrayRef<Operation *> ops);
   std::string formatSeconds(const SplitCost &before, const SplitCost &after);
 
-  /// Notes why an op stays as it is; what is said last counts.
+  /// Records why an op is not rewritten; the last reason is reported.
   void refuse(Operation *op, const Twine &reason) {
     refusals[op] = reason.str();
   }
@@ -80,11 +80,11 @@ private:
         .function(getOperation().getName());
   }
 
-  // Shared by copies of the pass, which have none of their own yet.
+  // Shared pointers, because passes are copied before they run.
   std::shared_ptr<PassPrices> prices;
   std::shared_ptr<ProductContext> context;
   llvm::DenseMap<Operation *, std::string> refusals;
-  /// In this sweep.
+  /// Ops erased in this sweep.
   llvm::DenseSet<Operation *> erased;
   bool hasChanged = false;
 };
@@ -116,8 +116,8 @@ std::string SplitLinearPass::findObjection(ArrayRef<Candidate *> candidates) {
   if (exactRounding)
     for (Candidate *candidate : candidates)
       if (candidate->draft.reassociates)
-        return "its sum would be rounded in another order, which "
-               "exact-rounding excludes";
+        return "the rewrite would round its sum in a different order, which "
+               "exact-rounding forbids";
   if (policy == "upstream")
     return "";
   SmallVector<const SplitDraft *> drafts = getDrafts(candidates);
@@ -125,15 +125,16 @@ std::string SplitLinearPass::findObjection(ArrayRef<Candidate *> candidates) {
   SplitCost before = getCostBefore(drafts, price);
   SplitCost after = getCostAfter(drafts, price);
   if (!before.isKnown || !after.isKnown)
-    return "the price is not known for sizes without a value";
+    return "it cannot be priced because some sizes have no value";
   if (policy == "always")
     return after.doesLessThan(before)
                ? ""
-               : "rewritten, it would multiply and join no less than it does";
+               : "the rewrite would not reduce multiplications, concatenations "
+                     "or slices";
   if (after.seconds * (1 + margin) < before.seconds)
     return "";
   return formatMicroseconds(after.seconds) + " rewritten, " +
-         formatMicroseconds(before.seconds) + " as it is on " +
+         formatMicroseconds(before.seconds) + " unchanged on " +
          price.getTarget().name +
          describeMargin(before.seconds, after.seconds, margin);
 }
@@ -187,11 +188,11 @@ void SplitLinearPass::eraseUnread(ArrayRef<Operation *> ops) {
 void SplitLinearPass::apply(ArrayRef<Candidate *> candidates) {
   SmallVector<const SplitDraft *> drafts = getDrafts(candidates);
   const target::PriceModel &price = prices->getModel();
-  // Of all that are decided together.
+  // The price of all candidates that are applied together.
   std::string seconds =
       formatSeconds(getCostBefore(drafts, price), getCostAfter(drafts, price));
   if (candidates.size() > 1 && !seconds.empty())
-    seconds += " with all that read the same parts";
+    seconds += ", for all users of the same parts together";
   SmallVector<Operation *> replaced;
   for (Candidate *candidate : candidates) {
     remark(*candidate, seconds);
@@ -211,7 +212,7 @@ void SplitLinearPass::apply(ArrayRef<Candidate *> candidates) {
 //===----------------------------------------------------------------------===//
 
 static std::string getReaderName(Operation *op) {
-  return op->hasTrait<OpTrait::IsTerminator>() ? "an output of the program"
+  return op->hasTrait<OpTrait::IsTerminator>() ? "the return op"
                                                : getNodeName(op);
 }
 
@@ -233,16 +234,16 @@ SplitLinearPass::draftSum(const PartialProducts &products) {
       });
   unsigned numParts = products.segments.size();
   std::string change =
-      numParts == 1 ? "became a sum over ranks, of what each has of the parts"
-                    : "became a sum over " + std::to_string(numParts) +
-                          " parts of its contraction";
+      numParts == 1 ? "replaced by an all_reduce of one product per rank"
+                    : "split into a sum of " + std::to_string(numParts) +
+                          " products along the contraction dimension";
   if (numParts > 1 && numShards > 0)
     change += ", " + std::to_string(numShards) +
-              " of which each rank multiplies its own shard of";
-  // With simplifications, and without where these do not pay.
+              " of them computed by each rank on its own shard";
+  // Try with simplifications, and without in case they are not profitable.
   std::optional<Candidate> best;
   for (bool simplifies : {true, false}) {
-    // Simplifications make sums in another order.
+    // Simplifications reorder sums.
     if (simplifies && (policy == "upstream" || exactRounding))
       continue;
     form.simplifies = simplifies;
@@ -262,8 +263,8 @@ SplitLinearPass::draftSum(const PartialProducts &products) {
     best.emplace(std::move(candidate));
   }
   if (!best)
-    refuse(product, "nothing of its sum would be left but zeros of a symbolic "
-                    "size, which cannot be written");
+    refuse(product, "all parts of its sum are zero, and a constant of symbolic "
+                    "size cannot be created");
   return best;
 }
 
@@ -280,13 +281,13 @@ SplitLinearPass::findCandidate(const ProductReader &reader, Operation *source) {
   if (products->contracts)
     return draftSum(*products);
   if (policy == "upstream") {
-    refuse(reader.product, "upstream's rule knows concatenations along the "
-                           "contraction only");
+    refuse(reader.product, "upstream's rule handles only concatenations "
+                           "along the contraction dimension");
     return std::nullopt;
   }
   return Candidate{reader.product, draftProductsSideBySide(*products, *context),
-                   "became " + std::to_string(products->segments.size()) +
-                       " products side by side, of the parts of " +
+                   "split into " + std::to_string(products->segments.size()) +
+                       " products, one for each part of " +
                        getNodeName(source)};
 }
 
@@ -295,7 +296,7 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
       analysis::findDimReaders(source->getResult(0), dim);
   if (readers.products.empty())
     return;
-  // Users come in no certain order.
+  // MLIR does not define the order of users; sort them.
   auto getPosition = [&](Operation *op) {
     return context->getWriteOrder().getPosition(op);
   };
@@ -329,7 +330,8 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
     else if (std::optional<SplitDraft> draft =
                  draftSlicedConcat(slice, *context))
       candidates.push_back({slice, std::move(*draft),
-                            "reads only one part of " + getNodeName(source)});
+                            "now reads a single part of " +
+                                getNodeName(source)});
     else if (!keeper)
       keeper = slice;
   }
@@ -337,21 +339,22 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
   for (Candidate &candidate : candidates)
     all.push_back(&candidate);
 
-  // All that read the parts, so that nobody needs them joined.
+  // Try all users of the parts together: then the concatenation is unused.
   std::string objection = findObjection(all);
   if (policy == "upstream" && keeper)
     objection = getReaderName(keeper) +
-                " keeps the parts together, so that nothing would be saved";
+                " needs the whole value, so nothing would be saved";
   if (objection.empty() && !isBetterApart(all))
     return apply(all);
-  // A draft is one more reader of what it reads, and goes first.
+  // Drop the drafts now: their ops would count as extra users of their
+  // operands.
   bool isGroup = candidates.size() > 1;
   candidates.clear();
   if (keeper && policy != "upstream")
-    objection += "; " + getReaderName(keeper) + " keeps the parts together";
+    objection += "; " + getReaderName(keeper) + " needs the whole value";
   for (const ProductReader &reader : legal) {
-    // A rewrite erases only what its product needed, which comes before it;
-    // these are in program order.
+    // The products are in program order, and a rewrite erases only ops before
+    // its product.
     assert(!erased.contains(reader.product) && "a product was erased");
     if (!isGroup || !applyApart(reader, source))
       refuse(reader.product, objection);
@@ -382,15 +385,16 @@ void SplitLinearPass::visitSlices(tp::MatmulOp product) {
     draft = draftSlicedProduct(*sliced, *context, reason);
   if (!draft) {
     if (!reason.empty())
-      refuse(product, "only slices of it are read, but " + reason);
+      refuse(product, "only slices of it are used, but " + reason);
     return;
   }
   unsigned count = draft->numProducts;
   Candidate candidate{
       product, std::move(*draft),
-      "became " + std::to_string(count) +
-          (count == 1 ? " product, of the slice" : " products, of the slices") +
-          " of it that is read"};
+      "reduced to " + std::to_string(count) +
+          (count == 1 ? " product that computes only the slice that is used"
+                      : " products that compute only the slices that are "
+                        "used")};
   std::string objection = findObjection({&candidate});
   if (objection.empty())
     return apply({&candidate});
@@ -410,9 +414,10 @@ void SplitLinearPass::visitJoin(tp::ConcatOp concat) {
   for (const analysis::JoinedRun &run : joined->runs)
     count += run.products.size();
   Candidate candidate{concat, draftJoinedProducts(*joined, *context),
-                      "its " + std::to_string(count) + " products became " +
+                      "its " + std::to_string(count) +
+                          " products merged into " +
                           std::to_string(joined->runs.size()) +
-                          ", of their operands joined"};
+                          " by concatenating their operands"};
   std::string objection = findObjection({&candidate});
   if (objection.empty())
     return apply({&candidate});
@@ -456,9 +461,8 @@ bool SplitLinearPass::sweep() {
 void SplitLinearPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (policy != "always" && policy != "profitable" && policy != "upstream") {
-    function.emitError("split-linear: policy is always, profitable or "
-                       "upstream, not '" +
-                       policy + "'");
+    function.emitError("split-linear: unknown policy '" + policy +
+                       "'; expected always, profitable or upstream");
     return signalPassFailure();
   }
   if (!function.getBody().hasOneBlock())
@@ -470,10 +474,10 @@ void SplitLinearPass::runOnOperation() {
     return signalPassFailure();
   }
   prices = std::move(*loaded);
-  // What one rewrite leaves may be work for the next, as deep as
-  // concatenations are nested.
+  // A rewrite may enable another one, to the depth to which concatenations are
+  // nested.
   constexpr unsigned maxSweeps = 64;
-  // Equal views that become one are fewer readers of what they are views of.
+  // Sharing equal views reduces the number of users of their operands.
   for (unsigned count = 0; count < maxSweeps && sweep(); ++count)
     if (!context->getWriteOrder().hasWriters())
       shareViews(function.getBody().front());
@@ -483,7 +487,7 @@ void SplitLinearPass::runOnOperation() {
       continue;
     ++numRefused;
     remark::missed(op.getLoc(), getRemark("whole")) << remark::add(
-        isa<tp::ConcatOp>(op) ? "not joined: {0}" : "not split: {0}",
+        isa<tp::ConcatOp>(op) ? "products not merged: {0}" : "not split: {0}",
         refusal->second);
   }
   refusals.clear();

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace commute;
 
-/// Whether a value is what a product gives, perhaps under other sizes.
+/// Whether a value is the result of a product, possibly reshaped or sliced.
 static bool isOfProduct(Value value) {
   constexpr unsigned maxSteps = 16;
   for (unsigned step = 0; step < maxSteps; ++step) {
@@ -37,7 +37,7 @@ void SplitCost::add(Operation *op, const target::PriceModel &price) {
     isKnown = false;
     return;
   }
-  // What other work hides already is not saved by taking it away.
+  // Erasing a gather that other work already hides saves no time.
   auto gather = dyn_cast<tp::AllGatherOp>(op);
   if (!gather || !gather.getAsync())
     seconds += opPrice->getSeconds();
@@ -52,7 +52,7 @@ void SplitCost::add(Operation *op, const target::PriceModel &price) {
 SmallVector<Operation *>
 commute::findUnread(ArrayRef<const SplitDraft *> drafts) {
   SmallVector<Operation *> replaced;
-  // What stands for a value is read by its readers.
+  // Replacements are used by the users of the values that they replace.
   llvm::SmallPtrSet<Operation *, 8> standsForOthers;
   for (const SplitDraft *draft : drafts) {
     draft->addReplaced(replaced);
@@ -66,7 +66,7 @@ commute::findUnread(ArrayRef<const SplitDraft *> drafts) {
       if (!op || unread.contains(op) || standsForOthers.contains(op) ||
           !isMemoryEffectFree(op))
         continue;
-      // Drafts are readers like others.
+      // Ops of drafts count as users, too.
       if (llvm::all_of(op->getUsers(),
                        [&](Operation *user) { return unread.contains(user); }))
         unread.insert(op);

@@ -52,7 +52,7 @@ void SplitDraft::apply() {
 }
 
 //===----------------------------------------------------------------------===//
-// What drafts are made of
+// Parts of drafts
 //===----------------------------------------------------------------------===//
 
 Value commute::takeSteps(OpDraft &ops, Value value, ArrayRef<DimStep> steps,
@@ -80,7 +80,7 @@ Value commute::takeSegment(OpDraft &ops, const SegmentOperand &operand,
   return takeSteps(ops, value, operand.steps, location);
 }
 
-/// The value of which all are slices, one behind the other, from `start` on.
+/// The value of which `values` are consecutive slices, beginning at `start`.
 static Value findSlicedValue(ArrayRef<Value> values, unsigned dim,
                              int64_t &start) {
   Value whole;
@@ -119,7 +119,7 @@ Value commute::joinValues(OpDraft &ops, ArrayRef<Value> values, unsigned dim,
   return ops.add<tp::ConcatOp>(location, type, values, dim);
 }
 
-/// A product like another, of other operands; `sizes` are those of its result.
+/// Clones a product with other operands; `sizes` are those of its result.
 static Value addProduct(SplitDraft &draft, tp::MatmulOp product,
                         ArrayRef<Value> operands, const tp::Sizes &sizes) {
   ++draft.numProducts;
@@ -132,14 +132,14 @@ static Value addProduct(SplitDraft &draft, tp::MatmulOp product,
 }
 
 //===----------------------------------------------------------------------===//
-// Strides of readers
+// Strides of users
 //===----------------------------------------------------------------------===//
 
-/// More readers are not given other strides for one value.
+/// Limit on the values that get new strides when one value does.
 static constexpr unsigned maxRetyped = 64;
 
-/// What has to get other strides with a value; a reason where somebody sees
-/// them who must not.
+/// Finds the values that get new strides along with `value`. Returns the reason
+/// if a user depends on the old strides.
 static std::string
 findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
             SmallVectorImpl<std::pair<Value, RankedTensorType>> &retyped) {
@@ -149,9 +149,9 @@ findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
     auto strided = dyn_cast<tp::StrideOpInterface>(user);
     if (!strided || isa<tp::CallOp>(user) || retyped.size() > maxRetyped)
       return (user->hasTrait<OpTrait::IsTerminator>()
-                  ? std::string("an output of the program")
+                  ? std::string("the return op")
                   : analysis::getNodeName(user)) +
-             " shows how a slice of it lies in memory";
+             " depends on the strides of a slice";
     SmallVector<tp::StridedShape> shapes;
     for (Value operand : user->getOperands()) {
       auto operandType = dyn_cast<RankedTensorType>(operand.getType());
@@ -167,7 +167,7 @@ findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
           strided.inferStrides(result.getResultNumber(), shapes, sizes);
       RankedTensorType after =
           symbols.getType(before.getElementType(), sizes, strides);
-      // What the rule does not know is as it was recorded.
+      // Results whose strides the rule cannot infer keep the recorded ones.
       if (!strides || after == before)
         continue;
       std::string problem = findRetyped(result, after, symbols, retyped);
@@ -179,8 +179,8 @@ findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
   return "";
 }
 
-/// Lets `after` stand for a slice, and for copies that are like it; a reason
-/// where it cannot.
+/// Replaces a slice, and copies of it with the same type, with `after`. Returns
+/// the reason if it cannot.
 static std::string replaceSlice(SplitDraft &draft, tp::SliceOp slice,
                                 Value after, tp::SymbolSpace &symbols) {
   SmallVector<std::pair<Value, RankedTensorType>> retyped;
@@ -206,7 +206,7 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
   tp::MatmulOp product = products.product;
   draft.position = product;
   SmallVector<Value> values;
-  // By where they begin, as far as that is known.
+  // By start position, as far as it is known.
   DenseMap<int64_t, Value> valueAt;
   std::optional<int64_t> start = 0;
   for (const ProductSegment &segment : products.segments) {
@@ -223,7 +223,7 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
       valueAt[*start] = values.back();
     start = start && size ? std::optional(*start + *size) : std::nullopt;
   }
-  // Who reads a segment gets it.
+  // Replace slices that are exactly one segment.
   bool isReadWhole = false;
   for (Operation *user : product.getResult().getUsers()) {
     auto slice = dyn_cast<tp::SliceOp>(user);
@@ -245,7 +245,7 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
         product.getResult(),
         draft.ops.convert(whole, product.getType(), product.getLoc()));
   }
-  draft.note("every element is the sum that it was");
+  draft.note("every element is the same sum as before");
   return draft;
 }
 
@@ -253,8 +253,8 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// The range of an operand that a slice of the result needs; a part of a
-/// concatenation where it is just that.
+/// The range of an operand that a slice of the result needs. If the range is
+/// exactly one part of a concatenation, returns that part.
 static Value sliceOperand(SplitDraft &draft, Value value, unsigned dim,
                           tp::SliceOp slice, const ProductContext &context) {
   OpDraft &ops = draft.ops;
@@ -290,7 +290,7 @@ commute::draftSlicedProduct(const SlicedProduct &sliced,
   SlicedProduct found = sliced;
   tp::MatmulOp product = found.product;
   draft.position = product;
-  // The left operand with its rows as the slices know them.
+  // The left operand, with rows grouped as in the sliced value.
   Value lhs = product.getLhs();
   if (found.rows) {
     tp::Sizes sizes = draft.ops.getSizes(found.getResult());
@@ -332,7 +332,7 @@ commute::draftSlicedProduct(const SlicedProduct &sliced,
     if (!reason.empty())
       return std::nullopt;
   }
-  draft.note("every element is the sum that it was");
+  draft.note("every element is the same sum as before");
   return draft;
 }
 
@@ -364,7 +364,7 @@ std::optional<SplitDraft> commute::draftSlicedConcat(tp::SliceOp slice,
                                 /*takesShard=*/false, slice.getLoc());
       if (!replaceSlice(draft, slice, value, context.getSymbols()).empty())
         return std::nullopt;
-      draft.note("every element is what it was");
+      draft.note("every element is unchanged");
       return draft;
     }
     begin += partSize;
@@ -376,7 +376,7 @@ std::optional<SplitDraft> commute::draftSlicedConcat(tp::SliceOp slice,
 // Joins
 //===----------------------------------------------------------------------===//
 
-/// One product in place of a run of them, with the steps behind it.
+/// Drafts one product for a run of products, followed by their shared steps.
 static Value draftRun(SplitDraft &draft, const JoinedRun &run) {
   tp::MatmulOp first = run.products.front();
   tp::DimensionRule rule = first.getDimensionRule();
@@ -421,6 +421,6 @@ SplitDraft commute::draftJoinedProducts(const JoinedProducts &joined,
   draft.values.emplace_back(
       concat.getResult(),
       draft.ops.convert(value, getTensor(concat.getResult()), concat.getLoc()));
-  draft.note("every element is the sum that it was");
+  draft.note("every element is the same sum as before");
   return draft;
 }

@@ -18,31 +18,31 @@ commute::findUpstreamObjection(const analysis::PartialProducts &products) {
   auto weight = cast<RankedTensorType>(product.getRhs().getType());
   if (weight.getRank() != 2 || !product.getTransposeRhs() ||
       product.getTransposeLhs())
-    return "upstream's rule knows linears with a matrix of weights only";
+    return "upstream's rule handles only linears with a 2-D weight";
   auto concat = product.getLhs().getDefiningOp<tp::ConcatOp>();
   auto input = cast<RankedTensorType>(product.getLhs().getType());
   if (!concat || int64_t(concat.getDim()) + 1 != input.getRank())
-    return "upstream's rule knows concatenations along the last dim, right in "
-           "front of a linear";
+    return "upstream's rule handles only a concatenation along the last dim "
+           "that feeds the linear directly";
   unsigned numParts = concat.getInputs().size();
   if (numParts < minParts || numParts > maxParts)
-    return "upstream's rule takes 2 or 3 parts, not " +
+    return "upstream's rule needs 2 or 3 parts, not " +
            std::to_string(numParts);
   if (!input.hasStaticShape() || !weight.hasStaticShape())
-    return "upstream's rule takes static sizes only";
+    return "upstream's rule needs static sizes";
   if (input.getShape().back() > maxWidth)
-    return "upstream's rule takes concatenations of at most " +
-           std::to_string(maxWidth) + " elements, not " +
+    return "upstream's rule needs a concatenated width of at most " +
+           std::to_string(maxWidth) + ", not " +
            std::to_string(input.getShape().back());
   for (Value part : concat.getInputs()) {
     int64_t width = cast<RankedTensorType>(part.getType()).getShape().back();
     if (width < minPartWidth)
-      return "upstream's rule takes parts of at least " +
-             std::to_string(minPartWidth) + " elements, not " +
+      return "upstream's rule needs parts of width " +
+             std::to_string(minPartWidth) + " or more, not " +
              std::to_string(width);
     auto map = part.getDefiningOp<tp::MapOp>();
     if (map && map.getFunction() == tp::MapFunction::Mul)
-      return "upstream's rule leaves parts that are products of elements to "
+      return "upstream's rule leaves parts that are elementwise products to "
              "another pass";
   }
   return "";

@@ -41,11 +41,11 @@ def test_demo():
     assert shown.count("agrees") == 2 + 2 + 1
     assert "all_gather_matmul" in shown and "matmul_reduce_scatter" in shown
     assert "--policy=profitable --target=h100x8" in shown
-    assert "5 all_reduces became reduce_scatters" in shown
+    assert "5 all_reduces replaced by reduce_scatters" in shown
     assert "compute the same on each of 8 ranks" in shown
     assert shown.count("one step") == 2
     assert "saved: " in shown
-    assert "shards pay from about" in shown
+    assert "profitable from about" in shown
     assert "self.reduce(F.linear(x, self.weight))" in shown
 
 

@@ -211,7 +211,7 @@ def test_what_shares_memory_with_a_written_input_is_left_alone():
     "options, message",
     [
         ({"target": "h1000"}, "h1000"),
-        ({"passes": "split-lines"}, "'split-lines' is no pass"),
+        ({"passes": "split-lines"}, "unknown pass 'split-lines'"),
         ({"policy": "sometimes"}, "sometimes"),
         ({"context": {"version": 2}}, "version"),
         ({"vocabulary": {"version": 1}}, "operators"),

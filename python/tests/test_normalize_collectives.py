@@ -48,7 +48,7 @@ def test_symbols_and_bits(dialect, tmp_path):
     ends += ["a reduce_scatter along dim 1", "an all_gather along dim 0"]
     assert len(remarks) == len(ends), remarks
     for remark, end in zip(remarks, ends):
-        assert remark.endswith(end)
+        assert end in remark
     assert report["unchanged"]
 
 

@@ -12,8 +12,8 @@ func.func @axes(%x: tensor<4x8xf32> {tp.placements = {"tp" = #tp.placement<parti
   // expected-remark @below {{result 0 is partial(sum) on 'tp', replicated on 'dp', varying on 'all'}}
   %2 = tp.all_gather %x gather_axis 0 group <"dp", [[0, 2], [1, 3]]> : tensor<4x8xf32> -> tensor<8x8xf32>
   // expected-remark @below {{result 0 is varying on 'tp', replicated on 'dp', varying on 'all'}}
-  // expected-warning @below {{reads a value that is only a summand on group 'tp', and is not linear in it; it has to be reduced first}}
-  // expected-warning @below {{combines shards of one tensor on group 'dp'; an all_gather would join them}}
+  // expected-warning @below {{uses a value that is partial on group 'tp', and is not linear in it; the value must be reduced first}}
+  // expected-warning @below {{reduces shards of one tensor on group 'dp'; an all_gather would reassemble them}}
   %3 = tp.all_reduce max %x group <"dp", [[0, 2], [1, 3]]> : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -22,10 +22,10 @@ func.func @larger_group(%x: tensor<4x8xf32> {tp.placements = {"tp" = #tp.placeme
   // expected-remark @below {{result 0 is replicated on 'tp', replicated on 'dp', replicated on 'all'}}
   %0 = tp.all_reduce sum %x group <"all", [0, 1, 2, 3]> : tensor<4x8xf32> -> tensor<4x8xf32>
   // expected-remark @below {{result 0 is replicated on 'tp', replicated on 'dp', replicated on 'all'}}
-  // expected-warning @below {{combines by max on group 'tp' a value that is partial(sum)}}
+  // expected-warning @below {{reduces by max on group 'tp' a value that is partial(sum)}}
   %1 = tp.all_reduce max %x group <"all", [0, 1, 2, 3]> : tensor<4x8xf32> -> tensor<4x8xf32>
   // expected-remark @below {{result 0 is replicated on 'tp', replicated on 'dp', replicated on 'all'}}
-  // expected-warning @below {{moves a value that is only a summand on group 'tp'; it has to be reduced first}}
+  // expected-warning @below {{moves a value that is partial on group 'tp'; it must be reduced first}}
   %2 = tp.all_gather %x gather_axis 0 group <"all", [0, 1, 2, 3]> : tensor<4x8xf32> -> tensor<16x8xf32>
   // expected-remark @below {{result 0 is varying on 'tp', varying on 'dp', shard(0) on 'all'}}
   %3 = tp.reduce_scatter sum %x scatter_axis 0 group <"all", [0, 1, 2, 3]> : tensor<4x8xf32> -> tensor<1x8xf32>

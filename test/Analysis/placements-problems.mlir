@@ -3,7 +3,7 @@
 module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
 func.func @nonlinear(%p: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<partial(sum)>}}) {
   // expected-remark @below {{result 0 is varying on '0'}}
-  // expected-warning @below {{reads a value that is only a summand on group '0', and is not linear in it; it has to be reduced first}}
+  // expected-warning @below {{uses a value that is partial on group '0', and is not linear in it; the value must be reduced first}}
   %0 = tp.map silu(%p) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-remark @below {{result 0 is replicated on '0'}}
   %1 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
@@ -21,23 +21,23 @@ func.func @linear(%p: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<part
   // expected-remark @below {{result 0 is partial(sum) on '0'}}
   %2 = tp.reshape %p : tensor<4x8xf32> -> tensor<32xf32>
   // expected-remark @below {{result 0 is varying on '0'}}
-  // expected-warning @below {{reads a value that is only a summand on group '0', and is not linear in it; it has to be reduced first}}
+  // expected-warning @below {{uses a value that is partial on group '0', and is not linear in it; the value must be reduced first}}
   %3 = tp.map mul(%p, %p) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-remark @below {{result 0 is varying on '0'}}
-  // expected-warning @below {{reads a value that is only a summand on group '0', and is not linear in it; it has to be reduced first}}
+  // expected-warning @below {{uses a value that is partial on group '0', and is not linear in it; the value must be reduced first}}
   %4 = tp.map add(%p, %r) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
   return
 }
 func.func @norm(%p: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<partial(sum)>}}, %w: tensor<8xf32>) {
   // expected-remark @below {{result 0 is varying on '0'}}
-  // expected-warning @below {{reads a value that is only a summand on group '0', and is not linear in it; it has to be reduced first}}
+  // expected-warning @below {{uses a value that is partial on group '0', and is not linear in it; the value must be reduced first}}
   %0 = tp.rms_norm %p weight %w epsilon 1.0e-05 dims 1 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
   return
 }
 // The mean, the maximum and the sum of equal values.
 func.func @replicated(%r: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<replicated>}}) {
   // expected-remark @below {{result 0 is replicated on '0'}}
-  // expected-warning @below {{adds up a value that is equal on all ranks on group '0', which multiplies it by 2}}
+  // expected-warning @below {{sums a value that is replicated on group '0', which multiplies it by 2}}
   %0 = tp.all_reduce sum %r group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
   // expected-remark @below {{result 0 is replicated on '0'}}
   %1 = tp.all_reduce avg %r group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
@@ -47,7 +47,7 @@ func.func @replicated(%r: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<
 }
 func.func @shards(%s: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<shard(0)>}}) {
   // expected-remark @below {{result 0 is replicated on '0'}}
-  // expected-warning @below {{combines shards of one tensor on group '0'; an all_gather would join them}}
+  // expected-warning @below {{reduces shards of one tensor on group '0'; an all_gather would reassemble them}}
   %0 = tp.all_reduce sum %s group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
   // expected-remark @below {{result 0 is replicated on '0'}}
   %1 = tp.all_gather %s gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
@@ -55,12 +55,12 @@ func.func @shards(%s: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<shar
 }
 func.func @other_reduction(%p: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<partial(sum)>}}, %m: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<partial(max)>}}) {
   // expected-remark @below {{result 0 is shard(0) on '0'}}
-  // expected-warning @below {{combines by max on group '0' a value that is partial(sum)}}
+  // expected-warning @below {{reduces by max on group '0' a value that is partial(sum)}}
   %0 = tp.reduce_scatter max %p scatter_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<2x8xf32>
   // expected-remark @below {{result 0 is shard(0) on '0'}}
   %1 = tp.reduce_scatter sum %p scatter_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<2x8xf32>
   // expected-remark @below {{result 0 is replicated on '0'}}
-  // expected-warning @below {{combines by sum on group '0' a value that is partial(max)}}
+  // expected-warning @below {{reduces by sum on group '0' a value that is partial(max)}}
   %2 = tp.all_reduce sum %m group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
   // expected-remark @below {{result 0 is replicated on '0'}}
   %3 = tp.all_reduce max %m group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
@@ -68,14 +68,14 @@ func.func @other_reduction(%p: tensor<4x8xf32> {tp.placements = {"0" = #tp.place
 }
 func.func @moved(%p: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<partial(sum)>}}) {
   // expected-remark @below {{result 0 is replicated on '0'}}
-  // expected-warning @below {{moves a value that is only a summand on group '0'; it has to be reduced first}}
+  // expected-warning @below {{moves a value that is partial on group '0'; it must be reduced first}}
   %0 = tp.all_gather %p gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }
 func.func @returned(%p: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<partial(sum)>}}) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   // expected-remark @below {{result 0 is replicated on '0'}}
   %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-warning @below {{output 1 is only a summand on group '0'}}
+  // expected-warning @below {{output 1 is partial on group '0'; it must be reduced first}}
   return %0, %p : tensor<4x8xf32>, tensor<4x8xf32>
 }
 }

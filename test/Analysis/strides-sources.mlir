@@ -33,14 +33,14 @@ func.func @no_rule_nothing_recorded(%q: tensor<2x4x8x16xf32>) {
 func.func @call(%x: tensor<4x2xf32>) {
   // expected-remark @below {{result 0 is dense: PyTorch recorded it as dense}}
   // expected-remark @below {{result 1 is strided: its strides are [1, 4]}}
-  // expected-remark @below {{result 2 is unknown: nothing is known of its layout}}
+  // expected-remark @below {{result 2 is unknown: its layout is unknown}}
   %r:3 = tp.call "op"(%x) arguments "" : (tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32, #tp.layout<strides = [1, 4]>>, i64)
   return
 }
 
 // A recorded layout that the op's rule contradicts: one of them is wrong.
 func.func @contradiction(%x: tensor<4x2xf32>) {
-  // expected-remark @below {{result 0 is unknown: the recorded strides contradict those that the op gives}}
+  // expected-remark @below {{result 0 is unknown: the recorded strides contradict those inferred from the op}}
   %r = tp.permute %x [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32>
   // expected-remark @below {{result 0 is strided: its strides are [1, 2]}}
   %s = tp.permute %x [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32, #tp.layout<strides = [1, 2]>>
@@ -94,7 +94,7 @@ func.func @fused(%x: tensor<4x8xf32>, %y: tensor<2x4x8xf32>, %w: tensor<8x16xf32
   %a = tp.all_gather_matmul %x, rhs(%w) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   // expected-remark @below {{result 0 is strided: its strides are [16, 32, 1]}}
   %b = tp.all_gather_matmul %y, rhs(%w) gather_axis 1 group <"0", [0, 1]> : (tensor<2x4x8xf32>, tensor<8x16xf32>) -> tensor<2x8x16xf32, #tp.layout<strides = [16, 32, 1]>>
-  // expected-remark @below {{result 0 is unknown: the recorded strides contradict those that the op gives}}
+  // expected-remark @below {{result 0 is unknown: the recorded strides contradict those inferred from the op}}
   %c = tp.all_gather_matmul %y, rhs(%w) gather_axis 1 group <"0", [0, 1]> : (tensor<2x4x8xf32>, tensor<8x16xf32>) -> tensor<2x8x16xf32>
   // expected-remark @below {{result 0 is dense: its strides follow from the ops that compute it}}
   %d = tp.matmul_reduce_scatter sum %x, %w scatter_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<2x16xf32>

@@ -5,11 +5,11 @@
 // RUN: commute show %s --input-placement='y=varying' | FileCheck %s --check-prefix=FITS
 
 // CHECK: placements that do not fit what is done with them:
-// CHECK-NEXT: silu (model.py:12): reads a value that is only a summand on group '0', and is not linear in it; it has to be reduced first
+// CHECK-NEXT: silu (model.py:12): uses a value that is partial on group '0', and is not linear in it; the value must be reduced first
 // CHECK-NOT: tp.all_reduce
 
 // JSON: "placement_problems": [
-// JSON: "message": "reads a value that is only a summand on group '0'
+// JSON: "message": "uses a value that is partial on group '0'
 // JSON: "node": "silu"
 // JSON: "source": "model.py:12"
 

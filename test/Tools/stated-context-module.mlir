@@ -28,7 +28,7 @@
 // RUN: not commute show %s --rank=7 2>&1 | FileCheck %s --check-prefix=NO-RANK
 // NO-RANK: rank 7 is in none of the graph's groups
 // RUN: not commute verify %s %s --assume='s0 == 1' 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
-// CONTRADICTION: no value of s0 fulfils all that is assumed of it
+// CONTRADICTION: no value of s0 satisfies all assumptions about it
 
 module attributes {tp.groups = [#tp.group<"0", [0, 1]>], tp.assumptions = ["s0 >= 2"]} {
   func.func @main(%x: tensor<?x8xf32, #tp.layout<[s0] sizes = [s0, 8]>> {tp.name = "x", tp.placements = {"0" = #tp.placement<replicated>}},

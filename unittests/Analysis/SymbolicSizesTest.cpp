@@ -176,7 +176,7 @@ TEST_F(SymbolicSizesTest, ContradictionsAreRefused) {
     llvm::Expected<SymbolicSizes> sizes = resolve(assumptions);
     ASSERT_FALSE(bool(sizes));
     EXPECT_THAT(llvm::toString(sizes.takeError()),
-                HasSubstr("no value of s0 fulfils all that is assumed of it"));
+                HasSubstr("no value of s0 satisfies all assumptions about it"));
   }
   llvm::Expected<SymbolicSizes> illFormed = resolve({"s0"});
   ASSERT_FALSE(bool(illFormed));

@@ -159,11 +159,11 @@ TEST_F(PassDriver, NormalizesWhatSequenceParallelMakes) {
 TEST_F(PassDriver, ChecksOptionsBeforeAnyPassRuns) {
   EXPECT_EQ(plan("micro-pipeline{policy=upstream}", false), "micro-pipeline");
   EXPECT_EQ(plan("sequence-parallel{policy=upstream}"),
-            "sequence-parallel: policy is always or profitable, not "
-            "'upstream'");
+            "sequence-parallel: unknown policy 'upstream'; expected always or "
+            "profitable");
   EXPECT_EQ(plan("split-linear{policy=never margin=0.1}"),
-            "split-linear: policy is always, profitable or upstream, not "
-            "'never'");
+            "split-linear: unknown policy 'never'; expected always, profitable "
+            "or upstream");
   EXPECT_NE(plan("sequence-parallel{target=nowhere}").find("nowhere"),
             std::string::npos);
 }

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An all_gather over one axis of a mesh and another one behind it, over another
-// axis, together are an all_gather over all of their ranks, if the blocks end
-// up one behind the other along some dim in the order of a group's members; so
-// are reduce_scatters. Which block is whose is told by index maps, and which
-// rank that is by the members of the groups.
+// An all_gather over one mesh axis followed by an all_gather over another axis
+// is a single all_gather over the ranks of both axes if the result concatenates
+// the blocks along some dim in the order of a group's members. The same holds
+// for reduce_scatters. Index maps tell which block is at which position; the
+// members of the groups tell which rank the block belongs to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +23,17 @@ namespace commute::analysis {
 /// reindexing; null where there is none.
 mlir::Operation *findCollectiveInFront(mlir::Operation *op);
 
-/// The all_gather, over one of `groups`, that is `last` with all_gathers in
-/// front of it and the reindexing in between and behind. Where there is none
-/// although there are all_gathers over other groups in front, `refusal` says
-/// why; with a group that is missing, which members it would have.
+/// Finds the all_gather over one of `groups` that is equivalent to `last`
+/// together with the all_gathers before it and the reindexing between and after
+/// them. If all_gathers over other groups precede `last` but cannot be merged
+/// with it, `refusal` says why; if only a group is missing, it lists the
+/// members that the group would need.
 std::optional<ReindexedCollective>
 findChainedGather(tp::AllGatherOp last, llvm::ArrayRef<tp::GroupAttr> groups,
                   ReindexRefusal &refusal);
 
-/// The same for reduce_scatters, with the reindexing in front and in between.
-/// All combine by the same reduction.
+/// The same for reduce_scatters, with the reindexing before and between them.
+/// All must use the same reduction.
 std::optional<ReindexedCollective>
 findChainedScatter(tp::ReduceScatterOp last,
                    llvm::ArrayRef<tp::GroupAttr> groups,

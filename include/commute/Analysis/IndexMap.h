@@ -78,8 +78,9 @@ public:
   broadcast(llvm::ArrayRef<SizePolynomial> newSizes) const;
   static std::optional<IndexMap> concat(llvm::ArrayRef<const IndexMap *> maps,
                                         unsigned dim);
-  /// `count` of them one behind the other along `dim`, the addresses of each
-  /// `distance` behind those of the one before: an all_gather.
+  /// Concatenates `count` copies of the map along `dim`; the addresses of each
+  /// copy are `distance` higher than those of the previous one. This is the map
+  /// of an all_gather.
   std::optional<IndexMap> repeat(unsigned dim, int64_t count,
                                  const SizePolynomial &distance) const;
 

@@ -22,9 +22,9 @@ namespace commute::analysis {
 /// name and membership, in order of appearance.
 llvm::SmallVector<tp::GroupAttr> getGroups(mlir::ModuleOp module);
 
-/// An error where nothing states the members of a group: it names all such
-/// groups, and the options that would state them. What follows ranks through a
-/// program asks first.
+/// Returns an error if the members of any group are unknown. The error names
+/// all such groups and the options that would declare them. Call this before
+/// any analysis that follows values from rank to rank.
 llvm::Error checkGroupsAreKnown(mlir::ModuleOp module);
 
 /// The ranks of all groups, in ascending order; rank 0 alone without groups.
@@ -53,8 +53,8 @@ public:
   /// Rejects statements that contradict each other, or that no tensor of the
   /// input's shape fulfils, and groups of unknown members.
   static llvm::Expected<InputPlacements> resolve(mlir::func::FuncOp function);
-  /// The same but for the groups: `getWorld` and `getInstance` are then not to
-  /// be asked.
+  /// The same, but accepts groups of unknown members. `getWorld` and
+  /// `getInstance` must not be called on the result.
   static llvm::Expected<InputPlacements>
   resolveInAnyWorld(mlir::func::FuncOp function);
 

@@ -20,11 +20,11 @@ class MinimumCut {
 public:
   using Node = uint32_t;
   using Cost = int64_t;
-  /// What must not be. Sums of costs that are paid stay far below it.
+  /// The cost of a forbidden choice; far above any sum of real costs.
   static constexpr Cost forbidden = int64_t(1) << 60;
 
   Node addNode(Cost onA, Cost onB);
-  /// Adds to what a node pays.
+  /// Adds to the costs of a node.
   void addCost(Node node, Cost onA, Cost onB);
   void addEdge(Node fromA, Node toB, Cost cost);
   /// Keeps two nodes on one side.
@@ -41,7 +41,7 @@ public:
   };
   /// Of several cheapest solutions, the one with the fewest nodes on side A.
   Solution solve() const;
-  /// What an assignment costs.
+  /// The cost of an assignment.
   Cost getCost(const std::vector<bool> &isOnA) const;
 
 private:

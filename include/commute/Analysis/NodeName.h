@@ -11,8 +11,8 @@
 
 namespace commute::analysis {
 
-/// The name of the node that an op was read from, quoted ("'mm_1'"), or, where
-/// it has none, what kind of op it is ("tp.matmul").
+/// The quoted name of the node that an op was imported from ("'mm_1'"), or the
+/// op's own name ("tp.matmul") if it has none.
 std::string getNodeName(mlir::Operation *op);
 
 } // namespace commute::analysis

@@ -38,21 +38,21 @@ struct SegmentOperand {
 
   /// `base` is gathered along `dim`, in whole segments.
   tp::AllGatherOp gather;
-  /// All elements have this value; null where they have not.
+  /// The common value of all elements; null if there is none.
   mlir::TypedAttr fill;
   /// What `base` repeats along its leading dims, all but the last; null where
   /// it does not.
   mlir::Value repeated;
 };
 
-/// How an operand of a segment is computed with when its product is a summand
-/// of each rank.
+/// Which part of an operand each rank multiplies when the product of a segment
+/// is partial.
 enum class ShardSource {
-  /// All ranks compute with all of it.
+  /// The whole operand, on every rank.
   Whole,
-  /// What the gather was given.
+  /// The operand of the all_gather.
   Gathered,
-  /// This rank's block, cut out by the rank's number.
+  /// This rank's block, sliced by the rank's number.
   RankSlice,
 };
 
@@ -82,8 +82,8 @@ struct PartialProducts {
   /// Of the result, which runs along the factor; only if not `contracts`.
   unsigned resultDim = 0;
   std::vector<ProductSegment> segments;
-  /// Why a gathered part is not left on its ranks; empty where nothing is in
-  /// the way.
+  /// Why the shards of a gathered part are not multiplied on their own ranks;
+  /// empty if they are, or if no part is gathered.
   std::string gatherProblem;
 };
 
@@ -94,7 +94,7 @@ std::optional<PartialProducts> findPartialProducts(tp::MatmulOp product,
                                                    ProductContext &context,
                                                    std::string &reason);
 
-/// A slice of what a product gives, behind steps.
+/// A slice of a product's result, reached through `steps`.
 struct ProductSlice {
   tp::SliceOp slice;
   /// From the value that is sliced to the slice.
@@ -103,7 +103,7 @@ struct ProductSlice {
   unsigned resultDim;
 };
 
-/// A product of which nobody reads all:
+/// A product of whose result only slices are used:
 ///
 ///     slice_n(a @ b) = a @ slice_n(b)
 struct SlicedProduct {
@@ -120,11 +120,11 @@ struct SlicedProduct {
   std::optional<unsigned> getOperandDim(unsigned operand, unsigned resultDim);
 };
 
-/// nullopt, without a reason, for a product that is read by others than slices.
+/// Returns nullopt without a reason if the product has users other than slices.
 std::optional<SlicedProduct> findSlicedProduct(tp::MatmulOp product,
                                                std::string &reason);
 
-/// Neighbours in a concatenation that one product gives:
+/// Neighbors in a concatenation that a single product can compute:
 ///
 ///     cat_n(a @ b_0, a @ b_1) = a @ cat_n(b_0, b_1)
 struct JoinedRun {

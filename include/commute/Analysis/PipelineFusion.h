@@ -16,13 +16,13 @@
 
 namespace commute::analysis {
 
-/// Why an op stays apart: the op, and the end of a sentence about it.
+/// An op that is not fused, and the reason as a clause about it.
 struct FusionRefusal {
   mlir::Operation *op;
   std::string reason;
 };
 
-/// What both searches ask of a function, found once.
+/// Facts about a function that both searches share.
 class FusionContext {
 public:
   explicit FusionContext(mlir::func::FuncOp function);
@@ -31,8 +31,8 @@ public:
   llvm::ArrayRef<mlir::Operation *> getCollectives() const {
     return collectives;
   }
-  /// Whether an op strictly between the two writes into one of its operands:
-  /// what is computed later than before may then read other values.
+  /// Whether an op strictly between the two writes into one of its operands, so
+  /// that an op moved past it might read other values.
   bool writesBetween(mlir::Operation *first, mlir::Operation *last) const;
 
 private:
@@ -60,9 +60,10 @@ struct PieceRange {
 ///     g = all_gather(x, axis);  y_i = reshape(g) @ b_i   (reshapes of all dims
 ///                                                         but the last)
 ///
-/// With `pieces`, g is these pieces of the all_gather, one behind the other:
-/// along a dim of rows those of the products are; along the contraction every
-/// part is there once, and goes with its rows of b_i.
+/// With `pieces`, g is the concatenation of these pieces of the all_gather.
+/// Along a dim of rows, the rows of the products are arranged the same way.
+/// Along the contraction dimension, the pieces cover every position exactly
+/// once, and the rows of b_i are reordered to match.
 ///
 /// One product at least; all read one matrix a right-hand side, none of which
 /// depends on `g`. Products with scales have the same scale of `g`.
@@ -84,15 +85,15 @@ struct GatherFusion {
   bool transposesShard = false;
   /// The gathered dim is the one that the products sum over.
   bool contracts = false;
-  /// Others read the gathered value too.
+  /// The gathered value has other users, so the fused op must return it.
   bool returnsGathered = false;
   /// Scale of this rank's shard; null without. One element, or one a row, and
   /// then gathered along the same dim.
   mlir::Value shardScale;
-  /// In front of which the fused op stands: the first that reads its results.
+  /// The first user of the results; the fused op is inserted before it.
   mlir::Operation *position = nullptr;
-  /// Ops behind `position` that the fused op reads, in order; all may be moved
-  /// in front of it.
+  /// Ops after `position` that the fused op depends on, in program order; all
+  /// can be moved before `position`.
   llvm::SmallVector<mlir::Operation *> hoisted;
 };
 
@@ -118,9 +119,9 @@ struct ScatterFusion {
   llvm::SmallVector<tp::MatmulOp> products;
 };
 
-/// nullopt where the gather stays apart; what stands in the way is appended to
-/// `refusals`, one for each product that stays apart and one for a gather
-/// without products.
+/// Returns nullopt if the gather cannot be fused. Appends the reasons to
+/// `refusals`: one for each product that cannot be fused, and one for the
+/// gather if it has no products.
 std::optional<GatherFusion>
 findGatherFusion(tp::AllGatherOp gather, const FusionContext &context,
                  llvm::SmallVectorImpl<FusionRefusal> &refusals);
@@ -129,9 +130,9 @@ std::optional<ScatterFusion>
 findScatterFusion(tp::ReduceScatterOp scatter, const FusionContext &context,
                   llvm::SmallVectorImpl<FusionRefusal> &refusals);
 
-/// The products that a gather of `value` along `dim` would be fused with if
-/// they are all that reads it; none otherwise. For prices: what
-/// `findGatherFusion` asks of their order is not asked.
+/// The products that a gather of `value` along `dim` would be fused with, if
+/// `value` has no other users. For the price model only: unlike
+/// `findGatherFusion`, this does not check the order of ops.
 llvm::SmallVector<tp::MatmulOp> findGatherableProducts(mlir::Value value,
                                                        unsigned dim);
 /// The product, or products, that a reduce_scatter of `value` would be fused

@@ -24,7 +24,7 @@ namespace commute::analysis {
 
 class GroupRelations;
 
-/// An op at which a partial value gets lost or comes from nowhere.
+/// An op that loses a partial value, or reduces a value that is not partial.
 struct PlacementProblem {
   mlir::Operation *op;
   /// One sentence that names the group and what would be right.
@@ -44,9 +44,9 @@ public:
   /// How the program's groups relate to each other.
   GroupRelations &getRelations() const { return *relations; }
 
-  /// All ops that silently drop a partial value (apply what is no linear
-  /// function to it, gather it, return it) or invent one (reduce over ranks
-  /// what is no summand).
+  /// All ops that misuse a placement: those that apply a nonlinear function to
+  /// a partial value, gather it or return it, and those that reduce a value
+  /// that is not partial.
   std::vector<PlacementProblem> findProblems(mlir::func::FuncOp function) const;
 
 private:

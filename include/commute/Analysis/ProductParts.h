@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the elements of a value along one dim come from, and who reads them:
-// seen through ops that do the same at every place of that dim.
+// Where the elements of a value along one dim come from and which ops use them,
+// seen through ops that treat every position of that dim alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,14 +36,14 @@ struct DimStep {
 std::optional<DimStep> findStepFrom(mlir::Operation *op, unsigned operandDim);
 std::optional<DimStep> findStepTo(mlir::Operation *op, unsigned resultDim);
 
-/// A dim of a value as tensors one behind the other:
+/// A dim of a value as a concatenation of tensors:
 ///
 ///     value = steps(concat(parts, dim))
 ///
 /// or, of one part, `steps(gather)` for an all_gather along that dim.
 struct DimParts {
   llvm::SmallVector<mlir::Value> parts;
-  /// Along which the parts lie one behind the other.
+  /// The dim along which the parts are concatenated.
   unsigned dim;
   /// From what joins the parts to the value, in this order.
   llvm::SmallVector<DimStep> steps;
@@ -62,13 +62,13 @@ struct ProductReader {
   /// The factor of the product's dimension rule that the dim runs along.
   unsigned factor;
 };
-/// All that a value reaches through steps that keep a dim.
+/// The ops that a value reaches through steps that keep a dim.
 struct DimReaders {
   llvm::SmallVector<ProductReader> products;
   /// Slices along the dim.
   llvm::SmallVector<tp::SliceOp> slices;
-  /// Readers of the value itself through which it comes to something that is
-  /// neither a product nor a slice.
+  /// Direct users of the value through which it reaches an op that is neither
+  /// a product nor a slice.
   llvm::SmallVector<mlir::Operation *> others;
 };
 DimReaders findDimReaders(mlir::Value value, unsigned dim);
@@ -90,10 +90,10 @@ public:
   bool isWriteBetween(mlir::Operation *first, mlir::Operation *last) const {
     return numWriters.lookup(first) != numWriters.lookup(last);
   }
-  /// A new op in front of another.
+  /// Records that `op` was inserted before `other`.
   void addInFront(mlir::Operation *op, mlir::Operation *other);
-  /// Positions ascend in the order of the program, and of new ops in front of
-  /// one in the order in which they were added.
+  /// Positions ascend in program order. New ops inserted before the same op are
+  /// ordered by insertion.
   std::pair<unsigned, unsigned> getPosition(mlir::Operation *op) const {
     return positions.lookup(op);
   }
@@ -102,7 +102,7 @@ public:
   bool hasWriters() const { return writes; }
 
 private:
-  /// Ops in front of each that write.
+  /// The number of writing ops before each op.
   llvm::DenseMap<mlir::Operation *, unsigned> numWriters;
   llvm::DenseMap<mlir::Operation *, std::pair<unsigned, unsigned>> positions;
   llvm::DenseSet<mlir::Operation *> added;
@@ -111,7 +111,7 @@ private:
   bool writes = false;
 };
 
-/// What all searches for products of parts ask of a function.
+/// Facts about a function that all searches for products of parts share.
 class ProductContext {
 public:
   explicit ProductContext(mlir::func::FuncOp function);
@@ -134,7 +134,7 @@ private:
   tp::SymbolSpace symbols;
   WriteOrder writeOrder;
   bool rankSpecific;
-  /// Run when it is first asked; null where the inputs contradict each other.
+  /// Computed on first use; null if the input placements are contradictory.
   bool isAnalyzed = false;
   std::optional<PlacementAnalysis> placements;
 };

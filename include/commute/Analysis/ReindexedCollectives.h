@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PyTorch's collectives act on dim 0; one along another dim is spelled by
-// slices, concatenations, reshapes and permutations around it. These functions
-// tell which collective such a spelling is, by index maps: no spelling is known
-// by its form.
+// PyTorch's collectives act on dim 0. A collective along another dim is spelled
+// with slices, concatenations, reshapes and permutations around one along dim
+// 0. These functions recognize such spellings by their index maps, not by
+// matching patterns of ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,20 +29,20 @@ std::optional<IndexMap> composeIndexMap(mlir::Operation *op,
 
 /// A collective that is, with the ops around it, one along `axis`.
 struct ReindexedCollective {
-  /// What goes into that collective.
+  /// The operand of that collective.
   mlir::Value input;
   /// The type to which the input is reshaped first; its own where it is not.
   mlir::RankedTensorType inputType;
   int64_t axis;
   /// The group of that collective.
   tp::GroupAttr group;
-  /// What comes out of that collective.
+  /// The result type of that collective.
   mlir::RankedTensorType resultType;
   /// The values that are its result, or, where their type is another one, are
   /// reshaped from it. The last one in the program is the first here.
   llvm::SmallVector<mlir::Value, 1> results;
-  /// The ops that make them from the input, the collective and its waits among
-  /// them, in order. Nobody else reads what they make.
+  /// The ops that compute `results` from the input, including the collective
+  /// and its waits, in program order. Their other results have no other users.
   llvm::SmallVector<mlir::Operation *> ops;
 };
 
@@ -53,16 +53,16 @@ struct ReindexRefusal {
   std::string reason;
 };
 
-/// The all_gather that `gather` is with the ops behind it, where it is not that
-/// along its own axis.
+/// The all_gather along another axis that `gather` and the ops after it are
+/// equivalent to; nullopt if there is none.
 std::optional<ReindexedCollective> findReindexedGather(tp::AllGatherOp gather,
                                                        ReindexRefusal &refusal);
 
-/// Concatenations that only put together again what `gather` gathered.
+/// Concatenations that reassemble the result of `gather` unchanged.
 llvm::SmallVector<mlir::Value> findIdentities(tp::AllGatherOp gather);
 
-/// The reduce_scatter that `scatter` is with the ops in front of it, where it
-/// is not that along its own axis.
+/// The reduce_scatter that `scatter` and the ops before it are equivalent to,
+/// if it differs from `scatter`; nullopt if there is none.
 std::optional<ReindexedCollective>
 findReindexedScatter(tp::ReduceScatterOp scatter, ReindexRefusal &refusal);
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which ops may run on this rank's rows only, instead of on all rows on every
-// rank: the legality of sequence parallelism. Nothing is said here of whether
-// that pays.
+// The legality of sequence parallelism: which ops may run on this rank's rows
+// only, instead of on all rows on every rank. Profitability is not considered
+// here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +27,13 @@ namespace commute::analysis {
 enum class RegionRole {
   /// Maps rows to rows, one by one: it may run on a shard.
   RowLocal,
-  /// An all_reduce over the group: as a reduce_scatter it gives a shard.
+  /// An all_reduce over the group: as a reduce_scatter it returns a shard.
   Reduce,
-  /// An all_gather over the group along the region's dim: the shard is there.
+  /// An all_gather over the group along the region's dim: its operand is the
+  /// shard.
   Gather,
-  /// A rank_slice over the group along the region's dim: it asks for a shard.
+  /// A rank_slice over the group along the region's dim: its result is the
+  /// shard.
   Slice,
 };
 
@@ -40,15 +42,15 @@ struct RegionOp {
   RegionRole role = RegionRole::RowLocal;
   /// RowLocal: the factor of its dimension rule that is cut.
   unsigned factor = 0;
-  /// Reduce: the all_reduce, and what rearranges its result up to `op`, which
-  /// is the last of them. Nobody else reads what lies between.
+  /// Reduce: the all_reduce and the ops that rearrange its result, the last of
+  /// which is `op`. The values between them have no other users.
   llvm::SmallVector<mlir::Operation *, 2> chain;
 };
 
 /// Why an op has to see all rows.
 struct RowRefusal {
   enum Reason {
-    /// It has effects, or nothing is known of it.
+    /// It has side effects, or its semantics are unknown.
     Opaque,
     /// It returns the value: outputs are whole.
     Output,
@@ -56,10 +58,10 @@ struct RowRefusal {
     Collective,
     /// It combines rows, or needs all of them.
     WholeRows,
-    /// It merges the dim with one that lies outside of it: a block of rows
-    /// would be no block of the merged dim.
+    /// It merges the dim with an outer one: a block of rows would not be a
+    /// contiguous block of the merged dim.
     MinorDim,
-    /// The dim stands in two places of one tensor.
+    /// Two dims of one tensor would have to be sharded.
     TwoDims,
     /// `operand` differs between the ranks.
     Varying,
@@ -110,8 +112,8 @@ struct UnusedReduce {
 struct ShardRegions {
   std::vector<ShardRegion> regions;
   std::vector<UnusedReduce> unused;
-  /// Of all_reduces with a region along some dims: which other dims of the
-  /// result the ranks cannot share, as a sentence.
+  /// For all_reduces with a region along some dims: a clause that lists the
+  /// dims of the result that cannot be sharded equally.
   llvm::DenseMap<mlir::Operation *, std::string> indivisible;
 };
 

@@ -40,7 +40,7 @@ public:
     return isNumber() && constant == value;
   }
 
-  // Nearly all sizes are numbers, and worth no call.
+  // Nearly all sizes are constants; avoid a call for them.
   SizePolynomial operator+(const SizePolynomial &other) const {
     int64_t sum;
     return isNumber() && other.isNumber() &&

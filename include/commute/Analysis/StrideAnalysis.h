@@ -32,7 +32,7 @@ class StrideAnalysis {
 public:
   explicit StrideAnalysis(mlir::FunctionOpInterface function);
 
-  /// Follows a value that was made since, from what is known of its operands.
+  /// Computes the strides of the results of a new op from its operands.
   void add(mlir::Operation *op);
 
   const tp::StridedShape &getShape(mlir::Value value) const;

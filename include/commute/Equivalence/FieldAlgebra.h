@@ -26,15 +26,15 @@
 namespace commute::equivalence {
 
 enum class Precision {
-  /// Casts between float types change nothing: the algebra alone counts.
+  /// Casts between float types are the identity.
   Algebraic,
-  /// A cast to a narrower float type is a random function, so that a cast moved
-  /// across a sum is a difference.
+  /// A cast to a narrower float type is a random function, so that moving a
+  /// cast across a sum is a difference.
   Strict,
 };
 
-/// A dim of a tensor as it is stored: the elements at the sampled indices, or
-/// one element where all along the dim are equal.
+/// The stored form of a tensor's dim: the elements at the sampled indices, or
+/// one element if all elements along the dim are equal.
 struct SampledDim {
   const IndexSample *sample;
   bool isUniform = false;
@@ -43,7 +43,7 @@ struct SampledDim {
   int64_t getCount() const { return isUniform ? 1 : sample->getCount(); }
 };
 
-/// Counts bytes as used by the proof for as long as it lives.
+/// Counts bytes as used by the proof during the lifetime of the object.
 class CountedBytes {
 public:
   explicit CountedBytes(int64_t bytes) : bytes(bytes) { total += bytes; }
@@ -69,7 +69,7 @@ private:
 class FieldTensor : public tp::AlgebraTensor {
 public:
   FieldTensor(llvm::ArrayRef<SampledDim> dims, mlir::Type elementType);
-  /// That a tensor of these dims takes.
+  /// The storage of a tensor with these dims.
   static int64_t getNumBytes(llvm::ArrayRef<SampledDim> dims);
 
   bool isField() const {
@@ -77,7 +77,7 @@ public:
   }
   bool isTruth() const { return getElementType().isInteger(1); }
   llvm::ArrayRef<SampledDim> getDims() const { return dims; }
-  /// How many elements are stored along each dim.
+  /// The number of elements stored along each dim.
   llvm::SmallVector<int64_t> getCounts() const;
 
   std::vector<uint64_t> elements;
@@ -92,64 +92,63 @@ using FieldValue = std::shared_ptr<const FieldTensor>;
 /// Why an op could not be evaluated on the samples.
 struct SampleProblem {
   enum Kind {
-    /// Samples do not match, or are not cut where the op cuts: the dims of the
-    /// op
-    /// need samples that do.
+    /// Samples do not match, or have no cuts where the op needs them: the dims
+    /// of the op need other samples.
     Mismatch,
-    /// Sizes that could be equal, symbolic ones, are not.
+    /// Symbolic sizes that could be equal are not.
     Sizes,
     /// An index of a table is not sampled.
     MissingIndices,
-    /// The evaluation would need more memory than it may have.
+    /// The evaluation would exceed the memory budget.
     TooLarge,
-    /// The evaluation takes longer than it may.
+    /// The evaluation exceeds the time budget.
     TooLong
   };
   Kind kind;
   std::string message;
-  /// For MissingIndices.
+  /// The indices that are not sampled, for MissingIndices.
   std::vector<int64_t> indices;
 };
 
-/// What a proof may cost.
+/// Limits on the cost of a proof.
 struct ProofBudget {
-  /// Of processor time, from `start` on.
+  /// Processor time, counted from `start`.
   double seconds = 60;
-  /// Of all tensors and patterns that are alive at one time.
+  /// Memory of all tensors and patterns that are live at one time.
   int64_t bytes = int64_t(4) << 30;
   std::clock_t start = std::clock();
 };
 
-/// What the evaluation of a program on all ranks shares.
+/// State shared by the evaluation of a program on all ranks.
 struct EvaluationContext {
   EvaluationContext(IndexSamples &samples, Precision precision, Choices choices,
                     uint64_t seed, const ProofBudget &budget)
       : samples(samples), precision(precision), scalars(choices, seed),
         budget(budget) {}
 
-  /// Notes a problem where the time is over.
+  /// Sets `problem` if the time budget is exceeded.
   void checkTime();
-  /// Notes a problem where there is no memory left for so many more bytes;
-  /// false then.
+  /// Sets `problem` and returns false if another `bytes` bytes would exceed the
+  /// memory budget.
   bool checkMemory(int64_t bytes = 0);
 
   IndexSamples &samples;
   Precision precision;
   ScalarContext scalars;
   ProofBudget budget;
-  /// Set where the op that is evaluated cannot be.
+  /// Why the current op cannot be evaluated, if it cannot.
   std::optional<SampleProblem> problem;
-  /// Whether an op has read at an index that its operand does not have, which
-  /// ends the program in PyTorch.
+  /// True if an op has read at an index that is out of bounds of its operand,
+  /// which is an error in PyTorch.
   bool hasReadOutside = false;
 };
 
-/// The values of one op on one rank. Communication goes through `exchanges`,
-/// which the evaluator of all ranks fills.
+/// Evaluates one op on one rank. Communication goes through `exchanges`, which
+/// the evaluator of all ranks fills.
 class FieldAlgebra : public tp::Algebra {
 public:
-  /// What one rank sends in its n-th exchange of the op being evaluated, and
-  /// what it receives once all have sent.
+  /// The values that one rank sends in its n-th exchange of the current op, and
+  /// the values that it receives once all ranks have sent.
   struct Exchange {
     tp::GroupAttr group;
     llvm::SmallVector<tp::AlgebraValue> toMembers;
@@ -160,9 +159,8 @@ public:
   FieldAlgebra(int64_t rank, EvaluationContext &context)
       : rank(rank), context(context) {}
 
-  /// Starts the evaluation of an op over again, with what is known of its
-  /// exchanges. `samples` are those chosen for the dims of the op's first
-  /// result.
+  /// Restarts the evaluation of an op, with the exchanges known so far.
+  /// `samples` are the samples chosen for the dims of the op's first result.
   void restart(llvm::ArrayRef<tp::AlgebraValue> opOperands,
                llvm::ArrayRef<const IndexSample *> samples) {
     nextExchange = 0;
@@ -171,7 +169,7 @@ public:
   }
   void clearExchanges() { exchanges.clear(); }
   llvm::SmallVectorImpl<Exchange> &getExchanges() { return exchanges; }
-  /// Whether the evaluation stopped at an exchange that is not complete.
+  /// True if the evaluation stopped at an incomplete exchange.
   bool isWaiting() const { return waiting; }
 
   mlir::FailureOr<llvm::SmallVector<int64_t>>
@@ -218,12 +216,12 @@ public:
            mlir::ArrayRef<tp::AlgebraValue> toMembers) override;
   mlir::FailureOr<int64_t> getPosition(tp::GroupAttr group) override;
 
-  /// A tensor with these samples where the stored elements can be chosen: dims
-  /// that have all indices are narrowed, and uniform ones note their sample.
+  /// Returns a tensor with these samples where the stored elements allow it:
+  /// dims with all indices are narrowed, and uniform dims record their sample.
   FieldValue assume(const FieldValue &value,
                     llvm::ArrayRef<const IndexSample *> samples);
-  /// Two tensors of one shape, stored at the same indices; nullopt, and a
-  /// problem of the context, where their samples do not match.
+  /// Returns two tensors of one shape, stored at the same indices. If their
+  /// samples do not match, returns nullopt and sets the context's problem.
   std::optional<std::pair<FieldValue, FieldValue>> align(const FieldValue &a,
                                                          const FieldValue &b);
 
@@ -232,21 +230,20 @@ private:
 
   tp::AlgebraValue fail(SampleProblem::Kind kind, const llvm::Twine &message,
                         llvm::ArrayRef<int64_t> sizes, mlir::Type type);
-  /// Null where there is too much to store.
+  /// Returns null if the tensor would exceed the memory budget.
   std::shared_ptr<FieldTensor> make(llvm::ArrayRef<SampledDim> dims,
                                     mlir::Type type);
   SampledDim getDim(int64_t size) { return {context.samples.getFull(size)}; }
   SampledDim getUniform(int64_t size) {
     return {context.samples.getFull(size), size != 1};
   }
-  /// The sample of positions along a dim of this size in the op that is
-  /// evaluated: that of the dims of this size, if they have one sample.
+  /// The sample for positions along a dim of this size in the current op: the
+  /// common sample of the op's dims of this size, if they have one.
   const IndexSample *guessSample(int64_t size);
-  /// The dim that elements of two dims of one size are combined on; nullopt
-  /// where their samples do not match.
+  /// The dim on which elements of two dims of one size are combined; nullopt if
+  /// their samples do not match.
   static std::optional<SampledDim> join(SampledDim a, SampledDim b);
-  /// Stored elements along `dim` as those of `target`, which the dim can be
-  /// narrowed or expanded to.
+  /// Stores `dim` as `target`, which the dim can be narrowed or expanded to.
   FieldValue conform(const FieldValue &value, unsigned dim, SampledDim target);
   FieldValue pick(const FieldValue &value, unsigned dim, SampledDim target,
                   llvm::ArrayRef<int64_t> positions);
@@ -255,17 +252,17 @@ private:
   EvaluationContext &context;
   llvm::SmallVector<Exchange> exchanges;
   size_t nextExchange = 0;
-  /// Of the op that is evaluated.
+  /// Operands and result samples of the current op.
   llvm::ArrayRef<tp::AlgebraValue> operands;
   llvm::ArrayRef<const IndexSample *> resultSamples;
   bool waiting = false;
 };
 
-/// The same tensor with every dim uniform along which all stored elements are
-/// equal, so that tensors are comparable however they were computed.
+/// Returns the same tensor with every dim uniform along which all stored
+/// elements are equal, so that the form does not depend on the computation.
 FieldValue collapse(const FieldValue &value);
-/// A hash of sizes, samples, element kind and all elements; equal for tensors
-/// that `collapse` makes equal.
+/// Returns a hash of sizes, samples, element kind and all elements. Tensors
+/// that `collapse` makes equal have equal hashes.
 uint64_t getContentHash(const FieldValue &value);
 
 } // namespace commute::equivalence

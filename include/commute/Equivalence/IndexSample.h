@@ -28,15 +28,15 @@
 namespace commute::equivalence {
 
 /// Indices of a dim of `size` elements, in ascending order, each with a weight:
-/// the number of indices that it stands for. Weights add up to the size, so
-/// that a sum of ones is the size. Samples are unique: equal ones have one
+/// the number of indices that it represents. Weights add up to the size, so
+/// that a sum of ones is the size. Samples are uniqued: equal samples have one
 /// address.
 class IndexSample {
 public:
   int64_t getSize() const { return size; }
-  /// Whether every index is its own sample.
+  /// True if every index is sampled.
   bool isFull() const { return full; }
-  /// How many indices are evaluated.
+  /// The number of sampled indices.
   int64_t getCount() const {
     return full ? size : static_cast<int64_t>(indices.size());
   }
@@ -46,10 +46,10 @@ public:
   int64_t getWeight(int64_t position) const {
     return full ? 1 : weights[position];
   }
-  /// The position of an index; nullopt where it is not sampled.
+  /// The position of an index; nullopt if it is not sampled.
   std::optional<int64_t> find(int64_t index) const;
-  /// Whether each sampled index stands for the run of indices that ends at it.
-  /// Sums of prefixes are exact at the samples then.
+  /// True if each sampled index represents the run of indices that ends at it.
+  /// Prefix sums are then exact at the samples.
   bool hasRuns() const { return runs; }
 
 private:
@@ -61,27 +61,27 @@ private:
   std::vector<int64_t> weights;
 };
 
-/// Makes samples, and keeps them.
+/// Creates, uniques and owns samples.
 class IndexSamples {
 public:
   const IndexSample *getFull(int64_t size);
   /// `indices` ascend and are below `size`; weights are positive.
   const IndexSample *get(int64_t size, std::vector<int64_t> indices,
                          std::vector<int64_t> weights);
-  /// Each index stands for the run that ends at it. The last index is added.
+  /// Each index represents the run that ends at it. The last index is added.
   const IndexSample *getRuns(int64_t size, std::vector<int64_t> indices);
 
-  /// The sample of the indices `start + i * step` for i below `count`; null
-  /// where the weights do not say how many indices of the slice there are: the
-  /// sample is not cut where the slice is.
+  /// The sample of the indices `start + i * step` for i below `count`; null if
+  /// the weights do not determine the number of indices in the slice, because
+  /// the sample has no cuts at the ends of the slice.
   const IndexSample *getSlice(const IndexSample *sample, int64_t start,
                               int64_t step, int64_t count);
-  /// Samples one after the other.
+  /// The sample of a concatenation of `parts`.
   const IndexSample *getConcat(llvm::ArrayRef<const IndexSample *> parts);
-  /// The sample of dims merged into one, the first one being the major one.
+  /// The sample of dims merged into one, the major dim first.
   const IndexSample *getProduct(llvm::ArrayRef<const IndexSample *> factors);
   /// The samples of the dims into which a dim is split, from major to minor;
-  /// nullopt where the sample is no product of such samples.
+  /// nullopt if the sample is not a product of such samples.
   std::optional<llvm::SmallVector<const IndexSample *>>
   split(const IndexSample *sample, llvm::ArrayRef<int64_t> sizes);
 

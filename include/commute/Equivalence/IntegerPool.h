@@ -10,35 +10,36 @@
 
 namespace commute::equivalence {
 
-/// What integers that nothing is known of are drawn from.
+/// The numbers from which unknown integers are drawn.
 ///
-/// An integer is computed with as it is, so what it is drawn from decides which
-/// differences can be seen. Three things hide them: numbers that no threshold
-/// of the programs lies between, extremes that occur more than once (the
-/// largest element of half a tensor is then that of the whole), and factors of
-/// zero or two (a product of many is then zero). Hence three ways of drawing,
-/// by turns.
+/// Integers are evaluated exactly, so their distribution decides which
+/// differences are found. Three things hide differences: numbers without a
+/// threshold of the programs between them, extremes that occur more than once
+/// (the largest element of half a tensor is then that of the whole), and
+/// factors of zero or two (a product of many is then zero). Therefore rounds
+/// alternate between three ways of drawing.
 class IntegerPool {
 public:
   enum class Way {
     /// The numbers of the pool.
     Listed,
-    /// Any up to 2^20, which are mostly different. Products of three of them
-    /// are exact.
+    /// Any numbers up to 2^20, which are mostly different. Products of three of
+    /// them are exact.
     Wide,
-    /// As `Wide`, but odd.
+    /// Odd numbers up to 2^20.
     Odd,
   };
 
-  /// Numbers to draw from, of which the first one is what numbers that are no
-  /// elements of a tensor are now and then.
+  /// `numbers` are the numbers to draw from. Integers that are not elements of
+  /// a tensor are sometimes the first of them.
   IntegerPool(std::vector<int64_t> numbers) : numbers(std::move(numbers)) {}
 
   llvm::ArrayRef<int64_t> getNumbers() const { return numbers; }
-  /// The way of a round for the integers of one source. In every other round it
-  /// is that of all sources, so that each way is met by what mixes two of them.
+  /// The way of a round for the integers of one source. In every other round
+  /// all sources use the same way, so that an op on integers of two sources
+  /// meets each way.
   static Way chooseWay(uint64_t round, uint64_t source);
-  /// The integer for `content`, a hash, as an element of `type`.
+  /// Draws the integer for `content`, a hash, as an element of `type`.
   uint64_t draw(uint64_t content, Way way, mlir::Type type) const;
 
 private:

@@ -20,15 +20,15 @@ namespace commute::equivalence {
 /// One value on all ranks, in the order of the world.
 using RankValues = llvm::SmallVector<FieldValue>;
 
-/// The samples of a value's dims, by dim; empty where nothing was chosen.
+/// The samples of a value's dims, by dim; empty if none were chosen.
 using SampleLookup =
     llvm::function_ref<llvm::ArrayRef<const IndexSample *>(mlir::Value)>;
 
 /// Random inputs for a program, equal for ranks that hold the same tensor.
 class InputGenerator {
 public:
-  /// Integers of an input are drawn from its pool, if it has one, else from
-  /// that of all integers.
+  /// Integers of an input are drawn from its pool, if it has one, and otherwise
+  /// from the pool of all integers.
   using Pools = std::function<std::optional<IntegerPool>(unsigned argument)>;
 
   InputGenerator(const analysis::InputPlacements &placements,
@@ -40,16 +40,16 @@ public:
   const analysis::InputPlacements &getPlacements() const { return placements; }
   const RankClasses &getRanks() const { return ranks; }
 
-  /// The type of an input's values: numbers and objects are inputs like any
-  /// other, known by a random number.
+  /// The tensor type of an input's values: an input that is a number or an
+  /// object is represented by a random number.
   static mlir::RankedTensorType getType(mlir::Type type);
-  /// Whether the elements of an input matter by their value, as indices do.
+  /// True if an input's elements are evaluated exactly, as indices are.
   static bool isExact(mlir::RankedTensorType type) {
     return mlir::isa<mlir::IntegerType>(type.getElementType()) &&
            !type.getElementType().isInteger(1);
   }
-  /// What all ranks hold of input `argument`, of this type, at these samples.
-  /// Where there is no memory for it, the context has a problem.
+  /// Generates the values of input `argument` on all ranks, with this type, at
+  /// these samples. Sets the context's problem if memory does not suffice.
   RankValues generate(unsigned argument, mlir::RankedTensorType type,
                       llvm::ArrayRef<const IndexSample *> samples,
                       uint64_t seed) const;
@@ -61,14 +61,14 @@ private:
   Pools pools;
 };
 
-/// Evaluates single ops on all ranks at once: on those that stand for the
-/// others.
+/// Evaluates single ops on all representative ranks at once.
 class LockstepEvaluator {
 public:
   LockstepEvaluator(const RankClasses &ranks, EvaluationContext &context);
 
-  /// Values of an op's results on all ranks. `samples` are those of the dims of
-  /// each result. Failure is emitted at the op, or is a problem of the context.
+  /// Evaluates an op's results on all ranks. `samples` are the samples of each
+  /// result's dims. A failure is emitted at the op, or sets the context's
+  /// problem.
   llvm::LogicalResult
   evaluate(mlir::Operation *op, llvm::ArrayRef<RankValues> operands,
            llvm::ArrayRef<llvm::ArrayRef<const IndexSample *>> samples,
@@ -84,10 +84,10 @@ private:
   evaluateOpaque(tp::CallOp call, llvm::ArrayRef<RankValues> operands,
                  llvm::ArrayRef<llvm::ArrayRef<const IndexSample *>> samples,
                  llvm::SmallVectorImpl<RankValues> &results);
-  /// Hands what the ranks have sent to each other.
+  /// Delivers the values that the ranks have sent to each other.
   llvm::LogicalResult completeExchanges(mlir::Operation *op);
 
-  /// By rank: the members of its group, and its position there.
+  /// For each rank, the members of its group and its position there.
   using Peers = std::vector<std::pair<llvm::ArrayRef<int64_t>, size_t>>;
   const Peers &getPeers(tp::GroupAttr group);
 
@@ -101,8 +101,8 @@ using Observer = llvm::function_ref<void(mlir::Operation *op,
                                          llvm::ArrayRef<RankValues> operands,
                                          llvm::ArrayRef<RankValues> results)>;
 
-/// Evaluates a program on all ranks, op after op, and returns the
-/// returned values. The error names the op; where samples are the reason,
+/// Evaluates a program on all ranks, op after op, and returns the results of
+/// the function. The error names the op; if samples are the reason,
 /// `context.problem` and `culprit` are set as well.
 llvm::Expected<std::vector<RankValues>>
 evaluateOnAllRanks(mlir::func::FuncOp function,

@@ -12,20 +12,20 @@
 namespace commute::equivalence {
 
 /// The field of integers modulo the prime 2^61 - 772171. Elements are numbers
-/// in [0, p). The Mersenne prime 2^61 - 1 reduces a little faster, but there
-/// 2^61 is 1, so that scaling by powers of two, which programs do, comes
+/// in [0, p). Reduction modulo the Mersenne prime 2^61 - 1 is slightly faster,
+/// but 2^61 is then 1, so scaling by powers of two, which programs do, wraps
 /// around.
 struct PrimeField {
   /// 2^61 in the field.
   static constexpr uint64_t excess = 772171;
   static constexpr uint64_t prime = (uint64_t(1) << 61) - excess;
 
-  /// Any 64-bit number.
+  /// Reduces any 64-bit number.
   static constexpr uint64_t reduce(uint64_t value) {
     value = (value & mask) + (value >> 61) * excess;
     return value >= prime ? value - prime : value;
   }
-  /// Any 128-bit number.
+  /// Reduces any 128-bit number.
   static constexpr uint64_t reduceWide(unsigned __int128 value) {
     // What is above 61 bits has 67, then 26, then at most 1 bit.
     for (int fold = 0; fold < 2; ++fold)
@@ -52,18 +52,18 @@ struct PrimeField {
     }
     return result;
   }
-  /// The inverse; 0 for 0, which no random value is but with probability 1/p.
+  /// The inverse; 0 for 0, which a random value is with probability 1/p.
   static constexpr uint64_t invert(uint64_t a) { return power(a, prime - 2); }
 
   static constexpr uint64_t fromInteger(int64_t value) {
     return value >= 0 ? reduce(static_cast<uint64_t>(value))
                       : negate(reduce(~static_cast<uint64_t>(value) + 1));
   }
-  /// A fraction of whole numbers up to 2^26 is itself, so that sums and
-  /// products of such constants come out as they should; so is a double that is
-  /// the nearest one to such a fraction with a denominator up to 2^20, such as
-  /// 0.1. Every other double (-3.4e38, 2^61, pi) is an unknown keyed by its
-  /// value: its product with anything is no number that is met elsewhere.
+  /// A fraction of whole numbers up to 2^26 maps to itself, so that sums and
+  /// products of such constants are exact. The double nearest to such a
+  /// fraction with a denominator up to 2^20, such as 0.1, maps to that
+  /// fraction. Every other double (-3.4e38, 2^61, pi) is an unknown keyed by
+  /// its value: its products equal no number that occurs elsewhere.
   static uint64_t fromDouble(double value);
 
   /// A random function of `value` for each key: the finalizer of splitmix64,
@@ -79,7 +79,7 @@ struct PrimeField {
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
     return x ^ (x >> 31);
   }
-  /// Its inverse.
+  /// The inverse of `scramble`.
   static constexpr uint64_t unscramble(uint64_t x) {
     x = unshift(x, 31) * invertOdd(0x94d049bb133111eb);
     x = unshift(x, 27) * invertOdd(0xbf58476d1ce4e5b9);
@@ -88,14 +88,14 @@ struct PrimeField {
 
 private:
   static constexpr uint64_t mask = (uint64_t(1) << 61) - 1;
-  /// The inverse of x ^ (x >> count).
+  /// The inverse of the function x ^ (x >> count).
   static constexpr uint64_t unshift(uint64_t x, unsigned count) {
     uint64_t result = x;
     for (unsigned done = count; done < 64; done += count)
       result = x ^ (result >> count);
     return result;
   }
-  /// Of an odd number modulo 2^64, by Newton's method.
+  /// The inverse of an odd number modulo 2^64, by Newton's method.
   static constexpr uint64_t invertOdd(uint64_t x) {
     uint64_t inverse = x;
     for (int step = 0; step < 6; ++step)

@@ -12,24 +12,24 @@
 
 namespace commute::equivalence {
 
-/// Classes of ranks that are given equal inputs, so that one of each has to be
-/// evaluated. A group gets few classes of members where both programs only
-/// reduce over it, or use it not at all: no op tells its members apart then, as
-/// no op tells apart the indices between two cuts of a dim
-/// (docs/equivalence.md, "Ranks"). All that is left out are inputs; what is
-/// evaluated are real runs of the programs.
+/// Classes of ranks with equal inputs, so that only one rank of each class has
+/// to be evaluated. A group has few classes of members if both programs only
+/// reduce over it, or do not use it: no op then distinguishes its members, as
+/// no op distinguishes the indices between two cuts of a dim
+/// (docs/equivalence.md, "Ranks"). Only inputs are restricted; the evaluations
+/// are real runs of the programs.
 class RankClasses {
 public:
-  /// Each rank for itself.
+  /// Makes every rank a class of its own.
   explicit RankClasses(llvm::ArrayRef<int64_t> world);
-  /// The classes that both programs allow, chosen at random by `seed`.
+  /// Returns classes that both programs allow, chosen at random by `seed`.
   static RankClasses find(mlir::func::FuncOp first, mlir::func::FuncOp second,
                           llvm::ArrayRef<int64_t> world, uint64_t seed);
 
   /// One rank of each class, in ascending order.
   llvm::ArrayRef<int64_t> getRepresentatives() const { return representatives; }
-  /// Among the representatives: the index of the one of this rank's class.
-  /// The rank is one of the world.
+  /// The index of the representative of this rank's class. The rank must be in
+  /// the world.
   size_t getClass(int64_t rank) const { return classOf.lookup(rank); }
 
 private:

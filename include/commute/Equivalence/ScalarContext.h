@@ -22,35 +22,34 @@
 
 namespace commute::equivalence {
 
-/// What the truth of a comparison of floats is.
+/// How the truth value of a float comparison is modelled.
 enum class Choices {
   /// An unknown number c, so that `where(c, a, b)` is c a + (1 - c) b, and the
-  /// maximum of some values is an unknown that belongs to the set of them. More
-  /// general than truth values: what is equal here is equal for both outcomes.
+  /// maximum of some values is an unknown that depends on their set. This model
+  /// is more general than truth values: values that are equal in it are equal
+  /// for both outcomes.
   Symbolic,
   /// The same, but bounds by constants are choices: the maximum of x and a
-  /// constant
-  /// c is `where(x > c, x, c)`. A more general model as well, for programs that
-  /// spell bounds by comparisons.
+  /// constant c is `where(x > c, x, c)`. This model is also more general than
+  /// truth values. It serves programs that spell bounds by comparisons.
   SymbolicBounds,
   /// The same with `where(x >= c, x, c)`.
   SymbolicClosedBounds,
-  /// A random bit: laws that use that c c = c hold too. One evaluation looks at
-  /// one
-  /// outcome of each comparison, so that what is equal here is not proven.
+  /// A random bit: laws that use c c = c hold too. One evaluation covers one
+  /// outcome of each comparison, so equality in this model is not a proof.
   Sampled,
 };
 
-/// Elements of a semilattice without further laws: the maximum (or minimum) of
-/// elements is an unknown that depends on the set of them alone.
+/// A semilattice without further laws: the maximum (or minimum) of elements is
+/// an unknown that depends only on the set of elements.
 class FreeSemilattice {
 public:
   explicit FreeSemilattice(uint64_t key) : key(key) {}
 
   uint64_t join(uint64_t a, uint64_t b);
-  /// The join of at least one element.
+  /// The join of `elements`, of which there is at least one.
   uint64_t join(llvm::ArrayRef<uint64_t> elements);
-  /// Whether `element` is the join of `member` and others.
+  /// True if `element` is the join of `member` and others.
   bool contains(uint64_t element, uint64_t member) const {
     return llvm::is_contained(getMembers(element), member);
   }
@@ -59,58 +58,58 @@ private:
   llvm::ArrayRef<uint64_t> getMembers(const uint64_t &element) const;
 
   uint64_t key;
-  /// By unknown: what it is the maximum of, in ascending order.
+  /// For each unknown, the elements that it is the join of, ascending.
   llvm::DenseMap<uint64_t, std::vector<uint64_t>> members;
 };
 
-/// What scalar functions share on all ranks.
+/// State shared by the scalar functions on all ranks.
 class ScalarContext {
 public:
   ScalarContext(Choices choices, uint64_t seed) : choices(choices), seed(seed) {
     noteNumber(0, 0);
   }
 
-  /// Comparisons of field elements, as truth values: 0, 1, or an unknown.
+  /// Compares field elements. The result is a truth value: 0, 1, or an unknown.
   uint64_t isEqual(uint64_t a, uint64_t b);
-  /// Whether two elements are one, or were drawn to be equal.
+  /// True if two elements are identical, or were drawn to be equal.
   bool areAlike(uint64_t a, uint64_t b) const;
   uint64_t isLess(uint64_t a, uint64_t b);
   uint64_t isNan(uint64_t a);
-  /// Of two operands, of which one may be a bound.
+  /// The maximum or minimum of two operands, of which one may be a bound.
   uint64_t boundBelow(uint64_t a, uint64_t b) { return bound(a, b, true); }
   uint64_t boundAbove(uint64_t a, uint64_t b) { return bound(a, b, false); }
-  /// Elements of constants, and of floats made of integers, are these numbers:
-  /// they are compared as such.
+  /// Records the number that an element is: elements of constants, and of
+  /// floats made of integers, are compared as numbers.
   void noteNumber(uint64_t element, double number) {
     numbers.try_emplace(element, number);
   }
-  /// Whether an element is known as a number below zero.
+  /// True if an element is known to be a negative number.
   bool isNegative(uint64_t element) const {
     auto known = numbers.find(element);
     return known != numbers.end() && known->second < 0;
   }
-  /// Elements of constants are bounds as well.
+  /// Records an element of a constant, which may also be a bound.
   void noteConstant(uint64_t element, double number) {
     noteNumber(element, number);
     constants.insert(element);
     if (!std::isfinite(number))
       noteInfinite(element);
   }
-  /// Values that are infinite or no number, as 1/0 is: zero times such a value
-  /// is not zero, nor is its difference from itself.
+  /// Records a value that is infinite or no number, such as 1/0: zero times
+  /// such a value is not zero, nor is its difference from itself.
   void noteInfinite(uint64_t element) { infinite.insert(element); }
   bool isInfinite(uint64_t element) const {
     return !infinite.empty() && infinite.contains(element);
   }
-  /// Functions that change nothing where they have been applied before: `law`
-  /// names what they make, such as whole numbers.
+  /// Records that an idempotent function does not change `element`. `law` names
+  /// the property of its results, such as being whole numbers.
   void noteFixed(uint64_t element, uint64_t law) {
     fixed.insert(PrimeField::mix(element, law));
   }
   bool isFixed(uint64_t element, uint64_t law) const {
     return fixed.contains(PrimeField::mix(element, law));
   }
-  /// Of at least one element.
+  /// The maximum or minimum of `elements`, of which there is at least one.
   uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements) {
     chosen = true;
     return maxima.join(elements);
@@ -119,45 +118,45 @@ public:
     chosen = true;
     return minima.join(elements);
   }
-  /// Begins an op that reads at most so many elements of one value, on each of
-  /// so many ranks: truth values that become bits in it for the first time do
-  /// so with one probability, which may be next to none, or that of one in all.
+  /// Begins an op that reads at most `numElements` elements of one value on
+  /// each of `numRanks` ranks. Truth values that first become bits in this op
+  /// are drawn with one probability, which may be near zero, or one in all.
   void beginOp(size_t numElements, size_t numRanks);
-  /// A truth value as a bit, where it decides about an integer. That of the
-  /// negation is the opposite one.
+  /// Draws a truth value that decides about an integer as a bit. Its negation
+  /// gets the opposite bit.
   bool toBit(uint64_t truth);
-  /// An integer that nothing is known of, such as a float cast to an integer:
-  /// one of the pool for each `content`.
+  /// Draws an unknown integer, such as a float cast to an integer, from the
+  /// pool by `content`.
   int64_t drawInteger(uint64_t content, mlir::Type type) const;
-  /// A truth value that nothing is known of.
+  /// Draws an unknown truth value.
   uint64_t drawTruth(uint64_t content);
 
-  /// What unknown integers are drawn from: the numbers that the programs
-  /// compare integers with, and their neighbours.
+  /// Sets the numbers from which unknown integers are drawn: the numbers that
+  /// the programs compare integers with, and their neighbours.
   void setPool(IntegerPool numbers) { pool = std::move(numbers); }
   const IntegerPool &getPool() const { return pool; }
 
   Choices getChoices() const { return choices; }
   uint64_t getSeed() const { return seed; }
-  /// Whether an outcome was looked at that is one of several: what holds for it
-  /// may not hold for others.
+  /// True if the evaluation covered only one of several outcomes: its result
+  /// may not hold for the others.
   bool hasSampled() const { return sampled; }
-  /// Whether there was a choice that other models decide otherwise: anything,
-  /// or a bound by a constant.
+  /// True if there was a choice that other models decide differently: any
+  /// choice for `hasChosen`, a bound by a constant for `hasBounded`.
   bool hasChosen() const { return chosen; }
   bool hasBounded() const { return bounded; }
   void noteSampled() { sampled = true; }
 
 private:
   bool drawBit(uint64_t random) const;
-  /// The order of two elements, not both of them numbers, where outcomes are
-  /// drawn: below zero, zero, or above. It stays, and further orders of an
-  /// unknown and numbers fit it.
+  /// Draws the order of two elements, not both of them numbers: below zero,
+  /// zero, or above. The order is kept, and later orders of an unknown and
+  /// numbers are consistent with it.
   int drawOrder(uint64_t a, uint64_t b);
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
 
-  /// What a value lies between, as bounds by numbers have left it.
+  /// The range of a value after bounds by numbers.
   struct Range {
     double least = -std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
@@ -168,17 +167,17 @@ private:
   llvm::DenseSet<uint64_t> constants = {0};
   llvm::DenseMap<uint64_t, double> numbers;
   llvm::DenseMap<uint64_t, Range> ranges;
-  /// In `Choices::Sampled`, by distance of two elements, the order of the one
-  /// that it leads from (-1, 0, 1), and what unknowns lie between by it.
+  /// In `Choices::Sampled`, for each distance between two elements, the order
+  /// of the element that it starts from (-1, 0, 1), and the ranges of unknowns
+  /// that follow from the drawn orders.
   llvm::DenseMap<uint64_t, int> orders;
   llvm::DenseMap<uint64_t, Range> drawnRanges;
   llvm::DenseSet<uint64_t> fixed;
   llvm::DenseSet<uint64_t> infinite;
-  /// Truth values that became bits, by the smaller one of each and its
-  /// negation.
+  /// Bits of truth values, keyed by the smaller of the value and its negation.
   llvm::DenseMap<uint64_t, bool> bits;
   uint64_t numOps = 0;
-  /// One bit in 2^rareness is another one than most, which are `usual`.
+  /// One bit in 2^rareness differs from the others, which are `usual`.
   unsigned rareness = 1;
   bool usual = false;
   bool sampled = false;

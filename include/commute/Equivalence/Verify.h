@@ -20,22 +20,22 @@ namespace commute::equivalence {
 
 struct VerifyOptions {
   Precision precision = Precision::Algebraic;
-  /// Evaluates a few indices of each dim, where that proves the rest.
+  /// Evaluate only a few indices of each dim, where that proves the rest.
   bool reducesSizes = true;
-  /// Evaluates only what differs, and isomorphic regions once. What this does
-  /// not show to be equal is evaluated whole.
+  /// Evaluate only regions that differ, and isomorphic regions once. Programs
+  /// that this does not show to be equal are evaluated whole.
   bool usesRegions = true;
   uint64_t seed = 1;
-  /// A proof that would exceed these ends with the verdict "not proven".
+  /// A proof that would exceed these limits ends with "not proven".
   double maxSeconds = 60;
   int64_t maxBytes = int64_t(4) << 30;
 };
 
-/// Where two programs differ.
+/// A difference between two programs.
 struct Difference {
-  /// One sentence: which values, on which rank, at which index.
+  /// One sentence that names the values, the rank and the index.
   std::string message;
-  /// Where the values are computed in the two programs: node and Python line.
+  /// The definitions of the values in the two programs: node and Python line.
   mlir::Location first;
   mlir::Location second;
 };
@@ -44,33 +44,33 @@ struct Difference {
 struct EvaluatedExtent {
   int64_t size;
   int64_t numIndices;
-  /// Which clause of the theorem in docs/equivalence.md it rests on.
+  /// The clause of the theorem in docs/equivalence.md that the size rests on.
   std::string reason;
-  /// Where it occurs first.
+  /// The first occurrence.
   mlir::Location location;
   unsigned dim;
 };
 
 struct VerifyResult {
-  /// Empty when the programs are equivalent, or when that is not proven.
+  /// Empty if the programs are equivalent or not proven equivalent.
   std::vector<Difference> differences;
   /// Why the programs could be neither proven equal nor told apart.
   std::optional<std::string> notProven;
   std::vector<std::string> assumptions;
-  /// What the verdict holds for, and what it rests on besides the field.
+  /// The scope of the verdict, and its premises besides the field.
   std::vector<std::string> notes;
   std::vector<EvaluatedExtent> extents;
   int64_t numRanks = 0;
-  /// On how many ranks the programs were evaluated: others were given the same
-  /// inputs (RankClasses).
+  /// The number of ranks on which the programs were evaluated; the other ranks
+  /// have the same inputs as one of these (RankClasses).
   int64_t numEvaluatedRanks = 0;
-  /// How often the programs were evaluated, on other inputs.
+  /// The number of evaluations, each on other inputs.
   unsigned numRounds = 0;
-  /// Ops of both programs, and how many of them were evaluated; more than there
-  /// are where regions did not suffice.
+  /// The number of ops in both programs, and the number of op evaluations,
+  /// which is larger if regions did not suffice.
   size_t numOps = 0;
   size_t numEvaluatedOps = 0;
-  /// Processor time for choosing samples, and for evaluating.
+  /// Processor time of the choice of samples and of the evaluation.
   double secondsForSizes = 0;
   double secondsEvaluating = 0;
 
@@ -78,9 +78,9 @@ struct VerifyResult {
 };
 
 /// Compares two programs on all ranks: values by evaluation over a prime field,
-/// and what that cannot see by static checks (layouts, types, the order of
-/// opaque calls). The error says why they cannot be compared: inputs that do
-/// not match, contradictory placements.
+/// and layouts, types and the order of opaque calls by static checks. The error
+/// says why the programs cannot be compared: inputs that do not match, or
+/// contradictory placements.
 llvm::Expected<VerifyResult> verifyEquivalence(mlir::ModuleOp first,
                                                mlir::ModuleOp second,
                                                const VerifyOptions &options);

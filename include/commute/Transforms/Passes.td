@@ -11,23 +11,23 @@ include "mlir/Pass/PassBase.td"
 
 def ContiguousCollectives
     : Pass<"contiguous-collectives", "::mlir::func::FuncOp"> {
-  let summary = "Gives collectives that need it a dense input";
+  let summary = "Make the inputs of collectives dense";
   let description = [{
     Some of PyTorch's collectives need an input that is dense in row-major
     order: all-gather, reduce-scatter, all-to-all, and the in-place forms of
-    all-reduce and broadcast. Depending on release and backend they refuse
-    another one or compute wrong values in silence.
+    all-reduce and broadcast. Depending on the release and the backend, they
+    reject any other input or silently compute wrong values.
 
-    For every such input the pass proves density by stride analysis, or inserts
-    one `tp.copy`, directly in front of the first op that needs it, which all
-    ops that need the same value share. No copy is made where density is proven,
-    nor where a dense copy of the value exists already; a copy or cast that
-    serves only such ops is made to write dense memory itself. Strides that
-    depend on symbols or are not known get the copy.
+    For every such input, the pass proves by stride analysis that it is dense,
+    or inserts one `tp.copy` directly before the first op that needs it. All ops
+    that need the same value share the copy. No copy is inserted if the input is
+    proven dense or a dense copy of it already exists. A copy or cast used only
+    by such ops is changed to write dense memory itself. Inputs whose strides
+    are unknown or depend on symbols are copied.
 
-    An in-place collective writes into its operand, so a copy would lose the
-    result for everybody who reads the operand itself: where somebody does, the
-    pass leaves it alone and says so.
+    An in-place collective writes into its operand. With a copy, other users of
+    the operand would not see the result, so the pass leaves an operand with
+    other users alone and emits a remark.
 
     Before:
 
@@ -48,50 +48,50 @@ def ContiguousCollectives
   let options = [
     Option<"upstreamRule", "upstream-rule", "bool", "false",
            "Copy every input of an all-gather or reduce-scatter that is not "
-           "itself a dense copy, one copy per collective and without looking "
-           "at strides: AutoParallel's rule, for comparison">];
+           "itself a dense copy, once per collective and without checking "
+           "strides: AutoParallel's rule, for comparison">];
   let statistics = [
     Statistic<"numProven", "num-proven", "Inputs proven dense">,
     Statistic<"numCopies", "num-copies", "Copies inserted">,
     Statistic<"numShared", "num-shared",
-              "Inputs that took a copy which was there">,
+              "Inputs that reuse an existing dense copy">,
     Statistic<"numMadeDense", "num-made-dense",
-              "Copies and casts made to write dense memory">,
+              "Copies and casts changed to write dense memory">,
     Statistic<"numRefused", "num-refused",
-              "In-place collectives left alone">];
+              "In-place collectives not made dense">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
 def NormalizeCollectives
     : Pass<"normalize-collectives", "::mlir::func::FuncOp"> {
-  let summary = "Finds collectives along any dim in their spelling along dim 0";
+  let summary = "Recognize collectives along any dim";
   let description = [{
-    PyTorch's collectives act on dim 0. One along another dim is spelled by the
-    rearrangement of its blocks: `split`, `slice` or `narrow` with `cat`, views
-    with `permute`, a view alone where the dims in front have size 1. The pass
-    computes what the ops around a collective do to every element (index maps,
-    see `IndexMap.h`) and makes it one op along the dim that it really is about,
-    whatever its spelling.
+    PyTorch's collectives act on dim 0. A collective along another dim is
+    written as one along dim 0 plus a rearrangement of its blocks: `split`,
+    `slice` or `narrow` with `cat`, views with `permute`, or a view alone if all
+    dims before it have size 1. The pass computes how the ops around a
+    collective move every element (index maps, see `IndexMap.h`) and replaces
+    them with a single collective along the actual dim, whatever the spelling.
 
-    What is no collective along any dim is left alone, and a remark says what is
-    in the way: shards in another order, taken twice or left out, slices that
-    begin inside a shard, that are too few or too many, or that end early; a
-    value in between that something else reads. A slice behind a gather stays a
-    slice of it. Sizes may be symbolic, as long as positions can be proven.
+    If the ops do not amount to a collective along any dim, they are left alone
+    and a remark gives the reason: shards that are reordered, duplicated or
+    dropped; slices that begin inside a shard, end early, or are too few or too
+    many; an intermediate value with other users. A slice after a gather remains
+    a slice of it. Sizes may be symbolic as long as positions can be proven.
 
-    The original spelling is noted in the attribute `tp.spelling`, from which
-    `lower-collectives` restores the very same ops where no pass has replaced the
-    collective.
+    The original spelling is recorded in the attribute `tp.spelling`. If no
+    later pass replaces the collective, `lower-collectives` restores exactly
+    these ops.
 
-    A concatenation that only puts together again what was gathered is taken
-    away.
+    A concatenation that merely reassembles a gathered tensor in its original
+    order is removed.
 
-    All_gathers over several axes of a mesh, one behind the other, are one
-    all_gather where the blocks end up along one dim in the order of a group's
-    members, and that group is known: some op has it, or the sidecar or `--group`
-    states it. Likewise reduce_scatters with one reduction. Where the group is
-    not known, a remark says which members it would have, in which order. A
-    value in between that something else reads keeps the two apart.
+    Consecutive all_gathers over several mesh axes are merged into one
+    all_gather if the blocks end up along one dim in the order of a group's
+    members, and the group is known from an op, the sidecar or `--group`.
+    Consecutive reduce_scatters with the same reduction are merged likewise. If
+    the group is not known, a remark states its members in order. Collectives
+    are not merged if an intermediate value has other users.
 
     Before:
 
@@ -102,7 +102,7 @@ def NormalizeCollectives
     %g = tp.concat %a, %b dim 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
     ```
 
-    After (without the note):
+    After (`tp.spelling` omitted):
 
     ```mlir
     %g = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<2x4xf32> -> tensor<2x8xf32>
@@ -110,50 +110,51 @@ def NormalizeCollectives
   }];
   let options = [
     Option<"again", "again", "bool", "false",
-           "The pass ran before: say only what it does, not what it refuses">];
+           "The pass has already run: report rewrites but not refusals">];
   let statistics = [
     Statistic<"numGathers", "num-all-gathers",
-              "All-gathers found along another dim">,
+              "All-gathers recognized along another dim">,
     Statistic<"numScatters", "num-reduce-scatters",
-              "Reduce-scatters found along another dim">,
+              "Reduce-scatters recognized along another dim">,
     Statistic<"numChains", "num-chains",
-              "Chains over several groups that are one collective">,
+              "Chains over several groups merged into one collective">,
     Statistic<"numIdentities", "num-identities",
-              "Concatenations that changed nothing">,
+              "Concatenations removed as identities">,
     Statistic<"numRefused", "num-refused",
-              "Collectives with reassembly left alone">];
+              "Collectives with a reassembly that was not recognized">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
 def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
-  let summary = "Runs row-wise ops on shards between collectives";
+  let summary = "Run row-wise ops on shards between collectives";
   let description = [{
-    An all_reduce is a reduce_scatter and an all_gather. Ops between the two that
-    work row by row, on values that all ranks of the group have alike, may run
-    on this rank's rows only: norms, residual additions, casts, quantization,
-    and products with replicated weights.
+    An all_reduce is equivalent to a reduce_scatter followed by an all_gather.
+    Ops between the two that work row by row on values replicated across the
+    group can run on each rank's rows only: norms, residual additions, casts,
+    quantization, and products with replicated weights.
 
-    For every group, and every class of dims that its all_reduces lead to, the
-    pass finds the ops that may run on shards (by dimension rules and placements,
-    see `ShardRegions.h`) and chooses for each of them between shard and whole by
-    an exact minimum cut: an op costs its time on all rows or on its share, an
-    all_reduce on shards is a reduce_scatter, a value that is local where it is
-    made and whole for a reader is gathered once, and a replicated value of which
-    a shard is needed is cut once. Where several dims would do (batch or
-    sequence), the one that saves most is taken. Existing all_gathers and
-    rank_slices take part in the choice.
+    For every group, and every class of dims reachable from its all_reduces, the
+    pass finds the ops that can run on shards (by dimension rules and
+    placements, see `ShardRegions.h`). An exact minimum cut decides for each op
+    whether it runs on the shard or on the whole value. An op costs its time on
+    all rows or on its share of them; an all_reduce on shards costs a
+    reduce_scatter; a value computed on shards but used whole is gathered once;
+    and a replicated value that is needed as a shard is sliced once. If several
+    dims qualify (batch or sequence), the pass takes the one that saves the most
+    time. Existing all_gathers and rank_slices are part of the choice.
 
-    A replicated value is cut by `tp.rank_slice` where the program is one rank's
-    own (`--rank=R`, TensorCast); a program that all ranks share gets a
-    reduce_scatter of equal values, by maximum, which is exact.
+    A replicated value is sliced by `tp.rank_slice` in a program compiled for
+    one rank (`--rank=R`, TensorCast). In a program shared by all ranks, it is
+    sharded by a reduce_scatter(max) of equal values, which is exact.
 
-    A gather that only matrix products read, and a reduce_scatter of a product,
-    cost what micro-pipeline, which comes next, leaves of them (`pipelined`).
+    An all_gather used only by matrix products, and a reduce_scatter of a
+    product, are priced at the time that remains exposed after micro-pipeline,
+    the next pass (`pipelined`).
 
-    Nothing becomes local that is not legal: groups are compared by their
-    members, only the outermost part of a merged dim is cut, sizes that the
-    group's size does not divide are refused (or padded, with `pad`), and outputs
-    of the function are whole.
+    The rewrite preserves semantics: groups are compared by their members, only
+    the outermost part of a merged dim is sharded, sizes not divisible by the
+    group size are refused (or padded, with `pad`), and function outputs are not
+    sharded.
 
     Before:
 
@@ -175,57 +176,60 @@ def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"profitable\"",
-           "profitable: where the price model says that it pays; always: every "
+           "profitable: if the price model predicts a gain; always: every "
            "all_reduce that can be followed by work on shards">,
     Option<"targetName", "target", "std::string", "\"h100x8\"",
-           "The machine to price for: a name of commute targets, or a file">,
+           "The machine to price for: a name listed by `commute targets`, "
+           "or a file">,
     Option<"pad", "pad", "bool", "false",
-           "Add rows where the group's size does not divide them">,
+           "Pad the rows if their number is not divisible by the group size">,
     Option<"pipelined", "pipelined", "bool", "true",
-           "Price gathers and reduce_scatters beside matrix products as "
-           "micro-pipeline will leave them">];
+           "Price all_gathers and reduce_scatters next to matrix products "
+           "as if micro-pipeline had fused them">];
   let statistics = [
     Statistic<"numScatters", "num-reduce-scatters",
-              "All-reduces that became reduce-scatters">,
+              "All-reduces replaced by reduce-scatters">,
     Statistic<"numLocalOps", "num-local-ops", "Ops that run on shards">,
     Statistic<"numGathers", "num-all-gathers", "All-gathers inserted">,
-    Statistic<"numSlices", "num-slices", "Replicated values cut">,
-    Statistic<"numRefused", "num-refused", "All-reduces left alone">];
+    Statistic<"numSlices", "num-slices", "Replicated values sliced">,
+    Statistic<"numRefused", "num-refused", "All-reduces not replaced">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
 def MicroPipeline : Pass<"micro-pipeline", "::mlir::func::FuncOp"> {
-  let summary = "Fuses collectives with the matrix products beside them";
+  let summary = "Fuse collectives with adjacent matrix products";
   let description = [{
-    An all_gather whose value is multiplied row by row needs only one rank's rows
-    for that rank's part of the product, and one that is summed over adds one
-    rank's part after the other; a product of which a reduce_scatter sums the
-    blocks can be computed block by block. Fused, the transfer of one part hides
-    behind the product of another.
+    A product of a gathered tensor can start as soon as the first shard arrives:
+    if rows are gathered, each shard yields its own rows of the product; if the
+    contraction dimension is gathered, each shard contributes one summand. A
+    product that is reduce-scattered can likewise be computed block by block. In
+    the fused op, the transfer of one shard overlaps with the product of
+    another.
 
-    For every all_gather the pass finds all products that read it: on the left,
-    or on the right (which computes the product transposed), through reshapes
-    that regroup rows, with a bias (which is added afterwards), with one matrix
-    for all batches, with scales (of one element, or one a row and gathered
-    alike). They become one `tp.all_gather_matmul`; where others read the
-    gathered value, the op gives it too. For every reduce_scatter it looks for
-    the product it scatters, or the sum of products, with which it becomes a
-    `tp.matmul_reduce_scatter`. A product between both goes with the one where
-    that saves more.
+    For every all_gather, the pass finds all products that use it: as the left
+    operand, or as the right operand (the product is then computed transposed);
+    through reshapes that regroup rows; with a bias, which is added afterwards;
+    with one matrix for all batches; and with scales, either one element or one
+    per row, gathered in the same way. These products become one
+    `tp.all_gather_matmul`, which also returns the gathered value if it has
+    other users. For every reduce_scatter, the pass finds the product or sum of
+    products that it scatters and forms a `tp.matmul_reduce_scatter`. A product
+    that could be fused with either collective is fused with the one where it
+    saves more.
 
-    Where the gathered value is only read as its shards put together otherwise (in
-    another order, in part, some twice), the rows of the product are put together
-    like that; along the contraction the rows of the other operand are put in the
-    order of the shards, each of which has to be there once. A reduce_scatter whose
-    blocks go to the ranks in another order is fused with the product of columns,
-    or rows, in that order.
+    If the gathered value is used only as a rearrangement of its shards
+    (reordered, partial or repeated), the rows of the product are rearranged
+    instead. Along the contraction dimension, the rows of the other operand are
+    reordered to match the shards, each of which must occur exactly once. If a
+    reduce_scatter assigns blocks to ranks in a different order, the columns or
+    rows of the product's operand are reordered to match.
 
-    Nothing is fused where the right operand depends on the gathered value,
-    where an op in between writes into memory, where a product or sum has other
-    readers, where the reduction is not a sum or average, or where products scale
-    the same value differently. Strides of all values stay as they are, by a copy
-    where the fused op gives others; the order of collectives is the same on all
-    ranks.
+    A collective is not fused if the right operand depends on the gathered
+    value, an op in between writes into memory, a product or sum has other
+    users, the reduction is not a sum or average, or products scale the same
+    value differently. The strides of all values are preserved, if necessary by
+    a copy of the fused op's result, and the order of collectives is the same on
+    all ranks.
 
     Before:
 
@@ -244,31 +248,33 @@ def MicroPipeline : Pass<"micro-pipeline", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"profitable\"",
-           "profitable: where the price model says that it pays; always: "
-           "wherever it is legal; upstream: by PyTorch Inductor's rule, which "
-           "leaves contractions of less than 1024 elements a rank alone">,
+           "profitable: if the price model predicts a gain; always: "
+           "wherever it is legal; upstream: PyTorch Inductor's rule, which "
+           "does not fuse contractions of fewer than 1024 elements per rank">,
     Option<"targetName", "target", "std::string", "\"h100x8\"",
-           "The machine to price for: a name of commute targets, or a file">,
+           "The machine to price for: a name listed by `commute targets`, "
+           "or a file">,
     Option<"margin", "margin", "double", "0.05",
-           "By how much, as a part of its own time, a fused op has to be faster "
-           "for policy=profitable">];
+           "Minimum gain of a fusion for policy=profitable, as a fraction "
+           "of the fused time">];
   let statistics = [
     Statistic<"numGathers", "num-gathers", "All-gathers fused with products">,
     Statistic<"numScatters", "num-scatters",
               "Reduce-scatters fused with products">,
     Statistic<"numProducts", "num-products", "Matrix products fused">,
     Statistic<"numRefused", "num-refused",
-              "Reasons why a collective stays apart">];
+              "Reasons why collectives were not fused">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
 def SplitLinear : Pass<"split-linear", "::mlir::func::FuncOp"> {
-  let summary = "Multiplies the parts of concatenations, and only what is read";
+  let summary = "Split matrix products along concatenations and slices";
   let description = [{
-    A matrix product can be computed in segments of any of its dims: along the
-    contraction their products are added, along rows, columns and batches they
-    lie side by side. The pass uses that where operands are concatenations,
-    where only slices of a result are read, and where results are concatenated:
+    A matrix product can be computed in segments along any of its dims: segments
+    of the contraction dimension are added, and segments of rows, columns or
+    batches are concatenated. The pass applies this if operands are
+    concatenations, only slices of a result are used, or results are
+    concatenated:
 
     ```
     cat_k(a_0, a_1) @ b    =  a_0 @ b_0 + a_1 @ b_1
@@ -278,27 +284,29 @@ def SplitLinear : Pass<"split-linear", "::mlir::func::FuncOp"> {
     gather_k(a) @ b        =  all_reduce(a @ rank_slice_k(b))
     ```
 
-    The last is that of tensor parallelism: of parts that are gathered along the
-    contraction each rank multiplies its own shard, and one all_reduce a group
-    adds up what would have been gathered part by part. It needs the rank's block
-    of the other operand: that operand is gathered too, or the program is one
-    rank's own (`--rank=R`) and the operand the same on all ranks.
+    The last rewrite is tensor parallelism: if parts are gathered along the
+    contraction dimension, each rank multiplies its own shard, and one
+    all_reduce per group replaces the gathers of all its parts. It needs each
+    rank's block of the other operand: either that operand is gathered too, or
+    the program is compiled for one rank (`--rank=R`) and the operand is
+    replicated.
 
-    Concatenations are found through ops that do the same at every place of the
-    dim (views, casts, elementwise functions). A sum is accumulated: each product
-    adds to the one before (`addmm`), the bias is added once. Parts of zeros are
-    dropped, constant ones become part of the bias, parts that all rows share are
-    multiplied once, and repeated parts once with the sum of their weights, where
-    that pays.
+    Concatenations are found through ops that act uniformly along the dim
+    (views, casts, elementwise functions). Sums are accumulated: each product
+    adds to the previous one (`addmm`), and the bias is added once. Parts of
+    zeros are dropped. If it is profitable, constant parts are folded into the
+    bias, parts shared by all rows are multiplied once, and repeated parts are
+    multiplied once with the sum of their weights.
 
-    All products that read one concatenation (forward, and the gradient of the
-    weight in a joint graph) are decided together: only if none of its readers is
-    left is it saved. Nothing is rewritten where parts are promoted to another
-    type, where an op in between writes into memory, where an operand would have
-    to be cut at a symbolic position, and where products have scales.
+    All products that use the same concatenation (the forward product and, in a
+    joint graph, the weight gradient) are decided together, because the
+    concatenation is removed only if no user is left. A product is not rewritten
+    if its parts are promoted to another type, an op in between writes into
+    memory, an operand would have to be sliced at a symbolic position, or it has
+    scales.
 
-    Sums in another order round differently; each remark says how. With
-    `exact-rounding` only rewrites that keep every sum are made.
+    Reordered sums round differently; each remark states how. With
+    `exact-rounding`, only rewrites that preserve every sum are applied.
 
     Before:
 
@@ -323,38 +331,41 @@ def SplitLinear : Pass<"split-linear", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"profitable\"",
-           "profitable: where the price model says that it pays; always: "
-           "wherever it is legal and multiplies less, joins less, or cuts fewer "
-           "slices out of products; upstream: linears of concatenations by the "
-           "rule proposed for PyTorch Inductor (2 or 3 parts, each at least 8 "
-           "wide and all at most 384)">,
+           "profitable: if the price model predicts a gain; always: "
+           "wherever it is legal and reduces multiplications, "
+           "concatenations or slices of products; upstream: the rule "
+           "proposed for PyTorch Inductor, which splits linears of "
+           "concatenations (2 or 3 parts, each at least 8 wide, at most 384 "
+           "in total)">,
     Option<"targetName", "target", "std::string", "\"h100x8\"",
-           "The machine to price for: a name of commute targets, or a file">,
+           "The machine to price for: a name listed by `commute targets`, "
+           "or a file">,
     Option<"margin", "margin", "double", "0.01",
-           "By how much, as a part of its own time, a rewrite has to be faster "
-           "for policy=profitable">,
+           "Minimum gain of a rewrite for policy=profitable, as a fraction "
+           "of the rewritten time">,
     Option<"exactRounding", "exact-rounding", "bool", "false",
-           "Leave alone what would make a sum in another order">];
+           "Apply only rewrites that do not reorder a sum">];
   let statistics = [
     Statistic<"numRewritten", "num-rewritten",
               "Products and concatenations of products rewritten">,
-    Statistic<"numProducts", "num-products", "Products that stand for them">,
+    Statistic<"numProducts", "num-products", "Products that replace them">,
     Statistic<"numRefused", "num-refused",
-              "Products and concatenations left alone">];
+              "Products and concatenations not rewritten">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
 def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
-  let summary = "Spells collectives along any dim by those along dim 0";
+  let summary = "Lower collectives along any dim to collectives along dim 0";
   let description = [{
-    PyTorch's collectives act on dim 0. One along another dim becomes one along
-    dim 0 with the rearrangement that makes it the same: blocks are cut and
-    joined (`chunk` and `cat`), or, for symbolic sizes, a dim for the ranks is
-    moved. Where all dims in front have size 1, a view does. TensorCast's
-    collectives, whose groups have no names, act on any dim and stay.
+    PyTorch's collectives act on dim 0. A collective along another dim is
+    lowered to one along dim 0 and a rearrangement of its blocks: the blocks are
+    split and concatenated (`chunk` and `cat`) or, for symbolic sizes, a
+    separate rank dim is permuted. If all dims before it have size 1, a view
+    suffices. TensorCast's collectives, whose groups have no names, act on any
+    dim and are not lowered.
 
-    A collective that `normalize-collectives` made, and that no pass replaced,
-    gets its original ops back, in their places.
+    A collective that `normalize-collectives` created, and that no other pass
+    replaced, is expanded to its original ops in their original positions.
 
     Before:
 
@@ -372,9 +383,9 @@ def LowerCollectives : Pass<"lower-collectives", "::mlir::func::FuncOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numLowered", "num-lowered", "Collectives moved to dim 0">,
+    Statistic<"numLowered", "num-lowered", "Collectives lowered to dim 0">,
     Statistic<"numRestored", "num-restored",
-              "Collectives that got their original spelling back">];
+              "Collectives restored to their original ops">];
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 

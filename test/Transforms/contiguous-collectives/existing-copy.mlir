@@ -9,7 +9,7 @@
 // CHECK-NEXT: return %[[COPY]]
 func.func @made_before(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32> {
   %copy = tp.copy %t : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x8xf32>
-  // expected-remark @below {{operand 0 takes the dense copy that is there: its strides are [1, 4]}}
+  // expected-remark @below {{operand 0 reuses an existing dense copy: its strides are [1, 4]}}
   %0 = tp.all_gather %t gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<8x8xf32>
   return %copy : tensor<4x8xf32>
 }

@@ -1,4 +1,4 @@
-// In-place collectives write into their operand: a copy can stand for it only
+// In-place collectives write into their operand: a copy can replace it only
 // where nobody else sees the operand's memory.
 // RUN: commute-opt %s --contiguous-collectives --remarks-filter=.* -verify-diagnostics | FileCheck %s
 
@@ -20,7 +20,7 @@ func.func @nobody_else_reads(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) 
 // CHECK-NEXT: return %[[SUM]]
 func.func @another_op_reads(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>> {
   %sum = tp.map add(%t, %t) : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
-  // expected-remark @below {{operand 0 may not be dense: its strides are [1, 4]; the op writes into it, and a copy cannot stand for it because another op reads it}}
+  // expected-remark @below {{operand 0 is not copied to dense memory: the op writes into it, and another op uses the operand; the operand may not be dense: its strides are [1, 4]}}
   %0 = tp.call "torch.ops._c10d_functional.all_reduce_.default"(%sum) arguments "" dense [0] mutates [0] : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32>
   return %sum : tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
 }
@@ -29,7 +29,7 @@ func.func @another_op_reads(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -
 // CHECK-NEXT: tp.call "torch.ops._c10d_functional.all_reduce_.default"(%arg0)
 // CHECK-NEXT: return
 func.func @input_of_the_graph(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
-  // expected-remark @below {{a copy cannot stand for it because it is an input of the graph}}
+  // expected-remark @below {{operand 0 is not copied to dense memory: the op writes into it, and the operand is a graph input}}
   %0 = tp.call "torch.ops._c10d_functional.all_reduce_.default"(%t) arguments "" dense [0] mutates [0] : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32>
   return
 }
@@ -40,7 +40,7 @@ func.func @input_of_the_graph(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>)
 // CHECK-NEXT: return
 func.func @view(%x: tensor<8x4xf32>) {
   %view = tp.permute %x [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
-  // expected-remark @below {{a copy cannot stand for it because it may be a view of memory that others read}}
+  // expected-remark @below {{operand 0 is not copied to dense memory: the op writes into it, and the operand may share memory with other values}}
   %0 = tp.call "torch.ops._c10d_functional.all_reduce_.default"(%view) arguments "" dense [0] mutates [0] : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32>
   return
 }
@@ -52,7 +52,7 @@ func.func @view(%x: tensor<8x4xf32>) {
 // CHECK-NEXT: return
 func.func @opaque(%x: tensor<8x4xf32>) {
   %opaque = tp.call "op"(%x) arguments "" : (tensor<8x4xf32>) -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
-  // expected-remark @below {{a copy cannot stand for it because it may be a view of memory that others read}}
+  // expected-remark @below {{operand 0 is not copied to dense memory: the op writes into it, and the operand may share memory with other values}}
   %0 = tp.call "torch.ops._c10d_functional.all_reduce_.default"(%opaque) arguments "" dense [0] mutates [0] : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @opaque(%x: tensor<8x4xf32>) {
 // CHECK-NEXT: tp.call "torch.ops._c10d_functional.all_reduce_.default"(%arg0)
 // CHECK-NEXT: return
 func.func @dense(%x: tensor<4x8xf32>) {
-  // expected-remark @below {{operand 0 is dense: the graph states it as a dense input}}
+  // expected-remark @below {{operand 0 is dense: the graph declares it as a dense input}}
   %0 = tp.call "torch.ops._c10d_functional.all_reduce_.default"(%x) arguments "" dense [0] mutates [0] : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -74,7 +74,7 @@ func.func @dense(%x: tensor<4x8xf32>) {
 // CHECK-NEXT: return
 func.func @coalesced(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
   %sum = tp.map add(%t, %t) : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
-  // expected-remark @below {{operand 0 may not be dense}}
+  // expected-remark @below {{operand 0 is not copied to dense memory}}
   // expected-remark @below {{copied operand 1 to dense memory}}
   %0:2 = tp.call "torch.ops._c10d_functional.all_reduce_coalesced_.default"(%t, %sum) arguments "" dense [0, 1] mutates [0, 1] : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
   return

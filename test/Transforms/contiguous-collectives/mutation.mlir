@@ -65,7 +65,7 @@ func.func @untouched_values(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, %
   %0 = tp.call "torch.ops.aten.add_.Tensor"(%other) arguments "" mutates [0] : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-remark @below {{copied operand 0 to dense memory}}
   %1 = tp.all_gather %map gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<8x8xf32>
-  // expected-remark @below {{operand 0 takes the dense copy that is there}}
+  // expected-remark @below {{operand 0 reuses an existing dense copy}}
   %2 = tp.reduce_scatter sum %map scatter_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<2x8xf32>
   return
 }

@@ -24,7 +24,7 @@ func.func @coalesced(%a: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, %b: tens
 // CHECK-NEXT: return
 func.func @coalesced_twice(%a: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
   // expected-remark @below {{copied operand 0 to dense memory}}
-  // expected-remark @below {{operand 1 takes the dense copy that is there}}
+  // expected-remark @below {{operand 1 reuses an existing dense copy}}
   %0 = tp.call "op"(%a, %a) arguments "" dense [0, 1] : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<8x8xf32>
   return
 }

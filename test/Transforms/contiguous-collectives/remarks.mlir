@@ -4,7 +4,7 @@
 // RUN: commute-opt %s --contiguous-collectives -o %t 2>&1 | count 0
 // RUN: commute-opt %s --contiguous-collectives --remarks-filter=another-pass -o %t 2>&1 | count 0
 
-// ANALYSIS: [[#@LINE+12]]:8: remark: [Analysis] dense | Category:contiguous-collectives | Function=f | Remark="operand 0 is dense: the graph states it as a dense input"
+// ANALYSIS: [[#@LINE+12]]:8: remark: [Analysis] dense | Category:contiguous-collectives | Function=f | Remark="operand 0 is dense: the graph declares it as a dense input"
 // PASSED: [[#@LINE+12]]:8: remark: [Passed] copy | Category:contiguous-collectives | Function=f | Remark="copied operand 0 to dense memory: its strides are [1, 4]"
 // PASSED: [[#@LINE+12]]:8: remark: [Passed] shared-copy | Category:contiguous-collectives | Function=f
 // PASSED: [[#@LINE+12]]:8: remark: [Passed] write-dense | Category:contiguous-collectives | Function=f

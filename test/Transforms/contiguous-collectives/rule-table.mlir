@@ -12,7 +12,7 @@
 func.func @all_gather(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, %d: tensor<4x8xf32>) {
   // expected-remark @below {{copied operand 0 to dense memory: its strides are [1, 4]}}
   %0 = tp.all_gather %t gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<8x8xf32>
-  // expected-remark @below {{operand 0 is dense: the graph states it as a dense input}}
+  // expected-remark @below {{operand 0 is dense: the graph declares it as a dense input}}
   %1 = tp.all_gather %d gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @all_gather_along_another_dim(%t: tensor<4x8xf32, #tp.layout<strides =
 func.func @reduce_scatter(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, %d: tensor<4x8xf32>) {
   // expected-remark @below {{copied operand 0 to dense memory: its strides are [1, 4]}}
   %0 = tp.reduce_scatter sum %t scatter_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<2x8xf32>
-  // expected-remark @below {{operand 0 is dense: the graph states it as a dense input}}
+  // expected-remark @below {{operand 0 is dense: the graph declares it as a dense input}}
   %1 = tp.reduce_scatter sum %d scatter_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<2x8xf32>
   return
 }
@@ -48,7 +48,7 @@ func.func @reduce_scatter(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, %d:
 func.func @all_to_all(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>, %d: tensor<4x8xf32>) {
   // expected-remark @below {{copied operand 0 to dense memory: its strides are [1, 4]}}
   %0 = tp.all_to_all %t output_splits [] input_splits [] group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x8xf32>
-  // expected-remark @below {{operand 0 is dense: the graph states it as a dense input}}
+  // expected-remark @below {{operand 0 is dense: the graph declares it as a dense input}}
   %1 = tp.all_to_all %d output_splits [] input_splits [] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }

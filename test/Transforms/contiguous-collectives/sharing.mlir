@@ -12,9 +12,9 @@
 func.func @several_collectives(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
   // expected-remark @below {{copied operand 0 to dense memory}}
   %0 = tp.all_gather %t gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<8x8xf32>
-  // expected-remark @below {{operand 0 takes the dense copy that is there: its strides are [1, 4]}}
+  // expected-remark @below {{operand 0 reuses an existing dense copy: its strides are [1, 4]}}
   %1 = tp.reduce_scatter sum %t scatter_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<2x8xf32>
-  // expected-remark @below {{operand 0 takes the dense copy that is there}}
+  // expected-remark @below {{operand 0 reuses an existing dense copy}}
   %2 = tp.all_to_all %t output_splits [] input_splits [] group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x8xf32>
   return
 }

@@ -43,7 +43,7 @@ func.func @symbolic_strides(%x: tensor<4x8xf32, #tp.layout<[s0] strides = [s0, 1
 // CHECK-NEXT: return
 func.func @contradiction(%x: tensor<8x4xf32>) {
   %0 = tp.permute %x [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
-  // expected-remark @below {{copied operand 0 to dense memory: the recorded strides contradict those that the op gives}}
+  // expected-remark @below {{copied operand 0 to dense memory: the recorded strides contradict those inferred from the op}}
   %1 = tp.all_gather %0 gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }

@@ -7,7 +7,7 @@
 // CHECK-NEXT: tp.all_gather %[[COPY]]
 // CHECK-NEXT: return
 func.func @dense_input(%x: tensor<4x8xf32>) {
-  // expected-remark @below {{copied operand 0, whatever its strides}}
+  // expected-remark @below {{copied operand 0 to dense memory without checking its strides}}
   %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }
@@ -20,9 +20,9 @@ func.func @dense_input(%x: tensor<4x8xf32>) {
 // CHECK-NEXT: tp.reduce_scatter sum %[[SECOND]]
 // CHECK-NEXT: return
 func.func @two_collectives(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
-  // expected-remark @below {{copied operand 0, whatever its strides}}
+  // expected-remark @below {{copied operand 0 to dense memory without checking its strides}}
   %0 = tp.all_gather %t gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<8x8xf32>
-  // expected-remark @below {{copied operand 0, whatever its strides}}
+  // expected-remark @below {{copied operand 0 to dense memory without checking its strides}}
   %1 = tp.reduce_scatter sum %t scatter_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<2x8xf32>
   return
 }
@@ -34,7 +34,7 @@ func.func @two_collectives(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
 // CHECK-NEXT: return
 func.func @after_a_collective(%x: tensor<4x8xf32>) {
   %0 = tp.wait %x : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-remark @below {{copied operand 0, whatever its strides}}
+  // expected-remark @below {{copied operand 0 to dense memory without checking its strides}}
   %1 = tp.all_gather %0 gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }

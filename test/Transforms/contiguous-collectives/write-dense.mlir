@@ -11,7 +11,7 @@
 // CHECK-NEXT: return
 func.func @cast(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
   %cast = tp.cast %t : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x8xbf16, #tp.layout<strides = [1, 4]>>
-  // expected-remark @below {{the op that computes operand 0 writes it dense: its strides are [1, 4]}}
+  // expected-remark @below {{changed the op that defines operand 0 to write dense memory: its strides are [1, 4]}}
   %0 = tp.all_gather %cast gather_axis 0 group <"0", [0, 1]> : tensor<4x8xbf16, #tp.layout<strides = [1, 4]>> -> tensor<8x8xbf16>
   // expected-remark @below {{operand 0 is dense}}
   %1 = tp.reduce_scatter sum %cast scatter_axis 0 group <"0", [0, 1]> : tensor<4x8xbf16, #tp.layout<strides = [1, 4]>> -> tensor<2x8xbf16>
@@ -36,7 +36,7 @@ func.func @cast_that_others_read(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]
 // CHECK-NEXT: return
 func.func @copy(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
   %copy = tp.copy %t {preserve_strides} : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
-  // expected-remark @below {{the op that computes operand 0 writes it dense}}
+  // expected-remark @below {{changed the op that defines operand 0 to write dense memory}}
   %0 = tp.all_gather %copy gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<8x8xf32>
   return
 }

@@ -3,7 +3,7 @@
 // RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --policy=always --passes=micro-pipeline | grep -v "^proof"; done | FileCheck %s --implicit-check-not=applied
 
 //--- a_contraction_trimmed_2.mlir
-// CHECK: refused {{.*}}: not fused: tp.concat, which tp.matmul sums over, leaves out some of the gathered dim, from 11 of 12 on: what is gathered there would have to be multiplied by zeros, which gives no zeros where it is not finite
+// CHECK: refused {{.*}}: not fused: tp.matmul sums over tp.concat, which omits part of the gathered dim, from position 11 of 12; fusing would multiply the omitted elements by zero, which is not zero for infinities and NaNs
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<11x8xf32>) -> (tensor<4x8xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -18,7 +18,7 @@ module {
 }
 
 //--- a_contraction_trimmed_4.mlir
-// CHECK: refused {{.*}}: not fused: tp.concat, which tp.matmul sums over, leaves out some of the gathered dim, from 23 of 24 on: what is gathered there would have to be multiplied by zeros, which gives no zeros where it is not finite
+// CHECK: refused {{.*}}: not fused: tp.matmul sums over tp.concat, which omits part of the gathered dim, from position 23 of 24; fusing would multiply the omitted elements by zero, which is not zero for infinities and NaNs
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<23x8xf32>) -> (tensor<4x8xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -35,7 +35,7 @@ module {
 }
 
 //--- a_contraction_trimmed_8.mlir
-// CHECK: refused {{.*}}: not fused: tp.concat, which tp.matmul sums over, leaves out some of the gathered dim, from 47 of 48 on: what is gathered there would have to be multiplied by zeros, which gives no zeros where it is not finite
+// CHECK: refused {{.*}}: not fused: tp.matmul sums over tp.concat, which omits part of the gathered dim, from position 47 of 48; fusing would multiply the omitted elements by zero, which is not zero for infinities and NaNs
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<47x8xf32>) -> (tensor<4x8xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -56,7 +56,7 @@ module {
 }
 
 //--- b_contraction_takes_a_shard_twice_2.mlir
-// CHECK: refused {{.*}}: not fused: tp.concat, which tp.matmul sums over, takes 0 to 6 of the gathered dim more than once: rows of the other operand would have to be added first, which rounds in another way
+// CHECK: refused {{.*}}: not fused: tp.matmul sums over tp.concat, which takes 0 to 6 of the gathered dim more than once; fusing would first add rows of the other operand, which rounds differently
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<12x8xf32>) -> (tensor<4x8xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -70,7 +70,7 @@ module {
 }
 
 //--- c_contraction_trimmed_behind_2.mlir
-// CHECK: refused {{.*}}: not fused: tp.slice, which tp.matmul sums over, leaves out some of the gathered dim, from 11 of 12 on
+// CHECK: refused {{.*}}: not fused: tp.matmul sums over tp.slice, which omits part of the gathered dim, from position 11 of 12
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<11x8xf32>) -> (tensor<4x8xf32>) {
     %0 = tp.all_gather %x0 gather_axis 1 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<4x12xf32>
@@ -82,7 +82,7 @@ module {
 }
 
 //--- d_permuted_and_read_in_between_2.mlir
-// CHECK: refused {{.*}}: not fused: tp.matmul reads it as tp.concat puts it together, and others read it too
+// CHECK: refused {{.*}}: not fused: tp.matmul uses the gathered value as reassembled by tp.concat, and the gathered value has other users
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<12x8xf32>) -> (tensor<4x8xf32>, tensor<8x6xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -97,7 +97,7 @@ module {
 }
 
 //--- e_contraction_permuted_and_read_2.mlir
-// CHECK: refused {{.*}}: not fused: it is gathered along the contraction, and others read the gathered value
+// CHECK: refused {{.*}}: not fused: it gathers along the contraction dimension, and the gathered value has other users
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<12x8xf32>) -> (tensor<4x8xf32>, tensor<4x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -112,7 +112,7 @@ module {
 }
 
 //--- f_scattered_and_read_2.mlir
-// CHECK: refused {{.*}}: not fused: it scatters what tp.concat puts together from tp.matmul, and others read that too
+// CHECK: refused {{.*}}: not fused: it scatters tp.concat, a rearrangement of tp.matmul, and intermediate values have other users
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<4x4xf32>, tensor<4x8xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
@@ -126,7 +126,7 @@ module {
 }
 
 //--- g_parts_of_two_blocks_2.mlir
-// CHECK: refused {{.*}}: not fused: it scatters what tp.concat puts together from tp.matmul, which does not give every rank one block of it
+// CHECK: refused {{.*}}: not fused: it scatters tp.concat, a rearrangement of tp.matmul that does not give each rank one block of the product
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<4x4xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
@@ -141,7 +141,7 @@ module {
 }
 
 //--- h_corners_of_shards_2.mlir
-// CHECK: refused {{.*}}: not fused: tp.matmul reads it as tp.concat puts it together, which is not parts of it along one dim
+// CHECK: refused {{.*}}: not fused: tp.matmul uses the gathered value as reassembled by tp.concat, which does not concatenate slices along one dim
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<2x8xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>

@@ -45,7 +45,7 @@ module {
 // CHECK: tp.all_gather_matmul %arg0, rhs(%arg1) gather_axis 0
 // CHECK: tp.matmul
 // CHECK: tp.matmul_reduce_scatter
-// REFUSED: not fused with {{.*}}sums over another dim of the gathered value
+// REFUSED: not fused with {{.*}}sums over a different dim of the gathered value
 // REFUSED: fused with
 module {
   func.func @main(%x: tensor<4x16xbf16>, %a: tensor<16x8xbf16>, %y: tensor<8x8xbf16>) -> (tensor<8x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>) {
@@ -79,7 +79,7 @@ module {
 // CHECK-LABEL: func.func @main
 // CHECK: tp.all_gather %
 // CHECK: tp.matmul
-// MIDDLE: sums over its rows, of which a rank's are not one block: it is gathered along dim 1 of 3
+// MIDDLE: sums over the gathered rows, and the rows of one rank are not contiguous: the gather is along dim 1 of 3
 module {
   func.func @main(%x: tensor<2x6x12xbf16>, %y: tensor<3x24xbf16>) -> tensor<3x12xbf16> {
     %0 = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<2x6x12xbf16> -> tensor<2x12x12xbf16>

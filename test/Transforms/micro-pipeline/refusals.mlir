@@ -3,7 +3,7 @@
 // RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --policy=always --passes=micro-pipeline; done | FileCheck %s
 
 //--- a_right_operand_depends_on_the_gathered_value.mlir
-// CHECK: refused {{.*}}not fused with tp.matmul: its right operand is computed from the gathered value
+// CHECK: refused {{.*}}not fused with tp.matmul: its other operand depends on the gathered value
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<16x16xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<16x16xbf16>
@@ -24,7 +24,7 @@ module {
 }
 
 //--- c_no_product.mlir
-// CHECK: refused {{.*}}not fused: no matrix product reads it
+// CHECK: refused {{.*}}not fused: no matrix product uses its result
 module {
   func.func @main(%x: tensor<4x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<8x16xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xbf16> -> tensor<8x16xbf16>
@@ -34,7 +34,7 @@ module {
 }
 
 //--- d_contraction_with_other_readers.mlir
-// CHECK: refused {{.*}}not fused: it is gathered along the contraction, and others read the gathered value
+// CHECK: refused {{.*}}not fused: it gathers along the contraction dimension, and the gathered value has other users
 module {
   func.func @main(%x: tensor<4x16xbf16>, %a: tensor<32x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x32xbf16>) {
     %0 = tp.all_gather %x gather_axis 1 group <"0", [0, 1]> : tensor<4x16xbf16> -> tensor<4x32xbf16>
@@ -44,7 +44,7 @@ module {
 }
 
 //--- e_matrices_of_their_own.mlir
-// CHECK: refused {{.*}}not fused with tp.matmul: every batch is multiplied with a matrix of its own
+// CHECK: refused {{.*}}not fused with tp.matmul: each batch is multiplied by a different matrix
 module {
   func.func @main(%x: tensor<2x4x16xbf16>, %a: tensor<4x16x8xbf16>) -> (tensor<4x4x8xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<2x4x16xbf16> -> tensor<4x4x16xbf16>
@@ -55,7 +55,7 @@ module {
 
 //--- f_product_has_other_readers.mlir
 // The fused op does not give the product, which a backward pass may have saved.
-// CHECK: refused {{.*}}not fused: tp.matmul, which it scatters, has other readers
+// CHECK: refused {{.*}}not fused: it scatters tp.matmul, which has other users
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<4x8xbf16>, tensor<8x8xbf16>) {
     %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
@@ -65,7 +65,7 @@ module {
 }
 
 //--- g_maximum.mlir
-// CHECK: refused {{.*}}not fused: matrix products go with sums and averages, not with max
+// CHECK: refused {{.*}}not fused: a fused reduce_scatter can sum or average, not reduce by max
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<4x8xbf16>) {
     %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
@@ -76,7 +76,7 @@ module {
 
 //--- h_columns_regrouped.mlir
 // A reshape that is not one of rows (unchecked upstream): every other row.
-// CHECK: refused {{.*}}not fused: it scatters what tp.reshape puts together from tp.matmul, which does not give every rank one block of it
+// CHECK: refused {{.*}}not fused: it scatters tp.reshape, a rearrangement of tp.matmul that does not give each rank one block of the product
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<4x8xbf16>) {
     %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
@@ -87,7 +87,7 @@ module {
 }
 
 //--- i_something_in_between.mlir
-// CHECK: refused {{.*}}not fused: tp.map, which it scatters, is no matrix product
+// CHECK: refused {{.*}}not fused: it scatters tp.map, which is not a matrix product
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<4x8xbf16>) {
     %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
@@ -99,7 +99,7 @@ module {
 
 //--- j_two_scales_of_one_value.mlir
 // Upstream takes the first one for all.
-// CHECK: refused {{.*}}not fused with tp.matmul: it scales the gathered value in another way than tp.matmul
+// CHECK: refused {{.*}}not fused with tp.matmul: it scales the gathered value differently than tp.matmul
 module {
   func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<f32>, %u: tensor<f32>, %v: tensor<f32>) -> (tensor<8x8xbf16>, tensor<8x8xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
@@ -120,7 +120,7 @@ module {
 }
 
 //--- l_other_element_types.mlir
-// CHECK: refused {{.*}}not fused with tp.matmul: its operands and result are not of one type
+// CHECK: refused {{.*}}not fused with tp.matmul: its operands and result have different element types
 module {
   func.func @main(%x: tensor<4x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<8x8xf32>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xbf16> -> tensor<8x16xbf16>
@@ -157,7 +157,7 @@ module {
 // PyTorch's fused ops have no bias, and an archive no list of element types:
 // lower-collectives would decompose what was reported as fused. The legal twins are
 // in reduce-scatter.mlir and all-gather.mlir.
-// CHECK: refused {{.*}}not fused: PyTorch has no fused op for it: its product has a bias
+// CHECK: refused {{.*}}not fused: PyTorch's fused op takes no bias
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<8xbf16>) -> (tensor<4x8xbf16>) {
     %0 = tp.matmul %x, %a bias %b : (tensor<8x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<8x8xbf16>
@@ -167,7 +167,7 @@ module {
 }
 
 //--- p_element_type_of_a_scaled_product.mlir
-// CHECK: refused {{.*}}not fused: PyTorch has no fused op for it: an archive cannot state the element type of a product with scales, which is not that of its right operand
+// CHECK: refused {{.*}}not fused: an archive can record a scaled product only if its element type is that of its right operand
 module {
   func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<f32>, %u: tensor<f32>) -> (tensor<8x8xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
@@ -177,7 +177,7 @@ module {
 }
 
 //--- q_symbolic_product_with_scales.mlir
-// CHECK: refused {{.*}}not fused: PyTorch has no fused op for it: it has scales and symbolic sizes
+// CHECK: refused {{.*}}not fused: PyTorch's fused op with scales needs static sizes
 module {
   func.func @main(%x: tensor<?x16xf8E4M3FN, #tp.layout<[s0] sizes = [s0 * 2, 16]>>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<f32>, %u: tensor<f32>) -> (tensor<?x8xbf16, #tp.layout<[s0] sizes = [s0, 8]>>) {
     %0 = tp.matmul %x, %a lhs_scale %s rhs_scale %u : (tensor<?x16xf8E4M3FN, #tp.layout<[s0] sizes = [s0 * 2, 16]>>, tensor<16x8xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<?x8xbf16, #tp.layout<[s0] sizes = [s0 * 2, 8]>>

@@ -9,7 +9,7 @@
 // STATED-NOT: = tp.all_gather
 
 //--- a_no_group_4.mlir
-// CHECK: refused {{.*}}with tp.all_gather in front of it, would be one all_gather along dim 0 over a group of the members 0-3, in this order, which the program does not have: --group=NAME=0-3 states one
+// CHECK: refused {{.*}}not merged with tp.all_gather: together they are an all_gather along dim 0 over the ranks 0-3, but no group of the program has these members in this order; declare one with --group=NAME=0-3
 module {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<12x5xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -19,7 +19,7 @@ module {
 }
 
 //--- b_other_order_4.mlir
-// CHECK: refused {{.*}}one all_gather along dim 0 over a group of the members 0,2,1,3, in this order, which the program does not have; group 'world' has them in the order 0-3: --group=NAME=0,2,1,3 states one
+// CHECK: refused {{.*}}an all_gather along dim 0 over the ranks 0,2,1,3, but no group of the program has these members in this order (group 'world' has them in the order 0-3); declare one with --group=NAME=0,2,1,3
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<12x5xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"dp", [[0, 2], [1, 3]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -29,7 +29,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- c_other_reader_4.mlir
-// CHECK: refused {{.*}}is an all_gather along dim 0 over group 'world', but tp.map reads what was gathered in between
+// CHECK: refused {{.*}}together they are an all_gather along dim 0 over group 'world', but tp.map uses an intermediate value
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<12x5xf32>, tensor<6x5xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -40,7 +40,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- d_two_dims_4.mlir
-// CHECK: refused {{.*}}with tp.all_gather in front of it, does not put the shards of the ranks one behind the other along any dim
+// CHECK: refused {{.*}}not merged with tp.all_gather: cannot prove that the result concatenates the shards of the ranks along any dim
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<6x10xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -50,7 +50,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- e_swapped_between_4.mlir
-// CHECK: refused {{.*}}a group of the members 1,0,3,2, in this order, which the program does not have; group 'world' has them in the order 0-3: --group=NAME=1,0,3,2 states one
+// CHECK: refused {{.*}}over the ranks 1,0,3,2, but no group of the program has these members in this order (group 'world' has them in the order 0-3); declare one with --group=NAME=1,0,3,2
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<12x5xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -63,7 +63,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- f_mirrored_axis_4.mlir
-// CHECK: refused {{.*}}is not one all_gather along dim 0: ranks 0 and 1 would see the members of their group in different orders
+// CHECK: refused {{.*}}they do not form an all_gather along dim 0: ranks 0 and 1 would order the members of their group differently
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<12x5xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -73,7 +73,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- g_same_ranks_twice_4.mlir
-// CHECK: refused {{.*}}is not one all_gather along dim 0: rank 0 would be twice in a group
+// CHECK: refused {{.*}}they do not form an all_gather along dim 0: rank 0 would be in a group twice
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<12x5xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -83,7 +83,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- h_two_planes_8.mlir
-// CHECK: refused {{.*}}a group of the members 0-3/4-7, in this order, which the program does not have: --group=NAME=0-3/4-7 states one
+// CHECK: refused {{.*}}over the ranks 0-3/4-7, but no group of the program has these members in this order; declare one with --group=NAME=0-3/4-7
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3, 4, 5, 6, 7]>]} {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<12x5xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"a", [[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -93,7 +93,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3, 4, 5, 6, 7]>]} {
 }
 
 //--- i_slice_between_4.mlir
-// CHECK: refused {{.*}}with tp.all_gather in front of it, does not put the shards
+// CHECK: refused {{.*}}not merged with tp.all_gather: cannot prove that the result concatenates the shards
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<3x5xf32>) -> (tensor<12x5xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<3x5xf32> -> tensor<6x5xf32>
@@ -106,7 +106,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- j_scatter_without_group_4.mlir
-// CHECK: refused {{.*}}would be one reduce_scatter along dim 0 over a group of the members 0-3, in this order, which the program does not have: --group=NAME=0-3 states one
+// CHECK: refused {{.*}}together they are a reduce_scatter along dim 0 over the ranks 0-3, but no group of the program has these members in this order; declare one with --group=NAME=0-3
 module {
   func.func @main(%x0: tensor<8x6xf32>) -> (tensor<2x6xf32>) {
     %0 = tp.reduce_scatter sum %x0 scatter_axis 0 group <"dp", [[0, 2], [1, 3]]> : tensor<8x6xf32> -> tensor<4x6xf32>
@@ -116,7 +116,7 @@ module {
 }
 
 //--- k_scatter_other_order_4.mlir
-// CHECK: refused {{.*}}would be one reduce_scatter along dim 0 over a group of the members 0,2,1,3, in this order, which the program does not have; group 'world' has them in the order 0-3
+// CHECK: refused {{.*}}together they are a reduce_scatter along dim 0 over the ranks 0,2,1,3, but no group of the program has these members in this order (group 'world' has them in the order 0-3
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<8x6xf32>) -> (tensor<2x6xf32>) {
     %0 = tp.reduce_scatter sum %x0 scatter_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<8x6xf32> -> tensor<4x6xf32>
@@ -126,7 +126,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- l_scatter_reductions_4.mlir
-// CHECK: refused {{.*}}is not one reduce_scatter: that combines by max, this by sum
+// CHECK: refused {{.*}}their reductions differ: max and sum
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<8x6xf32>) -> (tensor<2x6xf32>) {
     %0 = tp.reduce_scatter max %x0 scatter_axis 0 group <"dp", [[0, 2], [1, 3]]> : tensor<8x6xf32> -> tensor<4x6xf32>
@@ -136,7 +136,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- m_scatter_other_reader_4.mlir
-// CHECK: refused {{.*}}is one reduce_scatter along dim 0 over group 'world', but tp.map reads what was scattered in between
+// CHECK: refused {{.*}}together they are a reduce_scatter along dim 0 over group 'world', but tp.map uses an intermediate value
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<8x6xf32>) -> (tensor<2x6xf32>, tensor<4x6xf32>) {
     %0 = tp.reduce_scatter sum %x0 scatter_axis 0 group <"dp", [[0, 2], [1, 3]]> : tensor<8x6xf32> -> tensor<4x6xf32>
@@ -147,7 +147,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- n_scatter_two_dims_4.mlir
-// CHECK: refused {{.*}}does not give each rank one block along any dim
+// CHECK: refused {{.*}}cannot prove that each rank gets one block along any dim
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<8x6xf32>) -> (tensor<4x3xf32>) {
     %0 = tp.reduce_scatter sum %x0 scatter_axis 0 group <"dp", [[0, 2], [1, 3]]> : tensor<8x6xf32> -> tensor<4x6xf32>
@@ -157,7 +157,7 @@ module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
 }
 
 //--- o_scatter_mirrored_axis_4.mlir
-// CHECK: refused {{.*}}is not one reduce_scatter along dim 0: ranks {{.*}} would sum different blocks
+// CHECK: refused {{.*}}they do not form a reduce_scatter along dim 0: ranks {{.*}} would sum different blocks
 module attributes {tp.groups = [#tp.group<"world", [0, 1, 2, 3]>]} {
   func.func @main(%x0: tensor<8x6xf32>) -> (tensor<2x6xf32>) {
     %0 = tp.reduce_scatter sum %x0 scatter_axis 0 group <"mirrored", [[0, 2], [3, 1]]> : tensor<8x6xf32> -> tensor<4x6xf32>

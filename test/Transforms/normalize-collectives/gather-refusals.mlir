@@ -4,7 +4,7 @@
 // RUN: for f in %t/*.mlir; do commute-opt $f -o $f.plain && commute-opt $f --normalize-collectives -o $f.after && diff $f.plain $f.after || exit 1; done
 
 //--- a_reversed_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the shards in the order 1, 0, not in that of the group
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the shards in the order 1, 0, not in the order of the group
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -18,7 +18,7 @@ module {
 }
 
 //--- b_swapped_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the shards in the order 1, 0, not
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the shards in the order 1, 0, not
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -32,7 +32,7 @@ module {
 }
 
 //--- c_duplicate_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes shard 0 more than once and leaves out shard 1
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes shard 0 more than once and leaves out shard 1
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -46,7 +46,7 @@ module {
 }
 
 //--- d_shifted_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 0 takes 1 to 5 of dim 0, which begins inside a shard: each has 4
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 1 to 5 of dim 0 as slice 0, which starts inside a shard (size 4)
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -60,7 +60,7 @@ module {
 }
 
 //--- e_half_shards_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 4 slices, and not one of 4 for each of the 2 ranks of the group
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 4 slices instead of one of size 4 for each of the 2 ranks of the group
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -76,7 +76,7 @@ module {
 }
 
 //--- f_trimmed_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat ends at 6 of 8 of dim 0: the last shard is cut inside the concatenation
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat ends at 6 of 8 of dim 0, before the end of the last shard
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<3x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -90,7 +90,7 @@ module {
 }
 
 //--- g_overlap_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 1 takes 0 to 2 of dim 0, of which those before 2 are taken already
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 0 to 2 of dim 0 as slice 1, after everything before 2 was already taken
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x18xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -105,7 +105,7 @@ module {
 }
 
 //--- h_hole_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat leaves out 2 to 4 of dim 0
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat leaves out 2 to 4 of dim 0
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -119,7 +119,7 @@ module {
 }
 
 //--- i_steps_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat is not known to put the shards one behind the other along any dim
+// CHECK: refused {{.*}}: kept along dim 0: cannot prove that the concatenation tp.concat concatenates the shards along any dim
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -133,7 +133,7 @@ module {
 }
 
 //--- j_other_reader_2.mlir
-// CHECK: refused {{.*}}: is an all_gather along dim 1, but tp.map reads the shards as they were gathered, or parts of them
+// CHECK: refused {{.*}}: not rewritten as an all_gather along dim 1: tp.map uses an intermediate value
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x12xf32>, tensor<8x6xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -148,7 +148,7 @@ module {
 }
 
 //--- k_strides_2.mlir
-// CHECK: refused {{.*}}: is an all_gather along dim 1, but its result lies in memory in another order, which its readers would see
+// CHECK: refused {{.*}}: not rewritten as an all_gather along dim 1: the result would have other strides, which its users would observe
 module {
   func.func @main(%x0: tensor<4x3x2xf32>) -> (tensor<4x6x2xf32, #tp.layout<strides = [2, 8, 1]>>) {
     %0 = tp.permute %x0 [1, 0, 2] : tensor<4x3x2xf32> -> tensor<3x4x2xf32, #tp.layout<strides = [2, 6, 1]>>
@@ -174,7 +174,7 @@ module {
 }
 
 //--- m_reversed_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the shards in the order 3, 2, 1, 0, not in that of the group
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the shards in the order 3, 2, 1, 0, not in the order of the group
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -190,7 +190,7 @@ module {
 }
 
 //--- n_swapped_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the shards in the order 1, 0, 2, 3, not
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the shards in the order 1, 0, 2, 3, not
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -206,7 +206,7 @@ module {
 }
 
 //--- o_duplicate_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes shard 0 more than once and leaves out shard 3
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes shard 0 more than once and leaves out shard 3
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -222,7 +222,7 @@ module {
 }
 
 //--- p_left_out_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat leaves out shard 3 of 4
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat leaves out shard 3 of 4
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x18xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -237,7 +237,7 @@ module {
 }
 
 //--- q_shifted_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 0 takes 1 to 5 of dim 0, which begins inside a shard: each has 4
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 1 to 5 of dim 0 as slice 0, which starts inside a shard (size 4)
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -253,7 +253,7 @@ module {
 }
 
 //--- r_half_shards_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 8 slices, and not one of 4 for each of the 4 ranks of the group
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 8 slices instead of one of size 4 for each of the 4 ranks of the group
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x48xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -273,7 +273,7 @@ module {
 }
 
 //--- s_double_shards_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 2 slices, and not one of 4 for each of the 4 ranks
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 2 slices instead of one of size 4 for each of the 4 ranks
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<8x12xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -287,7 +287,7 @@ module {
 }
 
 //--- t_trimmed_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat ends at 12 of 16 of dim 0: the last shard is cut inside the concatenation
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat ends at 12 of 16 of dim 0, before the end of the last shard
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<3x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -303,7 +303,7 @@ module {
 }
 
 //--- u_overlap_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 1 takes 0 to 2 of dim 0, of which those before 2 are taken already
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 0 to 2 of dim 0 as slice 1, after everything before 2 was already taken
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x30xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -320,7 +320,7 @@ module {
 }
 
 //--- v_hole_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat leaves out 2 to 4 of dim 0
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat leaves out 2 to 4 of dim 0
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -336,7 +336,7 @@ module {
 }
 
 //--- w_steps_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat is not known to put the shards one behind the other along any dim
+// CHECK: refused {{.*}}: kept along dim 0: cannot prove that the concatenation tp.concat concatenates the shards along any dim
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -352,7 +352,7 @@ module {
 }
 
 //--- x_other_reader_4.mlir
-// CHECK: refused {{.*}}: is an all_gather along dim 1, but tp.map reads the shards as they were gathered, or parts of them
+// CHECK: refused {{.*}}: not rewritten as an all_gather along dim 1: tp.map uses an intermediate value
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x24xf32>, tensor<16x6xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -369,7 +369,7 @@ module {
 }
 
 //--- y_strides_4.mlir
-// CHECK: refused {{.*}}: is an all_gather along dim 1, but its result lies in memory in another order, which its readers would see
+// CHECK: refused {{.*}}: not rewritten as an all_gather along dim 1: the result would have other strides, which its users would observe
 module {
   func.func @main(%x0: tensor<4x3x2xf32>) -> (tensor<4x12x2xf32, #tp.layout<strides = [2, 8, 1]>>) {
     %0 = tp.permute %x0 [1, 0, 2] : tensor<4x3x2xf32> -> tensor<3x4x2xf32, #tp.layout<strides = [2, 6, 1]>>
@@ -397,7 +397,7 @@ module {
 }
 
 //--- za_reversed_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the shards in the order 7, 6, 5, 4, 3, 2, 1, 0, not in that of the group
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the shards in the order 7, 6, 5, 4, 3, 2, 1, 0, not in the order of the group
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x48xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -417,7 +417,7 @@ module {
 }
 
 //--- zb_swapped_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the shards in the order 1, 0, 2, 3, 4, 5, 6, 7, not
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the shards in the order 1, 0, 2, 3, 4, 5, 6, 7, not
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x48xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -437,7 +437,7 @@ module {
 }
 
 //--- zc_duplicate_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes shard 0 more than once and leaves out shard 7
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes shard 0 more than once and leaves out shard 7
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x48xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -457,7 +457,7 @@ module {
 }
 
 //--- zd_left_out_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat leaves out shard 7 of 8
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat leaves out shard 7 of 8
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x42xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -476,7 +476,7 @@ module {
 }
 
 //--- ze_shifted_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 0 takes 1 to 5 of dim 0, which begins inside a shard: each has 4
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 1 to 5 of dim 0 as slice 0, which starts inside a shard (size 4)
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x48xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -496,7 +496,7 @@ module {
 }
 
 //--- zf_half_shards_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 16 slices, and not one of 4 for each of the 8 ranks of the group
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 16 slices instead of one of size 4 for each of the 8 ranks of the group
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x96xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -524,7 +524,7 @@ module {
 }
 
 //--- zg_double_shards_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 4 slices, and not one of 4 for each of the 8 ranks
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 4 slices instead of one of size 4 for each of the 8 ranks
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<8x24xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -540,7 +540,7 @@ module {
 }
 
 //--- zh_trimmed_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat ends at 24 of 32 of dim 0: the last shard is cut inside the concatenation
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat ends at 24 of 32 of dim 0, before the end of the last shard
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<3x48xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -560,7 +560,7 @@ module {
 }
 
 //--- zi_overlap_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 1 takes 0 to 2 of dim 0, of which those before 2 are taken already
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 0 to 2 of dim 0 as slice 1, after everything before 2 was already taken
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x54xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -581,7 +581,7 @@ module {
 }
 
 //--- zj_hole_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat leaves out 2 to 4 of dim 0
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat leaves out 2 to 4 of dim 0
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<2x48xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -601,7 +601,7 @@ module {
 }
 
 //--- zk_steps_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat is not known to put the shards one behind the other along any dim
+// CHECK: refused {{.*}}: kept along dim 0: cannot prove that the concatenation tp.concat concatenates the shards along any dim
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x48xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -621,7 +621,7 @@ module {
 }
 
 //--- zl_other_reader_8.mlir
-// CHECK: refused {{.*}}: is an all_gather along dim 1, but tp.map reads the shards as they were gathered, or parts of them
+// CHECK: refused {{.*}}: not rewritten as an all_gather along dim 1: tp.map uses an intermediate value
 module {
   func.func @main(%x0: tensor<4x6xf32>) -> (tensor<4x48xf32>, tensor<32x6xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<4x6xf32> -> tensor<32x6xf32>
@@ -642,7 +642,7 @@ module {
 }
 
 //--- zm_strides_8.mlir
-// CHECK: refused {{.*}}: is an all_gather along dim 1, but its result lies in memory in another order, which its readers would see
+// CHECK: refused {{.*}}: not rewritten as an all_gather along dim 1: the result would have other strides, which its users would observe
 module {
   func.func @main(%x0: tensor<4x3x2xf32>) -> (tensor<4x24x2xf32, #tp.layout<strides = [2, 8, 1]>>) {
     %0 = tp.permute %x0 [1, 0, 2] : tensor<4x3x2xf32> -> tensor<3x4x2xf32, #tp.layout<strides = [2, 6, 1]>>

@@ -3,7 +3,7 @@
 // RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --passes=normalize-collectives; done | FileCheck %s --implicit-check-not=applied
 
 //--- a_reversed_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat is not known to put the shards one behind the other along any dim
+// CHECK: refused {{.*}}: kept along dim 0: cannot prove that the concatenation tp.concat concatenates the shards along any dim
 module {
   func.func @main(%x: tensor<?x4xf32, #tp.layout<[s0] sizes = [s0, 4]>>, %w: tensor<8x3xf32>) -> (tensor<?x3xf32, #tp.layout<[s0] sizes = [s0, 3]>>) {
     %h = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> async : tensor<?x4xf32, #tp.layout<[s0] sizes = [s0, 4]>> -> tensor<?x4xf32, #tp.layout<[s0] sizes = [s0 * 2, 4]>>
@@ -17,7 +17,7 @@ module {
 }
 
 //--- b_reversed_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat is not known to put the shards one behind the other along any dim
+// CHECK: refused {{.*}}: kept along dim 0: cannot prove that the concatenation tp.concat concatenates the shards along any dim
 module {
   func.func @main(%x: tensor<?x4xf32, #tp.layout<[s0] sizes = [s0, 4]>>, %w: tensor<16x3xf32>) -> (tensor<?x3xf32, #tp.layout<[s0] sizes = [s0, 3]>>) {
     %h = tp.all_gather %x gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<?x4xf32, #tp.layout<[s0] sizes = [s0, 4]>> -> tensor<?x4xf32, #tp.layout<[s0] sizes = [s0 * 4, 4]>>
@@ -33,7 +33,7 @@ module {
 }
 
 //--- c_reversed_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat is not known to put the shards one behind the other along any dim
+// CHECK: refused {{.*}}: kept along dim 0: cannot prove that the concatenation tp.concat concatenates the shards along any dim
 module {
   func.func @main(%x: tensor<?x4xf32, #tp.layout<[s0] sizes = [s0, 4]>>, %w: tensor<32x3xf32>) -> (tensor<?x3xf32, #tp.layout<[s0] sizes = [s0, 3]>>) {
     %h = tp.all_gather %x gather_axis 0 group <"0", [0, 1, 2, 3, 4, 5, 6, 7]> async : tensor<?x4xf32, #tp.layout<[s0] sizes = [s0, 4]>> -> tensor<?x4xf32, #tp.layout<[s0] sizes = [s0 * 8, 4]>>

@@ -1,4 +1,4 @@
-// A concatenation that only puts together again what was gathered is taken away.
+// A concatenation that reassembles a gathered tensor in its original order is removed.
 // RUN: rm -rf %t && split-file %s %t
 // RUN: for f in %t/*.mlir; do commute opt $f -o - --quiet --passes=normalize-collectives; done | FileCheck %s
 

@@ -4,7 +4,7 @@
 // RUN: for f in %t/*.mlir; do commute-opt $f -o $f.plain && commute-opt $f --normalize-collectives -o $f.after && diff $f.plain $f.after || exit 1; done
 
 //--- a_reversed_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the blocks in the order 1, 0, not
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the blocks in the order 1, 0, not
 module {
   func.func @main(%x0: tensor<3x8xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x8xf32>) -> tensor<3x8xf32>
@@ -18,7 +18,7 @@ module {
 }
 
 //--- b_duplicate_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes block 0 more than once and leaves out block 1
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes block 0 more than once and leaves out block 1
 module {
   func.func @main(%x0: tensor<3x8xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x8xf32>) -> tensor<3x8xf32>
@@ -32,7 +32,7 @@ module {
 }
 
 //--- c_shifted_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 0 takes 1 to 5 of dim 1, which begins inside a block: each has 4
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 1 to 5 of dim 1 as slice 0, which starts inside a block (size 4)
 module {
   func.func @main(%x0: tensor<3x8xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x8xf32>) -> tensor<3x8xf32>
@@ -46,7 +46,7 @@ module {
 }
 
 //--- d_half_blocks_2.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 4 slices, and not one of 4 for each of the 2 ranks
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 4 slices instead of one of size 4 for each of the 2 ranks
 module {
   func.func @main(%x0: tensor<3x8xf32>) -> (tensor<6x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x8xf32>) -> tensor<3x8xf32>
@@ -62,7 +62,7 @@ module {
 }
 
 //--- e_other_reader_2.mlir
-// CHECK: refused {{.*}}: is a reduce_scatter along dim 1, but tp.map reads the blocks that were rearranged for it
+// CHECK: refused {{.*}}: not rewritten as a reduce_scatter along dim 1: tp.map uses an intermediate value
 module {
   func.func @main(%x0: tensor<3x8xf32>) -> (tensor<3x4xf32>, tensor<6x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x8xf32>) -> tensor<3x8xf32>
@@ -77,7 +77,7 @@ module {
 }
 
 //--- f_reversed_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the blocks in the order 3, 2, 1, 0, not
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the blocks in the order 3, 2, 1, 0, not
 module {
   func.func @main(%x0: tensor<3x16xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x16xf32>) -> tensor<3x16xf32>
@@ -93,7 +93,7 @@ module {
 }
 
 //--- g_duplicate_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes block 0 more than once and leaves out block 3
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes block 0 more than once and leaves out block 3
 module {
   func.func @main(%x0: tensor<3x16xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x16xf32>) -> tensor<3x16xf32>
@@ -109,7 +109,7 @@ module {
 }
 
 //--- h_shifted_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 0 takes 1 to 5 of dim 1, which begins inside a block: each has 4
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 1 to 5 of dim 1 as slice 0, which starts inside a block (size 4)
 module {
   func.func @main(%x0: tensor<3x16xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x16xf32>) -> tensor<3x16xf32>
@@ -125,7 +125,7 @@ module {
 }
 
 //--- i_half_blocks_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 8 slices, and not one of 4 for each of the 4 ranks
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 8 slices instead of one of size 4 for each of the 4 ranks
 module {
   func.func @main(%x0: tensor<3x16xf32>) -> (tensor<6x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x16xf32>) -> tensor<3x16xf32>
@@ -145,7 +145,7 @@ module {
 }
 
 //--- j_double_blocks_4.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 2 slices, and not one of 4 for each of the 4 ranks
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 2 slices instead of one of size 4 for each of the 4 ranks
 module {
   func.func @main(%x0: tensor<4x16xf32>) -> (tensor<2x8xf32>) {
     %0 = tp.map relu(%x0) : (tensor<4x16xf32>) -> tensor<4x16xf32>
@@ -159,7 +159,7 @@ module {
 }
 
 //--- k_other_reader_4.mlir
-// CHECK: refused {{.*}}: is a reduce_scatter along dim 1, but tp.map reads the blocks that were rearranged for it
+// CHECK: refused {{.*}}: not rewritten as a reduce_scatter along dim 1: tp.map uses an intermediate value
 module {
   func.func @main(%x0: tensor<3x16xf32>) -> (tensor<3x4xf32>, tensor<12x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x16xf32>) -> tensor<3x16xf32>
@@ -176,7 +176,7 @@ module {
 }
 
 //--- l_reversed_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes the blocks in the order 7, 6, 5, 4, 3, 2, 1, 0, not
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes the blocks in the order 7, 6, 5, 4, 3, 2, 1, 0, not
 module {
   func.func @main(%x0: tensor<3x32xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x32xf32>) -> tensor<3x32xf32>
@@ -196,7 +196,7 @@ module {
 }
 
 //--- m_duplicate_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes block 0 more than once and leaves out block 7
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes block 0 more than once and leaves out block 7
 module {
   func.func @main(%x0: tensor<3x32xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x32xf32>) -> tensor<3x32xf32>
@@ -216,7 +216,7 @@ module {
 }
 
 //--- n_shifted_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat its slice 0 takes 1 to 5 of dim 1, which begins inside a block: each has 4
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 1 to 5 of dim 1 as slice 0, which starts inside a block (size 4)
 module {
   func.func @main(%x0: tensor<3x32xf32>) -> (tensor<3x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x32xf32>) -> tensor<3x32xf32>
@@ -236,7 +236,7 @@ module {
 }
 
 //--- o_half_blocks_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 16 slices, and not one of 4 for each of the 8 ranks
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 16 slices instead of one of size 4 for each of the 8 ranks
 module {
   func.func @main(%x0: tensor<3x32xf32>) -> (tensor<6x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x32xf32>) -> tensor<3x32xf32>
@@ -264,7 +264,7 @@ module {
 }
 
 //--- p_double_blocks_8.mlir
-// CHECK: refused {{.*}}: stays along dim 0: the concatenation tp.concat takes 4 slices, and not one of 4 for each of the 8 ranks
+// CHECK: refused {{.*}}: kept along dim 0: the concatenation tp.concat takes 4 slices instead of one of size 4 for each of the 8 ranks
 module {
   func.func @main(%x0: tensor<4x32xf32>) -> (tensor<2x8xf32>) {
     %0 = tp.map relu(%x0) : (tensor<4x32xf32>) -> tensor<4x32xf32>
@@ -280,7 +280,7 @@ module {
 }
 
 //--- q_other_reader_8.mlir
-// CHECK: refused {{.*}}: is a reduce_scatter along dim 1, but tp.map reads the blocks that were rearranged for it
+// CHECK: refused {{.*}}: not rewritten as a reduce_scatter along dim 1: tp.map uses an intermediate value
 module {
   func.func @main(%x0: tensor<3x32xf32>) -> (tensor<3x4xf32>, tensor<24x4xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x32xf32>) -> tensor<3x32xf32>

@@ -8,7 +8,7 @@
 // RUN: FileCheck %s --check-prefix=SUMS --input-file=%t/b_sums.mlir.out.mlir
 // RUN: FileCheck %s --check-prefix=ROWS --input-file=%t/c_rows.mlir.out.mlir
 
-// GATHERS: refused {{.*}}with tp.all_gather in front of it, may be one collective, but nothing states the members of group 'tp': --group=tp=0-1 would, with its own ranks
+// GATHERS: refused {{.*}}not merged with tp.all_gather: the members of group 'tp' are unknown; declare its ranks, for example with --group=tp=0-1
 // GATHERS: tp.all_gather %{{.*}} group <"tp", size = 2>
 // GATHERS: tp.all_gather %{{.*}} group <"dp", size = 2>
 // STATED: tp.all_gather %{{.*}} group <"world", [0, 1, 2, 3]>

@@ -6,7 +6,7 @@
 // RUN: for f in %t/*.mlir; do commute opt $f -o $f.out.mlir --passes=normalize-collectives; done | FileCheck %s
 
 //--- a_two_ordered_whole_shard_slices.mlir
-// CHECK: applied {{.*}}: is, with the 4 ops around it, an all_gather along dim 1
+// CHECK: applied {{.*}}: recognized as an all_gather along dim 1 (together with 4 surrounding ops)
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<12x3xf32>) -> (tensor<4x3xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -20,7 +20,7 @@ module {
 }
 
 //--- b_full_width_trim.mlir
-// CHECK: applied {{.*}}: is, with the 5 ops around it, an all_gather along dim 1
+// CHECK: applied {{.*}}: recognized as an all_gather along dim 1 (together with 5 surrounding ops)
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<12x3xf32>) -> (tensor<4x3xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -63,7 +63,7 @@ module {
 }
 
 //--- e_shifted_windows.mlir
-// CHECK: refused {{.*}} its slice 0 takes 1 to 5 of dim 0, which begins inside a shard
+// CHECK: refused {{.*}} takes 1 to 5 of dim 0 as slice 0, which starts inside a shard
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<12x3xf32>) -> (tensor<4x3xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -77,7 +77,7 @@ module {
 }
 
 //--- f_w4_two_slices_of_two_shards.mlir
-// CHECK: refused {{.*}} takes 2 slices, and not one of 4 for each of the 4 ranks
+// CHECK: refused {{.*}} takes 2 slices instead of one of size 4 for each of the 4 ranks
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<12x3xf32>) -> (tensor<8x3xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1, 2, 3]> async : tensor<4x6xf32> -> tensor<16x6xf32>
@@ -91,7 +91,7 @@ module {
 }
 
 //--- g_w2_four_half_shard_slices.mlir
-// CHECK: refused {{.*}} takes 4 slices, and not one of 4 for each of the 2 ranks
+// CHECK: refused {{.*}} takes 4 slices instead of one of size 4 for each of the 2 ranks
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<24x3xf32>) -> (tensor<2x3xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -107,7 +107,7 @@ module {
 }
 
 //--- h_real_trim_of_the_contraction.mlir
-// CHECK: applied {{.*}}: is, with the 4 ops around it, an all_gather along dim 1
+// CHECK: applied {{.*}}: recognized as an all_gather along dim 1 (together with 4 surrounding ops)
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<7x3xf32>) -> (tensor<4x3xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
@@ -122,7 +122,7 @@ module {
 }
 
 //--- i_real_trim_of_rows.mlir
-// CHECK: applied {{.*}}: is, with the 4 ops around it, an all_gather along dim 1
+// CHECK: applied {{.*}}: recognized as an all_gather along dim 1 (together with 4 surrounding ops)
 module {
   func.func @main(%x0: tensor<2x4x6xf32>, %x1: tensor<6x3xf32>) -> (tensor<2x5x3xf32>) {
     %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<2x4x6xf32> -> tensor<4x4x6xf32>
@@ -137,7 +137,7 @@ module {
 }
 
 //--- j_scatter_two_equal_halves.mlir
-// CHECK: applied {{.*}}: is, with the 3 ops around it, a reduce_scatter along dim 1
+// CHECK: applied {{.*}}: recognized as a reduce_scatter along dim 1 (together with 3 surrounding ops)
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<4x4xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
@@ -179,7 +179,7 @@ module {
 }
 
 //--- m_scatter_w4_with_two_slices.mlir
-// CHECK: refused {{.*}} takes 2 slices, and not one of 2 for each of the 4 ranks
+// CHECK: refused {{.*}} takes 2 slices instead of one of size 2 for each of the 4 ranks
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<2x4xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
@@ -193,7 +193,7 @@ module {
 }
 
 //--- n_scatter_w2_with_four_slices.mlir
-// CHECK: refused {{.*}} takes 4 slices, and not one of 4 for each of the 2 ranks
+// CHECK: refused {{.*}} takes 4 slices instead of one of size 4 for each of the 2 ranks
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<8x2xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
@@ -209,7 +209,7 @@ module {
 }
 
 //--- o_scatter_flattened_batch_1.mlir
-// CHECK: applied {{.*}}: is, with the 3 ops around it, a reduce_scatter along dim 1
+// CHECK: applied {{.*}}: recognized as a reduce_scatter along dim 1 (together with 3 surrounding ops)
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<1x2x8xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
@@ -224,7 +224,7 @@ module {
 }
 
 //--- p_scatter_flattened_batch_2.mlir
-// CHECK: applied {{.*}}: is, with the 3 ops around it, a reduce_scatter along dim 1
+// CHECK: applied {{.*}}: recognized as a reduce_scatter along dim 1 (together with 3 surrounding ops)
 module {
   func.func @main(%x0: tensor<8x6xf32>, %x1: tensor<6x8xf32>) -> (tensor<2x2x8xf32>) {
     %0 = tp.matmul %x0, %x1 : (tensor<8x6xf32>, tensor<6x8xf32>) -> tensor<8x8xf32>

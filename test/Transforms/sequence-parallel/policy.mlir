@@ -8,11 +8,11 @@
 // RUN: not commute opt %t/decode.mlir -o %t/none.mlir --policy=sometimes 2>&1 | FileCheck %s --check-prefix=POLICY
 // RUN: not commute opt %t/decode.mlir -o %t/none.mlir --target=abacus 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not ls %t/none.mlir
-// DECODE: kept as all_reduce: sequence parallelism along dim 0 (64 rows over 8 ranks of group '0') would take {{[0-9.]+}} us instead of {{[0-9.]+}} us on h100x8; shards pay from about {{[0-9]+}} rows
-// DECODE-NOT: became
-// PREFILL: dim 0 (16384 rows over 8 ranks of group '0'): 3 all_reduces became reduce_scatters, 5 ops run on shards, 3 values are gathered; {{[0-9.]+}} us before, {{[0-9.]+}} us after on h100x8; shards pay from about {{[0-9]+}} rows
+// DECODE: kept as all_reduce: sequence parallelism along dim 0 (64 rows over 8 ranks of group '0') would take {{[0-9.]+}} us instead of {{[0-9.]+}} us on h100x8; profitable from about {{[0-9]+}} rows
+// DECODE-NOT: replaced by
+// PREFILL: sequence parallelism along dim 0 (16384 rows over 8 ranks of group '0'): 3 all_reduces replaced by reduce_scatters, 5 ops run on shards, 3 values gathered; {{[0-9.]+}} us before, {{[0-9.]+}} us after on h100x8; profitable from about {{[0-9]+}} rows
 // PREFILL: proof: equivalent on 8 ranks
-// ALWAYS: 3 all_reduces became reduce_scatters
+// ALWAYS: 3 all_reduces replaced by reduce_scatters
 // OTHER: on mi300x8
 // POLICY: error: --policy=sometimes: legal are always and profitable
 // TARGET: error: {{.*}}abacus{{.*}}h100x8

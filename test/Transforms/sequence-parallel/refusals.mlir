@@ -23,7 +23,7 @@ module {
 }
 
 //--- c_varying_residual.mlir
-// CHECK: kept as all_reduce: along dim 0, tp.map reads operand 1, which differs between the ranks (or is not known to be equal: see --input-placement)
+// CHECK: kept as all_reduce: along dim 0, tp.map uses operand 1, which is not known to be replicated; if it is, declare that with --input-placement
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>, %x: tensor<8x16xbf16>) -> (tensor<8x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>
@@ -44,7 +44,7 @@ module {
 }
 
 //--- e_returned.mlir
-// CHECK: kept as all_reduce: it is returned, and outputs of the graph are not sharded
+// CHECK: kept as all_reduce: its result is returned, and graph outputs cannot be sharded
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>) -> (tensor<8x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>

@@ -7,11 +7,11 @@
 // RUN: commute opt %t/a_joint_graph.mlir -o %t/out.mlir --policy=always --passes=split-linear | FileCheck %s --check-prefix=REMARK
 // RUN: commute opt %t/b_gradient_of_the_parts_is_read_whole.mlir -o %t/out.mlir --policy=always --passes=split-linear | FileCheck %s --check-prefix=WHOLE
 
-// REMARK: applied {{.*}}a_joint_graph.mlir:18): became a sum over 2 parts {{.*}} with all that read the same parts
-// REMARK: applied {{.*}}a_joint_graph.mlir:19): became 2 products side by side{{.*}} with all that read the same parts
-// REMARK: applied {{.*}}a_joint_graph.mlir:20): became 2 products, of the slices
-// WHOLE: refused {{.*}}rewritten, it would multiply and join no less than it does; tp.map keeps the parts together
-// WHOLE: refused {{.*}}rewritten, it would multiply and join no less than it does; tp.map keeps the parts together
+// REMARK: applied {{.*}}a_joint_graph.mlir:18): split into a sum of 2 products {{.*}}, for all users of the same parts together
+// REMARK: applied {{.*}}a_joint_graph.mlir:19): split into 2 products, one for each part of {{.*}}, for all users of the same parts together
+// REMARK: applied {{.*}}a_joint_graph.mlir:20): reduced to 2 products that compute only the slices that are used
+// WHOLE: refused {{.*}}the rewrite would not reduce multiplications, concatenations or slices; tp.map needs the whole value
+// WHOLE: refused {{.*}}the rewrite would not reduce multiplications, concatenations or slices; tp.map needs the whole value
 // WHOLE-NOT: applied
 
 //--- a_joint_graph.mlir

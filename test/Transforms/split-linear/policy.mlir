@@ -16,21 +16,21 @@
 // RUN: commute opt %t/gathered-wide.mlir -o %t/out.mlir --passes=split-linear | FileCheck %s --check-prefix=GATHERED-WIDE
 // RUN: not commute opt %t/wide.mlir -o %t/out.mlir --passes='split-linear{policy=seldom}' 2>&1 | FileCheck %s --check-prefix=POLICY
 
-// NARROW: applied {{.*}}became a sum over 3 parts of its contraction; {{.*}} us before, {{.*}} us after on h100x8; numerics: the sum of 3 products is rounded to bf16 after each of them
-// WIDE: refused {{.*}}not split: {{.*}} us rewritten, {{.*}} us as it is on h100x8
+// NARROW: applied {{.*}}split into a sum of 3 products along the contraction dimension; {{.*}} us before, {{.*}} us after on h100x8; numerics: the running sum of 3 products is rounded to bf16 after each product
+// WIDE: refused {{.*}}not split: {{.*}} us rewritten, {{.*}} us unchanged on h100x8
 // MARGIN: refused {{.*}}not split: {{.*}} us rewritten, 
-// ALWAYS: applied {{.*}}became a sum over 3 parts
-// EXACT: refused {{.*}}not split: its sum would be rounded in another order, which exact-rounding excludes
-// TOGETHER-COUNT-2: applied {{.*}} with all that read the same parts
+// ALWAYS: applied {{.*}}split into a sum of 3 products
+// EXACT: refused {{.*}}not split: the rewrite would round its sum in a different order, which exact-rounding forbids
+// TOGETHER-COUNT-2: applied {{.*}}, for all users of the same parts together
 // TOGETHER: proof: equivalent
-// KEPT: refused {{.*}}not split: {{.*}} us rewritten, {{.*}}; tp.map keeps the parts together
-// SIMPLE: applied {{.*}}a part that rows share is multiplied once
-// LAST: applied {{.*}}became 1 product, of the slice of it that is read
+// KEPT: refused {{.*}}not split: {{.*}} us rewritten, {{.*}}; tp.map needs the whole value
+// SIMPLE: applied {{.*}}a part that several rows share is multiplied once
+// LAST: applied {{.*}}reduced to 1 product that computes only the slice that is used
 // GRADIENT: refused {{.*}}not split: {{.*}} us rewritten, 
-// GATHERED: applied {{.*}}became a sum over 3 parts of its contraction, 2 of which each rank multiplies its own shard of; {{.*}} us before, {{.*}} us after on h100x8; numerics: each rank's sum is rounded before the ranks' are added
+// GATHERED: applied {{.*}}split into a sum of 3 products along the contraction dimension, 2 of them computed by each rank on its own shard; {{.*}} us before, {{.*}} us after on h100x8; numerics: each rank's partial sum is rounded before the all_reduce
 // GATHERED: proof: equivalent on 8 ranks
 // GATHERED-WIDE: refused {{.*}}not split: {{.*}} us rewritten, 
-// POLICY: split-linear: policy is always, profitable or upstream, not 'seldom'
+// POLICY: split-linear: unknown policy 'seldom'; expected always, profitable or upstream
 
 // What keeps every sum: zeros left out, and products side by side.
 // EXACTLY-LABEL: func.func @main

@@ -4,7 +4,7 @@
 
 //--- a_promoted_types.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: the parts of tp.concat are of different types, which it promotes
+// CHECK: refused {{.*}}not split: tp.concat promotes parts of different element types
 module {
   func.func @main(%a: tensor<8x4xbf16>, %b: tensor<8x2xf32>, %w: tensor<6x5xf32>) -> tensor<8x5xf32> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x4xbf16>, tensor<8x2xf32>) -> tensor<8x6xf32>
@@ -15,7 +15,7 @@ module {
 
 //--- b_somebody_else_reads_the_concatenation.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: rewritten, it would multiply and join no less than it does; tp.map keeps the parts together
+// CHECK: refused {{.*}}not split: the rewrite would not reduce multiplications, concatenations or slices; tp.map needs the whole value
 module {
   func.func @main(%a: tensor<8x4xf32>, %b: tensor<8x2xf32>, %w: tensor<6x5xf32>) -> (tensor<8x5xf32>, tensor<8x6xf32>) {
     %x = tp.concat %a, %b dim 1 : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<8x6xf32>
@@ -27,7 +27,7 @@ module {
 
 //--- c_it_is_returned.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: rewritten, it would multiply and join no less than it does; an output of the program keeps the parts together
+// CHECK: refused {{.*}}not split: the rewrite would not reduce multiplications, concatenations or slices; the return op needs the whole value
 module {
   func.func @main(%a: tensor<8x4xf32>, %b: tensor<8x2xf32>, %w: tensor<6x5xf32>) -> (tensor<8x5xf32>, tensor<8x6xf32>) {
     %x = tp.concat %a, %b dim 1 : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<8x6xf32>
@@ -39,7 +39,7 @@ module {
 //--- d_memory_is_written.mlir
 // A part may be other values by the time of the product.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: an op between tp.concat and it writes into memory that parts may be in
+// CHECK: refused {{.*}}not split: an op between tp.concat and this product may overwrite a part
 module {
   func.func @main(%a: tensor<8x4xf32>, %b: tensor<8x2xf32>, %w: tensor<6x5xf32>) -> tensor<8x5xf32> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<8x6xf32>
@@ -52,7 +52,7 @@ module {
 //--- e_symbolic_position.mlir
 // The weight cannot be cut at s0.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: a part begins at a symbolic position, where another operand cannot be cut
+// CHECK: refused {{.*}}not split: a part starts at a symbolic position, at which the other operand cannot be sliced
 module attributes {tp.symbol_hints = {s0 = 7 : i64}} {
   func.func @main(%a: tensor<8x?xf32, #tp.layout<[s0] sizes = [8, s0]>>, %b: tensor<8x2xf32>, %w: tensor<?x5xf32, #tp.layout<[s0] sizes = [s0 + 2, 5]>>) -> tensor<8x5xf32> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x?xf32, #tp.layout<[s0] sizes = [8, s0]>>, tensor<8x2xf32>) -> tensor<8x?xf32, #tp.layout<[s0] sizes = [8, s0 + 2]>>
@@ -64,7 +64,7 @@ module attributes {tp.symbol_hints = {s0 = 7 : i64}} {
 //--- f_borders_that_cannot_be_compared.mlir
 // s0 may be more than s1, or less.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: a part begins at a symbolic position, where another operand cannot be cut
+// CHECK: refused {{.*}}not split: a part starts at a symbolic position, at which the other operand cannot be sliced
 module attributes {tp.symbol_hints = {s0 = 3 : i64, s1 = 4 : i64}} {
   func.func @main(%a: tensor<8x?xf32, #tp.layout<[s0] sizes = [8, s0]>>, %b: tensor<8x?xf32, #tp.layout<[s1] sizes = [8, s1]>>, %u: tensor<?x5xf32, #tp.layout<[s1] sizes = [s1, 5]>>, %v: tensor<?x5xf32, #tp.layout<[s0] sizes = [s0, 5]>>) -> tensor<8x5xf32> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x?xf32, #tp.layout<[s0] sizes = [8, s0]>>, tensor<8x?xf32, #tp.layout<[s1] sizes = [8, s1]>>) -> tensor<8x?xf32, #tp.layout<[s0, s1] sizes = [8, s0 + s1]>>
@@ -77,7 +77,7 @@ module attributes {tp.symbol_hints = {s0 = 3 : i64, s1 = 4 : i64}} {
 //--- g_scaled.mlir
 // A scale is that of the whole concatenation.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: it has scales, which belong to whole operands
+// CHECK: refused {{.*}}not split: its scales apply to whole operands
 module {
   func.func @main(%a: tensor<8x16xf8E4M3FN>, %b: tensor<8x16xf8E4M3FN>, %w: tensor<32x16xf8E4M3FN>, %s: tensor<1xf32>, %t: tensor<1xf32>) -> tensor<8x16xbf16> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x16xf8E4M3FN>, tensor<8x16xf8E4M3FN>) -> tensor<8x32xf8E4M3FN>
@@ -137,7 +137,7 @@ module {
 //--- l_strides_of_a_slice_are_seen.mlir
 // A result of the function keeps its strides.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: only slices of it are read, but an output of the program shows how a slice of it lies in memory
+// CHECK: refused {{.*}}not split: only slices of it are used, but the return op depends on the strides of a slice
 module {
   func.func @main(%a: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> tensor<8x3xf32, #tp.layout<strides = [6, 1]>> {
     %y = tp.matmul %a, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
@@ -149,7 +149,7 @@ module {
 //--- m_slices_that_overlap.mlir
 // More would be multiplied than is.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: rewritten, it would multiply and join no less than it does
+// CHECK: refused {{.*}}not split: the rewrite would not reduce multiplications, concatenations or slices
 module {
   func.func @main(%a: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
     %y = tp.matmul %a, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
@@ -163,7 +163,7 @@ module {
 
 //--- n_rank_not_known.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: the shards of tp.all_gather could be multiplied where they are, but which block of the other operand goes with them depends on the rank (--rank=R says it)
+// CHECK: refused {{.*}}not split: the shards of tp.all_gather could be multiplied without gathering them, but the block of the other operand depends on the rank; --rank=R would allow it
 module {
   func.func @main(%t: tensor<8x4xf32>, %w: tensor<8x5xf32> {tp.placements = {"0" = #tp.placement<replicated>}}) -> tensor<8x5xf32> {
     %x = tp.all_gather %t gather_axis 1 group <"0", [0, 1]> : tensor<8x4xf32> -> tensor<8x8xf32>
@@ -174,7 +174,7 @@ module {
 
 //--- o_weight_of_each_rank.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: the shards of tp.all_gather could be multiplied where they are, if the other operand were the same on all ranks of group '0' (--input-placement says what inputs are)
+// CHECK: refused {{.*}}not split: the shards of tp.all_gather could be multiplied without gathering them only if the other operand were replicated on group '0'; declare placements with --input-placement
 module attributes {tp.rank = 0 : i64, tp.rank_specific} {
   func.func @main(%t: tensor<8x4xf32>, %w: tensor<8x5xf32>) -> tensor<8x5xf32> {
     %x = tp.all_gather %t gather_axis 1 group <"0", [0, 1]> : tensor<8x4xf32> -> tensor<8x8xf32>
@@ -196,7 +196,7 @@ module {
 
 //--- q_constants_on_both_sides.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: a part is constant in both of its operands
+// CHECK: refused {{.*}}not split: both operands are constant on one of the parts
 module {
   func.func @main(%a: tensor<8x4xf32>) -> tensor<8x5xf32> {
     %o = tp.constant 1.0 : f32 -> tensor<8x2xf32>
@@ -211,7 +211,7 @@ module {
 // What was gathered is not what is there by the time of the product: the gathered
 // value is multiplied.
 // CHECK-LABEL: split-linear:
-// CHECK: applied {{.*}}became a sum over 2 parts of its contraction; {{.*}} us before
+// CHECK: applied {{.*}}split into a sum of 2 products along the contraction dimension; {{.*}} us before
 module attributes {tp.rank = 0 : i64, tp.rank_specific} {
   func.func @main(%t: tensor<8x4xf32>, %r: tensor<8x2xf32>, %w: tensor<10x5xf32> {tp.placements = {"0" = #tp.placement<replicated>}}) -> tensor<8x5xf32> {
     %g = tp.all_gather %t gather_axis 1 group <"0", [0, 1]> : tensor<8x4xf32> -> tensor<8x8xf32>

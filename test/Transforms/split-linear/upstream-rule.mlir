@@ -20,7 +20,7 @@
 //--- a_taken.mlir
 // 384 elements are just narrow enough.
 // CHECK-LABEL: split-linear:
-// CHECK: applied {{.*}}became a sum over 3 parts
+// CHECK: applied {{.*}}split into a sum of 3 products
 module {
   func.func @main(%a: tensor<2x8x128xbf16>, %b: tensor<2x8x128xbf16>, %c: tensor<2x8x128xbf16>, %w: tensor<5x384xbf16>, %d: tensor<5xbf16>) -> tensor<2x8x5xbf16> {
     %x = tp.concat %a, %b, %c dim 2 : (tensor<2x8x128xbf16>, tensor<2x8x128xbf16>, tensor<2x8x128xbf16>) -> tensor<2x8x384xbf16>
@@ -31,7 +31,7 @@ module {
 
 //--- b_too_wide.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: upstream's rule takes concatenations of at most 384 elements, not 385
+// CHECK: refused {{.*}}not split: upstream's rule needs a concatenated width of at most 384, not 385
 module {
   func.func @main(%a: tensor<8x128xbf16>, %b: tensor<8x257xbf16>, %w: tensor<5x385xbf16>) -> tensor<8x5xbf16> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x128xbf16>, tensor<8x257xbf16>) -> tensor<8x385xbf16>
@@ -42,7 +42,7 @@ module {
 
 //--- c_too_narrow.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: upstream's rule takes parts of at least 8 elements, not 7
+// CHECK: refused {{.*}}not split: upstream's rule needs parts of width 8 or more, not 7
 module {
   func.func @main(%a: tensor<8x128xbf16>, %b: tensor<8x7xbf16>, %w: tensor<5x135xbf16>) -> tensor<8x5xbf16> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x128xbf16>, tensor<8x7xbf16>) -> tensor<8x135xbf16>
@@ -53,7 +53,7 @@ module {
 
 //--- d_too_many.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: upstream's rule takes 2 or 3 parts, not 4
+// CHECK: refused {{.*}}not split: upstream's rule needs 2 or 3 parts, not 4
 module {
   func.func @main(%a: tensor<8x16xbf16>, %w: tensor<5x64xbf16>) -> tensor<8x5xbf16> {
     %x = tp.concat %a, %a, %a, %a dim 1 : (tensor<8x16xbf16>, tensor<8x16xbf16>, tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<8x64xbf16>
@@ -64,7 +64,7 @@ module {
 
 //--- e_gated.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: upstream's rule leaves parts that are products of elements to another pass
+// CHECK: refused {{.*}}not split: upstream's rule leaves parts that are elementwise products to another pass
 module {
   func.func @main(%a: tensor<8x16xbf16>, %b: tensor<8x16xbf16>, %w: tensor<5x32xbf16>) -> tensor<8x5xbf16> {
     %m = tp.map mul(%a, %b) : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<8x16xbf16>
@@ -76,7 +76,7 @@ module {
 
 //--- f_no_linear.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: upstream's rule knows linears with a matrix of weights only
+// CHECK: refused {{.*}}not split: upstream's rule handles only linears with a 2-D weight
 module {
   func.func @main(%a: tensor<8x16xbf16>, %b: tensor<8x16xbf16>, %w: tensor<32x5xbf16>) -> tensor<8x5xbf16> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<8x32xbf16>
@@ -87,7 +87,7 @@ module {
 
 //--- g_another_dim.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: upstream's rule knows concatenations along the contraction only
+// CHECK: refused {{.*}}not split: upstream's rule handles only concatenations along the contraction dimension
 module {
   func.func @main(%a: tensor<8x16xbf16>, %b: tensor<8x16xbf16>, %w: tensor<5x16xbf16>) -> tensor<16x5xbf16> {
     %x = tp.concat %a, %b dim 0 : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<16x16xbf16>
@@ -99,7 +99,7 @@ module {
 //--- h_another_reader.mlir
 // Upstream's pass takes it, and joins the parts all the same.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: tp.map keeps the parts together, so that nothing would be saved
+// CHECK: refused {{.*}}not split: tp.map needs the whole value, so nothing would be saved
 module {
   func.func @main(%a: tensor<8x16xbf16>, %b: tensor<8x16xbf16>, %w: tensor<5x32xbf16>) -> (tensor<8x5xbf16>, tensor<8x32xbf16>) {
     %x = tp.concat %a, %b dim 1 : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<8x32xbf16>
@@ -112,7 +112,7 @@ module {
 //--- i_promoted_types.mlir
 // Upstream's pass multiplies a part of another type than the weight.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: the parts of tp.concat are of different types, which it promotes
+// CHECK: refused {{.*}}not split: tp.concat promotes parts of different element types
 module {
   func.func @main(%a: tensor<8x16xbf16>, %b: tensor<8x16xf32>, %w: tensor<5x32xf32>) -> tensor<8x5xf32> {
     %x = tp.concat %a, %b dim 1 : (tensor<8x16xbf16>, tensor<8x16xf32>) -> tensor<8x32xf32>
@@ -124,7 +124,7 @@ module {
 //--- j_symbolic.mlir
 // Upstream's pass takes sizes at capture for constants.
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: upstream's rule takes static sizes only
+// CHECK: refused {{.*}}not split: upstream's rule needs static sizes
 module attributes {tp.symbol_hints = {s0 = 7 : i64}} {
   func.func @main(%a: tensor<?x16xf32, #tp.layout<[s0] sizes = [s0, 16]>>, %w: tensor<5x32xf32>) -> tensor<?x5xf32, #tp.layout<[s0] sizes = [s0, 5]>> {
     %x = tp.concat %a, %a dim 1 : (tensor<?x16xf32, #tp.layout<[s0] sizes = [s0, 16]>>, tensor<?x16xf32, #tp.layout<[s0] sizes = [s0, 16]>>) -> tensor<?x32xf32, #tp.layout<[s0] sizes = [s0, 32]>>
