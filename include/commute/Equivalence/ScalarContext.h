@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace commute::equivalence {
@@ -154,7 +155,10 @@ private:
   /// drawn: below zero, zero, or above. It stays, and further orders of an
   /// unknown and numbers fit it.
   int drawOrder(uint64_t a, uint64_t b);
+  /// The number that an element is known, or was drawn, to be.
+  std::optional<double> getNumber(uint64_t element) const;
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
+  uint64_t findBound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
 
   /// What a value lies between, as bounds by numbers have left it.
@@ -172,6 +176,10 @@ private:
   /// that it leads from (-1, 0, 1), and what unknowns lie between by it.
   llvm::DenseMap<uint64_t, int> orders;
   llvm::DenseMap<uint64_t, Range> drawnRanges;
+  /// Unknowns that were drawn to be equal to numbers.
+  llvm::DenseMap<uint64_t, double> drawnNumbers;
+  /// By hash of two elements and the side: which was drawn to be their bound.
+  llvm::DenseMap<uint64_t, uint64_t> drawnBounds;
   llvm::DenseSet<uint64_t> fixed;
   llvm::DenseSet<uint64_t> infinite;
   /// Truth values that became bits, by the smaller one of each and its
