@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShapeChecks.h"
+#include "commute/Dialect/ScalarFunctions.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -16,51 +17,11 @@ using namespace commute::tp;
 //===----------------------------------------------------------------------===//
 
 unsigned MapOp::getArity(MapFunction function) {
-  switch (function) {
-  case MapFunction::Add:
-  case MapFunction::Sub:
-  case MapFunction::Mul:
-  case MapFunction::Div:
-  case MapFunction::Pow:
-  case MapFunction::Maximum:
-  case MapFunction::Minimum:
-  case MapFunction::FloorDiv:
-  case MapFunction::Remainder:
-  case MapFunction::Equal:
-  case MapFunction::NotEqual:
-  case MapFunction::Less:
-  case MapFunction::LessEqual:
-  case MapFunction::Greater:
-  case MapFunction::GreaterEqual:
-  case MapFunction::LogicalAnd:
-  case MapFunction::LogicalOr:
-  case MapFunction::BitwiseAnd:
-  case MapFunction::BitwiseOr:
-  case MapFunction::BitwiseXor:
-    return 2;
-  case MapFunction::Select:
-    return 3;
-  default:
-    return 1;
-  }
+  return getInfo(function).arity;
 }
 
 bool MapOp::isPredicate(MapFunction function) {
-  switch (function) {
-  case MapFunction::Equal:
-  case MapFunction::NotEqual:
-  case MapFunction::Less:
-  case MapFunction::LessEqual:
-  case MapFunction::Greater:
-  case MapFunction::GreaterEqual:
-  case MapFunction::LogicalAnd:
-  case MapFunction::LogicalOr:
-  case MapFunction::LogicalNot:
-  case MapFunction::IsNan:
-    return true;
-  default:
-    return false;
-  }
+  return getInfo(function).result == ScalarFunctionInfo::Result::Truth;
 }
 
 LogicalResult MapOp::verify() {
@@ -93,42 +54,21 @@ DimensionRule MapOp::getDimensionRule() {
 }
 
 bool MapOp::isLinearIn(ArrayRef<bool> operands) {
-  switch (getFunction()) {
-  case MapFunction::Add:
-  case MapFunction::Sub:
-    return operands[0] && operands[1];
-  case MapFunction::Mul:
-    return operands[0] != operands[1];
-  case MapFunction::Div:
-    return operands[0] && !operands[1];
-  case MapFunction::Neg:
-    return operands[0];
-  case MapFunction::Select:
-    return !operands[0] && operands[1] && operands[2];
-  default:
+  using Linearity = ScalarFunctionInfo::Linearity;
+  switch (getInfo(getFunction()).linearity) {
+  case Linearity::NotLinear:
     return false;
+  case Linearity::SumOfBoth:
+    return operands[0] && operands[1];
+  case Linearity::ProductOfOne:
+    return operands[0] != operands[1];
+  case Linearity::FirstAlone:
+    return operands[0] &&
+           llvm::none_of(operands.drop_front(), [](bool is) { return is; });
+  case Linearity::EitherBranch:
+    return !operands[0] && operands[1] && operands[2];
   }
-}
-
-/// Scalar operations of one application. Transcendental functions are counted
-/// as eight: vector units evaluate them by polynomials of about that degree.
-static int64_t getFlops(MapFunction function) {
-  switch (function) {
-  case MapFunction::Exp:
-  case MapFunction::Log:
-  case MapFunction::Sin:
-  case MapFunction::Cos:
-  case MapFunction::Tanh:
-  case MapFunction::Erf:
-  case MapFunction::Sigmoid:
-  case MapFunction::Silu:
-  case MapFunction::Gelu:
-  case MapFunction::GeluTanh:
-  case MapFunction::Pow:
-    return 8;
-  default:
-    return 1;
-  }
+  llvm_unreachable("a linearity that is not listed");
 }
 
 LogicalResult MapOp::evaluate(Algebra &algebra, ArrayRef<AlgebraValue> operands,
@@ -139,7 +79,7 @@ LogicalResult MapOp::evaluate(Algebra &algebra, ArrayRef<AlgebraValue> operands,
 }
 
 std::optional<Work> MapOp::getWork(SymbolValues symbols) {
-  return getStreamingWork(*this, getFlops(getFunction()), symbols);
+  return getStreamingWork(*this, getInfo(getFunction()).flops, symbols);
 }
 
 Strides MapOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,

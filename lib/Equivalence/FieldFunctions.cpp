@@ -357,14 +357,9 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
     return a == 0                  ? noteInfinite(F::negate(infinity))
            : context.isNegative(a) ? noteInfinite(notANumber)
                                    : F::mix(a, getKey(function));
-  case MapFunction::Exp:
-  case MapFunction::Sin:
-  case MapFunction::Cos:
-  case MapFunction::Tanh:
-  case MapFunction::Erf:
-  case MapFunction::Sigmoid:
-  case MapFunction::Gelu:
-  case MapFunction::GeluTanh:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
   case MapFunction::BitwiseNot:
     return F::mix(a, getKey(function));
   case MapFunction::Select:
@@ -439,21 +434,16 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
     return a >= b;
   case MapFunction::IsNan:
     return 0;
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
   case MapFunction::Div:
   case MapFunction::Pow:
-  case MapFunction::Exp:
   case MapFunction::Log:
   case MapFunction::Sqrt:
   case MapFunction::Rsqrt:
   case MapFunction::Reciprocal:
-  case MapFunction::Sin:
-  case MapFunction::Cos:
-  case MapFunction::Tanh:
-  case MapFunction::Erf:
-  case MapFunction::Sigmoid:
   case MapFunction::Silu:
-  case MapFunction::Gelu:
-  case MapFunction::GeluTanh:
     // Integers of integers by these are whatever they are.
     return static_cast<uint64_t>(context.drawInteger(
         PrimeField::mix(ua, PrimeField::mix(ub, getKey(function))), type));
@@ -513,20 +503,15 @@ uint64_t ScalarFunction::evaluateTruth(uint64_t a, uint64_t b) const {
   case MapFunction::Pow:
   case MapFunction::FloorDiv:
   case MapFunction::Remainder:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
   case MapFunction::Neg:
-  case MapFunction::Exp:
   case MapFunction::Log:
   case MapFunction::Sqrt:
   case MapFunction::Rsqrt:
   case MapFunction::Reciprocal:
-  case MapFunction::Sin:
-  case MapFunction::Cos:
-  case MapFunction::Tanh:
-  case MapFunction::Erf:
-  case MapFunction::Sigmoid:
   case MapFunction::Silu:
-  case MapFunction::Gelu:
-  case MapFunction::GeluTanh:
     return context.drawTruth(F::mix(a, F::mix(b, getKey(function))));
   case MapFunction::Select:
     break;

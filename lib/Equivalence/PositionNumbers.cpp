@@ -440,21 +440,16 @@ Form PositionFinder::evaluateMap(tp::MapOp op) {
     form->hasUnknown |= operands[0].hasUnknown && form->candidates.size() > 1;
     break;
   }
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
   case MapFunction::Div:
   case MapFunction::Pow:
-  case MapFunction::Exp:
   case MapFunction::Log:
   case MapFunction::Sqrt:
   case MapFunction::Rsqrt:
   case MapFunction::Reciprocal:
-  case MapFunction::Sin:
-  case MapFunction::Cos:
-  case MapFunction::Tanh:
-  case MapFunction::Erf:
-  case MapFunction::Sigmoid:
   case MapFunction::Silu:
-  case MapFunction::Gelu:
-  case MapFunction::GeluTanh:
   case MapFunction::IsNan:
     break;
   }

@@ -94,6 +94,14 @@ uint64_t ScalarContext::drawTruth(uint64_t content) {
   return drawBit(unknown);
 }
 
+std::optional<double> ScalarContext::getNumber(uint64_t element) const {
+  if (auto known = numbers.find(element); known != numbers.end())
+    return known->second;
+  if (auto drawn = drawnNumbers.find(element); drawn != drawnNumbers.end())
+    return drawn->second;
+  return std::nullopt;
+}
+
 int ScalarContext::drawOrder(uint64_t a, uint64_t b) {
   Distance distance(a, b);
   auto [known, isNew] = orders.try_emplace(distance.value);
@@ -102,24 +110,23 @@ int ScalarContext::drawOrder(uint64_t a, uint64_t b) {
   bool isEqual = drawTruth(PrimeField::mix(distance.value, equalKey)) != 0;
   // The first of the two orders that is met is drawn, as that of a number and
   // an unknown, so that nearly all of many unknowns may be above the number.
-  auto first = numbers.find(a), second = numbers.find(b);
-  bool hasFirst = first != numbers.end(), hasSecond = second != numbers.end();
+  std::optional<double> first = getNumber(a), second = getNumber(b);
   bool isAbove = drawTruth(PrimeField::mix(distance.value, lessKey)) != 0;
-  int order = isEqual ? 0 : isAbove == hasSecond ? 1 : -1;
-  if (hasFirst != hasSecond) {
+  int order = isEqual ? 0 : isAbove == second.has_value() ? 1 : -1;
+  if (first.has_value() != second.has_value()) {
     // What an unknown was found to be before limits what it may be.
-    double number = hasFirst ? first->second : second->second;
-    uint64_t unknown = hasFirst ? b : a;
+    double number = first ? *first : *second;
+    uint64_t unknown = first ? b : a;
     Range &range = drawnRanges[unknown];
     bool isDrawn = number > range.least && number < range.most;
-    int orderOfUnknown = isDrawn                ? (hasFirst ? -order : order)
+    int orderOfUnknown = isDrawn                ? (first ? -order : order)
                          : number >= range.most ? -1
                                                 : 1;
     if (orderOfUnknown == 0)
-      noteNumber(unknown, number);
+      drawnNumbers.try_emplace(unknown, number);
     else if (isDrawn)
       (orderOfUnknown < 0 ? range.most : range.least) = number;
-    order = hasFirst ? -orderOfUnknown : orderOfUnknown;
+    order = first ? -orderOfUnknown : orderOfUnknown;
   }
   known->second = distance.isSwapped ? -order : order;
   return order;
@@ -128,9 +135,9 @@ int ScalarContext::drawOrder(uint64_t a, uint64_t b) {
 uint64_t ScalarContext::isEqual(uint64_t a, uint64_t b) {
   if (a == b)
     return 1;
-  auto first = numbers.find(a), second = numbers.find(b);
-  if (first != numbers.end() && second != numbers.end())
-    return first->second == second->second;
+  std::optional<double> first = getNumber(a), second = getNumber(b);
+  if (first && second)
+    return *first == *second;
   if (choices == Choices::Sampled)
     return drawOrder(a, b) == 0;
   return drawTruth(PrimeField::mix(Distance(a, b).value, equalKey));
@@ -139,9 +146,9 @@ uint64_t ScalarContext::isEqual(uint64_t a, uint64_t b) {
 uint64_t ScalarContext::isLess(uint64_t a, uint64_t b) {
   if (a == b)
     return 0;
-  auto first = numbers.find(a), second = numbers.find(b);
-  if (first != numbers.end() && second != numbers.end())
-    return first->second < second->second;
+  std::optional<double> first = getNumber(a), second = getNumber(b);
+  if (first && second)
+    return *first < *second;
   if (choices == Choices::Sampled)
     return drawOrder(a, b) < 0;
   // Exactly one of a < b, a == b and b < a holds: the three add up to 1.
@@ -158,9 +165,8 @@ bool ScalarContext::areAlike(uint64_t a, uint64_t b) const {
   auto drawn = orders.find(Distance(a, b).value);
   if (drawn != orders.end() && drawn->second == 0)
     return true;
-  auto first = numbers.find(a), second = numbers.find(b);
-  return first != numbers.end() && second != numbers.end() &&
-         first->second == second->second;
+  std::optional<double> first = getNumber(a), second = getNumber(b);
+  return first && second && *first == *second;
 }
 
 uint64_t ScalarContext::isNan(uint64_t a) {
@@ -168,15 +174,29 @@ uint64_t ScalarContext::isNan(uint64_t a) {
 }
 
 uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
-  if (numbers.contains(a))
+  if (choices != Choices::Sampled)
+    return findBound(a, b, isBelow);
+  // What was drawn stays, whatever more is known of both since.
+  uint64_t key = PrimeField::mix(
+      std::min(a, b), PrimeField::mix(std::max(a, b), isBelow ? 1 : 2));
+  auto known = drawnBounds.find(key);
+  if (known != drawnBounds.end())
+    return known->second;
+  uint64_t result = findBound(a, b, isBelow);
+  drawnBounds.try_emplace(key, result);
+  return result;
+}
+
+uint64_t ScalarContext::findBound(uint64_t a, uint64_t b, bool isBelow) {
+  if (getNumber(a))
     std::swap(a, b);
-  auto known = numbers.find(b);
-  if (known == numbers.end())
+  std::optional<double> known = getNumber(b);
+  if (!known)
     return boundUnknown(a, b, isBelow);
-  double number = known->second;
+  double number = *known;
   Range range;
-  if (auto other = numbers.find(a); other != numbers.end())
-    range = {other->second, other->second};
+  if (std::optional<double> other = getNumber(a))
+    range = {*other, *other};
   else if (auto bounded = ranges.find(a); bounded != ranges.end())
     range = bounded->second;
   // What lies on one side of the bound already.
@@ -186,7 +206,9 @@ uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
     return b;
   uint64_t result = boundUnknown(a, b, isBelow);
   (isBelow ? range.least : range.most) = number;
-  ranges.try_emplace(result, range);
+  // An operand that was chosen by a draw keeps what is known of it.
+  if (result != a && result != b)
+    ranges.try_emplace(result, range);
   return result;
 }
 

@@ -7,6 +7,8 @@
 #include "Kernels.h"
 #include "Vectorized.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <bit>
 #include <cmath>
 #include <type_traits>
@@ -89,10 +91,19 @@ computeCommon(MapFunction function, const C *a, const C *b, const C *c,
   case MapFunction::IsNan:
     forAll(a, result, count, [](C x) { return x != x; });
     return true;
-  default:
+#define CASE_Common(Name)
+#define CASE_Numbers(Name) case MapFunction::Name:
+#define CASE_Floats(Name) case MapFunction::Name:
+#define CASE_Integers(Name) case MapFunction::Name:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  CASE_##Elements(Name)
+#include "commute/Dialect/ScalarFunctions.def"
     return false;
   }
+  llvm_unreachable("a scalar function that is not listed");
 }
+#undef CASE_Common
+#undef CASE_Integers
 
 //===----------------------------------------------------------------------===//
 // Functions of floats
@@ -163,7 +174,6 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
     forAll(a, b, result, count, scalar);
     return true;
   };
-  constexpr F rootHalf = F(0.70710678118654752440);
   switch (function) {
   case MapFunction::Add:
     return binary([](F x, F y) { return x + y; });
@@ -183,8 +193,6 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
     return unary([](F x) { return -x; });
   case MapFunction::Abs:
     return unary([](F x) { return std::fabs(x); });
-  case MapFunction::Exp:
-    return unary([](F x) { return exponential(x); });
   case MapFunction::Log:
     return unary([](F x) { return std::log(x); });
   case MapFunction::Sqrt:
@@ -193,26 +201,8 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
     return unary([](F x) { return 1 / std::sqrt(x); });
   case MapFunction::Reciprocal:
     return unary([](F x) { return 1 / x; });
-  case MapFunction::Sin:
-    return unary([](F x) { return std::sin(x); });
-  case MapFunction::Cos:
-    return unary([](F x) { return std::cos(x); });
-  case MapFunction::Tanh:
-    return unary([](F x) { return std::tanh(x); });
-  case MapFunction::Erf:
-    return unary([](F x) { return std::erf(x); });
-  case MapFunction::Sigmoid:
-    return unary([](F x) { return 1 / (1 + exponential(-x)); });
   case MapFunction::Silu:
     return unary([](F x) { return x / (1 + exponential(-x)); });
-  case MapFunction::Gelu:
-    return unary([](F x) { return x * F(0.5) * (1 + std::erf(x * rootHalf)); });
-  case MapFunction::GeluTanh:
-    return unary([](F x) {
-      // sqrt(2 / pi)
-      F inner = F(0.79788456080286535588) * (x + F(0.044715) * x * x * x);
-      return F(0.5) * x * (1 + std::tanh(inner));
-    });
   case MapFunction::Round:
     // Ties to even, in the rounding mode that every thread starts with.
     return unary([](F x) { return std::nearbyint(x); });
@@ -220,9 +210,23 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
     return unary([](F x) { return std::floor(x); });
   case MapFunction::Ceil:
     return unary([](F x) { return std::ceil(x); });
-  default:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Expression)                               \
+  case MapFunction::Name:                                                      \
+    return unary([](F x) { return Expression; });
+#include "commute/Dialect/ScalarFunctions.def"
+#define CASE_Common(Name) case MapFunction::Name:
+#define CASE_Integers(Name) case MapFunction::Name:
+#undef CASE_Numbers
+#undef CASE_Floats
+#define CASE_Numbers(Name)
+#define CASE_Floats(Name)
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  CASE_##Elements(Name)
+#include "commute/Dialect/ScalarFunctions.def"
     return false;
   }
+  llvm_unreachable("a scalar function that is not listed");
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,10 +313,21 @@ COMMUTE_INLINED static inline bool computeIntegers(MapFunction function,
   case MapFunction::Floor:
   case MapFunction::Ceil:
     return unary([](I x) { return x; });
-  default:
+#undef CASE_Integers
+#undef CASE_Floats
+#define CASE_Integers(Name)
+#define CASE_Floats(Name) case MapFunction::Name:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  CASE_##Elements(Name)
+#include "commute/Dialect/ScalarFunctions.def"
     return false;
   }
+  llvm_unreachable("a scalar function that is not listed");
 }
+#undef CASE_Common
+#undef CASE_Numbers
+#undef CASE_Floats
+#undef CASE_Integers
 
 template <typename Compute>
 COMMUTE_INLINED static inline bool

@@ -6,6 +6,7 @@
 
 #include "NodeReader.h"
 #include "NodeWriter.h"
+#include "commute/Dialect/ScalarFunctions.h"
 
 using namespace mlir;
 using namespace commute;
@@ -15,60 +16,27 @@ using archive::ArgumentTag;
 using archive::MemoryFormat;
 using tp::MapFunction;
 
-namespace {
-/// A function of one tensor, or of two operands of which either may be a
+/// Functions of one tensor, and of two operands of which either may be a
 /// number.
-struct Spelling {
-  MapFunction function;
-  StringLiteral name;
+static constexpr MapFunction unaryFunctions[] = {
+#define SPELL_1(Name) MapFunction::Name,
+#define SPELL_2(Name)
+#define SPELL_3(Name)
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  SPELL_##Arity(Name)
+#include "commute/Dialect/ScalarFunctions.def"
+#undef SPELL_1
+#undef SPELL_2
 };
-} // namespace
-
-static constexpr Spelling unaryFunctions[] = {
-    {MapFunction::Neg, "neg"},
-    {MapFunction::Abs, "abs"},
-    {MapFunction::Exp, "exp"},
-    {MapFunction::Log, "log"},
-    {MapFunction::Sqrt, "sqrt"},
-    {MapFunction::Rsqrt, "rsqrt"},
-    {MapFunction::Reciprocal, "reciprocal"},
-    {MapFunction::Sin, "sin"},
-    {MapFunction::Cos, "cos"},
-    {MapFunction::Tanh, "tanh"},
-    {MapFunction::Erf, "erf"},
-    {MapFunction::Sigmoid, "sigmoid"},
-    {MapFunction::Silu, "silu"},
-    {MapFunction::Relu, "relu"},
-    {MapFunction::LogicalNot, "logical_not"},
-    {MapFunction::BitwiseNot, "bitwise_not"},
-    {MapFunction::IsNan, "isnan"},
-    {MapFunction::Round, "round"},
-    {MapFunction::Floor, "floor"},
-    {MapFunction::Ceil, "ceil"},
-    {MapFunction::Sign, "sign"},
-};
-
-static constexpr Spelling binaryFunctions[] = {
-    {MapFunction::Add, "add.Tensor"},
-    {MapFunction::Sub, "sub.Tensor"},
-    {MapFunction::Mul, "mul.Tensor"},
-    {MapFunction::Div, "div.Tensor"},
-    {MapFunction::Pow, "pow.Tensor_Tensor"},
-    {MapFunction::Maximum, "maximum.default"},
-    {MapFunction::Minimum, "minimum.default"},
-    {MapFunction::FloorDiv, "floor_divide.default"},
-    {MapFunction::Remainder, "remainder.Tensor"},
-    {MapFunction::Equal, "eq.Tensor"},
-    {MapFunction::NotEqual, "ne.Tensor"},
-    {MapFunction::Less, "lt.Tensor"},
-    {MapFunction::LessEqual, "le.Tensor"},
-    {MapFunction::Greater, "gt.Tensor"},
-    {MapFunction::GreaterEqual, "ge.Tensor"},
-    {MapFunction::LogicalAnd, "logical_and.default"},
-    {MapFunction::LogicalOr, "logical_or.default"},
-    {MapFunction::BitwiseAnd, "bitwise_and.Tensor"},
-    {MapFunction::BitwiseOr, "bitwise_or.Tensor"},
-    {MapFunction::BitwiseXor, "bitwise_xor.Tensor"},
+static constexpr MapFunction binaryFunctions[] = {
+#define SPELL_1(Name)
+#define SPELL_2(Name) MapFunction::Name,
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  SPELL_##Arity(Name)
+#include "commute/Dialect/ScalarFunctions.def"
+#undef SPELL_1
+#undef SPELL_2
+#undef SPELL_3
 };
 
 static std::string getTarget(StringRef name) {
@@ -274,6 +242,13 @@ static LogicalResult readContiguous(NodeReader &reader) {
 // Writing
 //===----------------------------------------------------------------------===//
 
+/// Whether PyTorch takes a number for either tensor.
+static bool takesNumberForEither(MapFunction function) {
+  return function == MapFunction::Add || function == MapFunction::Sub ||
+         function == MapFunction::Mul || function == MapFunction::Div ||
+         function == MapFunction::FloorDiv;
+}
+
 /// The predicate that holds for (b, a) where `function` holds for (a, b).
 static MapFunction getSwapped(MapFunction function) {
   switch (function) {
@@ -306,41 +281,28 @@ static LogicalResult writeBinary(tp::MapOp op, NodeWriter &writer) {
       node.tensor(otherName, other);
     return node.finish(op.getResult());
   };
-  auto getName = [&](MapFunction wanted) -> StringRef {
-    return llvm::find_if(binaryFunctions,
-                         [&](const Spelling &spelling) {
-                           return spelling.function == wanted;
-                         })
-        ->name;
-  };
-  switch (function) {
-  case MapFunction::Add:
-  case MapFunction::Sub:
-  case MapFunction::Mul:
-  case MapFunction::Div:
-  case MapFunction::FloorDiv:
-    // PyTorch takes a number for either tensor of these.
-    return finish(getName(function), "other", /*isNumber=*/!isScalar(self));
-  case MapFunction::Pow:
+  if (takesNumberForEither(function))
+    return finish(getInfo(function).aten, "other",
+                  /*isNumber=*/!isScalar(self));
+  if (function == MapFunction::Pow) {
     if (isScalar(other) && !isScalar(self))
       return finish("pow.Tensor_Scalar", "exponent", /*isNumber=*/true);
     return finish(isScalar(self) ? "pow.Scalar" : "pow.Tensor_Tensor",
                   "exponent", /*isNumber=*/false);
-  case MapFunction::Remainder:
+  }
+  if (function == MapFunction::Remainder) {
     if (isScalar(other) && !isScalar(self))
       return finish("remainder.Scalar", "other", /*isNumber=*/true);
     return finish(isScalar(self) ? "remainder.Scalar_Tensor"
                                  : "remainder.Tensor",
                   "other", /*isNumber=*/false);
-  default:
-    break;
   }
   // All others commute, or have a mirrored form.
   if (isScalar(self)) {
     std::swap(self, other);
     function = getSwapped(function);
   }
-  StringRef name = getName(function);
+  StringRef name = getInfo(function).aten;
   auto writeTensors = [&] {
     return writer.node(op.getLoc(), writer.save(getTarget(name)))
         .tensor("self", self)
@@ -368,13 +330,9 @@ static LogicalResult writeMap(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::MapOp>(operation);
   Location location = op.getLoc();
   OperandRange operands = op.getOperands();
-  auto isFunction = [&](const Spelling &spelling) {
-    return spelling.function == op.getFunction();
-  };
-  if (const auto *unary = llvm::find_if(unaryFunctions, isFunction);
-      unary != std::end(unaryFunctions))
-    return writer
-        .node(location, writer.save(getTarget(unary->name) + ".default"))
+  tp::ScalarFunctionInfo info = getInfo(op.getFunction());
+  if (info.arity == 1 && !info.aten.empty())
+    return writer.node(location, writer.save(getTarget(info.aten)))
         .tensor("self", operands[0])
         .finish(op.getResult());
   if (op.getFunction() == MapFunction::Gelu ||
@@ -430,8 +388,12 @@ static LogicalResult writeCopy(Operation *operation, NodeWriter &writer) {
 
 template <size_t... indices>
 static void addUnary(Vocabulary &vocabulary, std::index_sequence<indices...>) {
-  (vocabulary.add(getTarget(unaryFunctions[indices].name) + ".default",
-                  readUnary<unaryFunctions[indices].function>),
+  auto add = [&](StringRef name, ReadFunction read) {
+    if (!name.empty())
+      vocabulary.add(getTarget(name), read);
+  };
+  (add(getInfo(unaryFunctions[indices]).aten,
+       readUnary<unaryFunctions[indices]>),
    ...);
 }
 
@@ -443,8 +405,8 @@ static void addBinary(Vocabulary &vocabulary, std::index_sequence<indices...>) {
     if (name.consume_back("Tensor"))
       vocabulary.add(getTarget(name) + "Scalar", read);
   };
-  (addAll(binaryFunctions[indices].name,
-          readBinary<binaryFunctions[indices].function>),
+  (addAll(getInfo(binaryFunctions[indices]).aten,
+          readBinary<binaryFunctions[indices]>),
    ...);
 }
 

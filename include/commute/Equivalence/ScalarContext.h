@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace commute::equivalence {
@@ -153,7 +154,10 @@ private:
   /// zero, or above. The order is kept, and later orders of an unknown and
   /// numbers are consistent with it.
   int drawOrder(uint64_t a, uint64_t b);
+  /// The number that an element is known, or was drawn, to be.
+  std::optional<double> getNumber(uint64_t element) const;
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
+  uint64_t findBound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
 
   /// The range of a value after bounds by numbers.
@@ -172,6 +176,10 @@ private:
   /// that follow from the drawn orders.
   llvm::DenseMap<uint64_t, int> orders;
   llvm::DenseMap<uint64_t, Range> drawnRanges;
+  /// Unknowns that were drawn to be equal to numbers.
+  llvm::DenseMap<uint64_t, double> drawnNumbers;
+  /// By hash of two elements and the side: which was drawn to be their bound.
+  llvm::DenseMap<uint64_t, uint64_t> drawnBounds;
   llvm::DenseSet<uint64_t> fixed;
   llvm::DenseSet<uint64_t> infinite;
   /// Bits of truth values, keyed by the smaller of the value and its negation.

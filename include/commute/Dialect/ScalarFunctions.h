@@ -1,0 +1,58 @@
+//===- ScalarFunctions.h - what is known of scalar functions ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_SCALARFUNCTIONS_H
+#define COMMUTE_DIALECT_SCALARFUNCTIONS_H
+
+#include "commute/Dialect/TPDialect.h"
+
+namespace commute::tp {
+
+/// A row of ScalarFunctions.def.
+struct ScalarFunctionInfo {
+  enum class Result { Number, Truth };
+  /// What the runtime computes the function on.
+  enum class Elements { Common, Numbers, Floats, Integers };
+  /// In which operands the function is linear, the others being fixed.
+  enum class Linearity {
+    NotLinear,
+    /// In both at once: f(a + a', b + b') = f(a, b) + f(a', b').
+    SumOfBoth,
+    /// In either one.
+    ProductOfOne,
+    /// In the first one.
+    FirstAlone,
+    /// In the second and third at once.
+    EitherBranch,
+  };
+
+  unsigned arity;
+  Result result;
+  Elements elements;
+  Linearity linearity;
+  int64_t flops;
+  llvm::StringLiteral aten;
+};
+
+constexpr ScalarFunctionInfo getInfo(MapFunction function) {
+  switch (function) {
+#define SCALAR_FUNCTION(Name, Arity, ResultKind, ElementsOf, LinearityOf,      \
+                        Flops, Aten)                                           \
+  case MapFunction::Name:                                                      \
+    return {Arity,                                                             \
+            ScalarFunctionInfo::Result::ResultKind,                            \
+            ScalarFunctionInfo::Elements::ElementsOf,                          \
+            ScalarFunctionInfo::Linearity::LinearityOf,                        \
+            Flops,                                                             \
+            Aten};
+#include "commute/Dialect/ScalarFunctions.def"
+  }
+  llvm_unreachable("a scalar function that is not listed");
+}
+
+} // namespace commute::tp
+
+#endif // COMMUTE_DIALECT_SCALARFUNCTIONS_H
