@@ -222,10 +222,9 @@ std::string GatherSearch::findPiecesProblem() {
   llvm::sort(sorted, [](const PieceRange &a, const PieceRange &b) {
     return a.begin < b.begin;
   });
-  std::string which = getNodeName(fusion.products.front().matmul) +
-                      " sums over " +
-                      getNodeName(fusion.gathered.front().getDefiningOp()) +
-                      ", which ";
+  std::string which =
+      getNodeName(fusion.products.front().matmul) + " sums over " +
+      getNodeName(fusion.gathered.front().getDefiningOp()) + ", which ";
   int64_t end = 0;
   for (const PieceRange &piece : sorted) {
     if (piece.begin < end)

@@ -275,10 +275,9 @@ analysis::findMisuse(Operation *op, tp::GroupAttr group,
     PlacementAttr operand = operands[0];
     std::optional<tp::ReductionKind> reduction = getReduction();
     if (!reduction)
-      return readsPartial
-                 ? std::optional("moves a value that is partial" + on +
-                                 "; it must be reduced first")
-                 : std::nullopt;
+      return readsPartial ? std::optional("moves a value that is partial" + on +
+                                          "; it must be reduced first")
+                          : std::nullopt;
     if (is(operand, PlacementKind::Partial) &&
         operand.getReduction() != *reduction)
       return "reduces by " + tp::stringifyReductionKind(*reduction).str() + on +

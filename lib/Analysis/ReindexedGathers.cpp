@@ -156,10 +156,10 @@ GatherSearch::make(Value root, RankedTensorType type,
            });
   });
   if (Operation *reader = findOtherReader(found.ops, found.results)) {
-    refusal = {"other-reader",
-               "not rewritten as an all_gather along dim " +
-                   std::to_string(found.axis) + ": " + getNodeName(reader) +
-                   " uses an intermediate value"};
+    refusal = {"other-reader", "not rewritten as an all_gather along dim " +
+                                   std::to_string(found.axis) + ": " +
+                                   getNodeName(reader) +
+                                   " uses an intermediate value"};
     return std::nullopt;
   }
   return found;

@@ -199,10 +199,10 @@ ScatterSearch::make(const ScatterSource &source, int64_t axis,
       found.results.assign({scatter.getResult()});
   }
   if (Operation *reader = findOtherReader(found.ops, found.results)) {
-    refusal = {"other-reader",
-               "not rewritten as a reduce_scatter along dim " +
-                   std::to_string(axis) + ": " + getNodeName(reader) +
-                   " uses an intermediate value"};
+    refusal = {"other-reader", "not rewritten as a reduce_scatter along dim " +
+                                   std::to_string(axis) + ": " +
+                                   getNodeName(reader) +
+                                   " uses an intermediate value"};
     return std::nullopt;
   }
   return found;

@@ -268,9 +268,9 @@ SequenceParallelPass::findRefusals(const analysis::ShardRegions &regions,
   for (auto &[op, best] : bestOf) {
     RegionChoice &choice = *best.candidate->choice;
     if (!choice.isPriced()) {
-      found.push_back(
-          {op->getLoc(), "sequence parallelism cannot be priced because some "
-                         "sizes have no value"});
+      found.push_back({op->getLoc(),
+                       "sequence parallelism cannot be priced because some "
+                       "sizes have no value"});
       continue;
     }
     if (best.loss == HUGE_VAL) {

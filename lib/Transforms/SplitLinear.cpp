@@ -130,7 +130,7 @@ std::string SplitLinearPass::findObjection(ArrayRef<Candidate *> candidates) {
     return after.doesLessThan(before)
                ? ""
                : "the rewrite would not reduce multiplications, concatenations "
-                     "or slices";
+                 "or slices";
   if (after.seconds * (1 + margin) < before.seconds)
     return "";
   return formatMicroseconds(after.seconds) + " rewritten, " +
@@ -233,10 +233,10 @@ SplitLinearPass::draftSum(const PartialProducts &products) {
         return bool(segment.group);
       });
   unsigned numParts = products.segments.size();
-  std::string change =
-      numParts == 1 ? "replaced by an all_reduce of one product per rank"
-                    : "split into a sum of " + std::to_string(numParts) +
-                          " products along the contraction dimension";
+  std::string change = numParts == 1
+                           ? "replaced by an all_reduce of one product per rank"
+                           : "split into a sum of " + std::to_string(numParts) +
+                                 " products along the contraction dimension";
   if (numParts > 1 && numShards > 0)
     change += ", " + std::to_string(numShards) +
               " of them computed by each rank on its own shard";
@@ -329,9 +329,9 @@ void SplitLinearPass::visitParts(Operation *source, unsigned dim) {
       keeper = slice;
     else if (std::optional<SplitDraft> draft =
                  draftSlicedConcat(slice, *context))
-      candidates.push_back({slice, std::move(*draft),
-                            "now reads a single part of " +
-                                getNodeName(source)});
+      candidates.push_back(
+          {slice, std::move(*draft),
+           "now reads a single part of " + getNodeName(source)});
     else if (!keeper)
       keeper = slice;
   }
