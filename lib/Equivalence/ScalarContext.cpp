@@ -173,6 +173,35 @@ uint64_t ScalarContext::isNan(uint64_t a) {
   return drawTruth(PrimeField::mix(a, nanKey));
 }
 
+uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
+                                   FreeSemilattice &extremes, bool isMaximum) {
+  // Of numbers the extreme one is known.
+  std::optional<double> number;
+  uint64_t extreme = 0;
+  std::vector<uint64_t> others;
+  for (uint64_t element : elements) {
+    auto known = numbers.find(element);
+    if (known == numbers.end() || std::isnan(known->second)) {
+      others.push_back(element);
+    } else if (!number || (isMaximum ? known->second > *number
+                                     : known->second < *number)) {
+      number = known->second;
+      extreme = element;
+    }
+  }
+  if (others.empty())
+    return extreme;
+  chosen = true;
+  if (!number)
+    return extremes.join(others);
+  others.push_back(extreme);
+  uint64_t result = extremes.join(others);
+  Range range;
+  (isMaximum ? range.least : range.most) = *number;
+  ranges.try_emplace(result, range);
+  return result;
+}
+
 uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
   if (choices != Choices::Sampled)
     return findBound(a, b, isBelow);

@@ -247,3 +247,35 @@ func.func @main(%x: tensor<100xf32> {tp.name = "x"}) -> tensor<i1> {
   %0 = tp.map greater(%s, %one) : (tensor<i64>, tensor<i64>) -> tensor<i1>
   return %0 : tensor<i1>
 }
+
+// The largest of numbers is one of them, also in parts.
+//--- numbers.mlir
+func.func @main(%i: tensor<8x5xi64> {tp.name = "i"}) -> tensor<8xf32> {
+  %n = tp.constant 3 : i64 -> tensor<i64>
+  %c = tp.map equal(%i, %n) : (tensor<8x5xi64>, tensor<i64>) -> tensor<8x5xi1>
+  %f = tp.cast %c : tensor<8x5xi1> -> tensor<8x5xf32>
+  %0 = tp.reduce max %f dims [1] : tensor<8x5xf32> -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- numbers.equal.mlir
+func.func @main(%i: tensor<8x5xi64> {tp.name = "i"}) -> tensor<8xf32> {
+  %n = tp.constant 3 : i64 -> tensor<i64>
+  %c = tp.map equal(%i, %n) : (tensor<8x5xi64>, tensor<i64>) -> tensor<8x5xi1>
+  %f = tp.cast %c : tensor<8x5xi1> -> tensor<8x5xf32>
+  %a = tp.slice %f dim 1 start 0 step 1 : tensor<8x5xf32> -> tensor<8x2xf32>
+  %b = tp.slice %f dim 1 start 2 step 1 : tensor<8x5xf32> -> tensor<8x3xf32>
+  %x = tp.reduce max %a dims [1] : tensor<8x2xf32> -> tensor<8xf32>
+  %y = tp.reduce max %b dims [1] : tensor<8x3xf32> -> tensor<8xf32>
+  %0 = tp.map maximum(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- numbers.wrong.mlir
+func.func @main(%i: tensor<8x5xi64> {tp.name = "i"}) -> tensor<8xf32> {
+  %n = tp.constant 3 : i64 -> tensor<i64>
+  %c = tp.map equal(%i, %n) : (tensor<8x5xi64>, tensor<i64>) -> tensor<8x5xi1>
+  %f = tp.cast %c : tensor<8x5xi1> -> tensor<8x5xf32>
+  %0 = tp.reduce min %f dims [1] : tensor<8x5xf32> -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -112,12 +112,10 @@ public:
   }
   /// The maximum or minimum of `elements`, of which there is at least one.
   uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements) {
-    chosen = true;
-    return maxima.join(elements);
+    return getExtreme(elements, maxima, true);
   }
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
-    chosen = true;
-    return minima.join(elements);
+    return getExtreme(elements, minima, false);
   }
   /// Begins an op that reads at most `numElements` elements of one value on
   /// each of `numRanks` ranks. Truth values that first become bits in this op
@@ -156,6 +154,8 @@ private:
   int drawOrder(uint64_t a, uint64_t b);
   /// The number that an element is known, or was drawn, to be.
   std::optional<double> getNumber(uint64_t element) const;
+  uint64_t getExtreme(llvm::ArrayRef<uint64_t> elements,
+                      FreeSemilattice &extremes, bool isMaximum);
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t findBound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
