@@ -16,7 +16,7 @@
 // The verdict holds all the same.
 // VERIFY: equivalent on 2 ranks
 // VERIFY: placements that do not fit what the first graph does:
-// VERIFY-NEXT: silu (model.py:12): reads a value
+// VERIFY-NEXT: silu (model.py:12): uses a value
 
 // FITS-NOT: placements that do not fit
 

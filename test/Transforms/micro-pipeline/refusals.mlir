@@ -14,7 +14,7 @@ module {
 }
 
 //--- b_with_itself.mlir
-// CHECK: refused {{.*}}not fused with tp.matmul: it multiplies the gathered value with itself
+// CHECK: refused {{.*}}not fused with tp.matmul: it multiplies the gathered value by itself
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>) -> (tensor<16x16xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<16x16xbf16>
@@ -110,7 +110,7 @@ module {
 }
 
 //--- k_scales_of_gathered_rows.mlir
-// CHECK: refused {{.*}}not fused with tp.matmul: the scale of its rows is not gathered along with them
+// CHECK: refused {{.*}}not fused with tp.matmul: its row-wise scale is not gathered the same way as its rows
 module {
   func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<8x1xf32>, %u: tensor<1x8xf32>) -> (tensor<8x8xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
@@ -142,7 +142,7 @@ module {
 
 //--- n_needed_value_comes_later.mlir
 // Collectives keep their order.
-// CHECK: refused {{.*}}not fused with tp.matmul: tp.all_reduce, which it needs, comes after the gathered value
+// CHECK: refused {{.*}}not fused with tp.matmul: it depends on tp.all_reduce, which cannot be moved before the first user of the gathered value
 module {
   func.func @main(%x: tensor<4x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<16x8xbf16>) -> (tensor<8x8xbf16>, tensor<8x16xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xbf16> -> tensor<8x16xbf16>
@@ -167,7 +167,7 @@ module {
 }
 
 //--- p_element_type_of_a_scaled_product.mlir
-// CHECK: refused {{.*}}not fused: an archive can record a scaled product only if its element type is that of its right operand
+// CHECK: refused {{.*}}not fused: an archive can record a scaled product only if its element type is that of the right operand
 module {
   func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<f32>, %u: tensor<f32>) -> (tensor<8x8xbf16>) {
     %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x16xf8E4M3FN> -> tensor<8x16xf8E4M3FN>

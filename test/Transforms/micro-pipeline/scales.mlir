@@ -18,7 +18,7 @@ module {
 }
 
 // PyTorch would gather it.
-// ONE-ROW: its scale of one element would be taken for that of a rank's one row
+// ONE-ROW: PyTorch would take its scale of one element for the scale of a shard of one row
 //--- one_row.mlir
 module {
   func.func @main(%x: tensor<1x16xf8E4M3FN>, %w: tensor<16x16xf8E4M3FN>, %s: tensor<1x1xf32>, %t: tensor<1x1xf32>) -> tensor<2x16xbf16> {
