@@ -214,7 +214,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       noteChoices(context.scalars);
       // Which of the programs reads where it must not is seen below.
-      if (verdict.areEqual && !verdict.mayReadOutside)
+      if (verdict.areEqual && !verdict.mayReadOutside &&
+          !context.hasReadOutside)
         return Outcome::Equal;
       culprit = verdict.culprit;
     }

@@ -414,7 +414,7 @@ RegionVerdict RegionComparison::run() {
     }
   }
   verdict.numEvaluatedOps = memory.getNumEvaluated();
-  verdict.mayReadOutside = hasOwnTakes;
+  verdict.mayReadOutside = hasOwnTakes && !deferred.empty();
   verdict.areEqual =
       claims.empty() && reads[First].size() == reads[Second].size();
   return verdict;

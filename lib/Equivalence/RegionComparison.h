@@ -24,8 +24,9 @@ struct RegionVerdict {
   /// False says nothing: the programs may differ, or be equal for a reason that
   /// regions do not show.
   bool areEqual = false;
-  /// Whether the second program reads at indices where the first one does not:
-  /// only an evaluation of both as a whole shows which of them exist.
+  /// True if the second program reads at indices where the first one does not,
+  /// in a region that was not evaluated. Only an evaluation of both programs as
+  /// a whole shows which of these indices exist.
   bool mayReadOutside = false;
   size_t numEvaluatedOps = 0;
   /// Where the context has a problem: the op that could not be evaluated.
