@@ -1,4 +1,8 @@
+//===- IntegerPool.cpp - where unknown integers come from -------*- C++ -*-===//
+//
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
 
 #include "commute/Equivalence/IntegerPool.h"
 

@@ -205,7 +205,7 @@ uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
 uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
   if (choices != Choices::Sampled)
     return findBound(a, b, isBelow);
-  // What was drawn stays, whatever more is known of both since.
+  // A bound stays as it was drawn, whatever is learned of both elements later.
   uint64_t key = PrimeField::mix(
       std::min(a, b), PrimeField::mix(std::max(a, b), isBelow ? 1 : 2));
   auto known = drawnBounds.find(key);
@@ -283,9 +283,9 @@ bool ScalarContext::toBit(uint64_t truth) {
 }
 
 void ScalarContext::beginOp(size_t numElements, size_t numRanks) {
-  // How many of many bits hold, and whether any, all or just one do, comes out
-  // in every way: of each op, and not of each round, so that it comes out in
-  // one way here and in another one there.
+  // Counts of bits, and whether any, all or just one of them hold, have to take
+  // every outcome. Drawing the probability for each op, and not for each round,
+  // lets two ops of one round take different outcomes.
   uint64_t random = PrimeField::mix(++numOps, bitKey + seed);
   usual = random & 1;
   switch ((random >> 1) % 8) {

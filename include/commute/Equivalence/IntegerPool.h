@@ -1,9 +1,14 @@
+//===- IntegerPool.h - where unknown integers come from ---------*- C++ -*-===//
+//
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef COMMUTE_EQUIVALENCE_INTEGERPOOL_H
 #define COMMUTE_EQUIVALENCE_INTEGERPOOL_H
 
 #include "mlir/IR/Types.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
 #include <vector>
