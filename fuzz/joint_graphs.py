@@ -83,6 +83,13 @@ class Tally:
             self._fail(check.captured, *todo[started], f"crash, status {status}")
         return started + 1
 
+    def describe(self, models, seconds):
+        applied = ", ".join(f"{name} {count}" for name, count in sorted(self.applied.items()))
+        return (
+            f"{models} models, {self.num_graphs} graphs, {self.num_runs} runs in"
+            f" {seconds:.0f} s; applied: {applied}; failures: {len(self.failures)}"
+        )
+
     def _fail(self, captured, passes, policy, text):
         self.failures.append(text)
         print(
@@ -117,11 +124,9 @@ def main():
         for captured in capture(random_configuration(options.first_seed + models)):
             tally.run_graph(captured, options.verify)
         models += 1
-    applied = ", ".join(f"{name} {count}" for name, count in sorted(tally.applied.items()))
-    print(
-        f"{models} models, {tally.num_graphs} graphs, {tally.num_runs} runs in"
-        f" {time.monotonic() - begin:.0f} s; applied: {applied}; failures: {len(tally.failures)}"
-    )
+        if models % 100 == 0:
+            print(tally.describe(models, time.monotonic() - begin), flush=True)
+    print(tally.describe(models, time.monotonic() - begin))
     sys.exit(bool(tally.failures))
 
 

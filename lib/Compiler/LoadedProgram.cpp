@@ -6,6 +6,7 @@
 
 #include "commute/Compiler/LoadedProgram.h"
 
+#include "FirstDiagnostic.h"
 #include "ModuleText.h"
 #include "StatedContext.h"
 #include "commute/Analysis/MainFunction.h"
@@ -13,7 +14,6 @@
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -51,21 +51,13 @@ static llvm::Error readModule(LoadedProgram &program, FileKind kind,
     if (llvm::Error error = checkNesting((*buffer)->getBuffer()))
       return llvm::createStringError(program.origin + ":" +
                                      llvm::toString(std::move(error)));
-  std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (message.empty()) {
-      llvm::raw_string_ostream os(message);
-      if (auto place = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-        os << place.getLine() << ':' << place.getColumn() << ": ";
-      os << diagnostic;
-    }
-    return success();
-  });
+  FirstDiagnostic diagnostic(&context);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
   program.imported.module = parseSourceFile<ModuleOp>(sources, &context);
   if (!program.imported.module)
-    return llvm::createStringError(program.origin + ": " + message);
+    return llvm::createStringError(program.origin + ": " +
+                                   diagnostic.getMessage());
   return llvm::Error::success();
 }
 

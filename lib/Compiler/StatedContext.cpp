@@ -6,11 +6,11 @@
 
 #include "StatedContext.h"
 
+#include "FirstDiagnostic.h"
 #include "commute/Analysis/InputPlacements.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Vocabulary/StatedPlacements.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -49,20 +49,10 @@ static llvm::Error applyGroups(ModuleOp module,
     if (auto group = op->getAttrOfType<tp::GroupAttr>("group"))
       op->setAttr("group", replace(group));
   });
-  std::string message;
-  ScopedDiagnosticHandler handler(
-      module.getContext(), [&](Diagnostic &diagnostic) {
-        if (message.empty()) {
-          llvm::raw_string_ostream os(message);
-          if (auto place = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-            os << place.getLine() << ':' << place.getColumn() << ": ";
-          os << diagnostic;
-        }
-        return success();
-      });
+  FirstDiagnostic diagnostic(module.getContext());
   if (failed(verify(module)))
     return llvm::createStringError("with the groups that --group states: " +
-                                   message);
+                                   diagnostic.getMessage());
   return llvm::Error::success();
 }
 

@@ -58,21 +58,6 @@ uint64_t equivalence::getCastKey(Type type) {
   return llvm::xxh3_64bits(text);
 }
 
-uint64_t equivalence::wrapInteger(int64_t value, Type type) {
-  auto integer = dyn_cast<IntegerType>(type);
-  if (!integer)
-    return static_cast<uint64_t>(value);
-  if (integer.getWidth() == 1)
-    return value != 0;
-  if (integer.getWidth() >= 64)
-    return static_cast<uint64_t>(value);
-  unsigned unused = 64 - integer.getWidth();
-  uint64_t shifted = static_cast<uint64_t>(value) << unused;
-  return integer.isUnsigned()
-             ? shifted >> unused
-             : static_cast<uint64_t>(static_cast<int64_t>(shifted) >> unused);
-}
-
 uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
                                      Type from, Type to) {
   if (isFieldType(from)) {

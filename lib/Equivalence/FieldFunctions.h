@@ -7,9 +7,12 @@
 #ifndef COMMUTE_LIB_EQUIVALENCE_FIELDFUNCTIONS_H
 #define COMMUTE_LIB_EQUIVALENCE_FIELDFUNCTIONS_H
 
+#include "commute/Dialect/ScalarFunctions.h"
 #include "commute/Equivalence/FieldAlgebra.h"
 
 namespace commute::equivalence {
+
+using tp::wrapInteger;
 
 /// A constant as an element of a tensor of type `type`.
 uint64_t getConstant(mlir::TypedAttr value, mlir::Type type);
@@ -17,8 +20,6 @@ uint64_t getConstant(mlir::TypedAttr value, mlir::Type type);
 double getNumber(mlir::TypedAttr value);
 /// The key of the random function that a rounding cast to `type` is.
 uint64_t getCastKey(mlir::Type type);
-/// An integer in the range of `type`, as two's complement arithmetic leaves it.
-uint64_t wrapInteger(int64_t value, mlir::Type type);
 /// An element of type `from` as an element of type `to`, as a cast that does
 /// not round.
 uint64_t convertElement(ScalarContext &context, uint64_t element,

@@ -6,7 +6,7 @@
 
 #include "commute/Equivalence/IntegerPool.h"
 
-#include "FieldFunctions.h"
+#include "commute/Dialect/ScalarFunctions.h"
 #include "commute/Equivalence/PrimeField.h"
 
 #include "llvm/Support/ErrorHandling.h"
@@ -25,11 +25,11 @@ uint64_t IntegerPool::draw(uint64_t content, Way way, mlir::Type type) const {
       static_cast<int64_t>(content % (2 * range)) - static_cast<int64_t>(range);
   switch (way) {
   case Way::Listed:
-    return wrapInteger(numbers[content % numbers.size()], type);
+    return tp::wrapInteger(numbers[content % numbers.size()], type);
   case Way::Wide:
-    return wrapInteger(wide, type);
+    return tp::wrapInteger(wide, type);
   case Way::Odd:
-    return wrapInteger(wide | 1, type);
+    return tp::wrapInteger(wide | 1, type);
   }
   llvm_unreachable("a way of drawing that is not listed");
 }

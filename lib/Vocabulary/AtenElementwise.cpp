@@ -16,29 +16,6 @@ using archive::ArgumentTag;
 using archive::MemoryFormat;
 using tp::MapFunction;
 
-/// Functions of one tensor, and of two operands of which either may be a
-/// number.
-static constexpr MapFunction unaryFunctions[] = {
-#define SPELL_1(Name) MapFunction::Name,
-#define SPELL_2(Name)
-#define SPELL_3(Name)
-#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
-  SPELL_##Arity(Name)
-#include "commute/Dialect/ScalarFunctions.def"
-#undef SPELL_1
-#undef SPELL_2
-};
-static constexpr MapFunction binaryFunctions[] = {
-#define SPELL_1(Name)
-#define SPELL_2(Name) MapFunction::Name,
-#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
-  SPELL_##Arity(Name)
-#include "commute/Dialect/ScalarFunctions.def"
-#undef SPELL_1
-#undef SPELL_2
-#undef SPELL_3
-};
-
 static std::string getTarget(StringRef name) {
   return ("torch.ops.aten." + name).str();
 }
@@ -76,11 +53,8 @@ static Value readBeside(NodeReader &reader, StringRef argument, Value tensor) {
   if (!found || found->tag != ArgumentTag::Int || !integer ||
       integer.getWidth() == 1 || integer.getWidth() >= 64)
     return reader.operand(argument);
-  llvm::APInt bits = llvm::APInt(64, found->integer, /*isSigned=*/true)
-                         .trunc(integer.getWidth());
-  return reader.constant(static_cast<int64_t>(
-      integer.isUnsigned() ? bits.zext(64).getSExtValue()
-                           : bits.sext(64).getSExtValue()));
+  return reader.constant(
+      static_cast<int64_t>(tp::wrapInteger(found->integer, integer)));
 }
 
 template <MapFunction function>
@@ -386,34 +360,27 @@ static LogicalResult writeCopy(Operation *operation, NodeWriter &writer) {
 // Registration
 //===----------------------------------------------------------------------===//
 
-template <size_t... indices>
-static void addUnary(Vocabulary &vocabulary, std::index_sequence<indices...>) {
-  auto add = [&](StringRef name, ReadFunction read) {
-    if (!name.empty())
-      vocabulary.add(getTarget(name), read);
-  };
-  (add(getInfo(unaryFunctions[indices]).aten,
-       readUnary<unaryFunctions[indices]>),
-   ...);
-}
-
-template <size_t... indices>
-static void addBinary(Vocabulary &vocabulary, std::index_sequence<indices...>) {
-  auto addAll = [&](StringRef name, ReadFunction read) {
-    vocabulary.add(getTarget(name), read);
-    // The overload that takes a number as `other`.
-    if (name.consume_back("Tensor"))
-      vocabulary.add(getTarget(name) + "Scalar", read);
-  };
-  (addAll(getInfo(binaryFunctions[indices]).aten,
-          readBinary<binaryFunctions[indices]>),
-   ...);
+/// A reader for the overloads of a function of one tensor, or of two operands
+/// of which either may be a number.
+template <MapFunction function>
+static void addReader(Vocabulary &vocabulary) {
+  constexpr tp::ScalarFunctionInfo info = getInfo(function);
+  StringRef name = info.aten;
+  if (name.empty())
+    return;
+  ReadFunction read =
+      info.arity == 1 ? readUnary<function> : readBinary<function>;
+  vocabulary.add(getTarget(name), read);
+  // The overload that takes a number as `other`.
+  if (name.consume_back("Tensor"))
+    vocabulary.add(getTarget(name) + "Scalar", read);
 }
 
 void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
-  addUnary(vocabulary, std::make_index_sequence<std::size(unaryFunctions)>());
-  addBinary(vocabulary, std::make_index_sequence<std::size(binaryFunctions)>());
-  // After the tables, whose plain readers know no alpha and no exponent.
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  addReader<MapFunction::Name>(vocabulary);
+#include "commute/Dialect/ScalarFunctions.def"
+  // After the table, whose plain readers know no alpha and no exponent.
   vocabulary.add({"torch.ops.aten.add.Tensor", "torch.ops.aten.add.Scalar"},
                  readAdd);
   vocabulary.add({"torch.ops.aten.sub.Tensor", "torch.ops.aten.sub.Scalar"},

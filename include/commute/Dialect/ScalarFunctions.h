@@ -14,8 +14,6 @@ namespace commute::tp {
 /// A row of ScalarFunctions.def.
 struct ScalarFunctionInfo {
   enum class Result { Number, Truth };
-  /// What the runtime computes the function on.
-  enum class Elements { Common, Numbers, Floats, Integers };
   /// In which operands the function is linear, the others being fixed.
   enum class Linearity {
     NotLinear,
@@ -31,7 +29,6 @@ struct ScalarFunctionInfo {
 
   unsigned arity;
   Result result;
-  Elements elements;
   Linearity linearity;
   int64_t flops;
   llvm::StringLiteral aten;
@@ -39,19 +36,18 @@ struct ScalarFunctionInfo {
 
 constexpr ScalarFunctionInfo getInfo(MapFunction function) {
   switch (function) {
-#define SCALAR_FUNCTION(Name, Arity, ResultKind, ElementsOf, LinearityOf,      \
-                        Flops, Aten)                                           \
+#define SCALAR_FUNCTION(Name, Arity, ResultKind, Elements, LinearityOf, Flops, \
+                        Aten)                                                  \
   case MapFunction::Name:                                                      \
-    return {Arity,                                                             \
-            ScalarFunctionInfo::Result::ResultKind,                            \
-            ScalarFunctionInfo::Elements::ElementsOf,                          \
-            ScalarFunctionInfo::Linearity::LinearityOf,                        \
-            Flops,                                                             \
-            Aten};
+    return {Arity, ScalarFunctionInfo::Result::ResultKind,                     \
+            ScalarFunctionInfo::Linearity::LinearityOf, Flops, Aten};
 #include "commute/Dialect/ScalarFunctions.def"
   }
   llvm_unreachable("a scalar function that is not listed");
 }
+
+/// An integer in the range of `type`, as two's complement arithmetic leaves it.
+uint64_t wrapInteger(int64_t value, mlir::Type type);
 
 } // namespace commute::tp
 
