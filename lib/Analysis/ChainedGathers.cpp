@@ -132,12 +132,13 @@ GatherChain::make(Value root, Value value, size_t axis, tp::GroupAttr group) {
                      std::to_string(axis) + " over group '" + group.getKey() +
                      "', but ";
   if (!mayBeDense(value, found.resultType, symbols))
-    return refuse("strides", what + "the result would have other strides, "
-                                    "which its users would observe");
+    return refuse(RefusalCode::Strides,
+                  what + "the result would have other strides, "
+                         "which its users would observe");
   found.results.push_back(value);
   found.ops = getOpsBetween(found.input, found.results);
   if (Operation *reader = findOtherReader(found.ops, found.results))
-    return refuse("other-reader",
+    return refuse(RefusalCode::OtherUsers,
                   what + getNodeName(reader) + " uses an intermediate value");
   return found;
 }
@@ -160,7 +161,7 @@ GatherChain::findGatherOf(Value root, bool &isAnyGather) {
           findOrder(*maps.get(value), axis, identity);
       if (!order)
         continue;
-      ReindexRefusal before = refusal;
+      Refusal before = refusal;
       tp::GroupAttr group = getGroupOf(
           getMembers(*order), "an all_gather along dim " + Twine(axis));
       if (group)
@@ -188,18 +189,17 @@ std::optional<ReindexedCollective> GatherChain::find() {
   for (Value root : roots)
     if (auto found = findGatherOf(root, isAnyGather))
       return found;
-  if (!isAnyGather && refusal.name.empty())
-    refuse("layout", "cannot prove that the result concatenates the shards "
-                     "of the ranks along any dim");
+  if (!isAnyGather && !refusal.isApplicable())
+    refuse(RefusalCode::Layout,
+           "cannot prove that the result concatenates the shards "
+           "of the ranks along any dim");
   return std::nullopt;
 }
 
-std::optional<ReindexedCollective>
+Legal<ReindexedCollective>
 commute::analysis::findChainedGather(tp::AllGatherOp last,
-                                     ArrayRef<tp::GroupAttr> groups,
-                                     ReindexRefusal &refusal) {
-  return findChained(last, refusal,
-                     [&](ArrayRef<Operation *> links, ReindexRefusal &reason) {
-                       return GatherChain(links, groups, reason).find();
-                     });
+                                     ArrayRef<tp::GroupAttr> groups) {
+  return findChained(last, [&](ArrayRef<Operation *> links, Refusal &refusal) {
+    return GatherChain(links, groups, refusal).find();
+  });
 }

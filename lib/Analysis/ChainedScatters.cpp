@@ -26,8 +26,8 @@ private:
                                                  ArrayRef<Operation *> ops,
                                                  size_t axis, bool isExact);
   /// For every rank, the ranks that receive the blocks of its group, in order.
-  /// Returns a reason if ranks would sum different blocks.
-  std::string getMembers(ArrayRef<int64_t> blocks, RankMembers &members);
+  /// Refuses if ranks would sum different blocks.
+  Legal<RankMembers> getMembers(ArrayRef<int64_t> blocks);
   /// Along the first dim of which the group is known.
   std::optional<ReindexedCollective>
   findScatterOf(Value source, ArrayRef<Operation *> ops, bool isExact);
@@ -93,8 +93,11 @@ ScatterChain::findBlocks(Value source, ArrayRef<Operation *> ops, size_t axis,
   return blocks;
 }
 
-std::string ScatterChain::getMembers(ArrayRef<int64_t> blocks,
-                                     RankMembers &members) {
+Legal<RankMembers> ScatterChain::getMembers(ArrayRef<int64_t> blocks) {
+  auto refuseMesh = [](std::string reason) {
+    return Refusal{nullptr, RefusalCode::Mesh, std::move(reason)};
+  };
+  RankMembers members;
   // All ranks of a link must sum the same block of the results of the links
   // before it.
   for (size_t link = 1; link < links.size(); ++link)
@@ -105,8 +108,9 @@ std::string ScatterChain::getMembers(ArrayRef<int64_t> blocks,
           std::optional<int64_t> own =
               getCollectiveGroup(before).getPosition(rank);
           if (!own || getCollectiveGroup(before).getPosition(peer) != own)
-            return "ranks " + std::to_string(rank) + " and " +
-                   std::to_string(peer) + " would sum different blocks";
+            return refuseMesh("ranks " + std::to_string(rank) + " and " +
+                              std::to_string(peer) +
+                              " would sum different blocks");
         }
   for (int64_t rank : getCollectiveGroup(last()).getRanks()) {
     SmallVector<int64_t> summed{rank};
@@ -125,14 +129,14 @@ std::string ScatterChain::getMembers(ArrayRef<int64_t> blocks,
         std::optional<int64_t> position =
             getCollectiveGroup(op).getPosition(member);
         if (!position)
-          return "rank " + std::to_string(member) +
-                 " does not run all of the collectives";
+          return refuseMesh("rank " + std::to_string(member) +
+                            " does not run all of the collectives");
         index = index * getCollectiveGroup(op).getSize() + *position;
       }
       own[blocks[index]] = member;
     }
   }
-  return "";
+  return members;
 }
 
 std::optional<ReindexedCollective> ScatterChain::make(Value source,
@@ -164,7 +168,7 @@ std::optional<ReindexedCollective> ScatterChain::make(Value source,
       found.results.push_back(result);
   }
   if (Operation *reader = findOtherReader(found.ops, found.results))
-    return refuse("other-reader",
+    return refuse(RefusalCode::OtherUsers,
                   "together they are a reduce_scatter along dim " +
                       std::to_string(axis) + " over group '" + group.getKey() +
                       "', but " + getNodeName(reader) +
@@ -182,17 +186,17 @@ ScatterChain::findScatterOf(Value source, ArrayRef<Operation *> ops,
     if (!blocks)
       continue;
     std::string what = "a reduce_scatter along dim " + std::to_string(axis);
-    RankMembers members;
-    std::string problem = getMembers(*blocks, members);
-    if (!problem.empty())
-      return refuse("mesh", "they do not form " + what + ": " + problem);
-    ReindexRefusal before = refusal;
-    if (tp::GroupAttr group = getGroupOf(members, what)) {
+    Legal<RankMembers> members = getMembers(*blocks);
+    if (!members)
+      return refuse(RefusalCode::Mesh, "they do not form " + what + ": " +
+                                           members.getRefusal().reason);
+    Refusal before = refusal;
+    if (tp::GroupAttr group = getGroupOf(*members, what)) {
       refusal = {};
       return make(source, ops, axis, isExact, group);
     }
     // Report the refusal of the nearest source and the first dim.
-    if (!before.name.empty())
+    if (before.isApplicable())
       refusal = std::move(before);
   }
   return std::nullopt;
@@ -205,7 +209,7 @@ std::optional<ReindexedCollective> ScatterChain::find() {
   for (Operation *op : links)
     if (auto other = cast<tp::ReduceScatterOp>(op).getReduction();
         other != reduction)
-      return refuse("reduction",
+      return refuse(RefusalCode::Reduction,
                     "their reductions differ: " +
                         tp::stringifyReductionKind(other).str() + " and " +
                         tp::stringifyReductionKind(reduction).str());
@@ -231,21 +235,19 @@ std::optional<ReindexedCollective> ScatterChain::find() {
         return found;
       // Continue after "no-group": relative to a farther source, the same
       // blocks may belong to another group.
-      if (!refusal.name.empty() && refusal.name != "no-group")
+      if (refusal.isApplicable() && refusal.code != RefusalCode::MissingGroup)
         return std::nullopt;
     }
-  if (refusal.name.empty())
-    refuse("layout",
+  if (!refusal.isApplicable())
+    refuse(RefusalCode::Layout,
            "cannot prove that each rank gets one block along any dim");
   return std::nullopt;
 }
 
-std::optional<ReindexedCollective>
+Legal<ReindexedCollective>
 commute::analysis::findChainedScatter(tp::ReduceScatterOp last,
-                                      ArrayRef<tp::GroupAttr> groups,
-                                      ReindexRefusal &refusal) {
-  return findChained(last, refusal,
-                     [&](ArrayRef<Operation *> links, ReindexRefusal &reason) {
-                       return ScatterChain(links, groups, reason).find();
-                     });
+                                      ArrayRef<tp::GroupAttr> groups) {
+  return findChained(last, [&](ArrayRef<Operation *> links, Refusal &refusal) {
+    return ScatterChain(links, groups, refusal).find();
+  });
 }

@@ -46,7 +46,7 @@ commute::analysis::getBlock(const IndexMap &part,
 
 CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,
                                  ArrayRef<tp::GroupAttr> groups,
-                                 ReindexRefusal &refusal)
+                                 Refusal &refusal)
     : links(links), groups(groups), refusal(refusal),
       symbols(links.front()->getContext()) {
   for (Operation *op : links)
@@ -59,9 +59,12 @@ CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,
     numRanks = maxRanks + 1;
 }
 
-std::nullopt_t CollectiveChain::refuse(StringRef name, std::string reason) {
-  refusal = {name, "not merged with " + getNodeName(first()) + ": " +
-                       std::move(reason)};
+std::nullopt_t CollectiveChain::refuse(RefusalCode code, std::string reason,
+                                       std::string remedy) {
+  refusal = {last(), code,
+             "not merged with " + getNodeName(first()) + ": " +
+                 std::move(reason),
+             std::move(remedy)};
   return std::nullopt;
 }
 
@@ -76,9 +79,10 @@ CollectiveChain::Positions CollectiveChain::getPositions(int64_t index) const {
 
 tp::GroupAttr CollectiveChain::getGroupOf(const RankMembers &members,
                                           const Twine &what) {
-  std::string problem = findMembershipProblem(members);
-  if (!problem.empty()) {
-    refuse("mesh", ("they do not form " + what + ": " + problem).str());
+  if (Legal<> groupsExist = checkMembership(members); !groupsExist) {
+    refuse(RefusalCode::Mesh,
+           ("they do not form " + what + ": " + groupsExist.getRefusal().reason)
+               .str());
     return {};
   }
   if (tp::GroupAttr group = findGroup(members, groups))
@@ -88,18 +92,19 @@ tp::GroupAttr CollectiveChain::getGroupOf(const RankMembers &members,
   if (tp::GroupAttr group = findGroupInAnyOrder(members, groups))
     other = " (group '" + group.getKey() + "' has them in the order " +
             group.formatMembers() + ")";
-  refuse("no-group",
+  refuse(RefusalCode::MissingGroup,
          ("together they are " + what + " over the ranks " + ranks +
           ", but no group of the program has these members in this order" +
-          other + "; declare one with --group=NAME=" + ranks)
-             .str());
+          other)
+             .str(),
+         "declare one with --group=NAME=" + ranks);
   return {};
 }
 
-std::optional<ReindexedCollective> commute::analysis::findChained(
-    Operation *last, ReindexRefusal &refusal,
+Legal<ReindexedCollective> commute::analysis::findChained(
+    Operation *last,
     llvm::function_ref<std::optional<ReindexedCollective>(ArrayRef<Operation *>,
-                                                          ReindexRefusal &)>
+                                                          Refusal &)>
         find) {
   SmallVector<Operation *> links{last};
   while (links.size() < maxLinks)
@@ -115,22 +120,22 @@ std::optional<ReindexedCollective> commute::analysis::findChained(
     for (Operation *op : links)
       if (tp::GroupAttr group = getCollectiveGroup(op);
           !group.hasKnownMembers()) {
-        refusal = {"unknown-group",
-                   "not merged with " + getNodeName(links.front()) +
-                       ": the members of group '" + group.getName().str() +
-                       "' are unknown; declare its ranks, for example with "
-                       "--group=" +
-                       group.getName().str() + "=0-" +
-                       std::to_string(group.getSize() - 1)};
-        return std::nullopt;
+        return Refusal{last, RefusalCode::UnknownGroup,
+                       "not merged with " + getNodeName(links.front()) +
+                           ": the members of group '" + group.getName().str() +
+                           "' are unknown",
+                       "declare its ranks, for example with --group=" +
+                           group.getName().str() + "=0-" +
+                           std::to_string(group.getSize() - 1)};
       }
   // Merge the longest possible chain. If there is none, `refusal` is about the
   // shortest chain.
+  Refusal refusal;
   for (ArrayRef<Operation *> chain = links; chain.size() > 1;
        chain = chain.drop_front()) {
     refusal = {};
     if (auto found = find(chain, refusal))
-      return found;
+      return std::move(*found);
   }
-  return std::nullopt;
+  return refusal;
 }

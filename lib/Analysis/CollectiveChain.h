@@ -27,8 +27,7 @@ public:
 
   /// `links` are in order.
   CollectiveChain(llvm::ArrayRef<mlir::Operation *> links,
-                  llvm::ArrayRef<tp::GroupAttr> groups,
-                  ReindexRefusal &refusal);
+                  llvm::ArrayRef<tp::GroupAttr> groups, Refusal &refusal);
 
 protected:
   /// One position in the group of each link.
@@ -39,14 +38,15 @@ protected:
   /// The `index`-th of all positions, those of the last link outermost.
   Positions getPositions(int64_t index) const;
 
-  std::nullopt_t refuse(llvm::StringRef name, std::string reason);
+  std::nullopt_t refuse(RefusalCode code, std::string reason,
+                        std::string remedy = "");
   /// The group of these members; says where there is none. `what` is the
   /// collective that it would be for.
   tp::GroupAttr getGroupOf(const RankMembers &members, const llvm::Twine &what);
 
   llvm::ArrayRef<mlir::Operation *> links;
   llvm::ArrayRef<tp::GroupAttr> groups;
-  ReindexRefusal &refusal;
+  Refusal &refusal;
   tp::SymbolSpace symbols;
   /// All positions, or more than `maxRanks`.
   int64_t numRanks = 1;
@@ -59,12 +59,12 @@ tp::GroupAttr getCollectiveGroup(mlir::Operation *op);
 std::optional<int64_t> getBlock(const IndexMap &part,
                                 const SizePolynomial &distance);
 
-/// What the longest chain that ends with `last` is, as `find` says. What
-/// `refusal` says is of the shortest.
-std::optional<ReindexedCollective>
-findChained(mlir::Operation *last, ReindexRefusal &refusal,
+/// The collective that the longest chain ending with `last` is equivalent to,
+/// according to `find`. A refusal is about the shortest chain.
+Legal<ReindexedCollective>
+findChained(mlir::Operation *last,
             llvm::function_ref<std::optional<ReindexedCollective>(
-                llvm::ArrayRef<mlir::Operation *>, ReindexRefusal &)>
+                llvm::ArrayRef<mlir::Operation *>, Refusal &)>
                 find);
 
 } // namespace commute::analysis

@@ -12,30 +12,35 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
-std::string
-commute::analysis::findMembershipProblem(const RankMembers &members) {
+Legal<> commute::analysis::checkMembership(const RankMembers &members) {
+  auto refuse = [](std::string reason) {
+    return Refusal{nullptr, RefusalCode::Mesh, std::move(reason)};
+  };
   for (const auto &[rank, own] : members) {
     llvm::SmallSet<int64_t, 16> seen;
     for (int64_t member : own)
       if (member < 0)
-        return "the group of rank " + std::to_string(rank) +
-               " would have members that run only some of the collectives";
+        return refuse(
+            "the group of rank " + std::to_string(rank) +
+            " would have members that run only some of the collectives");
       else if (!seen.insert(member).second)
-        return "rank " + std::to_string(member) + " would be in a group twice";
+        return refuse("rank " + std::to_string(member) +
+                      " would be in a group twice");
     if (!seen.contains(rank))
-      return "rank " + std::to_string(rank) + " would not be in its own group";
+      return refuse("rank " + std::to_string(rank) +
+                    " would not be in its own group");
     for (int64_t member : own) {
       auto of = members.find(member);
       if (of == members.end())
-        return "rank " + std::to_string(member) +
-               " does not run all of the collectives";
+        return refuse("rank " + std::to_string(member) +
+                      " does not run all of the collectives");
       if (of->second != own)
-        return "ranks " + std::to_string(rank) + " and " +
-               std::to_string(member) +
-               " would order the members of their group differently";
+        return refuse("ranks " + std::to_string(rank) + " and " +
+                      std::to_string(member) +
+                      " would order the members of their group differently");
     }
   }
-  return "";
+  return {};
 }
 
 /// Whether `matches` holds for the members of every rank, and the group has no

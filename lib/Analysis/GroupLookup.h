@@ -7,6 +7,7 @@
 #ifndef COMMUTE_LIB_ANALYSIS_GROUPLOOKUP_H
 #define COMMUTE_LIB_ANALYSIS_GROUPLOOKUP_H
 
+#include "commute/Analysis/Legal.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -17,9 +18,9 @@ namespace commute::analysis {
 /// there.
 using RankMembers = llvm::MapVector<int64_t, llvm::SmallVector<int64_t>>;
 
-/// Why these are no groups: every rank is in its own, once, and all members of
-/// a group see it in one order. Empty where they are.
-std::string findMembershipProblem(const RankMembers &members);
+/// Whether these are groups: every rank is in its own, once, and all members of
+/// a group see it in one order.
+Legal<> checkMembership(const RankMembers &members);
 
 /// The first of `groups` of which every rank has exactly these members in this
 /// order, and which has no other ranks; null where there is none.

@@ -68,7 +68,7 @@ static std::optional<Slices> findSlices(tp::ConcatOp concat,
 
 /// Describes slices that are each a whole block of one rank, but are in the
 /// wrong order, missing or repeated.
-static std::optional<ReindexRefusal>
+static std::optional<Refusal>
 describeBlocks(const Slices &slices, int64_t numRanks, StringRef block) {
   int64_t size = slices.size / numRanks;
   SmallVector<int64_t> positions;
@@ -86,72 +86,74 @@ describeBlocks(const Slices &slices, int64_t numRanks, StringRef block) {
     left = llvm::formatv("leaves out {0} {1}", block, *missing);
   for (int64_t position : positions)
     if (llvm::count(positions, position) > 1)
-      return ReindexRefusal{"duplicate",
-                            llvm::formatv("takes {0} {1} more than once{2}{3}",
-                                          block, position,
-                                          left.empty() ? "" : " and ", left)};
+      return Refusal{nullptr, RefusalCode::Duplicate,
+                     llvm::formatv("takes {0} {1} more than once{2}{3}", block,
+                                   position, left.empty() ? "" : " and ",
+                                   left)};
   if (!left.empty())
-    return ReindexRefusal{"gap", llvm::formatv("{0} of {1}", left, numRanks)};
+    return Refusal{nullptr, RefusalCode::Gap,
+                   llvm::formatv("{0} of {1}", left, numRanks)};
   if (llvm::is_sorted(positions))
     return std::nullopt;
-  return ReindexRefusal{
-      "order",
+  return Refusal{
+      nullptr, RefusalCode::Order,
       llvm::formatv("takes the {0}s in the order {1:$[, ]}, not in "
                     "the order of the group",
                     block,
                     llvm::make_range(positions.begin(), positions.end()))};
 }
 
-static ReindexRefusal describeSlices(const Slices &slices, int64_t numRanks,
-                                     StringRef block) {
-  if (std::optional<ReindexRefusal> refusal =
-          describeBlocks(slices, numRanks, block))
+static Refusal describeSlices(const Slices &slices, int64_t numRanks,
+                              StringRef block) {
+  if (std::optional<Refusal> refusal = describeBlocks(slices, numRanks, block))
     return *refusal;
   int64_t size = slices.size / numRanks;
   int64_t position = 0;
   for (auto [index, range] : llvm::enumerate(slices.ranges)) {
     auto [begin, end] = range;
     if (begin != position && begin % size != 0)
-      return {"window",
+      return {nullptr, RefusalCode::Window,
               llvm::formatv("takes {1} to {2} of dim {3} as slice {0}, which "
                             "starts inside a {4} (size {5})",
                             index, begin, end, slices.dim, block, size)};
     if (begin < position)
-      return {"overlap",
+      return {nullptr, RefusalCode::Overlap,
               llvm::formatv("takes {1} to {2} of dim {3} as slice {0}, after "
                             "everything before {4} was already taken",
                             index, begin, end, slices.dim, position)};
     if (begin > position)
-      return {"gap", llvm::formatv("leaves out {0} to {1} of dim {2}", position,
-                                   begin, slices.dim)};
+      return {nullptr, RefusalCode::Gap,
+              llvm::formatv("leaves out {0} to {1} of dim {2}", position, begin,
+                            slices.dim)};
     position = end;
   }
   if (position < slices.size)
-    return {"trim", llvm::formatv("ends at {0} of {1} of dim {2}, before the "
-                                  "end of the last {3}",
-                                  position, slices.size, slices.dim, block)};
-  return {"count",
+    return {nullptr, RefusalCode::Trim,
+            llvm::formatv("ends at {0} of {1} of dim {2}, before the "
+                          "end of the last {3}",
+                          position, slices.size, slices.dim, block)};
+  return {nullptr, RefusalCode::Count,
           llvm::formatv("takes {0} slices instead of one of size {1} for each "
                         "of the {2} ranks of the group",
                         slices.ranges.size(), size, numRanks)};
 }
 
-ReindexRefusal commute::analysis::describeReassembly(tp::ConcatOp concat,
-                                                     const ReindexMaps &maps,
-                                                     Value whole, int64_t axis,
-                                                     int64_t numRanks,
-                                                     bool isGather) {
+Refusal commute::analysis::describeReassembly(tp::ConcatOp concat,
+                                              const ReindexMaps &maps,
+                                              Value whole, int64_t axis,
+                                              int64_t numRanks, bool isGather) {
   std::string kept = "kept along dim " + std::to_string(axis) + ": ";
   std::string name = "the concatenation " + getNodeName(concat);
   const IndexMap *map = maps.get(whole);
   std::optional<Slices> slices =
       map ? findSlices(concat, maps, *map) : std::nullopt;
   if (!slices || slices->size < numRanks)
-    return {"layout",
+    return {nullptr, RefusalCode::Layout,
             kept + "cannot prove that " + name +
                 (isGather ? " concatenates the shards along any dim"
                           : " concatenates the blocks of any dim in order")};
-  ReindexRefusal refusal =
+  Refusal refusal =
       describeSlices(*slices, numRanks, isGather ? "shard" : "block");
-  return {refusal.name, kept + name + " " + refusal.reason};
+  refusal.reason = kept + name + " " + refusal.reason;
+  return refusal;
 }

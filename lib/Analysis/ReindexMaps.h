@@ -78,9 +78,9 @@ mlir::Operation *findOtherReader(llvm::ArrayRef<mlir::Operation *> ops,
 /// Says how the operands of `concat`, which have maps, fail to be the blocks,
 /// one a rank, of `whole` along `axis`. The blocks of a gather are those of the
 /// ranks; those of a scatter go to them.
-ReindexRefusal describeReassembly(tp::ConcatOp concat, const ReindexMaps &maps,
-                                  mlir::Value whole, int64_t axis,
-                                  int64_t numRanks, bool isGather);
+Refusal describeReassembly(tp::ConcatOp concat, const ReindexMaps &maps,
+                           mlir::Value whole, int64_t axis, int64_t numRanks,
+                           bool isGather);
 
 } // namespace commute::analysis
 

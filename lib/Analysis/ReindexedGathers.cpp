@@ -24,7 +24,7 @@ public:
       : gather(gather), symbols(gather.getContext()),
         numRanks(gather.getGroup().getSize()) {}
 
-  std::optional<ReindexedCollective> run(ReindexRefusal &refusal);
+  Legal<ReindexedCollective> run();
   SmallVector<Value> findIdentities();
 
 private:
@@ -43,9 +43,8 @@ private:
   /// The axis along which `value` is the gather of the collective's operand
   /// under other sizes, the last one where there are several.
   std::optional<int64_t> findReshapedAxis(Value value, const IndexMap &map);
-  std::optional<ReindexedCollective> make(Value root, RankedTensorType type,
-                                          ArrayRef<Candidate> candidates,
-                                          ReindexRefusal &refusal);
+  Legal<ReindexedCollective> make(Value root, RankedTensorType type,
+                                  ArrayRef<Candidate> candidates);
 
   tp::AllGatherOp gather;
   tp::SymbolSpace symbols;
@@ -122,9 +121,8 @@ std::optional<int64_t> GatherSearch::findReshapedAxis(Value value,
   return std::nullopt;
 }
 
-std::optional<ReindexedCollective>
-GatherSearch::make(Value root, RankedTensorType type,
-                   ArrayRef<Candidate> candidates, ReindexRefusal &refusal) {
+Legal<ReindexedCollective> GatherSearch::make(Value root, RankedTensorType type,
+                                              ArrayRef<Candidate> candidates) {
   ReindexedCollective found;
   found.input = root;
   found.inputType = type;
@@ -140,12 +138,11 @@ GatherSearch::make(Value root, RankedTensorType type,
         mayBeDense(candidate.value, found.resultType, symbols))
       found.results.push_back(candidate.value);
   if (found.results.empty()) {
-    refusal = {"strides",
-               "not rewritten as an all_gather along dim " +
-                   std::to_string(found.axis) +
-                   ": the result would have other strides, which its users "
-                   "would observe"};
-    return std::nullopt;
+    return Refusal{nullptr, RefusalCode::Strides,
+                   "not rewritten as an all_gather along dim " +
+                       std::to_string(found.axis) +
+                       ": the result would have other strides, which its users "
+                       "would observe"};
   }
   found.ops = getOpsBetween(root, found.results);
   // Results that are used only to compute other results are not needed.
@@ -156,11 +153,10 @@ GatherSearch::make(Value root, RankedTensorType type,
            });
   });
   if (Operation *reader = findOtherReader(found.ops, found.results)) {
-    refusal = {"other-reader", "not rewritten as an all_gather along dim " +
-                                   std::to_string(found.axis) + ": " +
-                                   getNodeName(reader) +
-                                   " uses an intermediate value"};
-    return std::nullopt;
+    return Refusal{nullptr, RefusalCode::OtherUsers,
+                   "not rewritten as an all_gather along dim " +
+                       std::to_string(found.axis) + ": " + getNodeName(reader) +
+                       " uses an intermediate value"};
   }
   return found;
 }
@@ -214,21 +210,21 @@ bool GatherSearch::mayBeAnother() {
       });
 }
 
-std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
+Legal<ReindexedCollective> GatherSearch::run() {
   Value operand = gather.getInput();
   auto axis = static_cast<int64_t>(gather.getGatherAxis());
   if (numRanks == 1 || !mayBeAnother())
-    return std::nullopt;
+    return Refusal();
   ReindexMaps maps(symbols);
   if (!follow(operand, maps))
-    return std::nullopt;
+    return Refusal();
   auto isOther = [&](const Candidate &candidate) {
     return candidate.axis != axis;
   };
   SmallVector<Candidate> candidates = findGathersOf(operand, maps);
   llvm::erase_if(candidates, std::not_fn(isOther));
   if (!candidates.empty())
-    return make(operand, getTensor(operand), candidates, refusal);
+    return make(operand, getTensor(operand), candidates);
   // Try a gather of the values that the operand is a rearrangement of.
   for (Value origin : getOrigins(operand)) {
     if (!isDense(origin, symbols))
@@ -238,7 +234,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
       break;
     candidates = findGathersOf(origin, ofOrigin);
     if (!candidates.empty())
-      return make(origin, getTensor(origin), candidates, refusal);
+      return make(origin, getTensor(origin), candidates);
   }
   // Try a gather of the reshaped operand if that avoids a copy.
   for (Value value : llvm::reverse(maps.getValues())) {
@@ -254,7 +250,7 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
     IndexMap::Sizes sizes = maps.getSizes(value);
     sizes[*other] = sizes[*other].divideExactly(numRanks);
     return make(operand, getDenseType(symbols, getElementType(operand), sizes),
-                {{value, *other}}, refusal);
+                {{value, *other}});
   }
   // Describe why the reassembly is not a gather.
   tp::ConcatOp last;
@@ -263,15 +259,14 @@ std::optional<ReindexedCollective> GatherSearch::run(ReindexRefusal &refusal) {
         concat && (!last || isBefore(last, concat)))
       last = concat;
   if (last)
-    refusal = describeReassembly(last, maps, gather.getResult(), axis, numRanks,
-                                 /*isGather=*/true);
-  return std::nullopt;
+    return describeReassembly(last, maps, gather.getResult(), axis, numRanks,
+                              /*isGather=*/true);
+  return Refusal();
 }
 
-std::optional<ReindexedCollective>
-commute::analysis::findReindexedGather(tp::AllGatherOp gather,
-                                       ReindexRefusal &refusal) {
-  return GatherSearch(gather).run(refusal);
+Legal<ReindexedCollective>
+commute::analysis::findReindexedGather(tp::AllGatherOp gather) {
+  return GatherSearch(gather).run();
 }
 
 SmallVector<Value> commute::analysis::findIdentities(tp::AllGatherOp gather) {

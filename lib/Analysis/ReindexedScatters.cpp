@@ -30,7 +30,7 @@ public:
       : scatter(scatter), symbols(scatter.getContext()),
         numRanks(scatter.getGroup().getSize()) {}
 
-  std::optional<ReindexedCollective> run(ReindexRefusal &refusal);
+  Legal<ReindexedCollective> run();
 
 private:
   SmallVector<ScatterSource> findSources();
@@ -48,10 +48,9 @@ private:
   SmallVector<Operation *> findReshapes(RankedTensorType block);
   RankedTensorType getBlockType(const ScatterSource &source, int64_t axis,
                                 ReindexMaps &maps);
-  std::optional<ReindexedCollective> make(const ScatterSource &source,
-                                          int64_t axis, RankedTensorType type,
-                                          ArrayRef<Operation *> behind,
-                                          ReindexRefusal &refusal);
+  Legal<ReindexedCollective> make(const ScatterSource &source, int64_t axis,
+                                  RankedTensorType type,
+                                  ArrayRef<Operation *> behind);
 
   tp::ReduceScatterOp scatter;
   tp::SymbolSpace symbols;
@@ -170,10 +169,10 @@ bool ScatterSearch::mayBeAnother(ArrayRef<ScatterSource> sources) {
   });
 }
 
-std::optional<ReindexedCollective>
-ScatterSearch::make(const ScatterSource &source, int64_t axis,
-                    RankedTensorType type, ArrayRef<Operation *> behind,
-                    ReindexRefusal &refusal) {
+Legal<ReindexedCollective> ScatterSearch::make(const ScatterSource &source,
+                                               int64_t axis,
+                                               RankedTensorType type,
+                                               ArrayRef<Operation *> behind) {
   ReindexedCollective found;
   found.input = source.value;
   found.inputType = cast<RankedTensorType>(source.value.getType());
@@ -199,21 +198,20 @@ ScatterSearch::make(const ScatterSource &source, int64_t axis,
       found.results.assign({scatter.getResult()});
   }
   if (Operation *reader = findOtherReader(found.ops, found.results)) {
-    refusal = {"other-reader", "not rewritten as a reduce_scatter along dim " +
-                                   std::to_string(axis) + ": " +
-                                   getNodeName(reader) +
-                                   " uses an intermediate value"};
-    return std::nullopt;
+    return Refusal{nullptr, RefusalCode::OtherUsers,
+                   "not rewritten as a reduce_scatter along dim " +
+                       std::to_string(axis) + ": " + getNodeName(reader) +
+                       " uses an intermediate value"};
   }
   return found;
 }
 
-std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
+Legal<ReindexedCollective> ScatterSearch::run() {
   if (numRanks == 1)
-    return std::nullopt;
+    return Refusal();
   SmallVector<ScatterSource> sources = findSources();
   if (!mayBeAnother(sources))
-    return std::nullopt;
+    return Refusal();
   // Consider only sources that can be followed to the collective; usually the
   // nearest one matches.
   SmallVector<std::unique_ptr<ReindexMaps>> maps;
@@ -228,7 +226,7 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
     if (auto axis = findAxis(source, /*isExact=*/true, *ofSource);
         axis && (*axis != static_cast<int64_t>(scatter.getScatterAxis()) ||
                  llvm::any_of(source.ops, llvm::IsaPred<tp::ConcatOp>)))
-      return make(source, *axis, resultType, {}, refusal);
+      return make(source, *axis, resultType, {});
     maps.push_back(std::move(ofSource));
   }
   size_t numFollowed = maps.size();
@@ -238,7 +236,7 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
           getBlockType(sources[index], *axis, *maps[index]);
       SmallVector<Operation *> reshapes = findReshapes(block);
       if (!reshapes.empty())
-        return make(sources[index], *axis, block, reshapes, refusal);
+        return make(sources[index], *axis, block, reshapes);
     }
   // Reshape the result if that avoids a copy. Prefer the farthest source,
   // before all views.
@@ -247,25 +245,24 @@ std::optional<ReindexedCollective> ScatterSearch::run(ReindexRefusal &refusal) {
       continue;
     if (auto axis = findAxis(sources[index], /*isExact=*/false, *maps[index]))
       return make(sources[index], *axis,
-                  getBlockType(sources[index], *axis, *maps[index]), {},
-                  refusal);
+                  getBlockType(sources[index], *axis, *maps[index]), {});
   }
   // Describe why the reassembly is not a scatter.
+  Refusal refusal;
   auto concat = scatter.getInput().getDefiningOp<tp::ConcatOp>();
   for (size_t index = 0; concat && index < numFollowed; ++index) {
-    ReindexRefusal described = describeReassembly(
+    Refusal described = describeReassembly(
         concat, *maps[index], sources[index].value,
         static_cast<int64_t>(scatter.getScatterAxis()), numRanks,
         /*isGather=*/false);
     // Report the nearest source that can be described.
-    if (index == 0 || refusal.name == "layout")
+    if (index == 0 || refusal.code == RefusalCode::Layout)
       refusal = std::move(described);
   }
-  return std::nullopt;
+  return refusal;
 }
 
-std::optional<ReindexedCollective>
-commute::analysis::findReindexedScatter(tp::ReduceScatterOp scatter,
-                                        ReindexRefusal &refusal) {
-  return ScatterSearch(scatter).run(refusal);
+Legal<ReindexedCollective>
+commute::analysis::findReindexedScatter(tp::ReduceScatterOp scatter) {
+  return ScatterSearch(scatter).run();
 }

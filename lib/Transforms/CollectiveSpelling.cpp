@@ -245,8 +245,7 @@ static bool isSame(const RestoredOps &restored, Operation *collective,
                    Value input) {
   Operation *op = restored.collectives.back();
   bool isChain = restored.collectives.size() > 1;
-  analysis::ReindexRefusal refusal;
-  std::optional<analysis::ReindexedCollective> found;
+  analysis::Legal<analysis::ReindexedCollective> found = analysis::Refusal();
   int64_t axis;
   tp::GroupAttr group;
   if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
@@ -255,8 +254,8 @@ static bool isSame(const RestoredOps &restored, Operation *collective,
       return false;
     axis = now.getGatherAxis();
     group = now.getGroup();
-    found = isChain ? analysis::findChainedGather(gather, group, refusal)
-                    : analysis::findReindexedGather(gather, refusal);
+    found = isChain ? analysis::findChainedGather(gather, group)
+                    : analysis::findReindexedGather(gather);
   } else {
     auto scatter = cast<tp::ReduceScatterOp>(op);
     auto now = cast<tp::ReduceScatterOp>(collective);
@@ -265,8 +264,8 @@ static bool isSame(const RestoredOps &restored, Operation *collective,
       return false;
     axis = now.getScatterAxis();
     group = now.getGroup();
-    found = isChain ? analysis::findChainedScatter(scatter, group, refusal)
-                    : analysis::findReindexedScatter(scatter, refusal);
+    found = isChain ? analysis::findChainedScatter(scatter, group)
+                    : analysis::findReindexedScatter(scatter);
   }
   return found && found->input == input && found->axis == axis &&
          found->group == group &&

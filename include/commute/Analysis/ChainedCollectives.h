@@ -25,19 +25,16 @@ mlir::Operation *findCollectiveInFront(mlir::Operation *op);
 
 /// Finds the all_gather over one of `groups` that is equivalent to `last`
 /// together with the all_gathers before it and the reindexing between and after
-/// them. If all_gathers over other groups precede `last` but cannot be merged
-/// with it, `refusal` says why; if only a group is missing, it lists the
-/// members that the group would need.
-std::optional<ReindexedCollective>
-findChainedGather(tp::AllGatherOp last, llvm::ArrayRef<tp::GroupAttr> groups,
-                  ReindexRefusal &refusal);
+/// them. Not applicable if no all_gather over another group precedes `last`. If
+/// only a group is missing, the refusal lists the members that it would need.
+Legal<ReindexedCollective>
+findChainedGather(tp::AllGatherOp last, llvm::ArrayRef<tp::GroupAttr> groups);
 
 /// The same for reduce_scatters, with the reindexing before and between them.
 /// All must use the same reduction.
-std::optional<ReindexedCollective>
+Legal<ReindexedCollective>
 findChainedScatter(tp::ReduceScatterOp last,
-                   llvm::ArrayRef<tp::GroupAttr> groups,
-                   ReindexRefusal &refusal);
+                   llvm::ArrayRef<tp::GroupAttr> groups);
 
 } // namespace commute::analysis
 

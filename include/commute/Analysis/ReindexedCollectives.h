@@ -15,6 +15,7 @@
 #define COMMUTE_ANALYSIS_REINDEXEDCOLLECTIVES_H
 
 #include "commute/Analysis/IndexMap.h"
+#include "commute/Analysis/Legal.h"
 #include "commute/Dialect/TPDialect.h"
 
 namespace commute::analysis {
@@ -46,25 +47,17 @@ struct ReindexedCollective {
   llvm::SmallVector<mlir::Operation *> ops;
 };
 
-/// Why a collective with reassembly around it is left as it is.
-struct ReindexRefusal {
-  /// In one word, for remarks; empty where there is no reassembly.
-  llvm::StringRef name;
-  std::string reason;
-};
-
 /// The all_gather along another axis that `gather` and the ops after it are
-/// equivalent to; nullopt if there is none.
-std::optional<ReindexedCollective> findReindexedGather(tp::AllGatherOp gather,
-                                                       ReindexRefusal &refusal);
+/// equivalent to. Not applicable if nothing reassembles what is gathered.
+Legal<ReindexedCollective> findReindexedGather(tp::AllGatherOp gather);
 
 /// Concatenations that reassemble the result of `gather` unchanged.
 llvm::SmallVector<mlir::Value> findIdentities(tp::AllGatherOp gather);
 
 /// The reduce_scatter that `scatter` and the ops before it are equivalent to,
-/// if it differs from `scatter`; nullopt if there is none.
-std::optional<ReindexedCollective>
-findReindexedScatter(tp::ReduceScatterOp scatter, ReindexRefusal &refusal);
+/// if it differs from `scatter`. Not applicable if nothing reassembles what is
+/// scattered.
+Legal<ReindexedCollective> findReindexedScatter(tp::ReduceScatterOp scatter);
 
 } // namespace commute::analysis
 

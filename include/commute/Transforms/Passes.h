@@ -11,6 +11,7 @@
 #include "mlir/Pass/Pass.h"
 
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Transforms/LawPass.h"
 
 namespace commute {
 

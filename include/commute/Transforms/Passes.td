@@ -9,6 +9,9 @@
 
 include "mlir/Pass/PassBase.td"
 
+/// A pass that registers laws (LawPass.h).
+class LawPass<string passArg> : PassBase<passArg, "::commute::LawPass">;
+
 def ContiguousCollectives
     : Pass<"contiguous-collectives", "::mlir::func::FuncOp"> {
   let summary = "Make the inputs of collectives dense";
@@ -62,8 +65,7 @@ def ContiguousCollectives
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
-def NormalizeCollectives
-    : Pass<"normalize-collectives", "::mlir::func::FuncOp"> {
+def NormalizeCollectives : LawPass<"normalize-collectives"> {
   let summary = "Recognize collectives along any dim";
   let description = [{
     PyTorch's collectives act on dim 0. A collective along another dim is

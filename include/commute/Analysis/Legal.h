@@ -1,0 +1,141 @@
+//===- Legal.h - a finding, or why there is none ----------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_ANALYSIS_LEGAL_H
+#define COMMUTE_ANALYSIS_LEGAL_H
+
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace commute::analysis {
+
+/// Why a rewrite is not made. The spelling of each code (`stringify`) is part
+/// of the interface of `--json` and does not change.
+enum class RefusalCode {
+  /// There is nothing to rewrite. Not worth telling anyone.
+  NotApplicable,
+
+  // Values and memory.
+  /// An intermediate value has users that need it.
+  OtherUsers,
+  /// A user would observe other strides.
+  Strides,
+  /// An op in between may write into memory.
+  MemoryWrite,
+  /// Ops cannot be put into the order that the rewrite needs.
+  Dependence,
+  ElementTypes,
+  /// A size is symbolic, and the rewrite needs a number.
+  SymbolicSize,
+  /// A limit of the search.
+  Limit,
+
+  // Reassembly around a collective: what a concatenation does to blocks.
+  Layout,
+  Duplicate,
+  Gap,
+  Order,
+  Window,
+  Overlap,
+  Trim,
+  Count,
+
+  // Groups.
+  Mesh,
+  MissingGroup,
+  UnknownGroup,
+  UnnamedGroup,
+  SingleRank,
+  Reduction,
+
+  // Products.
+  NoProduct,
+  Batched,
+  Bias,
+  Scaled,
+  Transposed,
+  Contraction,
+  Constant,
+  Indirect,
+
+  // Shards of rows.
+  Opaque,
+  Output,
+  Collective,
+  WholeRows,
+  MinorDim,
+  TwoDims,
+  Varying,
+  Indivisible,
+  Unpaddable,
+
+  /// The target vocabulary has no form for the result.
+  Vocabulary,
+
+  // Decisions about legal rewrites.
+  Unprofitable,
+  Unpriced,
+  NoProgress,
+  Rounding,
+  UpstreamRule,
+  /// Another rewrite of the same ops was preferred.
+  Conflict,
+};
+llvm::StringRef stringify(RefusalCode code);
+
+/// Why an op is not rewritten.
+struct Refusal {
+  /// The op that the reason is about; null for the op that was asked about.
+  mlir::Operation *op = nullptr;
+  RefusalCode code = RefusalCode::NotApplicable;
+  /// A sentence, or the end of one about `op`.
+  std::string reason = {};
+  /// What would allow the rewrite, if anything would.
+  std::string remedy = {};
+
+  bool isApplicable() const { return code != RefusalCode::NotApplicable; }
+};
+
+/// A legal finding, or a refusal. `Legal<>` states only that something is
+/// legal.
+template <typename T = void>
+class Legal {
+public:
+  Legal(T finding) : content(std::move(finding)) {}
+  Legal(Refusal refusal) : content(std::move(refusal)) {}
+
+  explicit operator bool() const { return std::holds_alternative<T>(content); }
+  T &operator*() { return std::get<T>(content); }
+  const T &operator*() const { return std::get<T>(content); }
+  T *operator->() { return &std::get<T>(content); }
+  const T *operator->() const { return &std::get<T>(content); }
+  Refusal &getRefusal() { return std::get<Refusal>(content); }
+  const Refusal &getRefusal() const { return std::get<Refusal>(content); }
+
+private:
+  std::variant<T, Refusal> content;
+};
+
+template <>
+class Legal<void> {
+public:
+  Legal() = default;
+  Legal(Refusal refusal) : refusal(std::move(refusal)) {}
+
+  explicit operator bool() const { return !refusal; }
+  Refusal &getRefusal() { return *refusal; }
+  const Refusal &getRefusal() const { return *refusal; }
+
+private:
+  std::optional<Refusal> refusal;
+};
+
+} // namespace commute::analysis
+
+#endif // COMMUTE_ANALYSIS_LEGAL_H

@@ -1,0 +1,54 @@
+//===- LawPass.h - passes that are lists of laws ----------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_TRANSFORMS_LAWPASS_H
+#define COMMUTE_TRANSFORMS_LAWPASS_H
+
+#include "commute/Transforms/DecisionRecord.h"
+#include "commute/Transforms/Policy.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace commute {
+
+struct LawSet;
+class PassPrices;
+
+/// A pass that registers laws and leaves the rest to the driver.
+class LawPass : public mlir::OperationPass<mlir::func::FuncOp> {
+public:
+  /// Where the decisions go, from then on; null for nowhere.
+  void setRecord(DecisionRecord *newRecord) { record = newRecord; }
+
+protected:
+  using OperationPass::OperationPass;
+
+  /// Whether functions of several blocks are visited. Most laws compare the
+  /// order of ops and need one block.
+  virtual bool allowsSeveralBlocks() const { return false; }
+  /// The machine to price for; empty if nothing is priced.
+  virtual llvm::StringRef getTargetName() const { return ""; }
+  /// Adds the laws, which may refer to `prices` (null if nothing is priced).
+  virtual llvm::Error addLaws(LawSet &laws, const PassPrices *prices) = 0;
+  /// The statistic that a draft counts under this name.
+  virtual Statistic *findStatistic(llvm::StringRef name) = 0;
+
+private:
+  void runOnOperation() final;
+
+  DecisionRecord *record = nullptr;
+};
+
+/// The pass as one with laws, by the name that it is registered under; null if
+/// it is none.
+LawPass *getLawPass(mlir::Pass &pass);
+/// Whether a pass of this name has laws.
+bool isLawPass(llvm::StringRef name);
+
+} // namespace commute
+
+#endif // COMMUTE_TRANSFORMS_LAWPASS_H

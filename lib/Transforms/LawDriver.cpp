@@ -1,0 +1,480 @@
+//===- LawDriver.cpp - applies laws until none is left ----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LawDriver.h"
+
+#include "commute/Analysis/NodeName.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetOperations.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace commute;
+using analysis::Legal;
+using analysis::Refusal;
+using analysis::RefusalCode;
+
+/// See "Termination" in LawDriver.h.
+static constexpr unsigned maxRounds = 256;
+
+LawDriver::LawDriver(func::FuncOp function, const LawSet &laws, Context context)
+    : function(function), laws(laws), context(std::move(context)),
+      rewriter(function.getContext(), this), pending(laws.groups.size()) {}
+
+//===----------------------------------------------------------------------===//
+// Rounds
+//===----------------------------------------------------------------------===//
+
+llvm::Error LawDriver::run() {
+  size_t numDone = 0;
+  for (unsigned round = 0, group = 0;
+       round < maxRounds && numDone < laws.groups.size(); ++round) {
+    llvm::Expected<Round> result = runRound(group);
+    if (!result)
+      return result.takeError();
+    // Others may find more in what has changed.
+    if (result->hasApplied)
+      numDone = 0;
+    if (result->hasApplied && (current->createsSites || result->hasWaiting))
+      continue;
+    ++numDone;
+    group = (group + 1) % laws.groups.size();
+  }
+  reportPending();
+  return llvm::Error::success();
+}
+
+void LawDriver::forEachSite(
+    const LawGroup &group, llvm::function_ref<void(Operation *, Law &)> visit) {
+  auto visitOp = [&](Operation *op) {
+    for (const std::unique_ptr<Law> &law : group.laws)
+      if (!erased.contains(op) && law->isSite(op))
+        visit(op, *law);
+  };
+  // Walk only ops with regions; most have none.
+  for (Block &block : function.getBody())
+    for (Operation &op : block)
+      if (op.getNumRegions() == 0)
+        visitOp(&op);
+      else
+        op.walk(visitOp);
+}
+
+llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
+  current = laws.groups[groupIndex].get();
+  refusals = &pending[groupIndex];
+  refusals->clear();
+  erased.clear();
+  if (context.record)
+    context.record->beginRound();
+  if (llvm::Error error = current->beginRound(function))
+    return std::move(error);
+  Round round;
+  bool wasChanged = std::exchange(isChanged, false);
+  if (current->choice == LawGroup::Choice::SiteBySite) {
+    // Collected first: applying a draft inserts and erases ops.
+    SmallVector<std::pair<Operation *, Law *>> sites;
+    forEachSite(*current,
+                [&](Operation *op, Law &law) { sites.emplace_back(op, &law); });
+    for (auto [site, law] : sites)
+      if (!erased.contains(site))
+        visitSite(*current, site, *law);
+  } else {
+    // Find everything before drafting anything: the ops of drafts count as
+    // users of their operands.
+    std::vector<Candidate> candidates;
+    forEachSite(*current, [&](Operation *op, Law &law) {
+      Findings findings;
+      law.find(op, findings);
+      for (Candidate &candidate : takeFindings(law, findings))
+        candidates.push_back(std::move(candidate));
+    });
+    llvm::erase_if(candidates,
+                   [&](Candidate &candidate) { return !decide(candidate); });
+    bool isLast = !current->createsSites ||
+                  llvm::none_of(candidates, [](const Candidate &candidate) {
+                    return bool(candidate.verdict);
+                  });
+    apply(choose(candidates, /*explains=*/isLast, round));
+  }
+  round.hasApplied = isChanged;
+  if (isChanged)
+    current->endRound(function);
+  isChanged |= wasChanged;
+  return round;
+}
+
+std::vector<LawDriver::Candidate> LawDriver::takeFindings(Law &law,
+                                                          Findings &findings) {
+  std::vector<Candidate> candidates;
+  for (auto &[site, result] : findings.getEntries()) {
+    if (result)
+      candidates.push_back(
+          {&law, site, std::move(*result), nullptr, {}, Refusal()});
+    else
+      note(law, site, std::move(result.getRefusal()), std::nullopt, {});
+  }
+  return candidates;
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+bool LawDriver::decide(Candidate &candidate) {
+  Legal<std::unique_ptr<Draft>> draft = candidate.finding->draft();
+  if (!draft) {
+    SmallVector<Operation *> sites = candidate.finding->getRefusedSites();
+    note(*candidate.law, sites.empty() ? candidate.site : sites.front(),
+         std::move(draft.getRefusal()), std::nullopt, {});
+    return false;
+  }
+  candidate.draft = std::move(*draft);
+  if (context.model)
+    candidate.price = candidate.draft->getPrice(*context.model);
+  if (laws.exactRounding && candidate.draft->reassociates())
+    candidate.verdict =
+        Refusal{nullptr, RefusalCode::Rounding,
+                "the rewrite would round its sum in a different order, which "
+                "exact-rounding forbids"};
+  else
+    candidate.verdict = laws.strategy->accept(
+        *candidate.finding, *candidate.draft, candidate.price);
+  return true;
+}
+
+bool LawDriver::isBetterApart(const Candidate &candidate) const {
+  SmallVector<const Draft *> parts = candidate.draft->getParts();
+  if (parts.size() < 2 || !laws.strategy->comparesGains())
+    return false;
+  double gain = 0;
+  for (const Draft *part : parts) {
+    Price price = part->getPrice(*context.model);
+    if (laws.strategy->accept(*candidate.finding, *part, price))
+      gain += price.gain;
+  }
+  return gain > candidate.price.gain;
+}
+
+void LawDriver::visitSite(const LawGroup &group, Operation *site, Law &law) {
+  Findings findings;
+  law.find(site, findings);
+  for (Candidate &candidate : takeFindings(law, findings)) {
+    if (!decide(candidate))
+      continue;
+    if (candidate.verdict && !isBetterApart(candidate))
+      apply(&candidate);
+    else
+      applyParts(candidate);
+  }
+}
+
+void LawDriver::applyParts(Candidate &candidate) {
+  Candidate *whole = &candidate;
+  if (!candidate.verdict)
+    refuse(whole);
+  // Drop the draft now: its ops would count as extra users of their operands.
+  candidate.draft.reset();
+  for (std::unique_ptr<Finding> &finding : candidate.finding->getParts()) {
+    Candidate part{
+        candidate.law, candidate.site, std::move(finding), nullptr, {},
+        Refusal()};
+    if (!decide(part))
+      continue;
+    Candidate *own = &part;
+    if (part.verdict)
+      apply(own);
+    else if (candidate.verdict)
+      refuse(own);
+  }
+}
+
+SmallVector<LawDriver::Candidate *>
+LawDriver::choose(MutableArrayRef<Candidate> candidates, bool explains,
+                  Round &round) {
+  SmallVector<Candidate *> order;
+  for (Candidate &candidate : candidates)
+    order.push_back(&candidate);
+  // Candidates are in program order, which breaks ties. What has waited goes
+  // first: it may need what a rewrite of its round has left.
+  llvm::sort(order, [&](const Candidate *a, const Candidate *b) {
+    return std::tuple(-a->price.gain, !waiting.contains(a->site), a) <
+           std::tuple(-b->price.gain, !waiting.contains(b->site), b);
+  });
+  waiting.clear();
+  SmallVector<Candidate *> chosen, refused;
+  /// Who changes an op or value, and what is relied on.
+  llvm::DenseMap<void *, Candidate *> changed;
+  llvm::DenseSet<void *> reliedOn;
+  for (Candidate *candidate : order) {
+    if (!candidate->verdict) {
+      if (explains)
+        refuse(candidate);
+      candidate->draft.reset();
+      continue;
+    }
+    Footprint footprint = candidate->draft->getFootprint();
+    llvm::SmallSetVector<Candidate *, 2> rivals;
+    bool overlaps = false;
+    for (void *entry : footprint.getChanged()) {
+      overlaps |= reliedOn.contains(entry);
+      if (Candidate *other = changed.lookup(entry))
+        rivals.insert(other);
+    }
+    for (void *entry : footprint.getReliedOn())
+      if (Candidate *other = changed.lookup(entry))
+        rivals.insert(other);
+    if (overlaps || !rivals.empty()) {
+      round.hasWaiting = true;
+      waiting.insert(candidate->site);
+      for (Candidate *rival : rivals)
+        if (std::string reason =
+                candidate->finding->describeConflict(*rival->finding);
+            !reason.empty())
+          conflicts[candidate->site] = {
+              candidate->law,
+              {nullptr, RefusalCode::Conflict, std::move(reason)},
+              std::nullopt};
+      candidate->draft.reset();
+      continue;
+    }
+    for (void *entry : footprint.getChanged())
+      changed[entry] = candidate;
+    reliedOn.insert(footprint.getReliedOn().begin(),
+                    footprint.getReliedOn().end());
+    chosen.push_back(candidate);
+  }
+  return chosen;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrites
+//===----------------------------------------------------------------------===//
+
+void LawDriver::apply(ArrayRef<Candidate *> chosen) {
+  // Drafts may refer to ops that others replace, so erase at the end.
+  SmallVector<Operation *> replaced;
+  for (Candidate *candidate : chosen) {
+    Operation *site = candidate->site;
+    // What is not part of the rewrite is told now: the site may go.
+    for (const auto &[where, refusal] : *refusals)
+      if (where.first == site && where.second != site)
+        report(site, refusal);
+    SmallVector<Operation *> ops;
+    candidate->draft->addOps(ops);
+    created.insert(ops.begin(), ops.end());
+    Decision *decision =
+        record(*candidate->law, site, Decision::Outcome::Applied,
+               candidate->price, {});
+    candidate->draft->apply(rewriter);
+    candidate->draft->addReplaced(replaced);
+    candidate->draft->count(context.count);
+    isChanged = true;
+    // Skip formatting when nobody reads it.
+    if (!function.getContext()->getRemarkEngine() && !decision)
+      continue;
+    SmallVector<LawRemark> remarks = candidate->finding->describe(
+        *candidate->draft, candidate->price, context.model);
+    llvm::for_each(remarks, [&](const LawRemark &remark) { report(remark); });
+    if (decision && !remarks.empty())
+      decision->text = remarks.front().text;
+  }
+  erase(replaced);
+}
+
+void LawDriver::erase(ArrayRef<Operation *> replaced) {
+  llvm::DenseSet<Operation *> mayGo(replaced.begin(), replaced.end());
+  llvm::SetVector<Operation *> unused(replaced.begin(), replaced.end());
+  // An op is visited again when its last user is erased.
+  while (!unused.empty()) {
+    Operation *op = unused.pop_back_val();
+    if (!op->use_empty() || !(mayGo.contains(op) || wouldOpBeTriviallyDead(op)))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *definition = operand.getDefiningOp())
+        unused.insert(definition);
+    rewriter.eraseOp(op);
+  }
+  // The next op may be allocated where an erased one was.
+  for (PendingRefusals &ofGroup : pending)
+    ofGroup.remove_if([&](const auto &entry) {
+      return erased.contains(entry.first.first) ||
+             erased.contains(entry.first.second);
+    });
+  conflicts.remove_if(
+      [&](const auto &entry) { return erased.contains(entry.first); });
+  llvm::set_subtract(waiting, erased);
+}
+
+void LawDriver::notifyOperationErased(Operation *op) {
+  erased.insert(op);
+  created.erase(op);
+  if (context.record)
+    context.record->forget(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+void LawDriver::refuse(ArrayRef<Candidate *> candidates) {
+  for (Candidate *candidate : candidates) {
+    Price price = context.model
+                      ? candidate->draft->getRefusedPrice(*context.model)
+                      : Price();
+    double loss = price.isKnown() ? *price.after - *price.before : HUGE_VAL;
+    SmallVector<Operation *> sites = candidate->finding->getRefusedSites();
+    if (sites.empty())
+      sites.push_back(candidate->site);
+    for (Operation *site : sites) {
+      // Report the candidate that loses least.
+      auto known = refusals->find({site, site});
+      if (known != refusals->end() && known->second.law == candidate->law &&
+          known->second.loss && *known->second.loss <= loss)
+        continue;
+      Refusal refusal = candidate->verdict.getRefusal();
+      if (refusal.reason.empty())
+        candidate->finding->explain(refusal, site, *candidate->draft, price,
+                                    *context.model);
+      note(*candidate->law, site, std::move(refusal), loss, price);
+    }
+  }
+}
+
+void LawDriver::note(Law &law, Operation *site, Refusal refusal,
+                     std::optional<double> loss, const Price &price) {
+  record(law, site,
+         refusal.isApplicable() ? Decision::Outcome::Refused
+                                : Decision::Outcome::NotApplicable,
+         price, refusal);
+  if (!refusal.isApplicable() || created.contains(site))
+    return;
+  Operation *about = refusal.op ? refusal.op : site;
+  (*refusals)[{site, about}] = {&law, std::move(refusal), loss};
+}
+
+Decision *LawDriver::record(const Law &law, Operation *site,
+                            Decision::Outcome outcome, const Price &price,
+                            const Refusal &refusal) {
+  if (!context.record)
+    return nullptr;
+  Decision decision;
+  decision.pass = context.pass.str();
+  decision.law = law.getName().str();
+  decision.outcome = outcome;
+  decision.code = refusal.code;
+  decision.secondsBefore = price.before;
+  decision.secondsAfter = price.after;
+  if (refusal.isApplicable())
+    decision.text = law.describe(refusal, site);
+  decision.remedy = refusal.remedy;
+  return &context.record->add(site, std::move(decision));
+}
+
+remark::RemarkOpts LawDriver::getRemark(StringRef name) {
+  return remark::RemarkOpts::name(name)
+      .category(context.pass)
+      .function(function.getName());
+}
+
+void LawDriver::report(const LawRemark &remark) {
+  auto emitted = remark::passed(remark.location, getRemark(remark.name));
+  emitted << remark::add("{0}", remark.text);
+  if (!remark.suggestion.empty())
+    emitted << remark::suggest("{0}", remark.suggestion);
+}
+
+void LawDriver::report(Operation *site, const PendingRefusal &pending) {
+  if (!laws.reportsRefusals)
+    return;
+  context.count("num-refused", 1);
+  if (!function.getContext()->getRemarkEngine())
+    return;
+  const Refusal &refusal = pending.refusal;
+  auto emitted = remark::missed(site->getLoc(),
+                                getRemark(analysis::stringify(refusal.code)));
+  emitted << remark::add("{0}", pending.law->describe(refusal, site));
+  if (!refusal.remedy.empty())
+    emitted << remark::suggest("{0}", refusal.remedy);
+}
+
+void LawDriver::reportPending() {
+  // A site that lost its ops to another finding no longer matches, for reasons
+  // that would only puzzle.
+  llvm::DenseMap<Operation *, SmallVector<const PendingRefusal *, 1>> ofSite;
+  for (const PendingRefusals &ofGroup : pending)
+    for (const auto &[where, refusal] : ofGroup)
+      if (!conflicts.contains(where.first))
+        ofSite[where.first].push_back(&refusal);
+  for (const auto &[site, refusal] : conflicts)
+    ofSite[site].push_back(&refusal);
+  if (ofSite.empty())
+    return;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto found = ofSite.find(op); found != ofSite.end())
+      for (const PendingRefusal *refusal : found->second)
+        report(op, *refusal);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Strategies
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ProfitableStrategy : public Strategy {
+public:
+  explicit ProfitableStrategy(double margin) : margin(margin) {}
+  bool comparesGains() const override { return true; }
+  Legal<> accept(const Finding &finding, const Draft &draft,
+                 const Price &price) const override {
+    if (!price.isKnown())
+      return Refusal{nullptr, RefusalCode::Unpriced};
+    if (*price.after * (1 + margin) < *price.before)
+      return {};
+    return Refusal{nullptr, RefusalCode::Unprofitable};
+  }
+
+private:
+  double margin;
+};
+
+class AlwaysStrategy : public Strategy {
+public:
+  Legal<> accept(const Finding &finding, const Draft &draft,
+                 const Price &price) const override {
+    if (price.isProgress)
+      return {};
+    return Refusal{nullptr, RefusalCode::NoProgress};
+  }
+};
+
+class UnpricedStrategy : public Strategy {
+public:
+  bool needsPrices() const override { return false; }
+  Legal<> accept(const Finding &finding, const Draft &draft,
+                 const Price &price) const override {
+    return {};
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Strategy> commute::makeProfitableStrategy(double margin) {
+  return std::make_unique<ProfitableStrategy>(margin);
+}
+
+std::unique_ptr<Strategy> commute::makeAlwaysStrategy() {
+  return std::make_unique<AlwaysStrategy>();
+}
+
+std::unique_ptr<Strategy> commute::makeUnpricedStrategy() {
+  return std::make_unique<UnpricedStrategy>();
+}

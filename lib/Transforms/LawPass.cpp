@@ -1,0 +1,57 @@
+//===- LawPass.cpp - passes that are lists of laws --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Transforms/LawPass.h"
+
+#include "LawDriver.h"
+#include "PassPrices.h"
+
+using namespace mlir;
+using namespace commute;
+
+bool commute::isLawPass(llvm::StringRef name) {
+  return name == "normalize-collectives";
+}
+
+LawPass *commute::getLawPass(Pass &pass) {
+  return isLawPass(pass.getArgument()) ? static_cast<LawPass *>(&pass)
+                                       : nullptr;
+}
+
+void LawPass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (!allowsSeveralBlocks() && !function.getBody().hasOneBlock())
+    return;
+  auto fail = [&](llvm::Error error) {
+    function.emitError(llvm::toString(std::move(error)));
+    signalPassFailure();
+  };
+  std::unique_ptr<PassPrices> prices;
+  if (!getTargetName().empty()) {
+    llvm::Expected<std::unique_ptr<PassPrices>> loaded =
+        PassPrices::load(getTargetName(), function);
+    if (!loaded)
+      return fail(loaded.takeError());
+    prices = std::move(*loaded);
+  }
+  LawSet laws;
+  if (llvm::Error error = addLaws(laws, prices.get()))
+    return fail(std::move(error));
+  LawDriver::Context context;
+  context.pass = getArgument();
+  context.model = prices ? &prices->getModel() : nullptr;
+  context.record = record;
+  context.count = [&](StringRef name, unsigned number) {
+    if (Statistic *statistic = findStatistic(name))
+      *statistic += number;
+  };
+  LawDriver driver(function, laws, std::move(context));
+  if (llvm::Error error = driver.run())
+    return fail(std::move(error));
+  // Avoids verifying an unchanged function again.
+  if (!driver.hasChanged())
+    markAllAnalysesPreserved();
+}

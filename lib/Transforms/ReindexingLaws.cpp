@@ -1,0 +1,301 @@
+//===- ReindexingLaws.cpp - collectives amid reindexing ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReindexingLaws.h"
+
+#include "CollectiveSpelling.h"
+
+#include "commute/Analysis/ChainedCollectives.h"
+#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/NodeName.h"
+
+using namespace mlir;
+using namespace commute;
+using analysis::Legal;
+using analysis::Refusal;
+using analysis::ReindexedCollective;
+
+//===----------------------------------------------------------------------===//
+// Identities
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A concatenation of the shards of an all_gather in their order.
+class Identity : public Finding {
+public:
+  Identity(tp::AllGatherOp gather, Value value)
+      : gather(gather), value(value) {}
+
+  Legal<std::unique_ptr<Draft>> draft() override;
+
+  SmallVector<LawRemark>
+  describe(const Draft &draft, const Price &price,
+           const target::PriceModel *model) const override {
+    return {{value.getLoc(), "identity",
+             "removed: this concat reassembles the gathered tensor in its "
+             "original order"}};
+  }
+  void explain(Refusal &refusal, Operation *site, const Draft &draft,
+               const Price &price,
+               const target::PriceModel &model) const override {}
+
+private:
+  tp::AllGatherOp gather;
+  Value value;
+};
+
+class IdentityLaw : public Law {
+public:
+  StringRef getName() const override { return "identity"; }
+  bool isSite(Operation *op) const override { return isa<tp::AllGatherOp>(op); }
+  void find(Operation *site, Findings &findings) override {
+    auto gather = cast<tp::AllGatherOp>(site);
+    SmallVector<Value> values = analysis::findIdentities(gather);
+    for (Value value : values)
+      findings.add(site, std::make_unique<Identity>(gather, value));
+    if (values.empty())
+      findings.refuse(site, {});
+  }
+};
+
+} // namespace
+
+Legal<std::unique_ptr<Draft>> Identity::draft() {
+  auto draft = std::make_unique<ReplacementDraft>(gather.getContext());
+  Operation *concat = value.getDefiningOp();
+  draft->position = concat;
+  Value whole = gather.getResult();
+  if (gather.getAsync())
+    for (Operation *user : gather.getResult().getUsers())
+      if (isa<tp::CompletionOpInterface>(user) && user->isBeforeInBlock(concat))
+        whole = user->getResult(0);
+  draft->values.emplace_back(value, whole);
+  draft->replaced.push_back(concat);
+  draft->counts.emplace_back("num-identities", 1);
+  return std::unique_ptr<Draft>(std::move(draft));
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives along another dim
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A collective that is, with the ops around it, one along another dim or over
+/// another group.
+class ReindexedFinding : public Finding {
+public:
+  ReindexedFinding(Operation *collective, ReindexedCollective found)
+      : collective(collective), found(std::move(found)),
+        location(collective->getLoc()),
+        isGather(isa<tp::AllGatherOp>(collective)) {
+    if (Operation *first = getFirstOfChain())
+      firstOfChain = analysis::getNodeName(first);
+  }
+
+  Legal<std::unique_ptr<Draft>> draft() override;
+  SmallVector<LawRemark>
+  describe(const Draft &draft, const Price &price,
+           const target::PriceModel *model) const override;
+  void explain(Refusal &refusal, Operation *site, const Draft &draft,
+               const Price &price,
+               const target::PriceModel &model) const override {}
+
+private:
+  /// The first collective of a chain; null if there is only one.
+  Operation *getFirstOfChain() const;
+
+  Operation *collective;
+  ReindexedCollective found;
+  // For the remark: the draft erases the ops.
+  Location location;
+  bool isGather;
+  std::string firstOfChain;
+};
+
+/// Notes how the collective was spelled, so that it can be spelled that way
+/// again.
+class ReindexedDraft : public ReplacementDraft {
+public:
+  ReindexedDraft(Operation *collective, const ReindexedCollective &found)
+      : ReplacementDraft(collective->getContext()), found(found) {}
+
+  void apply(RewriterBase &rewriter) override {
+    ReplacementDraft::apply(rewriter);
+    // Record a spelling only for a single result.
+    if (found.results.size() == 1)
+      noteSpelling(collective, found.ops, found.input);
+    // Erase the ops now: spellings note the ops that stay around them.
+    for (Operation *op : llvm::reverse(found.ops))
+      rewriter.eraseOp(op);
+    replaced.clear();
+  }
+
+  /// The new one.
+  Operation *collective = nullptr;
+
+private:
+  const ReindexedCollective &found;
+};
+
+} // namespace
+
+Operation *ReindexedFinding::getFirstOfChain() const {
+  auto chained = llvm::find_if(found.ops, [&](Operation *op) {
+    return op != collective && isa<tp::CollectiveOpInterface>(op);
+  });
+  return chained == found.ops.end() ? nullptr : *chained;
+}
+
+Legal<std::unique_ptr<Draft>> ReindexedFinding::draft() {
+  auto draft = std::make_unique<ReindexedDraft>(collective, found);
+  draft->position = collective;
+  Value input = found.input;
+  if (input.getType() != found.inputType)
+    input = draft->ops.add<tp::ReshapeOp>(location, found.inputType, input);
+  bool isAsync;
+  Operation *op;
+  if (auto gather = dyn_cast<tp::AllGatherOp>(collective)) {
+    isAsync = gather.getAsync();
+    op = draft->ops.add<tp::AllGatherOp>(location, found.resultType, input,
+                                         found.axis, found.group, isAsync);
+  } else {
+    auto scatter = cast<tp::ReduceScatterOp>(collective);
+    isAsync = scatter.getAsync();
+    op = draft->ops.add<tp::ReduceScatterOp>(location, found.resultType,
+                                             scatter.getReduction(), input,
+                                             found.axis, found.group, isAsync);
+  }
+  draft->collective = op;
+  Value value = op->getResult(0);
+  if (isAsync &&
+      !isa<tp::CollectiveOpInterface>(found.results.front().getDefiningOp())) {
+    Operation *wait = *llvm::find_if(found.ops, [&](Operation *other) {
+      auto completion = dyn_cast<tp::CompletionOpInterface>(other);
+      return completion && completion.getBegun() == collective->getResult(0);
+    });
+    OpDraft tail(collective->getContext());
+    value = tail.add<tp::WaitOp>(wait->getLoc(), value.getType(), value);
+    draft->tails.emplace_back(std::move(tail), wait);
+  }
+  for (Value result : found.results) {
+    auto type = cast<RankedTensorType>(result.getType());
+    Value replacement = value;
+    if (type.getShape() != found.resultType.getShape()) {
+      OpDraft tail(collective->getContext());
+      replacement = tail.add<tp::ReshapeOp>(result.getLoc(), type, value);
+      // Users see the strides that were recorded.
+      replacement.setType(type);
+      draft->tails.emplace_back(std::move(tail),
+                                result.getDefiningOp()->getNextNode());
+    }
+    draft->values.emplace_back(result, replacement);
+  }
+  draft->replaced.assign(found.ops);
+  if (Operation *source = found.input.getDefiningOp())
+    draft->reliedOn.push_back(source);
+  draft->counts.emplace_back(!firstOfChain.empty() ? "num-chains"
+                             : isGather            ? "num-all-gathers"
+                                                   : "num-reduce-scatters",
+                             1);
+  return std::unique_ptr<Draft>(std::move(draft));
+}
+
+SmallVector<LawRemark>
+ReindexedFinding::describe(const Draft &draft, const Price &price,
+                           const target::PriceModel *model) const {
+  std::string kind = isGather ? "all_gather" : "reduce_scatter";
+  std::string along = " along dim " + std::to_string(found.axis);
+  if (firstOfChain.empty())
+    return {{location, isGather ? "gather-axis" : "scatter-axis",
+             "recognized as " + std::string(isGather ? "an " : "a ") + kind +
+                 along + " (together with " +
+                 std::to_string(found.ops.size() - 1) + " surrounding op" +
+                 (found.ops.size() == 2 ? ")" : "s)")}};
+  auto element = cast<RankedTensorType>(found.input.getType()).getElementType();
+  return {{location, "chain",
+           "merged with the preceding " + firstOfChain + " into one " + kind +
+               along + " over group '" + found.group.getKey() + "'" +
+               (!isGather && isa<FloatType>(element)
+                    ? "; it sums over all ranks at once, which rounds "
+                      "differently"
+                    : "")}};
+}
+
+//===----------------------------------------------------------------------===//
+// Laws
+//===----------------------------------------------------------------------===//
+
+static bool isGatherOrScatter(Operation *op) {
+  return isa<tp::AllGatherOp, tp::ReduceScatterOp>(op);
+}
+
+static void add(Operation *site, Legal<ReindexedCollective> found,
+                Findings &findings) {
+  if (found)
+    findings.add(site,
+                 std::make_unique<ReindexedFinding>(site, std::move(*found)));
+  else
+    findings.refuse(site, std::move(found.getRefusal()));
+}
+
+namespace {
+
+class AxisLaw : public Law {
+public:
+  StringRef getName() const override { return "axis"; }
+  bool isSite(Operation *op) const override { return isGatherOrScatter(op); }
+  void find(Operation *site, Findings &findings) override {
+    if (auto gather = dyn_cast<tp::AllGatherOp>(site))
+      add(site, analysis::findReindexedGather(gather), findings);
+    else
+      add(site, analysis::findReindexedScatter(cast<tp::ReduceScatterOp>(site)),
+          findings);
+  }
+};
+
+class ChainLaw : public Law {
+public:
+  StringRef getName() const override { return "chain"; }
+  bool isSite(Operation *op) const override { return isGatherOrScatter(op); }
+  void find(Operation *site, Findings &findings) override {
+    if (!analysis::findCollectiveInFront(site))
+      return findings.refuse(site, {});
+    if (groups.empty())
+      groups = analysis::getGroups(site->getParentOfType<ModuleOp>());
+    if (auto gather = dyn_cast<tp::AllGatherOp>(site))
+      add(site, analysis::findChainedGather(gather, groups), findings);
+    else
+      add(site,
+          analysis::findChainedScatter(cast<tp::ReduceScatterOp>(site), groups),
+          findings);
+  }
+
+private:
+  /// Of the module; looked up when needed.
+  SmallVector<tp::GroupAttr> groups;
+};
+
+} // namespace
+
+std::unique_ptr<LawGroup> commute::makeIdentityLaws() {
+  auto laws = std::make_unique<LawGroup>();
+  laws->add<IdentityLaw>();
+  return laws;
+}
+
+std::unique_ptr<LawGroup> commute::makeAxisLaws() {
+  auto laws = std::make_unique<LawGroup>();
+  laws->add<AxisLaw>();
+  return laws;
+}
+
+std::unique_ptr<LawGroup> commute::makeChainLaws() {
+  auto laws = std::make_unique<LawGroup>();
+  laws->add<ChainLaw>();
+  return laws;
+}
