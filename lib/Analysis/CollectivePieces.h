@@ -26,18 +26,16 @@ struct CollectivePieces {
 /// What the ops behind an all_gather put together, if that is all that is read
 /// of it: `value` consists of pieces of the all_gather of its operand along
 /// `axis`.
-/// Where a product reads something else that is made from what was gathered,
-/// `problem` is the end of a sentence about the all_gather that says so.
-std::optional<CollectivePieces> findGatheredPieces(tp::AllGatherOp gather,
-                                                   std::string &problem);
+/// Refuses where a product uses something else that is made from what was
+/// gathered; not applicable where no product does.
+Legal<CollectivePieces> findGatheredPieces(tp::AllGatherOp gather);
 
 /// What a reduce_scatter scatters, if that is put together from one value and
 /// every rank gets one block of it along some dim, in whatever order: the
 /// pieces are blocks of `value`. Nothing else reads it, nor what the ops make.
-/// Where it is made from a product otherwise, `problem` is the end of a
-/// sentence about the reduce_scatter that says so.
-std::optional<CollectivePieces> findScatteredPieces(tp::ReduceScatterOp scatter,
-                                                    std::string &problem);
+/// Refuses where it is made from a product otherwise; not applicable where it
+/// is made from something else.
+Legal<CollectivePieces> findScatteredPieces(tp::ReduceScatterOp scatter);
 
 } // namespace commute::analysis
 

@@ -24,17 +24,22 @@ namespace {
 class GatherSearch {
 public:
   GatherSearch(tp::AllGatherOp gather, const FusionContext &context,
-               SmallVectorImpl<FusionRefusal> &refusals)
+               SmallVectorImpl<Refusal> &refusals)
       : context(context), refusals(refusals) {
     fusion.gather = gather;
     setAxis(static_cast<int64_t>(gather.getGatherAxis()));
   }
 
-  std::optional<GatherFusion> run();
+  Legal<GatherFusion> run();
 
 private:
-  void refuse(Operation *op, std::string reason) {
-    refusals.push_back({op, std::move(reason)});
+  Refusal refuse(RefusalCode code, std::string reason) {
+    return {fusion.gather, code, std::move(reason)};
+  }
+  void refuseProduct(tp::MatmulOp product, Refusal refusal) {
+    refusal.op = product;
+    refusals.push_back(std::move(refusal));
+    fusion.returnsGathered = true;
   }
   void setAxis(int64_t axis) {
     fusion.axis = axis;
@@ -46,21 +51,21 @@ private:
   /// Finds the users of the gathered value, or of its reassembled pieces if
   /// only those are used.
   void findReaders();
-  /// Why products cannot read the pieces; empty where they can.
-  std::string findPiecesProblem();
+  /// Whether the products can use the pieces.
+  Legal<> checkPieces();
   /// Sorts the readers of the gathered value, or of a reshape of it, into
   /// products and others.
   void visitReaders(Value value);
   void visitProduct(tp::MatmulOp matmul, Value value);
-  std::string findProblem(const GatheredProduct &product);
+  Legal<> checkProduct(const GatheredProduct &product);
   /// The scale of the shard whose gathered form is `scale`; null for none.
   Value findShardScale(Value scale);
   /// Collects the ops that must move before the fused op so that it can use
-  /// `value`. Returns a reason if one of them cannot move.
-  std::string hoist(Value value, MovedOps &moved);
+  /// `value`. Refuses if one of them cannot move.
+  Legal<> hoist(Value value, MovedOps &moved);
 
   const FusionContext &context;
-  SmallVectorImpl<FusionRefusal> &refusals;
+  SmallVectorImpl<Refusal> &refusals;
   GatherFusion fusion;
 };
 
@@ -68,44 +73,50 @@ private:
 
 void GatherSearch::visitProduct(tp::MatmulOp matmul, Value value) {
   GatheredProduct product{matmul, matmul.getLhs() != value};
-  std::string problem = findProblem(product);
-  if (problem.empty()) {
+  if (Legal<> legal = checkProduct(product); !legal)
+    refuseProduct(matmul, std::move(legal.getRefusal()));
+  else
     fusion.products.push_back(product);
-    return;
-  }
-  refuse(matmul, std::move(problem));
-  fusion.returnsGathered = true;
 }
 
-std::string GatherSearch::findProblem(const GatheredProduct &product) {
+Legal<> GatherSearch::checkProduct(const GatheredProduct &product) {
   tp::MatmulOp matmul = product.matmul;
   if (matmul.getLhs() == matmul.getRhs())
-    return "it multiplies the gathered value by itself";
+    return refuse(RefusalCode::Dependence,
+                  "it multiplies the gathered value by itself");
   if (product.isRightOperand) {
     if (getTensor(matmul.getRhs()).getRank() != 2 ||
         getTensor(matmul.getLhs()).getRank() != 2)
-      return "the gathered value is the right operand of a batched product";
+      return refuse(
+          RefusalCode::Batched,
+          "the gathered value is the right operand of a batched product");
     if (matmul.getLhsScale() || matmul.getRhsScale())
-      return "the gathered value is the right operand of a scaled product";
-    return findProductProblem(matmul);
+      return refuse(
+          RefusalCode::Scaled,
+          "the gathered value is the right operand of a scaled product");
+    return checkRowProduct(matmul);
   }
   if (matmul.getTransposeLhs())
-    return "it transposes the gathered value, its left operand";
-  std::string problem = findProductProblem(matmul);
-  if (!problem.empty())
-    return problem;
+    return refuse(RefusalCode::Transposed,
+                  "it transposes the gathered value, its left operand");
+  if (Legal<> legal = checkRowProduct(matmul); !legal)
+    return legal;
   if (Value scale = matmul.getLhsScale()) {
     if (fusion.contracts)
-      return "a scaled product cannot be fused with a gather along the "
-             "contraction dimension";
+      return refuse(RefusalCode::Scaled,
+                    "a scaled product cannot be fused with a gather along the "
+                    "contraction dimension");
     if (!findShardScale(scale)) {
       if (tp::hasOneElement(getTensor(scale)))
-        return "PyTorch would take its scale of one element for the scale of "
-               "a shard of one row";
-      return "its row-wise scale is not gathered the same way as its rows";
+        return refuse(RefusalCode::Vocabulary,
+                      "PyTorch would take its scale of one element for the "
+                      "scale of a shard of one row");
+      return refuse(
+          RefusalCode::Scaled,
+          "its row-wise scale is not gathered the same way as its rows");
     }
   }
-  return "";
+  return {};
 }
 
 /// Whether PyTorch would take a scale of one element for that of the shard's
@@ -168,27 +179,29 @@ void GatherSearch::visitReaders(Value value) {
   }
 }
 
-std::string GatherSearch::hoist(Value value, MovedOps &moved) {
+Legal<> GatherSearch::hoist(Value value, MovedOps &moved) {
   Operation *op = value.getDefiningOp();
   if (!op || op->isBeforeInBlock(fusion.position) || moved.contains(op))
-    return "";
+    return {};
   if (moved.size() > maxOps)
-    return "more than " + std::to_string(maxOps) +
-           " ops that it depends on come after the first user of the gathered "
-           "value";
+    return refuse(RefusalCode::Limit,
+                  "more than " + std::to_string(maxOps) +
+                      " ops that it depends on come after the first user of "
+                      "the gathered value");
   if (!isMemoryEffectFree(op) || isa<tp::CollectiveOpInterface>(op))
-    return "it depends on " + getNodeName(op) +
-           ", which cannot be moved before the first user of the gathered "
-           "value";
+    return refuse(RefusalCode::Dependence,
+                  "it depends on " + getNodeName(op) +
+                      ", which cannot be moved before the first user of the "
+                      "gathered value");
   for (Value operand : op->getOperands()) {
     if (llvm::is_contained(fusion.gathered, operand))
-      return "its other operand depends on the gathered value";
-    std::string problem = hoist(operand, moved);
-    if (!problem.empty())
-      return problem;
+      return refuse(RefusalCode::Dependence,
+                    "its other operand depends on the gathered value");
+    if (Legal<> legal = hoist(operand, moved); !legal)
+      return legal;
   }
   moved.insert(op);
-  return "";
+  return {};
 }
 
 void GatherSearch::findReaders() {
@@ -206,16 +219,18 @@ void GatherSearch::findReaders() {
     visitReaders(value);
 }
 
-std::string GatherSearch::findPiecesProblem() {
+Legal<> GatherSearch::checkPieces() {
   for (const GatheredProduct &product : fusion.products)
     if (product.isRightOperand)
-      return getNodeName(product.matmul) +
-             " uses the rearranged shards as its right operand";
+      return refuse(RefusalCode::Layout,
+                    getNodeName(product.matmul) +
+                        " uses the rearranged shards as its right operand");
   if (fusion.products.front().matmul.getLhsScale())
-    return "its shards are rearranged, and the row-wise scales cannot be "
-           "proven to be rearranged the same way";
+    return refuse(RefusalCode::Scaled,
+                  "its shards are rearranged, and the row-wise scales cannot "
+                  "be proven to be rearranged the same way");
   if (!fusion.contracts)
-    return "";
+    return {};
   // a[:, p] @ b = a @ b', with the rows of b in the order that undoes p.
   int64_t extent = getTensor(fusion.gather.getInput()).getDimSize(fusion.axis);
   SmallVector<PieceRange> sorted(fusion.pieces);
@@ -228,75 +243,74 @@ std::string GatherSearch::findPiecesProblem() {
   int64_t end = 0;
   for (const PieceRange &piece : sorted) {
     if (piece.begin < end)
-      return which + "takes " + std::to_string(piece.begin) + " to " +
-             std::to_string(std::min(end, piece.end)) +
-             " of the gathered dim more than once; fusing would first add "
-             "rows of the other operand, which rounds differently";
+      return refuse(
+          RefusalCode::Duplicate,
+          which + "takes " + std::to_string(piece.begin) + " to " +
+              std::to_string(std::min(end, piece.end)) +
+              " of the gathered dim more than once; fusing would first add "
+              "rows of the other operand, which rounds differently");
     if (piece.begin > end)
       break;
     end = piece.end;
   }
   int64_t whole = extent * fusion.gather.getGroup().getSize();
   if (end == whole)
-    return "";
-  return which + "omits part of the gathered dim, from position " +
-         std::to_string(end) + " of " + std::to_string(whole) +
-         "; fusing would multiply the omitted elements by zero, which is not "
-         "zero for infinities and NaNs";
+    return {};
+  return refuse(
+      RefusalCode::Gap,
+      which + "omits part of the gathered dim, from position " +
+          std::to_string(end) + " of " + std::to_string(whole) +
+          "; fusing would multiply the omitted elements by zero, which is not "
+          "zero for infinities and NaNs");
 }
 
-std::optional<GatherFusion> GatherSearch::run() {
+Legal<GatherFusion> GatherSearch::run() {
   tp::AllGatherOp gather = fusion.gather;
-  if (gather.getGroup().getName().empty()) {
-    refuse(gather, "PyTorch's fused ops need a process group name, and this "
-                   "group has none");
-    return std::nullopt;
-  }
-  if (getTensor(gather.getInput()).getRank() < 2) {
-    refuse(gather, "its operand has fewer than 2 dims");
-    return std::nullopt;
-  }
+  if (gather.getGroup().getName().empty())
+    return refuse(RefusalCode::UnnamedGroup,
+                  "PyTorch's fused ops need a process group name, and this "
+                  "group has none");
+  if (getTensor(gather.getInput()).getRank() < 2)
+    return refuse(RefusalCode::NoProduct, "its operand has fewer than 2 dims");
   if (gather.getAsync()) {
     for (Operation *user : gather.getResult().getUsers()) {
       if (isa<tp::CompletionOpInterface>(user)) {
         fusion.gathered.push_back(user->getResult(0));
         continue;
       }
-      refuse(gather, getNodeName(user) + " uses the result before the wait");
-      return std::nullopt;
+      return refuse(RefusalCode::OtherUsers,
+                    getNodeName(user) + " uses the result before the wait");
     }
   } else {
     fusion.gathered.push_back(gather.getResult());
   }
   findReaders();
-  std::string piecesProblem;
-  if (fusion.products.empty() && refusals.empty())
-    if (std::optional<CollectivePieces> pieces =
-            findGatheredPieces(gather, piecesProblem)) {
+  Refusal piecesRefusal;
+  if (fusion.products.empty() && refusals.empty()) {
+    if (Legal<CollectivePieces> pieces = findGatheredPieces(gather)) {
       fusion.gathered = {pieces->value};
       fusion.pieces = std::move(pieces->ranges);
       fusion.reassembly = std::move(pieces->ops);
       setAxis(pieces->axis);
       findReaders();
-      std::string problem = fusion.products.empty() ? "" : findPiecesProblem();
-      if (!problem.empty()) {
-        refuse(gather, std::move(problem));
-        return std::nullopt;
-      }
+      if (!fusion.products.empty())
+        if (Legal<> legal = checkPieces(); !legal)
+          return std::move(legal.getRefusal());
+    } else {
+      piecesRefusal = std::move(pieces.getRefusal());
     }
+  }
   if (fusion.products.empty()) {
     // Refused products already have a reason of their own.
-    if (llvm::none_of(refusals, [&](const FusionRefusal &refusal) {
-          return isa<tp::MatmulOp>(refusal.op);
-        }))
-      refuse(gather, piecesProblem.empty() ? "no matrix product uses its result"
-                                           : piecesProblem);
-    return std::nullopt;
+    if (!refusals.empty())
+      return Refusal();
+    if (piecesRefusal.isApplicable())
+      return piecesRefusal;
+    return refuse(RefusalCode::NoProduct, "no matrix product uses its result");
   }
-  if (context.writesBetween(gather, fusion.position)) {
-    refuse(gather, "an op between it and its first user writes to memory");
-    return std::nullopt;
-  }
+  if (context.writesBetween(gather, fusion.position))
+    return refuse(RefusalCode::MemoryWrite,
+                  "an op between it and its first user writes to memory");
 
   // All fused products must use the same orientation; gather the shard
   // untransposed if any product can use it that way.
@@ -312,22 +326,22 @@ std::optional<GatherFusion> GatherSearch::run() {
     bool gathersColumns = fusion.axis + 1 == shard.getRank();
     if (!gathersColumns &&
         llvm::any_of(shard.getShape().take_front(fusion.axis),
-                     [](int64_t size) { return size != 1; })) {
-      refuse(gather, getNodeName(fusion.products.front().matmul) +
-                         " sums over the gathered rows, and the rows of one "
-                         "rank are not contiguous: the gather is along dim " +
-                         std::to_string(fusion.axis) + " of " +
-                         std::to_string(shard.getRank()));
-      return std::nullopt;
-    }
+                     [](int64_t size) { return size != 1; }))
+      return refuse(RefusalCode::Contraction,
+                    getNodeName(fusion.products.front().matmul) +
+                        " sums over the gathered rows, and the rows of one "
+                        "rank are not contiguous: the gather is along dim " +
+                        std::to_string(fusion.axis) + " of " +
+                        std::to_string(shard.getRank()));
     fusion.contracts = !gathersColumns;
   }
   llvm::erase_if(fusion.products, [&](const GatheredProduct &product) {
     if (isFlipped(product) == fusion.transposesShard)
       return false;
-    refuse(product.matmul, "it sums over a different dim of the gathered "
-                           "value than the other products");
-    fusion.returnsGathered = true;
+    refuseProduct(product.matmul,
+                  refuse(RefusalCode::Contraction,
+                         "it sums over a different dim of the gathered value "
+                         "than the other products"));
     return true;
   });
 
@@ -336,52 +350,50 @@ std::optional<GatherFusion> GatherSearch::run() {
   MovedOps moved;
   llvm::erase_if(fusion.products, [&](const GatheredProduct &product) {
     tp::MatmulOp matmul = product.matmul;
-    std::string problem;
+    Legal<> legal;
     if (matmul.getLhsScale() != scale)
-      problem = "it scales the gathered value differently than " +
-                getNodeName(fusion.products.front().matmul);
+      legal = refuse(RefusalCode::Scaled,
+                     "it scales the gathered value differently than " +
+                         getNodeName(fusion.products.front().matmul));
     MovedOps needed = moved;
     SmallVector<Value> operands = {
         product.isRightOperand ? matmul.getLhs() : getRightMatrix(matmul)};
     if (matmul.getRhsScale())
       operands.push_back(matmul.getRhsScale());
     for (Value operand : operands)
-      if (problem.empty())
-        problem = llvm::is_contained(fusion.gathered, operand)
-                      ? "it multiplies the gathered value by itself"
-                      : hoist(operand, needed);
-    if (problem.empty()) {
+      if (legal)
+        legal = llvm::is_contained(fusion.gathered, operand)
+                    ? refuse(RefusalCode::Dependence,
+                             "it multiplies the gathered value by itself")
+                    : hoist(operand, needed);
+    if (legal) {
       moved = std::move(needed);
       return false;
     }
-    refuse(matmul, std::move(problem));
-    fusion.returnsGathered = true;
+    refuseProduct(matmul, std::move(legal.getRefusal()));
     return true;
   });
   if (fusion.products.empty())
-    return std::nullopt;
+    return Refusal();
   if (scale) {
     fusion.shardScale = findShardScale(scale);
-    if (std::string problem = hoist(fusion.shardScale, moved);
-        !problem.empty()) {
-      refuse(gather, "its row-wise scale cannot be moved before the first "
-                     "user of the gathered value");
-      return std::nullopt;
-    }
+    if (!hoist(fusion.shardScale, moved))
+      return refuse(RefusalCode::Dependence,
+                    "its row-wise scale cannot be moved before the first user "
+                    "of the gathered value");
   }
-  if (fusion.contracts && fusion.returnsGathered) {
-    refuse(gather, "it gathers along the contraction dimension, and the "
-                   "gathered value has other users");
-    return std::nullopt;
-  }
+  if (fusion.contracts && fusion.returnsGathered)
+    return refuse(RefusalCode::OtherUsers,
+                  "it gathers along the contraction dimension, and the "
+                  "gathered value has other users");
   fusion.hoisted.assign(moved.begin(), moved.end());
   llvm::sort(fusion.hoisted,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return std::move(fusion);
 }
 
-std::optional<GatherFusion>
+Legal<GatherFusion>
 analysis::findGatherFusion(tp::AllGatherOp gather, const FusionContext &context,
-                           SmallVectorImpl<FusionRefusal> &refusals) {
-  return GatherSearch(gather, context, refusals).run();
+                           SmallVectorImpl<Refusal> &products) {
+  return GatherSearch(gather, context, products).run();
 }

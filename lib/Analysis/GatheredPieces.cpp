@@ -156,9 +156,8 @@ static std::string describeReader(tp::AllGatherOp gather,
   return "";
 }
 
-std::optional<CollectivePieces>
-commute::analysis::findGatheredPieces(tp::AllGatherOp gather,
-                                      std::string &problem) {
+Legal<CollectivePieces>
+commute::analysis::findGatheredPieces(tp::AllGatherOp gather) {
   tp::SymbolSpace symbols(gather.getContext());
   ReindexMaps maps(symbols);
   Value root = gather.getInput();
@@ -169,22 +168,26 @@ commute::analysis::findGatheredPieces(tp::AllGatherOp gather,
   std::optional<IndexMap> gathered =
       identity.repeat(gather.getGatherAxis(), numRanks, distance);
   if (!gathered)
-    return std::nullopt;
+    return Refusal();
   maps.set(root, identity);
   maps.set(gather.getResult(), std::move(*gathered));
   maps.follow(gather.getResult());
   CollectivePieces found;
   found.value = findOnlyResult(gather, maps);
-  std::string reader = describeReader(gather, maps);
-  if (!reader.empty())
-    problem = reader +
-              (found.value ? ", which does not concatenate slices along one dim"
-                           : ", and the gathered value has other users");
+  Refusal refusal;
+  if (std::string reader = describeReader(gather, maps); !reader.empty())
+    refusal =
+        found.value
+            ? Refusal{gather, RefusalCode::Layout,
+                      reader + ", which does not concatenate slices "
+                               "along one dim"}
+            : Refusal{gather, RefusalCode::OtherUsers,
+                      reader + ", and the gathered value has other users"};
   if (!found.value || getElementType(found.value) != getElementType(root))
-    return std::nullopt;
+    return refusal;
   const IndexMap *map = maps.get(found.value);
   if (map->getSizes().size() != sizes.size())
-    return std::nullopt;
+    return refusal;
   for (size_t axis = 0; axis < sizes.size(); ++axis) {
     std::optional<int64_t> extent = sizes[axis].getConstant();
     std::optional<IndexMap> whole = identity.repeat(axis, numRanks, distance);
@@ -197,10 +200,9 @@ commute::analysis::findGatheredPieces(tp::AllGatherOp gather,
     if (!ranges)
       continue;
     found.axis = static_cast<int64_t>(axis);
-    problem = "";
     found.ranges = std::move(*ranges);
     found.ops = getOpsBetween(gather.getResult(), {found.value});
     return found;
   }
-  return std::nullopt;
+  return refusal;
 }

@@ -95,19 +95,19 @@ public:
     result.contracts = rule.factors[factor].kind == tp::Factor::Kind::Reduction;
   }
 
-  std::optional<PartialProducts> run(std::string &reason);
+  Legal<PartialProducts> run();
 
 private:
-  std::string findOperands();
+  Legal<> findOperands();
   /// Segments at the borders of the first `numParted` operands with parts.
-  std::string findSegments(unsigned numParted);
-  /// Adds the operand of a segment. Returns a reason if it cannot be sliced.
-  std::string addOperand(CutOperand &operand, const SizePolynomial &begin,
-                         const SizePolynomial &end, bool usesParts,
-                         ProductSegment &segment);
+  Legal<> findSegments(unsigned numParted);
+  /// Adds the operand of a segment. Refuses if it cannot be sliced.
+  Legal<> addOperand(CutOperand &operand, const SizePolynomial &begin,
+                     const SizePolynomial &end, bool usesParts,
+                     ProductSegment &segment);
   /// Cuts a range out of an operand.
-  static std::string cut(SegmentOperand &operand, const SizePolynomial &start,
-                         const SizePolynomial &size);
+  static Legal<> cut(SegmentOperand &operand, const SizePolynomial &start,
+                     const SizePolynomial &size);
   SizePolynomial getPartSize(const DimParts &parts, unsigned index) {
     return SizePolynomial::get(context.getSizes(parts.parts[index])[parts.dim]);
   }
@@ -118,25 +118,30 @@ private:
   DimensionRule rule;
   std::vector<CutOperand> cutOperands;
   PartialProducts result;
+  /// Why the shards of a gathered part are not multiplied on their own ranks.
+  Refusal shardRefusal;
 };
 
 } // namespace
 
-std::string SegmentSearch::findOperands() {
+Legal<> SegmentSearch::findOperands() {
   if (product.getLhsScale() || product.getRhsScale())
-    return "its scales apply to whole operands";
+    return Refusal{product, RefusalCode::Scaled,
+                   "its scales apply to whole operands"};
   Type element = getElementType(product.getResult());
   if (result.contracts &&
       llvm::any_of(product->getOperands(), [&](Value operand) {
         return getElementType(operand) != element;
       }))
-    return "its operands and result have different element types";
+    return Refusal{product, RefusalCode::ElementTypes,
+                   "its operands and result have different element types"};
   for (auto [number, factors] : llvm::enumerate(rule.operands)) {
     for (unsigned dim = 0; dim < factors.size(); ++dim) {
       if (!llvm::is_contained(factors[dim], result.factor))
         continue;
       if (factors[dim].size() != 1)
-        return "the dim is merged with another one";
+        return Refusal{product, RefusalCode::MinorDim,
+                       "the dim is merged with another one"};
       CutOperand operand{unsigned(number), dim,
                          findDimParts(product->getOperand(number), dim)};
       if (operand.parts) {
@@ -144,39 +149,41 @@ std::string SegmentSearch::findOperands() {
         Type joined = getElementType(source->getResult(0));
         for (Value part : operand.parts->parts)
           if (getElementType(part) != joined)
-            return getNodeName(source) +
-                   " promotes parts of different element types";
+            return Refusal{product, RefusalCode::ElementTypes,
+                           getNodeName(source) +
+                               " promotes parts of different element types"};
         if (context.getWriteOrder().isWriteBetween(source, product))
-          return "an op between " + getNodeName(source) +
-                 " and this product may overwrite a part";
+          return Refusal{product, RefusalCode::MemoryWrite,
+                         "an op between " + getNodeName(source) +
+                             " and this product may overwrite a part"};
       }
       cutOperands.push_back(std::move(operand));
     }
   }
-  return "";
+  return {};
 }
 
-std::string SegmentSearch::cut(SegmentOperand &operand,
-                               const SizePolynomial &start,
-                               const SizePolynomial &size) {
+Legal<> SegmentSearch::cut(SegmentOperand &operand, const SizePolynomial &start,
+                           const SizePolynomial &size) {
   operand.isSliced = true;
   if (std::optional<int64_t> number = start.getConstant()) {
     operand.start = *number;
-    return "";
+    return {};
   }
   if (std::optional<int64_t> blocks = start.divideExactly(size).getConstant()) {
     operand.start = *blocks;
     operand.countsBlocks = true;
-    return "";
+    return {};
   }
-  return "a part starts at a symbolic position, at which the other operand "
-         "cannot be sliced";
+  return Refusal{nullptr, RefusalCode::SymbolicSize,
+                 "a part starts at a symbolic position, at which the other "
+                 "operand cannot be sliced"};
 }
 
-std::string SegmentSearch::addOperand(CutOperand &operand,
-                                      const SizePolynomial &begin,
-                                      const SizePolynomial &end, bool usesParts,
-                                      ProductSegment &segment) {
+Legal<> SegmentSearch::addOperand(CutOperand &operand,
+                                  const SizePolynomial &begin,
+                                  const SizePolynomial &end, bool usesParts,
+                                  ProductSegment &segment) {
   SegmentOperand &found = segment.operands[operand.number].emplace();
   SizePolynomial size = end - begin;
   if (!usesParts) {
@@ -184,7 +191,7 @@ std::string SegmentSearch::addOperand(CutOperand &operand,
     found.dim = operand.dim;
     SizePolynomial whole =
         SizePolynomial::get(context.getSizes(found.base)[found.dim]);
-    return size == whole ? "" : cut(found, begin, size);
+    return size == whole ? Legal<>() : cut(found, begin, size);
   }
   // Borders are those of parts, or finer, and segments come in order.
   const DimParts &parts = *operand.parts;
@@ -203,10 +210,10 @@ std::string SegmentSearch::addOperand(CutOperand &operand,
   if (found.gather &&
       context.getWriteOrder().isWriteBetween(found.gather, product))
     found.gather = {};
-  return "";
+  return {};
 }
 
-std::string SegmentSearch::findSegments(unsigned numParted) {
+Legal<> SegmentSearch::findSegments(unsigned numParted) {
   result.segments.clear();
   for (CutOperand &operand : cutOperands) {
     operand.part = 0;
@@ -229,11 +236,13 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
     SizePolynomial end = borders.front()[heads.front()];
     for (auto [list, head] : llvm::zip_equal(borders, heads)) {
       if (head == list.size() || !list[head].isKnown())
-        return "the sizes of the parts are unknown";
+        return Refusal{product, RefusalCode::SymbolicSize,
+                       "the sizes of the parts are unknown"};
       if ((end - list[head]).isNonNegative())
         end = list[head];
       else if (!(list[head] - end).isNonNegative())
-        return "the part borders of its operands cannot be compared";
+        return Refusal{product, RefusalCode::SymbolicSize,
+                       "the part borders of its operands cannot be compared"};
     }
     for (auto [list, head] : llvm::zip_equal(borders, heads))
       if (list[head] == end)
@@ -247,9 +256,9 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
     for (CutOperand &operand : cutOperands) {
       bool usesParts = operand.parts && parted < numParted;
       parted += usesParts;
-      std::string problem = addOperand(operand, begin, end, usesParts, segment);
-      if (!problem.empty())
-        return problem;
+      if (Legal<> added = addOperand(operand, begin, end, usesParts, segment);
+          !added)
+        return added;
     }
     for (std::optional<SegmentOperand> &operand : segment.operands)
       if (operand)
@@ -263,11 +272,12 @@ std::string SegmentSearch::findSegments(unsigned numParted) {
                                      context.getWriteOrder()));
     };
     if (isFilled(0) && isFilled(1))
-      return "both operands are constant on one of the parts";
+      return Refusal{product, RefusalCode::Constant,
+                     "both operands are constant on one of the parts"};
     result.segments.push_back(std::move(segment));
     begin = end;
   }
-  return "";
+  return {};
 }
 
 void SegmentSearch::chooseShards() {
@@ -288,21 +298,24 @@ void SegmentSearch::chooseShards() {
     // A part that is gathered too, over others, and one that is cut, are made
     // of values whose placement is known.
     if (!context.isRankSpecific())
-      result.gatherProblem =
-          "the shards of " + name +
-          " could be multiplied without gathering them, but the block of the "
-          "other operand depends on the rank; --rank=R would allow it";
+      shardRefusal = {product, RefusalCode::Varying,
+                      "the shards of " + name +
+                          " could be multiplied without gathering them, but "
+                          "the block of the other operand depends on the rank",
+                      "--rank=R would allow it"};
     else if (!context.isReplicated(product->getOperand(lhs.gather ? 1 : 0),
                                    group))
-      result.gatherProblem =
-          "the shards of " + name +
-          " could be multiplied without gathering them only if the other "
-          "operand were replicated on group '" +
-          group.getKey() + "'; declare placements with --input-placement";
+      shardRefusal = {product, RefusalCode::Varying,
+                      "the shards of " + name +
+                          " could be multiplied without gathering them only "
+                          "if the other operand were replicated on group '" +
+                          group.getKey() + "'",
+                      "declare placements with --input-placement"};
     else if (!size || *size % group.getSize() != 0)
-      result.gatherProblem = "the shards of " + name +
-                             " have a symbolic size, at which the other "
-                             "operand cannot be sliced";
+      shardRefusal = {product, RefusalCode::SymbolicSize,
+                      "the shards of " + name +
+                          " have a symbolic size, at which the other operand "
+                          "cannot be sliced"};
     else {
       segment.lhsSource =
           lhs.gather ? ShardSource::Gathered : ShardSource::RankSlice;
@@ -313,24 +326,21 @@ void SegmentSearch::chooseShards() {
   }
 }
 
-std::optional<PartialProducts> SegmentSearch::run(std::string &reason) {
-  reason = findOperands();
-  if (!reason.empty())
-    return std::nullopt;
+Legal<PartialProducts> SegmentSearch::run() {
+  if (Legal<> operands = findOperands(); !operands)
+    return std::move(operands.getRefusal());
   unsigned numParted =
       llvm::count_if(cutOperands, [](const CutOperand &operand) {
         return operand.parts.has_value();
       });
   if (numParted == 0)
-    return std::nullopt;
+    return Refusal();
   // Retry with fewer parts: fewer borders are easier to prove.
-  for (; numParted > 0; --numParted) {
-    reason = findSegments(numParted);
-    if (reason.empty())
-      break;
-  }
-  if (!reason.empty())
-    return std::nullopt;
+  Legal<> segments = findSegments(numParted);
+  while (!segments && --numParted > 0)
+    segments = findSegments(numParted);
+  if (!segments)
+    return std::move(segments.getRefusal());
   if (result.contracts)
     chooseShards();
   else
@@ -340,15 +350,13 @@ std::optional<PartialProducts> SegmentSearch::run(std::string &reason) {
       llvm::none_of(
           result.segments,
           [](const ProductSegment &segment) { return bool(segment.group); });
-  if (isWhole) {
-    reason = result.gatherProblem;
-    return std::nullopt;
-  }
+  if (isWhole)
+    return shardRefusal;
   return std::move(result);
 }
 
-std::optional<PartialProducts>
-analysis::findPartialProducts(tp::MatmulOp product, unsigned factor,
-                              ProductContext &context, std::string &reason) {
-  return SegmentSearch(product, factor, context).run(reason);
+Legal<PartialProducts> analysis::findPartialProducts(tp::MatmulOp product,
+                                                     unsigned factor,
+                                                     ProductContext &context) {
+  return SegmentSearch(product, factor, context).run();
 }

@@ -89,46 +89,54 @@ bool analysis::haveSameLastDim(Value a, Value b) {
          symbols.getSizes(x).back() == symbols.getSizes(y).back();
 }
 
-std::string analysis::findProductProblem(tp::MatmulOp matmul) {
+Legal<> analysis::checkRowProduct(tp::MatmulOp matmul) {
   if (!getRightMatrix(matmul))
-    return "each batch is multiplied by a different matrix";
+    return Refusal{matmul, RefusalCode::Batched,
+                   "each batch is multiplied by a different matrix"};
   Type element = getTensor(matmul.getLhs()).getElementType();
   if (!matmul.getLhsScale() &&
       (getTensor(matmul.getRhs()).getElementType() != element ||
        getTensor(matmul.getResult()).getElementType() != element))
-    return "its operands and result have different element types";
+    return Refusal{matmul, RefusalCode::ElementTypes,
+                   "its operands and result have different element types"};
   if (bool(matmul.getLhsScale()) != bool(matmul.getRhsScale()))
-    return "only one of its operands has a scale";
-  return "";
+    return Refusal{matmul, RefusalCode::Scaled,
+                   "only one of its operands has a scale"};
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
 // Reduce-scatter
 //===----------------------------------------------------------------------===//
 
-/// Collects the products that a value sums. Returns a reason if the value is
-/// not such a sum. With `mayBeReadTwice`, the caller has checked the users of
+/// Collects the products that a value sums. Refuses if the value is not such a
+/// sum. With `mayBeReadTwice`, the caller has checked the users of
 /// the value itself.
-static std::string collectProducts(Value value,
-                                   SmallVectorImpl<tp::MatmulOp> &products,
-                                   bool mayBeReadTwice = false) {
+static Legal<> collectProducts(Value value,
+                               SmallVectorImpl<tp::MatmulOp> &products,
+                               bool mayBeReadTwice = false) {
+  auto refuse = [](RefusalCode code, std::string reason) {
+    return Refusal{nullptr, code, "it scatters " + std::move(reason)};
+  };
   while (true) {
     Operation *definition = value.getDefiningOp();
     if (!definition)
-      return "it scatters a graph input, not a matrix product";
+      return refuse(RefusalCode::NoProduct,
+                    "a graph input, not a matrix product");
     if (products.size() > maxOps)
-      return "it scatters a sum of more than " + std::to_string(maxOps) +
-             " products";
+      return refuse(RefusalCode::Limit, "a sum of more than " +
+                                            std::to_string(maxOps) +
+                                            " products");
     if (!std::exchange(mayBeReadTwice, false) && !value.hasOneUse())
-      return "it scatters " + getNodeName(definition) +
-             ", which has other users";
+      return refuse(RefusalCode::OtherUsers,
+                    getNodeName(definition) + ", which has other users");
     if (auto matmul = dyn_cast<tp::MatmulOp>(definition)) {
-      std::string problem = findProductProblem(matmul);
-      if (!problem.empty())
-        return "it scatters " + getNodeName(definition) +
-               ", which cannot be fused: " + problem;
+      if (Legal<> legal = checkRowProduct(matmul); !legal)
+        return refuse(legal.getRefusal().code, getNodeName(definition) +
+                                                   ", which cannot be fused: " +
+                                                   legal.getRefusal().reason);
       products.push_back(matmul);
-      return "";
+      return {};
     }
     if (auto reshape = dyn_cast<tp::ReshapeOp>(definition);
         reshape && haveSameLastDim(reshape.getInput(), value)) {
@@ -137,85 +145,91 @@ static std::string collectProducts(Value value,
     }
     auto sum = dyn_cast<tp::MapOp>(definition);
     if (!sum || sum.getFunction() != tp::MapFunction::Add)
-      return "it scatters " + getNodeName(definition) +
-             ", which is not a matrix product";
+      return refuse(RefusalCode::NoProduct,
+                    getNodeName(definition) +
+                        ", which is not a matrix product");
     for (Value operand : sum.getOperands()) {
       if (operand.getType() != value.getType())
-        return "it scatters " + getNodeName(definition) +
-               ", a sum of operands of different types";
-      std::string problem = collectProducts(operand, products);
-      if (!problem.empty())
-        return problem;
+        return refuse(RefusalCode::ElementTypes,
+                      getNodeName(definition) +
+                          ", a sum of operands of different types");
+      if (Legal<> legal = collectProducts(operand, products); !legal)
+        return legal;
     }
-    return "";
+    return {};
   }
 }
 
-std::optional<ScatterFusion>
-analysis::findScatterFusion(tp::ReduceScatterOp scatter,
-                            const FusionContext &context,
-                            SmallVectorImpl<FusionRefusal> &refusals) {
+Legal<ScatterFusion> analysis::findScatterFusion(tp::ReduceScatterOp scatter,
+                                                 const FusionContext &context) {
   ScatterFusion fusion;
   fusion.scatter = scatter;
-  auto refuse = [&](std::string reason) {
-    refusals.push_back({scatter, std::move(reason)});
-    return std::nullopt;
+  auto refuse = [&](RefusalCode code, std::string reason) {
+    return Refusal{scatter, code, std::move(reason)};
   };
   if (scatter.getGroup().getName().empty())
-    return refuse("PyTorch's fused ops need a process group name, and this "
+    return refuse(RefusalCode::UnnamedGroup,
+                  "PyTorch's fused ops need a process group name, and this "
                   "group has none");
   if (scatter.getReduction() != tp::ReductionKind::Sum &&
       scatter.getReduction() != tp::ReductionKind::Avg)
-    return refuse("a fused reduce_scatter can sum or average, not reduce by " +
-                  tp::stringifyReductionKind(scatter.getReduction()).str());
+    return refuse(RefusalCode::Reduction,
+                  "a fused reduce_scatter can sum or average, not reduce by " +
+                      tp::stringifyReductionKind(scatter.getReduction()).str());
   if (getTensor(scatter.getInput()).getRank() < 2)
-    return refuse("its operand has fewer than 2 dims");
+    return refuse(RefusalCode::NoProduct, "its operand has fewer than 2 dims");
   fusion.axis = static_cast<int64_t>(scatter.getScatterAxis());
   fusion.scattered = scatter.getInput();
-  std::string problem = collectProducts(fusion.scattered, fusion.products);
-  if (!problem.empty()) {
-    std::string piecesProblem;
-    std::optional<CollectivePieces> pieces =
-        findScatteredPieces(scatter, piecesProblem);
+  Legal<> legal = collectProducts(fusion.scattered, fusion.products);
+  if (!legal) {
+    Legal<CollectivePieces> pieces = findScatteredPieces(scatter);
     if (pieces) {
       fusion.products.clear();
-      problem = collectProducts(pieces->value, fusion.products,
-                                /*mayBeReadTwice=*/true);
+      legal = collectProducts(pieces->value, fusion.products,
+                              /*mayBeReadTwice=*/true);
       fusion.axis = pieces->axis;
       fusion.scattered = pieces->value;
       fusion.pieces = std::move(pieces->ranges);
       fusion.reassembly = std::move(pieces->ops);
-    } else if (!piecesProblem.empty()) {
-      problem = std::move(piecesProblem);
+    } else if (pieces.getRefusal().isApplicable()) {
+      legal = std::move(pieces.getRefusal());
     }
   }
-  if (!problem.empty())
-    return refuse(std::move(problem));
+  if (!legal)
+    return refuse(legal.getRefusal().code,
+                  std::move(legal.getRefusal().reason));
   bool scattersColumns =
       fusion.axis + 1 == getTensor(fusion.scattered).getRank();
   if (!fusion.pieces.empty() && fusion.products.front().getLhsScale())
     return refuse(
+        RefusalCode::Scaled,
         "the blocks of its product are rearranged, and the product's scales "
         "cannot be proven to be rearranged the same way");
   for (tp::MatmulOp product : fusion.products) {
     if (scattersColumns && product.getLhsScale())
       return refuse(
+          RefusalCode::Scaled,
           "a scaled product cannot be fused with a scatter of columns");
     if (Value bias = product.getBias();
         bias && llvm::any_of(getTensor(bias).getShape().drop_back(),
                              [](int64_t size) { return size != 1; }))
-      return refuse("the bias of its product differs between rows");
+      return refuse(RefusalCode::Bias,
+                    "the bias of its product differs between rows");
     if (fusion.products.size() > 1 &&
         (product.getBias() || product.getLhsScale()))
-      return refuse("one of the products it sums has a bias or scales");
+      return refuse(RefusalCode::Bias,
+                    "one of the products it sums has a bias or scales");
     if (fusion.products.size() > 1 &&
         (getTensor(product.getLhs()).getRank() != 2 ||
          getTensor(product.getRhs()).getRank() != 2))
-      return refuse("one of the products it sums has batch dims");
+      return refuse(RefusalCode::Batched,
+                    "one of the products it sums has batch dims");
     if (context.writesBetween(product, scatter))
-      return refuse("an op between its product and it writes to memory");
+      return refuse(RefusalCode::MemoryWrite,
+                    "an op between its product and it writes to memory");
     if (product.getTransposeLhs() && getTensor(product.getLhs()).getRank() != 2)
-      return refuse("its product transposes a batched left operand");
+      return refuse(RefusalCode::Transposed,
+                    "its product transposes a batched left operand");
   }
   return fusion;
 }
@@ -239,7 +253,7 @@ static bool addRowProducts(Value value, SmallVectorImpl<tp::MatmulOp> &found) {
     auto matmul = dyn_cast<tp::MatmulOp>(user);
     if (!matmul || matmul.getLhs() != value || matmul.getRhs() == value ||
         matmul.getBias() == value || matmul.getTransposeLhs() ||
-        matmul.getLhsScale() || !findProductProblem(matmul).empty())
+        matmul.getLhsScale() || !checkRowProduct(matmul))
       return false;
     found.push_back(matmul);
   }
@@ -257,7 +271,7 @@ SmallVector<tp::MatmulOp> analysis::findGatherableProducts(Value value,
 
 SmallVector<tp::MatmulOp> analysis::findScatterableProducts(Value value) {
   SmallVector<tp::MatmulOp> found;
-  if (!collectProducts(value, found).empty() || found.size() > 1 ||
+  if (!collectProducts(value, found) || found.size() > 1 ||
       found.front().getBias())
     found.clear();
   return found;

@@ -121,25 +121,23 @@ static tp::ReshapeOp findRegroupedRows(tp::MatmulOp product) {
   return keepsColumns ? rows : tp::ReshapeOp();
 }
 
-std::optional<SlicedProduct> analysis::findSlicedProduct(tp::MatmulOp product,
-                                                         std::string &reason) {
+Legal<SlicedProduct> analysis::findSlicedProduct(tp::MatmulOp product) {
   SliceSearch search(product, {});
   SmallVector<Operation *> path;
   bool isSliced = search.visit(product.getResult(), path);
   if (!isSliced) {
     tp::ReshapeOp rows = findRegroupedRows(product);
     if (!rows)
-      return std::nullopt;
+      return Refusal();
     search = SliceSearch(product, rows);
     path.clear();
     isSliced = search.visit(rows.getResult(), path);
   }
   if (!isSliced || search.found.slices.empty())
-    return std::nullopt;
-  if (product.getLhsScale() || product.getRhsScale()) {
-    reason = "its scales apply to whole operands";
-    return std::nullopt;
-  }
+    return Refusal();
+  if (product.getLhsScale() || product.getRhsScale())
+    return Refusal{product, RefusalCode::Scaled,
+                   "its scales apply to whole operands"};
   // MLIR does not define the order of users; sort the slices.
   llvm::sort(search.found.slices,
              [](const ProductSlice &a, const ProductSlice &b) {
@@ -243,10 +241,10 @@ static bool areAlike(const PartProduct &a, const PartProduct &b,
   return true;
 }
 
-std::optional<JoinedProducts>
-analysis::findJoinedProducts(tp::ConcatOp concat, ProductContext &context,
-                             std::string &reason) {
+Legal<JoinedProducts> analysis::findJoinedProducts(tp::ConcatOp concat,
+                                                   ProductContext &context) {
   JoinedProducts found;
+  Refusal refusal;
   found.concat = concat;
   std::optional<PartProduct> previous;
   for (auto [index, input] : llvm::enumerate(concat.getInputs())) {
@@ -254,8 +252,9 @@ analysis::findJoinedProducts(tp::ConcatOp concat, ProductContext &context,
     if (part && getElementType(input) != getElementType(concat.getResult()))
       part.reset();
     if (part && context.getWriteOrder().isWriteBetween(part->product, concat)) {
-      reason = "an op between " + getNodeName(part->product) +
-               " and this concatenation may overwrite an operand";
+      refusal = {concat, RefusalCode::MemoryWrite,
+                 "an op between " + getNodeName(part->product) +
+                     " and this concatenation may overwrite an operand"};
       part.reset();
     }
     bool isNext = part && previous && areAlike(*previous, *part, context);
@@ -272,7 +271,6 @@ analysis::findJoinedProducts(tp::ConcatOp concat, ProductContext &context,
   llvm::erase_if(found.runs,
                  [](const JoinedRun &run) { return run.products.size() < 2; });
   if (found.runs.empty())
-    return std::nullopt;
-  reason.clear();
+    return refusal;
   return found;
 }

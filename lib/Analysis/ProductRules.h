@@ -19,8 +19,8 @@ inline constexpr unsigned maxOps = 256;
 /// regroups the rows.
 bool haveSameLastDim(mlir::Value a, mlir::Value b);
 
-/// Why a product cannot take its left rows one by one; empty where it can.
-std::string findProductProblem(tp::MatmulOp matmul);
+/// Whether a product can take its left rows one by one.
+Legal<> checkRowProduct(tp::MatmulOp matmul);
 
 } // namespace commute::analysis
 

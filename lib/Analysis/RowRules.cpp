@@ -11,70 +11,62 @@ using namespace commute;
 using namespace commute::analysis;
 using tp::DimensionRule;
 
-std::string analysis::describe(const RowRefusal &refusal) {
-  switch (refusal.reason) {
-  case RowRefusal::Opaque:
-    return "is opaque, so its input must be gathered first";
-  case RowRefusal::Output:
+static llvm::StringRef describe(RefusalCode code) {
+  switch (code) {
+  case RefusalCode::Output:
     return "returns it, and outputs of the graph are not sharded";
-  case RowRefusal::Collective:
+  case RefusalCode::Collective:
     return "is a collective that exchanges rows between ranks";
-  case RowRefusal::WholeRows:
+  case RefusalCode::WholeRows:
     return "uses every row, so its input must be gathered first";
-  case RowRefusal::MinorDim:
+  case RefusalCode::MinorDim:
     return "merges the dim with an outer one, so a block of its rows would "
            "not be contiguous";
-  case RowRefusal::TwoDims:
+  case RefusalCode::TwoDims:
     return "would need two dims of one tensor to be sharded";
-  case RowRefusal::Varying:
-    return "uses operand " + std::to_string(refusal.operand) +
-           ", which is not known to be replicated; if it is, declare that with "
-           "--input-placement";
-  case RowRefusal::Indivisible:
-    if (ShapedType::isDynamic(refusal.rows))
-      return "has a number of rows that is not known to be divisible by " +
-             std::to_string(refusal.ranks) + " ranks";
-    return "has " + std::to_string(refusal.rows) +
-           " rows, which are not divisible by " +
-           std::to_string(refusal.ranks) + " ranks";
-  case RowRefusal::Unpaddable:
+  case RefusalCode::Unpaddable:
     return "merges the dim with others, so its rows cannot be padded";
+  default:
+    return "is opaque, so its input must be gathered first";
   }
-  llvm_unreachable("all reasons are listed");
 }
 
-std::optional<unsigned>
-analysis::findRowFactor(const DimensionRule &rule,
+Refusal analysis::refuseRows(Operation *op, RefusalCode code) {
+  return {op, code, describe(code).str()};
+}
+
+Legal<unsigned>
+analysis::findRowFactor(Operation *op, const DimensionRule &rule,
                         const DimensionRule::TensorFactors &tensor,
-                        unsigned dim, RowRefusal &refusal) {
+                        unsigned dim) {
   std::optional<unsigned> factor = DimensionRule::getMajorFactor(tensor, dim);
-  refusal.reason = RowRefusal::WholeRows;
   if (!factor || rule.factors[*factor].kind != tp::Factor::Kind::Parallel ||
       rule.factors[*factor].isFixed)
-    return std::nullopt;
-  auto check = [&](const DimensionRule::TensorFactors &other, bool isResult) {
+    return refuseRows(op, RefusalCode::WholeRows);
+  auto check = [&](const DimensionRule::TensorFactors &other,
+                   bool isResult) -> Legal<> {
     unsigned count = 0;
     for (const DimensionRule::DimFactors &factors : other) {
       auto *found = llvm::find(factors, *factor);
       if (found == factors.end())
         continue;
-      if (found != factors.begin()) {
-        refusal.reason = RowRefusal::MinorDim;
-        return false;
-      }
+      if (found != factors.begin())
+        return refuseRows(op, RefusalCode::MinorDim);
       ++count;
     }
     if (count > 1)
-      refusal.reason = RowRefusal::TwoDims;
-    return count == 1 || (count == 0 && !isResult);
+      return refuseRows(op, RefusalCode::TwoDims);
+    if (count == 0 && isResult)
+      return refuseRows(op, RefusalCode::WholeRows);
+    return {};
   };
   for (const DimensionRule::TensorFactors &other : rule.operands)
-    if (!check(other, /*isResult=*/false))
-      return std::nullopt;
+    if (Legal<> legal = check(other, /*isResult=*/false); !legal)
+      return std::move(legal.getRefusal());
   for (const DimensionRule::TensorFactors &other : rule.results)
-    if (!check(other, /*isResult=*/true))
-      return std::nullopt;
-  return factor;
+    if (Legal<> legal = check(other, /*isResult=*/true); !legal)
+      return std::move(legal.getRefusal());
+  return *factor;
 }
 
 std::optional<unsigned>

@@ -11,12 +11,16 @@
 
 namespace commute::analysis {
 
-/// The factor of `rule` that a cut along `dim` of `tensor` would cut, if the op
-/// works on each of its indices alone; `refusal` says why it does not.
-std::optional<unsigned>
-findRowFactor(const tp::DimensionRule &rule,
-              const tp::DimensionRule::TensorFactors &tensor, unsigned dim,
-              RowRefusal &refusal);
+/// Why an op has to see all rows: a predicate of a sentence about it. For the
+/// codes of shards of rows that need no numbers.
+Refusal refuseRows(mlir::Operation *op, RefusalCode code);
+
+/// The factor of `rule`, of `op`, that a cut along `dim` of `tensor` would cut,
+/// if the op works on each of its indices alone.
+Legal<unsigned> findRowFactor(mlir::Operation *op,
+                              const tp::DimensionRule &rule,
+                              const tp::DimensionRule::TensorFactors &tensor,
+                              unsigned dim);
 
 /// The dim of a tensor that `factor` leads; nullopt where it is in none.
 std::optional<unsigned>

@@ -51,9 +51,8 @@ findRanges(tp::ReduceScatterOp scatter, const IndexMap &scattered,
   return ranges;
 }
 
-std::optional<CollectivePieces>
-commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
-                                       std::string &problem) {
+Legal<CollectivePieces>
+commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter) {
   tp::SymbolSpace symbols(scatter.getContext());
   // Ops that are undone in search of the product; each is a slice, a reshape or
   // the like.
@@ -67,10 +66,12 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
     ;
   Value origin = walk.getOrigin();
   if (!origin || walk.getUndone().empty())
-    return std::nullopt;
+    return Refusal();
+  Refusal refusal;
   if (auto product = origin.getDefiningOp<tp::MatmulOp>())
-    problem = "it scatters " + getNodeName(walk.getUndone().front()) +
-              ", a rearrangement of " + getNodeName(product);
+    refusal = {scatter, RefusalCode::Layout,
+               "it scatters " + getNodeName(walk.getUndone().front()) +
+                   ", a rearrangement of " + getNodeName(product)};
   CollectivePieces found;
   found.value = origin;
   found.ops = llvm::to_vector(llvm::reverse(walk.getUndone()));
@@ -79,7 +80,7 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
   maps.set(origin, identity);
   for (Operation *op : found.ops)
     if (!maps.add(op))
-      return std::nullopt;
+      return refusal;
   SmallVector<Operation *> inside(found.ops);
   inside.push_back(scatter);
   Value scattersResult = scatter.getResult();
@@ -87,19 +88,16 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
       !llvm::all_of(origin.getUsers(), [&](Operation *user) {
         return llvm::is_contained(found.ops, user);
       })) {
-    if (!problem.empty())
-      problem += ", and intermediate values have other users";
-    return std::nullopt;
+    refusal.reason += ", and intermediate values have other users";
+    return refusal;
   }
   const IndexMap &scattered = *maps.get(scatter.getInput());
   for (size_t axis = 0; axis < identity.getSizes().size(); ++axis)
     if (auto ranges = findRanges(scatter, scattered, identity, axis)) {
       found.axis = static_cast<int64_t>(axis);
-      problem = "";
       found.ranges = std::move(*ranges);
       return found;
     }
-  if (!problem.empty())
-    problem += " that does not give each rank one block of the product";
-  return std::nullopt;
+  refusal.reason += " that does not give each rank one block of the product";
+  return refusal;
 }

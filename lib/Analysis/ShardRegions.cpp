@@ -71,10 +71,10 @@ private:
   void addValue(Value value, unsigned dim);
   /// Adds an op that has a value of the region as operand or result.
   void addOp(Operation *op, Value value, unsigned dim);
-  std::optional<RegionOp> findRole(Operation *op, Value value, unsigned dim,
-                                   RowRefusal &refusal);
-  std::optional<RegionOp> findRowLocal(Operation *op, Value value, unsigned dim,
-                                       RowRefusal &refusal);
+  Legal<RegionOp> findRole(Operation *op, Value value, unsigned dim);
+  Legal<RegionOp> findRowLocal(Operation *op, Value value, unsigned dim);
+  Refusal refuseVarying(Operation *op, unsigned operand) const;
+  Refusal refuseIndivisible(Operation *op, int64_t rows) const;
   /// The all_reduce of the group that `value` rearranges the result of.
   std::optional<RegionOp> findReduceBehind(Value value);
   bool isDivisible(Operation *op, const DimensionRule &rule, unsigned factor);
@@ -154,39 +154,46 @@ bool RegionGrowth::isDivisible(Operation *op, const DimensionRule &rule,
   return false;
 }
 
-std::optional<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
-                                                   unsigned dim,
-                                                   RowRefusal &refusal) {
-  refusal.reason = RowRefusal::Opaque;
+Refusal RegionGrowth::refuseVarying(Operation *op, unsigned operand) const {
+  return {op, RefusalCode::Varying,
+          "uses operand " + std::to_string(operand) +
+              ", which is not known to be replicated",
+          "if it is, declare that with --input-placement"};
+}
+
+Refusal RegionGrowth::refuseIndivisible(Operation *op, int64_t rows) const {
+  std::string ranks = std::to_string(region.group.getSize()) + " ranks";
+  if (ShapedType::isDynamic(rows))
+    return {op, RefusalCode::Indivisible,
+            "has a number of rows that is not known to be divisible by " +
+                ranks};
+  return {op, RefusalCode::Indivisible,
+          "has " + std::to_string(rows) + " rows, which are not divisible by " +
+              ranks};
+}
+
+Legal<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
+                                           unsigned dim) {
   auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
   if (!ruled || !isMemoryEffectFree(op))
-    return std::nullopt;
+    return refuseRows(op, RefusalCode::Opaque);
   DimensionRule rule = ruled.getDimensionRule();
   const DimensionRule::TensorFactors *tensor = nullptr;
   if (value.getDefiningOp() == op)
     tensor = &rule.results[cast<OpResult>(value).getResultNumber()];
   else
     tensor = &rule.operands[llvm::find(op->getOperands(), value).getIndex()];
-  std::optional<unsigned> factor = findRowFactor(rule, *tensor, dim, refusal);
+  Legal<unsigned> factor = findRowFactor(op, rule, *tensor, dim);
   if (!factor)
-    return std::nullopt;
-  if (!hasRowsEverywhere(op, rule, value, dim, *factor)) {
-    refusal.reason = RowRefusal::WholeRows;
-    return std::nullopt;
-  }
+    return std::move(factor.getRefusal());
+  if (!hasRowsEverywhere(op, rule, value, dim, *factor))
+    return refuseRows(op, RefusalCode::WholeRows);
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (getTensor(operand) && !isReplicated(operand)) {
-      refusal.reason = RowRefusal::Varying;
-      refusal.operand = index;
-      return std::nullopt;
-    }
-  if (!isDivisible(op, rule, *factor)) {
-    refusal.reason =
-        region.isPadded ? RowRefusal::Unpaddable : RowRefusal::Indivisible;
-    refusal.rows = rule.factors[*factor].size;
-    refusal.ranks = region.group.getSize();
-    return std::nullopt;
-  }
+    if (getTensor(operand) && !isReplicated(operand))
+      return refuseVarying(op, index);
+  if (!isDivisible(op, rule, *factor))
+    return region.isPadded ? refuseRows(op, RefusalCode::Unpaddable)
+                           : refuseIndivisible(op, rule.factors[*factor].size);
   // addValue rejects an operand that would be sharded along two dims.
   for (auto [operand, factors] :
        llvm::zip_equal(op->getOperands(), rule.operands))
@@ -220,31 +227,27 @@ std::optional<RegionOp> RegionGrowth::findReduceBehind(Value value) {
   return std::nullopt;
 }
 
-std::optional<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
-                                               unsigned dim,
-                                               RowRefusal &refusal) {
+Legal<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
+                                       unsigned dim) {
   bool isDefinition = value.getDefiningOp() == op;
-  if (op->hasTrait<OpTrait::IsTerminator>()) {
-    refusal.reason = RowRefusal::Output;
-    return std::nullopt;
-  }
-  refusal.reason = RowRefusal::Collective;
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return refuseRows(op, RefusalCode::Output);
   if (auto reduce = dyn_cast<tp::AllReduceOp>(op);
       reduce && isOwn(reduce.getGroup())) {
     if (!isDefinition)
-      return std::nullopt;
+      return refuseRows(op, RefusalCode::Collective);
     return RegionOp{op, RegionRole::Reduce, 0, {op}};
   }
   if (auto gather = dyn_cast<tp::AllGatherOp>(op);
       gather && isOwn(gather.getGroup())) {
     if (!isDefinition || gather.getGatherAxis() != dim)
-      return std::nullopt;
+      return refuseRows(op, RefusalCode::Collective);
     return RegionOp{op, RegionRole::Gather, 0, {}};
   }
   if (auto slice = dyn_cast<tp::RankSliceOp>(op);
       slice && isOwn(slice.getGroup())) {
     if (isDefinition || slice.getSliceAxis() != dim || region.isPadded)
-      return std::nullopt;
+      return refuseRows(op, RefusalCode::Collective);
     return RegionOp{op, RegionRole::Slice, 0, {}};
   }
   // A collective over another group may run on shards where its ranks hold the
@@ -252,11 +255,11 @@ std::optional<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
   if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op))
     if (isOwn(collective.getCollectiveGroup()) ||
         !areIndependent(collective.getCollectiveGroup()))
-      return std::nullopt;
+      return refuseRows(op, RefusalCode::Collective);
   if (auto slice = dyn_cast<tp::RankSliceOp>(op))
     if (!areIndependent(slice.getGroup()))
-      return std::nullopt;
-  return findRowLocal(op, value, dim, refusal);
+      return refuseRows(op, RefusalCode::Collective);
+  return findRowLocal(op, value, dim);
 }
 
 void RegionGrowth::addOp(Operation *op, Value value, unsigned dim) {
@@ -277,17 +280,17 @@ void RegionGrowth::addOp(Operation *op, Value value, unsigned dim) {
   if (isDefinition ? refusedDefinitions.contains(op)
                    : region.borders.count(op) > 0)
     return;
-  RowRefusal refusal;
-  std::optional<RegionOp> entry = findRole(op, value, dim, refusal);
+  Legal<RegionOp> entry = findRole(op, value, dim);
   if (!entry && isDefinition)
-    entry = findReduceBehind(value);
+    if (std::optional<RegionOp> reduce = findReduceBehind(value))
+      entry = std::move(*reduce);
   if (entry) {
     indexOfOp[op] = region.ops.size();
     region.ops.push_back(std::move(*entry));
   } else if (isDefinition) {
     refusedDefinitions.insert(op);
   } else {
-    region.borders.insert({op, refusal});
+    region.borders.insert({op, std::move(entry.getRefusal())});
   }
 }
 
@@ -331,10 +334,8 @@ ShardRegion RegionGrowth::grow(Value value, unsigned dim, bool isPadded) {
       if (!readsOnlyTypes(user))
         addOp(user, next, nextDim);
   }
-  RowRefusal twoDims;
-  twoDims.reason = RowRefusal::TwoDims;
   for (Operation *op : torn)
-    region.borders.insert({op, twoDims});
+    region.borders.insert({op, refuseRows(op, RefusalCode::TwoDims)});
   // An op that is row-local for one value but needs all rows of another cannot
   // run on shards.
   llvm::erase_if(region.ops, [&](const RegionOp &entry) {
@@ -380,13 +381,14 @@ static std::string describeDims(ArrayRef<std::string> dims) {
 }
 
 /// Describes the dims of an all_reduce's result that are not divisible by the
-/// group's size, and what would change that; empty if all are divisible.
-static std::string describeIndivisible(RankedTensorType type,
-                                       tp::GroupAttr group,
-                                       const SymbolicSizes &sizes,
-                                       bool allowsPadding) {
+/// group's size, and what would change that; not applicable if all are
+/// divisible.
+static Refusal describeIndivisible(Operation *op, tp::GroupAttr group,
+                                   const SymbolicSizes &sizes,
+                                   bool allowsPadding) {
+  RankedTensorType type = getTensor(op->getResult(0));
   if (type.getRank() == 0)
-    return "its result is a scalar";
+    return {op, RefusalCode::Indivisible, "its result is a scalar"};
   std::string ranks = std::to_string(group.getSize());
   SmallVector<std::string> refuted, unknown;
   std::string assumption;
@@ -420,11 +422,14 @@ static std::string describeIndivisible(RankedTensorType type,
   if (!unknown.empty())
     text += (text.empty() ? "" : ", and ") + describeDims(unknown) +
             "not known to be divisible by " + ranks + " ranks";
+  if (text.empty())
+    return {};
+  std::string remedy;
   if (!assumption.empty())
-    text += "; --assume '" + assumption + "' would allow it";
+    remedy = "--assume '" + assumption + "' would allow it";
   else if (wouldPad && !allowsPadding)
-    text += "; sequence-parallel{pad=true} would pad it";
-  return text;
+    remedy = "sequence-parallel{pad=true} would pad it";
+  return {op, RefusalCode::Indivisible, text, remedy};
 }
 
 ShardRegions analysis::findShardRegions(func::FuncOp function,
@@ -436,7 +441,8 @@ ShardRegions analysis::findShardRegions(func::FuncOp function,
   if (group.getSize() == 1) {
     function.walk([&](tp::AllReduceOp reduce) {
       if (reduce.getGroup().hasSameMembers(group))
-        result.unused.push_back({reduce, "its group has one member"});
+        result.unused.push_back(
+            {reduce, RefusalCode::SingleRank, "its group has one member"});
     });
     return result;
   }
@@ -465,12 +471,11 @@ ShardRegions analysis::findShardRegions(func::FuncOp function,
     }
     if (!isa<tp::AllReduceOp>(op))
       continue;
-    std::string indivisible = describeIndivisible(getTensor(op.getResult(0)),
-                                                  group, sizes, allowsPadding);
+    Refusal indivisible = describeIndivisible(&op, group, sizes, allowsPadding);
     if (!hasRegion)
-      result.unused.push_back({&op, indivisible});
-    else if (!indivisible.empty())
-      result.indivisible[&op] = indivisible;
+      result.unused.push_back(std::move(indivisible));
+    else if (indivisible.isApplicable())
+      result.indivisible[&op] = std::move(indivisible);
   }
   return result;
 }

@@ -25,6 +25,11 @@ public:
   /// The rewrite needs an op in its place, as others may, too.
   void relyOn(mlir::Operation *op) { reliedOn.push_back(op); }
 
+  void add(const Footprint &other) {
+    llvm::append_range(changed, other.changed);
+    llvm::append_range(reliedOn, other.reliedOn);
+  }
+
   llvm::ArrayRef<void *> getChanged() const { return changed; }
   llvm::ArrayRef<void *> getReliedOn() const { return reliedOn; }
 

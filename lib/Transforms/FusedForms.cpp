@@ -15,14 +15,19 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-std::string commute::findFormProblem(Operation *op) {
+analysis::Legal<> commute::checkFusedForm(Operation *op) {
+  auto refuse = [&](std::string reason) {
+    return analysis::Refusal{op, analysis::RefusalCode::Vocabulary,
+                             std::move(reason)};
+  };
   if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op)) {
     if (!fused.getBiases().empty())
-      return "PyTorch's fused op takes no biases";
+      return refuse("PyTorch's fused op takes no biases");
     // PyTorch's scaled op always returns the gathered value.
     if (fused.getShardScale() && !fused.getReturnsGathered())
-      return "PyTorch's fused op with scales always returns the gathered "
-             "value, and this op does not";
+      return refuse(
+          "PyTorch's fused op with scales always returns the gathered "
+          "value, and this op does not");
     auto getType = [](Value value) {
       return getTensor(value).getElementType();
     };
@@ -30,27 +35,29 @@ std::string commute::findFormProblem(Operation *op) {
          llvm::zip_equal(fused.getOutputs().take_back(fused.getRhs().size()),
                          fused.getRhs()))
       if (fused.getShardScale() && getType(product) != getType(right))
-        return "an archive can record a scaled product only if its element "
-               "type is that of the right operand";
-    return "";
+        return refuse(
+            "an archive can record a scaled product only if its element "
+            "type is that of the right operand");
+    return {};
   }
   auto fused = dyn_cast<tp::MatmulReduceScatterOp>(op);
   if (!fused)
-    return "";
+    return {};
   if (fused.getBias())
-    return "PyTorch's fused op takes no bias";
+    return refuse("PyTorch's fused op takes no bias");
   if (!fused.getLhsScale())
-    return "";
+    return {};
   // PyTorch's scaled op scatters other dims incorrectly.
   if (fused.getScatterAxis() > 1)
-    return "PyTorch's fused op with scales scatters only dims 0 and 1, not "
-           "dim " +
-           std::to_string(fused.getScatterAxis());
+    return refuse(
+        "PyTorch's fused op with scales scatters only dims 0 and 1, not "
+        "dim " +
+        std::to_string(fused.getScatterAxis()));
   // PyTorch's scaled op takes the shape of the product as integers.
   if (!getTensor(fused.getLhs()).hasStaticShape() ||
       !getTensor(fused.getRhs()).hasStaticShape())
-    return "PyTorch's fused op with scales needs static sizes";
-  return "";
+    return refuse("PyTorch's fused op with scales needs static sizes");
+  return {};
 }
 
 /// Multiplies along the last dim of `lhs`. PyTorch's scaled product takes

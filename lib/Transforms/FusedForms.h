@@ -7,13 +7,13 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_FUSEDFORMS_H
 #define COMMUTE_LIB_TRANSFORMS_FUSEDFORMS_H
 
+#include "commute/Analysis/Legal.h"
 #include "commute/Dialect/TPDialect.h"
 
 namespace commute {
 
-/// Why PyTorch's symm_mem ops cannot say a fused op; empty where they can, and
-/// for ops that are not fused.
-std::string findFormProblem(mlir::Operation *op);
+/// Whether PyTorch's symm_mem ops can express a fused op. Other ops pass.
+analysis::Legal<> checkFusedForm(mlir::Operation *op);
 
 /// Puts a fused op's collective and products in its place.
 void takeApart(tp::AllGatherMatmulOp fused);

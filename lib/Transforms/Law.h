@@ -63,9 +63,10 @@ public:
   virtual std::string describeConflict(const Finding &other) const {
     return "";
   }
-  /// The ops at which a refusal is told, if not at the site.
-  virtual llvm::SmallVector<mlir::Operation *> getRefusedSites() const {
-    return {};
+  /// The ops at which a refusal is told, of what was found at `site`.
+  virtual llvm::SmallVector<mlir::Operation *>
+  getRefusedSites(mlir::Operation *site) const {
+    return {site};
   }
   /// Findings that may be applied one by one if they are not worth it
   /// together. Called when no draft is alive.
@@ -133,10 +134,9 @@ public:
   virtual llvm::Error beginRound(mlir::func::FuncOp function) {
     return llvm::Error::success();
   }
-  /// A draft is about to be applied.
-  virtual void willApply(const Draft &draft) {}
   /// Called after a round that has changed the function.
-  virtual void endRound(mlir::func::FuncOp function) {}
+  virtual void endRound(mlir::func::FuncOp function,
+                        mlir::RewriterBase &rewriter) {}
 
   const Choice choice;
   /// Whether rewrites can create sites. If they cannot, there is another round

@@ -105,7 +105,7 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
   }
   round.hasApplied = isChanged;
   if (isChanged)
-    current->endRound(function);
+    current->endRound(function, rewriter);
   isChanged |= wasChanged;
   return round;
 }
@@ -130,9 +130,8 @@ std::vector<LawDriver::Candidate> LawDriver::takeFindings(Law &law,
 bool LawDriver::decide(Candidate &candidate) {
   Legal<std::unique_ptr<Draft>> draft = candidate.finding->draft();
   if (!draft) {
-    SmallVector<Operation *> sites = candidate.finding->getRefusedSites();
-    note(*candidate.law, sites.empty() ? candidate.site : sites.front(),
-         std::move(draft.getRefusal()), std::nullopt, {});
+    for (Operation *site : candidate.finding->getRefusedSites(candidate.site))
+      note(*candidate.law, site, draft.getRefusal(), std::nullopt, {});
     return false;
   }
   candidate.draft = std::move(*draft);
@@ -329,10 +328,8 @@ void LawDriver::refuse(ArrayRef<Candidate *> candidates) {
                       ? candidate->draft->getRefusedPrice(*context.model)
                       : Price();
     double loss = price.isKnown() ? *price.after - *price.before : HUGE_VAL;
-    SmallVector<Operation *> sites = candidate->finding->getRefusedSites();
-    if (sites.empty())
-      sites.push_back(candidate->site);
-    for (Operation *site : sites) {
+    for (Operation *site :
+         candidate->finding->getRefusedSites(candidate->site)) {
       // Report the candidate that loses least.
       auto known = refusals->find({site, site});
       if (known != refusals->end() && known->second.law == candidate->law &&

@@ -13,7 +13,9 @@ using namespace mlir;
 using namespace commute;
 
 bool commute::isLawPass(llvm::StringRef name) {
-  return name == "normalize-collectives";
+  return llvm::is_contained({"normalize-collectives", "sequence-parallel",
+                             "micro-pipeline", "split-linear"},
+                            name);
 }
 
 LawPass *commute::getLawPass(Pass &pass) {

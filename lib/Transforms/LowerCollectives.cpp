@@ -220,13 +220,13 @@ static void replaceWaited(Op op, Value value,
 
 void LowerCollectivesPass::takeApartUnspeakable() {
   getOperation().walk([&](Operation *op) {
-    std::string problem = findFormProblem(op);
-    if (problem.empty())
+    analysis::Legal<> form = checkFusedForm(op);
+    if (form)
       return;
     remark::passed(op->getLoc(), remark::RemarkOpts::name("apart")
                                      .category(getArgument())
                                      .function(getOperation().getName()))
-        << remark::add("decomposed: {0}", problem);
+        << remark::add("decomposed: {0}", form.getRefusal().reason);
     if (auto fused = dyn_cast<tp::AllGatherMatmulOp>(op))
       takeApart(fused);
     else

@@ -28,6 +28,16 @@ static bool isNumber(TypedAttr value, int64_t number) {
          integer.getInt() == number;
 }
 
+/// Whether the product of a segment is zero.
+static bool isZero(const ProductSegment &segment) {
+  return isNumber(segment.operands[0]->fill, 0) ||
+         isNumber(segment.operands[1]->fill, 0);
+}
+
+bool commute::isSumOfZeros(const PartialProducts &products) {
+  return products.contracts && llvm::all_of(products.segments, isZero);
+}
+
 namespace {
 
 /// One product of a sum.
@@ -47,9 +57,9 @@ public:
   SumDraft(const PartialProducts &products, const SplitForm &form,
            ProductContext &context)
       : products(products), product(products.product), form(form),
-        location(product.getLoc()), draft(context.getSymbols()) {}
+        location(product.getLoc()), draft(context) {}
 
-  std::optional<SplitDraft> run();
+  std::unique_ptr<SplitDraft> run();
 
 private:
   void addSegment(const ProductSegment &segment);
@@ -201,8 +211,7 @@ void SumDraft::addRows(const ProductSegment &segment, Value once,
 }
 
 void SumDraft::addSegment(const ProductSegment &segment) {
-  if (isNumber(segment.operands[0]->fill, 0) ||
-      isNumber(segment.operands[1]->fill, 0)) {
+  if (isZero(segment)) {
     draft.note("a part of zeros is not multiplied, so infinities in its "
                "weights no longer produce NaN");
     return;
@@ -322,7 +331,7 @@ Value SumDraft::getRowBias() {
   return add(bias, rowSum, sizes);
 }
 
-std::optional<SplitDraft> SumDraft::run() {
+std::unique_ptr<SplitDraft> SumDraft::run() {
   draft.position = product;
   for (const ProductSegment &segment : products.segments)
     addSegment(segment);
@@ -332,7 +341,7 @@ std::optional<SplitDraft> SumDraft::run() {
     for (auto &[group, list] : groups)
       joinEqual(list);
   }
-  draft.reassociates =
+  draft.isReassociated =
       rowSum || !repeated.empty() || !groups.empty() || numKept > 1;
   flattenRows();
   Value bias = getRowBias();
@@ -359,7 +368,7 @@ std::optional<SplitDraft> SumDraft::run() {
     // Only terms that are added to every row are left.
     RankedTensorType type = draft.ops.getType(getElementType(), sumSizes);
     if (!type.hasStaticShape())
-      return std::nullopt;
+      return nullptr;
     Builder builder(product.getContext());
     sum = draft.ops.add<tp::ConstantOp>(location, type,
                                         builder.getZeroAttr(getElementType()));
@@ -381,10 +390,10 @@ std::optional<SplitDraft> SumDraft::run() {
     draft.note("the running sum of " + std::to_string(numProducts) +
                " products is rounded to " + type + " after each product");
   }
-  return std::move(draft);
+  return std::make_unique<SplitDraft>(std::move(draft));
 }
 
-std::optional<SplitDraft>
+std::unique_ptr<SplitDraft>
 commute::draftPartialSum(const PartialProducts &products, const SplitForm &form,
                          ProductContext &context) {
   return SumDraft(products, form, context).run();

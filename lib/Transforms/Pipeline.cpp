@@ -7,6 +7,7 @@
 #include "commute/Transforms/Pipeline.h"
 
 #include "commute/Target/Target.h"
+#include "commute/Transforms/LawPass.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -62,8 +63,7 @@ static SmallVector<PassText> getPasses(StringRef text) {
 }
 
 /// Whether a pass has an option of this name that accepts this value.
-static bool hasOption(const PassInfo &pass, StringRef name,
-                      StringRef value = "x") {
+static bool hasOption(const PassInfo &pass, StringRef name, StringRef value) {
   OpPassManager manager("any");
   std::string ignored;
   llvm::raw_string_ostream os(ignored);
@@ -80,22 +80,17 @@ static llvm::Error checkOption(StringRef pass, StringRef name,
     llvm::Expected<target::Target> known = target::loadTarget(value);
     return known ? llvm::Error::success() : known.takeError();
   }
-  if (name != "policy" || value == "always" || value == "profitable")
+  if (name != "policy")
     return llvm::Error::success();
-  // These two passes also implement the upstream compiler's rules.
+  // Only these passes also implement the upstream compiler's rules.
   bool hasUpstream = pass == "micro-pipeline" || pass == "split-linear";
-  if (hasUpstream && value == "upstream")
+  llvm::Expected<Policy> policy = parsePolicy(value);
+  if (policy && (hasUpstream || *policy != Policy::Upstream))
     return llvm::Error::success();
+  llvm::consumeError(policy.takeError());
   return llvm::createStringError(
       pass + ": unknown policy '" + value + "'; expected always" +
       (hasUpstream ? ", profitable or upstream" : " or profitable"));
-}
-
-/// Whether a pass can leave ops that PyTorch has no operator for.
-static bool leavesUnspeakable(StringRef pass) {
-  return llvm::is_contained({"normalize-collectives", "sequence-parallel",
-                             "micro-pipeline", "split-linear"},
-                            pass);
 }
 
 llvm::Expected<std::vector<PassStep>>
@@ -122,12 +117,13 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
     // The step's own options come last and override the settings.
     std::string options;
     const PassInfo *info = PassInfo::lookup(pass.name);
-    if (hasOption(*info, "policy")) {
-      if (llvm::Error error = checkOption(pass.name, "policy", settings.policy))
+    if (hasOption(*info, "policy", stringify(Policy::Profitable))) {
+      StringRef policy = stringify(settings.policy);
+      if (llvm::Error error = checkOption(pass.name, "policy", policy))
         return std::move(error);
-      options += "policy=" + settings.policy + " ";
+      options += ("policy=" + policy + " ").str();
     }
-    if (hasOption(*info, "target"))
+    if (hasOption(*info, "target", "x"))
       options += "target=" + settings.target + " ";
     if (settings.exactRounding && hasOption(*info, "exact-rounding", "true"))
       options += "exact-rounding=true ";
@@ -145,8 +141,7 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
   if (settings.isForPyTorch) {
     auto lowered =
         llvm::find_if(llvm::reverse(steps), [](const PassStep &step) {
-          return step.name == "lower-collectives" ||
-                 leavesUnspeakable(step.name);
+          return step.name == "lower-collectives" || isLawPass(step.name);
         });
     if (lowered != steps.rend() && lowered->name != "lower-collectives")
       steps.insert(lowered.base(), {"lower-collectives", ""});

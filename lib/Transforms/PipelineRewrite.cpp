@@ -6,8 +6,6 @@
 
 #include "PipelineRewrite.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-
 using namespace mlir;
 using namespace commute;
 using analysis::GatheredProduct;
@@ -104,9 +102,9 @@ static SmallVector<PieceRange> invertPieces(ArrayRef<PieceRange> pieces) {
   return llvm::to_vector(llvm::make_second_range(places));
 }
 
-PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
+ReplacementDraft commute::draftGatherFusion(const GatherFusion &fusion) {
   tp::AllGatherOp gather = fusion.gather;
-  PipelineDraft draft(gather.getContext());
+  ReplacementDraft draft(gather.getContext());
   OpDraft &ops = draft.ops;
   Location location = gather.getLoc();
   draft.position = fusion.position;
@@ -232,9 +230,9 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
 // Reduce-scatter
 //===----------------------------------------------------------------------===//
 
-PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
+ReplacementDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   tp::ReduceScatterOp scatter = fusion.scatter;
-  PipelineDraft draft(scatter.getContext());
+  ReplacementDraft draft(scatter.getContext());
   OpDraft &ops = draft.ops;
   Location location = scatter.getLoc();
   draft.position = scatter;
@@ -316,68 +314,4 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
       llvm::append_range(pending, op->getOperands());
   }
   return draft;
-}
-
-//===----------------------------------------------------------------------===//
-// Rewrite
-//===----------------------------------------------------------------------===//
-
-std::optional<double>
-PipelineDraft::getSeconds(const target::PriceModel &price) const {
-  std::optional<double> total = ops.getSeconds(price);
-  for (const auto &[tail, place] : tails) {
-    std::optional<double> seconds = tail.getSeconds(price);
-    if (!total || !seconds)
-      return std::nullopt;
-    *total += *seconds;
-  }
-  return total;
-}
-
-SmallVector<Operation *> PipelineDraft::getFootprint() const {
-  SmallVector<Operation *> footprint(replaced);
-  llvm::append_range(footprint, hoisted);
-  footprint.push_back(position);
-  llvm::append_range(footprint, ops.getOps());
-  for (const auto &[tail, place] : tails)
-    llvm::append_range(footprint, tail.getOps());
-  return footprint;
-}
-
-SmallVector<Operation *> PipelineDraft::getLateReaders() const {
-  SmallVector<Operation *> readers;
-  for (auto [before, after] : values)
-    if (before.getDefiningOp()->isBeforeInBlock(position))
-      llvm::append_range(readers, before.getUsers());
-  return readers;
-}
-
-void PipelineDraft::apply() {
-  for (Operation *op : hoisted)
-    op->moveBefore(position);
-  ops.insertBefore(position);
-  for (auto &[tail, place] : tails)
-    tail.insertBefore(place);
-  for (auto [before, after] : values)
-    before.replaceAllUsesWith(after);
-}
-
-void commute::eraseReplaced(ArrayRef<Operation *> replaced,
-                            llvm::function_ref<void(Operation *)> onErase) {
-  // Erase replaced ops regardless of side effects, other ops only if dead.
-  llvm::DenseSet<Operation *> mayGo(replaced.begin(), replaced.end());
-  llvm::SetVector<Operation *> unread(replaced.begin(), replaced.end());
-  // An op is visited again when its last user is erased.
-  while (!unread.empty()) {
-    Operation *op = unread.pop_back_val();
-    if (!op->use_empty() ||
-        !(mayGo.contains(op) || isa<tp::ReshapeOp, tp::PermuteOp>(op) ||
-          wouldOpBeTriviallyDead(op)))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *definition = operand.getDefiningOp())
-        unread.insert(definition);
-    onErase(op);
-    op->erase();
-  }
 }

@@ -27,10 +27,10 @@ class RegionRewriter {
 public:
   RegionRewriter(const analysis::ShardRegion &region,
                  llvm::function_ref<bool(unsigned)> isLocal,
-                 bool isRankSpecific)
+                 bool isRankSpecific, RewriterBase &rewriter)
       : region(region), isLocal(isLocal), isRankSpecific(isRankSpecific),
-        builder(region.group.getContext()), symbols(region.group.getContext()),
-        count(region.group.getSize()) {}
+        rewriter(rewriter), builder(region.group.getContext()),
+        symbols(region.group.getContext()), count(region.group.getSize()) {}
 
   RegionChanges run();
 
@@ -65,6 +65,7 @@ private:
   const analysis::ShardRegion &region;
   llvm::function_ref<bool(unsigned)> isLocal;
   bool isRankSpecific;
+  RewriterBase &rewriter;
   OpBuilder builder;
   tp::SymbolSpace symbols;
   int64_t count;
@@ -172,7 +173,7 @@ void RegionRewriter::rewriteReduce(const RegionOp &entry) {
   localValues.insert({result, {getTensor(old), dim}});
   old.replaceAllUsesWith(result);
   for (Operation *op : llvm::reverse(entry.chain))
-    op->erase();
+    rewriter.eraseOp(op);
 }
 
 void RegionRewriter::rewriteGather(const RegionOp &entry) {
@@ -188,7 +189,7 @@ void RegionRewriter::rewriteGather(const RegionOp &entry) {
       continue;
     localOps.erase(user);
     user->getResult(0).replaceAllUsesWith(result);
-    user->erase();
+    rewriter.eraseOp(user);
   }
   // Use a separate value, so that other users of the shard are unaffected.
   builder.setInsertionPoint(gather);
@@ -198,7 +199,7 @@ void RegionRewriter::rewriteGather(const RegionOp &entry) {
       {local.getResult(), {type, unsigned(gather.getGatherAxis())}});
   placeholders.push_back(local);
   result.replaceAllUsesWith(local.getResult());
-  gather.erase();
+  rewriter.eraseOp(gather);
   ++changes.numRemovedGathers;
 }
 
@@ -337,7 +338,7 @@ RegionChanges RegionRewriter::run() {
         placeholders.push_back(shard);
         sliceOp.getResult().replaceAllUsesWith(shard.getResult());
         localOps.erase(sliceOp);
-        sliceOp.erase();
+        rewriter.eraseOp(sliceOp);
         localOps.insert(shard);
         break;
       }
@@ -348,7 +349,7 @@ RegionChanges RegionRewriter::run() {
       } else {
         sliceOp.getResult().replaceAllUsesWith(known);
         localOps.erase(sliceOp);
-        sliceOp.erase();
+        rewriter.eraseOp(sliceOp);
       }
       break;
     }
@@ -362,13 +363,14 @@ RegionChanges RegionRewriter::run() {
     gatherForReaders(value);
   for (tp::ReshapeOp placeholder : placeholders) {
     placeholder.getResult().replaceAllUsesWith(placeholder.getInput());
-    placeholder.erase();
+    rewriter.eraseOp(placeholder);
   }
   return changes;
 }
 
 RegionChanges commute::rewriteRegion(const analysis::ShardRegion &region,
                                      llvm::function_ref<bool(unsigned)> isLocal,
-                                     bool isRankSpecific) {
-  return RegionRewriter(region, isLocal, isRankSpecific).run();
+                                     bool isRankSpecific,
+                                     RewriterBase &rewriter) {
+  return RegionRewriter(region, isLocal, isRankSpecific, rewriter).run();
 }

@@ -9,6 +9,8 @@
 
 #include "RegionChoice.h"
 
+#include "mlir/IR/PatternMatch.h"
+
 namespace commute {
 
 /// What a rewrite did to one region.
@@ -26,7 +28,7 @@ struct RegionChanges {
 /// run on shards. Ops keep their places and names; their types change.
 RegionChanges rewriteRegion(const analysis::ShardRegion &region,
                             llvm::function_ref<bool(unsigned)> isLocal,
-                            bool isRankSpecific);
+                            bool isRankSpecific, mlir::RewriterBase &rewriter);
 
 } // namespace commute
 

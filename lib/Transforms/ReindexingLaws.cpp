@@ -125,10 +125,11 @@ public:
       : ReplacementDraft(collective->getContext()), found(found) {}
 
   void apply(RewriterBase &rewriter) override {
-    ReplacementDraft::apply(rewriter);
-    // Record a spelling only for a single result.
+    // Record a spelling only for a single result, and before there are new ops
+    // between the old ones.
     if (found.results.size() == 1)
       noteSpelling(collective, found.ops, found.input);
+    ReplacementDraft::apply(rewriter);
     // Erase the ops now: spellings note the ops that stay around them.
     for (Operation *op : llvm::reverse(found.ops))
       rewriter.eraseOp(op);

@@ -36,7 +36,7 @@ struct EqualOps : llvm::DenseMapInfo<Operation *> {
 };
 } // namespace
 
-void commute::shareViews(Block &block) {
+void commute::shareViews(Block &block, RewriterBase &rewriter) {
   llvm::DenseSet<Operation *, EqualOps> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // Ops with discardable attributes are nodes of the program; keep them.
@@ -47,6 +47,6 @@ void commute::shareViews(Block &block) {
     if (isNew)
       continue;
     op.getResult(0).replaceAllUsesWith((*first)->getResult(0));
-    op.erase();
+    rewriter.eraseOp(&op);
   }
 }

@@ -7,14 +7,14 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_SHAREDVIEWS_H
 #define COMMUTE_LIB_TRANSFORMS_SHAREDVIEWS_H
 
-#include "mlir/IR/Block.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace commute {
 
 /// Slices, reshapes and copies that passes made of the same value in the same
 /// way become one: several products read the same slice of a weight. No op of
 /// the block may write into memory.
-void shareViews(mlir::Block &block);
+void shareViews(mlir::Block &block, mlir::RewriterBase &rewriter);
 
 } // namespace commute
 

@@ -14,10 +14,13 @@ using analysis::DimParts;
 using analysis::DimStep;
 using analysis::JoinedProducts;
 using analysis::JoinedRun;
+using analysis::Legal;
 using analysis::PartialProducts;
 using analysis::ProductContext;
 using analysis::ProductSegment;
 using analysis::ProductSlice;
+using analysis::Refusal;
+using analysis::RefusalCode;
 using analysis::SegmentOperand;
 using analysis::SlicedProduct;
 
@@ -27,28 +30,6 @@ static RankedTensorType getTensor(Value value) {
 
 static Type getElementType(Value value) {
   return getTensor(value).getElementType();
-}
-
-//===----------------------------------------------------------------------===//
-// SplitDraft
-//===----------------------------------------------------------------------===//
-
-void SplitDraft::note(std::string text) {
-  if (!llvm::is_contained(notes, text))
-    notes.push_back(std::move(text));
-}
-
-void SplitDraft::addReplaced(SmallVectorImpl<Operation *> &replaced) const {
-  for (auto [before, after] : values)
-    replaced.push_back(before.getDefiningOp());
-}
-
-void SplitDraft::apply() {
-  ops.insertBefore(position);
-  for (auto [before, after] : values)
-    before.replaceAllUsesWith(after);
-  for (auto [value, type] : retyped)
-    value.setType(type);
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,20 +119,21 @@ static Value addProduct(SplitDraft &draft, tp::MatmulOp product,
 /// Limit on the values that get new strides when one value does.
 static constexpr unsigned maxRetyped = 64;
 
-/// Finds the values that get new strides along with `value`. Returns the reason
-/// if a user depends on the old strides.
-static std::string
+/// Finds the values that get new strides along with `value`. Refuses if a user
+/// depends on the old strides.
+static Legal<>
 findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
             SmallVectorImpl<std::pair<Value, RankedTensorType>> &retyped) {
   if (value.getType() == type)
-    return "";
+    return {};
   for (Operation *user : value.getUsers()) {
     auto strided = dyn_cast<tp::StrideOpInterface>(user);
     if (!strided || isa<tp::CallOp>(user) || retyped.size() > maxRetyped)
-      return (user->hasTrait<OpTrait::IsTerminator>()
-                  ? std::string("the return op")
-                  : analysis::getNodeName(user)) +
-             " depends on the strides of a slice";
+      return Refusal{user, RefusalCode::Strides,
+                     (user->hasTrait<OpTrait::IsTerminator>()
+                          ? std::string("the return op")
+                          : analysis::getNodeName(user)) +
+                         " depends on the strides of a slice"};
     SmallVector<tp::StridedShape> shapes;
     for (Value operand : user->getOperands()) {
       auto operandType = dyn_cast<RankedTensorType>(operand.getType());
@@ -170,39 +152,38 @@ findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
       // Results whose strides the rule cannot infer keep the recorded ones.
       if (!strides || after == before)
         continue;
-      std::string problem = findRetyped(result, after, symbols, retyped);
-      if (!problem.empty())
-        return problem;
+      if (Legal<> found = findRetyped(result, after, symbols, retyped); !found)
+        return found;
       retyped.emplace_back(result, after);
     }
   }
-  return "";
+  return {};
 }
 
-/// Replaces a slice, and copies of it with the same type, with `after`. Returns
-/// the reason if it cannot.
-static std::string replaceSlice(SplitDraft &draft, tp::SliceOp slice,
-                                Value after, tp::SymbolSpace &symbols) {
+/// Replaces a slice, and copies of it with the same type, with `after`.
+static Legal<> replaceSlice(SplitDraft &draft, tp::SliceOp slice, Value after,
+                            tp::SymbolSpace &symbols) {
   SmallVector<std::pair<Value, RankedTensorType>> retyped;
-  std::string problem =
-      findRetyped(slice.getResult(), getTensor(after), symbols, retyped);
-  if (!problem.empty())
-    return problem;
+  if (Legal<> found =
+          findRetyped(slice.getResult(), getTensor(after), symbols, retyped);
+      !found)
+    return found;
   llvm::append_range(draft.retyped, retyped);
   draft.values.emplace_back(slice.getResult(), after);
   for (Operation *user : slice.getResult().getUsers())
     if (isa<tp::CopyOp>(user) && user->getResultTypes()[0] == after.getType())
       draft.values.emplace_back(user->getResult(0), after);
-  return "";
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
 // Side by side
 //===----------------------------------------------------------------------===//
 
-SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
-                                            ProductContext &context) {
-  SplitDraft draft(context.getSymbols());
+std::unique_ptr<SplitDraft>
+commute::draftProductsSideBySide(const PartialProducts &products,
+                                 ProductContext &context) {
+  SplitDraft draft(context);
   tp::MatmulOp product = products.product;
   draft.position = product;
   SmallVector<Value> values;
@@ -235,7 +216,7 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
         value &&
         getTensor(value).getDimSize(products.resultDim) ==
             getTensor(slice.getResult()).getDimSize(products.resultDim) &&
-        replaceSlice(draft, slice, value, context.getSymbols()).empty();
+        replaceSlice(draft, slice, value, context.getSymbols());
     isReadWhole |= !isSegment;
   }
   if (isReadWhole) {
@@ -246,7 +227,7 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
         draft.ops.convert(whole, product.getType(), product.getLoc()));
   }
   draft.note("every element is the same sum as before");
-  return draft;
+  return std::make_unique<SplitDraft>(std::move(draft));
 }
 
 //===----------------------------------------------------------------------===//
@@ -283,10 +264,10 @@ static Value sliceOperand(SplitDraft &draft, Value value, unsigned dim,
       slice.getStart(), slice.getStep(), slice.getBlocks());
 }
 
-std::optional<SplitDraft>
+Legal<std::unique_ptr<SplitDraft>>
 commute::draftSlicedProduct(const SlicedProduct &sliced,
-                            ProductContext &context, std::string &reason) {
-  SplitDraft draft(context.getSymbols());
+                            ProductContext &context) {
+  SplitDraft draft(context);
   SlicedProduct found = sliced;
   tp::MatmulOp product = found.product;
   draft.position = product;
@@ -328,31 +309,34 @@ commute::draftSlicedProduct(const SlicedProduct &sliced,
       known.emplace_back(&entry, value);
     }
     value = takeSteps(draft.ops, value, entry.steps, slice.getLoc());
-    reason = replaceSlice(draft, slice, value, context.getSymbols());
-    if (!reason.empty())
-      return std::nullopt;
+    if (Legal<> legal = replaceSlice(draft, slice, value, context.getSymbols());
+        !legal) {
+      // The reason names the user; the product is what is not split.
+      legal.getRefusal().op = product;
+      return std::move(legal.getRefusal());
+    }
   }
   draft.note("every element is the same sum as before");
-  return draft;
+  return std::make_unique<SplitDraft>(std::move(draft));
 }
 
-std::optional<SplitDraft> commute::draftSlicedConcat(tp::SliceOp slice,
-                                                     ProductContext &context) {
+std::unique_ptr<SplitDraft>
+commute::draftSlicedConcat(tp::SliceOp slice, ProductContext &context) {
   auto concat = slice.getInput().getDefiningOp<tp::ConcatOp>();
   unsigned dim = slice.getDim();
   int64_t size = getTensor(slice.getResult()).getDimSize(dim);
   if (!concat || concat.getDim() != dim || slice.getStep() != 1 ||
       slice.getBlocks() || ShapedType::isDynamic(size) ||
       context.getWriteOrder().isWriteBetween(concat, slice))
-    return std::nullopt;
-  SplitDraft draft(context.getSymbols());
+    return nullptr;
+  SplitDraft draft(context);
   draft.position = slice;
   int64_t begin = 0, start = slice.getStart();
   for (Value part : concat.getInputs()) {
     int64_t partSize = getTensor(part).getDimSize(dim);
     if (ShapedType::isDynamic(partSize) || begin > start ||
         getElementType(part) != getElementType(concat.getResult()))
-      return std::nullopt;
+      return nullptr;
     if (start + size <= begin + partSize) {
       SegmentOperand operand;
       operand.base = part;
@@ -362,14 +346,14 @@ std::optional<SplitDraft> commute::draftSlicedConcat(tp::SliceOp slice,
       Value value = takeSegment(draft.ops, operand,
                                 draft.ops.getSizes(slice.getResult())[dim],
                                 /*takesShard=*/false, slice.getLoc());
-      if (!replaceSlice(draft, slice, value, context.getSymbols()).empty())
-        return std::nullopt;
+      if (!replaceSlice(draft, slice, value, context.getSymbols()))
+        return nullptr;
       draft.note("every element is unchanged");
-      return draft;
+      return std::make_unique<SplitDraft>(std::move(draft));
     }
     begin += partSize;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -402,9 +386,10 @@ static Value draftRun(SplitDraft &draft, const JoinedRun &run) {
   return takeSteps(draft.ops, value, run.steps, first.getLoc());
 }
 
-SplitDraft commute::draftJoinedProducts(const JoinedProducts &joined,
-                                        ProductContext &context) {
-  SplitDraft draft(context.getSymbols());
+std::unique_ptr<SplitDraft>
+commute::draftJoinedProducts(const JoinedProducts &joined,
+                             ProductContext &context) {
+  SplitDraft draft(context);
   tp::ConcatOp concat = joined.concat;
   draft.position = concat;
   SmallVector<Value> values;
@@ -422,5 +407,5 @@ SplitDraft commute::draftJoinedProducts(const JoinedProducts &joined,
       concat.getResult(),
       draft.ops.convert(value, getTensor(concat.getResult()), concat.getLoc()));
   draft.note("every element is the same sum as before");
-  return draft;
+  return std::make_unique<SplitDraft>(std::move(draft));
 }

@@ -7,7 +7,7 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_SPLITREWRITE_H
 #define COMMUTE_LIB_TRANSFORMS_SPLITREWRITE_H
 
-#include "OpDraft.h"
+#include "Draft.h"
 
 #include "commute/Analysis/PartialProducts.h"
 
@@ -25,49 +25,70 @@ struct SplitForm {
   bool simplifies = true;
 };
 
-/// Ops that stand for others, and what becomes of those.
-struct SplitDraft {
-  explicit SplitDraft(const tp::SymbolSpace &symbols) : ops(symbols) {}
+/// Products that replace one product, or what is made of several.
+class SplitDraft : public ReplacementDraft {
+public:
+  explicit SplitDraft(analysis::ProductContext &context)
+      : ReplacementDraft(context.getSymbols()), context(&context) {}
 
-  OpDraft ops;
-  /// In front of which they go.
-  mlir::Operation *position = nullptr;
-  /// Values, and what stands for them.
-  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> values;
-  /// Values behind them, whose strides become others with theirs.
-  llvm::SmallVector<std::pair<mlir::Value, mlir::RankedTensorType>> retyped;
   /// Products in the draft.
   unsigned numProducts = 0;
   /// Sums are made in another order than before.
-  bool reassociates = false;
-  /// What a person should know of rounding: the ends of sentences.
+  bool isReassociated = false;
+  /// What a person should know about rounding: the ends of sentences.
   llvm::SmallVector<std::string> notes;
 
   void note(std::string text);
-  /// Ops that nobody reads any more once the draft stands for them.
-  void addReplaced(llvm::SmallVectorImpl<mlir::Operation *> &replaced) const;
-  /// Puts the draft into the program; the ops that it stands for are unread,
-  /// and for the caller to erase.
-  void apply();
+  bool reassociates() const override { return isReassociated; }
+  Price getPrice(const target::PriceModel &model) const override;
+  void
+  addReplaced(llvm::SmallVectorImpl<mlir::Operation *> &all) const override;
+  void apply(mlir::RewriterBase &rewriter) override;
+  void
+  count(llvm::function_ref<void(llvm::StringRef, unsigned)> add) const override;
+
+private:
+  analysis::ProductContext *context;
 };
 
-/// Along the contraction: a sum. nullopt where it cannot be written.
-std::optional<SplitDraft>
+/// Drafts that are applied together.
+class SplitDrafts : public Draft {
+public:
+  std::vector<std::unique_ptr<SplitDraft>> members;
+
+  llvm::SmallVector<const Draft *> getParts() const override;
+  bool reassociates() const override;
+  Footprint getFootprint() const override;
+  Price getPrice(const target::PriceModel &model) const override;
+  void addOps(llvm::SmallVectorImpl<mlir::Operation *> &ops) const override;
+  void
+  addReplaced(llvm::SmallVectorImpl<mlir::Operation *> &all) const override;
+  void apply(mlir::RewriterBase &rewriter) override;
+  void
+  count(llvm::function_ref<void(llvm::StringRef, unsigned)> add) const override;
+};
+
+/// Whether a sum has no product that is not zero.
+bool isSumOfZeros(const analysis::PartialProducts &products);
+/// Along the contraction: a sum. Null where it cannot be written in this form.
+std::unique_ptr<SplitDraft>
 draftPartialSum(const analysis::PartialProducts &products,
                 const SplitForm &form, analysis::ProductContext &context);
 /// Along a parallel factor: products side by side.
-SplitDraft draftProductsSideBySide(const analysis::PartialProducts &products,
-                                   analysis::ProductContext &context);
-/// nullopt where somebody sees that the slices lie in memory as they do, which
-/// `reason` says.
-std::optional<SplitDraft>
+std::unique_ptr<SplitDraft>
+draftProductsSideBySide(const analysis::PartialProducts &products,
+                        analysis::ProductContext &context);
+/// Refuses where a user depends on the strides of the slices.
+analysis::Legal<std::unique_ptr<SplitDraft>>
 draftSlicedProduct(const analysis::SlicedProduct &product,
-                   analysis::ProductContext &context, std::string &reason);
-SplitDraft draftJoinedProducts(const analysis::JoinedProducts &products,
-                               analysis::ProductContext &context);
-/// A slice of a concatenation, of which only one part is read.
-std::optional<SplitDraft> draftSlicedConcat(tp::SliceOp slice,
-                                            analysis::ProductContext &context);
+                   analysis::ProductContext &context);
+std::unique_ptr<SplitDraft>
+draftJoinedProducts(const analysis::JoinedProducts &products,
+                    analysis::ProductContext &context);
+/// A slice of a concatenation, of which only one part is used; null where that
+/// cannot be proven.
+std::unique_ptr<SplitDraft>
+draftSlicedConcat(tp::SliceOp slice, analysis::ProductContext &context);
 
 //===----------------------------------------------------------------------===//
 // What drafts are made of

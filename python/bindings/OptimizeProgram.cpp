@@ -30,10 +30,11 @@ static std::string getReproducer() {
   return std::string(path);
 }
 
-static OptimizationOptions getOptions(const OptimizeSettings &settings) {
+static OptimizationOptions getOptions(const OptimizeSettings &settings,
+                                      Policy policy) {
   OptimizationOptions options;
   options.passes = settings.passes;
-  options.settings = {settings.policy, settings.target, /*exactRounding=*/false,
+  options.settings = {policy, settings.target, /*exactRounding=*/false,
                       /*isForPyTorch=*/true};
   options.verifies = settings.verify;
   options.getReproducer = [](unsigned) { return getReproducer(); };
@@ -71,7 +72,10 @@ OptimizedProgram python::optimizeProgram(std::string program,
     result.message = llvm::toString(std::move(error));
     return result;
   };
-  OptimizationOptions options = getOptions(settings);
+  llvm::Expected<Policy> policy = parsePolicy(settings.policy);
+  if (!policy)
+    return fail(Status::BadInput, policy.takeError());
+  OptimizationOptions options = getOptions(settings, *policy);
   if (llvm::Error error = checkOptions(options))
     return fail(Status::BadInput, std::move(error));
   vocabulary::Vocabulary vocabulary;

@@ -31,7 +31,8 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  OptimizationOptions getOptimizationOptions(bool isForPyTorch) const;
+  OptimizationOptions getOptimizationOptions(Policy chosenPolicy,
+                                             bool isForPyTorch) const;
   /// Tells why a result is not written, and whether it may be.
   llvm::Expected<ExitCode> judge(const Optimization &optimization) const;
   void printProgress(llvm::StringRef stage) const;
@@ -92,10 +93,11 @@ void OptCommand::printProgress(llvm::StringRef stage) const {
 }
 
 OptimizationOptions
-OptCommand::getOptimizationOptions(bool isForPyTorch) const {
+OptCommand::getOptimizationOptions(Policy chosenPolicy,
+                                   bool isForPyTorch) const {
   OptimizationOptions result;
   result.passes = passes;
-  result.settings = {policy, target, exactRounding, isForPyTorch};
+  result.settings = {chosenPolicy, target, exactRounding, isForPyTorch};
   result.verifies = !noVerify;
   result.getReproducer = [&](unsigned number) {
     return output + (number > 1 ? "." + std::to_string(number) : "") +
@@ -209,11 +211,15 @@ llvm::Expected<ExitCode> OptCommand::run() {
   llvm::Expected<FileKind> kind = getFileKind(output);
   if (!kind)
     return kind.takeError();
-  if (policy != "always" && policy != "profitable")
+  llvm::Expected<Policy> chosenPolicy = parsePolicy(policy);
+  if (!chosenPolicy)
+    llvm::consumeError(chosenPolicy.takeError());
+  // A pass with an upstream rule has it as an option of its own.
+  if (!chosenPolicy || *chosenPolicy == Policy::Upstream)
     return llvm::createStringError("--policy=" + policy +
                                    ": legal are always and profitable");
   OptimizationOptions optimizationOptions =
-      getOptimizationOptions(*kind == FileKind::Archive);
+      getOptimizationOptions(*chosenPolicy, *kind == FileKind::Archive);
   if (llvm::Error error = proof.apply(optimizationOptions.proof))
     return std::move(error);
   if (llvm::Error error = checkOptions(optimizationOptions))

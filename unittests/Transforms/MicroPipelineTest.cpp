@@ -33,11 +33,11 @@ static LogicalResult runMicroPipeline(ModuleOp module, bool afterShards) {
   PassManager manager(module.getContext());
   if (afterShards) {
     SequenceParallelOptions shards;
-    shards.policy = "always";
+    shards.policy = Policy::Always;
     manager.addNestedPass<func::FuncOp>(createSequenceParallel(shards));
   }
   MicroPipelineOptions options;
-  options.policy = "always";
+  options.policy = Policy::Always;
   manager.addNestedPass<func::FuncOp>(createMicroPipeline(options));
   return manager.run(module);
 }

@@ -62,7 +62,7 @@ protected:
   PassRun getRun(StringRef passes) {
     PassRun run;
     run.passes = passes.str();
-    run.settings.policy = "always";
+    run.settings.policy = Policy::Always;
     run.onRestart = [&] { ++numRestarts; };
     return run;
   }

@@ -260,7 +260,7 @@ testPrograms(llvm::function_ref<Program(std::mt19937_64 &)> makeProgram) {
     OwningOpRef<ModuleOp> after = before->clone();
     PassManager manager(&context);
     MicroPipelineOptions options;
-    options.policy = "always";
+    options.policy = Policy::Always;
     manager.addNestedPass<func::FuncOp>(createMicroPipeline(options));
     ASSERT_TRUE(succeeded(manager.run(*after)));
     bool isFused = false;

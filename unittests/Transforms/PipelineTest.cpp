@@ -27,10 +27,10 @@ using commute::test::getNumber;
 using commute::test::isFixedPoint;
 using commute::test::isProvenEquivalent;
 
-static LogicalResult runPipeline(ModuleOp module, StringRef policy) {
+static LogicalResult runPipeline(ModuleOp module, Policy policy) {
   PassManager manager(module.getContext());
   PassSettings settings;
-  settings.policy = policy.str();
+  settings.policy = policy;
   llvm::cantFail(buildPipeline(manager, "", settings));
   return manager.run(module);
 }
@@ -46,7 +46,7 @@ static void eraseDeadOps(ModuleOp module) {
   });
 }
 
-static void checkRandomPrograms(StringRef policy) {
+static void checkRandomPrograms(Policy policy) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<tp::TPDialect, func::FuncDialect>();
   uint64_t numGraphs = getNumber("COMMUTE_RANDOM_GRAPHS", 200);
@@ -72,9 +72,9 @@ static void checkRandomPrograms(StringRef policy) {
 }
 
 TEST(Pipeline, RandomProgramsAreOptimizedOnce) {
-  checkRandomPrograms("profitable");
+  checkRandomPrograms(Policy::Profitable);
 }
 
 TEST(Pipeline, RandomProgramsAreRewrittenOnce) {
-  checkRandomPrograms("always");
+  checkRandomPrograms(Policy::Always);
 }

@@ -76,10 +76,10 @@ private:
 
 } // namespace
 
-static LogicalResult runPass(ModuleOp module, StringRef policy, bool pad,
+static LogicalResult runPass(ModuleOp module, Policy policy, bool pad,
                              StringRef targetName) {
   SequenceParallelOptions options;
-  options.policy = policy.str();
+  options.policy = policy;
   options.targetName = targetName.str();
   options.pad = pad;
   // The price is that of this pass alone.
@@ -114,7 +114,7 @@ TEST(SequenceParallel, RandomProgramsStayEquivalent) {
                          UnitAttr::get(&context));
     OwningOpRef<ModuleOp> after = before->clone();
     bool isProfitable = seed % 3 == 2;
-    StringRef policy = isProfitable ? "profitable" : "always";
+    Policy policy = isProfitable ? Policy::Profitable : Policy::Always;
     StringRef targetName = isProfitable ? slowMemory.getPath() : "h100x8";
     bool pad = seed % 5 == 4;
     ASSERT_TRUE(succeeded(runPass(*after, policy, pad, targetName)));
@@ -162,7 +162,8 @@ TEST(SequenceParallel, LongChainsNeedNoStack) {
   os << "return %" << numOps << " : tensor<8x16xf32>\n}\n";
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module);
-  ASSERT_TRUE(succeeded(runPass(*module, "always", /*pad=*/false, "h100x8")));
+  ASSERT_TRUE(
+      succeeded(runPass(*module, Policy::Always, /*pad=*/false, "h100x8")));
   EXPECT_EQ(count(*module, "tp.all_reduce"), 0u);
   EXPECT_EQ(count(*module, "tp.reduce_scatter"), 1u);
   EXPECT_EQ(count(*module, "tp.all_gather"), 1u);

@@ -324,11 +324,11 @@ OwningOpRef<ModuleOp> Generator::run() {
   return module;
 }
 
-static LogicalResult runSplitLinear(ModuleOp module, StringRef policy,
+static LogicalResult runSplitLinear(ModuleOp module, Policy policy,
                                     bool exactRounding) {
   PassManager manager(module.getContext());
   SplitLinearOptions options;
-  options.policy = policy.str();
+  options.policy = policy;
   options.exactRounding = exactRounding;
   manager.addNestedPass<func::FuncOp>(createSplitLinear(options));
   return manager.run(module);
@@ -360,7 +360,7 @@ TEST(SplitLinear, RandomProgramsStayEquivalent) {
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(*before));
     ASSERT_TRUE(succeeded(mlir::verify(*before)));
     bool isAlways = seed % 4 != 0;
-    StringRef policy = isAlways ? "always" : "profitable";
+    Policy policy = isAlways ? Policy::Always : Policy::Profitable;
     bool exactRounding = seed % 8 == 5;
     OwningOpRef<ModuleOp> after = before->clone();
     ASSERT_TRUE(succeeded(runSplitLinear(*after, policy, exactRounding)));

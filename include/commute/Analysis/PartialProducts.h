@@ -15,6 +15,7 @@
 #ifndef COMMUTE_ANALYSIS_PARTIALPRODUCTS_H
 #define COMMUTE_ANALYSIS_PARTIALPRODUCTS_H
 
+#include "commute/Analysis/Legal.h"
 #include "commute/Analysis/ProductParts.h"
 #include "commute/Analysis/SizePolynomial.h"
 
@@ -82,17 +83,12 @@ struct PartialProducts {
   /// Of the result, which runs along the factor; only if not `contracts`.
   unsigned resultDim = 0;
   std::vector<ProductSegment> segments;
-  /// Why the shards of a gathered part are not multiplied on their own ranks;
-  /// empty if they are, or if no part is gathered.
-  std::string gatherProblem;
 };
 
-/// nullopt where the product cannot be computed in segments; `reason` is the
-/// end of a sentence about it, or empty where no operand has parts.
-std::optional<PartialProducts> findPartialProducts(tp::MatmulOp product,
-                                                   unsigned factor,
-                                                   ProductContext &context,
-                                                   std::string &reason);
+/// Not applicable if no operand has parts along the factor.
+Legal<PartialProducts> findPartialProducts(tp::MatmulOp product,
+                                           unsigned factor,
+                                           ProductContext &context);
 
 /// A slice of a product's result, reached through `steps`.
 struct ProductSlice {
@@ -120,9 +116,8 @@ struct SlicedProduct {
   std::optional<unsigned> getOperandDim(unsigned operand, unsigned resultDim);
 };
 
-/// Returns nullopt without a reason if the product has users other than slices.
-std::optional<SlicedProduct> findSlicedProduct(tp::MatmulOp product,
-                                               std::string &reason);
+/// Not applicable if the product has users other than slices.
+Legal<SlicedProduct> findSlicedProduct(tp::MatmulOp product);
 
 /// Neighbors in a concatenation that a single product can compute:
 ///
@@ -141,9 +136,9 @@ struct JoinedProducts {
   std::vector<JoinedRun> runs;
 };
 
-std::optional<JoinedProducts> findJoinedProducts(tp::ConcatOp concat,
-                                                 ProductContext &context,
-                                                 std::string &reason);
+/// Not applicable if no two neighbors are products alike.
+Legal<JoinedProducts> findJoinedProducts(tp::ConcatOp concat,
+                                         ProductContext &context);
 
 } // namespace commute::analysis
 

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_ANALYSIS_PIPELINEFUSION_H
 #define COMMUTE_ANALYSIS_PIPELINEFUSION_H
 
+#include "commute/Analysis/Legal.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,12 +16,6 @@
 #include <string>
 
 namespace commute::analysis {
-
-/// An op that is not fused, and the reason as a clause about it.
-struct FusionRefusal {
-  mlir::Operation *op;
-  std::string reason;
-};
 
 /// Facts about a function that both searches share.
 class FusionContext {
@@ -119,16 +114,15 @@ struct ScatterFusion {
   llvm::SmallVector<tp::MatmulOp> products;
 };
 
-/// Returns nullopt if the gather cannot be fused. Appends the reasons to
-/// `refusals`: one for each product that cannot be fused, and one for the
-/// gather if it has no products.
-std::optional<GatherFusion>
-findGatherFusion(tp::AllGatherOp gather, const FusionContext &context,
-                 llvm::SmallVectorImpl<FusionRefusal> &refusals);
+/// Appends a refusal to `products` for each product that cannot be fused,
+/// whether or not others can. If that is all there is to say, the result is not
+/// applicable.
+Legal<GatherFusion> findGatherFusion(tp::AllGatherOp gather,
+                                     const FusionContext &context,
+                                     llvm::SmallVectorImpl<Refusal> &products);
 
-std::optional<ScatterFusion>
-findScatterFusion(tp::ReduceScatterOp scatter, const FusionContext &context,
-                  llvm::SmallVectorImpl<FusionRefusal> &refusals);
+Legal<ScatterFusion> findScatterFusion(tp::ReduceScatterOp scatter,
+                                       const FusionContext &context);
 
 /// The products that a gather of `value` along `dim` would be fused with, if
 /// `value` has no other users. For the price model only: unlike

@@ -13,6 +13,7 @@
 #ifndef COMMUTE_ANALYSIS_SHARDREGIONS_H
 #define COMMUTE_ANALYSIS_SHARDREGIONS_H
 
+#include "commute/Analysis/Legal.h"
 #include "commute/Analysis/PlacementAnalysis.h"
 #include "commute/Analysis/SymbolicSizes.h"
 
@@ -47,38 +48,6 @@ struct RegionOp {
   llvm::SmallVector<mlir::Operation *, 2> chain;
 };
 
-/// Why an op has to see all rows.
-struct RowRefusal {
-  enum Reason {
-    /// It has side effects, or its semantics are unknown.
-    Opaque,
-    /// It returns the value: outputs are whole.
-    Output,
-    /// It is a collective that mixes the rows of this group.
-    Collective,
-    /// It combines rows, or needs all of them.
-    WholeRows,
-    /// It merges the dim with an outer one: a block of rows would not be a
-    /// contiguous block of the merged dim.
-    MinorDim,
-    /// Two dims of one tensor would have to be sharded.
-    TwoDims,
-    /// `operand` differs between the ranks.
-    Varying,
-    /// `ranks` does not divide `rows`, or is not known to.
-    Indivisible,
-    /// The rows need padding, but are merged with another dim.
-    Unpaddable,
-  };
-  Reason reason = Opaque;
-  unsigned operand = 0;
-  /// kDynamic where symbolic.
-  int64_t rows = 0;
-  int64_t ranks = 0;
-};
-/// The predicate of a sentence about the op: "uses every row, ...".
-std::string describe(const RowRefusal &refusal);
-
 /// Whether an op sees no difference between a value and a shard of it.
 bool readsOnlyTypes(mlir::Operation *op);
 
@@ -92,8 +61,9 @@ struct ShardRegion {
   std::vector<std::pair<unsigned, unsigned>> ties;
   /// The dim along which a value of the region would be cut.
   llvm::DenseMap<mlir::Value, unsigned> dims;
-  /// Ops that read a value of the region and need all of it.
-  llvm::MapVector<mlir::Operation *, RowRefusal> borders;
+  /// Ops that use a value of the region and need all of it. The reasons are
+  /// predicates: "uses every row, ...".
+  llvm::MapVector<mlir::Operation *, Refusal> borders;
   /// Rows before they are shared, where static; else kDynamic. With padding
   /// they need not be a multiple of the group's size.
   int64_t rows = 0;
@@ -103,18 +73,13 @@ struct ShardRegion {
   llvm::SmallVector<std::string, 1> assumptions;
 };
 
-/// An all_reduce that no region can use, and why.
-struct UnusedReduce {
-  mlir::Operation *op;
-  std::string reason;
-};
-
 struct ShardRegions {
   std::vector<ShardRegion> regions;
-  std::vector<UnusedReduce> unused;
+  /// The all_reduces that no region can use.
+  std::vector<Refusal> unused;
   /// For all_reduces with a region along some dims: a clause that lists the
   /// dims of the result that cannot be sharded equally.
-  llvm::DenseMap<mlir::Operation *, std::string> indivisible;
+  llvm::DenseMap<mlir::Operation *, Refusal> indivisible;
 };
 
 /// All regions of one group, one for each class of corresponding dims that an

@@ -12,6 +12,16 @@ include "mlir/Pass/PassBase.td"
 /// A pass that registers laws (LawPass.h).
 class LawPass<string passArg> : PassBase<passArg, "::commute::LawPass">;
 
+/// Which legal rewrites are made; some passes also have an upstream rule.
+class PolicyOption<string desc, bit hasUpstream>
+    : Option<"policy", "policy", "::commute::Policy",
+             "::commute::Policy::Profitable", desc,
+             "::llvm::cl::values("
+             "clEnumValN(::commute::Policy::Profitable, \"profitable\", \"\"), "
+             "clEnumValN(::commute::Policy::Always, \"always\", \"\")" #
+             !if(hasUpstream, ", clEnumValN(::commute::Policy::Upstream, "
+                              "\"upstream\", \"\")", "") # ")">;
+
 def ContiguousCollectives
     : Pass<"contiguous-collectives", "::mlir::func::FuncOp"> {
   let summary = "Make the inputs of collectives dense";
@@ -127,7 +137,7 @@ def NormalizeCollectives : LawPass<"normalize-collectives"> {
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
-def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
+def SequenceParallel : LawPass<"sequence-parallel"> {
   let summary = "Run row-wise ops on shards between collectives";
   let description = [{
     An all_reduce is equivalent to a reduce_scatter followed by an all_gather.
@@ -177,9 +187,9 @@ def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"profitable\"",
-           "profitable: if the price model predicts a gain; always: every "
-           "all_reduce that can be followed by work on shards">,
+    PolicyOption<"profitable: if the price model predicts a gain; always: "
+                 "every all_reduce that can be followed by work on shards",
+                 /*hasUpstream=*/false>,
     Option<"targetName", "target", "std::string", "\"h100x8\"",
            "The machine to price for: a name listed by `commute targets`, "
            "or a file">,
@@ -198,7 +208,7 @@ def SequenceParallel : Pass<"sequence-parallel", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
-def MicroPipeline : Pass<"micro-pipeline", "::mlir::func::FuncOp"> {
+def MicroPipeline : LawPass<"micro-pipeline"> {
   let summary = "Fuse collectives with adjacent matrix products";
   let description = [{
     A product of a gathered tensor can start as soon as the first shard arrives:
@@ -249,10 +259,11 @@ def MicroPipeline : Pass<"micro-pipeline", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"profitable\"",
-           "profitable: if the price model predicts a gain; always: "
-           "wherever it is legal; upstream: PyTorch Inductor's rule, which "
-           "does not fuse contractions of fewer than 1024 elements per rank">,
+    PolicyOption<"profitable: if the price model predicts a gain; always: "
+                 "wherever it is legal; upstream: PyTorch Inductor's rule, "
+                 "which does not fuse contractions of fewer than 1024 elements "
+                 "per rank",
+                 /*hasUpstream=*/true>,
     Option<"targetName", "target", "std::string", "\"h100x8\"",
            "The machine to price for: a name listed by `commute targets`, "
            "or a file">,
@@ -269,7 +280,7 @@ def MicroPipeline : Pass<"micro-pipeline", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::commute::tp::TPDialect"];
 }
 
-def SplitLinear : Pass<"split-linear", "::mlir::func::FuncOp"> {
+def SplitLinear : LawPass<"split-linear"> {
   let summary = "Split matrix products along concatenations and slices";
   let description = [{
     A matrix product can be computed in segments along any of its dims: segments
@@ -332,13 +343,13 @@ def SplitLinear : Pass<"split-linear", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"profitable\"",
-           "profitable: if the price model predicts a gain; always: "
-           "wherever it is legal and reduces multiplications, "
-           "concatenations or slices of products; upstream: the rule "
-           "proposed for PyTorch Inductor, which splits linears of "
-           "concatenations (2 or 3 parts, each at least 8 wide, at most 384 "
-           "in total)">,
+    PolicyOption<"profitable: if the price model predicts a gain; always: "
+                 "wherever it is legal and reduces multiplications, "
+                 "concatenations or slices of products; upstream: the rule "
+                 "proposed for PyTorch Inductor, which splits linears of "
+                 "concatenations (2 or 3 parts, each at least 8 wide, at most "
+                 "384 in total)",
+                 /*hasUpstream=*/true>,
     Option<"targetName", "target", "std::string", "\"h100x8\"",
            "The machine to price for: a name listed by `commute targets`, "
            "or a file">,

@@ -7,6 +7,8 @@
 #ifndef COMMUTE_TRANSFORMS_PIPELINE_H
 #define COMMUTE_TRANSFORMS_PIPELINE_H
 
+#include "commute/Transforms/Policy.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
 
@@ -18,8 +20,7 @@ namespace commute {
 /// What holds for all passes that ask for it, unless their own options say
 /// otherwise.
 struct PassSettings {
-  /// "always" or "profitable".
-  std::string policy = "profitable";
+  Policy policy = Policy::Profitable;
   /// A name of commute targets, or a file.
   std::string target = "h100x8";
   /// Nothing is rewritten that rounds sums in another order, where a pass can

@@ -64,7 +64,7 @@ module {
 
 //--- g_seven_tokens.mlir
 // Dim 1 could be sharded, but it is dim 0 that the user means.
-// CHECK: kept as all_reduce: dim 0 (size 7) is not divisible by 2 ranks; sequence-parallel{pad=true} would pad it; along dim 1, tp.rms_norm uses every row, so its input must be gathered first
+// CHECK: kept as all_reduce: dim 0 (size 7) is not divisible by 2 ranks; along dim 1, tp.rms_norm uses every row, so its input must be gathered first; sequence-parallel{pad=true} would pad it
 module {
   func.func @main(%p: tensor<7x16xbf16>, %w: tensor<16xbf16>) -> (tensor<7x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<7x16xbf16> -> tensor<7x16xbf16>
@@ -86,7 +86,7 @@ module {
 
 //--- i_rows_of_a_view.mlir
 // The rows are divisible, but not those that the view makes of them.
-// CHECK: kept as all_reduce: dim 1 (size 3) is not divisible by 2 ranks; {{.*}}; along dim 0, tp.reshape has 7 rows, which are not divisible by 2 ranks
+// CHECK: kept as all_reduce: dim 1 (size 3) is not divisible by 2 ranks; along dim 0, tp.reshape has 7 rows, which are not divisible by 2 ranks; sequence-parallel{pad=true} would pad it
 module {
   func.func @main(%p: tensor<14x3xbf16>) -> (tensor<7xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<14x3xbf16> -> tensor<14x3xbf16>

@@ -1,0 +1,349 @@
+//===- FusionLaws.cpp - collectives fused with products ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusionLaws.h"
+
+#include "CollectiveSpelling.h"
+#include "FusedForms.h"
+#include "PassPrices.h"
+#include "PipelineRewrite.h"
+
+#include "commute/Analysis/NodeName.h"
+
+using namespace mlir;
+using namespace commute;
+using analysis::GatherFusion;
+using analysis::getNodeName;
+using analysis::Legal;
+using analysis::Refusal;
+using analysis::RefusalCode;
+using analysis::ScatterFusion;
+
+//===----------------------------------------------------------------------===//
+// Price
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What asynchronous collectives hide behind other work.
+class HiddenTime {
+public:
+  explicit HiddenTime(func::FuncOp function) : function(function) {}
+
+  /// The seconds of other ops between a collective and its wait.
+  double get(Operation *collective, const target::PriceModel &model);
+
+private:
+  func::FuncOp function;
+  /// Seconds on the compute units before each op. Summed up lazily: usually
+  /// nothing is between a collective and its wait.
+  llvm::DenseMap<Operation *, double> sums;
+};
+
+/// Facts that hold for a round.
+struct FusionState {
+  explicit FusionState(func::FuncOp function)
+      : context(function), hidden(function) {}
+
+  analysis::FusionContext context;
+  HiddenTime hidden;
+};
+
+class FusionDraft : public ReplacementDraft {
+public:
+  FusionDraft(ReplacementDraft draft, Operation *collective, HiddenTime &hidden)
+      : ReplacementDraft(std::move(draft)), collective(collective),
+        hidden(hidden) {}
+
+  Price getPrice(const target::PriceModel &model) const override;
+
+private:
+  Operation *collective;
+  HiddenTime &hidden;
+};
+
+} // namespace
+
+double HiddenTime::get(Operation *collective, const target::PriceModel &model) {
+  double seconds = 0;
+  Operation *begin = collective->getNextNode();
+  for (Operation *end : collective->getUsers()) {
+    if (end == begin || !isa<tp::CompletionOpInterface>(end) ||
+        end->getBlock() != collective->getBlock())
+      continue;
+    if (sums.empty()) {
+      double sum = 0;
+      for (Operation &op : function.getBody().front()) {
+        sums[&op] = sum;
+        std::optional<target::OpPrice> price = model.getPrice(&op);
+        sum += price ? price->computeSeconds : 0;
+      }
+    }
+    seconds = std::max(seconds, sums[end] - sums[begin]);
+  }
+  return seconds;
+}
+
+Price FusionDraft::getPrice(const target::PriceModel &model) const {
+  std::optional<double> before = 0;
+  for (Operation *op : replaced) {
+    std::optional<double> seconds = model.getSeconds(op);
+    if (!seconds) {
+      before.reset();
+      break;
+    }
+    double exposed = *seconds;
+    if (op == collective) {
+      // If not fused, lower-collectives restores the original chain.
+      if (std::optional<double> chain = getChainSeconds(op, model))
+        exposed = std::min(exposed, *chain);
+      exposed = std::max(exposed - hidden.get(op, model), 0.0);
+    }
+    *before += exposed;
+  }
+  return Price::get(before, getSeconds(model));
+}
+
+//===----------------------------------------------------------------------===//
+// Findings
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class PricedFusion : public FusionFinding {
+public:
+  PricedFusion(Operation *collective, FusionState &state, double margin)
+      : FusionFinding(collective), state(state), margin(margin) {}
+
+  Legal<std::unique_ptr<Draft>> draft() override;
+  SmallVector<LawRemark>
+  describe(const Draft &draft, const Price &price,
+           const target::PriceModel *model) const override;
+  void explain(Refusal &refusal, Operation *site, const Draft &draft,
+               const Price &price,
+               const target::PriceModel &model) const override;
+  std::string describeConflict(const Finding &other) const override;
+
+protected:
+  virtual ReplacementDraft draftOps() const = 0;
+  /// What to know about the fused op: ends of sentences.
+  virtual std::string describeEffects() const = 0;
+
+  bool hasBias() const {
+    return llvm::any_of(products,
+                        [](tp::MatmulOp op) { return bool(op.getBias()); });
+  }
+
+  FusionState &state;
+  double margin;
+  SmallVector<tp::MatmulOp> products;
+};
+
+class FusedGather : public PricedFusion {
+public:
+  FusedGather(GatherFusion found, FusionState &state, double margin)
+      : PricedFusion(found.gather, state, margin), fusion(std::move(found)) {
+    for (const analysis::GatheredProduct &product : fusion.products)
+      products.push_back(product.matmul);
+  }
+  bool contracts() const override { return fusion.contracts; }
+
+private:
+  ReplacementDraft draftOps() const override {
+    return draftGatherFusion(fusion);
+  }
+  std::string describeEffects() const override;
+
+  GatherFusion fusion;
+};
+
+class FusedScatter : public PricedFusion {
+public:
+  FusedScatter(ScatterFusion found, FusionState &state, double margin)
+      : PricedFusion(found.scatter, state, margin), fusion(std::move(found)) {
+    products = fusion.products;
+  }
+
+private:
+  ReplacementDraft draftOps() const override {
+    return draftScatterFusion(fusion);
+  }
+  std::string describeEffects() const override {
+    return products.size() > 1 ? "; the operands of the summed products are "
+                                 "concatenated into one product"
+                               : "";
+  }
+
+  ScatterFusion fusion;
+};
+
+} // namespace
+
+Legal<std::unique_ptr<Draft>> PricedFusion::draft() {
+  auto draft =
+      std::make_unique<FusionDraft>(draftOps(), collective, state.hidden);
+  // lower-collectives would decompose the fused op again.
+  for (Operation *op : draft->ops.getOps())
+    if (Legal<> form = checkFusedForm(op); !form) {
+      form.getRefusal().op = collective;
+      return std::move(form.getRefusal());
+    }
+  draft->counts.emplace_back(isa<tp::AllGatherOp>(collective)
+                                 ? "num-all-gathers"
+                                 : "num-reduce-scatters",
+                             1);
+  draft->counts.emplace_back("num-products", products.size());
+  return std::unique_ptr<Draft>(std::move(draft));
+}
+
+SmallVector<LawRemark>
+PricedFusion::describe(const Draft &draft, const Price &price,
+                       const target::PriceModel *model) const {
+  std::string text = "fused with ";
+  for (auto [index, product] : llvm::enumerate(products))
+    text += (index == 0 ? "" : ", ") + getNodeName(product);
+  if (price.isKnown() && model)
+    text += "; " + formatMicroseconds(*price.before) + " before, " +
+            formatMicroseconds(*price.after) + " after on " +
+            model->getTarget().name;
+  return {{collective->getLoc(), "fused", text + describeEffects()}};
+}
+
+void PricedFusion::explain(Refusal &refusal, Operation *site,
+                           const Draft &draft, const Price &price,
+                           const target::PriceModel &model) const {
+  if (!price.isKnown()) {
+    refusal.reason = "it cannot be priced because some sizes have no value";
+    refusal.remedy = "policy=always fuses it without a price";
+    return;
+  }
+  refusal.reason = formatMicroseconds(*price.after) + " fused, " +
+                   formatMicroseconds(*price.before) + " unfused on " +
+                   model.getTarget().name +
+                   describeMargin(*price.before, *price.after, margin);
+}
+
+std::string PricedFusion::describeConflict(const Finding &other) const {
+  const auto &rival = static_cast<const PricedFusion &>(other);
+  for (tp::MatmulOp product : products)
+    if (llvm::is_contained(rival.products, product))
+      return getNodeName(product) + " is fused with " +
+             getNodeName(rival.collective) + " instead";
+  return "";
+}
+
+std::string FusedGather::describeEffects() const {
+  std::string text;
+  if (fusion.contracts)
+    text += "; the contraction is accumulated one shard at a time, which "
+            "rounds in a different order";
+  if (!fusion.pieces.empty())
+    text += fusion.contracts
+                ? "; the rows of the other operand are reordered to match the "
+                  "order of the shards"
+                : "; the rows of the product are rearranged instead of those "
+                  "of the gathered value";
+  if (fusion.returnsGathered)
+    text += "; the gathered value is also returned, for its other users";
+  if (hasBias())
+    text += "; biases are added after the fused op";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Laws
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class FusionLaws : public LawGroup {
+public:
+  explicit FusionLaws(double margin) : margin(margin) {
+    // A fused op is a site of no law.
+    createsSites = false;
+  }
+
+  llvm::Error beginRound(func::FuncOp function) override {
+    state = std::make_unique<FusionState>(function);
+    return llvm::Error::success();
+  }
+
+  const double margin;
+  std::unique_ptr<FusionState> state;
+};
+
+class FusionLaw : public Law {
+public:
+  explicit FusionLaw(FusionLaws &laws) : laws(laws) {}
+
+  std::string describe(const Refusal &refusal, Operation *site) const override {
+    // Report products at the collective, where users look for them.
+    if (refusal.op && refusal.op != site)
+      return "not fused with " + getNodeName(refusal.op) + ": " +
+             refusal.reason;
+    return "not fused: " + refusal.reason;
+  }
+
+protected:
+  /// Not those in regions of other ops.
+  static bool isInFunction(Operation *op) {
+    return isa<func::FuncOp>(op->getParentOp());
+  }
+
+  FusionLaws &laws;
+};
+
+/// all_gather(a) @ b = all_gather_matmul(a, b)
+class GatherFusionLaw : public FusionLaw {
+public:
+  using FusionLaw::FusionLaw;
+
+  StringRef getName() const override { return "gather-fusion"; }
+  bool isSite(Operation *op) const override {
+    return isa<tp::AllGatherOp>(op) && isInFunction(op);
+  }
+  void find(Operation *site, Findings &findings) override {
+    SmallVector<Refusal> products;
+    Legal<GatherFusion> fusion = findGatherFusion(
+        cast<tp::AllGatherOp>(site), laws.state->context, products);
+    for (Refusal &refusal : products)
+      findings.refuse(site, std::move(refusal));
+    if (fusion)
+      findings.add(site, std::make_unique<FusedGather>(
+                             std::move(*fusion), *laws.state, laws.margin));
+    else
+      findings.refuse(site, std::move(fusion.getRefusal()));
+  }
+};
+
+/// reduce_scatter(a @ b) = matmul_reduce_scatter(a, b)
+class ScatterFusionLaw : public FusionLaw {
+public:
+  using FusionLaw::FusionLaw;
+
+  StringRef getName() const override { return "scatter-fusion"; }
+  bool isSite(Operation *op) const override {
+    return isa<tp::ReduceScatterOp>(op) && isInFunction(op);
+  }
+  void find(Operation *site, Findings &findings) override {
+    Legal<ScatterFusion> fusion =
+        findScatterFusion(cast<tp::ReduceScatterOp>(site), laws.state->context);
+    if (fusion)
+      findings.add(site, std::make_unique<FusedScatter>(
+                             std::move(*fusion), *laws.state, laws.margin));
+    else
+      findings.refuse(site, std::move(fusion.getRefusal()));
+  }
+};
+
+} // namespace
+
+std::unique_ptr<LawGroup> commute::makeFusionLaws(double margin) {
+  auto laws = std::make_unique<FusionLaws>(margin);
+  laws->add<GatherFusionLaw>(*laws);
+  laws->add<ScatterFusionLaw>(*laws);
+  return laws;
+}

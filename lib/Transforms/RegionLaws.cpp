@@ -1,0 +1,421 @@
+//===- RegionLaws.cpp - regions that run on shards --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionLaws.h"
+
+#include "RegionChoice.h"
+#include "RegionRewrite.h"
+
+#include "commute/Analysis/NodeName.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace commute;
+using analysis::getNodeName;
+using analysis::Legal;
+using analysis::Refusal;
+using analysis::RefusalCode;
+using analysis::RegionOp;
+using analysis::RegionRole;
+using analysis::ShardRegion;
+
+/// Rounds thresholds to two significant digits; the price model is no more
+/// precise.
+static int64_t roundToTwoDigits(double number) {
+  double unit = 1;
+  while (number / unit >= 100)
+    unit *= 10;
+  return std::llround(number / unit) * std::llround(unit);
+}
+
+static std::string quote(tp::GroupAttr group) {
+  return "'" + group.getKey() + "'";
+}
+
+/// The first op of a region that communicates.
+static Operation *getAnchor(const ShardRegion &region) {
+  for (const RegionOp &entry : region.ops)
+    if (entry.role == RegionRole::Reduce)
+      return entry.chain.front();
+  for (const RegionOp &entry : region.ops)
+    if (entry.role == RegionRole::Gather)
+      return entry.op;
+  return nullptr;
+}
+
+namespace {
+
+/// What the regions of one group share in a round.
+struct RegionState {
+  explicit RegionState(RegionOptions options) : options(options) {}
+
+  RegionOptions options;
+  bool isRankSpecific = false;
+  analysis::ShardRegions regions;
+
+  const target::PriceModel &getModel() const {
+    return options.prices.getModel();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Draft
+//===----------------------------------------------------------------------===//
+
+/// A region with a choice of shards. Ops keep their places and names, so that
+/// there are no new ops before it is applied.
+class RegionDraft : public Draft {
+public:
+  RegionDraft(const ShardRegion &region, const RegionState &state)
+      : region(region), state(state),
+        choice(region, state.getModel(), state.isRankSpecific,
+               state.options.isPipelined, state.options.prefersShards) {
+    choice.solve();
+  }
+
+  Footprint getFootprint() const override;
+  Price getPrice(const target::PriceModel &model) const override;
+  /// That of the best choice with shards.
+  Price getRefusedPrice(const target::PriceModel &model) const override;
+  void apply(RewriterBase &rewriter) override;
+  void count(llvm::function_ref<void(StringRef, unsigned)> add) const override;
+
+  /// "dim 0 (8 rows over 2 ranks of group '0')".
+  std::string describeDim() const;
+  /// For example "; profitable from about 2100 rows".
+  std::string describeThreshold() const;
+  bool isPriced() const { return choice.isPriced(); }
+  const SmallVector<LawRemark> &getRemarks() const { return remarks; }
+
+private:
+  void addRemarks(Location anchor, ArrayRef<Location> reduces,
+                  const std::string &where, const std::string &threshold);
+
+  const ShardRegion &region;
+  const RegionState &state;
+  RegionChoice choice;
+  RegionChanges changes;
+  SmallVector<LawRemark> remarks;
+};
+
+} // namespace
+
+Footprint RegionDraft::getFootprint() const {
+  // A rewrite changes the values of a region or erases the ops that define
+  // them.
+  Footprint footprint;
+  for (const auto &[value, dim] : region.dims)
+    footprint.change(value);
+  for (const RegionOp &entry : region.ops) {
+    for (Value result : entry.op->getResults())
+      footprint.change(result);
+    for (Operation *op : entry.chain)
+      for (Value result : op->getResults())
+        footprint.change(result);
+  }
+  return footprint;
+}
+
+Price RegionDraft::getPrice(const target::PriceModel &model) const {
+  Price price;
+  price.isProgress = false;
+  if (!choice.isPriced())
+    return price;
+  price.before = choice.getSecondsBefore();
+  price.after = choice.getSecondsAfter();
+  price.gain = choice.getGain();
+  // The next round could undo a rewrite that neither saves time nor replaces an
+  // all_reduce.
+  price.isProgress = choice.isAnyLocal() &&
+                     (*price.after < *price.before ||
+                      llvm::any_of(
+                          llvm::enumerate(region.ops),
+                          [&](const auto &entry) {
+                            return entry.value().role == RegionRole::Reduce &&
+                                   choice.isLocal(entry.index());
+                          }));
+  return price;
+}
+
+Price RegionDraft::getRefusedPrice(const target::PriceModel &model) const {
+  if (!choice.isPriced())
+    return Price();
+  return Price::get(choice.getSecondsBefore(),
+                    choice.getSecondsOfAlternative());
+}
+
+void RegionDraft::apply(RewriterBase &rewriter) {
+  // Describe the region first: the rewrite changes its types and erases ops.
+  std::string where = describeDim(), threshold = describeThreshold();
+  Location anchor = getAnchor(region)->getLoc();
+  SmallVector<Location> reduces;
+  for (auto [index, entry] : llvm::enumerate(region.ops))
+    if (entry.role == RegionRole::Reduce && choice.isLocal(index))
+      reduces.push_back(entry.chain.front()->getLoc());
+  changes = rewriteRegion(
+      region, [&](unsigned index) { return choice.isLocal(index); },
+      state.isRankSpecific, rewriter);
+  addRemarks(anchor, reduces, where, threshold);
+}
+
+void RegionDraft::count(
+    llvm::function_ref<void(StringRef, unsigned)> add) const {
+  add("num-reduce-scatters", changes.numScatters);
+  add("num-local-ops", changes.numLocalOps);
+  add("num-all-gathers", changes.numGathers);
+  add("num-slices", changes.numSlices);
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+void RegionDraft::addRemarks(Location anchor, ArrayRef<Location> reduces,
+                             const std::string &where,
+                             const std::string &threshold) {
+  remarks.push_back(
+      {anchor, "shards",
+       llvm::formatv(
+           "sequence parallelism along {0}: {1} all_reduces replaced by "
+           "reduce_scatters, {2} ops run on shards, {3} values gathered; {4} "
+           "before, {5} after on {6}{7}",
+           where, changes.numScatters, changes.numLocalOps, changes.numGathers,
+           formatMicroseconds(choice.getSecondsBefore()),
+           formatMicroseconds(choice.getSecondsAfter()),
+           state.getModel().getTarget().name, threshold)});
+  for (Location location : reduces)
+    remarks.push_back({location, "reduce-scatter",
+                       "replaced by a reduce_scatter along " + where});
+  for (auto [value, method] : changes.sliced) {
+    if (method == SliceMethod::RankSlice)
+      remarks.push_back(
+          {value.getLoc(), "rank-slice",
+           "this replicated value is sliced: each rank keeps its own rows"});
+    else
+      remarks.push_back({value.getLoc(), "scatter-replicated",
+                         "this replicated value is sharded with a "
+                         "reduce_scatter(max) of equal values",
+                         "--rank=R compiles the program for one rank, which "
+                         "slices its own rows at no cost"});
+  }
+}
+
+std::string RegionDraft::describeDim() const {
+  Operation *anchor = getAnchor(region);
+  auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
+    return op.op == anchor || llvm::is_contained(op.chain, anchor);
+  });
+  Value value = entry->op->getResult(0);
+  unsigned dim = region.dims.lookup(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  auto rows = tp::evaluateSize(type, dim, [&](StringRef symbol) {
+    return state.getModel().getSize(symbol);
+  });
+  std::string text = llvm::formatv(
+      "dim {0} ({1} rows over {2} ranks of group {3})", dim, rows.value_or(0),
+      region.group.getSize(), quote(region.group));
+  for (const std::string &assumption : region.assumptions)
+    text += ", assuming " + assumption;
+  return text;
+}
+
+std::string RegionDraft::describeThreshold() const {
+  std::optional<double> threshold = choice.getThreshold();
+  if (!threshold)
+    return "; not profitable at any number of rows";
+  const RegionOp &entry = region.ops.front();
+  Value value = entry.op->getResult(0);
+  if (!region.dims.contains(value))
+    value = entry.op->getOperand(0);
+  auto rows = tp::evaluateSize(
+      cast<RankedTensorType>(value.getType()), region.dims.lookup(value),
+      [&](StringRef symbol) { return state.getModel().getSize(symbol); });
+  double count = rows.value_or(0) * *threshold;
+  if (count < region.group.getSize())
+    return "; profitable at any number of rows";
+  return "; profitable from about " + std::to_string(roundToTwoDigits(count)) +
+         " rows";
+}
+
+/// Why no op after an all_reduce runs on shards: its first user that needs the
+/// whole value.
+static Refusal describeUsers(const ShardRegion &region, Value value) {
+  Operation *first = nullptr;
+  // MLIR does not define the order of users.
+  for (Operation *user : value.getUsers())
+    if (region.borders.contains(user) &&
+        (!first || user->isBeforeInBlock(first)))
+      first = user;
+  std::string text =
+      "along dim " + std::to_string(region.dims.lookup(value)) + ", ";
+  if (!first)
+    return {nullptr, RefusalCode::WholeRows,
+            text + "no op after it can run on shards"};
+  Refusal refusal = region.borders.find(first)->second;
+  refusal.op = nullptr;
+  refusal.reason =
+      refusal.code == RefusalCode::Output
+          ? "its result is returned, and graph outputs cannot be sharded"
+          : text + getNodeName(first) + " " + refusal.reason;
+  return refusal;
+}
+
+//===----------------------------------------------------------------------===//
+// Finding
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class RegionFinding : public Finding {
+public:
+  RegionFinding(const ShardRegion &region, const RegionState &state)
+      : region(region), state(state) {}
+
+  Legal<std::unique_ptr<Draft>> draft() override {
+    return std::unique_ptr<Draft>(std::make_unique<RegionDraft>(region, state));
+  }
+  SmallVector<LawRemark>
+  describe(const Draft &draft, const Price &price,
+           const target::PriceModel *model) const override {
+    return static_cast<const RegionDraft &>(draft).getRemarks();
+  }
+  void explain(Refusal &refusal, Operation *site, const Draft &draft,
+               const Price &price,
+               const target::PriceModel &model) const override;
+  /// All all_reduces of the region.
+  SmallVector<Operation *> getRefusedSites(Operation *site) const override;
+
+private:
+  const ShardRegion &region;
+  const RegionState &state;
+  /// Shared by all all_reduces.
+  mutable std::string description;
+};
+
+} // namespace
+
+SmallVector<Operation *> RegionFinding::getRefusedSites(Operation *site) const {
+  SmallVector<Operation *> reduces;
+  for (const RegionOp &entry : region.ops)
+    if (entry.role == RegionRole::Reduce)
+      reduces.push_back(entry.chain.front());
+  return reduces;
+}
+
+void RegionFinding::explain(Refusal &refusal, Operation *site,
+                            const Draft &draft, const Price &price,
+                            const target::PriceModel &model) const {
+  const auto &shards = static_cast<const RegionDraft &>(draft);
+  if (!shards.isPriced()) {
+    refusal.code = RefusalCode::Unpriced;
+    refusal.reason = "sequence parallelism cannot be priced because some sizes "
+                     "have no value";
+    return;
+  }
+  if (!price.isKnown()) {
+    // No op can run on shards. Report indivisible dims first: most often, they
+    // are the ones that the user meant.
+    auto entry = llvm::find_if(region.ops, [&](const RegionOp &op) {
+      return !op.chain.empty() && op.chain.front() == site;
+    });
+    Refusal users = describeUsers(region, entry->op->getResult(0));
+    auto indivisible = state.regions.indivisible.find(site);
+    refusal = indivisible == state.regions.indivisible.end()
+                  ? users
+                  : indivisible->second;
+    if (indivisible != state.regions.indivisible.end()) {
+      refusal.reason += "; " + users.reason;
+      if (refusal.remedy.empty())
+        refusal.remedy = users.remedy;
+    }
+    refusal.op = nullptr;
+    return;
+  }
+  if (description.empty())
+    description = llvm::formatv(
+        "sequence parallelism along {0} would take {1} instead of {2} on "
+        "{3}{4}",
+        shards.describeDim(), formatMicroseconds(*price.after),
+        formatMicroseconds(*price.before), model.getTarget().name,
+        shards.describeThreshold());
+  refusal.reason = description;
+}
+
+//===----------------------------------------------------------------------===//
+// Law
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class RegionLaws : public LawGroup {
+public:
+  RegionLaws(tp::GroupAttr group, RegionOptions options)
+      : group(group), state(options) {}
+
+  llvm::Error beginRound(func::FuncOp function) override;
+
+  tp::GroupAttr group;
+  RegionState state;
+  /// By the op that it is found at: the regions, and what is in none.
+  llvm::DenseMap<Operation *, SmallVector<const ShardRegion *, 1>> found;
+  llvm::DenseMap<Operation *, const Refusal *> refused;
+};
+
+class RegionLaw : public Law {
+public:
+  explicit RegionLaw(const RegionLaws &laws) : laws(laws) {}
+
+  StringRef getName() const override { return "shard-region"; }
+  bool isSite(Operation *op) const override {
+    return isa<tp::CollectiveOpInterface>(op) &&
+           (laws.found.contains(op) || laws.refused.contains(op));
+  }
+  void find(Operation *site, Findings &findings) override {
+    if (const Refusal *refusal = laws.refused.lookup(site))
+      findings.refuse(site, *refusal);
+    if (auto known = laws.found.find(site); known != laws.found.end())
+      for (const ShardRegion *region : known->second)
+        findings.add(site,
+                     std::make_unique<RegionFinding>(*region, laws.state));
+  }
+  std::string describe(const Refusal &refusal, Operation *site) const override {
+    return "kept as all_reduce: " + refusal.reason;
+  }
+
+private:
+  const RegionLaws &laws;
+};
+
+} // namespace
+
+llvm::Error RegionLaws::beginRound(func::FuncOp function) {
+  llvm::Expected<analysis::PlacementAnalysis> placements =
+      analysis::PlacementAnalysis::run(function);
+  if (!placements)
+    return placements.takeError();
+  state.isRankSpecific = function->getParentOfType<ModuleOp>()->hasAttr(
+      tp::TPDialect::rankSpecificAttrName);
+  state.regions = analysis::findShardRegions(function, group, *placements,
+                                             state.options.prices.getSizes(),
+                                             state.options.pads);
+  found.clear();
+  for (const ShardRegion &region : state.regions.regions)
+    if (Operation *anchor = getAnchor(region))
+      found[anchor].push_back(&region);
+  refused.clear();
+  for (const Refusal &refusal : state.regions.unused)
+    refused[refusal.op] = &refusal;
+  return llvm::Error::success();
+}
+
+std::unique_ptr<LawGroup> commute::makeRegionLaws(tp::GroupAttr group,
+                                                  RegionOptions options) {
+  auto laws = std::make_unique<RegionLaws>(group, options);
+  laws->add<RegionLaw>(*laws);
+  return laws;
+}
