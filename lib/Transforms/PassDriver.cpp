@@ -9,6 +9,7 @@
 #include "commute/Analysis/InputPlacements.h"
 #include "commute/Analysis/SymbolicSizes.h"
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Transforms/LawPass.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -119,6 +120,9 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
     OpPassManager &functions = manager.nest<func::FuncOp>();
     if (llvm::Error error = addPasses(functions, *steps))
       return std::move(error);
+    for (Pass &pass : functions.getPasses())
+      if (LawPass *laws = getLawPass(pass))
+        laws->setRecord(run.record);
     Pass *failed = nullptr;
     manager.addInstrumentation(std::make_unique<FailureFinder>(failed));
     std::string reproducer =
@@ -155,6 +159,8 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
         {name, message, llvm::sys::fs::exists(reproducer) ? reproducer : ""});
     steps->erase(steps->begin() + index);
     restore(module, read ? *read : original);
+    if (run.record)
+      run.record->clear();
     if (run.onRestart)
       run.onRestart();
   }

@@ -106,6 +106,27 @@ TEST_F(PassDriver, RunsOnWithoutAPassThatFails) {
   EXPECT_TRUE(succeeded(verify(*module)));
 }
 
+TEST_F(PassDriver, RecordsWhatLawsDecide) {
+  OwningOpRef<ModuleOp> module = parse(/*isPicky=*/false);
+  ASSERT_TRUE(module);
+  OwningOpRef<ModuleOp> original = module->clone();
+  PassRun run = getRun("sequence-parallel,micro-pipeline");
+  DecisionRecord record;
+  run.record = &record;
+  ASSERT_TRUE(bool(runPasses(*module, *original, run)));
+  auto isApplied = [&](StringRef law) {
+    return llvm::any_of(record.getSites(), [&](const auto &site) {
+      return llvm::any_of(site.decisions, [&](const Decision &decision) {
+        return decision.law == law && decision.secondsBefore &&
+               decision.outcome == Decision::Outcome::Applied;
+      });
+    });
+  };
+  EXPECT_TRUE(isApplied("shard-region"));
+  EXPECT_TRUE(isApplied("gather-fusion"));
+  EXPECT_FALSE(isApplied("scatter-fusion"));
+}
+
 TEST_F(PassDriver, RunsAllPassesWhereNoneFails) {
   OwningOpRef<ModuleOp> module = parse(/*isPicky=*/false);
   ASSERT_TRUE(module);

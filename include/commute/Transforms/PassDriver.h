@@ -7,6 +7,7 @@
 #ifndef COMMUTE_TRANSFORMS_PASSDRIVER_H
 #define COMMUTE_TRANSFORMS_PASSDRIVER_H
 
+#include "commute/Transforms/DecisionRecord.h"
 #include "commute/Transforms/Pipeline.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -38,6 +39,9 @@ struct PassRun {
   std::function<std::string(unsigned)> getReproducer;
   /// Called before the passes run anew: remarks made until then do not hold.
   std::function<void()> onRestart;
+  /// Where passes with laws note what they decided; null for nowhere. Cleared
+  /// before the passes run anew.
+  DecisionRecord *record = nullptr;
 };
 
 /// Runs passes over a module, which `original` is a copy of. The module is
