@@ -15,11 +15,13 @@ include "commute/Dialect/TPOpBase.td"
 
 class TP_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : TP_TensorOp<mnemonic, [
+        TP_InferredTypes,
         DeclareOpInterfaceMethods<TP_CollectiveOpInterface>] # traits>;
 
 /// Collectives that may write their result into their operand.
 class TP_InPlaceCollectiveOp<string mnemonic>
     : TP_TensorOp<mnemonic, [
+        TP_InferredTypes,
         DeclareOpInterfaceMethods<TP_CollectiveOpInterface>,
         DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
                                   ["requiresDense", "writesInto"]>],
@@ -29,11 +31,11 @@ class TP_InPlaceCollectiveOp<string mnemonic>
     bool $cppClass::requiresDense(::mlir::OpOperand &) { return getInPlace(); }
     bool $cppClass::writesInto(::mlir::OpOperand &) { return getInPlace(); }
     Strides $cppClass::inferStrides(
-        unsigned, ::llvm::ArrayRef<StridedShape> operandShapes,
+        Adaptor op, unsigned, ::llvm::ArrayRef<StridedShape> operandShapes,
         ::llvm::ArrayRef<Size> resultSizes) {
       // The functional form copies its input to row-major order first.
-      return getInPlace() ? operandShapes[0].strides
-                          : getContiguousStrides(resultSizes);
+      return op.getInPlace() ? operandShapes[0].strides
+                             : getContiguousStrides(resultSizes);
     }
   }];
 }
@@ -176,7 +178,7 @@ def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
   }];
 }
 
-def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
+def TP_RankSliceOp : TP_TensorOp<"rank_slice", [TP_InferredTypes], /*isView=*/true> {
   let summary = "This rank's block of a replicated value";
   let description = [{
     Cuts the operand along `slice_axis` into equal blocks and takes that of this
@@ -199,6 +201,7 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
 }
 
 def TP_WaitOp : TP_TensorOp<"wait", [
+    TP_InferredTypes,
     DeclareOpInterfaceMethods<TP_CompletionOpInterface>], /*isView=*/true> {
   let summary = "The value of an async collective, once it is there";
   let description = [{
@@ -247,6 +250,17 @@ def TP_AllGatherMatmulOp : TP_CollectiveOp<"all_gather_matmul",
     (`returns_gathered` $returns_gathered^)?
     attr-dict `:` functional-type(operands, results)
   }];
+  let builders = [
+    // With the element types of the products.
+    OpBuilder<(ins "::mlir::Value":$shard, "::mlir::ValueRange":$rhs,
+                   "::mlir::ValueRange":$biases, "::mlir::Value":$shardScale,
+                   "::mlir::ValueRange":$rhsScales, "uint64_t":$gatherAxis,
+                   "GroupAttr":$group, "bool":$returnsGathered,
+                   "::mlir::TypeRange":$elementTypes), [{
+      build($_builder, $_state, shard, rhs, biases, shardScale, rhsScales,
+            gatherAxis, group, returnsGathered);
+      stateElementTypes($_state, elementTypes);
+    }]>];
 }
 
 def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
@@ -272,6 +286,16 @@ def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
     (`rhs_scale` $rhs_scale^)? `scatter_axis` $scatter_axis `group` $group
     attr-dict `:` functional-type(operands, results)
   }];
+  let builders = [
+    OpBuilder<(ins "ReductionKind":$reduction, "::mlir::Value":$lhs,
+                   "::mlir::Value":$rhs, "::mlir::Value":$bias,
+                   "::mlir::Value":$lhsScale, "::mlir::Value":$rhsScale,
+                   "uint64_t":$scatterAxis, "GroupAttr":$group,
+                   "::mlir::Type":$elementType), [{
+      build($_builder, $_state, reduction, lhs, rhs, bias, lhsScale, rhsScale,
+            scatterAxis, group);
+      stateElementTypes($_state, elementType);
+    }]>];
 }
 
 #endif // COMMUTE_DIALECT_TPCOLLECTIVEOPS

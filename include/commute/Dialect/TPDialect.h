@@ -9,6 +9,7 @@
 
 #include "commute/Dialect/DimensionRule.h"
 #include "commute/Dialect/Evaluation.h"
+#include "commute/Dialect/ShapeInference.h"
 #include "commute/Dialect/SymbolicSize.h"
 #include "commute/Dialect/Work.h"
 
@@ -18,6 +19,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <optional>

@@ -42,6 +42,22 @@ def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
          "::llvm::ArrayRef<int64_t>":$newSizes), [{}], [{ return; }]>];
 }
 
+def TP_ResultTypeOpInterface : OpInterface<"ResultTypeOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops whose result types follow from operands, attributes and what is stated
+    of the results: see `ResultShape`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Appends the types that the results have with the op's present operands.
+      Sizes in `stated` are over `symbols`. Errors are emitted at the op.
+    }], "::llvm::LogicalResult", "inferResultTypes",
+    (ins "::commute::tp::SymbolSpace &":$symbols,
+         "::llvm::ArrayRef<::commute::tp::ResultShape>":$stated,
+         "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>];
+}
+
 def TP_EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{

@@ -16,6 +16,7 @@ include "commute/Dialect/TPCollectiveOps.td"
 //===----------------------------------------------------------------------===//
 
 def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [
+    TP_InferredTypes,
     DeclareOpInterfaceMethods<TP_RepetitionOpInterface>], /*isView=*/true> {
   let summary = "TensorCast's bracket around a repeated layer";
   let description = [{

@@ -21,6 +21,12 @@ def TP_ReshapeOp : TP_TensorOp<"reshape", [], /*isView=*/true> {
   }];
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "SymbolSpace &":$symbols,
+                   "::llvm::ArrayRef<Size>":$sizes), [{
+      $_state.addOperands(input);
+      addInferredTypes<ReshapeOp>($_state, symbols, {{{}, Sizes(sizes)}});
+    }]>];
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
   let extraClassDeclaration = [{
@@ -28,7 +34,7 @@ def TP_ReshapeOp : TP_TensorOp<"reshape", [], /*isView=*/true> {
   }];
 }
 
-def TP_PermuteOp : TP_TensorOp<"permute", [], /*isView=*/true> {
+def TP_PermuteOp : TP_TensorOp<"permute", [TP_InferredTypes], /*isView=*/true> {
   let summary = "Dims in another order";
   let description = [{
     Dim i of the result is dim `permutation[i]` of the operand. A view: the
@@ -69,6 +75,10 @@ def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
     $input `dim` $dim `start` $start (`blocks` $blocks^)? `step` $step attr-dict
     `:` type($input) `->` type($result)
   }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "SymbolSpace &":$symbols,
+                   "uint64_t":$dim, "uint64_t":$start, "uint64_t":$step,
+                   "const Size &":$size, CArg<"bool", "false">:$blocks)>];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
     void scaleAttributes(const DimensionRule &rule,
@@ -77,7 +87,7 @@ def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
   let hasFolder = 1;
 }
 
-def TP_ConcatOp : TP_TensorOp<"concat"> {
+def TP_ConcatOp : TP_TensorOp<"concat", [TP_InferredTypes]> {
   let summary = "Tensors one behind the other along a dim";
   let description = [{
     ```mlir
@@ -106,6 +116,12 @@ def TP_BroadcastOp : TP_TensorOp<"broadcast", [], /*isView=*/true> {
   }];
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "SymbolSpace &":$symbols,
+                   "::llvm::ArrayRef<Size>":$sizes), [{
+      $_state.addOperands(input);
+      addInferredTypes<BroadcastOp>($_state, symbols, {{{}, Sizes(sizes)}});
+    }]>];
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
   let extraClassDeclaration = [{
