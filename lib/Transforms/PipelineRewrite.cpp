@@ -264,9 +264,9 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   if (scale && !tp::hasOneElement(getTensor(scale)))
     scale = ops.reshape(scale, addColumns(1), location);
   Value bias = first.getBias();
-  if (bias)
+  if (bias && getTensor(bias).getRank() > 1)
     bias = ops.reshape(bias, tp::Sizes{ops.getSizes(bias).back()}, location);
-  if (bias && scattersColumns)
+  if (bias && scattersColumns && !tp::hasOneElement(getTensor(bias)))
     bias = takePieces(ops, bias, /*dim=*/0, fusion.pieces, location);
 
   Value value = ops.add<tp::MatmulReduceScatterOp>(
