@@ -101,6 +101,18 @@ getWholeCommunication(CommunicationKind kind, Type whole, int64_t axis,
   return Communication{kind, *bytes, /*rearranges=*/axis != 0, std::nullopt};
 }
 
+std::string
+commute::tp::getCollectiveText(Operation *op,
+                               std::optional<ReductionKind> reduction,
+                               std::optional<int64_t> axis) {
+  std::string text = op->getName().getStringRef().str();
+  if (reduction)
+    text += " " + stringifyReductionKind(*reduction).str();
+  if (axis)
+    text += " along dim " + std::to_string(*axis);
+  return text;
+}
+
 //===----------------------------------------------------------------------===//
 // tp.all_reduce
 //===----------------------------------------------------------------------===//
@@ -129,7 +141,10 @@ std::optional<Work> AllReduceOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 1, symbols);
 }
 
-GroupAttr AllReduceOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+AllReduceOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getReplicated(getContext())};
+}
 
 std::optional<Communication>
 AllReduceOp::getCommunication(SymbolValues symbols) {
@@ -171,7 +186,15 @@ std::optional<Work> CollectiveBroadcastOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
 
-GroupAttr CollectiveBroadcastOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+CollectiveBroadcastOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getReplicated(getContext())};
+}
+
+std::string CollectiveBroadcastOp::getCollectiveText() {
+  return getOperationName().str() + " from position " +
+         std::to_string(getRoot());
+}
 
 /// Every rank but one receives all bytes, as in an all-gather of them.
 std::optional<Communication>
@@ -214,7 +237,10 @@ Strides AllGatherOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
   return getContiguousStrides(resultSizes);
 }
 
-GroupAttr AllGatherOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+AllGatherOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getReplicated(getContext())};
+}
 
 std::optional<Communication>
 AllGatherOp::getCommunication(SymbolValues symbols) {
@@ -267,7 +293,10 @@ Strides ReduceScatterOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
   return getContiguousStrides(resultSizes);
 }
 
-GroupAttr ReduceScatterOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+ReduceScatterOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getShard(getContext(), getScatterAxis())};
+}
 
 std::optional<Communication>
 ReduceScatterOp::getCommunication(SymbolValues symbols) {
@@ -405,7 +434,10 @@ Strides AllToAllOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
   return getContiguousStrides(resultSizes);
 }
 
-GroupAttr AllToAllOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+AllToAllOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getVarying(getContext())};
+}
 
 std::optional<Communication>
 AllToAllOp::getCommunication(SymbolValues symbols) {
@@ -449,3 +481,11 @@ Strides RankSliceOp::inferStrides(Adaptor, unsigned,
 }
 
 bool RankSliceOp::mayShareMemory() { return true; }
+
+SmallVector<PlacementAttr>
+RankSliceOp::inferPlacements(ArrayRef<PlacementAttr> operands) {
+  bool isReplicated =
+      operands[0] && operands[0].getKind() == PlacementKind::Replicated;
+  return {isReplicated ? PlacementAttr::getShard(getContext(), getSliceAxis())
+                       : PlacementAttr::getVarying(getContext())};
+}

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShapeChecks.h"
-#include "commute/Dialect/ScalarFunctions.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -15,21 +14,6 @@ using namespace commute::tp;
 //===----------------------------------------------------------------------===//
 // tp.map
 //===----------------------------------------------------------------------===//
-
-uint64_t commute::tp::wrapInteger(int64_t value, Type type) {
-  auto integer = dyn_cast<IntegerType>(type);
-  if (!integer)
-    return static_cast<uint64_t>(value);
-  if (integer.getWidth() == 1)
-    return value != 0;
-  if (integer.getWidth() >= 64)
-    return static_cast<uint64_t>(value);
-  unsigned unused = 64 - integer.getWidth();
-  uint64_t shifted = static_cast<uint64_t>(value) << unused;
-  return integer.isUnsigned()
-             ? shifted >> unused
-             : static_cast<uint64_t>(static_cast<int64_t>(shifted) >> unused);
-}
 
 unsigned MapOp::getArity(MapFunction function) {
   return getInfo(function).arity;

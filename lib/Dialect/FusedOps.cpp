@@ -283,7 +283,26 @@ Strides AllGatherMatmulOp::inferStrides(Adaptor op, unsigned,
   return strides;
 }
 
-GroupAttr AllGatherMatmulOp::getCollectiveGroup() { return getGroup(); }
+/// The results are what the products of a replicated operand would be.
+SmallVector<PlacementAttr>
+AllGatherMatmulOp::inferPlacements(ArrayRef<PlacementAttr> operands) {
+  MLIRContext *context = getContext();
+  SmallVector<PlacementAttr> results;
+  if (getReturnsGathered())
+    results.push_back(PlacementAttr::getReplicated(context));
+  int64_t columns = getTensor(getShard()).getRank() - 1;
+  bool isPlain = getBiases().empty() && !getShardScale();
+  for (PlacementAttr rhs : operands.slice(1, getRhs().size())) {
+    PlacementAttr result = PlacementAttr::getVarying(context);
+    if (isPlain && rhs && rhs.getKind() == PlacementKind::Replicated)
+      result = rhs;
+    else if (isPlain && rhs && rhs.getKind() == PlacementKind::Shard &&
+             rhs.getDim() == 1)
+      result = PlacementAttr::getShard(context, columns);
+    results.push_back(result);
+  }
+  return results;
+}
 
 std::optional<Communication>
 AllGatherMatmulOp::getCommunication(SymbolValues symbols) {
@@ -461,7 +480,10 @@ Strides MatmulReduceScatterOp::inferStrides(Adaptor, unsigned,
   return getContiguousStrides(resultSizes);
 }
 
-GroupAttr MatmulReduceScatterOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+MatmulReduceScatterOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getShard(getContext(), getScatterAxis())};
+}
 
 std::optional<Communication>
 MatmulReduceScatterOp::getCommunication(SymbolValues symbols) {

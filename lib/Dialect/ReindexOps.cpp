@@ -13,6 +13,8 @@
 using namespace mlir;
 using namespace commute::tp;
 
+IndexAlgebra::~IndexAlgebra() = default;
+
 /// Views move nothing.
 static std::optional<Work> getViewWork() { return Work(); }
 
@@ -157,6 +159,12 @@ Strides ReshapeOp::inferStrides(Adaptor, unsigned,
 
 bool ReshapeOp::mayShareMemory() { return true; }
 
+IndexAlgebra::Map ReshapeOp::reindex(IndexAlgebra &algebra,
+                                     ArrayRef<IndexAlgebra::Map> operands,
+                                     ArrayRef<Size> sizes) {
+  return algebra.reshape(operands[0], sizes);
+}
+
 OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return isIdentity(getInput(), getResult()) ? getInput() : Value();
 }
@@ -211,6 +219,12 @@ Strides PermuteOp::inferStrides(Adaptor op, unsigned,
 }
 
 bool PermuteOp::mayShareMemory() { return true; }
+
+IndexAlgebra::Map PermuteOp::reindex(IndexAlgebra &algebra,
+                                     ArrayRef<IndexAlgebra::Map> operands,
+                                     ArrayRef<Size>) {
+  return algebra.permute(operands[0], getPermutation());
+}
 
 OpFoldResult PermuteOp::fold(FoldAdaptor) {
   bool keepsOrder = llvm::is_sorted(getPermutation());
@@ -345,6 +359,16 @@ Strides SliceOp::inferStrides(Adaptor op, unsigned,
 
 bool SliceOp::mayShareMemory() { return true; }
 
+IndexAlgebra::Map SliceOp::reindex(IndexAlgebra &algebra,
+                                   ArrayRef<IndexAlgebra::Map> operands,
+                                   ArrayRef<Size> sizes) {
+  auto start = static_cast<int64_t>(getStart());
+  const Size &size = sizes[getDim()];
+  return algebra.slice(operands[0], getDim(),
+                       getBlocks() ? multiply(start, size) : Size(start),
+                       getStep(), size);
+}
+
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   bool isWhole = getStart() == 0 && getStep() == 1;
   return isWhole && isIdentity(getInput(), getResult()) ? getInput() : Value();
@@ -430,6 +454,12 @@ Strides ConcatOp::inferStrides(Adaptor, unsigned,
   return getContiguousStrides(resultSizes);
 }
 
+IndexAlgebra::Map ConcatOp::reindex(IndexAlgebra &algebra,
+                                    ArrayRef<IndexAlgebra::Map> operands,
+                                    ArrayRef<Size>) {
+  return algebra.concat(operands, getDim());
+}
+
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   if (getInputs().size() == 1 && isIdentity(getInputs()[0], getResult()))
     return getInputs()[0];
@@ -496,6 +526,12 @@ Strides BroadcastOp::inferStrides(Adaptor, unsigned,
 }
 
 bool BroadcastOp::mayShareMemory() { return true; }
+
+IndexAlgebra::Map BroadcastOp::reindex(IndexAlgebra &algebra,
+                                       ArrayRef<IndexAlgebra::Map> operands,
+                                       ArrayRef<Size> sizes) {
+  return algebra.broadcast(operands[0], sizes);
+}
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor) {
   return isIdentity(getInput(), getResult()) ? getInput() : Value();

@@ -15,13 +15,13 @@ include "commute/Dialect/TPOpBase.td"
 
 class TP_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : TP_TensorOp<mnemonic, [
-        TP_InferredTypes,
+        TP_InferredTypes, DeclareOpInterfaceMethods<TP_GroupOpInterface>,
         DeclareOpInterfaceMethods<TP_CollectiveOpInterface>] # traits>;
 
 /// Collectives that may write their result into their operand.
 class TP_InPlaceCollectiveOp<string mnemonic>
     : TP_TensorOp<mnemonic, [
-        TP_InferredTypes,
+        TP_InferredTypes, DeclareOpInterfaceMethods<TP_GroupOpInterface>,
         DeclareOpInterfaceMethods<TP_CollectiveOpInterface>,
         DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
                                   ["requiresDense", "writesInto"]>],
@@ -73,6 +73,11 @@ def TP_AllReduceOp : TP_InPlaceCollectiveOp<"all_reduce"> {
       return operands[0] && (getReduction() == ReductionKind::Sum ||
                              getReduction() == ReductionKind::Avg);
     }
+    bool dependsOnPositions() { return false; }
+    bool dependsOnReceivedOnly() { return true; }
+    std::optional<ReductionKind> getCollectiveReduction() {
+      return getReduction();
+    }
   }];
 }
 
@@ -95,6 +100,8 @@ def TP_CollectiveBroadcastOp : TP_InPlaceCollectiveOp<"collective_broadcast"> {
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool dependsOnReceivedOnly() { return true; }
+    std::string getCollectiveText();
   }];
 }
 
@@ -118,6 +125,8 @@ def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool dependsOnReceivedOnly() { return true; }
+    std::optional<int64_t> getCollectiveAxis() { return getGatherAxis(); }
   }];
 }
 
@@ -146,6 +155,11 @@ def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
       return operands[0] && (getReduction() == ReductionKind::Sum ||
                              getReduction() == ReductionKind::Avg);
     }
+    bool dependsOnReceivedOnly() { return true; }
+    std::optional<int64_t> getCollectiveAxis() { return getScatterAxis(); }
+    std::optional<ReductionKind> getCollectiveReduction() {
+      return getReduction();
+    }
   }];
 }
 
@@ -173,12 +187,16 @@ def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool dependsOnReceivedOnly() { return true; }
+    bool hasEqualOperands() { return false; }
     void scaleAttributes(const DimensionRule &rule,
                          ::llvm::ArrayRef<int64_t> newSizes);
   }];
 }
 
-def TP_RankSliceOp : TP_TensorOp<"rank_slice", [TP_InferredTypes], /*isView=*/true> {
+def TP_RankSliceOp : TP_TensorOp<"rank_slice",
+    [TP_InferredTypes, DeclareOpInterfaceMethods<TP_GroupOpInterface>],
+    /*isView=*/true> {
   let summary = "This rank's block of a replicated value";
   let description = [{
     Cuts the operand along `slice_axis` into equal blocks and takes that of this
@@ -201,7 +219,7 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice", [TP_InferredTypes], /*isView=*/tr
 }
 
 def TP_WaitOp : TP_TensorOp<"wait", [
-    TP_InferredTypes,
+    TP_InferredTypes, DeclareOpInterfaceMethods<TP_ReindexOpInterface>,
     DeclareOpInterfaceMethods<TP_CompletionOpInterface>], /*isView=*/true> {
   let summary = "The value of an async collective, once it is there";
   let description = [{
@@ -261,6 +279,9 @@ def TP_AllGatherMatmulOp : TP_CollectiveOp<"all_gather_matmul",
             gatherAxis, group, returnsGathered);
       stateElementTypes($_state, elementTypes);
     }]>];
+  let extraClassDeclaration = [{
+    std::optional<int64_t> getCollectiveAxis() { return getGatherAxis(); }
+  }];
 }
 
 def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
@@ -296,6 +317,13 @@ def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
             scatterAxis, group);
       stateElementTypes($_state, elementType);
     }]>];
+  let extraClassDeclaration = [{
+    std::optional<int64_t> getCollectiveAxis() { return getScatterAxis(); }
+    std::string getCollectiveText() {
+      return ::commute::tp::getCollectiveText(*this, getReduction(),
+                                              getCollectiveAxis());
+    }
+  }];
 }
 
 #endif // COMMUTE_DIALECT_TPCOLLECTIVEOPS

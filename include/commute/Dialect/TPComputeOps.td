@@ -75,7 +75,8 @@ def TP_CastOp : TP_TensorOp<"cast", [], /*isView=*/true> {
   }];
 }
 
-def TP_BitcastOp : TP_TensorOp<"bitcast", [], /*isView=*/true> {
+def TP_BitcastOp : TP_TensorOp<"bitcast",
+    [DeclareOpInterfaceMethods<TP_ReindexOpInterface>], /*isView=*/true> {
   let summary = "The same bits as another element type";
   let description = [{
     Element types of one width, a view: values of eight-bit floats travel as
@@ -90,7 +91,9 @@ def TP_BitcastOp : TP_TensorOp<"bitcast", [], /*isView=*/true> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
-def TP_CopyOp : TP_TensorOp<"copy", [TP_InferredTypes], /*isView=*/true> {
+def TP_CopyOp : TP_TensorOp<"copy",
+    [TP_InferredTypes, DeclareOpInterfaceMethods<TP_ReindexOpInterface>],
+    /*isView=*/true> {
   let summary = "A copy in fresh memory, dense in row-major order";
   let description = [{
     The same values in a new tensor. With `preserve_strides` the copy keeps the
