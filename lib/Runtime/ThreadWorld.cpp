@@ -1,4 +1,4 @@
-//===- ThreadWorld.cpp - ranks that are threads of one process --*- C++ -*-===//
+//===- ThreadWorld.cpp - ranks as threads of one process --------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -31,8 +31,8 @@ public:
   llvm::Error finish() override;
 
 private:
-  /// A tensor that is there. Members are asked in turns, each by others first,
-  /// so that not all read the same memory at once.
+  /// Returns an available tensor, if any. Each rank polls the members in a
+  /// different order, so that not all read the same memory at once.
   std::optional<Arrival> takeNext();
 
   ThreadWorld &world;
@@ -41,9 +41,9 @@ private:
   ThreadWorld::Meeting &meeting;
   const std::vector<int64_t> &members = key.first;
   size_t own;
-  /// Tensors received so far, by position.
+  /// Number of tensors received so far, by position.
   std::vector<size_t> numTaken;
-  /// Who is asked first.
+  /// Position of the member that is polled first.
   size_t next;
 };
 
@@ -65,7 +65,7 @@ public:
 private:
   ThreadWorld &world;
   int64_t rank;
-  /// Collectives so far, by group.
+  /// Number of collectives so far, by group.
   std::map<std::vector<int64_t>, uint64_t> numbers;
 };
 } // namespace commute::runtime
@@ -95,7 +95,7 @@ llvm::Error ThreadTransfer::send(size_t position, TensorValue tensor) {
       std::move(tensor));
   ThreadWorld::RankState &receiver = world.states.at(members[position]);
   if (receiver.waitsIn == &meeting) {
-    // It can go on, whenever its thread wakes up.
+    // Mark the receiver as able to continue before its thread wakes up.
     receiver.waitsIn = nullptr;
     world.changed.notify_all();
   }
@@ -179,7 +179,7 @@ llvm::Error ThreadWorld::takeError() {
   std::lock_guard lock(mutex);
   if (failures.empty())
     return llvm::Error::success();
-  // The first one is the cause of the others.
+  // The first failure caused the others.
   return llvm::createStringError(failures.front());
 }
 
