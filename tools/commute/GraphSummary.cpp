@@ -1,4 +1,4 @@
-//===- GraphSummary.cpp - what is in a graph --------------------*- C++ -*-===//
+//===- GraphSummary.cpp - summary of a graph --------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -26,8 +26,8 @@ static std::string toText(const Printable &value) {
   return text;
 }
 
-/// "[0, 1, 2, 3]", or the groups of an axis one after the other. Of thousands
-/// of ranks it is "0-4095".
+/// Returns "[0, 1, 2, 3]", or all groups of an axis in sequence. For large
+/// groups, returns "0-4095".
 static std::string getMembers(tp::GroupAttr group) {
   constexpr size_t maxListed = 64;
   if (!group.hasKnownMembers())

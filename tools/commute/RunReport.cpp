@@ -1,4 +1,4 @@
-//===- RunReport.cpp - what a run gave --------------------------*- C++ -*-===//
+//===- RunReport.cpp - output of commute run --------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
