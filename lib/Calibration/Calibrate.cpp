@@ -21,7 +21,7 @@ using llvm::formatv;
 using target::Quantity;
 
 //===----------------------------------------------------------------------===//
-// This machine
+// Machine description
 //===----------------------------------------------------------------------===//
 
 static std::string getProcessorName() {
@@ -52,7 +52,7 @@ static double getMemoryBytes() {
 }
 
 //===----------------------------------------------------------------------===//
-// Programs that are measured
+// Measured programs
 //===----------------------------------------------------------------------===//
 
 /// Returns a function with `arguments` (types) that returns the result of the

@@ -24,7 +24,7 @@ RankDiagnostics::RankDiagnostics(MLIRContext *context)
       }) {}
 
 //===----------------------------------------------------------------------===//
-// What can be run
+// Support checks
 //===----------------------------------------------------------------------===//
 
 /// Returns true for calls that compute no tensor: PyTorch's assertions, and

@@ -95,7 +95,7 @@ static void multiplyPlainly(const MatmulOperand &lhs, const MatmulOperand &rhs,
 }
 
 //===----------------------------------------------------------------------===//
-// Choice
+// Kernel selection
 //===----------------------------------------------------------------------===//
 
 namespace {

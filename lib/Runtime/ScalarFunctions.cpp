@@ -33,7 +33,7 @@ COMMUTE_INLINED static inline void forAll(const Compute *a, const Compute *b,
 }
 
 //===----------------------------------------------------------------------===//
-// Functions of all numbers
+// Functions of all element types
 //===----------------------------------------------------------------------===//
 
 /// Returns false for a function that is not defined for all types.
@@ -230,7 +230,7 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
 }
 
 //===----------------------------------------------------------------------===//
-// Functions of integers, which wrap
+// Functions of integers, with wrapping
 //===----------------------------------------------------------------------===//
 
 static uint64_t raise(uint64_t base, uint64_t exponent) {

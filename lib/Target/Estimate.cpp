@@ -127,7 +127,7 @@ static Value getSharedOperand(Operation *op, const OpPrice &price) {
 }
 
 //===----------------------------------------------------------------------===//
-// Two lanes
+// Simulation
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -62,7 +62,7 @@ double Target::getMemorySeconds(double bytes) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Where targets come from
+// Loading
 //===----------------------------------------------------------------------===//
 
 static Target parseBuiltin(const EmbeddedTarget &embedded) {

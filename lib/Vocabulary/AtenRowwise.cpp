@@ -92,7 +92,7 @@ static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
 }
 
 //===----------------------------------------------------------------------===//
-// Softmax and the like
+// Softmax and cumulative sums
 //===----------------------------------------------------------------------===//
 
 template <RowFunction function>

@@ -69,7 +69,7 @@ static llvm::Error checkPlacement(StringRef text) {
 }
 
 //===----------------------------------------------------------------------===//
-// The sidecar
+// Sidecar
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -258,7 +258,7 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
 }
 
 //===----------------------------------------------------------------------===//
-// The command line
+// Command line
 //===----------------------------------------------------------------------===//
 
 /// Parses ranks and ranges of ranks, such as "0-3,8".

@@ -428,7 +428,7 @@ bool Exporter::tryKeep(const Origin &origin) {
 }
 
 //===----------------------------------------------------------------------===//
-// The walk
+// Ops
 //===----------------------------------------------------------------------===//
 
 const Node *Exporter::findExample(StringRef target) {

@@ -44,7 +44,7 @@ static OptimizationOptions getOptions(const OptimizeSettings &settings) {
 /// string if it is.
 static std::string getRefusal(const Optimization &optimization) {
   using Outcome = Optimization::Outcome;
-  constexpr llvm::StringLiteral start = "the graph is left as it was, since ";
+  constexpr llvm::StringLiteral start = "the graph is unchanged: ";
   switch (optimization.outcome) {
   case Outcome::Unchanged:
   case Outcome::Changed:
