@@ -156,8 +156,8 @@ void tool::print(const EstimateSummary &summary, llvm::raw_ostream &os) {
           estimate.peakActivationBytes >
       summary.deviceBytes)
     printLine(os, "",
-              "which does not fit into the " +
-                  formatBytes(summary.deviceBytes) + " of a device");
+              "which exceeds the " + formatBytes(summary.deviceBytes) +
+                  " of memory of a device");
   for (const auto &[symbol, value] : summary.sizes)
     printLine(os, "with size", symbol + " = " + llvm::Twine(value));
   if (summary.kinds.empty())

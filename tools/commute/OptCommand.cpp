@@ -124,7 +124,7 @@ OptCommand::judge(const Optimization &optimization) const {
     safeErrs() << "commute: the result is not proven equivalent: "
                << *optimization.verification->notProven
                << "; nothing was written (--allow-unproven writes it, "
-                  "--proof-time and --proof-memory give the proof more)\n";
+                  "--proof-time and --proof-memory raise the budget)\n";
     return NotDecided;
   case Outcome::Different:
     break;

@@ -122,7 +122,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
       printExtents(*result, safeOuts());
     if (!problems.empty()) {
       safeOuts()
-          << "placements that do not fit the first graph's operations:\n";
+          << "placements that conflict with operations of the first graph:\n";
       print(problems, safeOuts());
     }
   }
