@@ -14,15 +14,16 @@ using namespace commute;
 using namespace commute::runtime;
 
 //===----------------------------------------------------------------------===//
-// Meetings
+// Collectives
 //===----------------------------------------------------------------------===//
 
 namespace commute::runtime {
 class ThreadTransfer : public Transfer {
 public:
-  ThreadTransfer(ThreadWorld &world, int64_t rank, ThreadWorld::MeetingKey key,
-                 ThreadWorld::Meeting &meeting)
-      : world(world), rank(rank), key(std::move(key)), meeting(meeting),
+  ThreadTransfer(ThreadWorld &world, int64_t rank,
+                 ThreadWorld::CollectiveKey key,
+                 ThreadWorld::CollectiveState &collective)
+      : world(world), rank(rank), key(std::move(key)), collective(collective),
         own(llvm::find(members, rank) - members.begin()),
         numTaken(members.size()), next(own + 1) {}
 
@@ -37,8 +38,8 @@ private:
 
   ThreadWorld &world;
   int64_t rank;
-  ThreadWorld::MeetingKey key;
-  ThreadWorld::Meeting &meeting;
+  ThreadWorld::CollectiveKey key;
+  ThreadWorld::CollectiveState &collective;
   const std::vector<int64_t> &members = key.first;
   size_t own;
   /// Number of tensors received so far, by position.
@@ -74,27 +75,28 @@ llvm::Expected<std::unique_ptr<Transfer>>
 ThreadTransport::start(const CollectiveCall &call, Type, size_t, bool) {
   std::vector<int64_t> members(call.members.begin(), call.members.end());
   uint64_t number = numbers[members]++;
-  ThreadWorld::MeetingKey key(std::move(members), number);
+  ThreadWorld::CollectiveKey key(std::move(members), number);
   std::lock_guard lock(world.mutex);
-  ThreadWorld::Meeting &meeting = world.meetings[key];
-  if (!meeting.participants.empty()) {
-    const auto &[otherRank, other] = *meeting.participants.begin();
+  ThreadWorld::CollectiveState &collective = world.collectives[key];
+  if (!collective.participants.empty()) {
+    const auto &[otherRank, other] = *collective.participants.begin();
     if (!call.matches(other.call))
       world.fail(describeMismatch(otherRank, other.call, rank, call));
   }
   if (llvm::Error error = world.getPeerFailure())
     return std::move(error);
-  meeting.participants[rank] = {
+  collective.participants[rank] = {
       call, std::vector<std::vector<TensorValue>>(call.members.size())};
-  return std::make_unique<ThreadTransfer>(world, rank, std::move(key), meeting);
+  return std::make_unique<ThreadTransfer>(world, rank, std::move(key),
+                                          collective);
 }
 
 llvm::Error ThreadTransfer::send(size_t position, TensorValue tensor) {
   std::lock_guard lock(world.mutex);
-  meeting.participants.at(rank).toMembers[position].push_back(
+  collective.participants.at(rank).toMembers[position].push_back(
       std::move(tensor));
   ThreadWorld::RankState &receiver = world.states.at(members[position]);
-  if (receiver.waitsIn == &meeting) {
+  if (receiver.waitsIn == &collective) {
     // Mark the receiver as able to continue before its thread wakes up.
     receiver.waitsIn = nullptr;
     world.changed.notify_all();
@@ -105,8 +107,8 @@ llvm::Error ThreadTransfer::send(size_t position, TensorValue tensor) {
 std::optional<Transfer::Arrival> ThreadTransfer::takeNext() {
   for (size_t count = 0; count < members.size(); ++count) {
     size_t position = (next + count) % members.size();
-    auto found = meeting.participants.find(members[position]);
-    if (position == own || found == meeting.participants.end())
+    auto found = collective.participants.find(members[position]);
+    if (position == own || found == collective.participants.end())
       continue;
     const std::vector<TensorValue> &given = found->second.toMembers[own];
     if (numTaken[position] == given.size())
@@ -126,7 +128,7 @@ llvm::Expected<Transfer::Arrival> ThreadTransfer::receive() {
       return std::move(error);
     if (std::optional<Arrival> arrival = takeNext())
       return std::move(*arrival);
-    state.waitsIn = &meeting;
+    state.waitsIn = &collective;
     world.checkForDeadlock();
     bool isInTime = world.changed.wait_until(lock, deadline, [&] {
       return !state.waitsIn || !world.failures.empty();
@@ -140,8 +142,8 @@ llvm::Expected<Transfer::Arrival> ThreadTransfer::receive() {
 
 llvm::Error ThreadTransfer::finish() {
   std::lock_guard lock(world.mutex);
-  if (++meeting.numLeft == members.size())
-    world.meetings.erase(key);
+  if (++collective.numLeft == members.size())
+    world.collectives.erase(key);
   return llvm::Error::success();
 }
 

@@ -45,6 +45,8 @@ struct ContainerLimits {
 /// request. Every error names the file, and the record if there is one.
 class Container {
 public:
+  /// Opens the archive at `path`, which must be a regular file. Returns an
+  /// error if it is not a zip file, exceeds the limits, or has unsafe names.
   static llvm::Expected<std::unique_ptr<Container>>
   open(llvm::StringRef path, const ContainerLimits &limits = {});
   /// Opens an archive in memory. `bytes` must outlive the container.
@@ -58,6 +60,7 @@ public:
   llvm::StringRef path() const;
   /// The folder that contains all entries, without a trailing slash.
   llvm::StringRef root() const;
+  /// All records, in the order of the file.
   llvm::ArrayRef<Record> records() const;
   /// Returns nullptr if there is no such record.
   const Record *find(llvm::StringRef name) const;

@@ -61,6 +61,7 @@ std::optional<ScalarType> scalarTypeFromNumber(int64_t number);
 /// Returns PyTorch's name ("bfloat16").
 llvm::StringRef scalarTypeName(ScalarType type);
 
+/// Memory formats, numbered as in the export schema.
 enum class MemoryFormat : uint8_t {
   Unknown = 0,
   Contiguous = 1,
@@ -76,6 +77,7 @@ inline constexpr int64_t stridedLayout = 7;
 /// producer's textual form (SymPy's srepr, or plain "s0").
 struct SymInt {
   std::optional<int64_t> value;
+  /// Empty for a number.
   llvm::StringRef expression;
   /// The value of the expression when the graph was captured.
   std::optional<int64_t> hint;
@@ -83,11 +85,14 @@ struct SymInt {
   bool isStatic() const { return value.has_value(); }
 };
 
+/// The device of a tensor, such as "cuda" with index 0.
 struct Device {
   llvm::StringRef type;
   std::optional<int64_t> index;
 };
 
+/// The metadata of a tensor value. Strides and the storage offset are in
+/// elements.
 struct TensorMeta {
   ScalarType dtype = ScalarType::Unknown;
   llvm::SmallVector<SymInt, 4> sizes;
@@ -189,8 +194,10 @@ struct Argument {
   }
 };
 
+/// How a node passes an argument, numbered as in the export schema.
 enum class ArgumentKind : uint8_t { Unknown = 0, Positional = 1, Keyword = 2 };
 
+/// An argument of a node.
 struct NamedArgument {
   /// Name in the operator's schema; empty for positional arguments of
   /// higher-order operators.
@@ -208,6 +215,7 @@ enum class Effects : uint8_t {
   Any,
 };
 
+/// A call of an operator or a Python function.
 struct Node {
   /// For example "torch.ops.aten.linear.default".
   llvm::StringRef target;
@@ -240,8 +248,10 @@ struct SourceLine {
   unsigned line = 0;
   llvm::StringRef function;
 };
+/// Returns nullopt for text that is not a Python stack trace.
 std::optional<SourceLine> innermostSourceLine(llvm::StringRef stackTrace);
 
+/// A graph in program order: every value is defined before it is used.
 struct Graph {
   /// True if nodes may call Python functions and methods, which have no schemas
   /// and may write into their arguments. Programs declare this by the dialect
@@ -251,9 +261,11 @@ struct Graph {
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
   std::vector<Node> nodes;
+  /// Metadata of all tensor values, by name.
   llvm::MapVector<llvm::StringRef, TensorMeta,
                   llvm::DenseMap<llvm::StringRef, unsigned>>
       tensorValues;
+  /// Expressions of all symbolic integers, by name.
   llvm::DenseMap<llvm::StringRef, SymInt> symIntValues;
   /// Maps a name to true for a constant and false for an expression.
   llvm::DenseMap<llvm::StringRef, bool> symBoolValues;

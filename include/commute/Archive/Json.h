@@ -64,6 +64,7 @@ public:
   llvm::StringRef text(Span span) const {
     return llvm::StringRef(content).slice(span.begin, span.end);
   }
+  /// Returns the outermost value.
   JsonValue root() const;
 
 private:

@@ -25,8 +25,10 @@ enum class InputKind : uint8_t {
   Constant,
   Token,
 };
+/// Returns the union tag, such as "user_input".
 llvm::StringRef inputKindName(InputKind kind);
 
+/// One input of the graph.
 struct InputSpec {
   InputKind kind = InputKind::User;
   /// Name of the graph value; for Constant, name of the placeholder.
@@ -47,8 +49,11 @@ enum class OutputKind : uint8_t {
   UserInputMutation,
   Token,
 };
+/// Returns the union tag, such as "buffer_mutation".
 llvm::StringRef outputKindName(OutputKind kind);
 
+/// One output of the graph. `target` names the buffer, parameter or input that
+/// the output is written to, and is empty for other outputs.
 struct OutputSpec {
   OutputKind kind = OutputKind::User;
   Argument argument;
@@ -65,6 +70,7 @@ struct CallingConvention {
   std::vector<llvm::StringRef> parameters;
 };
 
+/// Inclusive bounds of a symbolic size; nullopt if unbounded.
 struct RangeConstraint {
   std::optional<int64_t> min;
   std::optional<int64_t> max;
@@ -117,6 +123,7 @@ public:
     Span span;
     llvm::StringRef name;
   };
+  /// Keeps the source node `index`, with renamed values.
   void keepNode(size_t index, llvm::ArrayRef<Rename> renames = {});
   /// Adds a node, whose strings must live until `apply`. An argument with a
   /// subgraph must come from the program's own document, because its text is
@@ -124,6 +131,7 @@ public:
   void addNode(const Node &node);
   /// Replaces the entry of this name, or appends one.
   void addTensorValue(llvm::StringRef name, const TensorMeta &meta);
+  /// Removes the metadata of a tensor that no longer exists.
   void removeTensorValue(llvm::StringRef name);
   /// Adds the entry of a new name.
   void addSymIntValue(llvm::StringRef name, const SymInt &value);

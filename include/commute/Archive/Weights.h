@@ -48,6 +48,8 @@ public:
     std::shared_ptr<const std::byte> data;
     uint64_t size = 0;
   };
+  /// Returns the whole record of a tensor. Fails if the archive lacks it, or if
+  /// it cannot be decompressed.
   llvm::Expected<Bytes> load(const StoredTensor &tensor) const;
 
 private:

@@ -25,6 +25,7 @@ enum class Verdict {
   /// A fact because of which no rewrite was considered.
   Noted,
 };
+/// Returns "applied", "refused" or "noted".
 llvm::StringRef describe(Verdict verdict);
 
 /// One remark, with the node and the line of Python that it refers to.
@@ -48,11 +49,13 @@ RemarkEntry describeFailure(llvm::StringRef pass, std::string message);
 /// Collects the remarks of a context, from the call of `attach` on.
 class RemarkCollector {
 public:
+  /// Installs the collector as the context's remark engine.
   mlir::LogicalResult attach(mlir::MLIRContext &context);
 
   llvm::ArrayRef<RemarkEntry> getEntries() const { return *entries; }
   void add(RemarkEntry entry) { entries->push_back(std::move(entry)); }
   void clear() { entries->clear(); }
+  /// Prints the remarks grouped by pass.
   void print(llvm::raw_ostream &os) const;
   llvm::json::Array toJson() const;
 

@@ -39,6 +39,7 @@ enum class ElementKind : uint8_t {
 
 /// Returns nullopt for unsupported types, such as complex numbers.
 std::optional<ElementKind> getElementKind(mlir::Type type);
+/// Returns the size of an element in memory.
 unsigned getNumBytes(ElementKind kind);
 bool isFloat(ElementKind kind);
 

@@ -31,6 +31,8 @@ struct InputSources {
 /// the tables that they visibly index, and 0 or 1 if there are none.
 class ProgramInputs {
 public:
+  /// Returns an error for contradictory placements, and for tensors of the file
+  /// that are not inputs or contradict the program's symbolic sizes.
   static llvm::Expected<ProgramInputs> create(mlir::func::FuncOp function,
                                               InputSources sources);
 

@@ -16,6 +16,7 @@ namespace commute::runtime {
 using InputProvider = llvm::function_ref<llvm::Expected<TensorValue>(
     unsigned argument, int64_t rank)>;
 
+/// Settings of a run. `symbols` must contain all symbolic sizes.
 struct RunOptions {
   SymbolTable symbols;
   /// The longest time that a rank waits for other ranks.

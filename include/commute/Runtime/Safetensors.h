@@ -26,12 +26,14 @@ namespace commute::runtime {
 /// and their sizes match their data.
 class SafetensorsFile {
 public:
+  /// A tensor of the file. Its data keep the mapping alive.
   struct Entry {
     ElementKind kind;
     std::vector<int64_t> sizes;
     std::shared_ptr<const std::byte> data;
   };
 
+  /// Maps the file at `path`. Returns an error if the header is invalid.
   static llvm::Expected<SafetensorsFile> open(llvm::StringRef path);
   /// Parses a file in memory. Error messages start with `origin`.
   static llvm::Expected<SafetensorsFile>
@@ -50,6 +52,7 @@ private:
   std::map<std::string, Entry, std::less<>> entries;
 };
 
+/// A tensor to write.
 struct NamedTensor {
   std::string name;
   TensorValue tensor;

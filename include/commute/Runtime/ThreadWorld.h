@@ -42,16 +42,16 @@ private:
     std::vector<std::vector<TensorValue>> toMembers;
   };
   /// The n-th collective of a group.
-  struct Meeting {
+  struct CollectiveState {
     std::map<int64_t, Participant> participants;
     size_t numLeft = 0;
   };
   struct RankState {
     /// The collective in which the rank is blocked, or null if it can continue.
-    const Meeting *waitsIn = nullptr;
+    const CollectiveState *waitsIn = nullptr;
     bool isFinished = false;
   };
-  using MeetingKey = std::pair<std::vector<int64_t>, uint64_t>;
+  using CollectiveKey = std::pair<std::vector<int64_t>, uint64_t>;
 
   void fail(std::string message);
   /// Returns a PeerFailure if a rank has failed. The mutex must be held for
@@ -64,7 +64,7 @@ private:
   std::chrono::seconds timeout;
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<MeetingKey, Meeting> meetings;
+  std::map<CollectiveKey, CollectiveState> collectives;
   std::map<int64_t, RankState> states;
   std::vector<std::string> failures;
 };

@@ -39,6 +39,7 @@ struct CollectiveLine {
 /// The collectives of one machine.
 class CollectiveModel {
 public:
+  /// Adds a line, whose points must be ascending.
   void add(tp::CommunicationKind kind, CollectiveLine line);
   /// Lines in ascending order of the group size.
   llvm::ArrayRef<CollectiveLine> getLines(tp::CommunicationKind kind) const;

@@ -13,6 +13,7 @@
 
 namespace commute::target {
 
+/// The two resources of a device, which work concurrently.
 enum class Lane { Compute, Communication };
 
 /// An interval in which a lane is busy.
@@ -57,6 +58,7 @@ struct Estimate {
   /// Bytes sent by one rank.
   double wireBytes = 0;
 
+  /// Memory of parameters and buffers, and of all other inputs.
   double weightBytes = 0;
   double inputBytes = 0;
   /// Maximum of the memory that values computed by the program occupy at the

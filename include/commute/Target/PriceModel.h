@@ -44,6 +44,7 @@ struct OpPrice {
   bool overlaps() const {
     return computeSeconds > 0 && communicationSeconds > 0;
   }
+  /// Returns the time of the op, including copies.
   double getSeconds() const;
 };
 
@@ -60,6 +61,7 @@ public:
   const Target &getTarget() const { return target; }
   /// Returns the value of a symbol.
   std::optional<int64_t> getSize(llvm::StringRef symbol) const;
+  /// Returns the size of a tensor; nullopt if a size is unknown.
   std::optional<int64_t> getBytes(mlir::Type type) const;
 
   /// Returns nullopt if a size is unknown.

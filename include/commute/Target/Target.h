@@ -76,6 +76,7 @@ struct Target {
   /// Returns the time for memory traffic of `bytes` bytes.
   double getMemorySeconds(double bytes) const;
 
+  /// Returns the target in the file format.
   llvm::json::Value toJson() const;
 };
 

@@ -41,6 +41,7 @@ struct PlacementRule {
   std::string group;
 };
 
+/// Everything that the sidecar and the command line state about a program.
 struct DistributedContext {
   std::map<std::string, GroupRanks> groups;
   /// Groups stated on the command line. An unknown one is an error, while a

@@ -24,6 +24,7 @@ struct StatedNames {
   /// Symbols in addition to those of the function's types.
   llvm::ArrayRef<llvm::StringRef> otherSymbols;
 
+  /// Returns true if a node names the group `key`, or a statement adds it.
   bool hasGroup(llvm::StringRef key) const;
 };
 

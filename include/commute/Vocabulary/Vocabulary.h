@@ -84,11 +84,13 @@ struct OperatorEntry {
   bool mayAlias = false;
 };
 
+/// Readers of PyTorch operators by name, and writers of tp ops by op.
 class Vocabulary {
 public:
   /// Creates a vocabulary with all built-in operators.
   Vocabulary();
 
+  /// Adds the reader of an operator whose results are fresh memory.
   void add(llvm::StringRef target, ReadFunction read) {
     operators[target].read = read;
   }
@@ -97,6 +99,7 @@ public:
     for (llvm::StringRef target : targets)
       add(target, read);
   }
+  /// The same for operators whose result may alias the first tensor argument.
   void addView(std::initializer_list<llvm::StringRef> targets,
                ReadFunction read) {
     for (llvm::StringRef target : targets) {
@@ -104,6 +107,7 @@ public:
       operators[target].mayAlias = true;
     }
   }
+  /// Sets the writer for an op.
   template <typename OpType>
   void addWriter(WriteFunction write) {
     writers[OpType::getOperationName()] = write;
@@ -122,11 +126,14 @@ public:
   void addFunctionWriter(WriteFunction write) {
     functionWriters[OpType::getOperationName()] = write;
   }
+  /// Returns the entry of an operator, which is created if necessary.
   OperatorEntry &getOrAdd(llvm::StringRef target) { return operators[target]; }
 
   /// Returns nullptr for an unknown operator.
   const OperatorEntry *find(llvm::StringRef target) const;
+  /// Returns nullptr for an operator that no vocabulary file defines.
   const OperatorAlias *findAlias(llvm::StringRef target) const;
+  /// Both return nullptr for an op that has no such writer.
   WriteFunction findWriter(mlir::OperationName name) const;
   WriteFunction findFunctionWriter(mlir::OperationName name) const;
   /// Returns the operators that have a reader, sorted by name.
