@@ -150,7 +150,8 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
       (isInPlace(alias ? StringRef(alias->sameAs) : node.target) ||
        isInPlace(node.target) || isStatedInPlace(node, entry)))
     positions.push_back(0);
-  // ATen only: every attention backward operator reads an argument named `out`.
+  // In ATen, an argument named `out` is not always written: attention backward
+  // operators read one.
   if (node.target.starts_with("torch.ops.aten."))
     addWrittenByConvention(node, positions);
   else
