@@ -305,10 +305,11 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
         readModelled(index, reader);
         return llvm::Error::success();
       }
-      // Do not report stale metadata, which other tools' passes leave behind,
-      // in graphs of functions: functions accept forms that the operators do
-      // not have, and Dynamo records the final state of a tensor, after calls
-      // such as `t_`.
+      // The stated shapes may be stale, because passes of other tools leave the
+      // metadata of nodes that they edit. Do not report mismatches in graphs of
+      // functions, where they are common: functions accept forms that the
+      // operators do not have, and Dynamo records the final state of a tensor,
+      // after calls such as `t_`.
       if (!fits && !isFunctionCall(node) && !graph.holdsFunctions)
         remarkMisfit(node, message);
     }
