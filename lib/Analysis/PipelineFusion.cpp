@@ -55,13 +55,12 @@ bool FusionContext::writesBetween(Operation *first, Operation *last) const {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Whether a bias has other elements for some rows of a product than for others;
-/// one without dims has the same for all.
+/// Whether a bias has other elements for some rows of a product than for
+/// others; one without dims has the same for all.
 static bool differsBetweenRows(Value bias) {
   ArrayRef<int64_t> sizes = getTensor(bias).getShape();
-  return !sizes.empty() && llvm::any_of(sizes.drop_back(), [](int64_t size) {
-    return size != 1;
-  });
+  return !sizes.empty() && llvm::any_of(sizes.drop_back(),
+                                        [](int64_t size) { return size != 1; });
 }
 
 Value analysis::getRightMatrix(tp::MatmulOp matmul) {

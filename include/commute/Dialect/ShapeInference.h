@@ -118,11 +118,10 @@ mlir::InFlightDiagnostic emitOpError(mlir::Location location,
 /// Appends the result types of an `Op` with the operands and attributes of
 /// `adaptor`, with sizes over `symbols`.
 template <typename Op>
-mlir::LogicalResult inferResultTypes(SymbolSpace &symbols,
-                                     typename Op::Adaptor adaptor,
-                                     llvm::ArrayRef<ResultShape> stated,
-                                     mlir::Location location,
-                                     llvm::SmallVectorImpl<mlir::Type> &types) {
+mlir::LogicalResult
+inferResultTypes(SymbolSpace &symbols, typename Op::Adaptor adaptor,
+                 llvm::ArrayRef<ResultShape> stated, mlir::Location location,
+                 llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::SmallVector<ResultShape, 2> shapes(stated);
   auto emitError = [&] {
     return emitOpError(location, Op::getOperationName());

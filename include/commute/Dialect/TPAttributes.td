@@ -207,6 +207,13 @@ def TP_MapFunction
 
 def TP_MapFunctionAttr : TP_Attr<"MapFunction", "map_function"> {
   let summary = "A scalar function";
+  let description = [{
+    The functions are listed in `include/commute/Dialect/ScalarFunctions.def`.
+
+    ```mlir
+    #tp.map_function<floor_div>
+    ```
+  }];
   let parameters = (ins TP_MapFunction:$value);
   let assemblyFormat = "$value";
   let returnType = "::commute::tp::MapFunction";
