@@ -211,7 +211,7 @@ def TP_MapFunctionAttr : TP_Attr<"MapFunction", "map_function"> {
     The functions are listed in `include/commute/Dialect/ScalarFunctions.def`.
 
     ```mlir
-    #tp.map_function<floor_div>
+    #tp<map_function floor_div>
     ```
   }];
   let parameters = (ins TP_MapFunction:$value);
