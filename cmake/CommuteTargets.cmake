@@ -51,6 +51,25 @@ if(COMMUTE_MOLD)
   target_link_options(CommuteOptions INTERFACE $<BUILD_INTERFACE:-fuse-ld=mold>)
 endif()
 
+# One precompiled header for all targets, which have the same flags.
+if(COMMUTE_PRECOMPILED_HEADERS)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/Precompiled.cpp CONTENT "")
+  add_library(CommutePrecompiled OBJECT ${PROJECT_BINARY_DIR}/Precompiled.cpp)
+  target_link_libraries(CommutePrecompiled PRIVATE CommuteOptions)
+  target_precompile_headers(CommutePrecompiled PRIVATE
+                            ${PROJECT_SOURCE_DIR}/cmake/Precompiled.h)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # A header that is made again is the same file, so that ccache knows it.
+    target_compile_options(CommutePrecompiled PRIVATE
+                           "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+endif()
+function(commute_use_precompiled_headers target)
+  if(COMMUTE_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM CommutePrecompiled)
+  endif()
+endfunction()
+
 # commute_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...])
 # A static library CommuteNAME, installed and exported with the package.
 function(commute_add_library name)
@@ -60,6 +79,7 @@ function(commute_add_library name)
   add_library(Commute::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(${target} PUBLIC CommuteOptions ${ARG_LINK})
+  commute_use_precompiled_headers(${target})
   if(ARG_DEPENDS)
     add_dependencies(${target} ${ARG_DEPENDS})
   endif()
@@ -73,6 +93,7 @@ function(commute_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE CommuteOptions ${ARG_LINK})
+  commute_use_precompiled_headers(${name})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -85,6 +106,7 @@ function(commute_add_unittest name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE CommuteOptions ${ARG_LINK}
                         GTest::gmock GTest::gtest_main)
+  commute_use_precompiled_headers(${name})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
   add_test(NAME ${name} COMMAND ${name})
