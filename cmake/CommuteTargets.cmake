@@ -67,6 +67,12 @@ endif()
 function(commute_use_precompiled_headers target)
   if(COMMUTE_PRECOMPILED_HEADERS)
     target_precompile_headers(${target} REUSE_FROM CommutePrecompiled)
+    # The header is compiled as for a library, so executables are as well.
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${target} PRIVATE -fPIC)
+    endif()
   endif()
 endfunction()
 

@@ -117,6 +117,16 @@ public:
                     int64_t size);
   /// The elements under other sizes: a view, where strides allow it.
   mlir::Value reshape(mlir::Value input, const tp::Sizes &sizes);
+  /// The elements repeated along dims of size 1 and new leading dims, as a
+  /// view.
+  mlir::Value broadcast(mlir::Value input, const tp::Sizes &sizes);
+  /// A scalar function of tensors that are broadcast to one shape, as a dense
+  /// tensor of `elementType`.
+  mlir::Value map(tp::MapFunction function, mlir::ValueRange operands,
+                  mlir::Type elementType);
+  /// A dense tensor in which all elements are this number.
+  mlir::Value fill(double number, const tp::Sizes &sizes,
+                   mlir::Type elementType);
 
   /// Makes `value`, a result of an op built here, the node's result.
   void setResult(size_t index, mlir::Value value);
@@ -161,9 +171,12 @@ private:
 };
 
 // Each fills in the operators of one file.
+void addAtenBackward(Vocabulary &vocabulary);
 void addAtenComposites(Vocabulary &vocabulary);
 void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
+void addAtenFormulas(Vocabulary &vocabulary);
+void addAtenIndexing(Vocabulary &vocabulary);
 void addAtenReindex(Vocabulary &vocabulary);
 void addAtenRowwise(Vocabulary &vocabulary);
 void addAtenSlices(Vocabulary &vocabulary);

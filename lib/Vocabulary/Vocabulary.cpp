@@ -19,9 +19,12 @@ using llvm::StringRef;
 Vocabulary::Vocabulary() {
   addAtenElementwise(*this);
   addAtenFactories(*this);
+  addAtenFormulas(*this);
+  addAtenIndexing(*this);
   addAtenReindex(*this);
   addAtenRowwise(*this);
   addAtenSlices(*this);
+  addAtenBackward(*this);
   addAtenComposites(*this);
   addAtenMatmul(*this);
   addC10dFunctional(*this);

@@ -117,6 +117,9 @@ public:
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
     return getExtreme(elements, minima, false);
   }
+  /// A number by which elements are sorted: the number that an element is, or
+  /// one that is drawn for an unknown.
+  double getSortKey(uint64_t element);
   /// Begins an op that reads at most `numElements` elements of one value on
   /// each of `numRanks` ranks. Truth values that first become bits in this op
   /// are drawn with one probability, which may be near zero, or one in all.
