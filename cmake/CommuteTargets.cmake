@@ -76,16 +76,20 @@ function(commute_use_precompiled_headers target)
   endif()
 endfunction()
 
-# commute_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...])
-# A static library CommuteNAME, installed and exported with the package.
+# commute_add_library(NAME sources... [WITHOUT_MLIR] [DEPENDS targets...]
+#                     [LINK libraries...])
+# A static library CommuteNAME, installed and exported with the package. What is
+# linked without MLIR cannot use the precompiled header of MLIR.
 function(commute_add_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WITHOUT_MLIR" "" "DEPENDS;LINK" ${ARGN})
   set(target Commute${name})
   add_library(${target} STATIC ${ARG_UNPARSED_ARGUMENTS})
   add_library(Commute::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(${target} PUBLIC CommuteOptions ${ARG_LINK})
-  commute_use_precompiled_headers(${target})
+  if(NOT ARG_WITHOUT_MLIR)
+    commute_use_precompiled_headers(${target})
+  endif()
   if(ARG_DEPENDS)
     add_dependencies(${target} ${ARG_DEPENDS})
   endif()
@@ -105,14 +109,16 @@ function(commute_add_tool name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# commute_add_unittest(NAME sources... LINK libraries...)
+# commute_add_unittest(NAME sources... [WITHOUT_MLIR] LINK libraries...)
 # A GoogleTest program in build/unittests, run by ctest.
 function(commute_add_unittest name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WITHOUT_MLIR" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE CommuteOptions ${ARG_LINK}
                         GTest::gmock GTest::gtest_main)
-  commute_use_precompiled_headers(${name})
+  if(NOT ARG_WITHOUT_MLIR)
+    commute_use_precompiled_headers(${name})
+  endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
   add_test(NAME ${name} COMMAND ${name})

@@ -170,6 +170,16 @@ bool ScalarContext::areAlike(uint64_t a, uint64_t b) const {
   return first && second && *first == *second;
 }
 
+bool ScalarContext::isNegative(uint64_t element) const {
+  if (auto known = numbers.find(element); known != numbers.end())
+    return known->second < 0;
+  auto opposite = numbers.find(PrimeField::negate(element));
+  if (opposite != numbers.end())
+    return opposite->second > 0;
+  std::optional<double> fraction = PrimeField::toFraction(element);
+  return fraction && *fraction < 0;
+}
+
 uint64_t ScalarContext::isNan(uint64_t a) {
   return drawTruth(PrimeField::mix(a, nanKey));
 }

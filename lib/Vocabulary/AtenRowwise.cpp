@@ -31,7 +31,7 @@ static LogicalResult readReduce(NodeReader &reader) {
   std::optional<bool> keepDims = reader.boolean("keepdim", false);
   if (!self || !type || !keepDims)
     return failure();
-  // any and all ask of a number whether it is 0, which no maximum does.
+  // any and all convert numbers to booleans first, which Max and Min do not.
   bool isExtremum = kind == ReductionKind::Max || kind == ReductionKind::Min;
   if (isExtremum && getTensor(self).getElementType() != type.getElementType())
     return failure();
@@ -41,7 +41,7 @@ static LogicalResult readReduce(NodeReader &reader) {
     dims = reader.integers("dim");
   if (!dims)
     return failure();
-  // No dims are all dims.
+  // An empty list of dims means all dims.
   if (dims->empty())
     *dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   for (int64_t &dim : *dims)
@@ -94,7 +94,7 @@ static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
 }
 
 //===----------------------------------------------------------------------===//
-// Softmax and the like
+// Softmax and cumulative sums
 //===----------------------------------------------------------------------===//
 
 template <RowFunction function>
@@ -121,7 +121,7 @@ static LogicalResult writeRowwise(Operation *operation, NodeWriter &writer) {
   node.tensor("self", op.getInput()).integer("dim", op.getDim());
   Type result = getTensor(op.getResult()).getElementType();
   if (result != getTensor(op.getInput()).getElementType()) {
-    // A keyword argument of cumsum, a positional one of the others.
+    // The dtype is keyword-only in cumsum, and positional in the others.
     if (op.getFunction() == RowFunction::CumulativeSum)
       node.keywords();
     node.scalarType("dtype", result);
@@ -133,7 +133,7 @@ static LogicalResult writeRowwise(Operation *operation, NodeWriter &writer) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Number of normalized dims; nullopt where the sizes are no numbers.
+/// Returns the number of normalized dims, or nullopt if a size is symbolic.
 static std::optional<int64_t> getNormalizedDims(NodeReader &reader) {
   std::optional<SmallVector<int64_t>> shape =
       reader.integers("normalized_shape");
@@ -142,7 +142,7 @@ static std::optional<int64_t> getNormalizedDims(NodeReader &reader) {
   return shape->size();
 }
 
-/// A tensor argument that may be None; nullopt for anything else.
+/// Returns a tensor argument or null for None, and nullopt for anything else.
 static std::optional<Value> getOptionalTensor(NodeReader &reader,
                                               StringRef name) {
   if (reader.isAbsent(name))
@@ -217,7 +217,8 @@ static LogicalResult readLayerNorm(NodeReader &reader) {
   return setStatistics(reader, input, *dims, *epsilon, /*isCentered=*/true);
 }
 
-/// Sizes of the normalized dims; empty where one is symbolic.
+/// Returns the sizes of the normalized dims, or an empty list if one is
+/// symbolic.
 static SmallVector<int64_t> getNormalizedShape(RankedTensorType type,
                                                int64_t dims) {
   ArrayRef<int64_t> shape = type.getShape().take_back(dims);

@@ -84,11 +84,9 @@ public:
   void noteNumber(uint64_t element, double number) {
     numbers.try_emplace(element, number);
   }
-  /// True if an element is known to be a negative number.
-  bool isNegative(uint64_t element) const {
-    auto known = numbers.find(element);
-    return known != numbers.end() && known->second < 0;
-  }
+  /// True if an element is known to be a negative number: one that was noted,
+  /// the negation of one, or a fraction.
+  bool isNegative(uint64_t element) const;
   /// Records an element of a constant, which may also be a bound.
   void noteConstant(uint64_t element, double number) {
     noteNumber(element, number);
