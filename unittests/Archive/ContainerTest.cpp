@@ -188,9 +188,9 @@ TEST(Container, RefusesNamesThatCannotBeShown) {
 }
 
 TEST(Container, RefusesEntriesOutsideTheRoot) {
-  EXPECT_THAT(nameError("n/a"),
-              HasSubstr("entry 'n/a': it lies outside the archive's root "
-                        "folder 'm'"));
+  EXPECT_THAT(
+      nameError("n/a"),
+      HasSubstr("entry 'n/a': it is outside the archive's root folder 'm'"));
   EXPECT_THAT(nameError("a"), HasSubstr("it lies in no folder"));
   EXPECT_THAT(openError(ZipBuilder().add("a", "")),
               HasSubstr("it lies in no folder"));
