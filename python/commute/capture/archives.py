@@ -1,0 +1,50 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Writes captured programs: archives with their sidecar, without weights."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+
+
+def _put_largest_first(state: dict[str, Any]) -> None:
+    """Orders weights that are not stored so that PyTorch can load the archive.
+
+    PyTorch 2.13 gives all of them one empty record, reads it back as zeros of the first
+    weight's size, and makes all weights views of that.
+    """
+    fake = {name: value for name, value in state.items() if isinstance(value, FakeTensor)}
+    real = {name: value for name, value in state.items() if name not in fake}
+    state.clear()
+    state.update(sorted(fake.items(), key=lambda item: -item[1].numel()))
+    state.update(real)
+
+
+def _has_values(arguments: Any) -> bool:
+    leaves = torch.utils._pytree.tree_leaves(arguments)
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    return all(not isinstance(leaf, FakeTensor) and not leaf.is_meta for leaf in tensors)
+
+
+def save(program: ExportedProgram, path: Path, sidecar: Mapping[str, Any] | None) -> None:
+    if not _has_values(program.example_inputs):
+        program.example_inputs = None
+    _put_largest_first(program.state_dict)
+    extra = {"commute.json": json.dumps(sidecar, indent=1)} if sidecar is not None else None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.export.save(program, path, extra_files=extra)
+
+
+def input_names(program: ExportedProgram) -> dict[str, str]:
+    """The graph names of what callers pass, by the path that leads to them."""
+    return {name: name for name in program.graph_signature.user_inputs if isinstance(name, str)}
+
+
+def parameter_names(program: ExportedProgram) -> list[str]:
+    """The names of parameters and buffers that the program reads."""
+    signature = program.graph_signature
+    return [*signature.inputs_to_parameters.values(), *signature.inputs_to_buffers.values()]
