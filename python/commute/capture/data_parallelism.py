@@ -31,14 +31,10 @@ class ShardedParameters:
         self._axes: dict[int, tuple[Any, Any]] = {}
         self.axis_names: set[str] = set()
         for module in model.modules():
-            state = _state_of(module)
-            groups = getattr(state, "_fsdp_param_groups", None) or [
-                getattr(state, "_fsdp_param_group", None)
-            ]
-            for group in filter(None, groups):
+            for group in getattr(_state_of(module), "_fsdp_param_groups", ()):
                 self.axis_names.update(group.mesh_info.mesh.mesh_dim_names or ())
                 for parameter in group.fsdp_params:
-                    whole = getattr(parameter, "_tp_spec", None)
+                    whole = parameter._unsharded_dtensor_spec
                     self._axes[id(parameter.sharded_param)] = (group.mesh_info.mesh, whole)
 
     def gathered(self, original: DTensor, value: DTensor) -> Any:

@@ -12,14 +12,17 @@ from commute.errors import CommuteError
 
 _OF_PYTORCH = str(Path(torch.__file__).parent)
 _OF_COMMUTE = str(Path(__file__).parents[1])
+_PARALLEL = "/transformers/distributed/"
 
 
 class CaptureError(CommuteError):
     """A model cannot be captured; the message names the module and says why."""
 
 
-def _is_users(path: str) -> bool:
-    return not path.startswith(("<", _OF_PYTORCH, _OF_COMMUTE))
+def is_of_model(path: str) -> bool:
+    """Whether a source file may be a model's: no library that stands between its lines and
+    the operators, and no generated code."""
+    return not path.startswith(("<", _OF_PYTORCH, _OF_COMMUTE)) and _PARALLEL not in path
 
 
 def _place(model: nn.Module, trace: TracebackType | None) -> tuple[str, str]:
@@ -30,7 +33,7 @@ def _place(model: nn.Module, trace: TracebackType | None) -> tuple[str, str]:
         owner = frame.f_locals.get("self", frame.f_locals.get("module"))
         if isinstance(owner, nn.Module) and names.get(id(owner)):
             module = f"{names[id(owner)]} ({type(owner).__name__})"
-        if _is_users(frame.f_code.co_filename):
+        if is_of_model(frame.f_code.co_filename):
             line = f"{frame.f_code.co_filename}:{number}"
     return module, line
 

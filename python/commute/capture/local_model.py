@@ -10,11 +10,12 @@ the model is as it was.
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.distributed.tensor import DTensor, Replicate
+from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 from torch.utils._pytree import tree_map_only
 
@@ -133,11 +134,8 @@ class LocalModel:
         self._restore, self._slots = [], []
 
     def parameters(self) -> dict[str, torch.Tensor]:
-        """The originals, each under its first name."""
-        found: dict[int, tuple[str, torch.Tensor]] = {}
-        for slot in self._slots:
-            found.setdefault(id(slot.original), (slot.name, slot.original))
-        return dict(found.values())
+        """The originals, by all of their names."""
+        return {slot.name: slot.original for slot in self._slots}
 
     #
     # Forward
@@ -186,8 +184,6 @@ class LocalModel:
 
     def _recorded_inputs(self, arguments: Mapping[str, Any]) -> Any:
         """Notes what the model takes its inputs for, where it makes DTensors of them."""
-        from unittest import mock
-
         names: dict[int, str] = {}
         for name, value in arguments.items():
             for path, leaf in torch.utils._pytree.tree_leaves_with_path(value):
@@ -208,14 +204,13 @@ def is_parallel(model: nn.Module) -> bool:
     return any(isinstance(value, DTensor) for value in model.parameters())
 
 
-def replicated_everywhere(value: DTensor) -> bool:
-    return all(isinstance(placement, Replicate) for placement in value.placements)
+def without_memory(values: Any, mode: FakeTensorMode, device: str) -> Any:
+    """Arguments with the tensors of the meta device as fake ones, of another device."""
 
+    def stand_in(value: torch.Tensor) -> torch.Tensor:
+        return fake_like(mode, value.shape, value, device) if value.is_meta else value
 
-def without_dtensors(values: Any) -> Any:
-    """Example arguments as the whole tensors that one device takes, without memory."""
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
-    return tree_map_only(DTensor, lambda value: fake_like(mode, value.shape, value), values)
+    return tree_map_only(torch.Tensor, stand_in, values)
 
 
 def named_arguments(forward: Callable[..., Any], example: Any) -> dict[str, Any]:

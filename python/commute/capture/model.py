@@ -27,7 +27,7 @@ from commute.capture.local_model import (
     local_shape,
     materialized,
     named_arguments,
-    without_dtensors,
+    without_memory,
 )
 from commute.capture.placements import (
     AxisPlacements,
@@ -36,7 +36,13 @@ from commute.capture.placements import (
     output_relation,
     relation,
 )
-from commute.capture.ranks import acting_as_rank, axis_names, fake_mesh, groups_by_name, groups_of_axis
+from commute.capture.ranks import (
+    acting_as_rank,
+    axis_names,
+    fake_mesh,
+    groups_by_name,
+    groups_of_axis,
+)
 from commute.capture.tracing import trace
 
 
@@ -136,7 +142,8 @@ class _Capturing:
         def local(value: DTensor) -> torch.Tensor:
             return fake_like(self.mode, local_shape(value), value, self.mesh.device_type)
 
-        return torch.utils._pytree.tree_map_only(DTensor, local, self.arguments)
+        shards = torch.utils._pytree.tree_map_only(DTensor, local, self.arguments)
+        return without_memory(shards, self.mode, self.mesh.device_type)
 
     def rank(self, rank: int) -> CapturedProgram:
         start = time.perf_counter()
@@ -197,7 +204,7 @@ class _Capturing:
         return placements
 
     def _describe_outputs(self, program: ExportedProgram, local: LocalModel) -> None:
-        values = [
+        values: list[Any] = [
             node.meta.get("val")
             for node in program.graph.output_node().args[0]
             if isinstance(node, torch.fx.Node)
@@ -223,7 +230,7 @@ class _Capturing:
             )
         ]
         for index, path in enumerate(paths):
-            name = str(path[-1].key)
+            name = str(getattr(path[-1], "key", ""))
             original = originals.get(name)
             if isinstance(original, DTensor):
                 text = output_relation(of_dtensor(original), original.dim())
@@ -313,6 +320,7 @@ class _Capturing:
     def reference(self, model: nn.Module) -> CapturedProgram:
         start = time.perf_counter()
         with LocalModel(model, whole=True) as local:
+            self.mode = local.mode
             program = trace(
                 local,
                 self._whole_arguments(),
@@ -334,7 +342,12 @@ class _Capturing:
 
     def _whole_arguments(self) -> dict[str, Any]:
         """The inputs of one device: where ranks have shards, all of them."""
-        whole = without_dtensors(self.arguments)
+
+        def undivided(value: DTensor) -> torch.Tensor:
+            return fake_like(self.mode, value.shape, value, self.mesh.device_type)
+
+        whole = torch.utils._pytree.tree_map_only(DTensor, undivided, self.arguments)
+        whole = without_memory(whole, self.mode, self.mesh.device_type)
         sizes = dict(zip(axis_names(self.mesh), self.mesh.mesh.shape))
 
         def widened(key: str, value: Any) -> Any:

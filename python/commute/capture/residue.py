@@ -5,18 +5,17 @@ a value, and stacks of the libraries between a user's line and an operator."""
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+
+from commute.capture.errors import is_of_model
 
 _SAME_VALUE = ("aten.alias.default", "aten.detach.default", "aten.lift_fresh.default")
 _COPY = "aten.copy.default"
 
 _FRAME = re.compile(r'^\s*File "([^"]*)", line \d+.*$')
 _COMMUTE = str(Path(__file__).parents[1])
-_LIBRARIES = (str(Path(torch.__file__).parent), _COMMUTE)
-_PARALLEL_LIBRARY = "/transformers/distributed/"
 
 
 def _is_same_tensor(one: Node, other: Node) -> bool:
@@ -51,8 +50,8 @@ def remove_copies(module: GraphModule) -> None:
         source = _value_of(node)
         if source is None:
             continue
-        if source.op == "placeholder" and any(user.op == "output" for user in node.users):
-            continue
+        if any(user.op == "output" for user in node.users):
+            continue  # The signature names it.
         node.replace_all_uses_with(source)
         module.graph.erase_node(node)
     module.graph.eliminate_dead_code()
@@ -92,10 +91,6 @@ def _frames(trace: str) -> list[tuple[str, str]]:
     return [(path, "\n".join(text)) for path, text in frames]
 
 
-def _is_model(path: str) -> bool:
-    return not (path.startswith(("<", *_LIBRARIES)) or _PARALLEL_LIBRARY in path)
-
-
 def shorten_stacks(module: GraphModule) -> None:
     """Leaves of every stack the lines of the model: neither the script that captures it,
     nor PyTorch's own, nor those of generated code."""
@@ -120,7 +115,7 @@ def _shortened(trace: str) -> str:
     frames = _frames(trace)
     entries = [index for index, (path, text) in enumerate(frames) if _enters_model(path, text)]
     start = entries[0] + 1 if entries else 0
-    return "".join(text + "\n" for path, text in frames[start:] if _is_model(path))
+    return "".join(text + "\n" for path, text in frames[start:] if is_of_model(path))
 
 
 def forget_addresses(module: GraphModule) -> None:

@@ -4,6 +4,7 @@
 import contextlib
 import functools
 import inspect
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -132,7 +133,8 @@ def _call_with_hooks(model: nn.Module, forward: Callable[..., Any]) -> Callable[
     @functools.wraps(forward)
     def call(**arguments: Any) -> Any:
         # Hooks see what positional arguments a caller would write.
-        args, kwargs = tuple(arguments.values()), {}
+        args: tuple[Any, ...] = tuple(arguments.values())
+        kwargs: dict[str, Any] = {}
         for key, hook in before:
             if key in takes_keywords[0]:
                 found = hook(model, args, kwargs)
@@ -153,6 +155,20 @@ def _call_with_hooks(model: nn.Module, forward: Callable[..., Any]) -> Callable[
     return call
 
 
+@contextlib.contextmanager
+def _without_logs() -> Iterator[None]:
+    """PyTorch logs what it raises; here it is raised again, in terms of the model."""
+    loggers = [logging.getLogger(name) for name in ("torch", "torch._subclasses.fake_tensor")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
+
+
 def trace(
     local: LocalModel,
     arguments: Mapping[str, Any],
@@ -171,7 +187,12 @@ def trace(
     program = _program_forward(local, forward, backward, distributed)
     grad_mode = torch.no_grad() if not backward else contextlib.nullcontext()
     try:
-        with grad_mode, _quiet_hooks(model), _forward_in_place(model, program, tuple(arguments)):
+        with (
+            grad_mode,
+            _without_logs(),
+            _quiet_hooks(model),
+            _forward_in_place(model, program, tuple(arguments)),
+        ):
             # Not pre-dispatch: operators of DTensor exist after dispatch only.
             return _export(
                 model,

@@ -47,6 +47,7 @@ def materialize_buffers(model: nn.Module) -> None:
     They follow from the configuration (frequencies, positions), and transformers computes
     them where it initializes the weights of a module.
     """
+    initialize: Any = getattr(model, "_init_weights", lambda module: None)
     for module in model.modules():
         found = {k: b for k, b in module._buffers.items() if b is not None and b.is_meta}
         if not found:
@@ -54,7 +55,26 @@ def materialize_buffers(model: nn.Module) -> None:
         for name, buffer in found.items():
             module._buffers[name] = torch.zeros(buffer.shape, dtype=buffer.dtype)
         with torch.no_grad():
-            model._init_weights(module)  # type: ignore[operator]
+            initialize(module)
+
+
+def set_layers(config: Any, layers: int) -> None:
+    """Cuts a configuration down to its first layers."""
+    text = config.get_text_config()
+    if not hasattr(text, "num_hidden_layers"):
+        raise CaptureError(f"{type(config).__name__} does not say how many layers it has")
+    text.num_hidden_layers = min(layers, text.num_hidden_layers)
+    kinds = getattr(text, "layer_types", None)
+    if kinds:
+        text.layer_types = kinds[: text.num_hidden_layers]
+
+
+def without_cache(model: nn.Module) -> dict[str, Any]:
+    """The argument that keeps a model from returning its cache, if it has one."""
+    import inspect
+
+    names = inspect.signature(model.forward).parameters
+    return {"use_cache": False} if "use_cache" in names else {}
 
 
 def from_configuration(config: Any, head: str | None = None, dtype: Any = None) -> nn.Module:
@@ -78,6 +98,25 @@ def from_configuration(config: Any, head: str | None = None, dtype: Any = None) 
         torch.set_default_dtype(before)
     materialize_buffers(model)
     return model.eval()
+
+
+def _has_tied_parameters(model: nn.Module) -> bool:
+    names = [name for name, _ in model.named_parameters(remove_duplicate=False)]
+    return len(names) != len(list(model.named_parameters()))
+
+
+def _untie(model: nn.Module) -> None:
+    """Gives every module parameters of its own: a plan shards them one by one."""
+    seen: set[int] = set()
+    for module in model.modules():
+        for name, value in module._parameters.items():
+            if value is None:
+                continue
+            if id(value) in seen:
+                module._parameters[name] = nn.Parameter(
+                    torch.empty_like(value), requires_grad=value.requires_grad
+                )
+            seen.add(id(value))
 
 
 def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
@@ -107,8 +146,11 @@ def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
         tp_plan=dict(plan) if isinstance(plan, Mapping) else None,
     )
     axis = mesh if mesh.ndim == 1 else mesh["tp" if "tp" in sizes else "ep"]
+    is_tied = _has_tied_parameters(model)
+    _untie(model)
     try:
-        tp_plan, ep_plan, _ = model._resolve_parallel_plans(config)
+        resolve: Any = model._resolve_parallel_plans
+        tp_plan, ep_plan, _ = resolve(config)
         model = apply_tensor_parallelism(model, axis, tp_plan)
         if ep_plan:
             model = apply_expert_parallelism(model, axis, axis, ep_plan)
@@ -116,6 +158,6 @@ def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
         raise
     except Exception as error:
         raise explain(model, error, f"the plan of {type(model).__name__} does not apply") from error
-    if getattr(model.config.get_text_config(), "tie_word_embeddings", False):
-        model.tie_weights()
+    if is_tied:
+        model.tie_weights()  # type: ignore[operator]
     return model
