@@ -372,9 +372,9 @@ LogicalResult parseDevice(SchemaReader &reader, JsonValue value,
   if (failed(reader.integer(indexValue, indexLocation, number)))
     return failure();
   if (number < 0)
-    return reader.fail(indexLocation, "the device index " + Twine(number) +
-                                          " is negative; without an index it "
-                                          "is null");
+    return reader.fail(indexLocation,
+                       "the device index " + Twine(number) +
+                           " is negative; use null for no index");
   index = number;
   return success();
 }

@@ -113,13 +113,13 @@ readProgramArchive(llvm::StringRef path, llvm::StringRef model,
           Container::open(path, containerLimits).moveInto(archive->container))
     return failure;
   const Container &container = *archive->container;
-  if (llvm::Error failure =
-          checkFixedRecord(container, "archive_format", "pt2",
-                           "only archives of torch.export.save are read"))
+  if (llvm::Error failure = checkFixedRecord(
+          container, "archive_format", "pt2",
+          "only archives written by torch.export.save are supported"))
     return failure;
   if (llvm::Error failure = checkFixedRecord(
           container, "archive_version", "0",
-          "PyTorch knows no other version of the archive's layout"))
+          "PyTorch defines no other version of the archive layout"))
     return failure;
   if (llvm::Error failure =
           chooseModel(container, model).moveInto(archive->modelRecord))

@@ -143,8 +143,8 @@ LogicalResult SchemaReader::unionMember(JsonValue value,
     return llvm::failure();
   size_t count = value.size();
   if (count != 1)
-    return fail(location, "expected an object with exactly one key, which "
-                          "tells the kind of the value; found " +
+    return fail(location, "expected an object with exactly one key that names "
+                          "the kind of the value; found " +
                               Twine(count) + " keys");
   JsonValue::Iterator only = value.begin();
   payload = *only;

@@ -41,7 +41,7 @@ static llvm::LogicalResult parseNumber(SchemaReader &reader, JsonValue value,
   if (failed(reader.unionMember(value, location, tag, payload)))
     return llvm::failure();
   if (tag != "as_int")
-    return reader.fail(location, "a stored tensor has no symbolic sizes");
+    return reader.fail(location, "a stored tensor cannot have symbolic sizes");
   if (failed(reader.integer(payload, location, result)))
     return llvm::failure();
   if (result < 0)
@@ -289,8 +289,8 @@ llvm::Expected<Weights::Bytes> Weights::load(const StoredTensor &tensor) const {
   constexpr uintptr_t alignment = 8;
   const Record *record = archive->container->find(tensor.record);
   if (!record)
-    return error(tensor.record, "the archive has no such record, though its "
-                                "weights are said to lie there");
+    return error(tensor.record, "the archive does not contain this record, "
+                                "although it is listed as holding weights");
   Bytes result;
   result.size = record->size;
   auto payload = payloads.find(tensor.record);

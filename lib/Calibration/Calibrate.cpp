@@ -237,9 +237,9 @@ llvm::Error Calibration::measureKernels() {
     return error;
   kernelSeconds = measured.seconds / count;
   target.kernelOverheadSeconds = makeQuantity(
-      kernelSeconds, "one of a chain of elementwise ops on 8 elements");
+      kernelSeconds, "one op of a chain of elementwise ops on 8 elements");
   target.transferOverheadSeconds =
-      makeQuantity(kernelSeconds, "taken to be that of a kernel");
+      makeQuantity(kernelSeconds, "assumed equal to that of a kernel");
   return llvm::Error::success();
 }
 
@@ -254,7 +254,7 @@ llvm::Error Calibration::measureMemory() {
       makeQuantity(measured.memoryBytes / measured.seconds,
                    "sums of two f32 tensors of " + llvm::Twine(elements) +
                        " elements, read and written");
-  target.memoryEfficiency = {1, "the bandwidth is what kernels reach already"};
+  target.memoryEfficiency = {1, "the bandwidth is already what kernels reach"};
   return llvm::Error::success();
 }
 
@@ -391,9 +391,9 @@ void Calibration::describeMachine() {
   target.name = "local";
   target.description =
       processor + ", " + ranks + " with the kernels of commute run";
-  target.devices = {double(options.ranks), "as many ranks as were measured"};
+  target.devices = {double(options.ranks), "the number of ranks measured"};
   target.memoryBytes = makeQuantity(getMemoryBytes() / double(options.ranks),
-                                    "an equal part of the machine's memory");
+                                    "an equal share of the machine's memory");
 }
 
 llvm::Expected<std::optional<target::Target>> Calibration::run() {

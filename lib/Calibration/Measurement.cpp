@@ -34,7 +34,7 @@ llvm::Expected<Measured> Measurement::measure(StringRef program,
                                               unsigned repetitions) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   if (!module)
-    return llvm::createStringError("a program of the calibration is not legal");
+    return llvm::createStringError("a calibration program is not legal");
   func::FuncOp function = analysis::getMain(*module);
   llvm::Expected<runtime::RunnableProgram> runnable =
       runtime::RunnableProgram::create(

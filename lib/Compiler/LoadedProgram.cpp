@@ -153,7 +153,8 @@ llvm::Expected<func::FuncOp> compiler::getMain(const LoadedProgram &program) {
 llvm::Expected<archive::ProgramEdits>
 compiler::getEdits(const LoadedProgram &program,
                    const vocabulary::Vocabulary &vocabulary) {
-  assert(program.getGraph() && "only a graph of PyTorch has nodes to edit");
+  assert(program.getGraph() &&
+         "only a graph captured from PyTorch has nodes to edit");
   return vocabulary::exportProgram(program.getModule(), program.imported,
                                    *program.getGraph(), vocabulary);
 }
@@ -203,8 +204,7 @@ writeArchive(const LoadedProgram &program, StringRef path,
         archive::parseProgram(json, path);
     if (!reread)
       return llvm::createStringError(
-          "the result would not be a legal program, which is a defect of "
-          "Commute: " +
+          "internal error: the result is not a legal program: " +
           llvm::toString(reread.takeError()));
   }
   std::optional<std::string> sidecar;

@@ -171,7 +171,7 @@ LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
       return op->emitError("rank ")
              << ranks.getRepresentatives()[index]
              << " runs a collective of group \"" << exchange.group.getName()
-             << "\", which it is not in";
+             << "\", of which it is not a member";
     for (int64_t member : members) {
       FieldAlgebra::Exchange &peer =
           algebras[ranks.getClass(member)].getExchanges().back();
@@ -414,5 +414,5 @@ llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
         values.erase(operand);
     }
   }
-  return llvm::createStringError("the program does not return");
+  return llvm::createStringError("the program has no return");
 }

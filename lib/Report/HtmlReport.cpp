@@ -48,7 +48,7 @@ std::string commute::report::renderHtml(
        << escape(value) << "</td></tr>\n";
   os << "</table>\n<h2>Rewrites and refusals</h2>\n";
   if (entries.empty()) {
-    os << "<p>No pass had anything to say.</p>\n";
+    os << "<p>No pass matched or refused anything.</p>\n";
   } else {
     os << "<table>\n<tr><th>Pass</th><th>Verdict</th><th>Node</th>"
           "<th>Python line</th><th>Why</th></tr>\n";

@@ -211,7 +211,7 @@ TensorValue runtime::mapElements(tp::MapFunction function,
   for (const Tensor *operand : operands)
     if (!broadcastSizes(operand->getSizes(), sizes)) {
       failure = "operands of sizes " + formatSizes(sizes) + " and " +
-                formatSizes(operand->getSizes()) + " do not fit together";
+                formatSizes(operand->getSizes()) + " do not match";
       return nullptr;
     }
   // A condition does not take part in promotion.
@@ -233,7 +233,7 @@ TensorValue runtime::mapElements(tp::MapFunction function,
     bool divides = function == tp::MapFunction::Div ||
                    function == tp::MapFunction::FloorDiv ||
                    function == tp::MapFunction::Remainder;
-    failure = divides ? "an integer is divided by zero"
+    failure = divides ? "integer division by zero"
                       : (tp::stringifyMapFunction(function) +
                          " is not defined for these element types")
                             .str();

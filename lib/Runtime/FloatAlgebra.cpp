@@ -292,7 +292,7 @@ FloatAlgebra::makeCall(Operation *op, tp::GroupAttr group,
   if (members.empty()) {
     fail("rank " + std::to_string(transport.getRank()) +
          " runs a collective of group \"" + group.getName().str() +
-         "\", which it is not in");
+         "\", of which it is not a member");
     return std::nullopt;
   }
   CollectiveCall call;

@@ -62,7 +62,7 @@ llvm::Error RunnableProgram::checkStep(Operation *op) const {
     if (!isa<RankedTensorType>(operand.getType()) &&
         !op->hasTrait<OpTrait::IsTerminator>())
       return refuse(op->getName().getStringRef() +
-                    " reads a value that is no tensor" +
+                    " uses a value that is not a tensor" +
                     (producer ? ", from " + describe(producer->getLoc())
                               : std::string()));
   }
@@ -73,7 +73,7 @@ llvm::Error RunnableProgram::checkStep(Operation *op) const {
     std::string text;
     llvm::raw_string_ostream(text) << tensor.getElementType();
     return refuse(op->getName().getStringRef() + " on elements of type " +
-                  text + ", which the runtime does not compute with");
+                  text + ", which the runtime does not support");
   };
   for (Type type : op->getOperandTypes())
     if (llvm::Error error = checkType(type))
@@ -122,8 +122,8 @@ static llvm::Error evaluateStep(Operation *op, ArrayRef<AlgebraValue> operands,
     auto tensor = cast<RankedTensorType>(type);
     FailureOr<SmallVector<int64_t>> sizes = algebra.getSizes(tensor);
     if (failed(sizes))
-      return llvm::createStringError(
-          "sizes of the result are not known: give the inputs they depend on");
+      return llvm::createStringError("the sizes of the result are unknown: "
+                                     "give the inputs that they depend on");
     if (llvm::Error error = checkMemory(*sizes, tensor.getElementType()))
       return error;
     expected.push_back(std::move(*sizes));
@@ -181,5 +181,5 @@ RunnableProgram::run(std::vector<TensorValue> inputs,
     for (Value operand : step.lastUses)
       values.erase(operand);
   }
-  return llvm::createStringError("the program does not return");
+  return llvm::createStringError("the program has no return");
 }

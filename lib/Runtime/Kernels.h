@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels give a null value for operands that do not fit together, and say why
+// Kernels give a null value for operands that do not match, and say why
 // in `failure`.
 //
 //===----------------------------------------------------------------------===//

@@ -189,10 +189,10 @@ void MpiTransfer::startSends(MpiPeer &peer) {
 llvm::Error MpiTransfer::acceptHeader(MpiPeer &peer) {
   Header header;
   if (!decode(peer.headerText, header))
-    return llvm::createStringError(
-        "rank " + Twine(peer.rank) +
-        " sent what is no message of this version of Commute, in " +
-        call.describe());
+    return llvm::createStringError("rank " + Twine(peer.rank) +
+                                   " sent a message that this version of "
+                                   "Commute does not understand, in " +
+                                   call.describe());
   if (!call.matches(header.call))
     return llvm::createStringError(
         describeMismatch(rank, call, peer.rank, header.call));

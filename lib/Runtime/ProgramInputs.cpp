@@ -70,8 +70,8 @@ llvm::Error ProgramInputs::checkNames() const {
     if (!known.contains(name))
       return llvm::createStringError(
           sources.file->getPath() + ": tensor '" + name +
-          "' is no input of the program; inputs are called by their names in "
-          "the graph (commute show), with 'rank0.' in front for one rank");
+          "' is not an input of the program; inputs are named as in the graph "
+          "(commute show), with the prefix 'rank0.' for one rank");
   return llvm::Error::success();
 }
 
@@ -269,10 +269,10 @@ ProgramInputs::readWeight(const archive::StoredTensor &stored,
   };
   if (!stored.isRaw)
     return refuse("is pickled, which only PyTorch can read; --weights=seeded "
-                  "takes random ones");
+                  "uses random weights");
   std::optional<ElementKind> kind = getKind(stored.dtype);
   if (!kind || kind != getElementKind(type.getElementType()))
-    return refuse("has another element type than the program's input");
+    return refuse("has a different element type from the program's input");
   llvm::Expected<archive::Weights::Bytes> bytes = sources.weights->load(stored);
   if (!bytes)
     return bytes.takeError();
@@ -287,7 +287,7 @@ ProgramInputs::readWeight(const archive::StoredTensor &stored,
                  __builtin_add_overflow(last, distance, &last);
   }
   if (!isEmpty && (overflows || last >= count))
-    return refuse("reaches beyond the " + Twine(bytes->size) +
+    return refuse("extends beyond the " + Twine(bytes->size) +
                   " bytes of record " + stored.record);
   int64_t all[] = {count};
   Tensor storage(all, type.getElementType(), bytes->data);
@@ -331,8 +331,7 @@ llvm::Expected<TensorValue> ProgramInputs::get(unsigned argument,
     return TensorValue();
   std::optional<ElementKind> kind = getElementKind(type.getElementType());
   if (!kind)
-    return error(argument, "the runtime does not compute with its element "
-                           "type");
+    return error(argument, "the runtime does not support its element type");
   SmallVector<int64_t> sizes;
   auto lookup = [&](StringRef name) -> std::optional<int64_t> {
     auto found = symbols.find(name.str());
@@ -342,7 +341,7 @@ llvm::Expected<TensorValue> ProgramInputs::get(unsigned argument,
     std::optional<int64_t> size = tp::evaluateSize(type, dim, lookup);
     if (!size || *size < 0)
       return error(argument, "the size of dim " + Twine(dim) +
-                                 " is not known; give the tensor by --inputs");
+                                 " is unknown; give the tensor with --inputs");
     sizes.push_back(*size);
   }
   TensorValue tensor;

@@ -75,21 +75,21 @@ parseEntry(archive::JsonValue value, StringRef data, std::string &message) {
   std::optional<ElementKind> kind = name ? getKindByName(*name) : std::nullopt;
   if (!kind)
     return refuse(name ? "unknown dtype " + *name
-                       : Twine("dtype is missing or no string"));
+                       : Twine("dtype is missing or not a string"));
   entry.kind = *kind;
   if (!shape || !shape.is(archive::JsonKind::Array))
-    return refuse("shape is missing or no array");
+    return refuse("shape is missing or not an array");
   uint64_t numBytes = getNumBytes(*kind);
   bool overflows = false;
   for (archive::JsonValue element : shape) {
     std::optional<int64_t> size = element.getInteger();
     if (!size || *size < 0)
-      return refuse("shape has an element that is no size");
+      return refuse("shape has an element that is not a size");
     entry.sizes.push_back(*size);
     overflows |= __builtin_mul_overflow(numBytes, uint64_t(*size), &numBytes);
   }
   if (!offsets || !offsets.is(archive::JsonKind::Array) || offsets.size() != 2)
-    return refuse("data_offsets is missing or no pair");
+    return refuse("data_offsets is missing or not a pair");
   auto element = offsets.begin();
   std::optional<int64_t> begin = (*element).getInteger();
   ++element;

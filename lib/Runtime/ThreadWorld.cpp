@@ -205,7 +205,7 @@ void ThreadWorld::checkForDeadlock() {
     someWait |= !state.isFinished;
   }
   if (someWait && failures.empty())
-    fail("mismatched collectives: no rank can go on: " + describeWaiting());
+    fail("mismatched collectives: no rank can continue: " + describeWaiting());
 }
 
 llvm::Error ThreadWorld::getPeerFailure() const {

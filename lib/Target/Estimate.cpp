@@ -47,7 +47,7 @@ static llvm::Error checkSizes(func::FuncOp function, const PriceModel &model) {
                  [&](StringRef symbol) { return bool(model.getSize(symbol)); });
   if (!missing.empty())
     return llvm::createStringError(
-        "nothing states the value of " +
+        "nothing gives the value of " +
         llvm::Twine(missing.size() == 1 ? "size " : "sizes ") +
         llvm::join(missing, ", "));
   Type unnamed;
@@ -59,8 +59,9 @@ static llvm::Error checkSizes(func::FuncOp function, const PriceModel &model) {
   if (unnamed) {
     std::string text;
     llvm::raw_string_ostream(text) << unnamed;
-    return llvm::createStringError(text + " has a size without a symbol, which "
-                                          "cannot be given a value");
+    return llvm::createStringError(
+        text +
+        " has a size that no symbol names, so no value can be given for it");
   }
   return llvm::Error::success();
 }
@@ -168,7 +169,7 @@ llvm::Error Simulation::priceOps() {
     if (!price)
       return llvm::createStringError("the sizes at '" +
                                      op.getName().getStringRef() +
-                                     "' are too large to be counted");
+                                     "' do not fit in 64 bits");
     prices.emplace_back(&op, *price);
     if (price->getSeconds() == 0)
       continue;

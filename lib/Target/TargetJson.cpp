@@ -114,7 +114,7 @@ std::string TargetReader::readText(const json::Value *value,
   std::optional<llvm::StringRef> text =
       value ? value->getAsString() : std::nullopt;
   if (!text)
-    fail(path, "expected a text");
+    fail(path, "expected a string");
   else if (text->trim().empty())
     fail(path, "is empty");
   return text.value_or("").str();
@@ -154,7 +154,7 @@ TargetReader::readPoints(const json::Value *value, const std::string &path,
   const json::Array *array = value ? value->getAsArray() : nullptr;
   std::vector<std::pair<double, double>> points;
   if (!array || array->size() > mostPoints) {
-    fail(path, "expected a list of no more than 1000 points");
+    fail(path, "expected a list of at most 1000 points");
     return points;
   }
   for (auto [index, element] : llvm::enumerate(*array)) {
@@ -190,8 +190,7 @@ MatmulEfficiency TargetReader::readEfficiency(const json::Value *value,
     auto [seconds1, fraction1] = efficiency.points[index];
     if (seconds1 / fraction1 < seconds0 / fraction0)
       fail(path + ".points[" + std::to_string(index) + "]",
-           "the larger product would take less time than that of the point "
-           "before");
+           "this larger product would take less time than the point before");
   }
   return efficiency;
 }
@@ -218,7 +217,7 @@ CollectiveLine TargetReader::readLine(const json::Value &value,
   for (size_t index = 1; index < line.points.size(); ++index)
     if (line.points[index].second < line.points[index - 1].second)
       fail(path + ".points[" + std::to_string(index) + "][1]",
-           "more bytes would take less time than those of the point before");
+           "more bytes would take less time than at the point before");
   return line;
 }
 
@@ -247,7 +246,7 @@ void TargetReader::readCollectives(const json::Value *value,
         return;
       if (!groupSizes.insert(parsed.groupSize).second)
         fail(linePlace + ".group_size",
-             llvm::Twine(parsed.groupSize) + " is there twice");
+             llvm::Twine(parsed.groupSize) + " occurs twice");
       model.add(kind, std::move(parsed));
     }
   }

@@ -119,8 +119,8 @@ static LogicalResult writeIota(Operation *operation, NodeWriter &writer) {
   int64_t end;
   if (llvm::MulOverflow(type.getDimSize(0), step.getInt(), end) ||
       llvm::AddOverflow(end, start.getInt(), end))
-    return op.emitError("cannot write a range whose end is no number of 64 "
-                        "bits");
+    return op.emitError(
+        "cannot write a range whose end does not fit in 64 bits");
   return writer.node(op.getLoc(), "torch.ops.aten.arange.start_step")
       .integer("start", start.getInt())
       .integer("end", end)

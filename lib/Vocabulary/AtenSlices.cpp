@@ -171,8 +171,8 @@ static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
       tp::getConstant(tp::divideExactly(shape.sizes[dim], size));
   bool isBlock = op.getBlocks() || op.getStart() == 0;
   if (!isBlock || op.getStep() != 1)
-    return op.emitError("cannot write a slice of symbolic size that is no "
-                        "block");
+    return op.emitError("cannot write a slice of symbolic size that is not one "
+                        "shard of its dim");
   if (!count) {
     auto start = static_cast<int64_t>(op.getStart());
     RankedTensorType type = getTensor(op.getResult());
@@ -212,7 +212,7 @@ static LogicalResult writeSlice(Operation *operation, NodeWriter &writer) {
   if (type.getDimSize(dim) > 0 &&
       (llvm::MulOverflow(type.getDimSize(dim) - 1, step, end) ||
        llvm::AddOverflow(end, start, end) || llvm::AddOverflow(end, 1L, end)))
-    return op.emitError("takes more elements than can be counted");
+    return op.emitError("takes more elements than fit in 64 bits");
   NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor");
   node.tensor("self", op.getInput())
       .integer("dim", dim)
@@ -229,8 +229,8 @@ static LogicalResult writeRankSlice(Operation *operation, NodeWriter &writer) {
   auto module = op->getParentOfType<ModuleOp>();
   auto rank = module->getAttrOfType<IntegerAttr>(tp::TPDialect::rankAttrName);
   if (!rank || !module->hasAttr(tp::TPDialect::rankSpecificAttrName))
-    return op.emitError("takes the rows of one rank, in a graph that is for "
-                        "all ranks: say --rank=R for the graph of one");
+    return op.emitError("takes the rows of one rank, but the graph is for all "
+                        "ranks: pass --rank=R to write the graph of one rank");
   std::optional<int64_t> position = op.getGroup().getPosition(rank.getInt());
   if (!position)
     return op.emitError("rank ") << rank.getInt() << " is not in the group";

@@ -114,14 +114,14 @@ llvm::Expected<std::vector<int64_t>> SidecarReader::readRanks(StringRef name,
 llvm::Error SidecarReader::readGroups(JsonValue groups,
                                       DistributedContext &context) {
   if (!groups.is(JsonKind::Object))
-    return makeError("\"groups\" is no object");
+    return makeError("\"groups\" must be an object");
   for (auto it = groups.begin(); it != groups.end(); ++it) {
     std::string name = getText(it.key());
     JsonValue ranks =
         (*it).is(JsonKind::Object) ? (*it).get("ranks") : JsonValue();
     if (!ranks || !ranks.is(JsonKind::Array))
       return makeError("groups." + name +
-                       " has no list \"ranks\"; expected for example "
+                       " lacks the list \"ranks\"; expected, for example, "
                        "{\"ranks\": [0, 1, 2, 3]}");
     GroupRanks result;
     bool isAxis = ranks.size() > 0 && (*ranks.begin()).is(JsonKind::Array);
@@ -151,17 +151,18 @@ llvm::Error SidecarReader::readGroups(JsonValue groups,
 llvm::Error SidecarReader::readInputs(JsonValue inputs,
                                       DistributedContext &context) {
   if (!inputs.is(JsonKind::Object))
-    return makeError("\"inputs\" is no object");
+    return makeError("\"inputs\" must be an object");
   for (auto input = inputs.begin(); input != inputs.end(); ++input) {
     std::string name = getText(input.key());
     if (!(*input).is(JsonKind::Object))
-      return makeError("inputs." + name +
-                       " is no object from group names to placements");
+      return makeError(
+          "inputs." + name +
+          " must be an object that maps group names to placements");
     JsonValue placements = *input;
     for (auto it = placements.begin(); it != placements.end(); ++it) {
       std::string group = getText(it.key());
       if (!(*it).is(JsonKind::String))
-        return makeError("inputs." + name + "." + group + " is no string");
+        return makeError("inputs." + name + "." + group + " must be a string");
       std::string placement = getText(*it);
       if (llvm::Error error = checkPlacement(placement))
         return makeError("inputs." + name + "." + group + ": " +
@@ -179,7 +180,7 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
     return makeError(llvm::toString(document.takeError()));
   JsonValue root = (*document)->root();
   if (!root.is(JsonKind::Object))
-    return makeError("a sidecar is a JSON object");
+    return makeError("a sidecar must be a JSON object");
   JsonValue version = root.get("version");
   if (!version || version.getInteger() != 1)
     return makeError("\"version\" is missing or not 1, the version that this "
@@ -188,7 +189,7 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
   if (JsonValue rank = root.get("rank"); rank && !rank.is(JsonKind::Null)) {
     context.rank = rank.getInteger();
     if (!context.rank || *context.rank < 0)
-      return makeError("\"rank\" is no rank: " + rank.text());
+      return makeError("\"rank\" is not a rank: " + rank.text());
   }
   if (JsonValue groups = root.get("groups"))
     if (llvm::Error error = readGroups(groups, context))
@@ -198,7 +199,7 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
       return std::move(error);
   if (JsonValue assumptions = root.get("assumptions")) {
     if (!assumptions.is(JsonKind::Array))
-      return makeError("\"assumptions\" is no list");
+      return makeError("\"assumptions\" must be a list");
     for (JsonValue assumption : assumptions)
       if (llvm::Error error = addAssumptionOption(context, getText(assumption)))
         return makeError(llvm::toString(std::move(error)));
@@ -277,7 +278,7 @@ static llvm::Expected<std::vector<int64_t>> parseRanks(StringRef text) {
     if (!isRange)
       end = begin;
     if (end < begin || begin < 0 || end >= maxRanks)
-      return createStringError("'" + item + "' is no range of ranks");
+      return createStringError("'" + item + "' is not a range of ranks");
     if (static_cast<int64_t>(ranks.size()) + end - begin >= maxRanks)
       return createStringError("there are more than " + Twine(maxRanks) +
                                " ranks");
@@ -347,9 +348,9 @@ static llvm::Error checkPattern(StringRef pattern) {
     }
   }
   if (repeats > maxRepeats)
-    return createStringError("the regular expression repeats its parts more "
-                             "than " +
-                             Twine(maxRepeats) + " times");
+    return createStringError(
+        "the regular expression repeats its parts more than " +
+        Twine(maxRepeats) + " times, the limit");
   std::string problem;
   if (!llvm::Regex(pattern).isValid(problem))
     return createStringError("the regular expression is not valid: " + problem);

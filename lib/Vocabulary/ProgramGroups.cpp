@@ -44,10 +44,10 @@ tp::GroupAttr ProgramGroups::get(StringRef name, std::string &error) {
   } else {
     size = sizes.lookup(name).value_or(0);
     if (size < 1 || size > tp::GroupAttr::maxRanks) {
-      error = "nothing states the members of process group '" + name.str() +
-              "': say --group=" + name.str() +
-              "=0-3 (its ranks), or give the archive a record "
-              "extra/commute.json with them";
+      error = "the members of process group '" + name.str() +
+              "' are not stated: pass --group=" + name.str() +
+              "=0-3 (its ranks), or list them in the archive's record "
+              "extra/commute.json";
       return {};
     }
     // A group that is the only one has all ranks. Of several, each may have

@@ -37,7 +37,7 @@ static std::string describeGroups(const StatedNames &program) {
     return "the program has no groups";
   // A program may name any number of groups.
   constexpr size_t maxListed = 8;
-  std::string text = "the program has no group of that name; it has ";
+  std::string text = "the program has no such group; its groups are ";
   for (auto [index, name] : llvm::enumerate(names)) {
     if (index == maxListed)
       return text + " and " + std::to_string(names.size() - index) + " more";
@@ -54,13 +54,14 @@ static llvm::Error checkRank(int64_t rank, const StatedNames &program) {
   if (isInGroup || !program.otherGroups.empty())
     return llvm::Error::success();
   if (!program.groups.empty())
-    return llvm::createStringError("rank " + Twine(rank) +
-                                   " is in none of the graph's groups");
+    return llvm::createStringError(
+        "rank " + Twine(rank) +
+        " is not a member of any of the graph's groups");
   if (rank == 0)
     return llvm::Error::success();
-  return llvm::createStringError("rank " + Twine(rank) +
-                                 ": the program has no groups, so that it runs "
-                                 "on rank 0 alone");
+  return llvm::createStringError(
+      "rank " + Twine(rank) +
+      ": the program has no groups, so it runs on rank 0 only");
 }
 
 /// Whether a group that the program does not name could take the place of

@@ -120,8 +120,8 @@ static LogicalResult writeAllGatherMatmul(Operation *operation,
                                   getElementType(op.getRhs().front());
   if (!op.getBiases().empty() || hasTypes ||
       (isScaled && !op.getReturnsGathered()))
-    return op.emitError("PyTorch has no such fused op; lower-collectives takes "
-                        "it apart");
+    return op.emitError(
+        "PyTorch has no such fused op; lower-collectives decomposes it");
   NodeBuilder node = writer.node(
       op.getLoc(),
       isScaled ? "torch.ops.symm_mem.fused_all_gather_scaled_matmul.default"
@@ -152,8 +152,8 @@ static LogicalResult writeMatmulReduceScatter(Operation *operation,
   bool isScaled = bool(op.getLhsScale());
   auto axis = static_cast<int64_t>(op.getScatterAxis());
   if (op.getBias() || (isScaled && axis > 1))
-    return op.emitError("PyTorch has no such fused op; lower-collectives takes "
-                        "it apart");
+    return op.emitError(
+        "PyTorch has no such fused op; lower-collectives decomposes it");
   StringRef reduction = tp::stringifyReductionKind(op.getReduction());
   StringRef group = op.getGroup().getName();
   if (!isScaled)
@@ -170,9 +170,8 @@ static LogicalResult writeMatmulReduceScatter(Operation *operation,
   SmallVector<int64_t> shape(getTensor(op.getLhs()).getShape());
   shape.back() = getTensor(op.getRhs()).getDimSize(1);
   if (llvm::any_of(shape, ShapedType::isDynamic))
-    return op.emitError(
-        "PyTorch's fused op with scales states its shape, which "
-        "is symbolic here");
+    return op.emitError("PyTorch's scaled fused op takes its output shape as "
+                        "an argument, and this shape is symbolic");
   return writer
       .node(op.getLoc(),
             "torch.ops.symm_mem.fused_scaled_matmul_reduce_scatter.default")

@@ -148,8 +148,8 @@ LogicalResult vocabulary::writeTensorCastCollective(Operation *op,
   auto module = op->getParentOfType<ModuleOp>();
   auto rank = module->getAttrOfType<IntegerAttr>(tp::TPDialect::rankAttrName);
   if (!rank || !group.getPosition(rank.getInt()))
-    return op->emitError("TensorCast's collectives state their rank, which the "
-                         "module does not know: say --rank=R");
+    return op->emitError("TensorCast's collectives take their rank as an "
+                         "argument, and the rank is unknown: pass --rank=R");
   NodeBuilder node = [&] {
     if (isa<tp::AllReduceOp>(op))
       return writer.node(op->getLoc(),

@@ -119,36 +119,36 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
                      "program reads");
   JsonValue list = root.get("operators");
   if (!list || !list.is(JsonKind::Object))
-    return makeError("\"operators\" is missing or no object");
+    return makeError("\"operators\" is missing or not an object");
   for (auto it = list.begin(); it != list.end(); ++it) {
     std::string target = *getText(it.key());
     JsonValue entry = *it;
     if (!entry.is(JsonKind::Object))
-      return makeError("operator \"" + target + "\" is no object");
+      return makeError("operator \"" + target + "\" must be an object");
     OperatorAlias alias;
     std::optional<std::string> sameAs = getText(entry.get("same_as"));
     if (!sameAs)
-      return makeError("operator \"" + target +
-                       "\" has no \"same_as\", the known operator that it is "
-                       "like");
+      return makeError(
+          "operator \"" + target +
+          "\" lacks \"same_as\", the known operator that it behaves like");
     alias.sameAs = *sameAs;
     if (const OperatorEntry *known = find(alias.sameAs); !known || !known->read)
-      return makeError("operator \"" + target + "\" is said to be like \"" +
-                       alias.sameAs +
+      return makeError("operator \"" + target +
+                       "\" is declared the same as \"" + alias.sameAs +
                        "\", which no built-in vocabulary has; names are "
                        "complete, as in torch.ops.aten.rms_norm.default");
     if (const OperatorEntry *known = find(target); known && known->read)
       return makeError("operator \"" + target +
-                       "\" is built in and cannot be given another meaning");
+                       "\" is built in and cannot be redefined");
     if (JsonValue arguments = entry.get("arguments")) {
       if (!arguments.is(JsonKind::Object))
         return makeError("operator \"" + target +
-                         "\": \"arguments\" is no object");
+                         "\": \"arguments\" must be an object");
       for (auto name = arguments.begin(); name != arguments.end(); ++name) {
         std::optional<std::string> own = getText(*name);
         if (!own)
           return makeError("operator \"" + target + "\": argument \"" +
-                           *getText(name.key()) + "\" is no string");
+                           *getText(name.key()) + "\" must be a string");
         alias.arguments[*getText(name.key())] = *own;
       }
     }

@@ -42,12 +42,12 @@ RECORDS = {
 SIDECARS = {
     "empty": (b"", ()),
     "not_json": (b"version: 1", ()),
-    "a_list": (b"[]", ("a sidecar is a JSON object",)),
+    "a_list": (b"[]", ("a sidecar must be a JSON object",)),
     "no_version": (b"{}", ('"version" is missing',)),
     "other_version": (b'{"version": 2}', ('"version" is missing or not 1',)),
     "rank_is_text": (b'{"version": 1, "rank": "0"}', ('"rank"',)),
     "negative_rank": (b'{"version": 1, "rank": -1}', ('"rank"', "-1")),
-    "groups_are_a_list": (b'{"version": 1, "groups": []}', ('"groups" is no object',)),
+    "groups_are_a_list": (b'{"version": 1, "groups": []}', ('"groups" must be an object',)),
     "group_without_ranks": (b'{"version": 1, "groups": {"0": {}}}', ("groups.0", '"ranks"')),
     "group_of_nobody": (b'{"version": 1, "groups": {"0": {"ranks": []}}}', ("has no ranks",)),
     "member_twice": (b'{"version": 1, "groups": {"0": {"ranks": [0, 0]}}}', ("rank 0", "twice")),
@@ -58,7 +58,7 @@ SIDECARS = {
         ("'0' have different sizes",),
     ),
     "ranks_and_lists": (b'{"version": 1, "groups": {"0": {"ranks": [[0, 1], 2]}}}', ("groups.0",)),
-    "inputs_are_a_list": (b'{"version": 1, "inputs": ["x"]}', ('"inputs" is no object',)),
+    "inputs_are_a_list": (b'{"version": 1, "inputs": ["x"]}', ('"inputs" must be an object',)),
     "unknown_placement": (
         b'{"version": 1, "inputs": {"x": {"0": "sharded"}}}',
         ("inputs.x.0", "'sharded' is no placement", "legal are replicated"),

@@ -122,7 +122,7 @@ func.func private @empty_lists(tensor<4xf32, #tp.layout<strides = []>>)
 
 // -----
 
-// expected-error @below {{'scattered' is no placement; legal are replicated, shard(DIM), partial(sum|avg|max|min|product) and varying}}
+// expected-error @below {{'scattered' is not a placement; expected replicated, shard(DIM), partial(sum|avg|max|min|product) or varying}}
 func.func private @unknown_placement() attributes {placement = #tp.placement<scattered>}
 
 // -----

@@ -166,9 +166,9 @@ void tool::print(const EstimateSummary &summary, llvm::raw_ostream &os) {
   printKinds(summary.kinds, os);
   if (llvm::any_of(summary.kinds,
                    [](const OpKindSummary &kind) { return kind.isGuess; }))
-    os << "  a guess: Commute does not know what this operator computes; "
-          "priced "
-          "is reading its\n  operands and writing its results once\n";
+    os << "  an estimate: Commute does not know what this operator computes, "
+          "and prices one read\n  of its operands and one write of its "
+          "results\n";
 }
 
 json::Object tool::toJson(const EstimateSummary &summary) {

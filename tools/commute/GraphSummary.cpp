@@ -138,8 +138,8 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
         os << "ranks " << group.members << '\n';
       else
         os << group.size
-           << " ranks, but nothing states which; --group=" << group.name
-           << "=0-" << group.size - 1 << " would, with its own ranks\n";
+           << " ranks, which are not stated; pass them as in --group="
+           << group.name << "=0-" << group.size - 1 << '\n';
     }
   }
   os << "\ncollectives:" << (summary.collectives.empty() ? " none\n" : "\n");
@@ -154,7 +154,7 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
   for (const auto &[name, count] : summary.modelled)
     os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
   if (!summary.opaque.empty()) {
-    os << "\nopaque ops, carried through unchanged:\n";
+    os << "\nopaque ops (copied unchanged):\n";
     for (const auto &[name, count] : summary.opaque)
       os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
   }
@@ -164,13 +164,13 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
       os << "  " << assumption << '\n';
   }
   if (!summary.placementProblems.empty()) {
-    os << "\nplacements that do not fit what is done with them:\n";
+    os << "\nplacements that do not fit the operations on them:\n";
     print(summary.placementProblems, os);
   }
   if (!summary.unplacedInputs.empty() && !summary.groups.empty())
-    os << "\nnothing states how " << summary.unplacedInputs.size()
-       << " inputs differ between ranks (first: "
-       << summary.unplacedInputs.front() << "); see --input-placement\n";
+    os << "\nno placement is stated for " << summary.unplacedInputs.size()
+       << " inputs (first: " << summary.unplacedInputs.front()
+       << "); see --input-placement\n";
 }
 
 llvm::json::Object tool::toJson(const GraphSummary &summary) {

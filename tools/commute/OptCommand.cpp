@@ -46,12 +46,11 @@ private:
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
                              cl::desc("IN")};
   cl::opt<std::string> output{"o", cl::Required, cl::sub(command),
-                              cl::value_desc("OUT"),
-                              cl::desc("Where the result goes")};
+                              cl::value_desc("OUT"), cl::desc("Output file")};
   cl::opt<std::string> passes{
       "passes", cl::sub(command), cl::value_desc("a,b,..."),
-      cl::desc("The passes to run, in this order (default: all, see commute "
-               "passes); options in braces: a{x=1}")};
+      cl::desc("Passes to run, in this order, with options in braces: a{x=1} "
+               "(default: all; see commute passes)")};
   cl::opt<std::string> policy{
       "policy", cl::sub(command), cl::value_desc("always|profitable"),
       cl::init("profitable"),
@@ -59,25 +58,22 @@ private:
   cl::opt<std::string> target{
       "target", cl::sub(command), cl::value_desc("NAME|FILE"),
       cl::init("h100x8"),
-      cl::desc("The machine to price for (default: h100x8; see commute "
-               "targets)")};
-  cl::opt<bool> exactRounding{
-      "exact-rounding", cl::sub(command),
-      cl::desc("Split and join matrix products only where no sum is made in "
-               "another order")};
+      cl::desc("Machine to price for (default: h100x8; see commute targets)")};
+  cl::opt<bool> exactRounding{"exact-rounding", cl::sub(command),
+                              cl::desc("Split and join matrix products only "
+                                       "where no sum changes its order")};
   cl::opt<bool> noVerify{
       "no-verify", cl::sub(command),
-      cl::desc("Neither prove the result equivalent nor read it again before "
-               "it is written; that each pass leaves a legal module is checked "
-               "all the same")};
+      cl::desc("Do not prove the result equivalent, and do not read it back "
+               "before it is written (each pass is still checked to leave a "
+               "legal module)")};
   cl::opt<bool> allowUnproven{
       "allow-unproven", cl::sub(command),
-      cl::desc("Write the result also where the proof exceeds its budget")};
-  cl::opt<std::string> reportFile{"report", cl::sub(command),
-                                  cl::value_desc("FILE.html"),
-                                  cl::desc("Write all remarks as a page")};
-  cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON for machines")};
+      cl::desc("Write the result even if the proof exceeds its budget")};
+  cl::opt<std::string> reportFile{
+      "report", cl::sub(command), cl::value_desc("FILE.html"),
+      cl::desc("Write all remarks as an HTML page")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
   cl::opt<bool> quiet{"quiet", cl::sub(command),
                       cl::desc("Print nothing but errors")};
   ProgramOptions options{command};
@@ -141,7 +137,7 @@ OptCommand::judge(const Optimization &optimization) const {
             optimization.original.get().print(os);
             return llvm::Error::success();
           })))
-    safeErrs() << reproducer << " holds the input: please report it\n";
+    safeErrs() << reproducer << " contains the input: please report this\n";
   return InternalError;
 }
 

@@ -26,8 +26,7 @@ public:
 
 private:
   cl::SubCommand command{"passes", "The passes of opt, with their options"};
-  cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON for machines")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
 };
 } // namespace
 

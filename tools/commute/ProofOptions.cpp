@@ -17,14 +17,14 @@ namespace cl = llvm::cl;
 ProofOptions::ProofOptions(cl::SubCommand &command)
     : time("proof-time", cl::sub(command), cl::value_desc("TIME"),
            cl::init("60s"),
-           cl::desc("Processor time that a proof may take, such as 500ms, 60s "
-                    "(default) or 5min; beyond it the verdict is 'not proven', "
-                    "exit code 4")),
+           cl::desc("Processor time limit of a proof, such as 500ms, 60s "
+                    "(default) or 5min; beyond it, the verdict is 'not proven' "
+                    "and the exit code 4")),
       memory("proof-memory", cl::sub(command), cl::value_desc("SIZE"),
              cl::init("4GiB"),
-             cl::desc("Memory that a proof may take for its tensors, such as "
-                      "512MiB or 4GiB (default); beyond it the verdict is 'not "
-                      "proven', exit code 4")) {}
+             cl::desc("Memory limit of a proof's tensors, such as 512MiB or "
+                      "4GiB (default); beyond it, the verdict is 'not proven' "
+                      "and the exit code 4")) {}
 
 /// The number in front of a unit, times what the unit is worth (0 for a unit
 /// that is not known).

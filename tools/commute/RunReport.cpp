@@ -85,7 +85,7 @@ void tool::print(const RunSummary &summary, llvm::raw_ostream &os) {
   }
   if (summary.assumptions.empty())
     return;
-  os << "assumed of random inputs, as nothing states it:\n";
+  os << "assumed of random inputs (not stated):\n";
   for (const std::string &assumption : summary.assumptions)
     os << "  " << assumption << '\n';
 }

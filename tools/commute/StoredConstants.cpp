@@ -78,7 +78,7 @@ llvm::Error tool::compareConstants(const LoadedProgram &first,
     if (!*isEqual)
       result.differences.push_back(
           {("the constant tensor '" + name + "' (input " + llvm::Twine(index) +
-            ") has other elements")
+            ") has different elements")
                .str(),
            a->getArgument(index).getLoc(), b->getArgument(index).getLoc()});
   }

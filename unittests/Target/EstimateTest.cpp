@@ -174,5 +174,5 @@ TEST_F(EstimateTest, SizesWithoutValuesAreNamed) {
       estimate(function, PriceModel(target, {{"s1", 4}}));
   ASSERT_FALSE(bool(result));
   EXPECT_EQ(llvm::toString(result.takeError()),
-            "nothing states the value of size s0");
+            "nothing gives the value of size s0");
 }

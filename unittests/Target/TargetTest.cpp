@@ -101,8 +101,8 @@ TEST(TargetTest, CurvesMustRise) {
             "no error");
   EXPECT_EQ(getMessage(setPoints(
                 json::Array{json::Array{1e-6, 0.1}, json::Array{2e-6, 0.3}})),
-            "f.json: matmul_efficiency.points[1]: the larger product would "
-            "take less time than that of the point before");
+            "f.json: matmul_efficiency.points[1]: this larger product would "
+            "take less time than the point before");
   EXPECT_EQ(getMessage(setPoints(
                 json::Array{json::Array{2e-6, 0.1}, json::Array{1e-6, 0.1}})),
             "f.json: matmul_efficiency.points[1][0]: points must be in "
@@ -126,7 +126,7 @@ TEST(TargetTest, GroupSizesAreStatedOnce) {
                    *getMember(object, "collectives").getArray("all_gather"))
                 (*line.getAsObject())["group_size"] = 4;
             }),
-            "f.json: collectives.all_gather[1].group_size: 4 is there twice");
+            "f.json: collectives.all_gather[1].group_size: 4 occurs twice");
 }
 
 TEST(TargetTest, HostileTextIsRefused) {

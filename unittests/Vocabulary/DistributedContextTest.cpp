@@ -57,14 +57,14 @@ TEST(Sidecar, NeedsOnlyItsVersion) {
 
 TEST(Sidecar, ErrorsNameTheRecordAndTheKey) {
   EXPECT_THAT(getError("{"), HasSubstr("record extra/commute.json: "));
-  EXPECT_THAT(getError("[]"), HasSubstr("a sidecar is a JSON object"));
+  EXPECT_THAT(getError("[]"), HasSubstr("a sidecar must be a JSON object"));
   EXPECT_THAT(getError("{}"), HasSubstr("\"version\" is missing or not 1"));
   EXPECT_THAT(getError(R"({"version": 2})"), HasSubstr("not 1"));
   EXPECT_THAT(getError(R"({"version": "1"})"), HasSubstr("not 1"));
   EXPECT_THAT(getError(R"({"version": 1, "rank": -1})"),
-              HasSubstr("\"rank\" is no rank: -1"));
+              HasSubstr("\"rank\" is not a rank: -1"));
   EXPECT_THAT(getError(R"({"version": 1, "rank": "0"})"),
-              HasSubstr("\"rank\" is no rank: \"0\""));
+              HasSubstr("\"rank\" is not a rank: \"0\""));
 }
 
 static std::string getGroupError(llvm::StringRef groups) {
@@ -72,7 +72,7 @@ static std::string getGroupError(llvm::StringRef groups) {
 }
 
 TEST(Sidecar, ErrorsOfGroups) {
-  EXPECT_THAT(getGroupError("[]"), HasSubstr("\"groups\" is no object"));
+  EXPECT_THAT(getGroupError("[]"), HasSubstr("\"groups\" must be an object"));
   for (llvm::StringRef group : {"[0]", "{}", R"({"ranks": 4})"})
     EXPECT_THAT(getGroupError((R"({"tp": )" + group + "}").str()),
                 HasSubstr("groups.tp has no list \"ranks\""));
@@ -99,15 +99,15 @@ TEST(Sidecar, ErrorsOfInputsAndAssumptions) {
   auto getInputError = [](llvm::StringRef inputs) {
     return getError((R"({"version": 1, "inputs": )" + inputs + "}").str());
   };
-  EXPECT_THAT(getInputError("1"), HasSubstr("\"inputs\" is no object"));
+  EXPECT_THAT(getInputError("1"), HasSubstr("\"inputs\" must be an object"));
   EXPECT_THAT(getInputError(R"({"x": "replicated"})"),
               HasSubstr("inputs.x is no object from group names"));
   EXPECT_THAT(getInputError(R"({"x": {"0": 1}})"),
-              HasSubstr("inputs.x.0 is no string"));
+              HasSubstr("inputs.x.0 must be a string"));
   EXPECT_THAT(getInputError(R"json({"x": {"0": "split(1)"}})json"),
               HasSubstr("inputs.x.0: 'split(1)' is no placement; legal are"));
   EXPECT_THAT(getError(R"({"version": 1, "assumptions": "s0 > 1"})"),
-              HasSubstr("\"assumptions\" is no list"));
+              HasSubstr("\"assumptions\" must be a list"));
   EXPECT_THAT(getError(R"({"version": 1, "assumptions": ["s0"]})"),
               HasSubstr("is no assumption about sizes"));
 }

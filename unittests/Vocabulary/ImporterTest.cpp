@@ -392,7 +392,7 @@ TEST_F(ImporterTest, GroupErrors) {
                 "members"));
   EXPECT_THAT(
       translator.getImportError(makeReduceScatter("group_name", "7", -4, 2)),
-      HasSubstr("nothing states the members of process group '7': say "
+      HasSubstr("the members of process group '7' are not stated: pass "
                 "--group=7=0-3"));
   EXPECT_THAT(
       translator.getImportError(
@@ -403,8 +403,9 @@ TEST_F(ImporterTest, GroupErrors) {
                      text("group_name", "9")},
                     {{"r", {8}}})
               .output("r")),
-      HasSubstr("m.pt2: node 'r' (#0): nothing states the members of process "
-                "group '9'"));
+      HasSubstr(
+          "m.pt2: node 'r' (#0): the members of process group '9' are not "
+          "stated"));
 }
 
 TEST_F(ImporterTest, TensorCastGroupsAreRanks) {
