@@ -206,15 +206,14 @@ def test_constants_of_a_rank(tmp_path):
     )  # fmt: skip
     check(captured, model, {"ids": ids})
 
-    def constants(program):
-        return [
-            argument
-            for node in load(program).graph.nodes
-            for argument in node.args
-            if isinstance(argument, int)
-        ]
-
-    assert constants(captured.ranks[0]) != constants(captured.ranks[1])
+    names = {constant.node: constant.values for constant in captured.constants_of_rank}
+    assert {0: 0, 1: 8} in names.values()
+    stated = sidecar_of(captured.ranks[0])["constants_of_rank"]
+    assert {"0": 0, "1": 8} in [constant["values"] for constant in stated]
+    # The programs of the first test are the same on both ranks.
+    same = capture(Mlp(), (torch.randn(4, 8),), mesh={"tp": 2}, plan=PLAN, folder=tmp_path / "same")
+    assert same.constants_of_rank == ()
+    assert "constants_of_rank" not in sidecar_of(same.ranks[0])
 
 
 def test_weights_take_no_memory(tmp_path):

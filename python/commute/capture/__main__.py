@@ -110,6 +110,8 @@ def main(arguments: list[str] | None = None) -> int:
     for program in [*result.ranks, *filter(None, [result.reference])]:
         print(f"{program.path}  {program.nodes} nodes, {program.seconds:.1f} s")
     print(result.relations)
+    for constant in result.constants_of_rank[:8]:
+        print(f"follows the rank: {constant}")
     if result.reference_refusal:
         print(f"no reference.pt2: {result.reference_refusal}")
     print(f"captured in {time.perf_counter() - start:.1f} s")

@@ -2,6 +2,7 @@
 """Writes captured programs: archives with their sidecar, without weights."""
 
 import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,20 @@ def _has_values(arguments: Any) -> bool:
     return all(not isinstance(leaf, FakeTensor) and not leaf.is_meta for leaf in tensors)
 
 
-def save(program: ExportedProgram, path: Path, sidecar: Mapping[str, Any] | None) -> None:
+def save(program: ExportedProgram, path: Path) -> None:
     if not _has_values(program.example_inputs):
         program.example_inputs = None
     _put_largest_first(program.state_dict)
-    extra = {"commute.json": json.dumps(sidecar, indent=1)} if sidecar is not None else None
     path.parent.mkdir(parents=True, exist_ok=True)
-    torch.export.save(program, path, extra_files=extra)
+    torch.export.save(program, path)
+
+
+def add_sidecar(path: Path, sidecar: Mapping[str, Any]) -> None:
+    """Adds the sidecar to an archive: what it says of constants is known when all ranks
+    have been traced."""
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
+        root = archive.namelist()[0].split("/")[0]
+        archive.writestr(f"{root}/extra/commute.json", json.dumps(sidecar, indent=1))
 
 
 def input_names(program: ExportedProgram) -> dict[str, str]:

@@ -18,7 +18,7 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.export import ExportedProgram
 
-from commute.capture import archives, plans, residue
+from commute.capture import archives, plans, rank_constants, residue
 from commute.capture.errors import CaptureError
 from commute.capture.local_model import (
     LocalModel,
@@ -66,6 +66,8 @@ class Capture:
     reference_refusal: str | None
     """Why there is no reference.pt2, if there is none."""
     relations: Path
+    constants_of_rank: tuple[rank_constants.RankConstant, ...]
+    """What differs between the programs, of the ranks that were captured."""
 
 
 class _FunctionModule(nn.Module):
@@ -117,6 +119,23 @@ def _group_names(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
     return own, members
 
 
+def _stated_inputs(
+    stated: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any], mesh: DeviceMesh
+) -> dict[str, AxisPlacements]:
+    for name, axes in stated.items():
+        if name not in arguments:
+            raise CaptureError(
+                f"input_placements names {name!r}, and the arguments are {', '.join(arguments)}"
+            )
+        for axis in axes:
+            if axis not in axis_names(mesh):
+                raise CaptureError(
+                    f"input_placements: {name} has the axis {axis!r}, and the mesh has"
+                    f" {', '.join(axis_names(mesh))}"
+                )
+    return {name: dict(axes) for name, axes in stated.items()}
+
+
 class _Capturing:
     """One call of `capture`."""
 
@@ -134,6 +153,10 @@ class _Capturing:
         self.inputs: dict[str, AxisPlacements] = {}
         self.relations: dict[str, str] = {}
         self.outputs: dict[str, Any] = {}
+        self.stated_inputs: dict[str, AxisPlacements] = {}
+        self.sidecars: dict[int, dict[str, Any]] = {}
+        self.outlines: dict[int, rank_constants.Outline] = {}
+        self.constants: set[str] = set()
         self.group_names, self.groups = _group_names(mesh)
 
     def _local_arguments(self) -> dict[str, Any]:
@@ -160,9 +183,11 @@ class _Capturing:
             used = residue.clean(program.graph_module, self.group_names)
             self._describe_inputs(local)
             self._describe_outputs(program, local)
-            sidecar = self._sidecar(program, local, rank, used)
+            self.sidecars[rank] = self._sidecar(program, local, rank, used)
+            self.outlines[rank] = rank_constants.outline(program)
+            self.constants.update(rank_constants.constant_inputs(program))
             path = self.folder / f"rank{rank}.pt2"
-            archives.save(program, path, sidecar)
+            archives.save(program, path)
         nodes = len(program.graph.nodes)
         return CapturedProgram(path, rank, nodes, time.perf_counter() - start)
 
@@ -191,7 +216,7 @@ class _Capturing:
         """What a model takes a plain input for: where it makes a DTensor of it, it says so.
         Ranks that shard data have a batch of their own; on other axes of a parallel model
         an input is the same everywhere."""
-        stated = local.input_placements.get(key, {})
+        stated = {**local.input_placements.get(key, {}), **self._stated_of(key)}
         is_function = isinstance(self.model, _FunctionModule)
         placements: AxisPlacements = {}
         for axis in axis_names(self.mesh):
@@ -202,6 +227,11 @@ class _Capturing:
             elif not is_function:
                 placements[axis] = Replicate()
         return placements
+
+    def _stated_of(self, key: str) -> AxisPlacements:
+        return next(
+            (axes for name, axes in self.stated_inputs.items() if key.startswith(name)), {}
+        )
 
     def _describe_outputs(self, program: ExportedProgram, local: LocalModel) -> None:
         values: list[Any] = [
@@ -317,6 +347,28 @@ class _Capturing:
         name = str(self.mesh.get_group(axis).group_name)
         return self.group_names.get(name, name)
 
+    def write_sidecars(self) -> tuple[rank_constants.RankConstant, ...]:
+        """Adds to every archive what is known now that all ranks are traced."""
+        found = rank_constants.differences(self.outlines)
+        differing = {constant.node for constant in found}
+        whole = len(self.sidecars) == self.mesh.size()
+        for rank, sidecar in self.sidecars.items():
+            if whole:
+                for name in self.constants:
+                    placement = "varying" if name in differing else "replicated"
+                    sidecar["inputs"][name] = dict.fromkeys(sidecar["groups"], placement)
+            if found:
+                sidecar["constants_of_rank"] = [
+                    {
+                        "node": constant.node,
+                        "argument": constant.argument,
+                        "values": {str(rank): value for rank, value in constant.values.items()},
+                    }
+                    for constant in found
+                ]
+            archives.add_sidecar(self.folder / f"rank{rank}.pt2", sidecar)
+        return tuple(found)
+
     def reference(self, model: nn.Module) -> CapturedProgram:
         start = time.perf_counter()
         with LocalModel(model, whole=True) as local:
@@ -336,7 +388,7 @@ class _Capturing:
                     " device"
                 )
             path = self.folder / "reference.pt2"
-            archives.save(program, path, None)
+            archives.save(program, path)
         nodes = len(program.graph.nodes)
         return CapturedProgram(path, None, nodes, time.perf_counter() - start)
 
@@ -396,6 +448,7 @@ def capture(
     dynamic_shapes: Any = None,
     ranks: Literal["all"] | Sequence[int] = "all",
     folder: str | Path = "out",
+    input_placements: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Capture:
     """Writes the program of every rank, and of one device, as archives of torch.export.
 
@@ -410,6 +463,8 @@ def capture(
     backward: loss and gradients of all parameters, in one program.
     dynamic_shapes: as torch.export.export takes them, by argument.
     ranks: which ranks to write.
+    input_placements: {argument: {axis: placement}} of plain tensors that the model neither
+        makes DTensors of nor takes whole, such as a cache of the rank's own heads.
     """
     mesh = _mesh_of(mesh)
     wanted = _ranks_of(mesh, ranks)
@@ -426,6 +481,7 @@ def capture(
     elif is_parallel(module):
         pass
     capturing = _Capturing(module, arguments, mesh, backward, dynamic_shapes, folder)
+    capturing.stated_inputs = _stated_inputs(input_placements or {}, arguments, mesh)
     folder.mkdir(parents=True, exist_ok=True)
     programs = tuple(capturing.rank(rank) for rank in wanted)
     reference = None
@@ -434,4 +490,5 @@ def capture(
             reference = capturing.reference(whole)
         except CaptureError as error:
             refusal = str(error)
-    return Capture(folder, programs, reference, refusal, capturing.write_relations())
+    constants = capturing.write_sidecars()
+    return Capture(folder, programs, reference, refusal, capturing.write_relations(), constants)

@@ -1,10 +1,14 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Models of `transformers`: from a configuration without weights, with their own plans."""
 
+import contextlib
+import inspect
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
@@ -41,6 +45,26 @@ def read_configuration(path: str | Path) -> Any:
         raise CaptureError(f"{path}: {str(error).splitlines()[0]}") from None
 
 
+@contextlib.contextmanager
+def traceable() -> Iterator[None]:
+    """Lets transformers trace what it would run.
+
+    Its experts avoid PyTorch's grouped product under compilers, for limits of Inductor; and
+    a cache that is passed or returned has to be a tree of tensors.
+    """
+    if "transformers" not in sys.modules:
+        yield
+        return
+    from transformers.integrations import executorch, moe
+
+    with contextlib.ExitStack() as stack:
+        if hasattr(executorch, "register_dynamic_cache_export_support"):
+            executorch.register_dynamic_cache_export_support()
+        if hasattr(moe, "_can_use_grouped_mm") and hasattr(torch.nn.functional, "grouped_mm"):
+            stack.enter_context(mock.patch.object(moe, "_can_use_grouped_mm", lambda *_: True))
+        yield
+
+
 def materialize_buffers(model: nn.Module) -> None:
     """Computes the buffers of a model that was made on the meta device.
 
@@ -71,8 +95,6 @@ def set_layers(config: Any, layers: int) -> None:
 
 def without_cache(model: nn.Module) -> dict[str, Any]:
     """The argument that keeps a model from returning its cache, if it has one."""
-    import inspect
-
     names = inspect.signature(model.forward).parameters
     return {"use_cache": False} if "use_cache" in names else {}
 
