@@ -25,14 +25,20 @@ def _put_largest_first(state: dict[str, Any]) -> None:
     state.update(real)
 
 
-def _has_values(arguments: Any) -> bool:
-    leaves = torch.utils._pytree.tree_leaves(arguments)
-    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-    return all(not isinstance(leaf, FakeTensor) and not leaf.is_meta for leaf in tensors)
+def _is_storable(value: Any) -> bool:
+    """Whether PyTorch loads an example argument again: tensors with values, in plain
+    containers."""
+    if isinstance(value, (list, tuple)):
+        return all(_is_storable(part) for part in value)
+    if isinstance(value, dict):
+        return all(_is_storable(part) for part in value.values())
+    if isinstance(value, torch.Tensor):
+        return not isinstance(value, FakeTensor) and not value.is_meta
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def save(program: ExportedProgram, path: Path) -> None:
-    if not _has_values(program.example_inputs):
+    if not _is_storable(program.example_inputs):
         program.example_inputs = None
     _put_largest_first(program.state_dict)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,6 @@ The forward turns the shards into the DTensors that the model was written for. A
 the model is as it was.
 """
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from unittest import mock
@@ -17,7 +16,6 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
-from torch.utils._pytree import tree_map_only
 
 from commute.capture import data_parallelism
 from commute.capture.placements import AxisPlacements, of_dtensor
@@ -202,32 +200,3 @@ class LocalModel:
 
 def is_parallel(model: nn.Module) -> bool:
     return any(isinstance(value, DTensor) for value in model.parameters())
-
-
-def without_memory(values: Any, mode: FakeTensorMode, device: str) -> Any:
-    """Arguments with the tensors of the meta device as fake ones, of another device."""
-
-    def stand_in(value: torch.Tensor) -> torch.Tensor:
-        return fake_like(mode, value.shape, value, device) if value.is_meta else value
-
-    return tree_map_only(torch.Tensor, stand_in, values)
-
-
-def named_arguments(forward: Callable[..., Any], example: Any) -> dict[str, Any]:
-    """Example arguments by the names of the parameters of a forward."""
-    signature = inspect.signature(forward)
-    if isinstance(example, Mapping):
-        bound = signature.bind(**example)
-    else:
-        example = tuple(example) if isinstance(example, (tuple, list)) else (example,)
-        bound = signature.bind(*example)
-    named: dict[str, Any] = {}
-    for name, value in bound.arguments.items():
-        kind = signature.parameters[name].kind
-        if kind is inspect.Parameter.VAR_KEYWORD:
-            named.update(value)
-        elif kind is inspect.Parameter.VAR_POSITIONAL:
-            named.update({f"{name}_{index}": part for index, part in enumerate(value)})
-        else:
-            named[name] = value
-    return named

@@ -12,37 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.export import ExportedProgram
 
-from commute.capture import archives, plans, rank_constants, residue
+from commute.capture import archives, plans, rank_constants, residue, transformers_models
+from commute.capture.arguments import Arguments, named_arguments
+from commute.capture.descriptions import Descriptions, check_stated_inputs
 from commute.capture.errors import CaptureError
-from commute.capture.local_model import (
-    LocalModel,
-    fake_like,
-    is_parallel,
-    local_shape,
-    materialized,
-    named_arguments,
-    without_memory,
-)
-from commute.capture.placements import (
-    AxisPlacements,
-    in_words,
-    of_dtensor,
-    output_relation,
-    relation,
-)
-from commute.capture.ranks import (
-    acting_as_rank,
-    axis_names,
-    fake_mesh,
-    groups_by_name,
-    groups_of_axis,
-)
+from commute.capture.local_model import LocalModel, is_parallel
+from commute.capture.ranks import acting_as_rank, fake_mesh
 from commute.capture.tracing import trace
 
 
@@ -98,290 +77,49 @@ def _ranks_of(mesh: DeviceMesh, ranks: Literal["all"] | Sequence[int]) -> list[i
     return list(dict.fromkeys(ranks))
 
 
-def _group_names(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
-    """What to call each process group, and the ranks of all of that name.
-
-    A group of all ranks keeps its name, by which every process of PyTorch knows it; groups
-    along a mesh axis take the name of the axis.
-    """
-    own: dict[str, str] = {}
-    members: dict[str, Any] = {}
-    everyone = sorted(mesh.mesh.flatten().tolist())
-    axes = {}
-    for axis, axis_name in enumerate(axis_names(mesh)):
-        axes[str(groups_of_axis(mesh, axis))] = axis_name
-    for name, groups in groups_by_name(mesh).items():
-        is_world = len(groups) == 1 and groups[0] == everyone
-        called = name if is_world else axes.get(str(groups), name)
-        own[name] = called
-        members[called] = {"ranks": groups[0] if len(groups) == 1 else groups}
-    members.setdefault("0", {"ranks": everyone})
-    return own, members
-
-
-def _stated_inputs(
-    stated: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any], mesh: DeviceMesh
-) -> dict[str, AxisPlacements]:
-    for name, axes in stated.items():
-        if name not in arguments:
-            raise CaptureError(
-                f"input_placements names {name!r}, and the arguments are {', '.join(arguments)}"
-            )
-        for axis in axes:
-            if axis not in axis_names(mesh):
-                raise CaptureError(
-                    f"input_placements: {name} has the axis {axis!r}, and the mesh has"
-                    f" {', '.join(axis_names(mesh))}"
-                )
-    return {name: dict(axes) for name, axes in stated.items()}
-
-
 class _Capturing:
-    """One call of `capture`."""
+    """One call of `capture`: traces, cleans and writes."""
 
     def __init__(
-        self,
-        model: nn.Module,
-        arguments: dict[str, Any],
-        mesh: DeviceMesh,
-        backward: bool,
-        dynamic_shapes: Any,
-        folder: Path,
+        self, descriptions: Descriptions, backward: bool, dynamic_shapes: Any, folder: Path
     ) -> None:
-        self.model, self.arguments, self.mesh = model, arguments, mesh
+        self.descriptions, self.arguments = descriptions, descriptions.arguments
         self.backward, self.dynamic_shapes, self.folder = backward, dynamic_shapes, folder
-        self.inputs: dict[str, AxisPlacements] = {}
-        self.relations: dict[str, str] = {}
-        self.outputs: dict[str, Any] = {}
-        self.stated_inputs: dict[str, AxisPlacements] = {}
-        self.sidecars: dict[int, dict[str, Any]] = {}
-        self.outlines: dict[int, rank_constants.Outline] = {}
-        self.constants: set[str] = set()
-        self.group_names, self.groups = _group_names(mesh)
 
-    def _local_arguments(self) -> dict[str, Any]:
-        """This rank's inputs: the shards of DTensors, everything else as it is."""
+    def _trace(
+        self,
+        local: LocalModel,
+        arguments: Mapping[str, Any],
+        for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
+        what: str,
+    ) -> tuple[ExportedProgram, set[str]]:
+        """A program, and the process groups that it uses."""
+        program = trace(
+            local,
+            arguments,
+            backward=self.backward,
+            dynamic_shapes=self.dynamic_shapes,
+            what=what,
+            for_model=for_model,
+        )
+        return program, residue.clean(program.graph_module, self.descriptions.group_names)
 
-        def local(value: DTensor) -> torch.Tensor:
-            return fake_like(self.mode, local_shape(value), value, self.mesh.device_type)
-
-        shards = torch.utils._pytree.tree_map_only(DTensor, local, self.arguments)
-        return without_memory(shards, self.mode, self.mesh.device_type)
-
-    def rank(self, rank: int) -> CapturedProgram:
+    def rank(self, model: nn.Module, rank: int) -> CapturedProgram:
         start = time.perf_counter()
-        with acting_as_rank(rank), LocalModel(self.model) as local:
-            self.mode = local.mode
-            program = trace(
-                local,
-                self._local_arguments(),
-                backward=self.backward,
-                dynamic_shapes=self.dynamic_shapes,
-                what=f"rank {rank}",
-                distributed=self._distributed_arguments,
-            )
-            used = residue.clean(program.graph_module, self.group_names)
-            self._describe_inputs(local)
-            self._describe_outputs(program, local)
-            self.sidecars[rank] = self._sidecar(program, local, rank, used)
-            self.outlines[rank] = rank_constants.outline(program)
-            self.constants.update(rank_constants.constant_inputs(program))
+        with acting_as_rank(rank), LocalModel(model) as local:
+            given = self.arguments.of_rank(local.mode)
+            program, used = self._trace(local, given, self.arguments.for_model, f"rank {rank}")
+            self.descriptions.add(rank, program, local, used, self.backward)
             path = self.folder / f"rank{rank}.pt2"
             archives.save(program, path)
         nodes = len(program.graph.nodes)
         return CapturedProgram(path, rank, nodes, time.perf_counter() - start)
 
-    def _distributed_arguments(self, local: Mapping[str, Any]) -> dict[str, Any]:
-        """The DTensors that the caller passes, of this rank's shards."""
-        leaves, spec = torch.utils._pytree.tree_flatten(self.arguments)
-        parts = torch.utils._pytree.tree_leaves(dict(local))
-        made = [
-            materialized(leaf, part) if isinstance(leaf, DTensor) else part
-            for leaf, part in zip(leaves, parts, strict=True)
-        ]
-        return torch.utils._pytree.tree_unflatten(made, spec)
-
-    def _describe_inputs(self, local: LocalModel) -> None:
-        for name, value in self.arguments.items():
-            for path, leaf in torch.utils._pytree.tree_leaves_with_path(value):
-                if not isinstance(leaf, torch.Tensor):
-                    continue
-                key = name + torch.utils._pytree.keystr(path)
-                if isinstance(leaf, DTensor):
-                    self.inputs[key] = of_dtensor(leaf)
-                else:
-                    self.inputs[key] = self._default_placements(local, key)
-
-    def _default_placements(self, local: LocalModel, key: str) -> AxisPlacements:
-        """What a model takes a plain input for: where it makes a DTensor of it, it says so.
-        Ranks that shard data have a batch of their own; on other axes of a parallel model
-        an input is the same everywhere."""
-        stated = {**local.input_placements.get(key, {}), **self._stated_of(key)}
-        is_function = isinstance(self.model, _FunctionModule)
-        placements: AxisPlacements = {}
-        for axis in axis_names(self.mesh):
-            if axis in stated:
-                placements[axis] = stated[axis]
-            elif axis in local.data_axes:
-                placements[axis] = Shard(0)
-            elif not is_function:
-                placements[axis] = Replicate()
-        return placements
-
-    def _stated_of(self, key: str) -> AxisPlacements:
-        return next(
-            (axes for name, axes in self.stated_inputs.items() if key.startswith(name)), {}
-        )
-
-    def _describe_outputs(self, program: ExportedProgram, local: LocalModel) -> None:
-        values: list[Any] = [
-            node.meta.get("val")
-            for node in program.graph.output_node().args[0]
-            if isinstance(node, torch.fx.Node)
-        ]
-        originals = local.parameters()
-        for index, placements in enumerate(local.output_placements):
-            if placements is None or index >= len(values):
-                continue
-            text = output_relation(placements, values[index].dim())
-            if text:
-                self.outputs[str(index)] = text
-        if self.backward:
-            self._describe_gradients(program, originals)
-
-    def _describe_gradients(
-        self, program: ExportedProgram, originals: Mapping[str, torch.Tensor]
-    ) -> None:
-        """The gradient of a shard is the shard of the gradient."""
-        spec = program.call_spec.out_spec
-        paths = [
-            path for path, _ in torch.utils._pytree.tree_leaves_with_path(
-                torch.utils._pytree.tree_unflatten([0] * spec.num_leaves, spec)
-            )
-        ]
-        for index, path in enumerate(paths):
-            name = str(getattr(path[-1], "key", ""))
-            original = originals.get(name)
-            if isinstance(original, DTensor):
-                text = output_relation(of_dtensor(original), original.dim())
-                if text:
-                    self.outputs[str(index)] = text
-            elif original is not None:
-                self.outputs[str(index)] = "replicated"
-
-    def _sidecar(
-        self, program: ExportedProgram, local: LocalModel, rank: int, used: set[str]
-    ) -> dict[str, Any]:
-        placements: dict[str, tuple[AxisPlacements, Sequence[int]]] = {}
-        originals = local.parameters()
-        for name in archives.parameter_names(program):
-            original = originals.get(name)
-            if original is None:
-                continue
-            if isinstance(original, DTensor):
-                placements[name] = of_dtensor(original), original.shape
-                self.relations[name] = relation(name, original)
-            else:
-                placements[name] = {axis: Replicate() for axis in axis_names(self.mesh)}, original.shape
-                self.relations[name] = name
-        shapes = self._shapes_of_inputs()
-        for name in archives.input_names(program):
-            key = self._argument_of(name)
-            if key is not None:
-                placements[name] = self.inputs[key], shapes[key]
-                self._relate_input(name, self.inputs[key], shapes[key])
-        return {
-            "version": 1,
-            "rank": rank,
-            "groups": {name: self.groups[name] for name in sorted(used) if name in self.groups},
-            "inputs": {
-                name: stated
-                for name, (axes, shape) in placements.items()
-                if (stated := self._in_words(axes, shape, used))
-            },
-        }
-
-    def _shapes_of_inputs(self) -> dict[str, Sequence[int]]:
-        return {
-            name + torch.utils._pytree.keystr(path): leaf.shape
-            for name, value in self.arguments.items()
-            for path, leaf in torch.utils._pytree.tree_leaves_with_path(value)
-            if isinstance(leaf, torch.Tensor)
-        }
-
-    def _argument_of(self, graph_name: str) -> str | None:
-        """The argument behind an input of the graph: names differ in punctuation only."""
-
-        def plain(text: str) -> str:
-            return "".join(c if c.isalnum() else "_" for c in text).replace("__", "_").strip("_")
-
-        wanted = plain(graph_name)
-        found = [key for key in self.inputs if plain(key) == wanted]
-        return found[0] if len(found) == 1 else None
-
-    def _relate_input(self, name: str, axes: AxisPlacements, shape: Sequence[int]) -> None:
-        text = name
-        for axis, placement in axes.items():
-            if isinstance(placement, Shard):
-                dim = placement.dim % len(shape)
-                text = f"shard({text}, {dim}, {axis})"
-            elif not isinstance(placement, Replicate):
-                text = f"partial({text}, {axis})"
-        if axes:
-            self.relations[name] = text
-
-    def _in_words(
-        self, axes: AxisPlacements, shape: Sequence[int], used: set[str]
-    ) -> dict[str, str]:
-        """Placements by process group, of those that the program uses."""
-        stated = {}
-        for index, axis in enumerate(axis_names(self.mesh)):
-            if axis not in axes:
-                continue
-            group = self._group_of_axis(index)
-            if group in used:
-                stated[group] = in_words(axes[axis], shape, self.mesh.size(index))
-        return stated
-
-    def _group_of_axis(self, axis: int) -> str:
-        name = str(self.mesh.get_group(axis).group_name)
-        return self.group_names.get(name, name)
-
-    def write_sidecars(self) -> tuple[rank_constants.RankConstant, ...]:
-        """Adds to every archive what is known now that all ranks are traced."""
-        found = rank_constants.differences(self.outlines)
-        differing = {constant.node for constant in found}
-        whole = len(self.sidecars) == self.mesh.size()
-        for rank, sidecar in self.sidecars.items():
-            if whole:
-                for name in self.constants:
-                    placement = "varying" if name in differing else "replicated"
-                    sidecar["inputs"][name] = dict.fromkeys(sidecar["groups"], placement)
-            if found:
-                sidecar["constants_of_rank"] = [
-                    {
-                        "node": constant.node,
-                        "argument": constant.argument,
-                        "values": {str(rank): value for rank, value in constant.values.items()},
-                    }
-                    for constant in found
-                ]
-            archives.add_sidecar(self.folder / f"rank{rank}.pt2", sidecar)
-        return tuple(found)
-
     def reference(self, model: nn.Module) -> CapturedProgram:
         start = time.perf_counter()
         with LocalModel(model, whole=True) as local:
-            self.mode = local.mode
-            program = trace(
-                local,
-                self._whole_arguments(),
-                backward=self.backward,
-                dynamic_shapes=self.dynamic_shapes,
-                what="reference",
-                distributed=dict,
-            )
-            used = residue.clean(program.graph_module, self.group_names)
+            given = self.arguments.of_one_device(local.mode, self.descriptions.inputs)
+            program, used = self._trace(local, given, dict, "reference")
             if used:
                 raise CaptureError(
                     "reference: the model itself calls collectives, so that it has no form on one"
@@ -392,50 +130,14 @@ class _Capturing:
         nodes = len(program.graph.nodes)
         return CapturedProgram(path, None, nodes, time.perf_counter() - start)
 
-    def _whole_arguments(self) -> dict[str, Any]:
-        """The inputs of one device: where ranks have shards, all of them."""
-
-        def undivided(value: DTensor) -> torch.Tensor:
-            return fake_like(self.mode, value.shape, value, self.mesh.device_type)
-
-        whole = torch.utils._pytree.tree_map_only(DTensor, undivided, self.arguments)
-        whole = without_memory(whole, self.mode, self.mesh.device_type)
-        sizes = dict(zip(axis_names(self.mesh), self.mesh.mesh.shape))
-
-        def widened(key: str, value: Any) -> Any:
-            if not isinstance(value, torch.Tensor):
-                return value
-            for axis, placement in self.inputs.get(key, {}).items():
-                if isinstance(placement, Shard) and not self._was_dtensor.get(key):
-                    value = torch.cat([value] * int(sizes[axis]), placement.dim)
-            return value
-
-        self._was_dtensor = {
-            name + torch.utils._pytree.keystr(path): isinstance(leaf, DTensor)
-            for name, value in self.arguments.items()
-            for path, leaf in torch.utils._pytree.tree_leaves_with_path(value)
-        }
-        return {
-            name: torch.utils._pytree.tree_map_with_path(
-                lambda path, leaf, name=name: widened(
-                    name + torch.utils._pytree.keystr(path), leaf
-                ),
-                value,
-            )
-            for name, value in whole.items()
-        }
-
-    def write_relations(self) -> Path:
-        path = self.folder / "relations.json"
-        names = axis_names(self.mesh)
-        relations: dict[str, Any] = {
-            "version": 1,
-            "mesh": {name: groups_of_axis(self.mesh, axis) for axis, name in enumerate(names)},
-            "inputs": self.relations,
-            "outputs": self.outputs,
-        }
-        path.write_text(json.dumps(relations, indent=1) + "\n", encoding="utf-8")
-        return path
+    def finish(self) -> tuple[rank_constants.RankConstant, ...]:
+        """Writes what is known when all ranks are traced."""
+        sidecars, constants = self.descriptions.sidecars()
+        for rank, sidecar in sidecars.items():
+            archives.add_sidecar(self.folder / f"rank{rank}.pt2", sidecar)
+        text = json.dumps(self.descriptions.relations(), indent=1) + "\n"
+        (self.folder / "relations.json").write_text(text, encoding="utf-8")
+        return constants
 
 
 def capture(
@@ -466,29 +168,31 @@ def capture(
     input_placements: {argument: {axis: placement}} of plain tensors that the model neither
         makes DTensors of nor takes whole, such as a cache of the rank's own heads.
     """
+    transformers_models.register_caches()
     mesh = _mesh_of(mesh)
     wanted = _ranks_of(mesh, ranks)
     folder = Path(folder)
     module = model if isinstance(model, nn.Module) else _FunctionModule(model)
-    arguments = named_arguments(module.forward, example_args)
+    arguments = Arguments(named_arguments(module.forward, example_args), mesh)
+    stated = check_stated_inputs(input_placements or {}, arguments.named, mesh)
     whole, refusal = module, None
     if not isinstance(model, nn.Module):
         refusal = "a function of collectives has no form on one device"
-    elif plan is not None or (not is_parallel(module) and plans.has_own_plan(module)):
-        if is_parallel(module):
-            raise CaptureError("the model has DTensor parameters already; pass it without a plan")
-        module = plans.apply(module, mesh, plan)
     elif is_parallel(module):
-        pass
-    capturing = _Capturing(module, arguments, mesh, backward, dynamic_shapes, folder)
-    capturing.stated_inputs = _stated_inputs(input_placements or {}, arguments, mesh)
+        if plan is not None:
+            raise CaptureError("the model has DTensor parameters already; pass it without a plan")
+    elif plan is not None or plans.has_own_plan(module):
+        module = plans.apply(module, mesh, plan)
+    descriptions = Descriptions(mesh, arguments, stated, is_function=refusal is not None)
+    capturing = _Capturing(descriptions, backward, dynamic_shapes, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    programs = tuple(capturing.rank(rank) for rank in wanted)
+    programs = tuple(capturing.rank(module, rank) for rank in wanted)
     reference = None
     if refusal is None:
         try:
             reference = capturing.reference(whole)
         except CaptureError as error:
             refusal = str(error)
-    constants = capturing.write_sidecars()
-    return Capture(folder, programs, reference, refusal, capturing.write_relations(), constants)
+    constants = capturing.finish()
+    relations = folder / "relations.json"
+    return Capture(folder, programs, reference, refusal, relations, constants)

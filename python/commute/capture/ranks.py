@@ -62,18 +62,24 @@ def _known_meshes() -> list[DeviceMesh]:
     return [mesh for mesh in gc.get_objects() if type(mesh) is DeviceMesh]
 
 
+def _is_alive(name: str, groups: list[list[int]]) -> bool:
+    """Whether a group of that name exists and is one of these: meshes outlive the process
+    groups that they were made for."""
+    try:
+        group = dist.distributed_c10d._resolve_process_group(cast(Any, name))
+        return dist.get_process_group_ranks(group) in groups
+    except (RuntimeError, LookupError, ValueError):
+        return False
+
+
 def _rows_by_group(meshes: list[DeviceMesh]) -> dict[str, list[list[int]]]:
     """The groups of every mesh axis, by the name of this rank's own group."""
     rows: dict[str, list[list[int]]] = {}
     for mesh in meshes:
         for axis, name in enumerate(getattr(mesh, "_dim_group_names", ())):
-            if mesh.mesh.numel() > 1 or str(name) not in rows:
-                rows.setdefault(str(name), groups_of_axis(mesh, axis))
-    # The axis of a submesh has this rank's group only; that of its root has all.
-    for mesh in meshes:
-        for axis, name in enumerate(getattr(mesh, "_dim_group_names", ())):
             groups = groups_of_axis(mesh, axis)
-            if len(groups) > len(rows[str(name)]):
+            # The axis of a submesh has this rank's group only; that of its root has all.
+            if _is_alive(str(name), groups) and len(groups) > len(rows.get(str(name), ())):
                 rows[str(name)] = groups
     return rows
 

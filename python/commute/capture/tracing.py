@@ -13,6 +13,7 @@ from torch import nn
 from torch.export import ExportedProgram
 from torch.export._trace import _export
 
+from commute.capture import transformers_models
 from commute.capture.errors import CaptureError, explain
 from commute.capture.local_model import LocalModel
 
@@ -67,19 +68,19 @@ def _program_forward(
     local: LocalModel,
     forward: Callable[..., Any],
     backward: bool,
-    distributed: Callable[[Mapping[str, Any]], dict[str, Any]],
+    for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> Callable[..., Any]:
     """The forward to trace: of plain tensors, to plain tensors."""
     trainable = {name: value.requires_grad for name, value in local.parameters().items()}
 
     def run_forward(arguments: Mapping[str, Any]) -> Any:
-        given = distributed(arguments)
+        given = for_model(arguments)
         return local.returned(local.run(forward, given, lambda name, value: value))
 
     def run_both(arguments: Mapping[str, Any]) -> Any:
         gradients = _Gradients(trainable)
         with torch.enable_grad():
-            outputs = local.run(forward, distributed(arguments), gradients.leaf)
+            outputs = local.run(forward, for_model(arguments), gradients.leaf)
             loss = _loss_of(outputs)
             found = gradients.of(loss)
         return {"loss": local.returned(loss.detach()), "gradients": found}
@@ -176,20 +177,21 @@ def trace(
     backward: bool,
     dynamic_shapes: Mapping[str, Any] | None,
     what: str,
-    distributed: Callable[[Mapping[str, Any]], dict[str, Any]],
+    for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> ExportedProgram:
     """The program of the rank that the process stands for; `local` is entered.
 
-    distributed: makes the arguments that the model takes of a rank's plain tensors.
+    for_model: makes the arguments that the model takes of a rank's plain tensors.
     """
     model = local.model
     forward = _call_with_hooks(model, model.forward)
-    program = _program_forward(local, forward, backward, distributed)
+    program = _program_forward(local, forward, backward, for_model)
     grad_mode = torch.no_grad() if not backward else contextlib.nullcontext()
     try:
         with (
             grad_mode,
             _without_logs(),
+            transformers_models.traceable(),
             _quiet_hooks(model),
             _forward_in_place(model, program, tuple(arguments)),
         ):

@@ -45,23 +45,27 @@ def read_configuration(path: str | Path) -> Any:
         raise CaptureError(f"{path}: {str(error).splitlines()[0]}") from None
 
 
+def register_caches() -> None:
+    """Makes the caches of transformers trees of tensors, which can be passed and returned."""
+    if "transformers" in sys.modules:
+        from transformers.integrations import executorch
+
+        executorch.register_dynamic_cache_export_support()
+
+
 @contextlib.contextmanager
 def traceable() -> Iterator[None]:
-    """Lets transformers trace what it would run.
-
-    Its experts avoid PyTorch's grouped product under compilers, for limits of Inductor; and
-    a cache that is passed or returned has to be a tree of tensors.
-    """
+    """Lets transformers trace what it would run: its experts avoid PyTorch's grouped product
+    under compilers, for limits of Inductor."""
     if "transformers" not in sys.modules:
         yield
         return
-    from transformers.integrations import executorch, moe
+    from transformers.integrations import moe
 
-    with contextlib.ExitStack() as stack:
-        if hasattr(executorch, "register_dynamic_cache_export_support"):
-            executorch.register_dynamic_cache_export_support()
-        if hasattr(moe, "_can_use_grouped_mm") and hasattr(torch.nn.functional, "grouped_mm"):
-            stack.enter_context(mock.patch.object(moe, "_can_use_grouped_mm", lambda *_: True))
+    if not hasattr(moe, "_can_use_grouped_mm"):
+        yield
+        return
+    with mock.patch.object(moe, "_can_use_grouped_mm", lambda *_: True):
         yield
 
 
