@@ -111,19 +111,32 @@ def run_ranks(captured, tensors):
         return run_in_lockstep([program.graph_module for program in programs], inputs, groups)
 
 
-def check(captured, model, arguments, *, expected=None, rtol=1e-4, atol=1e-5):
-    """Compares the ranks' outputs, and the reference's, with the model's own."""
+def _close(found, value, what, tolerances):
+    torch.testing.assert_close(
+        found, value, msg=lambda text: f"{what}: {text}", **tolerances
+    )
+
+
+def check(captured, model, arguments, *, expected=None, outputs=None, rtol=1e-4, atol=1e-5):
+    """Compares the ranks' outputs, and the reference's, with the model's own.
+
+    expected: what the model returns, where calling it does not tell
+    outputs: the relations of outputs by index, where relations.json does not tell
+    """
+    tolerances = {"rtol": rtol, "atol": atol}
     if expected is None:
         with torch.no_grad():
             expected = _leaves(model(**arguments))
     relations = Relations(captured.relations)
     tensors = whole_tensors(model, arguments)
     if captured.reference is not None:
-        for index, (found, value) in enumerate(zip(run_reference(captured, tensors), expected, strict=True)):
-            torch.testing.assert_close(found, value, rtol=rtol, atol=atol, msg=lambda t, i=index: f"reference, output {i}: {t}")
-    for rank, outputs in enumerate(run_ranks(captured, tensors)):
-        for index, (found, value) in enumerate(zip(outputs, expected, strict=True)):
-            stated = relations.outputs.get(str(index), "replicated")
-            if stated.startswith("shard("):
-                value = relations.evaluate(stated.replace("(", "(whole, ", 1), {"whole": value}, rank)
-            torch.testing.assert_close(found, value, rtol=rtol, atol=atol, msg=lambda t, r=rank, i=index: f"rank {r}, output {i}: {t}")
+        pairs = zip(run_reference(captured, tensors), expected, strict=True)
+        for index, (found, value) in enumerate(pairs):
+            _close(found, value, f"reference, output {index}", tolerances)
+    stated = relations.outputs if outputs is None else outputs
+    for rank, results in enumerate(run_ranks(captured, tensors)):
+        for index, (found, value) in enumerate(zip(results, expected, strict=True)):
+            text = stated.get(str(index), "replicated")
+            if text.startswith("shard("):
+                value = relations.evaluate(text.replace("(", "(whole, ", 1), {"whole": value}, rank)
+            _close(found, value, f"rank {rank}, output {index}", tolerances)

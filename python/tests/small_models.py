@@ -14,7 +14,7 @@ import torch
 import transformers
 from torch.distributed.tensor import Shard
 
-WIDTH, HEADS, KEY_HEADS, HEAD_SIZE, VOCABULARY = 32, 4, 2, 8, 64
+WIDTH, HEADS, KEY_HEADS, HEAD_SIZE, VOCABULARY = 64, 8, 4, 8, 64
 TOKENS = 8
 
 _COMMON = dict(
@@ -71,8 +71,7 @@ class SmallModel:
         with torch.no_grad():
             cache = model(input_ids=prompt["input_ids"], use_cache=True).past_key_values
         whole = {"input_ids": prompt["input_ids"][:, :1], "past_key_values": cache}
-        config = transformers.DynamicCache(config=model.config)
-        local = config
+        local = transformers.DynamicCache(config=model.config)
         for index, layer in enumerate(cache.layers):
             local.update(*(t.chunk(size, 1)[0].clone() for t in (layer.keys, layer.values)), index)
         return whole, {**whole, "past_key_values": local}, {"past_key_values": {"tp": Shard(1)}}

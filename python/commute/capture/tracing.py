@@ -13,7 +13,6 @@ from torch import nn
 from torch.export import ExportedProgram
 from torch.export._trace import _export
 
-from commute.capture import transformers_models
 from commute.capture.errors import CaptureError, explain
 from commute.capture.local_model import LocalModel
 
@@ -191,7 +190,6 @@ def trace(
         with (
             grad_mode,
             _without_logs(),
-            transformers_models.traceable(),
             _quiet_hooks(model),
             _forward_in_place(model, program, tuple(arguments)),
         ):

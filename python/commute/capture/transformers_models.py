@@ -1,14 +1,12 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Models of `transformers`: from a configuration without weights, with their own plans."""
 
-import contextlib
 import inspect
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import torch
 from torch import nn
@@ -51,22 +49,6 @@ def register_caches() -> None:
         from transformers.integrations import executorch
 
         executorch.register_dynamic_cache_export_support()
-
-
-@contextlib.contextmanager
-def traceable() -> Iterator[None]:
-    """Lets transformers trace what it would run: its experts avoid PyTorch's grouped product
-    under compilers, for limits of Inductor."""
-    if "transformers" not in sys.modules:
-        yield
-        return
-    from transformers.integrations import moe
-
-    if not hasattr(moe, "_can_use_grouped_mm"):
-        yield
-        return
-    with mock.patch.object(moe, "_can_use_grouped_mm", lambda *_: True):
-        yield
 
 
 def materialize_buffers(model: nn.Module) -> None:
