@@ -43,12 +43,12 @@ Container::Implementation::~Implementation() {
     zip_discard(archive);
 }
 
-/// Checks the entry count that the archive states, since libzip allocates by
-/// it: a file of a few bytes may state 2^64 entries.
+/// Checks the entry count that the archive states, because libzip allocates
+/// memory for all entries: a file of a few bytes may state 2^64 of them.
 llvm::Error Container::Implementation::checkStatedEntryCount(
     zip_source_t *source, const ContainerLimits &limits) {
-  // The end record is 22 bytes plus a comment of up to 65535; a zip64 locator
-  // of 20 bytes stands in front of it.
+  // The end record is 22 bytes plus a comment of up to 65535 bytes. A zip64
+  // locator of 20 bytes precedes it.
   constexpr uint64_t endRecordBytes = 22, locatorBytes = 20,
                      zip64EndRecordBytes = 56, directoryEntryBytes = 46,
                      longestTail = endRecordBytes + 65535 + locatorBytes;
@@ -73,9 +73,9 @@ llvm::Error Container::Implementation::checkStatedEntryCount(
   if (!readAt(size - tail.size(), tail.data(), tail.size()))
     return error("cannot read the end of the file");
 
-  // Which of several end records libzip takes is its business: check them all.
-  // Those of zip files stored in this one (sample inputs are) have offsets that
-  // lead to something else.
+  // Check all end records, because libzip's choice between several is not
+  // specified. End records of stored zip files (such as sample inputs) have
+  // offsets that do not lead to a record.
   for (size_t at = tail.find("PK\6\7"); at != std::string::npos;
        at = tail.find("PK\6\7", at + 1)) {
     if (tail.size() - at < locatorBytes)
@@ -124,7 +124,7 @@ Container::Implementation::openSource(zip_source_t *source,
                  " records; at most " + llvm::Twine(limits.maxRecords) +
                  " are read");
 
-  // Until 2.7 PyTorch wrote a zip without a root folder.
+  // PyTorch 2.7 and older wrote a zip file without a root folder.
   if (zip_name_locate(archive, "serialized_exported_program.json", 0) >= 0)
     return error("the archive was written by PyTorch 2.7 or older, which is "
                  "not supported: load it with that version and export it again "
@@ -240,8 +240,8 @@ llvm::Expected<std::unique_ptr<Container>>
 Container::open(llvm::StringRef path, const ContainerLimits &limits) {
   auto implementation = std::make_unique<Implementation>();
   implementation->path = path.str();
-  // Of a pipe or a device the end, where a zip file's directory is, is out of
-  // reach.
+  // A zip file's directory is at the end, so the file must be seekable: reject
+  // pipes and devices.
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(path, status))
     return implementation->error(code.message());
@@ -308,7 +308,7 @@ llvm::Error Container::stream(
   std::vector<char> buffer(std::clamp<uint64_t>(record->size, 1, 1 << 18));
   uint64_t total = 0;
   while (true) {
-    // Reading on to the end makes libzip compare size and checksum.
+    // Reading to the end makes libzip compare size and checksum.
     int64_t count = zip_fread(file, buffer.data(), buffer.size());
     if (count < 0)
       return implementation->recordError(
@@ -336,8 +336,8 @@ llvm::Expected<std::string> Container::read(llvm::StringRef name,
     return implementation->recordError(
         name, "it has " + llvm::Twine(record->size) + " bytes; at most " +
                   llvm::Twine(maxBytes) + " are read");
-  // The stated size may be a lie, so that only what the file's own size
-  // justifies is allocated up front.
+  // The stated size may be wrong, so do not allocate more in advance than the
+  // size of the file justifies.
   std::string content;
   if (record)
     content.reserve(std::min(record->size, implementation->archiveBytes));

@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - a program run on one rank --------------*- C++ -*-===//
+//===- Interpreter.cpp - execution of a program on one rank -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -11,7 +11,7 @@ using namespace commute;
 using namespace commute::runtime;
 using tp::AlgebraValue;
 
-/// Where the diagnostics of this thread's rank go; null outside of an op.
+/// Receives the diagnostics of this thread's rank; null outside of ops.
 static thread_local std::string *rankMessage = nullptr;
 
 RankDiagnostics::RankDiagnostics(MLIRContext *context)
@@ -24,11 +24,11 @@ RankDiagnostics::RankDiagnostics(MLIRContext *context)
       }) {}
 
 //===----------------------------------------------------------------------===//
-// What can be run
+// Support checks
 //===----------------------------------------------------------------------===//
 
-/// Calls that compute no tensor: checks that PyTorch recorded, and arithmetic
-/// on sizes, which the types state as well.
+/// Returns true for calls that compute no tensor: PyTorch's assertions, and
+/// arithmetic on sizes, which the types also state.
 static bool isSkipped(Operation *op) {
   auto call = dyn_cast<tp::CallOp>(op);
   if (!call || !call.getMutatedOperands().empty())
@@ -100,7 +100,7 @@ RunnableProgram::create(func::FuncOp function, LocationPrinter describe) {
       return std::move(error);
     program.steps.push_back({&op, {}});
   }
-  // Backwards, the first use met is the last one.
+  // Traversing in reverse, the first use of a value is its last one.
   llvm::DenseSet<Value> isUsed;
   for (Step &step : llvm::reverse(program.steps))
     for (Value operand : step.op->getOperands())
@@ -113,7 +113,7 @@ RunnableProgram::create(func::FuncOp function, LocationPrinter describe) {
 // Running
 //===----------------------------------------------------------------------===//
 
-/// The results of one op.
+/// Evaluates one op.
 static llvm::Error evaluateStep(Operation *op, ArrayRef<AlgebraValue> operands,
                                 FloatAlgebra &algebra,
                                 SmallVectorImpl<AlgebraValue> &results) {

@@ -1,4 +1,4 @@
-//===- ProgramInputs.cpp - where a run's inputs come from -------*- C++ -*-===//
+//===- ProgramInputs.cpp - inputs of a run ----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -113,7 +113,7 @@ llvm::Error ProgramInputs::addFileSizes() {
         if (!isNew && known->second != value)
           return error(number, "the tensor in " + sources.file->getPath() +
                                    " makes size " + name + " " + Twine(value) +
-                                   ", another one makes it " +
+                                   ", but another tensor makes it " +
                                    Twine(known->second));
       }
     }
@@ -127,8 +127,8 @@ llvm::Error ProgramInputs::addFileSizes() {
 // Bounds of integers
 //===----------------------------------------------------------------------===//
 
-/// The size of the smallest table that integers of `input` lead to as indices,
-/// whatever is done to them on the way; 2 where none is seen.
+/// Returns the size of the smallest table that integers computed from `input`
+/// index, or 2 if none is found.
 static int64_t getIntegerBound(BlockArgument input,
                                const runtime::SymbolTable &symbols) {
   auto lookup = [&](StringRef name) -> std::optional<int64_t> {
@@ -188,7 +188,7 @@ llvm::Expected<ProgramInputs> ProgramInputs::create(func::FuncOp function,
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     inputs.integerBounds.push_back(getIntegerBound(argument, inputs.symbols));
-    // An assumption counts where it decides what a random input is.
+    // Report assumptions only for random inputs.
     bool isRandom = isa<RankedTensorType>(argument.getType()) &&
                     !inputs.findWeight(number) &&
                     llvm::any_of(inputs.getWorld(), [&](int64_t rank) {
@@ -277,7 +277,7 @@ ProgramInputs::readWeight(const archive::StoredTensor &stored,
   if (!bytes)
     return bytes.takeError();
   auto count = static_cast<int64_t>(bytes->size / runtime::getNumBytes(*kind));
-  // The last element, without overflow on the way.
+  // Compute the index of the last element without overflow.
   int64_t last = stored.storageOffset;
   bool overflows = false, isEmpty = false;
   for (auto [size, stride] : llvm::zip_equal(stored.sizes, stored.strides)) {
@@ -309,7 +309,7 @@ TensorValue ProgramInputs::generate(unsigned argument, int64_t rank,
   random.argument = argument;
   random.instance = instance.tensor;
   random.integerBound = integerBounds[argument];
-  // Products with weights keep the size of what goes in.
+  // Scale weights so that products preserve the magnitude of their input.
   bool isMatrix = sizes.size() >= 2 && !getParameterName(argument).empty();
   random.scale =
       isMatrix ? 1 / std::sqrt(std::max<double>(1, double(sizes.back()))) : 0.5;
@@ -326,7 +326,7 @@ llvm::Expected<TensorValue> ProgramInputs::get(unsigned argument,
                                                int64_t rank) const {
   auto type =
       dyn_cast<RankedTensorType>(getFunction().getArgumentTypes()[argument]);
-  // What is not read need not be known, and may be of any type.
+  // An unused input need not be given and may have any type.
   if (!type || getFunction().getArgument(argument).use_empty())
     return TensorValue();
   std::optional<ElementKind> kind = getElementKind(type.getElementType());

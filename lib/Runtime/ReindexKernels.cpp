@@ -1,4 +1,4 @@
-//===- ReindexKernels.cpp - elements moved to other places ------*- C++ -*-===//
+//===- ReindexKernels.cpp - kernels that move elements ----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -20,7 +20,7 @@ using namespace commute::runtime;
 void runtime::coalesceDims(
     SmallVectorImpl<int64_t> &sizes,
     MutableArrayRef<SmallVector<int64_t>> tensorStrides) {
-  // Dims are collected at the front; `last` is the last of them.
+  // Merged dims are stored at the front; `last` is the last of them.
   std::optional<size_t> last;
   for (size_t dim = 0; dim < sizes.size(); ++dim) {
     if (sizes[dim] == 1)
@@ -49,9 +49,8 @@ void runtime::coalesceDims(
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// A matrix of which rows lie `rowStride` and columns `columnStride` apart,
-/// written densely. In squares, so that neither side misses the cache at every
-/// element.
+/// Copies a matrix with strides `rowStride` and `columnStride` to dense memory,
+/// in square tiles, so that neither side misses the cache at every element.
 template <typename Element>
 static void copyMatrix(const Element *source, int64_t rowStride,
                        int64_t columnStride, int64_t rows, int64_t columns,
@@ -93,7 +92,8 @@ TensorValue runtime::gatherStrided(const Tensor &input,
   ArrayRef<int64_t> sizes = view.sizes, strides = view.strides;
   int64_t start = view.start;
   unsigned numBytes = runtime::getNumBytes(input.getKind());
-  // What lies densely is shared. The end of an empty tensor is no address.
+  // Share the memory of a dense view. Exclude empty ones, which have no
+  // address.
   bool isDense = runtime::getNumElements(sizes) > 0;
   SmallVector<int64_t> dense = getRowMajorStrides(sizes);
   for (auto [dim, size] : llvm::enumerate(sizes))

@@ -29,7 +29,7 @@ static LogicalResult readReduce(NodeReader &reader) {
   std::optional<bool> keepDims = reader.boolean("keepdim", false);
   if (!self || !type || !keepDims)
     return failure();
-  // any and all ask of a number whether it is 0, which no maximum does.
+  // any and all convert numbers to booleans first, which Max and Min do not.
   bool isExtremum = kind == ReductionKind::Max || kind == ReductionKind::Min;
   if (isExtremum && getTensor(self).getElementType() != type.getElementType())
     return failure();
@@ -39,7 +39,7 @@ static LogicalResult readReduce(NodeReader &reader) {
     dims = reader.integers("dim");
   if (!dims)
     return failure();
-  // No dims are all dims.
+  // An empty list of dims means all dims.
   if (dims->empty())
     *dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   for (int64_t &dim : *dims)
@@ -92,7 +92,7 @@ static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
 }
 
 //===----------------------------------------------------------------------===//
-// Softmax and the like
+// Softmax and cumulative sums
 //===----------------------------------------------------------------------===//
 
 template <RowFunction function>
@@ -119,7 +119,7 @@ static LogicalResult writeRowwise(Operation *operation, NodeWriter &writer) {
   node.tensor("self", op.getInput()).integer("dim", op.getDim());
   Type result = getTensor(op.getResult()).getElementType();
   if (result != getTensor(op.getInput()).getElementType()) {
-    // A keyword argument of cumsum, a positional one of the others.
+    // The dtype is keyword-only in cumsum, and positional in the others.
     if (op.getFunction() == RowFunction::CumulativeSum)
       node.keywords();
     node.scalarType("dtype", result);
@@ -131,7 +131,7 @@ static LogicalResult writeRowwise(Operation *operation, NodeWriter &writer) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Number of normalized dims; nullopt where the sizes are no numbers.
+/// Returns the number of normalized dims, or nullopt if a size is symbolic.
 static std::optional<int64_t> getNormalizedDims(NodeReader &reader) {
   std::optional<SmallVector<int64_t>> shape =
       reader.integers("normalized_shape");
@@ -140,7 +140,7 @@ static std::optional<int64_t> getNormalizedDims(NodeReader &reader) {
   return shape->size();
 }
 
-/// A tensor argument that may be None; nullopt for anything else.
+/// Returns a tensor argument or null for None, and nullopt for anything else.
 static std::optional<Value> getOptionalTensor(NodeReader &reader,
                                               StringRef name) {
   if (reader.isAbsent(name))
@@ -149,8 +149,8 @@ static std::optional<Value> getOptionalTensor(NodeReader &reader,
   return value ? std::optional(value) : std::nullopt;
 }
 
-/// Results past the first are statistics saved for the backward graph; only
-/// forms that do not use them are modelled.
+/// Returns true if a result after the first one is used. These are statistics
+/// for the backward graph, and are not modelled.
 static bool usesStatistics(NodeReader &reader) {
   for (size_t index = 1; index < reader.getNumResults(); ++index)
     if (reader.isResultUsed(index))
@@ -191,7 +191,8 @@ static LogicalResult readLayerNorm(NodeReader &reader) {
   return reader.result(op);
 }
 
-/// Sizes of the normalized dims; empty where one is symbolic.
+/// Returns the sizes of the normalized dims, or an empty list if one is
+/// symbolic.
 static SmallVector<int64_t> getNormalizedShape(RankedTensorType type,
                                                int64_t dims) {
   ArrayRef<int64_t> shape = type.getShape().take_back(dims);

@@ -1,4 +1,4 @@
-//===- DistributedContext.cpp - what a graph does not say -------*- C++ -*-===//
+//===- DistributedContext.cpp - groups, ranks and placements ----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -37,7 +37,7 @@ static llvm::Error checkGroup(StringRef name, const GroupRanks &groups) {
     for (int64_t rank : members) {
       if (rank < 0 || rank >= maxRanks)
         return createStringError("group '" + name + "': " + Twine(rank) +
-                                 " is no rank");
+                                 " is not a rank");
       if (!seen.insert(rank).second)
         return createStringError("group '" + name + "': rank " + Twine(rank) +
                                  " is in it twice");
@@ -63,17 +63,17 @@ static llvm::Error checkPlacement(StringRef text) {
       return llvm::Error::success();
   }
   return createStringError("'" + text +
-                           "' is no placement; legal are replicated, "
-                           "shard(DIM), partial(sum|avg|max|min|product) and "
+                           "' is not a placement; expected replicated, "
+                           "shard(DIM), partial(sum|avg|max|min|product) or "
                            "varying");
 }
 
 //===----------------------------------------------------------------------===//
-// The sidecar
+// Sidecar
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Reads one sidecar; every method reports by an error that names the key.
+/// Parses one sidecar. Every method reports errors with the JSON key.
 class SidecarReader {
 public:
   explicit SidecarReader(StringRef origin) : origin(origin) {}
@@ -105,7 +105,7 @@ llvm::Expected<std::vector<int64_t>> SidecarReader::readRanks(StringRef name,
     std::optional<int64_t> number = rank.getInteger();
     if (!number)
       return makeError("groups." + name + ".ranks: " + rank.text() +
-                       " is no rank");
+                       " is not a rank");
     ranks.push_back(*number);
   }
   return ranks;
@@ -258,10 +258,10 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
 }
 
 //===----------------------------------------------------------------------===//
-// The command line
+// Command line
 //===----------------------------------------------------------------------===//
 
-/// "0-3,8": ranks and ranges.
+/// Parses ranks and ranges of ranks, such as "0-3,8".
 static llvm::Expected<std::vector<int64_t>> parseRanks(StringRef text) {
   std::vector<int64_t> ranks;
   llvm::SmallVector<StringRef> items;
@@ -293,7 +293,7 @@ llvm::Error vocabulary::addGroupOption(DistributedContext &context,
   auto makeError = [&](const Twine &message) {
     return createStringError("--group=" + option + ": " + message);
   };
-  // The name may hold anything but '='.
+  // The name may contain any character but '='.
   auto [name, text] = option.rsplit('=');
   if (!option.contains('=') || name.empty())
     return makeError("expected NAME=RANKS, for example 0=0-3 or tp=0-3/4-7");
@@ -317,10 +317,11 @@ llvm::Error vocabulary::addGroupOption(DistributedContext &context,
   return llvm::Error::success();
 }
 
-/// LLVM's engine follows all alternatives at once, so that a match takes time
-/// linear in the name, but for two things: back-references, which it tries one
-/// by one, and bounded repeats, which it writes out, the inner ones again for
-/// each of the outer.
+/// LLVM's regular expressions follow all alternatives at once, so matching
+/// takes time linear in the length of the name. There are two exceptions, which
+/// this function rejects: back-references, which are tried one by one, and
+/// bounded repetitions with large bounds, which are expanded (nested ones
+/// multiply).
 static llvm::Error checkPattern(StringRef pattern) {
   constexpr size_t maxLength = 1000;
   constexpr uint64_t maxRepeats = 1000;

@@ -1,4 +1,4 @@
-//===- NodeReader.cpp - one node of a PyTorch graph, being read -*- C++ -*-===//
+//===- NodeReader.cpp - reading one node of a PyTorch graph -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -56,7 +56,7 @@ bool NodeReader::isAbsent(StringRef argument) const {
   return !found || found->tag == ArgumentTag::None;
 }
 
-/// The value of a tensor argument, when it is a plain tensor in the module.
+/// Returns the value of a tensor argument, if the module has it as a tensor.
 static Value getTensorValue(GraphReader &graph, const Argument &argument) {
   if (argument.tag == ArgumentTag::OptionalTensor)
     return argument.elements.empty()

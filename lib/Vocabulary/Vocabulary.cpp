@@ -1,4 +1,4 @@
-//===- Vocabulary.cpp - PyTorch operators and what they mean ----*- C++ -*-===//
+//===- Vocabulary.cpp - PyTorch operators and their tp ops ------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -27,7 +27,7 @@ Vocabulary::Vocabulary() {
   addC10dFunctional(*this);
   addSymmMem(*this);
   addTensorCast(*this);
-  // What these read is read as the operators above.
+  // Add the functions last: each is defined as one of the operators above.
   addTorchFunctions(*this);
 }
 
@@ -60,7 +60,7 @@ WriteFunction Vocabulary::findFunctionWriter(mlir::OperationName name) const {
 
 void Vocabulary::addFunction(StringRef target, StringRef parameters,
                              StringRef sameAs) {
-  // Keywords that PyTorch takes everywhere, as NumPy does.
+  // PyTorch accepts NumPy's names of these keywords for every function.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral>
       alsoCalled[] = {{"dim", "axis"},
                       {"input", "x"},
@@ -93,7 +93,7 @@ void Vocabulary::addFunction(StringRef target, StringRef parameters,
   operators[target] = std::move(entry);
 }
 
-/// The decoded text of a JSON string; nullopt for anything else.
+/// Returns the decoded text of a JSON string, or nullopt for anything else.
 static std::optional<std::string> getText(JsonValue value) {
   std::string storage;
   if (!value)

@@ -55,7 +55,8 @@ static std::string verify(std::string first, std::string second,
 }
 
 NB_MODULE(_commute, module) {
-  module.doc() = "Commute's passes, in the memory of this process.";
+  module.doc() =
+      "Commute's passes and equivalence checker, run in this process.";
   module.attr("__version__") = COMMUTE_VERSION;
   module.def(
       "optimize", optimize, nb::arg("program"), nb::kw_only(),

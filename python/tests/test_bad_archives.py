@@ -61,7 +61,7 @@ SIDECARS = {
     "inputs_are_a_list": (b'{"version": 1, "inputs": ["x"]}', ('"inputs" must be an object',)),
     "unknown_placement": (
         b'{"version": 1, "inputs": {"x": {"0": "sharded"}}}',
-        ("inputs.x.0", "'sharded' is no placement", "legal are replicated"),
+        ("inputs.x.0", "'sharded' is not a placement", "expected replicated"),
     ),
     "dim_out_of_range": (
         b'{"version": 1, "inputs": {"x": {"0": "shard(3)"}}}',

@@ -261,6 +261,7 @@ def test_what_cannot_be_traced_says_which_module(tmp_path):
         ({"plan": {"upp": ColwiseParallel()}}, "the plan names 'upp', and Mlp has no such module"),
         ({"plan": [ColwiseParallel()]}, "a plan is a dict of module names"),
         ({"plan": {"up": "colwise"}}, "Mlp has no plan of its own"),
+        ({"plan": None}, "Mlp is not parallel: it has no DTensor parameters"),
         ({"ranks": [2]}, r"rank 2 is not in the mesh, whose ranks are \[0, 1\]"),
         ({"ranks": []}, "pass 'all' or a list such as"),
         ({"mesh": 2}, "mesh is a int; pass a DeviceMesh"),

@@ -107,7 +107,7 @@ def test_from_the_shell(tmp_path, capsys):
     [
         ("{", "", "config.json:"),
         ('{"model_type": "lama"}', "", "model_type is 'lama', which transformers"),
-        ('{"model_type": "gpt2", "n_layer": 1}', "", "GPT2LMHeadModel has no `tp_plan`"),
+        ('{"model_type": "gpt2", "n_layer": 1}', "", "GPT2LMHeadModel is not parallel"),
         (json.dumps(LLAMA), "--ranks 9", "rank 9 is not in the mesh"),
     ],
 )

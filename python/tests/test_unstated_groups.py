@@ -35,7 +35,7 @@ AXES = ("--group=tp=0-1/2-3", "--group=dp=0,2/1,3")
 
 def test_show_says_what_is_missing(unstated):
     text = succeed("show", unstated)
-    assert "dp: 2 ranks, which are not stated; pass them as in --group=dp=0-1" in text
+    assert "dp: 2 ranks, not stated; pass, for example, --group=dp=0-1" in text
     assert show(unstated)["groups"] == {"dp": "unknown", "tp": "unknown"}
     assert show(unstated, *AXES)["groups"] == {"dp": "[0, 2] [1, 3]", "tp": "[0, 1] [2, 3]"}
 

@@ -103,12 +103,12 @@ llvm::Expected<ExitCode> CalibrateCommand::run() {
   }
   bool isFirst = !processes || processes->getRank() == 0;
   unsigned cores = std::thread::hardware_concurrency();
-  // Processes may be on several hosts.
+  // Under mpirun, the processes may be on several hosts.
   if (!processes && cores > 0 && *numRanks > int64_t(cores))
     llvm::WithColor::note(llvm::errs(), "commute")
-        << *numRanks << " ranks on " << cores
+        << *numRanks << " ranks share " << cores
         << (cores == 1 ? " core" : " cores")
-        << " take turns, which estimates for this target do not contain\n";
+        << ", which estimates do not account for\n";
   bool showsProgress = isFirst && llvm::errs().is_displayed();
   auto progress = [&](double part, llvm::StringRef what) {
     if (showsProgress)

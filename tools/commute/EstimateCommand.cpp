@@ -25,7 +25,8 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  /// Values of the program's symbols, by the program and by the command line.
+  /// Returns the values of the program's symbols: those that the program
+  /// states, overridden by the command line.
   llvm::Expected<target::SizeTable> getSizes(mlir::ModuleOp module,
                                              mlir::func::FuncOp function) const;
 
@@ -69,7 +70,7 @@ EstimateCommand::getSizes(mlir::ModuleOp module,
                            : "'; it has " + llvm::join(symbols, ", ")));
     stated[symbol.str()] = value;
   }
-  // Symbols that the program has, and no others.
+  // Omit values of symbols that the program does not have.
   target::SizeTable result;
   for (llvm::StringRef symbol : symbols)
     if (auto found = stated.find(symbol.str()); found != stated.end())
@@ -95,8 +96,8 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   for (llvm::StringRef symbol : target::getSizeSymbols(*function))
     if (!values->count(symbol.str()))
       return llvm::createStringError(
-          input + ": nothing gives the value of size " + symbol +
-          "; give one, for example with --size " + symbol + "=4096");
+          input + ": the value of size " + symbol +
+          " is unknown; give one, for example with --size " + symbol + "=4096");
   target::PriceModel model(*target, *values);
   llvm::Expected<target::Estimate> estimate =
       target::estimate(*function, model);

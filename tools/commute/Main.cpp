@@ -18,8 +18,8 @@
 
 using namespace commute::tool;
 
-/// Large graphs and hostile ones may need more memory than there is. LLVM would
-/// abort with a stack trace, as of a defect.
+/// Large or malicious graphs may need more memory than there is. LLVM's default
+/// handler would abort with a stack trace, as for a defect.
 [[noreturn]] static void exitWithoutMemory(void *exitCode, const char *, bool) {
   static constexpr char message[] =
       "commute: error: the program needs more memory than this process may "
@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "commute " << COMMUTE_VERSION << '\n';
   });
-  // Options that LLVM's libraries declare are nobody's business here.
+  // Hide the options that LLVM's libraries register.
   for (auto &[name, option] : llvm::cl::getRegisteredOptions())
     if (name != "help" && name != "version")
       option->setHiddenFlag(llvm::cl::ReallyHidden);

@@ -32,7 +32,8 @@ public:
 
 private:
   OptimizationOptions getOptimizationOptions(bool isForPyTorch) const;
-  /// Tells why a result is not written, and whether it may be.
+  /// Prints why a result is not written. Returns the exit code; Success if the
+  /// result may be written.
   llvm::Expected<ExitCode> judge(const Optimization &optimization) const;
   void printProgress(llvm::StringRef stage) const;
   llvm::Error writeReport(const report::RemarkCollector &remarks,
@@ -82,7 +83,7 @@ private:
 } // namespace
 
 void OptCommand::printProgress(llvm::StringRef stage) const {
-  // For somebody who waits at a terminal; never in a log.
+  // Only on a terminal, never into a log.
   if (!quiet && !json && llvm::sys::Process::StandardErrIsDisplayed())
     safeErrs() << "commute: " << stage << " ...\n";
 }
@@ -123,7 +124,7 @@ OptCommand::judge(const Optimization &optimization) const {
     safeErrs() << "commute: the result is not proven equivalent: "
                << *optimization.verification->notProven
                << "; nothing was written (--allow-unproven writes it, "
-                  "--proof-time and --proof-memory give the proof more)\n";
+                  "--proof-time and --proof-memory raise the budget)\n";
     return NotDecided;
   case Outcome::Different:
     break;
@@ -166,7 +167,7 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
                               const WriteSummary &summary) const {
   const std::optional<equivalence::VerifyResult> &verification =
       optimization.verification;
-  // The graph itself may be going to standard output.
+  // With -o -, standard output is the graph itself.
   llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
   if (json) {
     llvm::json::Object object{
@@ -201,13 +202,13 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
 }
 
 llvm::Expected<ExitCode> OptCommand::run() {
-  // What would fail only at the end is found first.
+  // First check what would otherwise fail only at the end.
   llvm::Expected<FileKind> kind = getFileKind(output);
   if (!kind)
     return kind.takeError();
   if (policy != "always" && policy != "profitable")
     return llvm::createStringError("--policy=" + policy +
-                                   ": legal are always and profitable");
+                                   ": expected always or profitable");
   OptimizationOptions optimizationOptions =
       getOptimizationOptions(*kind == FileKind::Archive);
   if (llvm::Error error = proof.apply(optimizationOptions.proof))
@@ -249,8 +250,8 @@ llvm::Expected<ExitCode> OptCommand::run() {
     if (llvm::Error error = writeReport(remarks, *file, *summary))
       return std::move(error);
   printSummary(remarks, *file, *optimization, *summary);
-  // The process ends here; to free every op and string of a large graph would
-  // take a tenth of the whole time.
+  // Do not free large graphs before exit, which would take a tenth of the total
+  // time.
   llvm::BuryPointer(std::make_unique<LoadedProgram>(std::move(*file)));
   llvm::BuryPointer(optimization->original.release().getOperation());
   llvm::BuryPointer(std::move(context));

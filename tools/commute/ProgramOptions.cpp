@@ -1,4 +1,4 @@
-//===- ProgramOptions.cpp - options that all commands share -----*- C++ -*-===//
+//===- ProgramOptions.cpp - options of all commands -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -60,7 +60,7 @@ llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
 ProgramOptions::loadVocabulary() const {
   auto result = std::make_unique<vocabulary::Vocabulary>();
   for (const std::string &path : vocabularies) {
-    // A vocabulary takes some kilobytes.
+    // A vocabulary has a few kilobytes; reject anything much larger.
     constexpr uint64_t largestFile = 16 << 20;
     llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
         archive::readInputFile(path, largestFile);

@@ -1,4 +1,4 @@
-//===- ProofOptions.cpp - what a proof may cost -----------------*- C++ -*-===//
+//===- ProofOptions.cpp - budget of a proof ---------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -26,19 +26,19 @@ ProofOptions::ProofOptions(cl::SubCommand &command)
                       "4GiB (default); beyond it, the verdict is 'not proven' "
                       "and the exit code 4")) {}
 
-/// The number in front of a unit, times what the unit is worth (0 for a unit
-/// that is not known).
+/// Parses a number followed by a unit, and returns it times the value of the
+/// unit. `getFactor` returns 0 for an unknown unit.
 static std::optional<double>
 parse(llvm::StringRef text,
-      llvm::function_ref<double(llvm::StringRef)> getWorth) {
+      llvm::function_ref<double(llvm::StringRef)> getFactor) {
   size_t end = text.find_first_not_of("0123456789.");
   double number;
   if (text.substr(0, end).getAsDouble(number))
     return std::nullopt;
-  double worth = getWorth(end == llvm::StringRef::npos ? llvm::StringRef()
-                                                       : text.substr(end));
-  double value = number * worth;
-  if (worth == 0 || !std::isfinite(value) || value < 0 || value > 0x1p62)
+  double factor = getFactor(end == llvm::StringRef::npos ? llvm::StringRef()
+                                                         : text.substr(end));
+  double value = number * factor;
+  if (factor == 0 || !std::isfinite(value) || value < 0 || value > 0x1p62)
     return std::nullopt;
   return value;
 }

@@ -22,7 +22,7 @@ using namespace commute::compiler;
 using namespace commute::tool;
 namespace cl = llvm::cl;
 
-/// Each rank is a thread with a stack of its own.
+/// Each rank is a thread with its own stack.
 static constexpr size_t maxThreadRanks = 256;
 
 namespace {
@@ -38,8 +38,8 @@ private:
   llvm::Error checkWorld(llvm::ArrayRef<int64_t> world) const;
   llvm::Expected<runtime::ProgramInputs>
   openInputs(const LoadedProgram &file, mlir::func::FuncOp function) const;
-  /// Where nobody is in the world, all outcomes are of threads; else those of
-  /// all processes, on the first of them, and none on the others.
+  /// Returns the outcomes of all ranks. Under mpirun (`processes`), the first
+  /// process returns those of all processes, and the others return none.
   llvm::Expected<std::vector<runtime::RankOutcome>>
   runOnRanks(const runtime::RunnableProgram &program,
              const runtime::ProgramInputs &inputs,
@@ -88,7 +88,8 @@ private:
 };
 } // namespace
 
-/// "node (model.py:12)", and the place in the file for a module as text.
+/// Returns "node (model.py:12)", or the position in the file for textual
+/// modules.
 static std::string describe(mlir::Location location) {
   std::string node, file;
   unsigned line = 0;
@@ -208,13 +209,13 @@ llvm::Expected<ExitCode> RunCommand::run() {
         " ranks; up to " + llvm::Twine(maxThreadRanks) +
         " run as threads of one process, and more under mpirun");
   }
-  // From here on ranks may use the context at the same time.
+  // From here on, ranks use the context concurrently.
   context.enableMultithreading();
   llvm::Expected<std::vector<runtime::RankOutcome>> outcomes =
       runOnRanks(*program, *inputs, processes.get());
   if (!outcomes) {
-    // The program is legal; that it runs is the property that does not hold.
-    // In one piece: several processes may be writing.
+    // Exit with PropertyFails, because the program is valid but does not run.
+    // Write the message at once: several processes may be writing.
     safeErrs() << "commute: error: " + input + ": " +
                       llvm::toString(outcomes.takeError()) + "\n";
     if (processes)

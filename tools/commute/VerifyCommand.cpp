@@ -80,7 +80,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   llvm::Expected<LoadedProgram> b = read(second);
   if (!b)
     return b.takeError();
-  // Of the processor: nothing here waits.
+  // Processor time: reading does not wait for anything.
   double secondsReading = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   equivalence::VerifyOptions verifyOptions;
   verifyOptions.precision = precision;
@@ -101,8 +101,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         "--ranks=" + llvm::Twine(ranks) + ": the groups of the graphs have " +
         llvm::Twine(result->numRanks) +
         " ranks; --group states the members of a group");
-  // The verdict holds all the same: ops do what they do. But a premise that
-  // does not fit the graph is probably not what was meant.
+  // Warn about placements that conflict with the graph. The verdict holds
+  // nevertheless, but such a placement is probably a mistake.
   std::vector<PlacementProblem> problems =
       findPlacementProblems(a->getModule());
   if (json) {
@@ -122,7 +122,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
       printExtents(*result, safeOuts());
     if (!problems.empty()) {
       safeOuts()
-          << "placements that do not fit the first graph's operations:\n";
+          << "placements that conflict with operations of the first graph:\n";
       print(problems, safeOuts());
     }
   }

@@ -52,10 +52,10 @@ TEST(SafetensorsTest, HostileHeadersAreRefused) {
       HasSubstr("no size"));
   EXPECT_THAT(
       refuseEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[0,16]})"),
-      HasSubstr("do not lie within the 8 bytes"));
+      HasSubstr("are not within the 8 bytes"));
   EXPECT_THAT(
       refuseEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"),
-      HasSubstr("do not lie within"));
+      HasSubstr("are not within"));
   EXPECT_THAT(refuseEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[0]})"),
               HasSubstr("no pair"));
   EXPECT_THAT(

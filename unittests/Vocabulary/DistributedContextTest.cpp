@@ -82,14 +82,15 @@ TEST(Sidecar, ErrorsOfGroups) {
   EXPECT_THAT(getRanksError("[]"), HasSubstr("group 'tp' has no ranks"));
   EXPECT_THAT(getRanksError("[[]]"), HasSubstr("group 'tp' has no ranks"));
   EXPECT_THAT(getRanksError("[0, 1.5]"),
-              HasSubstr("groups.tp.ranks: 1.5 is no rank"));
-  EXPECT_THAT(getRanksError("[0, [1]]"), HasSubstr("[1] is no rank"));
+              HasSubstr("groups.tp.ranks: 1.5 is not a rank"));
+  EXPECT_THAT(getRanksError("[0, [1]]"), HasSubstr("[1] is not a rank"));
   EXPECT_THAT(getRanksError("[[0], 1]"),
               HasSubstr("groups.tp.ranks mixes ranks and lists"));
-  EXPECT_THAT(getRanksError("[[0], [true]]"), HasSubstr("true is no rank"));
+  EXPECT_THAT(getRanksError("[[0], [true]]"), HasSubstr("true is not a rank"));
   EXPECT_THAT(getRanksError("[[0, 1], [2]]"), HasSubstr("different sizes"));
-  EXPECT_THAT(getRanksError("[0, -1]"), HasSubstr("-1 is no rank"));
-  EXPECT_THAT(getRanksError("[0, 1048576]"), HasSubstr("1048576 is no rank"));
+  EXPECT_THAT(getRanksError("[0, -1]"), HasSubstr("-1 is not a rank"));
+  EXPECT_THAT(getRanksError("[0, 1048576]"),
+              HasSubstr("1048576 is not a rank"));
   EXPECT_THAT(getRanksError("[0, 1, 0]"), HasSubstr("rank 0 is in it twice"));
   EXPECT_THAT(getRanksError("[[0, 1], [1, 2]]"),
               HasSubstr("rank 1 is in it twice"));
@@ -105,7 +106,7 @@ TEST(Sidecar, ErrorsOfInputsAndAssumptions) {
   EXPECT_THAT(getInputError(R"({"x": {"0": 1}})"),
               HasSubstr("inputs.x.0 must be a string"));
   EXPECT_THAT(getInputError(R"json({"x": {"0": "split(1)"}})json"),
-              HasSubstr("inputs.x.0: 'split(1)' is no placement; legal are"));
+              HasSubstr("inputs.x.0: 'split(1)' is not a placement; expected"));
   EXPECT_THAT(getError(R"({"version": 1, "assumptions": "s0 > 1"})"),
               HasSubstr("\"assumptions\" must be a list"));
   EXPECT_THAT(getError(R"({"version": 1, "assumptions": ["s0"]})"),
@@ -177,7 +178,7 @@ TEST(PlacementOption, GoodAndBad) {
        {"", "shard", "shard()", "shard(-1)", "shard(x)", "partial(first)",
         "partial", "replicated()", "Replicated"})
     EXPECT_THAT(getOptionError(("x=" + placement).str()),
-                HasSubstr("is no placement; legal are"));
+                HasSubstr("is not a placement; expected"));
 }
 
 TEST(AssumptionOption, GoodAndBad) {

@@ -77,6 +77,15 @@ def _ranks_of(mesh: DeviceMesh, ranks: Literal["all"] | Sequence[int]) -> list[i
     return list(dict.fromkeys(ranks))
 
 
+def _why_not_parallel(model: nn.Module) -> str:
+    if isinstance(model, _FunctionModule):
+        return "the function calls no collective; a program of several ranks needs one"
+    return (
+        f"{type(model).__name__} is not parallel: it has no DTensor parameters, brings no plan of"
+        " its own and calls no collective; pass plan={module name: style}"
+    )
+
+
 class _Capturing:
     """One call of `capture`: traces, cleans and writes."""
 
@@ -109,6 +118,8 @@ class _Capturing:
         with acting_as_rank(rank), LocalModel(model) as local:
             given = self.arguments.of_rank(local.mode)
             program, used = self._trace(local, given, self.arguments.for_model, f"rank {rank}")
+            if not used and not is_parallel(model) and self.descriptions.mesh.size() > 1:
+                raise CaptureError(_why_not_parallel(model))
             self.descriptions.add(rank, program, local, used, self.backward)
             path = self.folder / f"rank{rank}.pt2"
             archives.save(program, path)
