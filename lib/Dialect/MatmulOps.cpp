@@ -1,4 +1,4 @@
-//===- MatmulOps.cpp - matrix products, attention, look-ups -----*- C++ -*-===//
+//===- MatmulOps.cpp - matrix products and attention ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -398,83 +398,5 @@ Strides AttentionOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                   ArrayRef<Size>) {
   // Depends on the kernel that the device dispatches to: flash kernels write
   // [batch, length, heads, width] memory, the composite form is dense.
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// tp.take
-//===----------------------------------------------------------------------===//
-
-LogicalResult TakeOp::inferShapes(Adaptor op, ShapeInference &inference) {
-  RankedTensorType table = getTensor(op.getTable());
-  Type index = getTensor(op.getIndices()).getElementType();
-  int64_t dim = op.getDim();
-  if (failed(inference.verifyDim("dim", dim, table.getRank())))
-    return failure();
-  if (!isa<IntegerType>(index) || index.isInteger(1))
-    return inference.emitOpError()
-           << "indices have element type " << index << ", expected integers";
-  Sizes sizes = inference.getSizes(op.getTable());
-  Sizes indices = inference.getSizes(op.getIndices());
-  sizes.erase(sizes.begin() + dim);
-  sizes.insert(sizes.begin() + dim, indices.begin(), indices.end());
-  return inference.setResult(table.getElementType(), sizes);
-}
-
-DimensionRule TakeOp::getDimensionRule() {
-  DimensionRuleBuilder builder(*this);
-  RankedTensorType table = getTensor(getTable());
-  RankedTensorType indices = getTensor(getIndices());
-  int64_t dim = getDim();
-  for (int64_t tableDim = 0; tableDim < table.getRank(); ++tableDim) {
-    if (tableDim == dim) {
-      // A shard of the table does not hold all that an index may mean.
-      builder.mapOperand(0, dim, builder.addWhole(table.getDimSize(dim)));
-      for (int64_t indexDim = 0; indexDim < indices.getRank(); ++indexDim) {
-        unsigned factor = builder.addParallel(indices.getDimSize(indexDim));
-        builder.mapOperand(1, indexDim, factor);
-        builder.mapResult(0, dim + indexDim, factor);
-      }
-      continue;
-    }
-    unsigned factor = builder.addParallel(table.getDimSize(tableDim));
-    builder.mapOperand(0, tableDim, factor);
-    int64_t shift = tableDim > dim ? indices.getRank() - 1 : 0;
-    builder.mapResult(0, tableDim + shift, factor);
-  }
-  return std::move(builder).build();
-}
-
-LogicalResult TakeOp::evaluate(Algebra &algebra,
-                               ArrayRef<AlgebraValue> operands,
-                               SmallVectorImpl<AlgebraValue> &results) {
-  results.push_back(
-      algebra.take(operands[0], operands[1], getDim(), getWrapsNegative()));
-  return success();
-}
-
-bool TakeOp::isLinearIn(ArrayRef<bool> operands) {
-  return operands[0] && !operands[1];
-}
-
-std::optional<Work> TakeOp::getWork(SymbolValues symbols) {
-  // Only the chosen rows are read.
-  std::optional<int64_t> bytes = getNumBytes(getResult().getType(), symbols);
-  std::optional<int64_t> indices = getNumBytes(getIndices().getType(), symbols);
-  if (!bytes || !indices)
-    return std::nullopt;
-  Work work;
-  if (llvm::AddOverflow(*bytes, *indices, work.bytesRead))
-    return std::nullopt;
-  work.bytesWritten = *bytes;
-  return work;
-}
-
-Strides TakeOp::inferStrides(Adaptor, unsigned,
-                             ArrayRef<StridedShape> operandShapes,
-                             ArrayRef<Size> resultSizes) {
-  if (getDensity(operandShapes[0]) == Density::Dense &&
-      getDensity(operandShapes[1]) == Density::Dense)
-    return getContiguousStrides(resultSizes);
   return std::nullopt;
 }

@@ -6,6 +6,8 @@
 
 #include "ShapeChecks.h"
 
+#include "commute/Dialect/ScalarFunctions.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -245,9 +247,7 @@ static AlgebraValue evaluateRms(Algebra &algebra, const AlgebraValue &input,
   return algebra.map(MapFunction::Mul, {input, inverse}, compute);
 }
 
-/// What PyTorch takes for an epsilon that is not stated: the distance from 1
-/// to the next number of the type that it computes in.
-static double getDefaultEpsilon(Type type) {
+double commute::tp::getDefaultEpsilon(Type type) {
   int mantissa = cast<FloatType>(type).getFPMantissaWidth();
   return std::ldexp(1.0, 1 - mantissa);
 }

@@ -215,6 +215,33 @@ AlgebraValue FloatAlgebra::take(const AlgebraValue &table,
   return check(std::move(result), message, {}, table->getElementType());
 }
 
+AlgebraValue FloatAlgebra::takeAlong(const AlgebraValue &table,
+                                     const AlgebraValue &indices,
+                                     unsigned dim) {
+  std::string message;
+  TensorValue result =
+      takeElements(asTensor(table), asTensor(indices), dim, message);
+  return check(std::move(result), message, indices->getSizes(),
+               table->getElementType());
+}
+
+AlgebraValue FloatAlgebra::scatter(const AlgebraValue &input,
+                                   const AlgebraValue &indices,
+                                   const AlgebraValue &updates, unsigned dim,
+                                   bool accumulates, bool wrapsNegative) {
+  std::string message;
+  TensorValue result =
+      scatterElements(asTensor(input), asTensor(indices), asTensor(updates),
+                      dim, accumulates, wrapsNegative, message);
+  return check(std::move(result), message, input->getSizes(),
+               input->getElementType());
+}
+
+AlgebraValue FloatAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
+                                       bool descending, Type type) {
+  return sortRows(asTensor(input), dim, descending, type);
+}
+
 AlgebraValue FloatAlgebra::reshape(const AlgebraValue &input,
                                    ArrayRef<int64_t> sizes) {
   const Tensor &tensor = asTensor(input);

@@ -375,7 +375,8 @@ def TP_AttentionOp : TP_TensorOp<"attention", [TP_InferredTypes]> {
   }];
 }
 
-def TP_TakeOp : TP_TensorOp<"take", [TP_InferredTypes]> {
+def TP_TakeOp : TP_TensorOp<"take", [
+    TP_InferredTypes, DeclareOpInterfaceMethods<TP_IndexingOpInterface>]> {
   let summary = "Slices of a tensor chosen by indices along one dim";
   let description = [{
     An embedding look-up: dim `dim` of `table` is replaced by all dims of

@@ -222,6 +222,23 @@ def TP_CompletionOpInterface : OpInterface<"CompletionOpInterface"> {
                     "getBegun">];
 }
 
+def TP_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops that read or write elements of a tensor at indices which are values of
+    the program.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the tensor that the indices refer to.",
+                    "::mlir::Value", "getIndexed">,
+    InterfaceMethod<"Returns the dim of that tensor that the indices refer to.",
+                    "unsigned", "getIndexedDim">,
+    InterfaceMethod<"Returns the indices, a tensor of integers.",
+                    "::mlir::Value", "getIndexValues">,
+    InterfaceMethod<"Returns true if -1 is the last index, as in Python.",
+                    "bool", "wrapsNegativeIndices">];
+}
+
 def TP_RepetitionOpInterface : OpInterface<"RepetitionOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{

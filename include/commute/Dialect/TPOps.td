@@ -8,6 +8,7 @@
 #define COMMUTE_DIALECT_TPOPS
 
 include "commute/Dialect/TPComputeOps.td"
+include "commute/Dialect/TPIndexingOps.td"
 include "commute/Dialect/TPReindexOps.td"
 include "commute/Dialect/TPCollectiveOps.td"
 
