@@ -14,11 +14,11 @@ using namespace mlir;
 using namespace commute::tp;
 
 static LogicalResult verifyIndices(ShapeInference &inference, Value indices) {
-  Type type = getTensor(indices).getElementType();
-  if (isa<IntegerType>(type) && !type.isInteger(1))
+  Type element = getTensor(indices).getElementType();
+  if (isa<IntegerType>(element) && !element.isInteger(1))
     return success();
   return inference.emitOpError()
-         << "indices have element type " << type << ", expected integers";
+         << "indices have element type " << element << ", expected integers";
 }
 
 /// Checks that `value` has the rank and, along all dims but `dim`, the sizes of
@@ -26,11 +26,12 @@ static LogicalResult verifyIndices(ShapeInference &inference, Value indices) {
 static LogicalResult verifySizesBeside(ShapeInference &inference,
                                        StringRef name, Value value,
                                        Value expected, int64_t dim) {
-  Sizes own = inference.getSizes(value), sizes = inference.getSizes(expected);
-  if (own.size() != sizes.size())
-    return inference.emitOpError() << name << " has rank " << own.size()
-                                   << ", expected " << sizes.size();
-  sizes[dim] = own[dim];
+  int64_t rank = getTensor(value).getRank();
+  Sizes sizes = inference.getSizes(expected);
+  if (rank != static_cast<int64_t>(sizes.size()))
+    return inference.emitOpError()
+           << name << " has rank " << rank << ", expected " << sizes.size();
+  sizes[dim] = inference.getSizes(value)[dim];
   return inference.verifySizes(name, value, sizes);
 }
 
@@ -140,10 +141,11 @@ bool TakeOp::wrapsNegativeIndices() { return getWrapsNegative(); }
 
 LogicalResult TakeAlongOp::inferShapes(Adaptor op, ShapeInference &inference) {
   RankedTensorType table = getTensor(op.getTable());
-  if (failed(inference.verifyDim("dim", op.getDim(), table.getRank())) ||
+  int64_t dim = op.getDim();
+  if (failed(inference.verifyDim("dim", dim, table.getRank())) ||
       failed(verifyIndices(inference, op.getIndices())) ||
       failed(verifySizesBeside(inference, "indices", op.getIndices(),
-                               op.getTable(), op.getDim())))
+                               op.getTable(), dim)))
     return failure();
   return inference.setResult(table.getElementType(),
                              inference.getSizes(op.getIndices()));
@@ -200,15 +202,16 @@ bool TakeAlongOp::wrapsNegativeIndices() { return false; }
 
 LogicalResult ScatterOp::inferShapes(Adaptor op, ShapeInference &inference) {
   RankedTensorType input = getTensor(op.getInput());
-  if (failed(inference.verifyDim("dim", op.getDim(), input.getRank())) ||
+  Type updates = getTensor(op.getUpdates()).getElementType();
+  int64_t dim = op.getDim();
+  if (failed(inference.verifyDim("dim", dim, input.getRank())) ||
       failed(verifyIndices(inference, op.getIndices())) ||
       failed(verifySizesBeside(inference, "indices", op.getIndices(),
-                               op.getInput(), op.getDim())) ||
+                               op.getInput(), dim)) ||
       failed(inference.verifySizes("updates", op.getUpdates(),
                                    inference.getSizes(op.getIndices()))))
     return failure();
-  if (Type updates = getTensor(op.getUpdates()).getElementType();
-      updates != input.getElementType())
+  if (updates != input.getElementType())
     return inference.emitOpError() << "updates has element type " << updates
                                    << ", expected " << input.getElementType();
   return inference.setResultLike(op.getInput());
@@ -278,10 +281,9 @@ bool ScatterOp::wrapsNegativeIndices() { return getWrapsNegative(); }
 
 LogicalResult SortOp::inferShapes(Adaptor op, ShapeInference &inference) {
   RankedTensorType input = getTensor(op.getInput());
-  if (failed(inference.verifyDim("dim", op.getDim(), input.getRank())))
-    return failure();
   Sizes sizes = inference.getSizes(op.getInput());
-  if (failed(inference.setResult(input.getElementType(), sizes, 0, "values")))
+  if (failed(inference.verifyDim("dim", op.getDim(), input.getRank())) ||
+      failed(inference.setResult(input.getElementType(), sizes, 0, "values")))
     return failure();
   return inference.setResult(IntegerType::get(input.getContext(), 64), sizes, 1,
                              "order");
