@@ -82,7 +82,7 @@ def measure_pass(tool, path, repeat):
 
 def run_growth(tool, folder):
     print(
-        "| ops | tokens | seconds | us for each op | peak MiB |\n|---|---|---|---|---|", flush=True
+        "| ops | tokens | seconds | us per op | peak MiB |\n|---|---|---|---|---|", flush=True
     )
     passes = True
     for tokens in (4096, 64):

@@ -78,9 +78,9 @@ def write_target(calibrated, path):
     overhead = _overhead()
     target["kernel_overhead_seconds"] = {
         "value": overhead,
-        "source": source + "one of a chain of elementwise ops on 8 elements",
+        "source": source + "one op of a chain of elementwise ops on 8 elements",
     }
-    target["transfer_overhead_seconds"] = {"value": overhead, "source": "taken to be that of a kernel"}
+    target["transfer_overhead_seconds"] = {"value": overhead, "source": "assumed equal to that of a kernel"}
     target["memory_bytes_per_second"] = {
         "value": _memory_rate(),
         "source": source + "sums of two f32 tensors of 4194304 elements, read and written",

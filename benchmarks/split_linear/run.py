@@ -209,7 +209,7 @@ def report(title, points, lines):
     chosen = sum(point.chosen for point in points)
     say(
         f"Time of all points, of that with the fastest form everywhere: never split"
-        f" {never / best:.3f}, always {always / best:.3f}, by the default policy"
+        f" {never / best:.3f}, always {always / best:.3f}, default policy"
         f" {chosen / best:.3f}."
     )
     say()

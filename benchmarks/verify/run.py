@@ -128,7 +128,7 @@ def main():
     tool = str((arguments.build / "bin" / "commute").resolve())
     print(f"{TOKENS} tokens, hidden size {HIDDEN}, {RANKS} ranks, one core, processor time")
     print(
-        "| layers | seconds | of these reading | sizes | evaluation | ops evaluated "
+        "| layers | seconds | reading | sizes | evaluation | ops evaluated "
         "| with --whole: seconds | evaluation | peak MiB |\n" + 9 * "|---" + "|"
     )
     evaluated = {}

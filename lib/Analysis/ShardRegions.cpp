@@ -252,12 +252,9 @@ Legal<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
   }
   // A collective over another group may run on shards where its ranks hold the
   // same block of this one.
-  if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op))
-    if (isOwn(collective.getCollectiveGroup()) ||
-        !areIndependent(collective.getCollectiveGroup()))
-      return refuseRows(op, RefusalCode::Collective);
-  if (auto slice = dyn_cast<tp::RankSliceOp>(op))
-    if (!areIndependent(slice.getGroup()))
+  if (auto grouped = dyn_cast<tp::GroupOpInterface>(op))
+    if (isOwn(grouped.getRankGroup()) ||
+        !areIndependent(grouped.getRankGroup()))
       return refuseRows(op, RefusalCode::Collective);
   return findRowLocal(op, value, dim);
 }

@@ -1,4 +1,4 @@
-//===- ArgumentParser.cpp - arguments of nodes from JSON ------------------===//
+//===- ArgumentParser.cpp - parsing of node arguments ---------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -30,14 +30,14 @@ private:
   using ItemParser = llvm::function_ref<LogicalResult(
       JsonValue item, const Location &location, Argument &element)>;
 
-  /// The elements of an array, each by `parseItem` and with `tag`, which the
-  /// item's parser may change.
+  /// Parses an array by calling `parseItem` for each element. Elements start
+  /// with the tag `tag`, which `parseItem` may change.
   LogicalResult parseList(JsonValue value, const Location &location,
                           ArgumentTag tag, Argument &result,
                           ItemParser parseItem);
   LogicalResult parsePayload(JsonValue payload, const Location &location,
                              Argument &result);
-  /// What a tag with one value has: the payload of `result.tag`.
+  /// Parses the payload of `result.tag`, a tag with a single value.
   LogicalResult parseScalar(JsonValue value, const Location &location,
                             Argument &result);
   LogicalResult parseScalars(JsonValue value, const Location &location,
@@ -89,7 +89,7 @@ LogicalResult ArgumentParser::parsePayload(JsonValue payload,
                                            Argument &result) {
   switch (result.tag) {
   case ArgumentTag::None:
-    // Written as true, by old producers also as [] or ().
+    // The payload of None is true; old producers also wrote [] or ().
     return success();
   case ArgumentTag::Tensor:
   case ArgumentTag::CustomObject:
@@ -221,7 +221,8 @@ LogicalResult ArgumentParser::parseScalar(JsonValue value,
   }
 }
 
-/// SymIntArgument, SymBoolArgument or SymFloatArgument: a name or a constant.
+/// Parses a name or a constant: SymIntArgument, SymBoolArgument or
+/// SymFloatArgument.
 LogicalResult ArgumentParser::parseSymbolic(JsonValue value,
                                             const Location &location,
                                             Argument &result) {
@@ -280,7 +281,7 @@ LogicalResult ArgumentParser::parseComplex(JsonValue value,
   return reader.number(imaginary, Location(location, "imag"), result.imaginary);
 }
 
-/// The subgraph itself stays as text: its names are a scope of their own.
+/// Keeps the subgraph as text, because its names are in a scope of their own.
 LogicalResult ArgumentParser::parseGraphArgument(JsonValue value,
                                                  const Location &location,
                                                  Argument &result) {
@@ -306,8 +307,8 @@ LogicalResult ArgumentParser::parseDictionary(JsonValue value,
     Argument &element = result.elements.emplace_back();
     if (failed(parse(*member, Location(location, key), element)))
       return failure();
-    // A custom object has its class there; which of the two a reader wants is
-    // told by the tag.
+    // `className` holds the class of a custom object, and so cannot also hold
+    // the key.
     if (element.tag == ArgumentTag::CustomObject)
       return reader.fail(Location(location, key),
                          "a custom object inside a dictionary is not "
@@ -372,9 +373,9 @@ LogicalResult parseDevice(SchemaReader &reader, JsonValue value,
   if (failed(reader.integer(indexValue, indexLocation, number)))
     return failure();
   if (number < 0)
-    return reader.fail(indexLocation, "the device index " + Twine(number) +
-                                          " is negative; without an index it "
-                                          "is null");
+    return reader.fail(indexLocation,
+                       "the device index " + Twine(number) +
+                           " is negative; use null for no index");
   index = number;
   return success();
 }

@@ -43,12 +43,12 @@ Container::Implementation::~Implementation() {
     zip_discard(archive);
 }
 
-/// Checks the entry count that the archive states, since libzip allocates by
-/// it: a file of a few bytes may state 2^64 entries.
+/// Checks the entry count that the archive states, because libzip allocates
+/// memory for all entries: a file of a few bytes may state 2^64 of them.
 llvm::Error Container::Implementation::checkStatedEntryCount(
     zip_source_t *source, const ContainerLimits &limits) {
-  // The end record is 22 bytes plus a comment of up to 65535; a zip64 locator
-  // of 20 bytes stands in front of it.
+  // The end record is 22 bytes plus a comment of up to 65535 bytes. A zip64
+  // locator of 20 bytes precedes it.
   constexpr uint64_t endRecordBytes = 22, locatorBytes = 20,
                      zip64EndRecordBytes = 56, directoryEntryBytes = 46,
                      longestTail = endRecordBytes + 65535 + locatorBytes;
@@ -58,7 +58,7 @@ llvm::Error Container::Implementation::checkStatedEntryCount(
   uint64_t size = archiveBytes = stat.size;
   // libzip 1.7 crashes when it seeks in an empty buffer.
   if (size < endRecordBytes)
-    return error("not a readable zip file, which a .pt2 archive is: it has "
+    return error("not a .pt2 archive (a zip file): it has "
                  "only " +
                  llvm::Twine(size) + " bytes");
   if (zip_source_open(source) != 0)
@@ -73,9 +73,9 @@ llvm::Error Container::Implementation::checkStatedEntryCount(
   if (!readAt(size - tail.size(), tail.data(), tail.size()))
     return error("cannot read the end of the file");
 
-  // Which of several end records libzip takes is its business: check them all.
-  // Those of zip files stored in this one (sample inputs are) have offsets that
-  // lead to something else.
+  // Check all end records, because libzip's choice between several is not
+  // specified. End records of stored zip files (such as sample inputs) have
+  // offsets that do not lead to a record.
   for (size_t at = tail.find("PK\6\7"); at != std::string::npos;
        at = tail.find("PK\6\7", at + 1)) {
     if (tail.size() - at < locatorBytes)
@@ -112,8 +112,7 @@ Container::Implementation::openSource(zip_source_t *source,
   archive = zip_open_from_source(source, ZIP_RDONLY, &zipError);
   if (!archive) {
     zip_source_free(source);
-    return error("not a readable zip file, which a .pt2 archive is: " +
-                 takeMessage(zipError));
+    return error("not a .pt2 archive (a zip file): " + takeMessage(zipError));
   }
   zip_error_fini(&zipError);
 
@@ -125,11 +124,11 @@ Container::Implementation::openSource(zip_source_t *source,
                  " records; at most " + llvm::Twine(limits.maxRecords) +
                  " are read");
 
-  // Until 2.7 PyTorch wrote a zip without a root folder.
+  // PyTorch 2.7 and older wrote a zip file without a root folder.
   if (zip_name_locate(archive, "serialized_exported_program.json", 0) >= 0)
     return error("the archive was written by PyTorch 2.7 or older, which is "
-                 "not supported: load it there and export it again with "
-                 "PyTorch 2.9 or newer");
+                 "not supported: load it with that version and export it again "
+                 "with PyTorch 2.9 or newer");
 
   records.reserve(count);
   for (uint64_t index = 0; index < count; ++index)
@@ -160,14 +159,14 @@ Container::Implementation::checkName(llvm::StringRef name,
     return refuse("the name is an absolute path; names are relative to the "
                   "archive's root folder");
   if (name.ends_with("/"))
-    return refuse("this is an entry for a folder, which PyTorch archives do "
-                  "not have; pack the files alone (zip -D)");
+    return refuse("this entry is a folder, which PyTorch archives do not "
+                  "contain; repack without folder entries (zip -D)");
   for (llvm::StringRef component : llvm::split(name, '/')) {
     if (component.empty())
       return refuse("the name has an empty component ('//' or no name at all)");
     if (component == "." || component == "..")
       return refuse("the name has a component '" + component +
-                    "', with which it may lead out of the archive");
+                    "', which may lead out of the archive");
   }
   return llvm::Error::success();
 }
@@ -188,24 +187,26 @@ Container::Implementation::addRecord(uint64_t index,
   };
   auto [folder, rest] = name.split('/');
   if (rest.empty())
-    return refuse("it lies in no folder; all entries of a .pt2 archive lie "
+    return refuse("it is not in a folder; all entries of a .pt2 archive are "
                   "under one root folder");
   if (index == 0)
     root = folder.str();
   else if (folder != root)
-    return refuse("it lies outside the archive's root folder '" + root +
-                  "', which is that of the first entry");
+    return refuse("it is outside the archive's root folder '" + root +
+                  "' (the root of the first entry)");
 
   constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
                                   ZIP_STAT_COMP_METHOD |
                                   ZIP_STAT_ENCRYPTION_METHOD;
   if ((stat.valid & needed) != needed)
-    return refuse("the zip directory does not state its size and method");
+    return refuse(
+        "the zip directory gives no size or compression method for it");
   if (stat.encryption_method != ZIP_EM_NONE)
     return refuse("it is encrypted");
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
-    return refuse("compression method " + llvm::Twine(stat.comp_method) +
-                  " is not read; PyTorch reads stored and deflated entries");
+    return refuse(
+        "compression method " + llvm::Twine(stat.comp_method) +
+        " is not supported; PyTorch reads stored and deflated entries");
   if (stat.comp_method == ZIP_CM_STORE && stat.size != stat.comp_size)
     return refuse("it is stored without compression, but with " +
                   llvm::Twine(stat.comp_size) + " bytes in the file for " +
@@ -226,7 +227,7 @@ Container::Implementation::addRecord(uint64_t index,
     inflatedBytes += stat.size;
   }
   if (!indices.try_emplace(rest, index).second)
-    return refuse("the archive has this entry twice");
+    return refuse("the archive contains this entry twice");
   records.push_back({rest.str(), stat.size, stat.comp_method != ZIP_CM_STORE});
   return llvm::Error::success();
 }
@@ -239,8 +240,8 @@ llvm::Expected<std::unique_ptr<Container>>
 Container::open(llvm::StringRef path, const ContainerLimits &limits) {
   auto implementation = std::make_unique<Implementation>();
   implementation->path = path.str();
-  // Of a pipe or a device the end, where a zip file's directory is, is out of
-  // reach.
+  // A zip file's directory is at the end, so the file must be seekable: reject
+  // pipes and devices.
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(path, status))
     return implementation->error(code.message());
@@ -307,7 +308,7 @@ llvm::Error Container::stream(
   std::vector<char> buffer(std::clamp<uint64_t>(record->size, 1, 1 << 18));
   uint64_t total = 0;
   while (true) {
-    // Reading on to the end makes libzip compare size and checksum.
+    // Reading to the end makes libzip compare size and checksum.
     int64_t count = zip_fread(file, buffer.data(), buffer.size());
     if (count < 0)
       return implementation->recordError(
@@ -335,8 +336,8 @@ llvm::Expected<std::string> Container::read(llvm::StringRef name,
     return implementation->recordError(
         name, "it has " + llvm::Twine(record->size) + " bytes; at most " +
                   llvm::Twine(maxBytes) + " are read");
-  // The stated size may be a lie, so that only what the file's own size
-  // justifies is allocated up front.
+  // The stated size may be wrong, so do not allocate more in advance than the
+  // size of the file justifies.
   std::string content;
   if (record)
     content.reserve(std::min(record->size, implementation->archiveBytes));

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the reader and the writer of containers share: the libzip handle.
+// The libzip handle that the reader and the writer of containers share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +22,12 @@ namespace commute::archive {
 struct Container::Implementation {
   ~Implementation();
 
-  /// "PATH: MESSAGE", and with the record where one is given.
+  /// Creates an error "PATH: MESSAGE", or one that also names a record.
   llvm::Error error(const llvm::Twine &message) const;
   llvm::Error recordError(llvm::StringRef record,
                           const llvm::Twine &message) const;
 
-  /// Takes over `source`, which holds a whole archive.
+  /// Opens an archive; takes ownership of `source`.
   llvm::Error openSource(zip_source_t *source, const ContainerLimits &limits);
   llvm::Error checkStatedEntryCount(zip_source_t *source,
                                     const ContainerLimits &limits);
@@ -37,17 +37,17 @@ struct Container::Implementation {
 
   std::string path;
   std::string root;
-  /// Size of the whole file.
+  /// Size of the whole file in bytes.
   uint64_t archiveBytes = 0;
-  /// What the deflated records seen so far grow to.
+  /// Total decompressed size of the deflated records seen so far.
   uint64_t inflatedBytes = 0;
   std::vector<Record> records;
-  /// Record name to its index, which is the zip entry's index as well.
+  /// Maps a record's name to its index, which equals the zip entry's index.
   llvm::StringMap<uint64_t> indices;
   zip_t *archive = nullptr;
 };
 
-/// libzip's error as text, for reuse after its object is gone.
+/// Returns libzip's error as text and releases the error object.
 std::string takeMessage(zip_error_t &error);
 
 } // namespace commute::archive

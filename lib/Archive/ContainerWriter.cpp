@@ -18,9 +18,9 @@ namespace {
 /// Sizes fixed by the zip format.
 constexpr uint64_t localHeaderBytes = 30;
 constexpr uint64_t extraFieldHeaderBytes = 4;
-/// What a local header has in addition when a size does not fit 32 bits.
+/// Additional size of a local header if a size does not fit in 32 bits.
 constexpr uint64_t zip64ExtraFieldBytes = extraFieldHeaderBytes + 16;
-/// The extra field with which PyTorch aligns payloads.
+/// The extra field by which PyTorch aligns payloads.
 constexpr uint16_t paddingFieldId = 'F' | 'B' << 8;
 constexpr uint64_t payloadAlignment = 64;
 } // namespace
@@ -40,9 +40,9 @@ struct ContainerWriter::Implementation {
   std::string path;
   std::string root;
   zip_t *archive = nullptr;
-  /// libzip reads these at commit; a deque never moves its elements.
+  /// libzip reads these at commit. A deque does not move its elements.
   std::deque<std::string> contents;
-  /// Where the next local header goes.
+  /// Offset of the next local header.
   uint64_t offset = 0;
   uint64_t entryCount = 0;
 };
@@ -56,8 +56,8 @@ ContainerWriter::create(llvm::StringRef path, llvm::StringRef root) {
   auto implementation = std::make_unique<Implementation>();
   implementation->path = path.str();
   implementation->root = root.str();
-  // Renaming would replace a device or a pipe by a file, and a symbolic link
-  // instead of what it points to.
+  // Renaming would replace a device or pipe by a regular file, and a symbolic
+  // link instead of its target.
   llvm::sys::fs::file_status status;
   llvm::SmallString<256> target = path;
   if (!llvm::sys::fs::status(path, status)) {
@@ -80,7 +80,7 @@ ContainerWriter::create(llvm::StringRef path, llvm::StringRef root) {
       new ContainerWriter(std::move(implementation)));
 }
 
-/// Adds an entry whose payload comes from `source`, which it takes over.
+/// Adds an entry whose payload is `source`, and takes ownership of `source`.
 llvm::Error ContainerWriter::Implementation::addEntry(llvm::StringRef name,
                                                       zip_source_t *source,
                                                       uint64_t size) {
@@ -98,15 +98,15 @@ llvm::Error ContainerWriter::Implementation::addEntry(llvm::StringRef name,
     return failure;
   }
 
-  // libzip decides for a zip64 header by the size alone.
+  // libzip writes a zip64 header depending on the size alone.
   uint64_t headerBytes = localHeaderBytes + entryName.size() +
                          (size > UINT32_MAX ? zip64ExtraFieldBytes : 0);
   uint64_t payload = llvm::alignTo(offset + headerBytes + extraFieldHeaderBytes,
                                    payloadAlignment);
   std::string padding(payload - offset - headerBytes - extraFieldHeaderBytes,
                       'Z');
-  // One time stamp for all, so that equal input gives equal files: the first
-  // that zip can state, 1980-01-01 00:00.
+  // Use the same time stamp for all entries, so that equal input yields equal
+  // files: 1980-01-01 00:00, the earliest that zip can represent.
   constexpr uint16_t zipTime = 0, zipDate = 1 << 5 | 1;
   if (zip_set_file_compression(archive, index, ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_dostime(archive, index, zipTime, zipDate, 0) != 0 ||
@@ -145,7 +145,7 @@ llvm::Error ContainerWriter::copy(const Container &source,
 }
 
 llvm::Error ContainerWriter::commit() {
-  // libzip would remove the file.
+  // libzip would delete an empty archive.
   if (implementation->entryCount == 0)
     return implementation->error("an archive needs at least one record");
   if (zip_close(implementation->archive) != 0)

@@ -1,4 +1,4 @@
-//===- Graph.cpp - a captured PyTorch graph, free of its carrier ----------===//
+//===- Graph.cpp - a captured PyTorch graph -------------------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -90,7 +90,7 @@ static constexpr llvm::StringLiteral argumentTagNames[] = {
     "as_int_lists",
     "as_string_to_argument",
     "as_float_lists",
-    // Not in the union of arguments, but the name in those of the specs.
+    // Not a tag of Argument, but the name used in input and output specs.
     "token",
 };
 static_assert(std::size(argumentTagNames) == size_t(ArgumentTag::Token) + 1);
@@ -130,8 +130,8 @@ const Argument *Node::find(llvm::StringRef argument) const {
 }
 
 std::optional<SourceLine> innermostSourceLine(llvm::StringRef stackTrace) {
-  // Python prints the innermost frame last, and below each `File` line the
-  // source, which is why a match must start its line.
+  // Python prints the innermost frame last, and the source line below each
+  // `File` line. A match must therefore be at the start of a line.
   while (!stackTrace.empty()) {
     size_t newline = stackTrace.rfind('\n');
     llvm::StringRef line = newline == llvm::StringRef::npos

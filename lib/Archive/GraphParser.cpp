@@ -1,4 +1,4 @@
-//===- GraphParser.cpp - graphs from JSON ---------------------------------===//
+//===- GraphParser.cpp - parsing of graphs --------------------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -45,7 +45,7 @@ private:
                           Node &result);
   LogicalResult parseNamedArgument(JsonValue value, const Location &location,
                                    NamedArgument &result);
-  /// Node names come first, as locations need them.
+  /// Parses node names first, because locations need them.
   LogicalResult parseNodeName(JsonValue node, const Location &location,
                               llvm::StringRef &result);
 
@@ -56,7 +56,7 @@ private:
   LogicalResult checkNames(const Location &location);
   std::string describeDefiner(int64_t definer) const;
 
-  /// Where a name is defined when not at a node.
+  /// Marks names that a graph input defines rather than a node.
   static constexpr int64_t graphInput = -1;
 
   SchemaReader &reader;
@@ -225,7 +225,7 @@ LogicalResult GraphParser::parseSymIntValues(JsonValue value,
   return success();
 }
 
-/// SymBool or SymFloat by name: whether it is a constant.
+/// Parses a named SymBool or SymFloat, and determines whether it is a constant.
 LogicalResult GraphParser::parseConstantOrExpression(
     JsonValue value, const Location &location, ArgumentTag constant,
     llvm::DenseMap<llvm::StringRef, bool> &result) {
@@ -323,7 +323,8 @@ LogicalResult GraphParser::parseNode(JsonValue value, const Location &location,
     result.effects = stated == "none" ? Effects::None : Effects::Any;
   }
   if (JsonValue writes = metadata.get("writes")) {
-    // "writes": "self out", empty where the operator writes into nothing.
+    // For example "writes": "self out"; empty if the operator writes into no
+    // argument.
     llvm::StringRef stated;
     if (failed(reader.string(writes, Location(metadataLocation, "writes"),
                              stated)))
@@ -341,7 +342,7 @@ LogicalResult GraphParser::parseNode(JsonValue value, const Location &location,
       return failure();
     result.isSingleTensorReturn = boolean;
   }
-  // Until schema 8.8 or so nodes had no name of their own.
+  // Before schema 8.8 or so, nodes had no names of their own.
   if (result.name.empty() && result.outputs.size() == 1 &&
       result.outputs.front().tag == ArgumentTag::Tensor)
     result.name = result.outputs.front().text;

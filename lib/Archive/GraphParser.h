@@ -1,4 +1,4 @@
-//===- GraphParser.h - graphs from JSON -------------------------*- C++ -*-===//
+//===- GraphParser.h - parsing of graphs ------------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,29 +13,30 @@
 
 namespace commute::archive {
 
-/// An object of the union Argument.
+/// Parses a union Argument.
 llvm::LogicalResult parseArgument(SchemaReader &reader, JsonValue value,
                                   const Location &location, Argument &result);
-/// An array of such objects.
+/// Parses an array of arguments.
 llvm::LogicalResult parseArguments(SchemaReader &reader, JsonValue value,
                                    const Location &location,
                                    std::vector<Argument> &result);
-/// TensorArgument, TokenArgument, CustomObjArgument: an object with a name.
-/// `tag` says which.
+/// Parses an object with a name: TensorArgument, TokenArgument or
+/// CustomObjArgument, depending on `tag`.
 llvm::LogicalResult parseNamedValue(SchemaReader &reader, JsonValue value,
                                     const Location &location, ArgumentTag tag,
                                     Argument &result);
-/// A device, into `type` and, where there is one, `index`.
+/// Parses a device into `type` and, if present, `index`.
 llvm::LogicalResult parseDevice(SchemaReader &reader, JsonValue value,
                                 const Location &location, llvm::StringRef &type,
                                 std::optional<int64_t> &index);
-/// An element type, memory format or layout: the number, if it is one.
+/// Parses the number of an element type, memory format or layout, and checks
+/// its range.
 llvm::LogicalResult parseEnumeration(SchemaReader &reader, JsonValue value,
                                      const Location &location, ArgumentTag tag,
                                      int64_t &result);
 
-/// A struct Graph, checked: names are defined once and before their use, and
-/// every tensor has its metadata.
+/// Parses and checks a Graph: names are unique and defined before use, and
+/// every tensor has metadata.
 llvm::LogicalResult parseGraph(SchemaReader &reader, JsonValue value,
                                const Location &location, Graph &result);
 

@@ -1,4 +1,4 @@
-//===- InputFile.cpp - files that users name --------------------*- C++ -*-===//
+//===- InputFile.cpp - reading of input files -------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -18,7 +18,7 @@ using namespace commute;
 using llvm::createStringError;
 using llvm::sys::RetryAfterSignal;
 
-/// Reads to the end, or until there are more than `maxBytes`.
+/// Reads until the end of the file, or until there are more than `maxBytes`.
 static llvm::Error readAll(int file, uint64_t maxBytes,
                            llvm::SmallVectorImpl<char> &content) {
   constexpr size_t blockBytes = 1 << 16;
@@ -45,7 +45,7 @@ archive::readInputFile(llvm::StringRef path, uint64_t maxBytes) {
   };
   int file = STDIN_FILENO;
   if (path != "-") {
-    // Opening a named pipe would wait for someone to write to it.
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
     file = RetryAfterSignal(-1, open, path.str().c_str(),
                             O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
@@ -64,7 +64,7 @@ archive::readInputFile(llvm::StringRef path, uint64_t maxBytes) {
     return fail("has " + llvm::Twine(status.getSize()) +
                 " bytes; no more than " + llvm::Twine(maxBytes) +
                 " are read of such a file");
-  // One that somebody does write to may be read at their pace.
+  // Reads of a pipe that has a writer may block.
   if (path != "-")
     fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
   llvm::SmallVector<char, 0> content;

@@ -1,12 +1,12 @@
-//===- Json.cpp - JSON documents that remember their text -----------------===//
+//===- Json.cpp - JSON documents with source spans ------------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// RapidJSON's SAX reader does the tokenizing and all syntax checks. It says
-// where strings stand; other tokens the builder finds behind the previous one,
-// as only whitespace, ',' and ':' lie between.
+// RapidJSON's SAX reader does the tokenizing and all syntax checks. It reports
+// the position of strings only. The builder finds other tokens after the
+// previous one, because only whitespace, ',' and ':' can be between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@
 #include <cmath>
 #include <cstring>
 
-// RapidJSON checks its preconditions, which this file keeps, with assertions;
-// what is wrong with the input it reports as error codes.
+// RapidJSON asserts its preconditions, which this file satisfies, and reports
+// invalid input by error codes.
 #ifdef __clang__
-// Its stack adds an offset to a null pointer before it has allocated, which
-// works, but which the undefined-behaviour sanitizer reports.
+// RapidJSON's stack adds an offset to a null pointer before its first
+// allocation, which the undefined-behaviour sanitizer reports. It is harmless.
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), \
                              apply_to = function)
 #endif
@@ -56,9 +56,8 @@ llvm::StringRef describe(JsonKind kind) {
   llvm_unreachable("all kinds are handled");
 }
 
-/// Decodes the inside of a JSON string that the parser has accepted. Half of a
-/// surrogate pair, which Python writes for undecodable file names, becomes
-/// U+FFFD.
+/// Decodes the content of a JSON string that the parser has accepted. A lone
+/// surrogate, which Python writes for undecodable file names, becomes U+FFFD.
 static std::string decodeString(llvm::StringRef body) {
   std::string result;
   result.reserve(body.size());
@@ -94,7 +93,7 @@ static std::string decodeString(llvm::StringRef body) {
       unsigned codePoint = hexadecimal(i + 1);
       i += 4;
       if (codePoint >= 0xD800 && codePoint < 0xDC00) {
-        // The parser lets a high half pass only with its low half behind it.
+        // The parser accepts a high surrogate only if a low one follows.
         codePoint = 0x10000 + ((codePoint - 0xD800) << 10) +
                     (hexadecimal(i + 3) - 0xDC00);
         i += 6;
@@ -125,9 +124,9 @@ static llvm::Error parseError(llvm::StringRef text, size_t offset,
                                  llvm::Twine(column) + ": " + reason);
 }
 
-/// RapidJSON's input: a text without NULs, which ends at its terminator. In
-/// RapidJSON's terms it is parsed in place, which makes string events point
-/// into the text; but nothing is ever put there, so the text stays as it is.
+/// RapidJSON's input stream: a NUL-terminated text without other NULs. It
+/// declares itself as parsed in situ, so that string events point into the
+/// text, but `Put` never modifies the text.
 class TextStream {
 public:
   using Ch = char;
@@ -136,27 +135,27 @@ public:
       : start(text.data()), next(start), end(start + text.size()) {}
 
   Ch Peek() const { return *next; }
-  /// Stays at the end, behind which the check of a cut-off UTF-8 sequence would
-  /// run.
+  /// Does not advance at the end: RapidJSON's check of a truncated UTF-8
+  /// sequence would otherwise read past it.
   Ch Take() { return next == end ? '\0' : *next++; }
   size_t Tell() const { return next - start; }
 
   Ch *PutBegin() { return const_cast<Ch *>(next); }
   size_t PutEnd(const Ch *begin) { return next - begin; }
-  /// Called behind each decoded character of a string: the place to run ahead
-  /// over characters that need no look at each.
+  /// Called after each decoded character of a string. Skips plain characters
+  /// here, which need no individual check.
   void Put(Ch put) {
     if (put >= 0x20)
       skipPlainCharacters();
   }
 
 private:
-  /// Skips ASCII without controls, quotes and backslashes, by words.
+  /// Skips ASCII without controls, quotes and backslashes, one word at a time.
   void skipPlainCharacters() {
     constexpr uint64_t ones = ~uint64_t(0) / 255;
     constexpr uint64_t highs = ones << 7;
-    // The high bit of each byte that is `c`; only the lowest such bit is exact,
-    // which is enough to find the first one.
+    // Returns the high bit of each byte that equals `c`. Only the lowest such
+    // bit is exact, which is enough to find the first match.
     auto contains = [](uint64_t word, unsigned char c) {
       uint64_t difference = word ^ (ones * c);
       return (difference - ones) & ~difference & highs;
@@ -179,7 +178,7 @@ private:
   const char *end;
 };
 
-/// RapidJSON's handler: turns its events into the flat list of entries.
+/// RapidJSON's event handler, which builds the flat list of entries.
 class JsonBuilder {
 public:
   JsonBuilder(JsonDocument &document, const JsonLimits &limits)
@@ -209,14 +208,14 @@ public:
     return true;
   }
 
-  // RapidJSON names these, but with numbers as strings never calls them.
+  // Required by RapidJSON, but never called with kParseNumbersAsStringsFlag.
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
   bool Int64(int64_t) { return false; }
   bool Uint64(uint64_t) { return false; }
   bool Double(double) { return false; }
 
-  /// What this builder refused, and where; empty when RapidJSON did.
+  /// The builder's error and its offset; empty if RapidJSON reported the error.
   std::string refusal;
   size_t refusalOffset = 0;
 
@@ -227,7 +226,7 @@ private:
     return false;
   }
 
-  /// Moves the cursor to the next token.
+  /// Advances the cursor to the next token.
   void skipSeparators() {
     while (true) {
       switch (content[cursor]) {
@@ -280,7 +279,7 @@ private:
     return index;
   }
 
-  /// Refuses duplicate keys: readers disagree on which one counts.
+  /// Rejects duplicate keys, because readers disagree on which one is valid.
   bool checkKeys(uint32_t object, size_t memberCount) {
     if (memberCount < 2)
       return true;
@@ -293,14 +292,14 @@ private:
       keys.push_back({body, i});
       if (!key.hasEscapes)
         continue;
-      // Rare, hence the copies: the views must survive the vector's growth.
+      // Copies are rare. Views into the vector must survive its growth.
       if (decoded.empty())
         decoded.reserve(memberCount);
       decoded.push_back(decodeString(body));
       keys.back().first = decoded.back();
     }
-    // Comparing all pairs is the fastest for what records look like; sorting
-    // keeps tables (and hostile objects) from being quadratic.
+    // Comparing all pairs is fastest for objects with few keys. Sorting avoids
+    // quadratic time for tables and malicious objects.
     if (keys.size() <= 16) {
       for (size_t i = 1; i < keys.size(); ++i)
         for (size_t j = 0; j < i; ++j)
@@ -329,7 +328,7 @@ private:
 
 llvm::Expected<std::unique_ptr<JsonDocument>>
 JsonDocument::parse(std::string text, const JsonLimits &limits) {
-  // Spans are 32 bit wide.
+  // Spans are 32 bit.
   uint64_t maxBytes = std::min<uint64_t>(limits.maxBytes, UINT32_MAX);
   if (text.size() > maxBytes)
     return llvm::createStringError(
@@ -341,8 +340,8 @@ JsonDocument::parse(std::string text, const JsonLimits &limits) {
   std::string &content = document->content;
   if (size_t nul = content.find('\0'); nul != std::string::npos)
     return parseError(content, nul, "a NUL byte, which JSON does not allow");
-  // Captured graphs have a value in every 7 to 10 bytes. What is not used is
-  // never touched, so it takes no memory.
+  // Captured graphs have one value per 7 to 10 bytes. Reserved memory that is
+  // never touched costs nothing.
   document->entries.reserve(
       std::min<uint64_t>(content.size() / 6 + 1, limits.maxValues));
 

@@ -68,8 +68,8 @@ std::string formatJsonFloat(double value) {
     return "\"NaN\"";
   if (std::isinf(value))
     return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
-  // Python's repr: the shortest digits that round-trip, in positional notation
-  // for exponents of -4 to 15.
+  // Follow Python's repr: the shortest digits that round-trip, in positional
+  // notation for exponents from -4 to 15.
   char buffer[32];
   auto [end, status] = std::to_chars(buffer, std::end(buffer), value,
                                      std::chars_format::scientific);

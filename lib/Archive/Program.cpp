@@ -1,4 +1,4 @@
-//===- Program.cpp - an exported program from JSON ------------------------===//
+//===- Program.cpp - parsing of exported programs -------------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -24,7 +24,7 @@ static constexpr llvm::StringLiteral inputKindNames[] = {
     "user_input", "parameter",      "buffer", "tensor_constant",
     "custom_obj", "constant_input", "token",
 };
-/// The field with the name in the module, "" where a kind has none.
+/// The key of the name in the module; empty for kinds without one.
 static constexpr llvm::StringLiteral inputTargetKeys[] = {
     "",
     "parameter_name",
@@ -42,7 +42,7 @@ static constexpr llvm::StringLiteral outputKindNames[] = {
     "gradient_to_parameter", "gradient_to_user_input",
     "user_input_mutation",   "token",
 };
-/// The field with what the output is for, "" where a kind has none.
+/// The key of the output's destination; empty for kinds without one.
 static constexpr llvm::StringLiteral outputTargetKeys[] = {
     "",
     "",
@@ -102,7 +102,7 @@ private:
   SchemaReader reader;
 };
 
-/// The index of `tag` in `names`, or an error that lists them.
+/// Finds the index of `tag` in `names`, or reports an error that lists them.
 LogicalResult chooseKind(SchemaReader &reader, const Location &location,
                          llvm::StringRef tag,
                          llvm::ArrayRef<llvm::StringLiteral> names,
@@ -167,7 +167,7 @@ LogicalResult ProgramParser::parseVersion(JsonValue root) {
       failed(reader.integer(minor, Location(location, "minor"),
                             program.schemaMinor)))
     return failure();
-  // A compatible change raises the minor version alone.
+  // Compatible schema changes increment the minor version only.
   constexpr int64_t readMajor = 8;
   if (program.schemaMajor != readMajor)
     return reader.fail(location, "export schema " + Twine(program.schemaMajor) +
@@ -328,7 +328,7 @@ LogicalResult ProgramParser::parseInputSpec(JsonValue value,
         failed(reader.member(spec, "value", specLocation, constant)) ||
         failed(reader.name(name, Location(specLocation, "name"), result.name)))
       return failure();
-    // Constants are written with tags that arguments have too.
+    // The tags of constants are also tags of arguments.
     Argument argument;
     Location constantLocation(specLocation, "value");
     if (failed(parseArgument(reader, constant, constantLocation, argument)))
@@ -454,9 +454,9 @@ LogicalResult ProgramParser::parseCall(JsonValue signature,
   return success();
 }
 
-/// How the program itself is called, and of its submodules only the names: what
-/// else is said of them is needed for unflattening, which this library leaves
-/// to PyTorch.
+/// Parses the calling convention of the program. Of its submodules, parses only
+/// the names; everything else is needed only for unflattening, which is left to
+/// PyTorch.
 LogicalResult ProgramParser::parseModuleCallGraph(JsonValue value,
                                                   const Location &location) {
   if (failed(reader.require(value, JsonKind::Array, location)))

@@ -27,7 +27,7 @@ static llvm::Error archiveError(const Container &container,
   return llvm::createStringError(container.path() + ": " + message);
 }
 
-/// "'models/a.json', 'archive_format', ... (12 in all)".
+/// Returns, for example, "'models/a.json', 'archive_format', ... (12 in all)".
 static std::string listNames(llvm::ArrayRef<std::string> names) {
   constexpr size_t shown = 8;
   std::string result = llvm::join(
@@ -39,7 +39,8 @@ static std::string listNames(llvm::ArrayRef<std::string> names) {
   return result;
 }
 
-/// The record must be `expected`, but for white space around it.
+/// Checks that a record consists of `expected`, apart from surrounding white
+/// space.
 static llvm::Error checkFixedRecord(const Container &container,
                                     llvm::StringRef name,
                                     llvm::StringRef expected,
@@ -64,7 +65,7 @@ static llvm::Error checkFixedRecord(const Container &container,
   return llvm::Error::success();
 }
 
-/// The record of the program to read.
+/// Returns the record of the program to read.
 static llvm::Expected<std::string> chooseModel(const Container &container,
                                                llvm::StringRef model) {
   std::vector<std::string> models;
@@ -81,8 +82,9 @@ static llvm::Expected<std::string> chooseModel(const Container &container,
                           "this package holds only code compiled by "
                           "AOTInductor (data/aotinductor/); there is no graph "
                           "in it. Save the program with torch.export.save");
-    return archiveError(container, "there is no program (record "
-                                   "models/NAME.json) in this archive");
+    return archiveError(
+        container,
+        "this archive contains no program (record models/NAME.json)");
   }
 
   auto recordOf = [](llvm::StringRef name) {
@@ -113,13 +115,13 @@ readProgramArchive(llvm::StringRef path, llvm::StringRef model,
           Container::open(path, containerLimits).moveInto(archive->container))
     return failure;
   const Container &container = *archive->container;
-  if (llvm::Error failure =
-          checkFixedRecord(container, "archive_format", "pt2",
-                           "only archives of torch.export.save are read"))
+  if (llvm::Error failure = checkFixedRecord(
+          container, "archive_format", "pt2",
+          "only archives written by torch.export.save are supported"))
     return failure;
   if (llvm::Error failure = checkFixedRecord(
           container, "archive_version", "0",
-          "PyTorch knows no other version of the archive's layout"))
+          "PyTorch defines no other version of the archive layout"))
     return failure;
   if (llvm::Error failure =
           chooseModel(container, model).moveInto(archive->modelRecord))
@@ -158,8 +160,8 @@ llvm::Error writeProgramArchive(const ProgramArchive &source,
           ContainerWriter::create(path, container.root()).moveInto(writer))
     return failure;
 
-  // A sidecar that is new goes where torch.export.save puts extra files: not
-  // behind the records that its zip writer ends the file with.
+  // Insert a new sidecar where torch.export.save puts extra files, which is
+  // before the records that PyTorch's zip writer adds at the end.
   llvm::ArrayRef<Record> records = container.records();
   size_t tail = records.size();
   while (tail > 0 &&
@@ -175,7 +177,7 @@ llvm::Error writeProgramArchive(const ProgramArchive &source,
     if (index == records.size())
       break;
     const std::string &name = records[index].name;
-    // Names are unique in a container: each of the two is moved once.
+    // Names are unique in a container, so each string is moved at most once.
     llvm::Error failure =
         name == source.modelRecord
             ? writer->add(name, std::exchange(programJson, {}))

@@ -1,11 +1,11 @@
-//===- ProgramEdits.cpp - writing an edited program -----------------------===//
+//===- ProgramEdits.cpp - writing of edited programs ----------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// What is added is spelled as PyTorch spells it: with Python's json module,
-// ", " and ": " as separators, and every field of the schema's structs.
+// New text follows PyTorch's form: that of Python's json module with ", " and
+// ": " as separators, and with every field of the schema's structs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,8 +82,8 @@ void SchemaWriter::writeNode(const Node &node) {
 }
 
 void SchemaWriter::writeArgument(const Argument &argument) {
-  // PyTorch's loader does not know as_optional_tensor, though the schema has
-  // it; as_tensor and as_none mean the same.
+  // PyTorch's loader does not support as_optional_tensor, although the schema
+  // defines it. as_tensor and as_none are equivalent.
   if (argument.tag == ArgumentTag::OptionalTensor)
     return writeArgument(argument.elements.front());
   out << "{\"" << argumentTagName(argument.tag) << "\": ";
@@ -161,7 +161,7 @@ void SchemaWriter::writePayload(const Argument &argument) {
     out << "}";
     return;
   case ArgumentTag::Graph: {
-    // The subgraph is known only as text; the argument's is {"as_graph": ...}.
+    // The subgraph exists only as text: the {"as_graph": ...} of the argument.
     llvm::StringRef text = document.text(argument.span);
     text.consume_front("{");
     text.consume_back("}");
@@ -251,15 +251,15 @@ void ProgramEdits::rename(const Rename &rename) {
 }
 
 namespace {
-/// Text that takes the place of a span.
+/// A span and the text that replaces it.
 struct Replacement {
   Span span;
   std::string text;
 };
 } // namespace
 
-/// Writes the bytes of `range` with the replacements, which lie inside and do
-/// not overlap.
+/// Writes the bytes of `range` with the replacements applied. Replacements must
+/// be in the range and must not overlap.
 static void writeReplaced(llvm::raw_ostream &out, const JsonDocument &document,
                           Span range, std::vector<Replacement> replacements) {
   llvm::sort(replacements, [](const Replacement &a, const Replacement &b) {
@@ -321,7 +321,7 @@ std::string ProgramEdits::renderTensorValues(const Program &program) const {
   std::string result;
   llvm::raw_string_ostream out(result);
   SchemaWriter writer(out, *program.document);
-  // The last entry for a name counts.
+  // The last entry for a name is the valid one.
   llvm::DenseMap<llvm::StringRef, const TensorMeta *> added;
   for (const auto &[name, meta] : addedValues)
     added[name] = &meta;
@@ -382,7 +382,7 @@ std::string ProgramEdits::renderSymIntValues(const Program &program) const {
   return result;
 }
 
-/// {"0": "x"} for renames of the values at the positions `names`, in order.
+/// Writes {"0": "x"} for renames of the values `names`, numbered in order.
 static void writePositions(llvm::raw_ostream &out,
                            llvm::ArrayRef<ProgramEdits::Rename> renames,
                            llvm::ArrayRef<Span> names) {

@@ -1,4 +1,4 @@
-//===- Quoted.cpp - names from a file in messages -------------------------===//
+//===- Quoted.cpp - quoted names in messages ------------------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

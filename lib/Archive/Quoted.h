@@ -1,4 +1,4 @@
-//===- Quoted.h - names from a file in messages -----------------*- C++ -*-===//
+//===- Quoted.h - quoted names in messages ----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,7 +13,8 @@
 
 namespace commute::archive {
 
-/// 'name', fit for a terminal: control characters escaped, cut when very long.
+/// Returns 'name' for display on a terminal: control characters are escaped,
+/// and very long names are truncated.
 std::string quoted(llvm::StringRef name);
 
 } // namespace commute::archive

@@ -1,4 +1,4 @@
-//===- SchemaReader.cpp - typed reads from a JSON document ----------------===//
+//===- SchemaReader.cpp - typed access to JSON by schema ------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -39,7 +39,8 @@ std::string Location::str() const {
     case Kind::Key: {
       if (!path.empty())
         path += '.';
-      // Keys of the schema read best bare; those from the file may be anything.
+      // Print keys of the schema without quotes; keys from the file may contain
+      // any characters.
       bool isBare = llvm::all_of(link->key, [](char c) {
         return llvm::isAlnum(c) || c == '_' || c == '.';
       });
@@ -143,8 +144,8 @@ LogicalResult SchemaReader::unionMember(JsonValue value,
     return llvm::failure();
   size_t count = value.size();
   if (count != 1)
-    return fail(location, "expected an object with exactly one key, which "
-                          "tells the kind of the value; found " +
+    return fail(location, "expected an object with exactly one key that names "
+                          "the kind of the value; found " +
                               Twine(count) + " keys");
   JsonValue::Iterator only = value.begin();
   payload = *only;

@@ -1,11 +1,11 @@
-//===- SchemaReader.h - typed reads from a JSON document --------*- C++ -*-===//
+//===- SchemaReader.h - typed access to JSON by schema ----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads of required fields, unions and scalars that say, when the document is
-// not what the export schema states, where and in what way.
+// Typed access to required fields, unions and scalars of a JSON document.
+// Errors state where and how the document deviates from the export schema.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 namespace commute::archive {
 
-/// Where in the document a value stands. Links of a chain that lives on the
-/// stack, so that a location costs nothing until it is printed.
+/// The position of a value in the document. Positions are linked lists on the
+/// stack, which are formatted only for messages.
 class Location {
 public:
   Location() = default;
@@ -28,7 +28,7 @@ public:
       : parent(&parent), kind(Kind::Key), key(key) {}
   Location(const Location &parent, size_t index)
       : parent(&parent), kind(Kind::Index), index(index) {}
-  /// A node of the graph: messages name it instead of the way to it.
+  /// The position of a graph node, which messages name instead of its path.
   static Location node(size_t index, llvm::StringRef name) {
     Location result;
     result.kind = Kind::Node;
@@ -37,7 +37,8 @@ public:
     return result;
   }
 
-  /// "node 'linear_3' (#12): inputs[1].arg" or "graph_module.signature".
+  /// Returns, for example, "node 'linear_3' (#12): inputs[1].arg" or
+  /// "graph_module.signature".
   std::string str() const;
 
 private:
@@ -49,28 +50,28 @@ private:
   size_t index = 0;
 };
 
-/// "node 'linear_3' (#12)", or "node #12" when it has no name.
+/// Returns "node 'linear_3' (#12)", or "node #12" if the node has no name.
 std::string describeNode(size_t index, llvm::StringRef name);
 
 class SchemaReader {
 public:
-  /// Decoded strings are kept in `strings`.
+  /// `strings` owns the decoded strings.
   explicit SchemaReader(llvm::StringSaver &strings) : strings(strings) {}
 
-  /// Records the error; always failure. Only the first one counts.
+  /// Records an error, unless there is one already. Always returns failure.
   llvm::LogicalResult fail(const Location &location,
                            const llvm::Twine &message);
   llvm::StringRef message() const { return failure; }
 
   llvm::LogicalResult require(JsonValue value, JsonKind kind,
                               const Location &location);
-  /// The member `key` of `object`, which must be an object and have it. The
-  /// location is the object's.
+  /// Gets the member `key` of `object`. Fails if `object` is not an object or
+  /// lacks the key. `location` is that of the object.
   llvm::LogicalResult member(JsonValue object, llvm::StringRef key,
                              const Location &location, JsonValue &result);
   llvm::LogicalResult string(JsonValue value, const Location &location,
                              llvm::StringRef &result);
-  /// A string that names something: not empty.
+  /// Gets a nonempty string.
   llvm::LogicalResult name(JsonValue value, const Location &location,
                            llvm::StringRef &result);
   llvm::LogicalResult boolean(JsonValue value, const Location &location,
@@ -79,10 +80,10 @@ public:
                               int64_t &result);
   llvm::LogicalResult number(JsonValue value, const Location &location,
                              double &result);
-  /// An object with exactly one member: its key and its value.
+  /// Gets the key and the value of an object with exactly one member.
   llvm::LogicalResult unionMember(JsonValue value, const Location &location,
                                   llvm::StringRef &tag, JsonValue &payload);
-  /// An object whose values are all strings.
+  /// Checks that a value is an object whose values are all strings.
   llvm::LogicalResult objectOfStrings(JsonValue value,
                                       const Location &location);
 

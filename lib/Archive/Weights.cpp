@@ -32,7 +32,7 @@ llvm::Error Weights::error(llvm::StringRef record, const Twine &message) const {
 // Descriptions
 //===----------------------------------------------------------------------===//
 
-/// A list of numbers of the union SymInt; those of weights are never symbolic.
+/// Parses a number of the union SymInt; those of weights are never symbolic.
 static llvm::LogicalResult parseNumber(SchemaReader &reader, JsonValue value,
                                        const Location &location,
                                        int64_t &result) {
@@ -41,7 +41,7 @@ static llvm::LogicalResult parseNumber(SchemaReader &reader, JsonValue value,
   if (failed(reader.unionMember(value, location, tag, payload)))
     return llvm::failure();
   if (tag != "as_int")
-    return reader.fail(location, "a stored tensor has no symbolic sizes");
+    return reader.fail(location, "a stored tensor cannot have symbolic sizes");
   if (failed(reader.integer(payload, location, result)))
     return llvm::failure();
   if (result < 0)
@@ -156,9 +156,9 @@ llvm::Error Weights::readConfig(llvm::StringRef folder,
 // Payloads
 //===----------------------------------------------------------------------===//
 
-/// Finds the payloads of stored records, which libzip does not tell. The
-/// directory has been checked when the container was opened; what this walk
-/// does not understand is simply not mapped.
+/// Finds the payloads of uncompressed records, which libzip does not expose.
+/// The container validated the directory on opening; entries that this walk
+/// does not understand are not mapped.
 llvm::Error Weights::mapFile() {
   const Container &container = *archive->container;
   if (llvm::Error failure = mapInputFile(container.path()).moveInto(file))
@@ -195,7 +195,7 @@ llvm::Error Weights::mapFile() {
       break;
     llvm::StringRef name = bytes.substr(at + entryBytes, nameSize);
     uint64_t local = endian::read32le(entry + 42);
-    // Behind 4 GiB the offset is the last of the wide fields that are there.
+    // For offsets of 4 GiB and more, read the last of the zip64 fields.
     if (local == 0xffffffff) {
       llvm::StringRef extra =
           bytes.substr(at + entryBytes + nameSize, extraSize);
@@ -289,8 +289,8 @@ llvm::Expected<Weights::Bytes> Weights::load(const StoredTensor &tensor) const {
   constexpr uintptr_t alignment = 8;
   const Record *record = archive->container->find(tensor.record);
   if (!record)
-    return error(tensor.record, "the archive has no such record, though its "
-                                "weights are said to lie there");
+    return error(tensor.record, "the archive does not contain this record, "
+                                "although it is listed as holding weights");
   Bytes result;
   result.size = record->size;
   auto payload = payloads.find(tensor.record);

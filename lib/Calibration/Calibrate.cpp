@@ -1,4 +1,4 @@
-//===- Calibrate.cpp - this machine, measured -------------------*- C++ -*-===//
+//===- Calibrate.cpp - measurement of this machine --------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -21,7 +21,7 @@ using llvm::formatv;
 using target::Quantity;
 
 //===----------------------------------------------------------------------===//
-// This machine
+// Machine description
 //===----------------------------------------------------------------------===//
 
 static std::string getProcessorName() {
@@ -52,11 +52,11 @@ static double getMemoryBytes() {
 }
 
 //===----------------------------------------------------------------------===//
-// Programs that are measured
+// Measured programs
 //===----------------------------------------------------------------------===//
 
-/// A function of `arguments` (types) that returns the result of the last of
-/// `ops`.
+/// Returns a function with `arguments` (types) that returns the result of the
+/// last of `ops`.
 static std::string makeProgram(llvm::ArrayRef<std::string> arguments,
                                llvm::ArrayRef<std::string> ops,
                                llvm::StringRef resultType) {
@@ -70,8 +70,8 @@ static std::string makeProgram(llvm::ArrayRef<std::string> arguments,
          formatv("return %{0} : {1}\n}\n", ops.size() - 1, resultType).str();
 }
 
-/// `count` elementwise ops, each of the result of the one before; `function` of
-/// one operand, or of that and the argument.
+/// Returns `count` elementwise ops, each applied to the previous result.
+/// `function` has one operand, or a second one that is the argument.
 static std::string makeChain(llvm::StringRef function, bool isBinary,
                              int64_t elements, unsigned count) {
   std::string type = formatv("tensor<{0}xf32>", elements).str();
@@ -86,7 +86,7 @@ static std::string makeChain(llvm::StringRef function, bool isBinary,
   return makeProgram({type}, ops, type);
 }
 
-/// A linear layer on [rows, inner], with a weight [columns, inner].
+/// Returns a linear layer on [rows, inner] with a weight [columns, inner].
 static std::string makeMatmul(int64_t rows, int64_t columns, int64_t inner,
                               llvm::StringRef element) {
   auto getType = [&](int64_t first, int64_t second) {
@@ -102,8 +102,7 @@ static std::string makeMatmul(int64_t rows, int64_t columns, int64_t inner,
                      result);
 }
 
-/// Members of the groups of `groupSize` that `ranks` ranks make:
-/// "[[0, 1], [2, 3]]".
+/// Returns the groups of `groupSize` consecutive ranks: "[[0, 1], [2, 3]]".
 static std::string makeGroups(int64_t ranks, int64_t groupSize) {
   std::string text = "[";
   for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -116,8 +115,7 @@ static std::string makeGroups(int64_t ranks, int64_t groupSize) {
   return text + "]]";
 }
 
-/// `count` collectives over a whole tensor of `elements`, which do not depend
-/// on each other.
+/// Returns `count` independent collectives over a whole tensor of `elements`.
 static std::string makeCollectives(tp::CommunicationKind kind, int64_t ranks,
                                    int64_t groupSize, int64_t elements,
                                    unsigned count) {
@@ -154,8 +152,8 @@ static std::string makeCollectives(tp::CommunicationKind kind, int64_t ranks,
 static constexpr tp::CommunicationKind communicationKinds[] = {
     tp::CommunicationKind::AllReduce, tp::CommunicationKind::AllGather,
     tp::CommunicationKind::ReduceScatter, tp::CommunicationKind::AllToAll};
-/// Element types whose kernels are fast, and by which the curve of efficiency
-/// is drawn; and those whose kernels are plain loops.
+/// Element types with fast kernels, from which the efficiency curve is
+/// computed, and those whose kernels are plain loops.
 static constexpr llvm::StringLiteral fastElements[] = {"f32", "bf16", "f16"};
 static constexpr llvm::StringLiteral slowElements[] = {"f64", "i8"};
 
@@ -170,7 +168,7 @@ public:
   llvm::Expected<std::optional<target::Target>> run();
 
 private:
-  /// Tells the progress and measures.
+  /// Reports progress and measures.
   llvm::Error measure(const std::string &program, unsigned repetitions,
                       llvm::StringRef what, Measured &measured);
   llvm::Error measureKernels();
@@ -207,7 +205,7 @@ private:
   bool usesProcesses;
   size_t numDone = 0;
   size_t numMeasurements = 0;
-  /// The beginning of what is said of each number.
+  /// Prefix of each number's source.
   std::string source;
   double kernelSeconds = 0;
   target::Target target;
@@ -223,7 +221,7 @@ llvm::Error Calibration::measure(const std::string &program,
   if (!result)
     return result.takeError();
   measured = *result;
-  // For clocks that do not move, and for processes that are not told.
+  // Some clocks may not advance, and only the first process gets a time.
   measured.seconds = std::max(measured.seconds, 1e-9);
   return llvm::Error::success();
 }
@@ -237,9 +235,9 @@ llvm::Error Calibration::measureKernels() {
     return error;
   kernelSeconds = measured.seconds / count;
   target.kernelOverheadSeconds = makeQuantity(
-      kernelSeconds, "one of a chain of elementwise ops on 8 elements");
+      kernelSeconds, "one op of a chain of elementwise ops on 8 elements");
   target.transferOverheadSeconds =
-      makeQuantity(kernelSeconds, "taken to be that of a kernel");
+      makeQuantity(kernelSeconds, "assumed equal to that of a kernel");
   return llvm::Error::success();
 }
 
@@ -254,12 +252,12 @@ llvm::Error Calibration::measureMemory() {
       makeQuantity(measured.memoryBytes / measured.seconds,
                    "sums of two f32 tensors of " + llvm::Twine(elements) +
                        " elements, read and written");
-  target.memoryEfficiency = {1, "the bandwidth is what kernels reach already"};
+  target.memoryEfficiency = {1, "the bandwidth is already what kernels reach"};
   return llvm::Error::success();
 }
 
 llvm::Error Calibration::measureVector() {
-  // Small enough for the caches, so that arithmetic is what takes time.
+  // Small enough for the caches, so that arithmetic dominates.
   constexpr unsigned count = 16;
   int64_t elements = options.isQuick ? 64 : 1 << 15;
   Measured measured;
@@ -275,8 +273,7 @@ llvm::Error Calibration::measureVector() {
   return llvm::Error::success();
 }
 
-/// Makes a curve of seconds rise: noise can make the larger piece of work look
-/// faster.
+/// Makes times ascend. Noise can make the larger of two problems look faster.
 static void makeAscending(llvm::MutableArrayRef<double> seconds) {
   for (size_t index = 1; index < seconds.size(); ++index)
     seconds[index] = std::max(seconds[index], seconds[index - 1]);
@@ -324,14 +321,14 @@ llvm::Error Calibration::measureMatmul() {
     target.matmulFlopsPerSecond[element.str()] = makeQuantity(
         flops / seconds, "a square product of " + llvm::Twine(size));
   }
-  // One curve for all element types: the geometric mean of theirs.
+  // Use one curve for all element types: the geometric mean of theirs.
   for (std::vector<double> *logs : {&logSecondsAtPeak, &logSeconds}) {
     for (double &value : *logs)
       value = std::exp(value / double(std::size(fastElements)));
     makeAscending(*logs);
   }
-  // A point that noise has put level with the one before it says nothing, and
-  // with rounding it would lie below.
+  // Omit points that noise makes equal to the previous one: rounding could make
+  // them descend.
   double longest = 0;
   for (auto [atPeak, seconds] : llvm::zip_equal(logSecondsAtPeak, logSeconds)) {
     auto &points = target.matmulEfficiency.points;
@@ -351,7 +348,7 @@ llvm::Error Calibration::measureCollective(tp::CommunicationKind kind,
   llvm::SmallVector<int64_t> sizes = getCollectiveBytes();
   std::vector<double> bytes, seconds;
   for (int64_t size : sizes) {
-    // Whole elements for each rank.
+    // Each rank has a whole number of elements.
     int64_t elements =
         llvm::divideCeil(uint64_t(size) / 4, groupSize) * groupSize;
     bool isLarge = size >= 1 << 22;
@@ -371,7 +368,7 @@ llvm::Error Calibration::measureCollective(tp::CommunicationKind kind,
   size_t last = bytes.size() - 1;
   double slope =
       (seconds[last] - seconds[last - 1]) / (bytes[last] - bytes[last - 1]);
-  // Noise can hide the slope.
+  // Noise can make the slope negative.
   line.bytesPerSecond = slope > 0 ? 1 / slope : bytes[last] / seconds[last];
   for (auto [size, time] : llvm::zip_equal(bytes, seconds))
     line.points.emplace_back(size, time);
@@ -391,9 +388,9 @@ void Calibration::describeMachine() {
   target.name = "local";
   target.description =
       processor + ", " + ranks + " with the kernels of commute run";
-  target.devices = {double(options.ranks), "as many ranks as were measured"};
+  target.devices = {double(options.ranks), "the number of ranks measured"};
   target.memoryBytes = makeQuantity(getMemoryBytes() / double(options.ranks),
-                                    "an equal part of the machine's memory");
+                                    "an equal share of the machine's memory");
 }
 
 llvm::Expected<std::optional<target::Target>> Calibration::run() {

@@ -1,4 +1,4 @@
-//===- Measurement.cpp - seconds of small programs --------------*- C++ -*-===//
+//===- Measurement.cpp - timing of small programs ---------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -20,7 +20,7 @@ Measurement::Measurement(int64_t numRanks, runtime::MpiWorld *processes)
   context.loadDialect<tp::TPDialect, func::FuncDialect>();
 }
 
-/// A tensor of ones: products and sums of them stay normal numbers.
+/// Returns a tensor of ones, so that products and sums stay normal numbers.
 static runtime::TensorValue makeInput(RankedTensorType type) {
   std::shared_ptr<runtime::Tensor> tensor =
       runtime::Tensor::allocate(type.getShape(), type.getElementType());
@@ -34,7 +34,7 @@ llvm::Expected<Measured> Measurement::measure(StringRef program,
                                               unsigned repetitions) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   if (!module)
-    return llvm::createStringError("a program of the calibration is not legal");
+    return llvm::createStringError("a calibration program is not legal");
   func::FuncOp function = analysis::getMain(*module);
   llvm::Expected<runtime::RunnableProgram> runnable =
       runtime::RunnableProgram::create(

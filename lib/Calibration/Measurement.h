@@ -1,4 +1,4 @@
-//===- Measurement.h - seconds of small programs ----------------*- C++ -*-===//
+//===- Measurement.h - timing of small programs -----------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -11,7 +11,8 @@
 
 namespace commute::calibration {
 
-/// What a program took, and what its ops say that they do on one rank.
+/// The measured time of a program, and the work that its ops declare, on one
+/// rank.
 struct Measured {
   double seconds = 0;
   double matmulFlops = 0;
@@ -19,16 +20,16 @@ struct Measured {
   double memoryBytes = 0;
 };
 
-/// Runs programs on all ranks at once.
+/// Runs programs on all ranks concurrently.
 class Measurement {
 public:
-  /// With `processes` this process runs its rank of them; else all ranks are
+  /// With `processes`, runs this process's rank; otherwise runs all ranks as
   /// threads.
   Measurement(int64_t numRanks, runtime::MpiWorld *processes);
 
-  /// Measures a program, text of a module with a function @main, on the slowest
-  /// rank: the shortest of `repetitions` runs after one that warms up. No
-  /// seconds on processes that are not the first.
+  /// Measures a program, which is the text of a module with a function @main.
+  /// The time is that of the slowest rank: its shortest of `repetitions` runs
+  /// after a warm-up run. Only the first process gets a time.
   llvm::Expected<Measured> measure(llvm::StringRef program,
                                    unsigned repetitions);
   llvm::ArrayRef<int64_t> getRanks() const { return ranks; }

@@ -30,10 +30,9 @@ llvm::Expected<FileKind> compiler::getFileKind(StringRef path) {
     return FileKind::Bytecode;
   if (path.ends_with(".pt2"))
     return FileKind::Archive;
-  return llvm::createStringError(path +
-                                 ": the suffix says how a file is read and "
-                                 "written; known are .pt2, .mlir and .mlirbc, "
-                                 "and - for text on standard input or output");
+  return llvm::createStringError(
+      path + ": the suffix selects the file format: .pt2, .mlir or .mlirbc, or "
+             "- for text on standard input or output");
 }
 
 /// Reads text or bytecode; the parser's first message becomes the error.
@@ -144,16 +143,17 @@ compiler::readProgramText(ProgramText text,
 llvm::Expected<func::FuncOp> compiler::getMain(const LoadedProgram &program) {
   func::FuncOp function = analysis::getMain(program.getModule());
   if (!function)
-    return llvm::createStringError(program.origin +
-                                   ": a program is a module with one function, "
-                                   "of one block");
+    return llvm::createStringError(
+        program.origin +
+        ": a program must be a module with one function of one block");
   return function;
 }
 
 llvm::Expected<archive::ProgramEdits>
 compiler::getEdits(const LoadedProgram &program,
                    const vocabulary::Vocabulary &vocabulary) {
-  assert(program.getGraph() && "only a graph of PyTorch has nodes to edit");
+  assert(program.getGraph() &&
+         "only a graph captured from PyTorch has nodes to edit");
   return vocabulary::exportProgram(program.getModule(), program.imported,
                                    *program.getGraph(), vocabulary);
 }
@@ -203,8 +203,7 @@ writeArchive(const LoadedProgram &program, StringRef path,
         archive::parseProgram(json, path);
     if (!reread)
       return llvm::createStringError(
-          "the result would not be a legal program, which is a defect of "
-          "Commute: " +
+          "internal error: the result is not a legal program: " +
           llvm::toString(reread.takeError()));
   }
   std::optional<std::string> sidecar;

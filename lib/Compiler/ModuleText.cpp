@@ -45,8 +45,8 @@ llvm::Error commute::compiler::checkNesting(StringRef text) {
       numOperators = 0;
       if (++depth > maxDepth)
         return makeError(text, at,
-                         "brackets nest more than " + llvm::utostr(maxDepth) +
-                             " deep, which no program's do");
+                         "brackets are nested more than " +
+                             llvm::utostr(maxDepth) + " levels deep");
       break;
     case '>':
       // "->" and ">=" close nothing.
@@ -72,8 +72,7 @@ llvm::Error commute::compiler::checkNesting(StringRef text) {
       if (!rest.starts_with("->") && ++numOperators > maxOperators)
         return makeError(text, at,
                          "an expression has more than " +
-                             llvm::utostr(maxOperators) +
-                             " operators, which no size has");
+                             llvm::utostr(maxOperators) + " operators");
       break;
     default:
       break;
@@ -84,8 +83,7 @@ llvm::Error commute::compiler::checkNesting(StringRef text) {
         if (rest.starts_with(keyword) && ++numOperators > maxOperators)
           return makeError(text, at,
                            "an expression has more than " +
-                               llvm::utostr(maxOperators) +
-                               " operators, which no size has");
+                               llvm::utostr(maxOperators) + " operators");
   }
   return llvm::Error::success();
 }

@@ -28,7 +28,7 @@ void compiler::print(const equivalence::VerifyResult &result,
     os << "  " << note << '\n';
   if (result.assumptions.empty())
     return;
-  os << "assumed, as nothing states it:\n";
+  os << "assumed (not stated):\n";
   for (const std::string &assumption : result.assumptions)
     os << "  " << assumption << '\n';
 }
@@ -38,8 +38,8 @@ void compiler::printExtents(const equivalence::VerifyResult &result,
   if (result.numEvaluatedRanks < result.numRanks)
     os << "ranks evaluated: " << result.numEvaluatedRanks << " of "
        << result.numRanks
-       << ", as both programs only reduce over the groups of the others\n";
-  os << "sizes, indices evaluated, and why these are enough:\n";
+       << ", since both programs only reduce over the groups of the others\n";
+  os << "sizes, evaluated indices, and why these suffice:\n";
   for (const equivalence::EvaluatedExtent &extent : result.extents)
     os << llvm::formatv("{0,10} {1,8}  {2}: dim {3} of {4}\n", extent.size,
                         extent.numIndices, extent.reason, extent.dim,

@@ -62,7 +62,7 @@ equivalence::resolveSizes(ModuleOp module,
   });
   if (!unknown.empty())
     return llvm::createStringError(
-        "nothing states the size of a value of type " + unknown);
+        "the size of a dim is not stated, of a value of type " + unknown);
   Operation *terminator = function.getBody().front().getTerminator();
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getBody().front().getArgumentTypes(),

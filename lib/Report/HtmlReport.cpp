@@ -1,4 +1,4 @@
-//===- HtmlReport.cpp - remarks as a page to read ---------------*- C++ -*-===//
+//===- HtmlReport.cpp - remarks as an HTML page -----------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -11,7 +11,8 @@
 using namespace commute::report;
 using llvm::StringRef;
 
-/// Names and source lines come from the graph: nothing of them may be markup.
+/// Escapes names and source lines from the graph, which must not be interpreted
+/// as markup.
 static std::string escape(StringRef text) {
   std::string result;
   llvm::raw_string_ostream os(result);
@@ -48,7 +49,7 @@ std::string commute::report::renderHtml(
        << escape(value) << "</td></tr>\n";
   os << "</table>\n<h2>Rewrites and refusals</h2>\n";
   if (entries.empty()) {
-    os << "<p>No pass had anything to say.</p>\n";
+    os << "<p>No pass matched or refused anything.</p>\n";
   } else {
     os << "<table>\n<tr><th>Pass</th><th>Verdict</th><th>Node</th>"
           "<th>Python line</th><th>Why</th></tr>\n";

@@ -1,4 +1,4 @@
-//===- RemarkCollector.cpp - what passes did and did not do -----*- C++ -*-===//
+//===- RemarkCollector.cpp - remarks of passes ------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -127,7 +127,7 @@ void RemarkCollector::print(llvm::raw_ostream &os) const {
     os << "  " << describe(entry.verdict) << "  " << entry.node;
     if (std::string source = entry.getSource(); !source.empty())
       os << " (" << source << ")";
-    // A failed pass speaks of no node.
+    // The remark about a failed pass has no node.
     bool hasPlace = !entry.node.empty() || !entry.file.empty();
     os << (hasPlace ? ": " : "") << entry.message;
     if (!entry.suggestion.empty())

@@ -1,4 +1,4 @@
-//===- BlockedRows.cpp - the rows of a rank's block -------------*- C++ -*-===//
+//===- BlockedRows.cpp - rows of a rank's block -----------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -25,9 +25,10 @@ BlockedRows::BlockedRows(ArrayRef<int64_t> block, int64_t dim, int64_t members)
 
 Pieces::Pieces(int64_t rows, int64_t rowBytes, int64_t numMembers,
                Small small) {
-  // Small products and messages are slow: each product reads all of the
-  // right-hand side. But the first pieces of all members together are to be
-  // there once this rank has computed with its own block.
+  // Small pieces are slow, because each message has a latency and each product
+  // reads the whole right-hand side. But pieces must be small enough that the
+  // first pieces of all other members have arrived when this rank has
+  // multiplied its own block.
   constexpr int64_t leastRows = 64, leastBytes = 64 << 10;
   int64_t mostAlike = std::clamp<int64_t>(numMembers, 4, 8);
   int64_t least = std::max(
@@ -37,8 +38,9 @@ Pieces::Pieces(int64_t rows, int64_t rowBytes, int64_t numMembers,
   SmallVector<int64_t> sizes;
   for (int64_t index = 0; index < numAlike; ++index)
     sizes.push_back(rows * (index + 1) / numAlike - rows * index / numAlike);
-  // One alone overlaps with nothing. Of several, the last is cut: each part is
-  // half of what is left, so that it takes no longer than the one before.
+  // Split the last piece further, because nothing overlaps with it: each part
+  // is half of the remainder, so that it takes no longer than the part before.
+  // A single piece is not split: it overlaps with nothing anyway.
   constexpr int64_t mostCuts = 3;
   for (int64_t cut = 0; cut < mostCuts && numAlike > 1; ++cut) {
     int64_t part = sizes.back() / 2;
@@ -63,7 +65,7 @@ std::shared_ptr<Tensor> runtime::viewRows(const Tensor &tensor, int64_t first,
                                        tensor.getData() + start));
 }
 
-/// Where a run of rows lies, if they are one.
+/// Returns a view of the rows if they are contiguous, and null otherwise.
 static std::shared_ptr<Tensor> viewRun(const Tensor &whole,
                                        const BlockedRows &blocked,
                                        int64_t position, int64_t begin,

@@ -1,4 +1,4 @@
-//===- BlockedRows.h - the rows of a rank's block ---------------*- C++ -*-===//
+//===- BlockedRows.h - rows of a rank's block -------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,23 +14,23 @@
 
 namespace commute::runtime {
 
-/// A tensor of which each member of a group has a block along one dim: of
-/// sizes [outer, members, inner, width], of which a block is one along the
-/// second. Blocks are cut into rows of `width` elements.
+/// A tensor in which each member of a group has a block along one dim. Its
+/// sizes are [outer, members, inner, width], and a block is one index of
+/// `members`. The rows of a block have `width` elements.
 struct BlockedRows {
   int64_t outer = 1;
   int64_t members = 1;
   int64_t inner = 1;
   int64_t width = 1;
 
-  /// `block` are the sizes of one block along `dim`. Rows go along the last
-  /// dim.
+  /// `block` contains the sizes of one block, which is along `dim`. Rows are
+  /// along the last dim.
   BlockedRows(llvm::ArrayRef<int64_t> block, int64_t dim, int64_t members);
 
   int64_t getNumRows() const { return outer * inner; }
-  /// Calls `visit` with the first row in the block, the first in the whole
-  /// tensor, and the number of rows, for each run of rows [begin, end) of a
-  /// block that lie together.
+  /// Calls `visit` for each contiguous run of the rows [begin, end) of a block,
+  /// with the first row's index in the block, its index in the whole tensor,
+  /// and the number of rows.
   template <typename Visitor>
   void forEachRun(int64_t position, int64_t begin, int64_t end,
                   Visitor visit) const {
@@ -47,12 +47,13 @@ struct BlockedRows {
   }
 };
 
-/// How the rows of a block are cut into pieces, which are alike but at the end
-/// that nothing overlaps with.
+/// Splits the rows of a block into pieces for pipelining. Pieces have equal
+/// size, except at the end of the pipeline where transfers and computation do
+/// not overlap: there they are smaller.
 class Pieces {
 public:
-  /// Small pieces come first where transfers wait for what is computed, last
-  /// where what is computed waits for transfers.
+  /// Small pieces come first if transfers wait for computation, and last if
+  /// computation waits for transfers.
   enum class Small { First, Last };
 
   Pieces(int64_t rows, int64_t rowBytes, int64_t numMembers, Small small);
@@ -64,23 +65,24 @@ public:
   }
 
 private:
-  /// The first row of each, and the number of rows.
+  /// The first row of each piece, followed by the number of rows.
   std::vector<int64_t> begins;
 };
 
-/// Rows of `columns` elements that lie together, where they are.
+/// Returns a view of consecutive rows of `columns` elements.
 std::shared_ptr<Tensor> viewRows(const Tensor &tensor, int64_t first,
                                  int64_t count, int64_t columns);
-/// Rows [begin, end) of the block at `position`; shared where they lie
-/// together.
+/// Returns rows [begin, end) of the block at `position`: a view if they are
+/// contiguous, and a copy otherwise.
 TensorValue readRows(const Tensor &whole, const BlockedRows &blocked,
                      int64_t position, int64_t begin, int64_t end);
-/// Puts rows [begin, end) of the block at `position` in their places.
+/// Copies `rows` to rows [begin, end) of the block at `position`.
 void writeRows(const Tensor &rows, Tensor &whole, const BlockedRows &blocked,
                int64_t position, int64_t begin, int64_t end);
 
-/// Where rows [begin, end) of a block of `whole` are computed: in their place
-/// where they lie together there, else elsewhere, and `store` moves them.
+/// A buffer for computing rows [begin, end) of a block of `whole`. If these
+/// rows are contiguous, the buffer is a view of them; otherwise `store` copies
+/// it into `whole`.
 class RowsInPlace {
 public:
   RowsInPlace(Tensor &whole, const BlockedRows &blocked, int64_t position,

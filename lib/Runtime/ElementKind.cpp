@@ -1,4 +1,4 @@
-//===- ElementKind.cpp - how elements lie in memory -------------*- C++ -*-===//
+//===- ElementKind.cpp - element types of the runtime -----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -99,8 +99,8 @@ COMMUTE_INLINED static inline uint16_t toBfloat16(float value) {
 }
 
 COMMUTE_INLINED static inline float fromFloat16(uint16_t bits) {
-  // The exponent is moved to where f32 has it and rescaled by a product, which
-  // also makes subnormal numbers normal.
+  // Move the exponent to its position in f32 and rescale by a product, which
+  // also normalizes subnormal numbers.
   uint32_t sign = uint32_t(bits & 0x8000) << 16;
   uint32_t magnitude = bits & 0x7fff;
   if (magnitude >= 0x7c00)
@@ -115,7 +115,7 @@ COMMUTE_INLINED static inline uint16_t toFloat16(float value) {
   uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000)
     return sign | 0x7e00;
-  // From here on it rounds to infinity.
+  // Numbers from here on round to infinity.
   if (magnitude >= 0x477ff000)
     return sign | 0x7c00;
   if (magnitude < 0x38800000) {
@@ -143,7 +143,7 @@ static const llvm::fltSemantics &getSemantics(ElementKind kind) {
   }
 }
 
-/// All 256 values of an 8-bit float.
+/// Returns all 256 values of an 8-bit float.
 static const std::array<float, 256> &getFloat8Table(ElementKind kind) {
   auto makeTable = [](ElementKind kind) {
     std::array<float, 256> table;
@@ -164,7 +164,7 @@ static const std::array<float, 256> &getFloat8Table(ElementKind kind) {
 static uint8_t toFloat8(float value, ElementKind kind) {
   llvm::APFloat number(value);
   bool losesInfo = false;
-  // This type has neither sign nor zero.
+  // This type has neither a sign nor a zero.
   if (kind == ElementKind::F8E8M0FNU && !(value > 0))
     return value == 0 ? 0 : 0xff;
   number.convert(getSemantics(kind), llvm::APFloat::rmNearestTiesToEven,
@@ -176,9 +176,9 @@ static uint8_t toFloat8(float value, ElementKind kind) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-/// A conversion that is defined for all numbers, as x86 has it: what does not
-/// fit becomes the least int64_t; a uint64_t is one of twice the range, and
-/// negative numbers wrap.
+/// Converts numbers with the results of x86 instructions, defined for all
+/// inputs. Numbers that do not fit become the smallest int64_t; uint64_t has
+/// twice the range, and negative numbers wrap.
 template <typename To, typename From>
 COMMUTE_INLINED static inline To convert(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {

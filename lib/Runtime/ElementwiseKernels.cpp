@@ -13,20 +13,20 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::runtime;
 
-/// Elements are converted and computed in pieces that stay in the cache.
+/// Elements are converted and computed in chunks that stay in the cache.
 static constexpr int64_t pieceSize = 1024;
 
 //===----------------------------------------------------------------------===//
 // Promotion
 //===----------------------------------------------------------------------===//
 
-/// Booleans, integers, floats.
+/// Returns the category: 0 for booleans, 1 for integers, 2 for floats.
 static unsigned getCategory(ElementKind kind) {
   return kind == ElementKind::Bool ? 0 : isFloat(kind) ? 2 : 1;
 }
 
-/// The float that holds both, as PyTorch promotes: the wider one, and f32 for
-/// two different narrow ones.
+/// Returns the common float type by PyTorch's rule: the wider one, or f32 for
+/// two different types of the same width.
 static ElementKind promoteFloats(ElementKind a, ElementKind b) {
   if (a == b)
     return a;
@@ -38,10 +38,10 @@ static ElementKind promoteFloats(ElementKind a, ElementKind b) {
   return ElementKind::F32;
 }
 
-/// The type that operands are promoted to: PyTorch's rule, by which tensors
-/// without dims do not promote within their category. Integers are computed as
-/// int64 and wrapped at the end, so that any of them stands for all but U64,
-/// which PyTorch does not promote with others: it wins.
+/// Returns the type to which operands are promoted, by PyTorch's rule: tensors
+/// of rank 0 do not promote others of their category. Integers are computed in
+/// int64 and wrapped at the end, so the width does not matter, except that
+/// PyTorch does not promote U64 with others: U64 takes precedence.
 static ElementKind promote(ArrayRef<const Tensor *> operands) {
   std::optional<ElementKind> withDims, scalars;
   for (const Tensor *operand : operands) {
@@ -71,21 +71,22 @@ static bool isPredicate(tp::MapFunction function) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An operand read as numbers of type Compute, piece by piece.
+/// Reads an operand as numbers of type Compute, in chunks.
 template <typename Compute>
 class OperandReader {
 public:
   OperandReader(const Tensor &tensor, ElementKind promoted, int64_t stride)
       : tensor(tensor), stride(stride),
         isDirect(isStoredAs<Compute>(tensor.getKind())),
-        // An integer tensor beside narrow floats is rounded to them. A scalar
-        // keeps its precision, as in PyTorch's kernels.
+        // When combined with narrow floats, an integer tensor is rounded to
+        // their type. A scalar keeps its precision, as in PyTorch's kernels.
         roundsTo(tensor.getRank() > 0 && !isFloat(tensor.getKind()) &&
                          isFloat(promoted) && getNumBytes(promoted) < 4
                      ? std::optional(promoted)
                      : std::nullopt) {}
 
-  /// `count` numbers of the row that begins at element `row`, from `start` on.
+  /// Returns `count` numbers, starting at index `start` of the row that begins
+  /// at element `row`.
   const Compute *read(int64_t row, int64_t start, int64_t count) {
     int64_t offset = row + start * stride;
     const std::byte *source =
@@ -126,19 +127,19 @@ private:
 } // namespace
 
 namespace {
-/// Operands and result of a map, walked together. Strides are in elements.
+/// A map's operands and result, with strides in elements.
 struct MapWalk {
   tp::MapFunction function;
   ArrayRef<const Tensor *> operands;
   ElementKind promoted;
   SmallVector<int64_t> sizes;
-  /// Of the operands; the result lies densely.
+  /// Strides of the operands; the result is dense.
   SmallVector<SmallVector<int64_t>> strides;
 };
 } // namespace
 
-/// The part [begin, end) of the walk's first dim. One row after the other;
-/// within a row an operand is dense or repeated.
+/// Computes the part [begin, end) of the first dim, row by row. Within a row,
+/// an operand is dense or a repeated element.
 template <typename Compute>
 static bool mapRows(const MapWalk &walk, int64_t begin, int64_t end,
                     Tensor &result) {
@@ -211,19 +212,19 @@ TensorValue runtime::mapElements(tp::MapFunction function,
   for (const Tensor *operand : operands)
     if (!broadcastSizes(operand->getSizes(), sizes)) {
       failure = "operands of sizes " + formatSizes(sizes) + " and " +
-                formatSizes(operand->getSizes()) + " do not fit together";
+                formatSizes(operand->getSizes()) + " do not match";
       return nullptr;
     }
-  // A condition does not take part in promotion.
+  // The condition of a select does not take part in promotion.
   ArrayRef<const Tensor *> promoting =
       function == tp::MapFunction::Select ? operands.drop_front() : operands;
   ElementKind promoted = promote(promoting);
   std::shared_ptr<Tensor> result = Tensor::allocate(sizes, type);
-  // The complement of a truth value has one bit only.
+  // The complement of a boolean has one bit.
   if (function == tp::MapFunction::BitwiseNot && promoted == ElementKind::Bool)
     function = tp::MapFunction::LogicalNot;
   ComputeKind compute = getComputeKind(promoted);
-  // Integers divided, or put into a function such as exp, give floats.
+  // Division and functions such as exp return floats for integer operands.
   if (!isFloat(promoted) && !isPredicate(function))
     compute = std::max(compute, getComputeKind(result->getKind()));
   bool succeeds = dispatch(compute, [&](auto zero) {
@@ -233,7 +234,7 @@ TensorValue runtime::mapElements(tp::MapFunction function,
     bool divides = function == tp::MapFunction::Div ||
                    function == tp::MapFunction::FloorDiv ||
                    function == tp::MapFunction::Remainder;
-    failure = divides ? "an integer is divided by zero"
+    failure = divides ? "integer division by zero"
                       : (tp::stringifyMapFunction(function) +
                          " is not defined for these element types")
                             .str();

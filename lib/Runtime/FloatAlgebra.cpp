@@ -86,8 +86,8 @@ bool FloatAlgebra::tryWhole(Operation *op, ArrayRef<AlgebraValue> operands,
     return llvm::cast<RankedTensorType>(op->getResult(0).getType())
         .getElementType();
   };
-  // Operands are read transposed where they lie, and the bias is added before
-  // the one rounding.
+  // Read operands transposed in place, and add the bias before the single
+  // rounding.
   if (auto matmul = dyn_cast<tp::MatmulOp>(op)) {
     if (matmul.getLhsScale() || matmul.getRhsScale())
       return false;
@@ -107,7 +107,7 @@ bool FloatAlgebra::tryWhole(Operation *op, ArrayRef<AlgebraValue> operands,
     results.push_back(check(std::move(result), message, {}, getElement()));
     return true;
   }
-  // What the peers sent is combined where it lies.
+  // Combine the tensors in the peers' memory, without copies.
   if (auto allReduce = dyn_cast<tp::AllReduceOp>(op)) {
     tp::GroupAttr group = allReduce.getGroup();
     SmallVector<AlgebraValue> toMembers(group.getSize(), operands[0]);
@@ -135,7 +135,7 @@ AlgebraValue FloatAlgebra::constant(TypedAttr value, ArrayRef<int64_t> sizes,
   if (auto number = dyn_cast<FloatAttr>(value))
     return fill(number.getValue(), sizes, type);
   if (auto number = dyn_cast<IntegerAttr>(value)) {
-    // A truth value is 1, not -1.
+    // True is 1, not -1.
     const llvm::APInt &bits = number.getValue();
     return fill(bits.getBitWidth() == 1 ? int64_t(bits.getZExtValue())
                                         : bits.getSExtValue(),
@@ -147,7 +147,7 @@ AlgebraValue FloatAlgebra::constant(TypedAttr value, ArrayRef<int64_t> sizes,
 
 AlgebraValue FloatAlgebra::iota(TypedAttr start, TypedAttr step, int64_t size,
                                 Type type) {
-  // start + i * step, in f64 where one of them is a float.
+  // Compute start + i * step in f64 if either is a float.
   Type wide = isa<FloatAttr>(start) || isa<FloatAttr>(step)
                   ? Type(Float64Type::get(type.getContext()))
                   : Type(IntegerType::get(type.getContext(), 64));
@@ -215,6 +215,33 @@ AlgebraValue FloatAlgebra::take(const AlgebraValue &table,
   return check(std::move(result), message, {}, table->getElementType());
 }
 
+AlgebraValue FloatAlgebra::takeAlong(const AlgebraValue &table,
+                                     const AlgebraValue &indices,
+                                     unsigned dim) {
+  std::string message;
+  TensorValue result =
+      takeElements(asTensor(table), asTensor(indices), dim, message);
+  return check(std::move(result), message, indices->getSizes(),
+               table->getElementType());
+}
+
+AlgebraValue FloatAlgebra::scatter(const AlgebraValue &input,
+                                   const AlgebraValue &indices,
+                                   const AlgebraValue &updates, unsigned dim,
+                                   bool accumulates, bool wrapsNegative) {
+  std::string message;
+  TensorValue result =
+      scatterElements(asTensor(input), asTensor(indices), asTensor(updates),
+                      dim, accumulates, wrapsNegative, message);
+  return check(std::move(result), message, input->getSizes(),
+               input->getElementType());
+}
+
+AlgebraValue FloatAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
+                                       bool descending, Type type) {
+  return sortRows(asTensor(input), dim, descending, type);
+}
+
 AlgebraValue FloatAlgebra::reshape(const AlgebraValue &input,
                                    ArrayRef<int64_t> sizes) {
   const Tensor &tensor = asTensor(input);
@@ -225,7 +252,7 @@ AlgebraValue FloatAlgebra::reshape(const AlgebraValue &input,
                                       tensor.getSharedData());
   else
     message = "a tensor of sizes " + formatSizes(tensor.getSizes()) +
-              " has not as many elements as one of " + formatSizes(sizes);
+              " cannot be reshaped to " + formatSizes(sizes);
   return check(std::move(result), message, sizes, tensor.getElementType());
 }
 
@@ -242,7 +269,7 @@ AlgebraValue FloatAlgebra::slice(const AlgebraValue &input, unsigned dim,
   sizes[dim] = size;
   std::string message;
   TensorValue result;
-  // All of them lie within the tensor, without overflow on the way.
+  // Check that the slice is in range without overflow.
   bool fits = size == 0 || (start >= 0 && start < extent && step >= 1 &&
                             (size - 1) <= (extent - 1 - start) / step);
   if (fits) {
@@ -250,10 +277,10 @@ AlgebraValue FloatAlgebra::slice(const AlgebraValue &input, unsigned dim,
         gatherStrided(asTensor(input), tp::getSliceView(input->getSizes(), dim,
                                                         start, step, size));
   } else {
-    message = "a slice of " + std::to_string(size) + " from " +
-              std::to_string(start) + " by " + std::to_string(step) +
-              " does not lie within dim " + std::to_string(dim) +
-              ", which has size " + std::to_string(extent);
+    message = "the slice of " + std::to_string(size) + " from " +
+              std::to_string(start) + " in steps of " + std::to_string(step) +
+              " is out of range: dim " + std::to_string(dim) + " has size " +
+              std::to_string(extent);
   }
   return check(std::move(result), message, sizes, input->getElementType());
 }
@@ -292,7 +319,7 @@ FloatAlgebra::makeCall(Operation *op, tp::GroupAttr group,
   if (members.empty()) {
     fail("rank " + std::to_string(transport.getRank()) +
          " runs a collective of group \"" + group.getName().str() +
-         "\", which it is not in");
+         "\", of which it is not a member");
     return std::nullopt;
   }
   CollectiveCall call;
@@ -301,26 +328,13 @@ FloatAlgebra::makeCall(Operation *op, tp::GroupAttr group,
   if (auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName))
     for (auto name : names.getAsRange<StringAttr>())
       call.node += name.str();
-  llvm::raw_string_ostream operation(call.operation);
-  operation << op->getName();
-  if (auto allReduce = dyn_cast<tp::AllReduceOp>(op))
-    operation << ' ' << tp::stringifyReductionKind(allReduce.getReduction());
-  else if (auto allGather = dyn_cast<tp::AllGatherOp>(op))
-    operation << " along dim " << allGather.getGatherAxis();
-  else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
-    operation << ' ' << tp::stringifyReductionKind(scatter.getReduction())
-              << " along dim " << scatter.getScatterAxis();
-  else if (auto gather = dyn_cast<tp::AllGatherMatmulOp>(op))
-    operation << " along dim " << gather.getGatherAxis();
-  else if (auto scatter = dyn_cast<tp::MatmulReduceScatterOp>(op))
-    operation << ' ' << tp::stringifyReductionKind(scatter.getReduction())
-              << " along dim " << scatter.getScatterAxis();
-  else if (auto broadcast = dyn_cast<tp::CollectiveBroadcastOp>(op))
-    operation << " from position " << broadcast.getRoot();
-  // Ranks may exchange different numbers of rows.
+  auto collective = llvm::cast<tp::CollectiveOpInterface>(op);
+  call.operation = collective.getCollectiveText();
+  // Ranks may exchange different numbers of rows, so state only the element
+  // type.
   llvm::raw_string_ostream operand(call.operand);
   auto type = llvm::cast<RankedTensorType>(op->getOperand(0).getType());
-  if (isa<tp::AllToAllOp>(op))
+  if (!collective.hasEqualOperands())
     operand << type.getElementType();
   else if (type.hasStaticShape())
     operand << RankedTensorType::get(type.getShape(), type.getElementType());

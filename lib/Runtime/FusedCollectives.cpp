@@ -4,16 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is moved is cut into pieces of rows. An all-gather multiplies this
-// rank's own pieces while those of the others are on their way, and theirs as
-// they arrive. A reduce-scatter sends each piece of the others' products as
-// soon as it is computed, and computes its own last. Over threads, pieces are
-// read where they lie in the peers' memory.
+// The data is transferred in pieces of rows. An all-gather multiplies this
+// rank's pieces while the pieces of the others are in transit, and those when
+// they arrive. A reduce-scatter sends each piece of the products for other
+// ranks as soon as it is computed, and computes its own product last. With
+// threads as ranks, pieces are read in the peers' memory.
 //
-// Results do not depend on the order of arrival, nor on the transport: sums
-// over ranks are made in f32 (f64 for f64), in the order of the group's
-// members, and rounded once. What a reduce-scatter moves has the type of its
-// result, as in PyTorch: each rank's part is rounded to it first.
+// Results depend neither on the order of arrival nor on the transport: sums
+// over ranks are computed in f32 (f64 for f64), in the order of the group's
+// members, and rounded once. As in PyTorch, a reduce-scatter transfers elements
+// of its result type, so each rank's summand is rounded to that type first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@ using tp::AlgebraValue;
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Products are made in the operands' types or in f32: others are converted
-/// once, not for each piece.
+/// Converts to a type that products support (the operand's type or f32), once
+/// for all pieces.
 static TensorValue toProductType(const TensorValue &tensor) {
   ElementKind kind = tensor->getKind();
   if (getComputeKind(kind) != ComputeKind::Single || kind == ElementKind::F32 ||
@@ -56,15 +56,17 @@ namespace {
 /// One of the products.
 struct GatherProduct {
   TensorValue rhs;
-  /// Of the whole; for a gathered contraction, of the rows that each position's
-  /// shard is multiplied with.
+  /// One packing of the whole right-hand side. With a gathered contraction
+  /// dimension, one packing per position, of the rows that its shard
+  /// multiplies.
   SmallVector<SharedPacking> packings;
   const Tensor *bias = nullptr;
-  /// Sums over ranks, and scaled operands, are of this type.
+  /// The type of sums over ranks and of scaled operands.
   Type compute;
   std::shared_ptr<Tensor> result;
-  /// For a gathered contraction, by piece and position: products that wait for
-  /// those of the positions before them. In front is the sum so far.
+  /// With a gathered contraction dimension, by piece and position: products
+  /// that wait for those of earlier positions. The first entry holds the sum so
+  /// far.
   std::vector<SmallVector<std::shared_ptr<Tensor>>> waiting;
   std::vector<size_t> numSummed;
 };
@@ -75,8 +77,8 @@ public:
       : blocked(shardSizes, axis, numMembers),
         contracts(axis + 1 == int64_t(shardSizes.size())) {}
 
-  /// Multiplies piece `index` of the shard at `position`; `lhs` gives its rows
-  /// in the type that a product computes with.
+  /// Multiplies piece `index` of the shard at `position`. `lhs` contains the
+  /// piece's rows in the type that the product computes in.
   bool multiply(GatherProduct &product, const Pieces &pieces, size_t position,
                 int64_t index, const Tensor &lhs, std::string &failure);
 
@@ -133,7 +135,7 @@ bool GatherMatmul::addProduct(GatherProduct &product, const Pieces &pieces,
     combineTensorsInto(tp::ReductionKind::Sum, ready, *result);
     waiting.clear();
   } else if (ready.size() > 1) {
-    // Element by element, in place.
+    // Accumulate in place, element by element.
     combineTensorsInto(tp::ReductionKind::Sum, ready, *waiting[0]);
     for (size_t summed = 1; summed < numSummed; ++summed)
       waiting[summed] = nullptr;
@@ -141,8 +143,8 @@ bool GatherMatmul::addProduct(GatherProduct &product, const Pieces &pieces,
   return true;
 }
 
-/// Whether there is one scale for all of a shard's elements, or one for each of
-/// its rows.
+/// Returns true if the scale has one element per row of the shard, and false if
+/// it has one for all elements.
 static bool isRowScale(const Tensor &scale, ArrayRef<int64_t> shard) {
   return scale.getRank() == int64_t(shard.size()) &&
          scale.getSizes().back() == 1 &&
@@ -212,7 +214,7 @@ bool FloatAlgebra::gatherAndMultiply(tp::AllGatherMatmulOp op,
     }
   }
 
-  // Scales of rows are few.
+  // Row scales are small: gather them whole.
   SmallVector<AlgebraValue> shardScales;
   if (hasRowScale) {
     FailureOr<SmallVector<AlgebraValue>> received = exchange(
@@ -315,9 +317,9 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
   sizes.back() = rhs->getSizes()[1];
   if (lhs->getSizes().back() != rhs->getSizes()[0] ||
       sizes[axis] % numMembers != 0) {
-    fail("a product of matrices of sizes " + formatSizes(lhs->getSizes()) +
+    fail("the product of matrices of sizes " + formatSizes(lhs->getSizes()) +
          " and " + formatSizes(rhs->getSizes()) +
-         " cannot be made and cut along dim " + std::to_string(axis) +
+         " is invalid or cannot be split along dim " + std::to_string(axis) +
          " into " + std::to_string(numMembers) + " equal blocks");
     return true;
   }
@@ -325,7 +327,7 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
   lhs = lhsScale ? scaled(lhs, lhsScale, compute) : toProductType(lhs);
   rhs = rhsScale ? scaled(rhs, rhsScale, compute) : toProductType(rhs);
 
-  // The rows of lhs that a block is made of; for blocks of columns, all.
+  // The rows of lhs that produce one block; all rows, for blocks of columns.
   SmallVector<int64_t> lhsBlock(lhs->getSizes());
   if (!scattersColumns)
     lhsBlock[axis] /= numMembers;
@@ -335,7 +337,7 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
   Pieces pieces(blocked.getNumRows(),
                 columns * runtime::getNumBytes(*getElementKind(type)),
                 numMembers, Pieces::Small::First);
-  // This rank's own part, to which those of the others are added.
+  // This rank's summand, to which those of the other ranks are added.
   std::shared_ptr<Tensor> result = Tensor::allocate(sizes, type);
   results.push_back(result);
   std::shared_ptr<Tensor> ownRows =
@@ -370,7 +372,7 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
       return false;
     };
     if (position == collective->position) {
-      // Nobody waits for these.
+      // This rank's own rows need no pieces, because they are not sent.
       if (!multiplyRows(0, pieces.getEnd(pieces.getCount() - 1), *ownRows))
         return true;
       break;
@@ -384,7 +386,7 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
     }
   }
 
-  // By piece, what the others computed, and how many have.
+  // By piece: the summands of the other ranks, and how many have arrived.
   std::vector<SmallVector<TensorValue>> partial(
       pieces.getCount(), SmallVector<TensorValue>(numMembers));
   SmallVector<int64_t> numThere(pieces.getCount(), 0);
@@ -398,7 +400,7 @@ bool FloatAlgebra::multiplyAndScatter(tp::MatmulReduceScatterOp op,
     partial[index][position] = std::move(rows);
     if (++numThere[index] < numMembers - 1)
       return true;
-    // Element by element, in place.
+    // Accumulate in place, element by element.
     std::shared_ptr<Tensor> target = viewRows(*result, pieces.getBegin(index),
                                               pieces.getSize(index), columns);
     partial[index][collective->position] = target;

@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - a program run on one rank --------------*- C++ -*-===//
+//===- Interpreter.cpp - execution of a program on one rank -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -11,7 +11,7 @@ using namespace commute;
 using namespace commute::runtime;
 using tp::AlgebraValue;
 
-/// Where the diagnostics of this thread's rank go; null outside of an op.
+/// Receives the diagnostics of this thread's rank; null outside of ops.
 static thread_local std::string *rankMessage = nullptr;
 
 RankDiagnostics::RankDiagnostics(MLIRContext *context)
@@ -24,11 +24,11 @@ RankDiagnostics::RankDiagnostics(MLIRContext *context)
       }) {}
 
 //===----------------------------------------------------------------------===//
-// What can be run
+// Support checks
 //===----------------------------------------------------------------------===//
 
-/// Calls that compute no tensor: checks that PyTorch recorded, and arithmetic
-/// on sizes, which the types state as well.
+/// Returns true for calls that compute no tensor: PyTorch's assertions, and
+/// arithmetic on sizes, which the types also state.
 static bool isSkipped(Operation *op) {
   auto call = dyn_cast<tp::CallOp>(op);
   if (!call || !call.getMutatedOperands().empty())
@@ -62,7 +62,7 @@ llvm::Error RunnableProgram::checkStep(Operation *op) const {
     if (!isa<RankedTensorType>(operand.getType()) &&
         !op->hasTrait<OpTrait::IsTerminator>())
       return refuse(op->getName().getStringRef() +
-                    " reads a value that is no tensor" +
+                    " uses a value that is not a tensor" +
                     (producer ? ", from " + describe(producer->getLoc())
                               : std::string()));
   }
@@ -73,7 +73,7 @@ llvm::Error RunnableProgram::checkStep(Operation *op) const {
     std::string text;
     llvm::raw_string_ostream(text) << tensor.getElementType();
     return refuse(op->getName().getStringRef() + " on elements of type " +
-                  text + ", which the runtime does not compute with");
+                  text + ", which the runtime does not support");
   };
   for (Type type : op->getOperandTypes())
     if (llvm::Error error = checkType(type))
@@ -100,7 +100,7 @@ RunnableProgram::create(func::FuncOp function, LocationPrinter describe) {
       return std::move(error);
     program.steps.push_back({&op, {}});
   }
-  // Backwards, the first use met is the last one.
+  // Traversing in reverse, the first use of a value is its last one.
   llvm::DenseSet<Value> isUsed;
   for (Step &step : llvm::reverse(program.steps))
     for (Value operand : step.op->getOperands())
@@ -113,7 +113,7 @@ RunnableProgram::create(func::FuncOp function, LocationPrinter describe) {
 // Running
 //===----------------------------------------------------------------------===//
 
-/// The results of one op.
+/// Evaluates one op.
 static llvm::Error evaluateStep(Operation *op, ArrayRef<AlgebraValue> operands,
                                 FloatAlgebra &algebra,
                                 SmallVectorImpl<AlgebraValue> &results) {
@@ -122,8 +122,8 @@ static llvm::Error evaluateStep(Operation *op, ArrayRef<AlgebraValue> operands,
     auto tensor = cast<RankedTensorType>(type);
     FailureOr<SmallVector<int64_t>> sizes = algebra.getSizes(tensor);
     if (failed(sizes))
-      return llvm::createStringError(
-          "sizes of the result are not known: give the inputs they depend on");
+      return llvm::createStringError("the sizes of the result are unknown: "
+                                     "give the inputs that they depend on");
     if (llvm::Error error = checkMemory(*sizes, tensor.getElementType()))
       return error;
     expected.push_back(std::move(*sizes));
@@ -181,5 +181,5 @@ RunnableProgram::run(std::vector<TensorValue> inputs,
     for (Value operand : step.lastUses)
       values.erase(operand);
   }
-  return llvm::createStringError("the program does not return");
+  return llvm::createStringError("the program has no return");
 }

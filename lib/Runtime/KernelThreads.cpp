@@ -4,12 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Matrix products run on the threads of the OpenMP library that oneDNN was
-// built with, which wait for the next product by spinning. Threads of our own
-// would be in their way, so that all other kernels run on them too. Which
-// library it is (GCC's or LLVM's) is known only where it is loaded; both offer
-// the entry that GCC's compiled code calls. Without one, all is computed in
-// the calling thread.
+// oneDNN's products run on the threads of its OpenMP library, which spin while
+// they wait for the next product and would compete with threads of our own. All
+// other kernels therefore run on the same threads. The library (GCC's or
+// LLVM's) is known only once it is loaded. Both provide the entry point that
+// code compiled by GCC calls. Without one, kernels run in the calling thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +77,7 @@ void runtime::forEachPart(int64_t count, int64_t least,
   openMp.runParallel(
       [](void *data) {
         auto &[count, visit] = *static_cast<SharedWork *>(data);
-        // There may be fewer threads than asked for.
+        // There may be fewer threads than requested.
         int64_t numThreads = getOpenMp().getNumThreads();
         int64_t thread = getOpenMp().getThreadNumber();
         int64_t size = count / numThreads, rest = count % numThreads;

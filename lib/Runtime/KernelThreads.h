@@ -13,16 +13,16 @@
 
 namespace commute::runtime {
 
-/// Threads that kernels of the calling thread may use.
+/// Sets the number of threads that kernels of the calling thread may use.
 void setNumKernelThreads(unsigned count);
 
-/// Calls `visit` with parts [begin, end) of [0, count), all of them together
-/// the whole, on as many threads as the calling one may use. A part has
-/// `least` items at least, unless there are fewer: less is not worth a thread.
+/// Splits [0, count) into parts [begin, end) and calls `visit` for each, on the
+/// threads of the calling thread. A part has at least `least` items, unless
+/// there are fewer in total; smaller parts are not worth a thread.
 void forEachPart(int64_t count, int64_t least,
                  llvm::function_ref<void(int64_t begin, int64_t end)> visit);
 
-/// Elements that are worth a thread of their own.
+/// The smallest number of elements worth a thread.
 inline constexpr int64_t leastElementsOfThread = 32 << 10;
 
 } // namespace commute::runtime

@@ -1,11 +1,11 @@
-//===- Kernels.h - what is computed on dense tensors ------------*- C++ -*-===//
+//===- Kernels.h - kernels on dense tensors ---------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels give a null value for operands that do not fit together, and say why
-// in `failure`.
+// If operands do not match, kernels return null and set `failure` to the
+// reason.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,15 +32,15 @@ TensorValue mapElements(tp::MapFunction function,
                         llvm::ArrayRef<const Tensor *> operands,
                         mlir::Type type, std::string &failure);
 TensorValue castElements(const Tensor &input, mlir::Type type);
-/// Into a tensor of as many elements.
+/// Casts into `result`, which must have the same number of elements.
 void castElementsInto(const Tensor &input, Tensor &result);
 TensorValue fill(const llvm::APFloat &value, llvm::ArrayRef<int64_t> sizes,
                  mlir::Type type);
 TensorValue fill(int64_t value, llvm::ArrayRef<int64_t> sizes, mlir::Type type);
 
-/// Computes `function` on arrays of Compute (int64_t, uint64_t, float, double).
-/// Unused operands are null. False for an integer division by zero, and for a
-/// function that these numbers do not have.
+/// Computes `function` on arrays of Compute (int64_t, uint64_t, float or
+/// double). Unused operands are null. Returns false for an integer division by
+/// zero, and for a function that is not defined for this type.
 template <typename Compute>
 bool computeFunction(tp::MapFunction function, const Compute *a,
                      const Compute *b, const Compute *c, Compute *result,
@@ -53,11 +53,11 @@ bool computeFunction(tp::MapFunction function, const Compute *a,
 TensorValue reduceElements(tp::ReductionKind kind, const Tensor &input,
                            llvm::ArrayRef<int64_t> dims, bool keepDims,
                            mlir::Type type);
-/// Tensors of one shape combined element by element, in order.
+/// Combines tensors of one shape element by element, in order.
 TensorValue combineTensors(tp::ReductionKind kind,
                            llvm::ArrayRef<const Tensor *> inputs,
                            mlir::Type type, std::string &failure);
-/// The inputs are of one type, and all tensors have as many elements.
+/// The inputs must have one type, and all tensors the same number of elements.
 void combineTensorsInto(tp::ReductionKind kind,
                         llvm::ArrayRef<const Tensor *> inputs, Tensor &result);
 TensorValue sumCumulatively(const Tensor &input, unsigned dim, mlir::Type type);
@@ -68,26 +68,26 @@ TensorValue sumCumulatively(const Tensor &input, unsigned dim, mlir::Type type);
 
 class PackedMatrix;
 
-/// The right-hand side that several products share, in the layout in which they
-/// read it fastest: the first of them makes it where that pays.
+/// The packed right-hand side that several products share. The first product
+/// creates it if this is profitable.
 struct SharedPacking {
-  /// Rows that are multiplied with it, in all products together.
+  /// Total number of rows that are multiplied with it.
   int64_t numRows;
   std::shared_ptr<const PackedMatrix> packed;
 };
 
 struct MatmulOperand {
   const Tensor &tensor;
-  /// Whether the last two dims are read the other way round.
+  /// True if the last two dims are transposed.
   bool isTransposed = false;
-  /// Of a right-hand side; null where one product only reads it.
+  /// For a right-hand side that several products share; null otherwise.
   SharedPacking *packing = nullptr;
 };
-/// The bias has one element a column, or is null.
+/// The bias has one element per column, or is null.
 TensorValue multiplyMatrices(MatmulOperand lhs, MatmulOperand rhs,
                              const Tensor *bias, mlir::Type type,
                              std::string &failure);
-/// Into a tensor of the product's sizes; false for matrices that do not fit.
+/// Multiplies into `result`. Returns false if the sizes do not match.
 bool multiplyMatricesInto(MatmulOperand lhs, MatmulOperand rhs,
                           const Tensor *bias, Tensor &result,
                           std::string &failure);
@@ -96,18 +96,33 @@ bool multiplyMatricesInto(MatmulOperand lhs, MatmulOperand rhs,
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// The elements of a view of `input`, densely.
+/// Returns a dense copy of a view of `input`.
 TensorValue gatherStrided(const Tensor &input, const tp::StridedView &view);
-TensorValue takeRows(const Tensor &table, const Tensor &indices, unsigned dim,
-                     bool wrapsNegative, std::string &failure);
 TensorValue concatenate(llvm::ArrayRef<const Tensor *> inputs, unsigned dim,
                         std::string &failure);
 
-/// Joins neighbouring dims that are walked as one by all tensors, and drops
-/// those of size 1. Leaves one dim at least.
+/// Drops dims of size 1, and merges adjacent dims that are contiguous in all
+/// tensors. Leaves at least one dim.
 void coalesceDims(
     llvm::SmallVectorImpl<int64_t> &sizes,
     llvm::MutableArrayRef<llvm::SmallVector<int64_t>> tensorStrides);
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+/// The kernels of tp.take, tp.take_along, tp.scatter and tp.sort. An index
+/// outside of its dim is a failure.
+TensorValue takeRows(const Tensor &table, const Tensor &indices, unsigned dim,
+                     bool wrapsNegative, std::string &failure);
+TensorValue takeElements(const Tensor &table, const Tensor &indices,
+                         unsigned dim, std::string &failure);
+TensorValue scatterElements(const Tensor &input, const Tensor &indices,
+                            const Tensor &updates, unsigned dim,
+                            bool accumulates, bool wrapsNegative,
+                            std::string &failure);
+TensorValue sortRows(const Tensor &input, unsigned dim, bool descending,
+                     mlir::Type type);
 
 } // namespace commute::runtime
 

@@ -11,7 +11,7 @@ using namespace commute;
 using namespace commute::runtime;
 
 namespace {
-/// Sizes of a product [batch..., rows, columns] over `inner`.
+/// Sizes of a product [batch..., rows, columns] with contraction size `inner`.
 struct ProductShape {
   SmallVector<int64_t> batch;
   int64_t rows = 0;
@@ -30,7 +30,7 @@ struct ProductShape {
 // f64 and integers
 //===----------------------------------------------------------------------===//
 
-/// The matrix at `offset` as a dense array of numbers.
+/// Loads the matrix at `offset` into a dense array of numbers.
 template <typename Compute>
 static void loadMatrix(const Tensor &tensor, const MatrixView &view,
                        int64_t offset, std::vector<Compute> &target) {
@@ -63,7 +63,7 @@ static void multiplyPlainly(const MatmulOperand &lhs, const MatmulOperand &rhs,
     loadElements(bias->getKind(), bias->getData(), biases.size(),
                  biases.data());
   auto getBatchStrides = [&](const MatrixView &view) {
-    // Like those of a broadcast operand, in whole matrices.
+    // Strides of a broadcast operand, in whole matrices.
     SmallVector<int64_t> strides = getBroadcastStrides(
         ArrayRef<int64_t>(view.sizes).drop_back(2), shape.batch);
     int64_t matrix = view.sizes[view.sizes.size() - 2] * view.sizes.back();
@@ -95,11 +95,11 @@ static void multiplyPlainly(const MatmulOperand &lhs, const MatmulOperand &rhs,
 }
 
 //===----------------------------------------------------------------------===//
-// Choice
+// Kernel selection
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A tensor in f32: itself, or a copy.
+/// A tensor in f32: the tensor itself, or a converted copy.
 class InFloat32 {
 public:
   explicit InFloat32(const Tensor &tensor) : tensor(&tensor) {
@@ -117,8 +117,8 @@ private:
 };
 } // namespace
 
-/// Products in single precision: bf16 as it is where the machine has it, all
-/// other narrow floats by f32.
+/// Multiplies in single precision: in bf16 if the machine supports it, and in
+/// f32 for all other narrow floats.
 static void multiplyFloats(const MatmulOperand &lhs, const MatmulOperand &rhs,
                            const Tensor *bias, const ProductShape &shape,
                            Tensor &result) {
@@ -152,7 +152,7 @@ static void multiplyFloats(const MatmulOperand &lhs, const MatmulOperand &rhs,
     castElementsInto(*wide, result);
 }
 
-/// nullopt for matrices that do not fit.
+/// Returns nullopt if the sizes do not match.
 static std::optional<ProductShape> getShape(const MatmulOperand &lhs,
                                             const MatmulOperand &rhs,
                                             std::string &failure) {
@@ -177,7 +177,7 @@ static void multiply(const MatmulOperand &lhs, const MatmulOperand &rhs,
   ComputeKind compute = std::max({getComputeKind(lhs.tensor.getKind()),
                                   getComputeKind(rhs.tensor.getKind()),
                                   getComputeKind(result.getKind())});
-  // Nothing to sum, or nothing to compute: not a case for oneDNN.
+  // oneDNN does not accept empty matrices.
   bool isEmpty = shape.inner == 0 || result.getNumElements() == 0;
   if (compute == ComputeKind::Single && !isEmpty)
     return multiplyFloats(lhs, rhs, bias, shape, result);

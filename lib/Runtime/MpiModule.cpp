@@ -13,7 +13,7 @@
 
 using namespace commute::runtime;
 
-// A message is one transfer: its count is of bytes, and beyond 2 GiB of blocks.
+// MPI counts are of type int, so messages above 1 GiB are counted in blocks.
 static constexpr size_t blockBytes = size_t(1) << 20;
 static constexpr size_t longestInBytes = size_t(1) << 30;
 static constexpr int tag = 0;
@@ -23,10 +23,10 @@ struct commute::runtime::MpiRequest {
   MPI_Datatype type = MPI_BYTE;
 };
 
-/// The message that the last probe of a process has shown.
+/// The message that the last successful probe found.
 static MPI_Message foundMessage = MPI_MESSAGE_NULL;
 
-/// A type for `numBytes` bytes of which the count fits MPI's int.
+/// Returns a datatype for `numBytes` bytes whose count fits MPI's int.
 static int describeBytes(size_t numBytes, MpiRequest &request) {
   if (numBytes <= longestInBytes)
     return static_cast<int>(numBytes);

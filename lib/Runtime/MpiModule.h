@@ -1,11 +1,11 @@
-//===- MpiModule.h - what the runtime asks of MPI ---------------*- C++ -*-===//
+//===- MpiModule.h - interface to the module that links MPI -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// The only interface between the runtime and the module that links MPI: plain
-// C, so that neither has anything of the other.
+// The only interface between the runtime and the module that links MPI. It is
+// plain C, so that neither depends on the other's libraries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,31 +16,32 @@
 
 namespace commute::runtime {
 
-/// A transfer under way.
+/// A transfer in progress.
 struct MpiRequest;
 
-/// Messages from one process to another arrive in the order they were sent in.
-/// No call waits for another process. Several threads may call, one at a time.
+/// Messages from one process to another arrive in the order in which they were
+/// sent. No call blocks. Several threads may call, but not concurrently.
 struct MpiModule {
-  /// False when MPI cannot be initialized.
+  /// Returns false if MPI cannot be initialized.
   bool (*initialize)(int *position, int *numProcesses);
-  /// With `isSynchronous` it is done only once the receiver takes it, else
-  /// maybe as soon as MPI has a copy.
+  /// Starts sending a message. If `isSynchronous`, the request is finished only
+  /// when the receiver has matched it; otherwise possibly as soon as MPI has
+  /// buffered it.
   MpiRequest *(*startSend)(int target, const void *data, size_t numBytes,
                            bool isSynchronous);
-  /// Whether a message from `source` is there, and how long it is.
+  /// Returns true and the length if a message from `source` has arrived.
   bool (*probe)(int source, size_t *numBytes);
-  /// Takes the message that `probe` has shown.
+  /// Starts receiving the message that `probe` found.
   MpiRequest *(*startReceiveFound)(void *data, size_t numBytes);
-  /// Takes the next message from `source`, of which the length is known.
+  /// Starts receiving the next message from `source`, whose length is known.
   MpiRequest *(*startReceive)(int source, void *data, size_t numBytes);
-  /// Whether the transfer is done; the request is gone then.
+  /// Returns true if the transfer is finished, and then frees the request.
   bool (*finish)(MpiRequest *request);
   void (*finalize)();
   void (*abort)(int exitCode);
 };
 
-/// Name of the function in the module that gives its MpiModule.
+/// Name of the module's function that returns its MpiModule.
 inline constexpr char mpiModuleFunction[] = "commuteGetMpiModule";
 
 } // namespace commute::runtime

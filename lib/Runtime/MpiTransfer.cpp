@@ -1,4 +1,4 @@
-//===- MpiTransfer.cpp - a collective under way over MPI --------*- C++ -*-===//
+//===- MpiTransfer.cpp - a collective in progress over MPI ------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,25 +14,25 @@ using namespace commute::runtime;
 
 using Clock = std::chrono::steady_clock;
 
-/// How often a thread of its own sees to the transfers while the rank computes.
-/// TCP needs the processor's help, and what the kernel has buffered is used up
-/// in a few milliseconds. Seeing to them between the pieces of products instead
-/// took 1.9 times as long where products and transfers are in balance; every
-/// 300 us took a tenth of the processor from the product (benchmarks/overlap).
+/// The interval at which a separate thread advances the transfers while the
+/// rank computes. TCP needs the processor, and the kernel's buffers drain in a
+/// few milliseconds. Advancing between the pieces of products instead took 1.9
+/// times as long where products and transfers are in balance; advancing every
+/// 300 us cost the product a tenth of the processor (benchmarks/overlap).
 static constexpr std::chrono::microseconds shortestLull(100), longestLull(2000);
-/// Messages that arrive or leave in between: with fewer it waits longer, with
-/// more less long.
+/// Numbers of messages per interval. With fewer than the first, the interval
+/// doubles; with more than the second, it halves.
 static constexpr size_t fewMessages = 2, manyMessages = 4;
 
-/// Pieces go in messages that MPI sends without asking the receiver first, over
-/// TCP up to 64 KiB. Larger ones it sends in turns, so that the pieces of a
-/// shard all arrive at the end, and its questions wait behind what is on its
-/// way in the other direction (benchmarks/overlap).
+/// Pieces are sent in messages small enough for MPI's eager protocol, which
+/// over TCP covers up to 64 KiB. Larger messages use a rendezvous: MPI sends
+/// them in turns, so that all pieces of a shard arrive at the end, and the
+/// handshake waits behind data in the other direction (benchmarks/overlap).
 static constexpr size_t pieceMessageBytes = 48 << 10;
 
-/// What may be on its way to one peer: enough to keep a link busy between two
-/// looks at it. One message in so many waits for the receiver; of the others
-/// MPI may make a copy at once.
+/// Limits on messages in flight to one peer: enough to keep a link busy between
+/// two advances. One of every `messagesPerReceipt` messages is synchronous; MPI
+/// may buffer the others at once.
 static constexpr size_t maxMessages = 32, messagesPerReceipt = 8;
 
 //===----------------------------------------------------------------------===//
@@ -40,7 +40,7 @@ static constexpr size_t maxMessages = 32, messagesPerReceipt = 8;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What goes in front of a tensor, as text: the call, and the tensor's type.
+/// The header of a tensor, encoded as text: the call, and the tensor's type.
 struct Header {
   CollectiveCall call;
   std::string element;
@@ -50,7 +50,7 @@ struct Header {
 };
 } // namespace
 
-/// Fields one behind the other, each with its length in front.
+/// Appends a field with its length as a prefix.
 static void append(std::string &text, StringRef field) {
   text += std::to_string(field.size()) + ":" + field.str();
 }
@@ -150,7 +150,7 @@ llvm::Error MpiTransfer::send(size_t position, TensorValue tensor) {
 }
 
 size_t MpiTransfer::getMessageBytes(size_t numBytes) const {
-  // What is not overlapped with anything goes as MPI likes it best.
+  // A single message leaves the choice of the protocol to MPI.
   return numTensors > 1 ? std::min(numBytes, pieceMessageBytes) : numBytes;
 }
 
@@ -189,10 +189,10 @@ void MpiTransfer::startSends(MpiPeer &peer) {
 llvm::Error MpiTransfer::acceptHeader(MpiPeer &peer) {
   Header header;
   if (!decode(peer.headerText, header))
-    return llvm::createStringError(
-        "rank " + Twine(peer.rank) +
-        " sent what is no message of this version of Commute, in " +
-        call.describe());
+    return llvm::createStringError("rank " + Twine(peer.rank) +
+                                   " sent a message that this version of "
+                                   "Commute does not understand, in " +
+                                   call.describe());
   if (!call.matches(header.call))
     return llvm::createStringError(
         describeMismatch(rank, call, peer.rank, header.call));
@@ -231,7 +231,8 @@ void MpiTransfer::advance(MpiPeer &peer) {
       return;
     }
   }
-  // They are taken in order, and each question costs time.
+  // Tensors are taken in order, so test only the first one: each test costs
+  // time.
   for (MpiPeer::Incoming &incoming :
        MutableArrayRef(peer.incoming).drop_front(peer.numTaken)) {
     finishMessages(incoming.messages);
@@ -265,7 +266,7 @@ MpiTransfer::waitUntil(llvm::function_ref<bool()> isDone,
                                        " within " + Twine(timeout.count()) +
                                        " s in " + call.describe());
     }
-    // Other ranks may be waiting for this core.
+    // Let other ranks use this core.
     std::this_thread::yield();
   }
 }
@@ -309,7 +310,7 @@ llvm::Error MpiTransfer::finish() {
                  peer.sends.empty();
         });
       },
-      [] { return std::string("those who are sent to"); });
+      [] { return std::string("the receiving ranks"); });
   stopProgress();
   return error;
 }

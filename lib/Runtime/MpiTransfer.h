@@ -1,4 +1,4 @@
-//===- MpiTransfer.h - a collective under way over MPI ----------*- C++ -*-===//
+//===- MpiTransfer.h - a collective in progress over MPI --------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,38 +17,38 @@
 
 namespace commute::runtime {
 
-/// What is exchanged with one other member in the course of a transfer: for
-/// each tensor a header, and behind it its elements, in one or more messages.
+/// The transfers to and from one other member: for each tensor, a header and
+/// then its elements in one or more messages.
 struct MpiPeer {
   struct Incoming {
     std::shared_ptr<Tensor> tensor;
-    /// What is not there yet of it, in the order of sending.
+    /// Messages that have not arrived yet, in sending order.
     std::deque<MpiRequest *> messages;
   };
   struct Outgoing {
     std::string header;
     TensorValue tensor;
     bool hasHeaderLeft = true;
-    /// Bytes of the tensor that have been handed to MPI.
+    /// Number of bytes of the tensor that have been passed to MPI.
     size_t numStarted = 0;
   };
 
   int64_t rank;
-  /// Of its process.
+  /// MPI rank of the process.
   int source;
   size_t position;
   std::string headerText;
   MpiRequest *header = nullptr;
-  /// In the order of sending.
+  /// In sending order.
   std::vector<Incoming> incoming;
   size_t numTaken = 0;
 
-  /// In the order of sending; all live until the transfer ends.
+  /// In sending order. All entries live until the transfer ends.
   std::deque<Outgoing> outgoing;
-  /// Of these, what has been handed to MPI whole.
+  /// Number of entries that have been passed to MPI completely.
   size_t numHandedOver = 0;
   size_t numMessages = 0;
-  /// What is on its way, in the order of sending.
+  /// Sends in progress, in sending order.
   std::deque<MpiRequest *> sends;
 };
 
@@ -62,25 +62,25 @@ public:
         peers(std::move(peers)) {}
   ~MpiTransfer() override { stopProgress(); }
 
-  /// Lets a thread of its own see to the transfers from now on.
+  /// Starts a thread that advances the transfers.
   void overlap();
   llvm::Error send(size_t position, TensorValue tensor) override;
   llvm::Expected<Arrival> receive() override;
   llvm::Error finish() override;
 
 private:
-  /// Takes all transfers as far as they get without waiting. The mutex is held.
+  /// Advances all transfers without blocking. The mutex must be held.
   void advance();
   void advance(MpiPeer &peer);
-  /// Forgets those in front that have arrived or left.
+  /// Removes finished messages from the front.
   void finishMessages(std::deque<MpiRequest *> &messages);
-  /// Hands to MPI what may be on its way now.
+  /// Starts as many sends as the limits allow.
   void startSends(MpiPeer &peer);
   size_t getMessageBytes(size_t numBytes) const;
-  /// Starts to receive the tensor behind a header.
+  /// Starts receiving the tensor that a header announces.
   llvm::Error acceptHeader(MpiPeer &peer);
   std::optional<Arrival> takeNext();
-  /// Advances until `isDone`; the error names whom `getWaited` tells.
+  /// Advances until `isDone`. Errors name the ranks that `getWaited` returns.
   llvm::Error waitUntil(llvm::function_ref<bool()> isDone,
                         llvm::function_ref<std::string()> getWaited);
   void stopProgress();
@@ -92,11 +92,11 @@ private:
   mlir::Type elementType;
   size_t numTensors;
 
-  /// MPI is called by one thread at a time.
+  /// Only one thread may call MPI at a time.
   std::mutex mutex;
   std::vector<MpiPeer> peers;
   size_t nextPeer = 0;
-  /// Messages that have arrived or left.
+  /// Number of finished messages, sent or received.
   size_t numFinished = 0;
   std::optional<std::string> failure;
   std::thread progress;

@@ -1,4 +1,4 @@
-//===- MpiWorld.cpp - ranks that are processes under mpirun -----*- C++ -*-===//
+//===- MpiWorld.cpp - ranks as processes under mpirun -----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -30,7 +30,7 @@ public:
   explicit MpiTransport(MpiWorld &world) : world(world) {}
 
   int64_t getRank() const override { return world.getRank(); }
-  /// The process that fails ends all others.
+  /// A process that fails ends all others, so there is nothing to check.
   llvm::Error checkPeers() override { return llvm::Error::success(); }
   llvm::Expected<std::unique_ptr<Transfer>> start(const CollectiveCall &call,
                                                   Type elementType,
@@ -70,7 +70,7 @@ std::optional<int64_t> MpiWorld::getStartedProcesses() {
   for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char *text = std::getenv(name)) {
       int64_t count = 0;
-      // What mpirun writes is a number; join() asks MPI itself.
+      // A malformed count still means mpirun; join() asks MPI for the real one.
       return StringRef(text).getAsInteger(10, count) ? 1 : count;
     }
   return std::nullopt;
@@ -143,8 +143,8 @@ runtime::runOnProcesses(const RunnableProgram &program, MpiWorld &processes,
   if (!own)
     return named(own.takeError());
 
-  // The end is a collective as well: whoever is still waiting in another one
-  // learns that this rank has finished.
+  // End with a collective, so that a rank that waits in another collective is
+  // told that this rank has finished.
   CollectiveCall call;
   call.members.assign(processes.getRanks().begin(), processes.getRanks().end());
   call.operation = "the end of the program";

@@ -1,4 +1,4 @@
-//===- OneDnnMatmul.cpp - matrix products of oneDNN -------------*- C++ -*-===//
+//===- OneDnnMatmul.cpp - matrix products with oneDNN -----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -43,8 +43,8 @@ using PrimitiveDesc = Owned<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
 using Primitive = Owned<dnnl_primitive_t, dnnl_primitive_destroy>;
 } // namespace
 
-/// oneDNN's calls fail for want of memory or for what it does not support; both
-/// show at the caller as a product that was not made.
+/// oneDNN's calls fail if memory is short or a feature is unsupported. In both
+/// cases, the caller falls back to another kernel.
 static dnnl_engine_t getEngine() {
   static Engine engine = [] {
     dnnl_engine_t made = nullptr;
@@ -73,9 +73,8 @@ static bool describeMemory(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The operands of a product: left, right, bias (without dims where there is
-/// none) and the result. The right one may be of any layout: oneDNN says of
-/// which.
+/// The operands of a product: left, right, bias (rank 0 if there is none) and
+/// the result. The layout of the right one may be left to oneDNN.
 struct ProductDesc {
   std::array<dnnl_memory_desc_t, 4> tensors;
 
@@ -88,7 +87,7 @@ struct ProductDesc {
   }
 };
 
-/// oneDNN's code for a product, and how it reads the right-hand side.
+/// oneDNN's primitive for a product, and the layout of its right-hand side.
 struct Product {
   Primitive primitive;
   dnnl_memory_desc_t right;
@@ -115,9 +114,9 @@ static std::optional<Product> makeProduct(const ProductDesc &product) {
   return Product{Primitive(made), *chosen};
 }
 
-/// Null where oneDNN has no code for this on this machine. The last ones stay:
-/// they hold on to the memory that they work in, which would be cleared anew
-/// for each product. It belongs to the thread.
+/// Returns null if oneDNN does not support the product on this machine. Caches
+/// the most recent primitives per thread, because they own scratch memory that
+/// would otherwise be allocated for each product.
 static const Product *getProduct(const ProductDesc &desc) {
   constexpr size_t mostKept = 16;
   thread_local std::list<std::pair<ProductDesc, Product>> kept;
@@ -137,7 +136,7 @@ static const Product *getProduct(const ProductDesc &desc) {
 }
 
 namespace {
-/// A primitive's argument: its role, and where it is.
+/// A primitive's argument: its role and its data.
 struct Argument {
   int role;
   const dnnl_memory_desc_t &desc;
@@ -156,7 +155,7 @@ static bool execute(dnnl_primitive_t primitive, ArrayRef<Argument> arguments) {
   SmallVector<dnnl_exec_arg_t> given;
   for (const Argument &argument : arguments) {
     dnnl_memory_t memory = nullptr;
-    // oneDNN's interface has no constness.
+    // oneDNN's interface is not const-correct.
     if (dnnl_memory_create(&memory, &argument.desc, engine,
                            const_cast<std::byte *>(argument.data)) !=
         dnnl_success)
@@ -181,11 +180,12 @@ public:
 };
 } // namespace commute::runtime
 
-/// Each product copies what it reads of the right-hand side side by side first,
-/// or reads it across the pages of memory. Copying all of it once takes as long
-/// as the product of 35 to 60 rows, and pays where several products share it.
-/// One product alone may become slower: of matrices that the cache holds, and
-/// of transposed ones, which take longer to copy.
+/// A product first copies the parts of the right-hand side that it reads to
+/// contiguous memory, or else reads across pages. Packing the whole right-hand
+/// side takes as long as multiplying 35 to 60 rows, and is profitable if
+/// several products share it. A single product may become slower: if the
+/// matrices fit in the cache, or if the right-hand side is transposed, which
+/// takes longer to pack.
 static constexpr int64_t leastPackedRows = 512;
 
 static std::shared_ptr<const PackedMatrix> pack(const Tensor &matrix,
@@ -209,8 +209,8 @@ static std::shared_ptr<const PackedMatrix> pack(const Tensor &matrix,
   return std::make_shared<PackedMatrix>(to, std::move(data));
 }
 
-/// The product that reads its right-hand side packed; null where it does not
-/// pay, and where oneDNN has no such layout for it.
+/// Returns the product with a packed right-hand side, or null if that is not
+/// profitable or oneDNN has no packed layout.
 static const Product *getPackedProduct(ProductDesc desc, const Tensor &rhs,
                                        SharedPacking *packing) {
   auto &right = desc.tensors[1];
@@ -226,7 +226,7 @@ static const Product *getPackedProduct(ProductDesc desc, const Tensor &rhs,
     return nullptr;
   if (!packing->packed)
     packing->packed = pack(rhs, given, product->right);
-  // Other numbers of rows might have other layouts.
+  // oneDNN may choose another layout for another number of rows.
   bool fits = packing->packed &&
               dnnl_memory_desc_equal(&packing->packed->desc, &product->right);
   return fits ? product : nullptr;
@@ -236,15 +236,15 @@ static const Product *getPackedProduct(ProductDesc desc, const Tensor &rhs,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Puts dims of size 1 in front; their strides do not matter.
+/// Prepends dims of size 1, whose strides do not matter.
 static void padRank(MatrixView &view, size_t rank) {
   int64_t stride = runtime::getNumElements(view.sizes);
   view.sizes.insert(view.sizes.begin(), rank - view.sizes.size(), 1);
   view.strides.insert(view.strides.begin(), rank - view.strides.size(), stride);
 }
 
-/// Joins batch and rows where one right-hand side serves all: one big product
-/// is faster than many small ones.
+/// Merges batch dims and rows if all batches share one right-hand side: one
+/// large product is faster than many small ones.
 static void joinBatch(const MatmulOperand &lhs, MatrixView &left,
                       MatrixView &right, MatrixView &product) {
   bool sharesRight = llvm::all_of(ArrayRef<int64_t>(right.sizes).drop_back(2),

@@ -1,4 +1,4 @@
-//===- OneDnnMatmul.h - matrix products of oneDNN ---------------*- C++ -*-===//
+//===- OneDnnMatmul.h - matrix products with oneDNN -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -11,16 +11,16 @@
 
 namespace commute::runtime {
 
-/// Sizes and strides of an operand as [batch..., rows, columns], the operand's
-/// own transposition undone.
+/// Sizes and strides of an operand as [batch..., rows, columns], after applying
+/// the operand's transposition.
 struct MatrixView {
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<int64_t> strides;
 };
 MatrixView getView(const MatmulOperand &operand);
 
-/// A product in f32 or bf16, of operands that fit together and are not empty.
-/// False where oneDNN does not do it on this machine.
+/// Multiplies nonempty operands of matching sizes in f32 or bf16. Returns false
+/// if oneDNN does not support the product on this machine.
 bool multiplyByOneDnn(const MatmulOperand &lhs, const MatmulOperand &rhs,
                       const Tensor *bias, Tensor &result);
 

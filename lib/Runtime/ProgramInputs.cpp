@@ -1,4 +1,4 @@
-//===- ProgramInputs.cpp - where a run's inputs come from -------*- C++ -*-===//
+//===- ProgramInputs.cpp - inputs of a run ----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -70,8 +70,8 @@ llvm::Error ProgramInputs::checkNames() const {
     if (!known.contains(name))
       return llvm::createStringError(
           sources.file->getPath() + ": tensor '" + name +
-          "' is no input of the program; inputs are called by their names in "
-          "the graph (commute show), with 'rank0.' in front for one rank");
+          "' is not an input of the program; inputs are named as in the graph "
+          "(commute show), with the prefix 'rank0.' for one rank");
   return llvm::Error::success();
 }
 
@@ -113,7 +113,7 @@ llvm::Error ProgramInputs::addFileSizes() {
         if (!isNew && known->second != value)
           return error(number, "the tensor in " + sources.file->getPath() +
                                    " makes size " + name + " " + Twine(value) +
-                                   ", another one makes it " +
+                                   ", but another tensor makes it " +
                                    Twine(known->second));
       }
     }
@@ -127,8 +127,8 @@ llvm::Error ProgramInputs::addFileSizes() {
 // Bounds of integers
 //===----------------------------------------------------------------------===//
 
-/// The size of the smallest table that integers of `input` lead to as indices,
-/// whatever is done to them on the way; 2 where none is seen.
+/// Returns the size of the smallest table that integers computed from `input`
+/// index, or 2 if none is found.
 static int64_t getIntegerBound(BlockArgument input,
                                const runtime::SymbolTable &symbols) {
   auto lookup = [&](StringRef name) -> std::optional<int64_t> {
@@ -140,11 +140,11 @@ static int64_t getIntegerBound(BlockArgument input,
   values.insert(input);
   for (size_t next = 0; next < values.size(); ++next)
     for (OpOperand &use : values[next].getUses()) {
-      auto take = dyn_cast<tp::TakeOp>(use.getOwner());
-      if (take && use.getOperandNumber() == 1) {
-        auto table = cast<RankedTensorType>(take.getTable().getType());
+      auto indexing = dyn_cast<tp::IndexingOpInterface>(use.getOwner());
+      if (indexing && use.get() == indexing.getIndexValues()) {
+        auto table = cast<RankedTensorType>(indexing.getIndexed().getType());
         std::optional<int64_t> size =
-            tp::evaluateSize(table, take.getDim(), lookup);
+            tp::evaluateSize(table, indexing.getIndexedDim(), lookup);
         if (size && (!bound || *size < *bound))
           bound = size;
         continue;
@@ -188,7 +188,7 @@ llvm::Expected<ProgramInputs> ProgramInputs::create(func::FuncOp function,
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     inputs.integerBounds.push_back(getIntegerBound(argument, inputs.symbols));
-    // An assumption counts where it decides what a random input is.
+    // Report assumptions only for random inputs.
     bool isRandom = isa<RankedTensorType>(argument.getType()) &&
                     !inputs.findWeight(number) &&
                     llvm::any_of(inputs.getWorld(), [&](int64_t rank) {
@@ -269,15 +269,15 @@ ProgramInputs::readWeight(const archive::StoredTensor &stored,
   };
   if (!stored.isRaw)
     return refuse("is pickled, which only PyTorch can read; --weights=seeded "
-                  "takes random ones");
+                  "uses random weights");
   std::optional<ElementKind> kind = getKind(stored.dtype);
   if (!kind || kind != getElementKind(type.getElementType()))
-    return refuse("has another element type than the program's input");
+    return refuse("has a different element type from the program's input");
   llvm::Expected<archive::Weights::Bytes> bytes = sources.weights->load(stored);
   if (!bytes)
     return bytes.takeError();
   auto count = static_cast<int64_t>(bytes->size / runtime::getNumBytes(*kind));
-  // The last element, without overflow on the way.
+  // Compute the index of the last element without overflow.
   int64_t last = stored.storageOffset;
   bool overflows = false, isEmpty = false;
   for (auto [size, stride] : llvm::zip_equal(stored.sizes, stored.strides)) {
@@ -287,7 +287,7 @@ ProgramInputs::readWeight(const archive::StoredTensor &stored,
                  __builtin_add_overflow(last, distance, &last);
   }
   if (!isEmpty && (overflows || last >= count))
-    return refuse("reaches beyond the " + Twine(bytes->size) +
+    return refuse("extends beyond the " + Twine(bytes->size) +
                   " bytes of record " + stored.record);
   int64_t all[] = {count};
   Tensor storage(all, type.getElementType(), bytes->data);
@@ -309,7 +309,7 @@ TensorValue ProgramInputs::generate(unsigned argument, int64_t rank,
   random.argument = argument;
   random.instance = instance.tensor;
   random.integerBound = integerBounds[argument];
-  // Products with weights keep the size of what goes in.
+  // Scale weights so that products preserve the magnitude of their input.
   bool isMatrix = sizes.size() >= 2 && !getParameterName(argument).empty();
   random.scale =
       isMatrix ? 1 / std::sqrt(std::max<double>(1, double(sizes.back()))) : 0.5;
@@ -326,13 +326,12 @@ llvm::Expected<TensorValue> ProgramInputs::get(unsigned argument,
                                                int64_t rank) const {
   auto type =
       dyn_cast<RankedTensorType>(getFunction().getArgumentTypes()[argument]);
-  // What is not read need not be known, and may be of any type.
+  // An unused input need not be given and may have any type.
   if (!type || getFunction().getArgument(argument).use_empty())
     return TensorValue();
   std::optional<ElementKind> kind = getElementKind(type.getElementType());
   if (!kind)
-    return error(argument, "the runtime does not compute with its element "
-                           "type");
+    return error(argument, "the runtime does not support its element type");
   SmallVector<int64_t> sizes;
   auto lookup = [&](StringRef name) -> std::optional<int64_t> {
     auto found = symbols.find(name.str());
@@ -342,7 +341,7 @@ llvm::Expected<TensorValue> ProgramInputs::get(unsigned argument,
     std::optional<int64_t> size = tp::evaluateSize(type, dim, lookup);
     if (!size || *size < 0)
       return error(argument, "the size of dim " + Twine(dim) +
-                                 " is not known; give the tensor by --inputs");
+                                 " is unknown; give the tensor with --inputs");
     sizes.push_back(*size);
   }
   TensorValue tensor;

@@ -1,4 +1,4 @@
-//===- RandomTensor.cpp - random tensors and blocks of them -----*- C++ -*-===//
+//===- RandomTensor.cpp - random tensors and their blocks -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -32,7 +32,7 @@ TensorValue RandomTensor::generate(ArrayRef<int64_t> wholeSizes,
     first += start * stride;
   ElementKind kind = result->getKind();
   uint64_t bound = kind == ElementKind::Bool ? 2 : integerBound;
-  // Uniform numbers of variance 1 lie below the root of 3.
+  // A uniform distribution of variance 1 has the bounds +-sqrt(3).
   double width = 1.7320508075688772 * scale * 0x1p-62;
   unsigned numBytes = runtime::getNumBytes(kind);
   std::byte *output = result->getMutableData();
@@ -52,7 +52,7 @@ TensorValue RandomTensor::generate(ArrayRef<int64_t> wholeSizes,
   };
   if (isFloat(kind))
     fillRows(double(), [&](uint64_t bits) {
-      // In [-2^62, 2^62), exactly.
+      // Exact, in [-2^62, 2^62).
       return double(int64_t(bits) >> 1) * width;
     });
   else

@@ -1,4 +1,4 @@
-//===- RandomTensor.h - random tensors and blocks of them -------*- C++ -*-===//
+//===- RandomTensor.h - random tensors and their blocks ---------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -11,18 +11,18 @@
 
 namespace commute::runtime {
 
-/// A random tensor, of which each element is known by its position alone, so
-/// that ranks can make their blocks of it without the whole.
+/// A random tensor. Each element is a function of its position, so that ranks
+/// can create their blocks without creating the whole tensor.
 struct RandomTensor {
   uint64_t seed = 0;
-  /// Number of the input, and which of its tensors it is.
+  /// Index of the input, and of the tensor among those of the input.
   uint64_t argument = 0;
   uint64_t instance = 0;
-  /// Floats have this standard deviation, integers are below this bound.
+  /// Standard deviation of floats, and exclusive upper bound of integers.
   double scale = 1;
   int64_t integerBound = 2;
 
-  /// The block of `sizes` elements that begins at `starts`.
+  /// Returns the block of `sizes` elements that starts at `starts`.
   TensorValue generate(llvm::ArrayRef<int64_t> wholeSizes,
                        llvm::ArrayRef<int64_t> starts,
                        llvm::ArrayRef<int64_t> sizes,

@@ -1,4 +1,4 @@
-//===- ReductionKernels.cpp - elements combined along dims ------*- C++ -*-===//
+//===- ReductionKernels.cpp - reductions along dims -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -15,10 +15,10 @@ using namespace commute;
 using namespace commute::runtime;
 using tp::ReductionKind;
 
-/// Sums of up to this many terms are made one after the other; longer ones are
-/// split in halves, so that rounding errors grow with the logarithm.
+/// Up to this many terms are summed sequentially. Longer sums are split in
+/// halves, so that the rounding error grows with the logarithm of the length.
 static constexpr int64_t longestSequence = 16;
-/// Columns that are combined at a time.
+/// Number of columns that are combined at a time.
 static constexpr int64_t pieceSize = 1024;
 
 //===----------------------------------------------------------------------===//
@@ -42,8 +42,8 @@ static Compute getNeutral(ReductionKind kind) {
   llvm_unreachable("no other kinds");
 }
 
-/// Calls `visit` with the scalar function of a kind of reduction. NaN wins over
-/// any number; integers wrap.
+/// Calls `visit` with the scalar function of a reduction. NaN takes precedence
+/// over numbers; integers wrap.
 template <typename Compute, typename Visitor>
 static void withCombination(ReductionKind kind, Visitor visit) {
   using Wrapping =
@@ -72,7 +72,7 @@ static void withCombination(ReductionKind kind, Visitor visit) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A tensor seen as [outer, reduced, inner].
+/// A tensor viewed as [outer, reduced, inner].
 struct ReducedShape {
   int64_t outer = 1;
   int64_t reduced = 1;
@@ -85,8 +85,8 @@ public:
   ColumnReducer(const Tensor &input, const ReducedShape &shape)
       : input(input), shape(shape) {}
 
-  /// Combines rows [begin, end) of block `block`, `width` columns from `column`
-  /// on, into `result`.
+  /// Combines rows [begin, end) of block `block` into `result`, for `width`
+  /// columns starting at `column`.
   template <typename Combine>
   void reduce(int64_t block, int64_t begin, int64_t end, int64_t column,
               int64_t width, Combine combine, Compute *result) {
@@ -127,8 +127,8 @@ private:
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Combines the numbers of a row: 16 partial results side by side within a
-/// piece, which are combined in halves.
+/// Combines the numbers of a row: 16 partial results per chunk, which are then
+/// combined pairwise.
 template <typename Compute, typename Combine>
 static Compute reducePiece(const Compute *numbers, int64_t count,
                            Compute neutral, Combine combine) {
@@ -175,7 +175,8 @@ static void reduceAll(ReductionKind kind, const Tensor &input,
   auto store = [&](Compute *numbers, int64_t position, int64_t count) {
     if (kind == ReductionKind::Avg)
       for (int64_t index = 0; index < count; ++index)
-        // The mean of nothing is no number; of integers it is not taken.
+        // The mean of no elements is NaN. Integers have no mean; just do not
+        // divide by zero.
         numbers[index] =
             std::is_integral_v<Compute>
                 ? numbers[index] /
@@ -186,7 +187,7 @@ static void reduceAll(ReductionKind kind, const Tensor &input,
   };
   if (shape.inner == 0)
     return;
-  // A block is one number, or pieces of columns.
+  // A block is a single number, or is split into chunks of columns.
   int64_t numPieces = llvm::divideCeil(shape.inner, pieceSize);
   int64_t elementsEach =
       std::max<int64_t>(shape.reduced, 1) * std::min(shape.inner, pieceSize);
@@ -218,7 +219,7 @@ static void reduceAll(ReductionKind kind, const Tensor &input,
   });
 }
 
-/// The type that a reduction is computed in: the wider of operand and result.
+/// Returns the type of a reduction: the wider of operand and result.
 static ComputeKind getComputeKind(ElementKind from, ElementKind to) {
   return std::max(runtime::getComputeKind(from), runtime::getComputeKind(to));
 }
@@ -238,8 +239,8 @@ TensorValue runtime::reduceElements(ReductionKind kind, const Tensor &input,
     else if (keepDims)
       sizes.push_back(1);
   }
-  // Reduced dims side by side are walked as they lie; else they are moved to
-  // the end.
+  // Adjacent reduced dims are read in place. Otherwise, permute the reduced
+  // dims to the end.
   ReducedShape shape;
   bool isOneRun = reduced.empty() || reduced.back() - reduced.front() + 1 ==
                                          int64_t(reduced.size());
@@ -342,8 +343,8 @@ TensorValue runtime::sumCumulatively(const Tensor &input, unsigned dim,
                     result->getMutableData() + start * toBytes);
     }
   };
-  // Every sum is a result, so that pairs do not help: floats are summed in
-  // double, as PyTorch does.
+  // All partial sums are results, so pairwise summation does not apply. Sum
+  // floats in double, as PyTorch does.
   if (total > 0)
     isFloat(result->getKind()) ? sum(double()) : sum(int64_t());
   return result;

@@ -1,4 +1,4 @@
-//===- ReindexKernels.cpp - elements moved to other places ------*- C++ -*-===//
+//===- ReindexKernels.cpp - kernels that move elements ----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -20,7 +20,7 @@ using namespace commute::runtime;
 void runtime::coalesceDims(
     SmallVectorImpl<int64_t> &sizes,
     MutableArrayRef<SmallVector<int64_t>> tensorStrides) {
-  // Dims are collected at the front; `last` is the last of them.
+  // Merged dims are stored at the front; `last` is the last of them.
   std::optional<size_t> last;
   for (size_t dim = 0; dim < sizes.size(); ++dim) {
     if (sizes[dim] == 1)
@@ -49,9 +49,8 @@ void runtime::coalesceDims(
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// A matrix of which rows lie `rowStride` and columns `columnStride` apart,
-/// written densely. In squares, so that neither side misses the cache at every
-/// element.
+/// Copies a matrix with strides `rowStride` and `columnStride` to dense memory,
+/// in square tiles, so that neither side misses the cache at every element.
 template <typename Element>
 static void copyMatrix(const Element *source, int64_t rowStride,
                        int64_t columnStride, int64_t rows, int64_t columns,
@@ -93,7 +92,8 @@ TensorValue runtime::gatherStrided(const Tensor &input,
   ArrayRef<int64_t> sizes = view.sizes, strides = view.strides;
   int64_t start = view.start;
   unsigned numBytes = runtime::getNumBytes(input.getKind());
-  // What lies densely is shared. The end of an empty tensor is no address.
+  // Share the memory of a dense view. Exclude empty ones, which have no
+  // address.
   bool isDense = runtime::getNumElements(sizes) > 0;
   SmallVector<int64_t> dense = getRowMajorStrides(sizes);
   for (auto [dim, size] : llvm::enumerate(sizes))
@@ -140,47 +140,6 @@ TensorValue runtime::gatherStrided(const Tensor &input,
     copy(uint64_t());
     break;
   }
-  return result;
-}
-
-TensorValue runtime::takeRows(const Tensor &table, const Tensor &indices,
-                              unsigned dim, bool wrapsNegative,
-                              std::string &failure) {
-  ArrayRef<int64_t> tableSizes = table.getSizes();
-  SmallVector<int64_t> sizes(tableSizes.take_front(dim));
-  llvm::append_range(sizes, indices.getSizes());
-  llvm::append_range(sizes, tableSizes.drop_front(dim + 1));
-  int64_t extent = tableSizes[dim];
-  std::vector<int64_t> rows(indices.getNumElements());
-  loadElements(indices.getKind(), indices.getData(), rows.size(), rows.data());
-  bool isUnsigned = indices.getKind() == ElementKind::U64;
-  for (int64_t &row : rows) {
-    int64_t wrapped =
-        row < 0 && wrapsNegative && !isUnsigned ? row + extent : row;
-    if (wrapped < 0 || wrapped >= extent) {
-      failure = "index " +
-                (isUnsigned ? std::to_string(static_cast<uint64_t>(row))
-                            : std::to_string(row)) +
-                " is out of range: dim " + std::to_string(dim) +
-                " of the table has size " + std::to_string(extent);
-      return nullptr;
-    }
-    row = wrapped;
-  }
-  std::shared_ptr<Tensor> result =
-      Tensor::allocate(sizes, table.getElementType());
-  if (result->getNumElements() == 0)
-    return result;
-  size_t rowBytes = runtime::getNumElements(tableSizes.drop_front(dim + 1)) *
-                    runtime::getNumBytes(table.getKind());
-  int64_t outer = runtime::getNumElements(tableSizes.take_front(dim));
-  std::byte *output = result->getMutableData();
-  for (int64_t block = 0; block < outer; ++block)
-    for (int64_t row : rows) {
-      std::memcpy(output, table.getData() + (block * extent + row) * rowBytes,
-                  rowBytes);
-      output += rowBytes;
-    }
   return result;
 }
 

@@ -1,4 +1,4 @@
-//===- Run.cpp - a program run on all ranks ---------------------*- C++ -*-===//
+//===- Run.cpp - execution of a program on all ranks ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -39,7 +39,7 @@ llvm::Expected<RankOutcome> runtime::runOnRank(const RunnableProgram &program,
   }
   for (unsigned repetition = 0; repetition < options.repetitions;
        ++repetition) {
-    // Only the last one may give its inputs away.
+    // Only the last repetition may consume the inputs.
     bool isLast = repetition + 1 == options.repetitions;
     std::vector<TensorValue> given;
     if (isLast)

@@ -57,7 +57,7 @@ static std::optional<ElementKind> getKindByName(StringRef name) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// One tensor of the header; `message` says what is wrong with it.
+/// Parses one tensor of the header. On failure, `message` is the reason.
 static std::optional<SafetensorsFile::Entry>
 parseEntry(archive::JsonValue value, StringRef data, std::string &message) {
   auto refuse = [&](const Twine &reason) {
@@ -75,28 +75,28 @@ parseEntry(archive::JsonValue value, StringRef data, std::string &message) {
   std::optional<ElementKind> kind = name ? getKindByName(*name) : std::nullopt;
   if (!kind)
     return refuse(name ? "unknown dtype " + *name
-                       : Twine("dtype is missing or no string"));
+                       : Twine("dtype is missing or not a string"));
   entry.kind = *kind;
   if (!shape || !shape.is(archive::JsonKind::Array))
-    return refuse("shape is missing or no array");
+    return refuse("shape is missing or not an array");
   uint64_t numBytes = getNumBytes(*kind);
   bool overflows = false;
   for (archive::JsonValue element : shape) {
     std::optional<int64_t> size = element.getInteger();
     if (!size || *size < 0)
-      return refuse("shape has an element that is no size");
+      return refuse("shape has an element that is not a size");
     entry.sizes.push_back(*size);
     overflows |= __builtin_mul_overflow(numBytes, uint64_t(*size), &numBytes);
   }
   if (!offsets || !offsets.is(archive::JsonKind::Array) || offsets.size() != 2)
-    return refuse("data_offsets is missing or no pair");
+    return refuse("data_offsets is missing or not a pair");
   auto element = offsets.begin();
   std::optional<int64_t> begin = (*element).getInteger();
   ++element;
   std::optional<int64_t> end = (*element).getInteger();
   if (!begin || !end || *begin < 0 || *end < *begin ||
       uint64_t(*end) > data.size())
-    return refuse("data_offsets do not lie within the " + Twine(data.size()) +
+    return refuse("data_offsets are not within the " + Twine(data.size()) +
                   " bytes of data");
   if (overflows || uint64_t(*end - *begin) != numBytes)
     return refuse("the shape does not fit its " + Twine(*end - *begin) +
@@ -141,7 +141,7 @@ SafetensorsFile::parse(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
     std::optional<Entry> entry = parseEntry(*member, data, message);
     if (!entry)
       return refuse("tensor '" + name + "': " + message);
-    // What does not lie as its elements want is copied.
+    // Copy misaligned data.
     const std::byte *address = entry->data.get();
     size_t numBytes = getNumBytes(entry->kind);
     for (int64_t size : entry->sizes)
@@ -194,7 +194,7 @@ llvm::Error runtime::writeSafetensors(StringRef path,
       offset = end;
     }
   });
-  // The data begin at a multiple of 8 bytes.
+  // The data start at a multiple of 8 bytes.
   header.append(llvm::alignTo(header.size(), 8) - header.size(), ' ');
   llvm::Error error =
       llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {

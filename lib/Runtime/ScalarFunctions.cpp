@@ -1,4 +1,4 @@
-//===- ScalarFunctions.cpp - the functions of tp.map on arrays --*- C++ -*-===//
+//===- ScalarFunctions.cpp - functions of tp.map on arrays ------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -33,17 +33,17 @@ COMMUTE_INLINED static inline void forAll(const Compute *a, const Compute *b,
 }
 
 //===----------------------------------------------------------------------===//
-// Functions of all numbers
+// Functions of all element types
 //===----------------------------------------------------------------------===//
 
-/// False for a function that is not among them.
+/// Returns false for a function that is not defined for all types.
 template <typename C>
 COMMUTE_INLINED static inline bool
 computeCommon(MapFunction function, const C *a, const C *b, const C *c,
               C *result, size_t count) {
   switch (function) {
   case MapFunction::Maximum:
-    // NaN wins, as in PyTorch.
+    // NaN takes precedence, as in PyTorch.
     forAll(a, b, result, count,
            [](C x, C y) { return x > y || x != x ? x : y; });
     return true;
@@ -109,22 +109,22 @@ computeCommon(MapFunction function, const C *a, const C *b, const C *c,
 // Functions of floats
 //===----------------------------------------------------------------------===//
 
-/// e^x to about one unit in the last place, without a branch or a call, so that
-/// the compiler computes several at once.
+/// Computes e^x to about one unit in the last place, without branches or calls,
+/// so that the compiler can vectorize it.
 COMMUTE_INLINED static inline float exponential(float x) {
-  // Beyond these the result is infinite or zero. NaN stays.
+  // Outside these bounds the result is infinite or zero. NaN is preserved.
   x = x > 89.0f ? 89.0f : x;
   x = x < -104.0f ? -104.0f : x;
-  // x = n ln 2 + r. Adding this number makes the hardware round at the unit,
-  // and leaves n in the last bits.
+  // x = n ln 2 + r. Adding `shifter` rounds to an integer and leaves n in the
+  // low bits.
   constexpr float shifter = 0x1.8p23f;
   float shifted = x * 0x1.715476p0f + shifter;
   float n = shifted - shifter;
   int32_t power =
       std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(shifter);
-  // ln 2 in two parts, of which the first times n is exact.
+  // ln 2 is split in two parts, so that the first one times n is exact.
   float r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
-  // A minimax-like polynomial: the series, its tail adjusted.
+  // A nearly minimax polynomial: the Taylor series with adjusted high terms.
   float p = 0x1.6850e4p-10f;
   p = p * r + 0x1.123bccp-7f;
   p = p * r + 0x1.555b98p-5f;
@@ -132,7 +132,7 @@ COMMUTE_INLINED static inline float exponential(float x) {
   p = p * r + 0x1.fffff8p-2f;
   p = (p * r) * r + r;
   p = p + 1.0f;
-  // 2^n in two factors, since n may be out of a factor's range.
+  // Split 2^n into two factors, because n may exceed the exponent range.
   int32_t half = power >> 1;
   float first = std::bit_cast<float>((half + 127) << 23);
   float second = std::bit_cast<float>((power - half + 127) << 23);
@@ -140,7 +140,7 @@ COMMUTE_INLINED static inline float exponential(float x) {
 }
 static double exponential(double x) { return std::exp(x); }
 
-/// PyTorch's floor division, in which the remainder decides.
+/// PyTorch's floor division, which is defined by the remainder.
 template <typename F>
 static F divideToFloor(F x, F y) {
   if (y == 0)
@@ -155,7 +155,7 @@ static F divideToFloor(F x, F y) {
   return quotient - floor > F(0.5) ? floor + 1 : floor;
 }
 
-/// Remainder with the sign of the divisor.
+/// The remainder, with the sign of the divisor.
 template <typename F>
 static F getRemainder(F x, F y) {
   F rest = std::fmod(x, y);
@@ -204,7 +204,7 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
   case MapFunction::Silu:
     return unary([](F x) { return x / (1 + exponential(-x)); });
   case MapFunction::Round:
-    // Ties to even, in the rounding mode that every thread starts with.
+    // Ties to even: the default rounding mode of every thread.
     return unary([](F x) { return std::nearbyint(x); });
   case MapFunction::Floor:
     return unary([](F x) { return std::floor(x); });
@@ -230,7 +230,7 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
 }
 
 //===----------------------------------------------------------------------===//
-// Functions of integers, which wrap
+// Functions of integers, with wrapping
 //===----------------------------------------------------------------------===//
 
 static uint64_t raise(uint64_t base, uint64_t exponent) {
@@ -251,7 +251,7 @@ static int64_t raise(int64_t base, int64_t exponent) {
 }
 
 static int64_t divideToFloor(int64_t x, int64_t y) {
-  // The one quotient that does not fit.
+  // The only quotient that overflows.
   if (y == -1)
     return static_cast<int64_t>(-static_cast<uint64_t>(x));
   return x / y - (x % y != 0 && (x < 0) != (y < 0));

@@ -26,15 +26,17 @@ Tensor::Tensor(ArrayRef<int64_t> sizes, Type elementType,
       data(std::move(data)) {}
 
 namespace {
-/// Keeps large blocks that tensors have given back: what comes fresh from the
-/// system is cleared page by page first, which takes as long as many an op.
+/// Caches large blocks that tensors have freed. The system zeroes new pages on
+/// first use, which can take as long as an op.
 class BlockPool {
 public:
   static constexpr size_t alignment = 64;
 
-  /// At least `numBytes`; `numBytes` becomes the size of the block.
+  /// Returns a block of at least `numBytes` bytes, and sets `numBytes` to its
+  /// size.
   std::byte *take(size_t &numBytes) {
-    // Whole cache lines, and at least one: no tensor is without an address.
+    // Allocate whole cache lines, and at least one: every tensor has an
+    // address.
     numBytes = std::max(llvm::alignTo(numBytes, alignment), alignment);
     std::byte *block = find(numBytes);
     numUsed += numBytes;
@@ -45,7 +47,7 @@ public:
 
   void giveBack(std::byte *block, size_t numBytes) {
     numUsed -= numBytes;
-    // The address sanitizer is to see what is freed.
+    // Do not cache under the address sanitizer, which must see what is freed.
     if (numBytes >= leastKept && !LLVM_ADDRESS_SANITIZER_BUILD) {
       std::lock_guard<std::mutex> lock(mutex);
       if (numBytes <= mostKept - numKept) {
@@ -57,16 +59,16 @@ public:
     llvm::deallocate_buffer(block, numBytes, alignment);
   }
 
-  /// The bytes that tensors hold.
+  /// Number of bytes in use by tensors.
   uint64_t getNumUsed() const { return numUsed; }
 
 private:
-  /// A kept block; null where none fits.
+  /// Returns a cached block, or null if none fits.
   std::byte *find(size_t &numBytes) {
     if (numBytes >= leastKept) {
       std::lock_guard<std::mutex> lock(mutex);
       auto found = blocks.lower_bound(numBytes);
-      // A much larger block may be wanted for what it is.
+      // Do not use a much larger block, which another tensor may need.
       if (found != blocks.end() && found->first <= numBytes + numBytes / 4) {
         auto [size, block] = *found;
         blocks.erase(found);
@@ -88,7 +90,7 @@ private:
 };
 } // namespace
 
-/// Never destroyed: tensors may outlive what is static.
+/// Never destroyed, because tensors may outlive static objects.
 static BlockPool &getPool() {
   static auto *pool = new BlockPool();
   return *pool;
@@ -112,7 +114,7 @@ std::string runtime::formatSizes(ArrayRef<int64_t> sizes) {
   return text;
 }
 
-/// The memory that this process may have.
+/// Returns the number of bytes of memory that this process may use.
 static uint64_t getMemory() {
   uint64_t memory = uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   rlimit limit;

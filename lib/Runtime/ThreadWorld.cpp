@@ -1,4 +1,4 @@
-//===- ThreadWorld.cpp - ranks that are threads of one process --*- C++ -*-===//
+//===- ThreadWorld.cpp - ranks as threads of one process --------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,15 +14,16 @@ using namespace commute;
 using namespace commute::runtime;
 
 //===----------------------------------------------------------------------===//
-// Meetings
+// Collectives
 //===----------------------------------------------------------------------===//
 
 namespace commute::runtime {
 class ThreadTransfer : public Transfer {
 public:
-  ThreadTransfer(ThreadWorld &world, int64_t rank, ThreadWorld::MeetingKey key,
-                 ThreadWorld::Meeting &meeting)
-      : world(world), rank(rank), key(std::move(key)), meeting(meeting),
+  ThreadTransfer(ThreadWorld &world, int64_t rank,
+                 ThreadWorld::CollectiveKey key,
+                 ThreadWorld::CollectiveState &collective)
+      : world(world), rank(rank), key(std::move(key)), collective(collective),
         own(llvm::find(members, rank) - members.begin()),
         numTaken(members.size()), next(own + 1) {}
 
@@ -31,19 +32,19 @@ public:
   llvm::Error finish() override;
 
 private:
-  /// A tensor that is there. Members are asked in turns, each by others first,
-  /// so that not all read the same memory at once.
+  /// Returns an available tensor, if any. Each rank polls the members in a
+  /// different order, so that not all read the same memory at once.
   std::optional<Arrival> takeNext();
 
   ThreadWorld &world;
   int64_t rank;
-  ThreadWorld::MeetingKey key;
-  ThreadWorld::Meeting &meeting;
+  ThreadWorld::CollectiveKey key;
+  ThreadWorld::CollectiveState &collective;
   const std::vector<int64_t> &members = key.first;
   size_t own;
-  /// Tensors received so far, by position.
+  /// Number of tensors received so far, by position.
   std::vector<size_t> numTaken;
-  /// Who is asked first.
+  /// Position of the member that is polled first.
   size_t next;
 };
 
@@ -65,7 +66,7 @@ public:
 private:
   ThreadWorld &world;
   int64_t rank;
-  /// Collectives so far, by group.
+  /// Number of collectives so far, by group.
   std::map<std::vector<int64_t>, uint64_t> numbers;
 };
 } // namespace commute::runtime
@@ -74,28 +75,29 @@ llvm::Expected<std::unique_ptr<Transfer>>
 ThreadTransport::start(const CollectiveCall &call, Type, size_t, bool) {
   std::vector<int64_t> members(call.members.begin(), call.members.end());
   uint64_t number = numbers[members]++;
-  ThreadWorld::MeetingKey key(std::move(members), number);
+  ThreadWorld::CollectiveKey key(std::move(members), number);
   std::lock_guard lock(world.mutex);
-  ThreadWorld::Meeting &meeting = world.meetings[key];
-  if (!meeting.participants.empty()) {
-    const auto &[otherRank, other] = *meeting.participants.begin();
+  ThreadWorld::CollectiveState &collective = world.collectives[key];
+  if (!collective.participants.empty()) {
+    const auto &[otherRank, other] = *collective.participants.begin();
     if (!call.matches(other.call))
       world.fail(describeMismatch(otherRank, other.call, rank, call));
   }
   if (llvm::Error error = world.getPeerFailure())
     return std::move(error);
-  meeting.participants[rank] = {
+  collective.participants[rank] = {
       call, std::vector<std::vector<TensorValue>>(call.members.size())};
-  return std::make_unique<ThreadTransfer>(world, rank, std::move(key), meeting);
+  return std::make_unique<ThreadTransfer>(world, rank, std::move(key),
+                                          collective);
 }
 
 llvm::Error ThreadTransfer::send(size_t position, TensorValue tensor) {
   std::lock_guard lock(world.mutex);
-  meeting.participants.at(rank).toMembers[position].push_back(
+  collective.participants.at(rank).toMembers[position].push_back(
       std::move(tensor));
   ThreadWorld::RankState &receiver = world.states.at(members[position]);
-  if (receiver.waitsIn == &meeting) {
-    // It can go on, whenever its thread wakes up.
+  if (receiver.waitsIn == &collective) {
+    // Mark the receiver as able to continue before its thread wakes up.
     receiver.waitsIn = nullptr;
     world.changed.notify_all();
   }
@@ -105,8 +107,8 @@ llvm::Error ThreadTransfer::send(size_t position, TensorValue tensor) {
 std::optional<Transfer::Arrival> ThreadTransfer::takeNext() {
   for (size_t count = 0; count < members.size(); ++count) {
     size_t position = (next + count) % members.size();
-    auto found = meeting.participants.find(members[position]);
-    if (position == own || found == meeting.participants.end())
+    auto found = collective.participants.find(members[position]);
+    if (position == own || found == collective.participants.end())
       continue;
     const std::vector<TensorValue> &given = found->second.toMembers[own];
     if (numTaken[position] == given.size())
@@ -126,7 +128,7 @@ llvm::Expected<Transfer::Arrival> ThreadTransfer::receive() {
       return std::move(error);
     if (std::optional<Arrival> arrival = takeNext())
       return std::move(*arrival);
-    state.waitsIn = &meeting;
+    state.waitsIn = &collective;
     world.checkForDeadlock();
     bool isInTime = world.changed.wait_until(lock, deadline, [&] {
       return !state.waitsIn || !world.failures.empty();
@@ -140,8 +142,8 @@ llvm::Expected<Transfer::Arrival> ThreadTransfer::receive() {
 
 llvm::Error ThreadTransfer::finish() {
   std::lock_guard lock(world.mutex);
-  if (++meeting.numLeft == members.size())
-    world.meetings.erase(key);
+  if (++collective.numLeft == members.size())
+    world.collectives.erase(key);
   return llvm::Error::success();
 }
 
@@ -179,7 +181,7 @@ llvm::Error ThreadWorld::takeError() {
   std::lock_guard lock(mutex);
   if (failures.empty())
     return llvm::Error::success();
-  // The first one is the cause of the others.
+  // The first failure caused the others.
   return llvm::createStringError(failures.front());
 }
 
@@ -205,7 +207,7 @@ void ThreadWorld::checkForDeadlock() {
     someWait |= !state.isFinished;
   }
   if (someWait && failures.empty())
-    fail("mismatched collectives: no rank can go on: " + describeWaiting());
+    fail("mismatched collectives: no rank can continue: " + describeWaiting());
 }
 
 llvm::Error ThreadWorld::getPeerFailure() const {

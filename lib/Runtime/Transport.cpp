@@ -1,4 +1,4 @@
-//===- Transport.cpp - how tensors get from rank to rank --------*- C++ -*-===//
+//===- Transport.cpp - communication between ranks --------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

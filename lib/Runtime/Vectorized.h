@@ -4,14 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The tool is built for any x86-64 processor, but its loops over elements are
-// worth the registers that the one at hand has:
+// The tool is built for any x86-64 processor, but its loops over elements
+// benefit from the vector registers of the processor at hand:
 //
 //   vectorized([&]() COMMUTE_INLINED { loop(source, count, target); });
 //
-// compiles the loop several times and takes the right one. All that it calls
-// has to be inlined into it. Files that use this are compiled without
-// contraction of products and sums, so that all processors give the same bits.
+// compiles the loop several times and selects the right version. All functions
+// that it calls must be inlined into it. Files that use this are compiled
+// without contraction of products and sums, so that all processors compute the
+// same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,8 @@ namespace commute::runtime {
 
 #if defined(__x86_64__)
 
-// Internal to each file: the linker must not take one for that of another
-// processor.
+// Internal linkage: otherwise the linker could merge versions for different
+// processors.
 namespace {
 template <typename Body>
 __attribute__((target("avx512bw"))) auto runWithAvx512(Body body) {

@@ -1,4 +1,4 @@
-//===- CollectiveModel.cpp - how long collectives take ----------*- C++ -*-===//
+//===- CollectiveModel.cpp - cost model of collectives ----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -78,7 +78,7 @@ double CollectiveModel::getBySize(tp::CommunicationKind kind, int64_t groupSize,
   const CollectiveLine &below = *(above - 1);
   double secondsBelow = get(below, bytes);
   double secondsAbove = get(*above, bytes);
-  // No logarithm: transfers of nothing.
+  // Transfers of no bytes take no time, which has no logarithm.
   if (secondsBelow <= 0 || secondsAbove <= 0)
     return std::max(secondsBelow, secondsAbove);
   return interpolateLogarithms(double(below.groupSize), secondsBelow,

@@ -17,8 +17,8 @@ struct EmbeddedTarget {
   llvm::StringLiteral text;
 };
 
-/// The built-in targets. CMake writes the definition from the files in
-/// lib/Target/targets.
+/// Returns the built-in targets. CMake generates the definition from the files
+/// in lib/Target/targets.
 llvm::ArrayRef<EmbeddedTarget> getEmbeddedTargets();
 
 } // namespace commute::target

@@ -1,4 +1,4 @@
-//===- Estimate.cpp - one step of a program on a target ---------*- C++ -*-===//
+//===- Estimate.cpp - estimated time of one step ----------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,7 +17,7 @@ using namespace commute::target;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` for the types of all values that have symbolic sizes.
+/// Calls `visit` for the types with symbolic sizes of all values.
 template <typename Visitor>
 static void forEachSymbolicType(func::FuncOp function, Visitor visit) {
   auto visitAll = [&](TypeRange types) {
@@ -40,16 +40,17 @@ std::vector<StringRef> target::getSizeSymbols(func::FuncOp function) {
   return {symbols.begin(), symbols.end()};
 }
 
-/// Refuses a program with sizes that have no value, with all of their names.
+/// Returns an error that names all sizes without a value.
 static llvm::Error checkSizes(func::FuncOp function, const PriceModel &model) {
   std::vector<StringRef> missing = getSizeSymbols(function);
   llvm::erase_if(missing,
                  [&](StringRef symbol) { return bool(model.getSize(symbol)); });
   if (!missing.empty())
     return llvm::createStringError(
-        "nothing states the value of " +
-        llvm::Twine(missing.size() == 1 ? "size " : "sizes ") +
-        llvm::join(missing, ", "));
+        llvm::Twine(missing.size() == 1 ? "the value of size "
+                                        : "the values of sizes ") +
+        llvm::join(missing, ", ") +
+        (missing.size() == 1 ? " is unknown" : " are unknown"));
   Type unnamed;
   forEachSymbolicType(function, [&](RankedTensorType type) {
     tp::SymbolSpace space(function.getContext());
@@ -59,8 +60,9 @@ static llvm::Error checkSizes(func::FuncOp function, const PriceModel &model) {
   if (unnamed) {
     std::string text;
     llvm::raw_string_ostream(text) << unnamed;
-    return llvm::createStringError(text + " has a size without a symbol, which "
-                                          "cannot be given a value");
+    return llvm::createStringError(
+        text +
+        " has a size that no symbol names, so no value can be given for it");
   }
   return llvm::Error::success();
 }
@@ -70,22 +72,22 @@ static llvm::Error checkSizes(func::FuncOp function, const PriceModel &model) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A piece of memory and the values in it.
+/// A memory allocation and the values in it.
 struct Storage {
   double bytes = 0;
-  /// Made by the program, in contrast to its inputs.
+  /// True if the program allocates it; false for inputs.
   bool isActivation = false;
-  /// Number of the last op that reads or writes it.
+  /// Index of the last op that uses it.
   size_t lastUse = 0;
-  /// When what is in it is there.
+  /// Time at which its content is available.
   double readySeconds = 0;
-  /// The copy that is due before it is read, and the collective that it
-  /// belongs to.
+  /// The reordering copy that is pending before the first use, and the
+  /// collective that it belongs to.
   double unpackSeconds = 0;
   Operation *unpackOp = nullptr;
 };
 
-/// Which values lie in which memory.
+/// Maps values to their storage.
 class StorageMap {
 public:
   unsigned add(Value value, double bytes, bool isActivation) {
@@ -109,8 +111,8 @@ private:
 };
 } // namespace
 
-/// The operand whose memory an op's results lie in; null where they have memory
-/// of their own.
+/// Returns the operand whose storage an op's results share, or null if they
+/// have storage of their own.
 static Value getSharedOperand(Operation *op, const OpPrice &price) {
   if (op->getNumOperands() == 0)
     return {};
@@ -125,7 +127,7 @@ static Value getSharedOperand(Operation *op, const OpPrice &price) {
 }
 
 //===----------------------------------------------------------------------===//
-// Two lanes
+// Simulation
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -142,9 +144,10 @@ private:
   void placeResults();
   void findPeak();
   void step(Operation *op, const OpPrice &price);
-  /// When all operands are there, copies into order that are due being made.
+  /// Returns the time at which all operands are available, after pending
+  /// reordering copies.
   double waitForOperands(Operation *op);
-  /// Puts something on a lane, no sooner than `earliest`, and returns its end.
+  /// Occupies a lane, no earlier than `earliest`, and returns the end time.
   double occupy(Lane lane, Operation *op, double earliest, double seconds,
                 bool isCopy = false);
   double getBytes(Value value) const {
@@ -154,7 +157,7 @@ private:
   func::FuncOp function;
   const PriceModel &model;
   StorageMap storages;
-  /// Of all ops, in order.
+  /// Prices of all ops, in program order.
   std::vector<std::pair<Operation *, OpPrice>> prices;
   double freeSeconds[2] = {0, 0};
   Estimate result;
@@ -168,7 +171,7 @@ llvm::Error Simulation::priceOps() {
     if (!price)
       return llvm::createStringError("the sizes at '" +
                                      op.getName().getStringRef() +
-                                     "' are too large to be counted");
+                                     "' do not fit in 64 bits");
     prices.emplace_back(&op, *price);
     if (price->getSeconds() == 0)
       continue;
@@ -181,7 +184,7 @@ llvm::Error Simulation::priceOps() {
     entry.matmulFlops = double(work.matmulFlops);
     entry.elementwiseFlops = double(work.elementwiseFlops);
     entry.memoryBytes = double(work.bytesRead) + double(work.bytesWritten);
-    // A view that had to be a copy.
+    // A view that had to become a copy.
     if (work == tp::Work())
       entry.memoryBytes = 2 * getBytes(op.getOperand(0));
     if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
@@ -225,7 +228,7 @@ void Simulation::placeResults() {
       if (shared)
         storages.share(value, shared);
       else
-        // A result that nobody reads is gone with its op.
+        // An unused result is freed after its op.
         storages.getAll()[storages.add(value, getBytes(value), true)].lastUse =
             index;
     }
@@ -243,7 +246,7 @@ void Simulation::findPeak() {
     if (!getSharedOperand(op, price))
       for (Value value : op->getResults())
         live += getBytes(value);
-    // A copy into order lies beside what it is made of.
+    // A reordering copy exists in addition to its source.
     double copies = 0;
     if (price.packSeconds > 0)
       copies = getBytes(op->getOperand(0));
@@ -296,7 +299,7 @@ void Simulation::step(Operation *op, const OpPrice &price) {
   }
   double end = 0;
   if (price.overlaps()) {
-    // Starts when both lanes are free, and keeps both until it has ended.
+    // Wait until both lanes are free, and occupy both until the end.
     double start = std::max({ready, freeSeconds[0], freeSeconds[1]});
     occupy(Lane::Compute, op, start, price.computeSeconds);
     occupy(Lane::Communication, op, start, price.communicationSeconds);

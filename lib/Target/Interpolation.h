@@ -1,4 +1,4 @@
-//===- Interpolation.h - between points of a measured curve -----*- C++ -*-===//
+//===- Interpolation.h - interpolation of measured curves -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -16,7 +16,8 @@
 
 namespace commute::target {
 
-/// The straight line through (x0, y0) and (x1, y1), all logarithms, at x.
+/// Evaluates the line through (x0, y0) and (x1, y1) at x, with logarithmic
+/// axes.
 inline double interpolateLogarithms(double x0, double y0, double x1, double y1,
                                     double x) {
   if (x0 == x1)
@@ -25,8 +26,8 @@ inline double interpolateLogarithms(double x0, double y0, double x1, double y1,
   return std::exp(std::log(y0) + part * (std::log(y1) - std::log(y0)));
 }
 
-/// The same between those two of `points`, ascending in x and at least two,
-/// that are around x; outside of all, the nearest two.
+/// Interpolates between the two points around x; extrapolates from the nearest
+/// two. `points` must have at least two elements and be ascending in x.
 inline double
 interpolateLogarithms(llvm::ArrayRef<std::pair<double, double>> points,
                       double x) {

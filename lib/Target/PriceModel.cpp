@@ -1,4 +1,4 @@
-//===- PriceModel.cpp - seconds of ops on a target --------------*- C++ -*-===//
+//===- PriceModel.cpp - cost model of ops -----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -30,7 +30,7 @@ SizeTable target::getStatedSizes(ModuleOp module) {
     for (StringAttr text : assumptions.getAsRange<StringAttr>()) {
       llvm::Expected<tp::SizeAssumption> assumption =
           tp::parseSizeAssumption(text.getValue());
-      // What is ill-formed is for those to say who rely on it.
+      // Ill-formed assumptions are reported where they are used.
       if (!assumption)
         llvm::consumeError(assumption.takeError());
       else if (assumption->kind == tp::SizeAssumption::Kind::Equal)
@@ -102,8 +102,7 @@ double PriceModel::getCopySeconds(double bytes) const {
 
 std::pair<int64_t, int64_t> PriceModel::getMachines(tp::GroupAttr group) const {
   auto devices = static_cast<int64_t>(target.devices.value);
-  // Of members that nothing states the best is assumed: that they are
-  // neighbors.
+  // If the members are unknown, assume the best case: consecutive ranks.
   if (!group.hasKnownMembers())
     return {llvm::divideCeil(group.getSize(), devices),
             std::min(group.getSize(), devices)};
@@ -132,8 +131,8 @@ double PriceModel::getLinkSeconds(tp::CommunicationKind kind,
   auto [machines, members] = getMachines(group);
   if (machines == 1 || !target.network)
     return getInside(size);
-  // Inside each machine, then between machines, where each device carries its
-  // share.
+  // Communicate within each machine, and then between machines, where each
+  // device transfers its share.
   double steps =
       double(machines - 1) * (kind == tp::CommunicationKind::AllReduce ? 2 : 1);
   double share = bytes / double(machines * members);
@@ -178,8 +177,9 @@ OpPrice PriceModel::getPipelinePrice(const tp::Communication &communication,
     price.communicationSeconds =
         getLinkSeconds(communication.kind, group, double(communication.bytes),
                        /*withLatency=*/false);
-  // Two stages, as many equal pieces as chunks: the shorter stage shows once.
-  // Before each piece the ranks agree with each other, which nothing hides.
+  // A pipeline of two stages with one piece per chunk: the shorter stage is
+  // exposed once. The ranks synchronize before each piece, which is not
+  // overlapped.
   price.pipelineSeconds = std::min(chunk, price.communicationSeconds / chunks) +
                           chunks * target.transferOverheadSeconds.value;
   price.bound = price.computeSeconds > price.communicationSeconds
@@ -201,8 +201,8 @@ static Type getElementType(Operation *op) {
   return Float32Type::get(op->getContext());
 }
 
-/// Whether an op of one operand and one result keeps the order of elements, as
-/// a reshape does and a permutation does not.
+/// Returns true if an op with one operand and one result preserves the order of
+/// elements, as a reshape does and a permutation does not.
 static bool keepsOrder(Operation *op) {
   auto ruleOp = dyn_cast<tp::DimensionRuleOpInterface>(op);
   if (!ruleOp)
@@ -224,14 +224,14 @@ static bool keepsOrder(Operation *op) {
   });
 }
 
-bool PriceModel::copiesInFact(Operation *op) const {
+bool PriceModel::mustCopy(Operation *op) const {
   if (op->getNumOperands() != 1 || op->getNumResults() != 1)
     return false;
   auto before = dyn_cast<RankedTensorType>(op->getOperandTypes()[0]);
   auto after = dyn_cast<RankedTensorType>(op->getResultTypes()[0]);
   if (!before || !after || !before.getEncoding())
     return false;
-  // A view of all elements in their order has holes where its operand has.
+  // An order-preserving view of all elements has gaps if its operand has gaps.
   tp::SymbolSpace space(op->getContext());
   tp::StridedShape shape = space.getShape(before);
   auto values = [&](StringRef name) { return getSize(name); };
@@ -268,7 +268,7 @@ OpPrice PriceModel::getPrice(
                               getElementType(op));
     return getCommunicationPrice(*communication, group);
   }
-  // Arithmetic hides only what its own kernel moves.
+  // Arithmetic overlaps only with memory accesses of its own kernel.
   double share = work.matmulFlops > 0 ? getSeparateShare(op) : 0;
   if (share == 0)
     return getWorkPrice(work, getElementType(op));
@@ -301,7 +301,7 @@ std::optional<OpPrice> PriceModel::getPrice(Operation *op) const {
       return std::nullopt;
     return getPrice(op, *work, communication);
   }
-  if (*work == tp::Work() && copiesInFact(op)) {
+  if (*work == tp::Work() && mustCopy(op)) {
     std::optional<int64_t> bytes = getBytes(op->getOperandTypes()[0]);
     if (!bytes)
       return std::nullopt;
@@ -333,7 +333,7 @@ std::optional<double> PriceModel::getShardSeconds(Operation *op,
     if (!communication)
       return std::nullopt;
   }
-  if (!communication && *work == tp::Work() && copiesInFact(op)) {
+  if (!communication && *work == tp::Work() && mustCopy(op)) {
     std::optional<int64_t> bytes = getBytes(op->getOperandTypes()[0]);
     if (!bytes)
       return std::nullopt;

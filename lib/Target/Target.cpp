@@ -1,4 +1,4 @@
-//===- Target.cpp - a machine that programs are priced for ------*- C++ -*-===//
+//===- Target.cpp - machines that programs are priced for -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -24,8 +24,8 @@ double MatmulEfficiency::getFraction(double secondsAtPeak) const {
   return interpolateLogarithms(points, secondsAtPeak);
 }
 
-/// The names under which a target may state the rate for these elements, from
-/// the element's own to wider ones.
+/// Returns the names under which a target may state the rate for these
+/// elements: the element type's own name, then wider types.
 static llvm::SmallVector<llvm::StringRef, 4> getRateNames(mlir::Type type) {
   if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type))
     type = complex.getElementType();
@@ -62,7 +62,7 @@ double Target::getMemorySeconds(double bytes) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Where targets come from
+// Loading
 //===----------------------------------------------------------------------===//
 
 static Target parseBuiltin(const EmbeddedTarget &embedded) {
@@ -94,14 +94,14 @@ std::string target::getLocalTargetPath() {
 }
 
 static llvm::Expected<Target> readTarget(llvm::StringRef path) {
-  // A target takes some kilobytes; whatever is larger is something else.
+  // A target file has a few kilobytes; reject anything much larger.
   constexpr uint64_t largestFile = 1 << 20;
   llvm::sys::fs::file_status status;
   if (std::error_code error = llvm::sys::fs::status(path, status))
     return llvm::createStringError(path + ": " + error.message());
   if (!llvm::sys::fs::is_regular_file(status) || status.getSize() > largestFile)
-    return llvm::createStringError(path + ": a target is a file of JSON text "
-                                          "of no more than 1 MiB");
+    return llvm::createStringError(
+        path + ": a target file is JSON text of at most 1 MiB");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError(path + ": " + buffer.getError().message());
@@ -109,7 +109,7 @@ static llvm::Expected<Target> readTarget(llvm::StringRef path) {
 }
 
 llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
-  // Only the one that is asked for: passes load a target each time they run.
+  // Parse only the requested target, because passes load a target on every run.
   for (const EmbeddedTarget &embedded : getEmbeddedTargets())
     if (embedded.name == nameOrPath)
       return parseBuiltin(embedded);
@@ -127,7 +127,7 @@ llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
   for (const EmbeddedTarget &embedded : getEmbeddedTargets())
     known += embedded.name.str() + ", ";
   return llvm::createStringError(
-      "unknown target '" + nameOrPath + "'; known are " + known +
+      "unknown target '" + nameOrPath + "'; known targets are " + known +
       "local (measured by 'commute calibrate'), and files by a path that ends "
       "with .json");
 }

@@ -28,15 +28,15 @@ static constexpr int64_t formatVersion = 1;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The numbers that a field may have.
+/// The legal values of a field.
 struct Range {
   double smallest;
   double largest;
   bool isInteger = false;
 };
 
-/// Reads fields and keeps the first error; what follows an error is of no
-/// account.
+/// Reads fields and keeps the first error; values read after an error are not
+/// used.
 class TargetReader {
 public:
   explicit TargetReader(llvm::StringRef where) : where(where) {}
@@ -53,7 +53,8 @@ private:
     if (message.empty())
       message = (path.empty() ? "the target" : path) + ": " + what.str();
   }
-  /// An object with these keys and no others; an empty one after an error.
+  /// Reads an object with exactly these keys. Returns an empty object after an
+  /// error.
   const json::Object &readObject(const json::Value *value,
                                  const std::string &path,
                                  llvm::ArrayRef<llvm::StringRef> required,
@@ -102,8 +103,8 @@ TargetReader::readObject(const json::Value *value, const std::string &path,
         !llvm::is_contained(optional, llvm::StringRef(key))) {
       llvm::SmallVector<llvm::StringRef> known(required);
       llvm::append_range(known, optional);
-      fail(path, "has no field '" + llvm::StringRef(key) + "'; known are " +
-                     llvm::join(known, ", "));
+      fail(path, "unknown field '" + llvm::StringRef(key) +
+                     "'; known fields are " + llvm::join(known, ", "));
       return none;
     }
   return *object;
@@ -114,7 +115,7 @@ std::string TargetReader::readText(const json::Value *value,
   std::optional<llvm::StringRef> text =
       value ? value->getAsString() : std::nullopt;
   if (!text)
-    fail(path, "expected a text");
+    fail(path, "expected a string");
   else if (text->trim().empty())
     fail(path, "is empty");
   return text.value_or("").str();
@@ -154,7 +155,7 @@ TargetReader::readPoints(const json::Value *value, const std::string &path,
   const json::Array *array = value ? value->getAsArray() : nullptr;
   std::vector<std::pair<double, double>> points;
   if (!array || array->size() > mostPoints) {
-    fail(path, "expected a list of no more than 1000 points");
+    fail(path, "expected a list of at most 1000 points");
     return points;
   }
   for (auto [index, element] : llvm::enumerate(*array)) {
@@ -190,8 +191,7 @@ MatmulEfficiency TargetReader::readEfficiency(const json::Value *value,
     auto [seconds1, fraction1] = efficiency.points[index];
     if (seconds1 / fraction1 < seconds0 / fraction0)
       fail(path + ".points[" + std::to_string(index) + "]",
-           "the larger product would take less time than that of the point "
-           "before");
+           "this larger product would take less time than the previous point");
   }
   return efficiency;
 }
@@ -218,7 +218,7 @@ CollectiveLine TargetReader::readLine(const json::Value &value,
   for (size_t index = 1; index < line.points.size(); ++index)
     if (line.points[index].second < line.points[index - 1].second)
       fail(path + ".points[" + std::to_string(index) + "][1]",
-           "more bytes would take less time than those of the point before");
+           "more bytes would take less time than at the previous point");
   return line;
 }
 
@@ -247,7 +247,7 @@ void TargetReader::readCollectives(const json::Value *value,
         return;
       if (!groupSizes.insert(parsed.groupSize).second)
         fail(linePlace + ".group_size",
-             llvm::Twine(parsed.groupSize) + " is there twice");
+             llvm::Twine(parsed.groupSize) + " occurs twice");
       model.add(kind, std::move(parsed));
     }
   }
@@ -301,8 +301,8 @@ Target TargetReader::read(const json::Value &value) {
   return target;
 }
 
-/// Whether brackets nest no deeper than `most`: LLVM's parser calls itself for
-/// each.
+/// Returns true if brackets nest at most `most` levels deep. LLVM's JSON parser
+/// is recursive.
 static bool isShallow(llvm::StringRef text, size_t most) {
   size_t depth = 0;
   bool inText = false;

@@ -180,7 +180,7 @@ Legal<std::unique_ptr<Draft>> ReindexedFinding::draft() {
       return completion && completion.getBegun() == collective->getResult(0);
     });
     OpDraft tail(collective->getContext());
-    value = tail.add<tp::WaitOp>(wait->getLoc(), value.getType(), value);
+    value = tail.add<tp::WaitOp>(wait->getLoc(), value);
     draft->tails.emplace_back(std::move(tail), wait);
   }
   for (Value result : found.results) {

@@ -1,11 +1,12 @@
-//===- AtenComposites.cpp - operators that are made of others ---*- C++ -*-===//
+//===- AtenComposites.cpp - composite ATen operators ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// Operators that move elements as some slices, reshapes, broadcasts and a
-// concat do. As long as none of these is rewritten, the node stays as it is.
+// ATen operators that are imported as several ops: slices, reshapes, broadcasts
+// and concats. Unless a pass rewrites one of these ops, the exporter keeps the
+// original node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +20,13 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Repeats the elements along dims of size 1.
-static Value createBroadcast(NodeReader &reader, Value input,
-                             const tp::Sizes &sizes) {
-  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
-  for (auto [dim, size] : llvm::enumerate(sizes))
-    if (shape.strides && shape.sizes[dim] != size)
-      (*shape.strides)[dim] = 0;
-  RankedTensorType type = reader.getSymbols().getType(
-      getTensor(input).getElementType(), sizes, shape.strides);
-  return reader.create<tp::BroadcastOp>(type, input);
-}
-
 static bool isDense(NodeReader &reader, RankedTensorType type) {
   return tp::getDensity(reader.getSymbols().getShape(type)) ==
          tp::Density::Dense;
 }
 
-/// Where nothing is to be moved: the same elements in new memory.
+/// Returns a copy of `value` as the node's result, for nodes that move no
+/// elements.
 static LogicalResult setCopy(NodeReader &reader, Value value) {
   RankedTensorType type = reader.getResultType();
   bool preservesStrides = getTensor(value).getEncoding() == type.getEncoding();
@@ -46,12 +36,12 @@ static LogicalResult setCopy(NodeReader &reader, Value value) {
       reader.create<tp::CopyOp>(type, value, preservesStrides));
 }
 
-/// copy(self, src): what `self.copy_(src)` leaves, once functionalized: the
-/// elements of `src`, in the element type and the shape of `self`.
+/// copy(self, src), the functionalized form of `self.copy_(src)`: the elements
+/// of `src`, converted to the element type of `self`.
 static LogicalResult readCopy(NodeReader &reader) {
   Value self = reader.tensor("self"), source = reader.tensor("src");
   RankedTensorType type = reader.getResultType();
-  // What is spread over more elements would be two ops.
+  // A source that is broadcast would need two ops.
   if (!self || !source || !type ||
       getTensor(source).getShape() != type.getShape() ||
       reader.getSymbols().getSizes(getTensor(source)) !=
@@ -65,9 +55,9 @@ static LogicalResult readCopy(NodeReader &reader) {
       reader.create<tp::CastOp>(type, source, /*contiguous=*/true));
 }
 
-/// Merges what was spread over new dims into the result, which is new memory
-/// even where the reshape alone would be a view: that of elements that are
-/// repeated in place.
+/// Reshapes `value` to the result type and copies it. Repeated elements are
+/// always new memory in PyTorch, even where the reshape could be a view of a
+/// broadcast.
 static LogicalResult setRepeated(NodeReader &reader, Value value) {
   RankedTensorType type = reader.getResultType();
   if (!isDense(reader, type))
@@ -77,7 +67,7 @@ static LogicalResult setRepeated(NodeReader &reader, Value value) {
                                 /*preservesStrides=*/false));
 }
 
-/// x.repeat(2, 3): each dim is behind a new one that counts the copies.
+/// x.repeat(2, 3): inserts a dim for the copies before each dim of x.
 static LogicalResult readRepeat(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
@@ -95,11 +85,11 @@ static LogicalResult readRepeat(NodeReader &reader) {
     repeated.append({count, size});
   }
   Value value = reader.reshape(self, split);
-  value = createBroadcast(reader, value, repeated);
+  value = reader.broadcast(value, repeated);
   return setRepeated(reader, value);
 }
 
-/// x.repeat_interleave(2, dim): each index is before a new one that counts.
+/// x.repeat_interleave(2, dim): inserts a dim for the copies after `dim`.
 static LogicalResult readRepeatInterleave(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
@@ -111,7 +101,7 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
   if (!reader.isAbsent("dim")) {
     dim = reader.dim("dim", getTensor(self).getRank());
   } else {
-    // Of all elements in a row.
+    // Without `dim`, PyTorch flattens the tensor first.
     if (!getTensor(self).hasStaticShape())
       return failure();
     self = reader.reshape(self, {getTensor(self).getNumElements()});
@@ -124,12 +114,12 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
   sizes.insert(sizes.begin() + *dim + 1, 1);
   Value value = reader.reshape(self, sizes);
   sizes[*dim + 1] = *repeats;
-  value = createBroadcast(reader, value, sizes);
+  value = reader.broadcast(value, sizes);
   return setRepeated(reader, value);
 }
 
-/// x.roll(1, dim): the last elements come first. Along several dims it would be
-/// several ops.
+/// x.roll(1, dim): moves the last elements to the front. Rolling along several
+/// dims is not modelled.
 static LogicalResult readRoll(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
@@ -150,13 +140,13 @@ static LogicalResult readRoll(NodeReader &reader) {
   return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
 }
 
-/// `source` in place of the elements [start, start + size) of `self` along a
-/// dim.
+/// Replaces the elements [start, start + size) of `self` along a dim by
+/// `source`.
 static LogicalResult setScattered(NodeReader &reader, Value self, Value source,
                                   int64_t dim, int64_t start, int64_t size) {
   RankedTensorType type = reader.getResultType();
   int64_t whole = type.getDimSize(dim);
-  // It keeps the strides of `self`, which a concat would not.
+  // The result has the strides of `self`, which a concat keeps only if dense.
   if (getTensor(source).getElementType() != type.getElementType() ||
       !isDense(reader, type))
     return failure();
@@ -182,7 +172,7 @@ static LogicalResult readSliceScatter(NodeReader &reader) {
   if (!dim || !start || reader.integer("step", 1) != 1 ||
       type.isDynamicDim(*dim) || getTensor(source).isDynamicDim(*dim))
     return failure();
-  // Where it ends, the size of the source says.
+  // The size of the source determines the end.
   (void)reader.find("end");
   int64_t whole = type.getDimSize(*dim);
   start = std::clamp<int64_t>(*start < 0 ? *start + whole : *start, 0, whole);
@@ -209,12 +199,12 @@ static LogicalResult readSelectScatter(NodeReader &reader) {
                       1);
 }
 
-/// one_hot(x, n): whether x is the position along a new last dim.
+/// one_hot(x, n): compares x with the positions along a new last dim.
 static LogicalResult readOneHot(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
   std::optional<int64_t> count = reader.integer("num_classes", -1);
-  // As many as the largest index asks for: that depends on data.
+  // Without a count, the number of classes depends on the data.
   if (!self || !type || !count || *count < 1)
     return failure();
   Type index = getTensor(self).getElementType();

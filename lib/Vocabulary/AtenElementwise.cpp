@@ -20,7 +20,7 @@ static std::string getTarget(StringRef name) {
   return ("torch.ops.aten." + name).str();
 }
 
-/// A Python number among the operands.
+/// Returns true if an operand is a Python number.
 static bool isScalar(Value value) {
   auto constant = value.getDefiningOp<tp::ConstantOp>();
   return constant &&
@@ -32,7 +32,7 @@ static bool isScalar(Value value) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// One tp.map of these operands as the node's result.
+/// Sets one tp.map of `operands` as the node's result.
 static LogicalResult setMap(NodeReader &reader, MapFunction function,
                             ArrayRef<Value> operands) {
   RankedTensorType type = reader.getResultType();
@@ -41,9 +41,10 @@ static LogicalResult setMap(NodeReader &reader, MapFunction function,
   return reader.result(reader.create<tp::MapOp>(type, function, operands));
 }
 
-/// An operand beside a tensor, or not. PyTorch's kernels take a whole number as
-/// an element of the tensor's type, which it may not fit into: beside uint8, -1
-/// is 255. Truth values are promoted instead.
+/// Reads an operand of a binary function whose other operand is `tensor` (null
+/// if that is a number). PyTorch's kernels convert an integer to the tensor's
+/// element type, so that -1 is 255 beside a uint8 tensor. Booleans are promoted
+/// instead.
 static Value readBeside(NodeReader &reader, StringRef argument, Value tensor) {
   const Argument *found = reader.find(argument);
   auto integer =
@@ -69,7 +70,7 @@ static LogicalResult readBinary(NodeReader &reader) {
                  readBeside(reader, "other", reader.tensor("self"))});
 }
 
-/// `other` scaled by `alpha`, for add and sub.
+/// Returns `other` scaled by `alpha`, for add and sub.
 static Value readScaledOther(NodeReader &reader, StringRef name) {
   Value other = reader.operand(name);
   if (!other || reader.integer("alpha", 1) == 1)
@@ -81,8 +82,8 @@ static Value readScaledOther(NodeReader &reader, StringRef name) {
   RankedTensorType sum = reader.getResultType();
   if (!sum)
     return {};
-  // PyTorch promotes before it multiplies. With a number, sizes and layout stay
-  // those of `other`.
+  // PyTorch promotes to the result type before it multiplies. The sizes and
+  // layout of `other` do not change.
   if (!isScalar(other) && type.getElementType() != sum.getElementType()) {
     tp::StridedShape shape = reader.getSymbols().getShape(type);
     type = reader.getSymbols().getType(sum.getElementType(), shape.sizes,
@@ -171,13 +172,13 @@ static LogicalResult readClamp(NodeReader &reader) {
   return reader.result(value);
 }
 
-/// to.dtype, _to_copy and the like, between tensors on one device.
+/// Reads to.dtype, _to_copy and similar casts on one device.
 static LogicalResult readCast(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
   std::optional<MemoryFormat> format =
       reader.memoryFormat("memory_format", MemoryFormat::Preserve);
-  // A move to another device, or into another layout, is no cast.
+  // A move to another device or into another layout is not a cast.
   if (!self || !type || !format || !reader.isAbsent("layout") ||
       !reader.isAbsent("device"))
     return failure();
@@ -216,14 +217,15 @@ static LogicalResult readContiguous(NodeReader &reader) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Whether PyTorch takes a number for either tensor.
+/// Returns true if PyTorch's operator accepts a number as either operand.
 static bool takesNumberForEither(MapFunction function) {
   return function == MapFunction::Add || function == MapFunction::Sub ||
          function == MapFunction::Mul || function == MapFunction::Div ||
          function == MapFunction::FloorDiv;
 }
 
-/// The predicate that holds for (b, a) where `function` holds for (a, b).
+/// Returns the predicate that is true of (b, a) iff `function` is true of (a,
+/// b).
 static MapFunction getSwapped(MapFunction function) {
   switch (function) {
   case MapFunction::Less:
@@ -239,8 +241,8 @@ static MapFunction getSwapped(MapFunction function) {
   }
 }
 
-/// Where a number stands among the operands, the overload depends on it, and
-/// some functions have none.
+/// The overload depends on which operand is a number, and some functions have
+/// no overload with a number on the left.
 static LogicalResult writeBinary(tp::MapOp op, NodeWriter &writer) {
   MapFunction function = op.getFunction();
   Value self = op.getOperands()[0];
@@ -271,7 +273,7 @@ static LogicalResult writeBinary(tp::MapOp op, NodeWriter &writer) {
                                  : "remainder.Tensor",
                   "other", /*isNumber=*/false);
   }
-  // All others commute, or have a mirrored form.
+  // All remaining functions commute or have a mirrored form.
   if (isScalar(self)) {
     std::swap(self, other);
     function = getSwapped(function);
@@ -318,7 +320,7 @@ static LogicalResult writeMap(Operation *operation, NodeWriter &writer) {
     return node.finish(op.getResult());
   }
   if (op.getFunction() == MapFunction::Select) {
-    // where's overloads say which branches are numbers.
+    // The overloads of `where` differ in which branches are numbers.
     StringRef target = "torch.ops.aten.where.self";
     if (isScalar(operands[1]))
       target = isScalar(operands[2]) ? "torch.ops.aten.where.Scalar"
@@ -360,8 +362,8 @@ static LogicalResult writeCopy(Operation *operation, NodeWriter &writer) {
 // Registration
 //===----------------------------------------------------------------------===//
 
-/// A reader for the overloads of a function of one tensor, or of two operands
-/// of which either may be a number.
+/// Adds a reader for the overloads of a function of one tensor, or of two
+/// operands of which either may be a number.
 template <MapFunction function>
 static void addReader(Vocabulary &vocabulary) {
   constexpr tp::ScalarFunctionInfo info = getInfo(function);
@@ -380,7 +382,8 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
   addReader<MapFunction::Name>(vocabulary);
 #include "commute/Dialect/ScalarFunctions.def"
-  // After the table, whose plain readers know no alpha and no exponent.
+  // Override the readers that the table added: they ignore alpha and the
+  // exponent.
   vocabulary.add({"torch.ops.aten.add.Tensor", "torch.ops.aten.add.Scalar"},
                  readAdd);
   vocabulary.add({"torch.ops.aten.sub.Tensor", "torch.ops.aten.sub.Scalar"},
@@ -414,7 +417,7 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
   vocabulary.add(
       {"torch.ops.aten.clamp.default", "torch.ops.aten.clamp.Tensor"},
       readClamp);
-  // They return their operand itself where there is nothing to convert.
+  // These return their operand itself if there is nothing to convert.
   vocabulary.addView(
       {"torch.ops.aten.to.dtype", "torch.ops.aten.to.dtype_layout"}, readCast);
   vocabulary.add("torch.ops.aten._to_copy.default", readCast);

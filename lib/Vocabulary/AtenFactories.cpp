@@ -1,4 +1,4 @@
-//===- AtenFactories.cpp - ATen operators that make tensors -----*- C++ -*-===//
+//===- AtenFactories.cpp - ATen operators that create tensors ---*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,7 +13,7 @@ using namespace commute::vocabulary;
 using archive::Argument;
 using archive::ArgumentTag;
 
-/// A number argument as an attribute; null for anything else.
+/// Returns a number argument as an attribute, or null for anything else.
 static TypedAttr getNumber(NodeReader &reader, StringRef name) {
   const Argument *argument = reader.find(name);
   if (!argument)
@@ -61,8 +61,8 @@ static LogicalResult readArange(NodeReader &reader) {
                                              : getNumber(reader, "start");
   TypedAttr step = reader.isAbsent("step") ? builder.getI64IntegerAttr(1)
                                            : getNumber(reader, "step");
-  // Only integers: how many floats there are, and their rounding, depends on
-  // how the kernel counts.
+  // Model integers only: for floats, the number of elements and their rounding
+  // depend on how the kernel computes them.
   if (!type || !isa_and_present<IntegerAttr>(start) ||
       !isa_and_present<IntegerAttr>(step))
     return failure();
@@ -119,8 +119,8 @@ static LogicalResult writeIota(Operation *operation, NodeWriter &writer) {
   int64_t end;
   if (llvm::MulOverflow(type.getDimSize(0), step.getInt(), end) ||
       llvm::AddOverflow(end, start.getInt(), end))
-    return op.emitError("cannot write a range whose end is no number of 64 "
-                        "bits");
+    return op.emitError(
+        "cannot write a range whose end does not fit in 64 bits");
   return writer.node(op.getLoc(), "torch.ops.aten.arange.start_step")
       .integer("start", start.getInt())
       .integer("end", end)

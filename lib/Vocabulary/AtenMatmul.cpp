@@ -1,4 +1,4 @@
-//===- AtenMatmul.cpp - ATen products, attention, look-ups ------*- C++ -*-===//
+//===- AtenMatmul.cpp - ATen products and attention -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -10,8 +10,6 @@
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
-using archive::Argument;
-using archive::ArgumentTag;
 
 static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -24,7 +22,7 @@ static RankedTensorType getTensor(Value value) {
 static LogicalResult setMatmul(NodeReader &reader, Value lhs, Value rhs,
                                Value bias, bool transposeRhs) {
   RankedTensorType type = reader.getResultType();
-  // Vectors have other rules; they are not what is sharded.
+  // Products with vectors follow other rules, and are not worth sharding.
   if (!lhs || !rhs || !type || getTensor(lhs).getRank() < 2 ||
       getTensor(rhs).getRank() < 2)
     return failure();
@@ -54,7 +52,8 @@ static LogicalResult readLinear(NodeReader &reader) {
                    bias, /*transposeRhs=*/true);
 }
 
-/// addmm and baddbmm: self * beta + (lhs @ rhs) * alpha, plain sums only.
+/// addmm and baddbmm: self * beta + (lhs @ rhs) * alpha. Only plain sums (alpha
+/// = beta = 1) are modelled.
 static LogicalResult readAddProduct(NodeReader &reader) {
   bool isBatched = reader.find("batch1");
   Value bias = reader.tensor("self");
@@ -83,7 +82,7 @@ static LogicalResult readScaledMm(NodeReader &reader) {
       !reader.isAbsent("scale_result") ||
       !reader.boolean("use_fast_accum", false))
     return failure();
-  // Block-wise scales (one a tile) are not modelled.
+  // Block-wise scales (one per tile) are not modelled.
   auto isModelled = [](Value scale) {
     RankedTensorType type = getTensor(scale);
     return tp::hasOneElement(type) ||
@@ -96,8 +95,8 @@ static LogicalResult readScaledMm(NodeReader &reader) {
       type, lhs, rhs, bias, lhsScale, rhsScale, false, false));
 }
 
-/// The transposed operand as a value of its own: PyTorch's products have no
-/// flags for it.
+/// Writes the transposed operand as a node of its own, because PyTorch's
+/// products have no transposition flags.
 static StringRef writeTransposed(Value operand, NodeWriter &writer) {
   RankedTensorType type = getTensor(operand);
   tp::SymbolSpace symbols(type.getContext());
@@ -114,8 +113,8 @@ static StringRef writeTransposed(Value operand, NodeWriter &writer) {
           symbols.getType(type.getElementType(), shape.sizes, shape.strides));
 }
 
-/// All dims but the last as one, which is how products with scales take their
-/// operands and their scales of rows.
+/// Flattens all dims but the last one. Scaled products take their operands and
+/// row scales in this form.
 static RankedTensorType getFlattened(RankedTensorType type) {
   tp::SymbolSpace symbols(type.getContext());
   tp::Sizes sizes = symbols.getSizes(type);
@@ -138,7 +137,7 @@ static StringRef writeFlattened(Value value, NodeWriter &writer) {
       .finishIntermediate(getFlattened(type));
 }
 
-/// `_scaled_mm` takes matrices only.
+/// `_scaled_mm` accepts matrices only.
 static LogicalResult writeScaledMm(tp::MatmulOp op, StringRef rhs,
                                    NodeWriter &writer) {
   RankedTensorType type = getTensor(op.getResult());
@@ -169,7 +168,7 @@ static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
   int64_t rhsRank = getTensor(op.getRhs()).getRank();
   bool isScaled = bool(op.getLhsScale());
   bool hasVectorBias = op.getBias() && getTensor(op.getBias()).getRank() == 1;
-  // A linear says all of this in one node.
+  // F.linear expresses the transposition and the bias in one node.
   if (!isScaled && op.getTransposeRhs() && !op.getTransposeLhs() &&
       rhsRank == 2 && (!op.getBias() || hasVectorBias)) {
     NodeBuilder node =
@@ -189,7 +188,7 @@ static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
   StringRef lhs = getOperand(op.getLhs(), op.getTransposeLhs());
   StringRef rhs = getOperand(op.getRhs(), op.getTransposeRhs());
   if (op.getBias()) {
-    // addmm and baddbmm take matrices and batches of matrices only.
+    // addmm accepts matrices only, baddbmm batches of matrices.
     if (lhsRank == 2 && rhsRank == 2)
       return writer.node(op.getLoc(), "torch.ops.aten.addmm.default")
           .tensor("self", op.getBias())
@@ -236,14 +235,14 @@ static LogicalResult readAttention(NodeReader &reader) {
   if (!query || !key || !value || !type || !isCausal || !isGrouped ||
       dropout != 0.0)
     return failure();
-  // The kernels that ATen decomposes to group heads without being told.
+  // The kernels that ATen decomposes attention into group heads without a flag.
   bool isKernel = reader.getNumResults() > 1;
   int64_t headDim = getTensor(query).getRank() - 3;
   if (isKernel && headDim >= 0 &&
       getTensor(key).getRank() == getTensor(query).getRank())
     isGrouped = getTensor(query).getDimSize(headDim) !=
                 getTensor(key).getDimSize(headDim);
-  // The second result, the log of the sums, serves the backward graph.
+  // The second result (logsumexp) is needed only in the backward graph.
   for (size_t index = 1; index < reader.getNumResults(); ++index)
     if (reader.isResultUsed(index))
       return failure();
@@ -282,81 +281,6 @@ static LogicalResult writeAttention(Operation *operation, NodeWriter &writer) {
   return node.finish(op.getResult());
 }
 
-//===----------------------------------------------------------------------===//
-// Look-ups
-//===----------------------------------------------------------------------===//
-
-static LogicalResult setTake(NodeReader &reader, Value table, Value indices,
-                             int64_t dim, bool wrapsNegative) {
-  RankedTensorType type = reader.getResultType();
-  if (!table || !indices || !type ||
-      getTensor(indices).getElementType().isInteger(1) ||
-      !isa<IntegerType>(getTensor(indices).getElementType()))
-    return failure();
-  return reader.result(
-      reader.create<tp::TakeOp>(type, table, indices, dim, wrapsNegative));
-}
-
-static LogicalResult readEmbedding(NodeReader &reader) {
-  return setTake(reader, reader.tensor("weight"), reader.tensor("indices"), 0,
-                 /*wrapsNegative=*/false);
-}
-
-static LogicalResult readIndexSelect(NodeReader &reader) {
-  Value self = reader.tensor("self");
-  Value index = reader.tensor("index");
-  if (!self || !index || getTensor(index).getRank() != 1)
-    return failure();
-  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank());
-  if (!dim)
-    return failure();
-  return setTake(reader, self, index, *dim, /*wrapsNegative=*/false);
-}
-
-/// x[:, indices]: one index tensor among Nones.
-static LogicalResult readIndex(NodeReader &reader) {
-  Value self = reader.tensor("self");
-  const Argument *indices = reader.find("indices");
-  if (!self || !indices ||
-      (indices->tag != ArgumentTag::OptionalTensors &&
-       indices->tag != ArgumentTag::Tensors))
-    return failure();
-  std::optional<int64_t> dim;
-  for (auto [position, index] : llvm::enumerate(indices->elements)) {
-    if (index.tag == ArgumentTag::None)
-      continue;
-    if (dim)
-      return failure();
-    dim = position;
-  }
-  if (!dim || *dim >= getTensor(self).getRank())
-    return failure();
-  return setTake(reader, self, reader.element("indices", *dim), *dim,
-                 /*wrapsNegative=*/true);
-}
-
-static LogicalResult writeTake(Operation *operation, NodeWriter &writer) {
-  auto op = cast<tp::TakeOp>(operation);
-  if (op.getDim() == 0 && !op.getWrapsNegative() &&
-      getTensor(op.getTable()).getRank() == 2)
-    return writer.node(op.getLoc(), "torch.ops.aten.embedding.default")
-        .tensor("weight", op.getTable())
-        .tensor("indices", op.getIndices())
-        .finish(op.getResult());
-  if (!op.getWrapsNegative() && getTensor(op.getIndices()).getRank() == 1)
-    return writer.node(op.getLoc(), "torch.ops.aten.index_select.default")
-        .tensor("self", op.getTable())
-        .integer("dim", op.getDim())
-        .tensor("index", op.getIndices())
-        .finish(op.getResult());
-  SmallVector<Value> indices(op.getDim());
-  indices.push_back(op.getIndices());
-  return writer.node(op.getLoc(), "torch.ops.aten.index.Tensor")
-      .tensor("self", op.getTable())
-      .optionalTensors("indices", indices)
-      .finish(op.getResult());
-}
-
 void vocabulary::addAtenMatmul(Vocabulary &vocabulary) {
   vocabulary.add({"torch.ops.aten.mm.default", "torch.ops.aten.bmm.default"},
                  readMm);
@@ -371,10 +295,6 @@ void vocabulary::addAtenMatmul(Vocabulary &vocabulary) {
        "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default",
        "torch.ops.aten._scaled_dot_product_flash_attention.default"},
       readAttention);
-  vocabulary.add("torch.ops.aten.embedding.default", readEmbedding);
-  vocabulary.add("torch.ops.aten.index_select.default", readIndexSelect);
-  vocabulary.add("torch.ops.aten.index.Tensor", readIndex);
   vocabulary.addWriter<tp::MatmulOp>(writeMatmul);
   vocabulary.addWriter<tp::AttentionOp>(writeAttention);
-  vocabulary.addWriter<tp::TakeOp>(writeTake);
 }

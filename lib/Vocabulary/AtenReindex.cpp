@@ -21,8 +21,8 @@ static RankedTensorType getTensor(Value value) {
 // Reshapes
 //===----------------------------------------------------------------------===//
 
-/// Everything that reads the same elements in order: the result's type says
-/// the new sizes.
+/// Operators that keep the order of the elements. The result's type states the
+/// new sizes.
 static LogicalResult readReshape(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
@@ -32,7 +32,7 @@ static LogicalResult readReshape(NodeReader &reader) {
   return reader.result(reader.create<tp::ReshapeOp>(type, self));
 }
 
-/// The bits as another type.
+/// Reinterprets the bits as another element type.
 static LogicalResult readViewDtype(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
@@ -41,7 +41,7 @@ static LogicalResult readViewDtype(NodeReader &reader) {
   Type from = getTensor(self).getElementType(), to = type.getElementType();
   if (from == to)
     return reader.result(reader.create<tp::ReshapeOp>(type, self));
-  // Other widths change the last size.
+  // An element type of another width changes the last size.
   bool isModelled =
       from.isIntOrFloat() && to.isIntOrFloat() &&
       from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth() &&
@@ -59,7 +59,7 @@ static LogicalResult writeBitcast(Operation *operation, NodeWriter &writer) {
       .finish(op.getResult());
 }
 
-/// dropout that is switched off gives its operand back.
+/// Inactive dropout returns its operand.
 static LogicalResult readDropout(NodeReader &reader) {
   std::optional<bool> isTraining = reader.boolean("train");
   Value input = reader.tensor("input");
@@ -69,8 +69,8 @@ static LogicalResult readDropout(NodeReader &reader) {
   return reader.result(reader.create<tp::ReshapeOp>(type, input));
 }
 
-/// Splits or merges dims by name, where the sizes of the others, which are
-/// symbolic, need not be told.
+/// Writes a reshape as unflatten or flatten of one dim, which do not need the
+/// symbolic sizes of the other dims.
 static LogicalResult writeSymbolicReshape(tp::ReshapeOp op,
                                           ArrayRef<int64_t> resultSizes,
                                           NodeWriter &writer) {
@@ -111,7 +111,7 @@ static LogicalResult writeSymbolicReshape(tp::ReshapeOp op,
 static LogicalResult writeReshape(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::ReshapeOp>(operation);
   RankedTensorType type = getTensor(op.getResult());
-  // One symbolic size can be left to PyTorch.
+  // PyTorch can infer one symbolic size.
   SmallVector<int64_t> sizes(type.getShape());
   llvm::for_each(sizes, [](int64_t &size) {
     if (ShapedType::isDynamic(size))
@@ -187,8 +187,8 @@ static LogicalResult readConcat(NodeReader &reader) {
   if (!tensors || tensors->empty() || !type)
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", type.getRank(), 0);
-  // PyTorch skips empty tensors of rank 1 among others, and promotes element
-  // types.
+  // PyTorch skips empty tensors of rank 1 between tensors of higher rank, and
+  // promotes element types. Neither is modelled.
   for (Value tensor : *tensors)
     if (getTensor(tensor).getRank() != type.getRank() ||
         getTensor(tensor).getElementType() != type.getElementType())
@@ -243,7 +243,7 @@ static LogicalResult writeExpand(Operation *operation, NodeWriter &writer) {
   for (auto [dim, size] : llvm::enumerate(sizes)) {
     if (!ShapedType::isDynamic(size))
       continue;
-    // -1 keeps the operand's size.
+    // A size of -1 keeps the operand's size.
     bool keeps =
         static_cast<int64_t>(dim) >= offset && input.isDynamicDim(dim - offset);
     if (!keeps)

@@ -4,9 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Formula.h"
 #include "NodeReader.h"
 #include "NodeWriter.h"
 #include "TensorCast.h"
+#include "commute/Dialect/ScalarFunctions.h"
 
 using namespace mlir;
 using namespace commute;
@@ -29,7 +31,7 @@ static LogicalResult readReduce(NodeReader &reader) {
   std::optional<bool> keepDims = reader.boolean("keepdim", false);
   if (!self || !type || !keepDims)
     return failure();
-  // any and all ask of a number whether it is 0, which no maximum does.
+  // any and all convert numbers to booleans first, which Max and Min do not.
   bool isExtremum = kind == ReductionKind::Max || kind == ReductionKind::Min;
   if (isExtremum && getTensor(self).getElementType() != type.getElementType())
     return failure();
@@ -39,7 +41,7 @@ static LogicalResult readReduce(NodeReader &reader) {
     dims = reader.integers("dim");
   if (!dims)
     return failure();
-  // No dims are all dims.
+  // An empty list of dims means all dims.
   if (dims->empty())
     *dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   for (int64_t &dim : *dims)
@@ -92,7 +94,7 @@ static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
 }
 
 //===----------------------------------------------------------------------===//
-// Softmax and the like
+// Softmax and cumulative sums
 //===----------------------------------------------------------------------===//
 
 template <RowFunction function>
@@ -119,7 +121,7 @@ static LogicalResult writeRowwise(Operation *operation, NodeWriter &writer) {
   node.tensor("self", op.getInput()).integer("dim", op.getDim());
   Type result = getTensor(op.getResult()).getElementType();
   if (result != getTensor(op.getInput()).getElementType()) {
-    // A keyword argument of cumsum, a positional one of the others.
+    // The dtype is keyword-only in cumsum, and positional in the others.
     if (op.getFunction() == RowFunction::CumulativeSum)
       node.keywords();
     node.scalarType("dtype", result);
@@ -131,7 +133,7 @@ static LogicalResult writeRowwise(Operation *operation, NodeWriter &writer) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Number of normalized dims; nullopt where the sizes are no numbers.
+/// Returns the number of normalized dims, or nullopt if a size is symbolic.
 static std::optional<int64_t> getNormalizedDims(NodeReader &reader) {
   std::optional<SmallVector<int64_t>> shape =
       reader.integers("normalized_shape");
@@ -140,7 +142,7 @@ static std::optional<int64_t> getNormalizedDims(NodeReader &reader) {
   return shape->size();
 }
 
-/// A tensor argument that may be None; nullopt for anything else.
+/// Returns a tensor argument or null for None, and nullopt for anything else.
 static std::optional<Value> getOptionalTensor(NodeReader &reader,
                                               StringRef name) {
   if (reader.isAbsent(name))
@@ -149,13 +151,30 @@ static std::optional<Value> getOptionalTensor(NodeReader &reader,
   return value ? std::optional(value) : std::nullopt;
 }
 
-/// Results past the first are statistics saved for the backward graph; only
-/// forms that do not use them are modelled.
-static bool usesStatistics(NodeReader &reader) {
+/// Results past the first are statistics, saved for the backward graph: the
+/// mean of a layer norm, and one over the root of the mean square.
+static LogicalResult setStatistics(NodeReader &reader, Value input,
+                                   int64_t dims, double epsilon,
+                                   bool isCentered) {
+  bool isUsed = false;
   for (size_t index = 1; index < reader.getNumResults(); ++index)
-    if (reader.isResultUsed(index))
-      return true;
-  return false;
+    isUsed |= reader.isResultUsed(index);
+  if (!isUsed)
+    return success();
+  Formula f(reader, getTensor(input).getElementType());
+  int64_t rank = getTensor(input).getRank();
+  auto rows = llvm::to_vector(llvm::seq<int64_t>(rank - dims, rank));
+  Value x = f.of(input);
+  size_t index = 1;
+  if (isCentered) {
+    Value mean = f.reduce(ReductionKind::Avg, x, rows);
+    if (failed(f.result(index++, mean)))
+      return failure();
+    x = f.subtract(x, mean);
+  }
+  Value square = f.reduce(ReductionKind::Avg, f.multiply(x, x), rows);
+  return f.result(
+      index, f.apply(tp::MapFunction::Rsqrt, f.add(square, f.number(epsilon))));
 }
 
 static LogicalResult readRmsNorm(NodeReader &reader) {
@@ -163,17 +182,24 @@ static LogicalResult readRmsNorm(NodeReader &reader) {
   std::optional<Value> weight = getOptionalTensor(reader, "weight");
   std::optional<int64_t> dims = getNormalizedDims(reader);
   RankedTensorType type = reader.getResultType();
-  if (!input || !weight || !dims || !type || usesStatistics(reader))
+  if (!input || !weight || !dims || !type)
     return failure();
   FloatAttr epsilon;
   if (!reader.isAbsent("eps")) {
     std::optional<double> value = reader.number("eps");
-    if (!value)
+    // A negative one makes NaN of rows that are small enough.
+    if (!value || *value < 0)
       return failure();
     epsilon = reader.getBuilder().getF64FloatAttr(*value);
   }
-  return reader.result(
-      reader.create<tp::RmsNormOp>(type, input, *weight, epsilon, *dims));
+  reader.setResult(
+      0, reader.create<tp::RmsNormOp>(type, input, *weight, epsilon, *dims));
+  return setStatistics(reader, input, *dims,
+                       epsilon
+                           ? epsilon.getValueAsDouble()
+                           : tp::getDefaultEpsilon(tp::Algebra::getComputeType(
+                                 getTensor(input).getElementType())),
+                       /*isCentered=*/false);
 }
 
 static LogicalResult readLayerNorm(NodeReader &reader) {
@@ -183,15 +209,16 @@ static LogicalResult readLayerNorm(NodeReader &reader) {
   std::optional<int64_t> dims = getNormalizedDims(reader);
   std::optional<double> epsilon = reader.number("eps", 1e-5);
   RankedTensorType type = reader.getResultType();
-  if (!input || !weight || !bias || !dims || !epsilon || !type ||
-      usesStatistics(reader))
+  if (!input || !weight || !bias || !dims || !epsilon || *epsilon < 0 || !type)
     return failure();
   auto op = reader.create<tp::LayerNormOp>(type, input, *weight, *bias,
                                            llvm::APFloat(*epsilon), *dims);
-  return reader.result(op);
+  reader.setResult(0, op);
+  return setStatistics(reader, input, *dims, *epsilon, /*isCentered=*/true);
 }
 
-/// Sizes of the normalized dims; empty where one is symbolic.
+/// Returns the sizes of the normalized dims, or an empty list if one is
+/// symbolic.
 static SmallVector<int64_t> getNormalizedShape(RankedTensorType type,
                                                int64_t dims) {
   ArrayRef<int64_t> shape = type.getShape().take_back(dims);

@@ -17,7 +17,8 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// A start counted from the front; nullopt where that depends on a symbol.
+/// Returns a start counted from the front, or nullopt if it depends on a
+/// symbol.
 static std::optional<int64_t> getStart(RankedTensorType type, int64_t dim,
                                        int64_t start) {
   if (start >= 0)
@@ -28,7 +29,7 @@ static std::optional<int64_t> getStart(RankedTensorType type, int64_t dim,
   return std::max<int64_t>(start + type.getDimSize(dim), 0);
 }
 
-/// A slice at a symbolic start that is a multiple of its size.
+/// Reads a slice whose start is symbolic and a multiple of its size.
 static LogicalResult readBlock(NodeReader &reader, Value self, int64_t dim) {
   RankedTensorType type = reader.getResultType();
   tp::Size start = reader.size("start");
@@ -59,7 +60,7 @@ static LogicalResult readSlice(NodeReader &reader) {
   start = getStart(input, *dim, *start);
   if (!start)
     return failure();
-  // An empty slice may start anywhere.
+  // The start of an empty slice is irrelevant; PyTorch accepts any.
   if (type.getDimSize(*dim) == 0)
     start = 0;
   return reader.result(
@@ -84,7 +85,7 @@ static LogicalResult readNarrow(NodeReader &reader) {
   return reader.result(reader.create<tp::SliceOp>(type, self, *dim, *start, 1));
 }
 
-/// x.select(dim, i): a slice of size 1, and the dim taken away.
+/// x.select(dim, i): a slice of size 1 with the dim removed.
 static LogicalResult setSelect(NodeReader &reader, size_t index, Value self,
                                int64_t dim, int64_t start) {
   RankedTensorType type = reader.getResultType(index);
@@ -123,8 +124,8 @@ static LogicalResult readUnbind(NodeReader &reader) {
   return success();
 }
 
-/// split, split_with_sizes and chunk: pieces one after the other, whose sizes
-/// the result types say.
+/// split, split_with_sizes and chunk: consecutive slices, whose sizes the
+/// result types state.
 static LogicalResult readSplit(NodeReader &reader) {
   Value self = reader.tensor("self");
   if (!self || reader.getNumResults() == 0)
@@ -138,7 +139,8 @@ static LogicalResult readSplit(NodeReader &reader) {
     RankedTensorType type = reader.getResultType(index);
     if (!type || type.getRank() <= *dim)
       return failure();
-    // Of a symbolic size, all are blocks of it, or nobody knows where they are.
+    // With a symbolic size, the offsets are known only if all slices have equal
+    // size.
     tp::Size size = reader.getSymbols().getSizes(type)[*dim];
     if (index == 0)
       blockSize = size;
@@ -160,8 +162,8 @@ static LogicalResult readSplit(NodeReader &reader) {
   return success();
 }
 
-/// One of a known number of equal blocks: the dim is cut in two, and one index
-/// of the outer part taken.
+/// Writes a slice that is one of a known number of equal blocks: splits the dim
+/// in two, and selects an index of the outer one.
 static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
   tp::SymbolSpace symbols(op.getContext());
   int64_t dim = op.getDim();
@@ -171,8 +173,8 @@ static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
       tp::getConstant(tp::divideExactly(shape.sizes[dim], size));
   bool isBlock = op.getBlocks() || op.getStart() == 0;
   if (!isBlock || op.getStep() != 1)
-    return op.emitError("cannot write a slice of symbolic size that is no "
-                        "block");
+    return op.emitError("cannot write a slice of symbolic size that is not one "
+                        "shard of its dim");
   if (!count) {
     auto start = static_cast<int64_t>(op.getStart());
     RankedTensorType type = getTensor(op.getResult());
@@ -212,7 +214,7 @@ static LogicalResult writeSlice(Operation *operation, NodeWriter &writer) {
   if (type.getDimSize(dim) > 0 &&
       (llvm::MulOverflow(type.getDimSize(dim) - 1, step, end) ||
        llvm::AddOverflow(end, start, end) || llvm::AddOverflow(end, 1L, end)))
-    return op.emitError("takes more elements than can be counted");
+    return op.emitError("takes more elements than fit in 64 bits");
   NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.slice.Tensor");
   node.tensor("self", op.getInput())
       .integer("dim", dim)
@@ -223,14 +225,14 @@ static LogicalResult writeSlice(Operation *operation, NodeWriter &writer) {
   return node.finish(op.getResult());
 }
 
-/// A rank's block is a slice in the program of that rank.
+/// In the program of one rank, the rank's block is an ordinary slice.
 static LogicalResult writeRankSlice(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::RankSliceOp>(operation);
   auto module = op->getParentOfType<ModuleOp>();
   auto rank = module->getAttrOfType<IntegerAttr>(tp::TPDialect::rankAttrName);
   if (!rank || !module->hasAttr(tp::TPDialect::rankSpecificAttrName))
-    return op.emitError("takes the rows of one rank, in a graph that is for "
-                        "all ranks: say --rank=R for the graph of one");
+    return op.emitError("takes the rows of one rank, but the graph is for all "
+                        "ranks: pass --rank=R to write the graph of one rank");
   std::optional<int64_t> position = op.getGroup().getPosition(rank.getInt());
   if (!position)
     return op.emitError("rank ") << rank.getInt() << " is not in the group";

@@ -21,7 +21,7 @@ static std::optional<tp::ReductionKind> getReduction(NodeReader &reader) {
   std::optional<StringRef> name = reader.string("reduce_op");
   if (!name)
     return std::nullopt;
-  // PyTorch writes names in lower case, but takes them in any.
+  // PyTorch writes lower-case names but accepts any case.
   return tp::symbolizeReductionKind(name->lower());
 }
 
@@ -29,7 +29,8 @@ static std::optional<tp::ReductionKind> getReduction(NodeReader &reader) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-// Makes the op for one tensor; null for a form that is not modelled.
+// Creates the op for one tensor, or returns null for a form that is not
+// modelled.
 
 template <bool isInPlace>
 static Value makeAllReduce(NodeReader &reader, Value input,
@@ -62,7 +63,7 @@ static Value makeReduceScatter(NodeReader &reader, Value input,
 template <bool isInPlace>
 static Value makeBroadcast(NodeReader &reader, Value input,
                            RankedTensorType type, tp::GroupAttr group) {
-  // c10d's root is a position in the group.
+  // c10d identifies the root by its position in the group.
   std::optional<int64_t> root = reader.integer("src");
   if (!root)
     return {};
@@ -73,7 +74,7 @@ static Value makeBroadcast(NodeReader &reader, Value input,
 using MakeFunction = Value (*)(NodeReader &, Value, RankedTensorType,
                                tp::GroupAttr);
 
-/// One tensor in, one out.
+/// Reads an operator with one input and one output.
 template <MakeFunction make>
 static LogicalResult readSingle(NodeReader &reader) {
   Value input = reader.tensor("input");
@@ -85,7 +86,7 @@ static LogicalResult readSingle(NodeReader &reader) {
   return made ? reader.result(made) : failure();
 }
 
-/// Tensors in, as many out: an op for each.
+/// Reads an operator with a list of inputs and outputs as one op for each pair.
 template <MakeFunction make>
 static LogicalResult readCoalesced(NodeReader &reader) {
   std::optional<SmallVector<Value>> inputs = reader.tensors("inputs");
@@ -111,7 +112,7 @@ static LogicalResult readAllToAll(NodeReader &reader) {
       reader.integers("output_split_sizes");
   std::optional<SmallVector<int64_t>> inputs =
       reader.integers("input_split_sizes");
-  // Splits that are symbols stay opaque.
+  // Symbolic split sizes are not modelled.
   if (!input || !type || !outputs || !inputs || getTensor(input).getRank() == 0)
     return failure();
   tp::GroupAttr group = reader.group();
@@ -133,7 +134,7 @@ static LogicalResult readWait(NodeReader &reader) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Adds the last argument and ends the node, with a wait behind it unless the
+/// Adds the group argument and finishes the node, followed by a wait unless the
 /// op is asynchronous itself.
 static LogicalResult finishCollective(NodeWriter &writer, NodeBuilder &node,
                                       tp::GroupAttr group, bool isAsync,
@@ -148,7 +149,7 @@ static LogicalResult finishCollective(NodeWriter &writer, NodeBuilder &node,
       .finish(result);
 }
 
-/// PyTorch's collectives act on dim 0.
+/// Reports an error unless the collective acts on dim 0, as PyTorch requires.
 static LogicalResult checkAxis(Operation *op, int64_t axis) {
   if (axis == 0)
     return success();
@@ -156,7 +157,8 @@ static LogicalResult checkAxis(Operation *op, int64_t axis) {
          << axis << ": run the pass lower-collectives first";
 }
 
-/// PyTorch's in-place form, where nobody would see that it writes.
+/// Returns the in-place operator if its write into `input` cannot be observed,
+/// and the functional operator otherwise.
 static StringRef getTarget(OpOperand &input, bool isInPlace,
                            StringRef functional, StringRef inPlace) {
   return isInPlace && mayWriteInto(input) ? inPlace : functional;
@@ -245,12 +247,13 @@ static LogicalResult writeWait(Operation *operation, NodeWriter &writer) {
 //===----------------------------------------------------------------------===//
 
 void vocabulary::addC10dFunctional(Vocabulary &vocabulary) {
-  // The autograd forms compute the same; they differ in their gradients, which
-  // a captured graph has spelled out or does not need.
+  // The autograd forms compute the same values and differ only in their
+  // gradients, which a captured graph either contains explicitly or does not
+  // need.
   for (StringRef library : {"torch.ops._c10d_functional.",
                             "torch.ops._c10d_functional_autograd."}) {
-    // c10d's rule: these refuse, or did in most releases refuse, an input that
-    // is not dense; all_reduce and broadcast copy theirs.
+    // c10d rejects a non-dense input of these operators (or did in most
+    // releases). all_reduce and broadcast make a dense copy instead.
     auto add = [&](const Twine &name, ReadFunction read,
                    std::vector<std::string> arguments) {
       OperatorEntry &entry = vocabulary.getOrAdd((library + name).str());
@@ -271,13 +274,13 @@ void vocabulary::addC10dFunctional(Vocabulary &vocabulary) {
     add("all_to_all_single.default", readAllToAll, {"input"});
     add("all_gather_into_tensor_out.default", nullptr, {"input", "out"});
     add("reduce_scatter_tensor_out.default", nullptr, {"input", "out"});
-    // The in-place forms hand their operand's memory to the backend.
+    // The in-place forms pass their operand's memory to the backend.
     add("all_reduce_.default", readSingle<makeAllReduce<true>>, {"input"});
     add("all_reduce_coalesced_.default", nullptr, {"inputs"});
     add("broadcast_.default", readSingle<makeBroadcast<true>>, {"input"});
   }
-  // The result of an opaque collective is fresh memory all the same, and the
-  // value of a wait is the tensor that was waited for.
+  // wait_tensor is a view because its result is the tensor that was waited for.
+  // An opaque collective returns fresh memory nevertheless.
   vocabulary.addView({"torch.ops._c10d_functional.wait_tensor.default"},
                      readWait);
   vocabulary.addWriter<tp::AllReduceOp>(writeAllReduce);

@@ -1,4 +1,4 @@
-//===- DistributedContext.cpp - what a graph does not say -------*- C++ -*-===//
+//===- DistributedContext.cpp - groups, ranks and placements ----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -37,7 +37,7 @@ static llvm::Error checkGroup(StringRef name, const GroupRanks &groups) {
     for (int64_t rank : members) {
       if (rank < 0 || rank >= maxRanks)
         return createStringError("group '" + name + "': " + Twine(rank) +
-                                 " is no rank");
+                                 " is not a rank");
       if (!seen.insert(rank).second)
         return createStringError("group '" + name + "': rank " + Twine(rank) +
                                  " is in it twice");
@@ -63,17 +63,17 @@ static llvm::Error checkPlacement(StringRef text) {
       return llvm::Error::success();
   }
   return createStringError("'" + text +
-                           "' is no placement; legal are replicated, "
-                           "shard(DIM), partial(sum|avg|max|min|product) and "
+                           "' is not a placement; expected replicated, "
+                           "shard(DIM), partial(sum|avg|max|min|product) or "
                            "varying");
 }
 
 //===----------------------------------------------------------------------===//
-// The sidecar
+// Sidecar
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Reads one sidecar; every method reports by an error that names the key.
+/// Parses one sidecar. Every method reports errors with the JSON key.
 class SidecarReader {
 public:
   explicit SidecarReader(StringRef origin) : origin(origin) {}
@@ -105,7 +105,7 @@ llvm::Expected<std::vector<int64_t>> SidecarReader::readRanks(StringRef name,
     std::optional<int64_t> number = rank.getInteger();
     if (!number)
       return makeError("groups." + name + ".ranks: " + rank.text() +
-                       " is no rank");
+                       " is not a rank");
     ranks.push_back(*number);
   }
   return ranks;
@@ -114,14 +114,14 @@ llvm::Expected<std::vector<int64_t>> SidecarReader::readRanks(StringRef name,
 llvm::Error SidecarReader::readGroups(JsonValue groups,
                                       DistributedContext &context) {
   if (!groups.is(JsonKind::Object))
-    return makeError("\"groups\" is no object");
+    return makeError("\"groups\" must be an object");
   for (auto it = groups.begin(); it != groups.end(); ++it) {
     std::string name = getText(it.key());
     JsonValue ranks =
         (*it).is(JsonKind::Object) ? (*it).get("ranks") : JsonValue();
     if (!ranks || !ranks.is(JsonKind::Array))
       return makeError("groups." + name +
-                       " has no list \"ranks\"; expected for example "
+                       " lacks the list \"ranks\"; expected, for example, "
                        "{\"ranks\": [0, 1, 2, 3]}");
     GroupRanks result;
     bool isAxis = ranks.size() > 0 && (*ranks.begin()).is(JsonKind::Array);
@@ -151,17 +151,18 @@ llvm::Error SidecarReader::readGroups(JsonValue groups,
 llvm::Error SidecarReader::readInputs(JsonValue inputs,
                                       DistributedContext &context) {
   if (!inputs.is(JsonKind::Object))
-    return makeError("\"inputs\" is no object");
+    return makeError("\"inputs\" must be an object");
   for (auto input = inputs.begin(); input != inputs.end(); ++input) {
     std::string name = getText(input.key());
     if (!(*input).is(JsonKind::Object))
-      return makeError("inputs." + name +
-                       " is no object from group names to placements");
+      return makeError(
+          "inputs." + name +
+          " must be an object that maps group names to placements");
     JsonValue placements = *input;
     for (auto it = placements.begin(); it != placements.end(); ++it) {
       std::string group = getText(it.key());
       if (!(*it).is(JsonKind::String))
-        return makeError("inputs." + name + "." + group + " is no string");
+        return makeError("inputs." + name + "." + group + " must be a string");
       std::string placement = getText(*it);
       if (llvm::Error error = checkPlacement(placement))
         return makeError("inputs." + name + "." + group + ": " +
@@ -179,16 +180,16 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
     return makeError(llvm::toString(document.takeError()));
   JsonValue root = (*document)->root();
   if (!root.is(JsonKind::Object))
-    return makeError("a sidecar is a JSON object");
+    return makeError("a sidecar must be a JSON object");
   JsonValue version = root.get("version");
   if (!version || version.getInteger() != 1)
-    return makeError("\"version\" is missing or not 1, the version that this "
-                     "program reads");
+    return makeError(
+        "\"version\" is missing or not 1, the only version that Commute reads");
   DistributedContext context;
   if (JsonValue rank = root.get("rank"); rank && !rank.is(JsonKind::Null)) {
     context.rank = rank.getInteger();
     if (!context.rank || *context.rank < 0)
-      return makeError("\"rank\" is no rank: " + rank.text());
+      return makeError("\"rank\" is not a rank: " + rank.text());
   }
   if (JsonValue groups = root.get("groups"))
     if (llvm::Error error = readGroups(groups, context))
@@ -198,7 +199,7 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
       return std::move(error);
   if (JsonValue assumptions = root.get("assumptions")) {
     if (!assumptions.is(JsonKind::Array))
-      return makeError("\"assumptions\" is no list");
+      return makeError("\"assumptions\" must be a list");
     for (JsonValue assumption : assumptions)
       if (llvm::Error error = addAssumptionOption(context, getText(assumption)))
         return makeError(llvm::toString(std::move(error)));
@@ -257,10 +258,10 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
 }
 
 //===----------------------------------------------------------------------===//
-// The command line
+// Command line
 //===----------------------------------------------------------------------===//
 
-/// "0-3,8": ranks and ranges.
+/// Parses ranks and ranges of ranks, such as "0-3,8".
 static llvm::Expected<std::vector<int64_t>> parseRanks(StringRef text) {
   std::vector<int64_t> ranks;
   llvm::SmallVector<StringRef> items;
@@ -277,7 +278,7 @@ static llvm::Expected<std::vector<int64_t>> parseRanks(StringRef text) {
     if (!isRange)
       end = begin;
     if (end < begin || begin < 0 || end >= maxRanks)
-      return createStringError("'" + item + "' is no range of ranks");
+      return createStringError("'" + item + "' is not a range of ranks");
     if (static_cast<int64_t>(ranks.size()) + end - begin >= maxRanks)
       return createStringError("there are more than " + Twine(maxRanks) +
                                " ranks");
@@ -292,7 +293,7 @@ llvm::Error vocabulary::addGroupOption(DistributedContext &context,
   auto makeError = [&](const Twine &message) {
     return createStringError("--group=" + option + ": " + message);
   };
-  // The name may hold anything but '='.
+  // The name may contain any character but '='.
   auto [name, text] = option.rsplit('=');
   if (!option.contains('=') || name.empty())
     return makeError("expected NAME=RANKS, for example 0=0-3 or tp=0-3/4-7");
@@ -316,10 +317,11 @@ llvm::Error vocabulary::addGroupOption(DistributedContext &context,
   return llvm::Error::success();
 }
 
-/// LLVM's engine follows all alternatives at once, so that a match takes time
-/// linear in the name, but for two things: back-references, which it tries one
-/// by one, and bounded repeats, which it writes out, the inner ones again for
-/// each of the outer.
+/// LLVM's regular expressions follow all alternatives at once, so matching
+/// takes time linear in the length of the name. There are two exceptions, which
+/// this function rejects: back-references, which are tried one by one, and
+/// bounded repetitions with large bounds, which are expanded (nested ones
+/// multiply).
 static llvm::Error checkPattern(StringRef pattern) {
   constexpr size_t maxLength = 1000;
   constexpr uint64_t maxRepeats = 1000;
@@ -347,9 +349,9 @@ static llvm::Error checkPattern(StringRef pattern) {
     }
   }
   if (repeats > maxRepeats)
-    return createStringError("the regular expression repeats its parts more "
-                             "than " +
-                             Twine(maxRepeats) + " times");
+    return createStringError(
+        "the regular expression repeats its parts more than " +
+        Twine(maxRepeats) + " times, the limit");
   std::string problem;
   if (!llvm::Regex(pattern).isValid(problem))
     return createStringError("the regular expression is not valid: " + problem);

@@ -13,10 +13,11 @@
 
 namespace commute::vocabulary {
 
-/// The element type of this PyTorch dtype; null for `Unknown`. Signed integers
-/// are signless in MLIR, unsigned ones are marked, bool is i1.
+/// Returns the MLIR element type of a PyTorch dtype, or null for `Unknown`.
+/// Signed integers are signless in MLIR, unsigned integers are ui8 and so on,
+/// and bool is i1.
 mlir::Type getElementType(archive::ScalarType type, mlir::MLIRContext *context);
-/// The inverse; Unknown for a type that PyTorch does not have.
+/// The inverse; returns Unknown for a type that PyTorch lacks.
 archive::ScalarType getScalarType(mlir::Type type);
 
 } // namespace commute::vocabulary

@@ -1,4 +1,4 @@
-//===- Exporter.cpp - tp modules back as PyTorch graphs ---------*- C++ -*-===//
+//===- Exporter.cpp - export of tp modules as PyTorch graphs ----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -64,36 +64,37 @@ public:
                  Location location) override;
 
 private:
-  /// The source node that an op still is.
+  /// Returns the source node whose op is unchanged.
   std::optional<Origin> findOrigin(Operation *op) {
     return origins.find(op, [&](Value leaf) { return isAvailable(leaf); });
   }
   bool isAvailable(Value value);
-  /// Keeps the source node; false where renaming its operands is not enough.
+  /// Keeps the source node. Returns false if renaming operands is not enough.
   bool tryKeep(const Origin &origin);
-  /// The values that a node reads, in order, with the names that they have now;
-  /// nullopt where one name would have to become two and it is not known which
-  /// stands where.
+  /// Returns the operands of a node, in order, with their current names.
+  /// Returns nullopt if one old name would map to two new names and it is
+  /// unknown which operand takes which.
   std::optional<SmallVector<std::pair<const Argument *, StringRef>>>
   getOperandNames(const Node &node, const Origin &origin);
-  /// What a name stands for in the new graph so far: how many dims.
+  /// Returns the rank of the value that a name denotes in the new graph so far.
   std::optional<size_t> getRank(StringRef name);
-  /// Reports a new node that PyTorch would refuse.
+  /// Reports an error for a new node that PyTorch would reject.
   void checkNode(const Node &node, Location location);
-  /// Whether a kept node reads tensors like those that it read before.
+  /// Returns true if the operands of a kept node have the types that they had
+  /// before.
   bool checkOperands(const Origin &origin,
                      ArrayRef<std::pair<const Argument *, StringRef>> operands);
   LogicalResult write(Operation *op);
-  /// A node of the source graph that has this operator; null for none.
+  /// Returns a node of the source graph with this operator, or null.
   const Node *findExample(StringRef target);
   LogicalResult emit(Operation *op);
   void collectNames();
   void collectSpelling();
   StringRef getMetadata(Location location);
   void renameOuter();
-  /// Whether PyTorch's loader may give this name to the list among the results
-  /// of a new node. It takes the first of these that is free, so that no value
-  /// behind may have one.
+  /// Returns true if PyTorch's loader may use this name for the list among the
+  /// results of a new node. The loader takes the first such name that is free,
+  /// so no later value may have it.
   bool isNameOfList(StringRef name) const;
 
   func::FuncOp function;
@@ -108,22 +109,22 @@ private:
 
   DenseMap<StringRef, size_t> nodeByName;
   DenseMap<Value, StringRef> names;
-  /// The types of the tensors that new nodes give, by name.
+  /// Types of the tensors that new nodes return, by name.
   DenseMap<StringRef, RankedTensorType> newTypes;
-  /// Names of the source graph, and those made here: no name is used twice.
+  /// Names of the source graph and new names; none is used twice.
   llvm::DenseSet<StringRef> takenNames;
   llvm::DenseMap<StringRef, unsigned> nextSuffix;
-  /// Names that stand for a value in the new graph so far.
+  /// Names of the values that the new graph defines so far.
   llvm::DenseSet<StringRef> definedNames;
-  /// The source nodes that are kept, with the new names of their operands.
+  /// The source nodes that are kept, with the current names of their operands.
   DenseMap<size_t, SmallVector<std::pair<const Argument *, StringRef>>>
       keptNodes;
-  /// New names of kept nodes' results, where they are others.
+  /// New names of kept nodes' results, where they differ from the old ones.
   DenseMap<StringRef, StringRef> keptNames;
-  /// Whether a new node has a list among its results.
+  /// True if a new node has a list among its results.
   bool writesLists = false;
   StringRef groupArgument = "group_name";
-  /// Nodes of the source graph, the first of each operator.
+  /// The first source node of each operator.
   DenseMap<StringRef, const Node *> examples;
 };
 
@@ -139,7 +140,7 @@ void Exporter::collectNames() {
       takenNames.insert(value.text);
       definedNames.insert(value.text);
     });
-  // Placeholders of constant inputs have names as well.
+  // Placeholders of constant inputs also have names.
   for (const archive::InputSpec &spec : program.inputSpecs)
     if (!spec.name.empty()) {
       takenNames.insert(spec.name);
@@ -155,7 +156,8 @@ void Exporter::collectNames() {
 }
 
 void Exporter::collectSpelling() {
-  // PyTorch renamed the argument, and loads only the name that it has.
+  // PyTorch renamed this argument, and its loader accepts only the current
+  // name.
   for (const Node &node : graph.nodes)
     if (node.target.starts_with("torch.ops._c10d_functional.") &&
         node.find("group")) {
@@ -169,7 +171,7 @@ StringRef Exporter::getName(Value value) {
   if (known != names.end())
     return known->second;
   Operation *op = value.getDefiningOp();
-  // Inner ops are written where something other than their node needs them.
+  // An inner op is written only if an op outside its node uses its result.
   if (!op || failed(write(op)))
     return {};
   return names.lookup(value);
@@ -183,7 +185,7 @@ bool Exporter::isNameOfList(StringRef name) const {
 }
 
 StringRef Exporter::makeName(Value value, StringRef base) {
-  // An op that stands for a node of the source keeps its name.
+  // An op that replaces a node of the source graph keeps the node's name.
   if (value) {
     StringRef stated = getGraphName(value);
     if (!stated.empty() && !definedNames.contains(stated) &&
@@ -204,7 +206,7 @@ StringRef Exporter::makeName(Value value, StringRef base) {
 //===----------------------------------------------------------------------===//
 
 StringRef Exporter::getMetadata(Location location) {
-  // A new node takes the metadata of the node that it was made for.
+  // A new node inherits the metadata of the node that it replaces.
   if (auto name = dyn_cast<NameLoc>(location)) {
     auto node = nodeByName.find(name.getName().getValue());
     if (node != nodeByName.end())
@@ -228,8 +230,7 @@ void Exporter::checkNode(const Node &node, Location location) {
   for (const archive::NamedArgument &input : node.inputs)
     input.value.forEachValue([&](const Argument &value) {
       if (!definedNames.contains(value.text))
-        problem = ("it reads '" + value.text + "', which is not defined before")
-                      .str();
+        problem = ("it uses '" + value.text + "' before its definition").str();
     });
   if (!problem.empty())
     emitError(location) << "the new node '" << node.name << "' (" << node.target
@@ -284,8 +285,8 @@ void Exporter::addNumber(Node node, StringRef name, const tp::Size &size,
 // Kept nodes
 //===----------------------------------------------------------------------===//
 
-/// Whether a value has been written, or can be written here and now: where it
-/// is computed does not matter as long as no op with effects takes part.
+/// Returns true if the value has been written or can be written now: all ops
+/// that it still needs are free of side effects and are not collectives.
 bool Exporter::isAvailable(Value value) {
   SmallVector<Value> worklist{value};
   llvm::SmallDenseSet<Value> seen;
@@ -314,7 +315,8 @@ Exporter::getOperandNames(const Node &node, const Origin &origin) {
     if (leafNames.back().empty())
       return std::nullopt;
   }
-  // An opaque op reads what its node reads, in the same order.
+  // Usually the node's operands correspond one to one to the op's leaves,
+  // because an opaque op has the same operands as its node.
   const auto &before = origin.leafNames;
   bool isSameOrder = llvm::equal(operands, before, [](auto operand, auto name) {
     return operand.second == name;
@@ -340,7 +342,8 @@ bool Exporter::checkOperands(
     const Origin &origin,
     ArrayRef<std::pair<const Argument *, StringRef>> operands) {
   const Node &node = graph.nodes[origin.node];
-  // An assertion that export leaves behind a cast looks at element types alone.
+  // The dtype assertion that torch.export inserts after a cast checks only the
+  // element type.
   auto call = dyn_cast<tp::CallOp>(origin.ops.front());
   bool readsTypes = call && call.getReadsTypes();
   for (auto [argument, name] : operands) {
@@ -362,7 +365,7 @@ bool Exporter::checkOperands(
         (readsTypes || hasSameSizes()))
       continue;
     emitError(origin.ops.front()->getLoc())
-        << "the node '" << node.name << "' (" << node.target << ") would read '"
+        << "the node '" << node.name << "' (" << node.target << ") would use '"
         << name << "' of type " << now << " in place of '" << argument->text
         << "', which has another shape or element type";
     return false;
@@ -381,14 +384,14 @@ bool Exporter::tryKeep(const Origin &origin) {
         names[result] =
             keptNames.lookup_or(getGraphName(result), getGraphName(result));
   };
-  // Another result of a node that is there already (split).
+  // The node was kept already, for another of its results (split).
   if (auto kept = keptNodes.find(origin.node); kept != keptNodes.end()) {
     if (kept->second != *operands)
       return false;
     registerResults();
     return true;
   }
-  // Its names may have gone to a node written for another of its results.
+  // Names of the node's results may be taken by a node written earlier.
   bool isFree = true;
   for (const Argument &output : node.outputs)
     output.forEachValue([&](const Argument &value) {
@@ -425,7 +428,7 @@ bool Exporter::tryKeep(const Origin &origin) {
 }
 
 //===----------------------------------------------------------------------===//
-// The walk
+// Ops
 //===----------------------------------------------------------------------===//
 
 const Node *Exporter::findExample(StringRef target) {
@@ -436,7 +439,7 @@ const Node *Exporter::findExample(StringRef target) {
 }
 
 LogicalResult Exporter::write(Operation *op) {
-  // Passes may have run unverified.
+  // Verify here, because passes may have run without verification.
   if (failed(op->getName().verifyInvariants(op)))
     return failure();
   auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
@@ -458,7 +461,7 @@ LogicalResult Exporter::write(Operation *op) {
 LogicalResult Exporter::emit(Operation *op) {
   if (op->hasAttr(innerAttrName))
     return success();
-  // With its siblings, or for an op that came earlier.
+  // The op was written already, for another of its results or for a user.
   if (op->getNumResults() > 0 &&
       llvm::all_of(op->getResults(),
                    [&](Value result) { return names.contains(result); }))
@@ -467,8 +470,8 @@ LogicalResult Exporter::emit(Operation *op) {
     if (tryKeep(*origin))
       return success();
   bool isNamed = op->hasAttr(tp::TPDialect::namesAttrName);
-  // A number is an argument of the nodes that use it, not a node: it becomes
-  // one where something asks for its name.
+  // A number is an argument of its users, not a node. It becomes a node only if
+  // some user needs its name.
   if (auto constant = dyn_cast<tp::ConstantOp>(op);
       constant && !isNamed &&
       cast<RankedTensorType>(constant.getType()).getRank() == 0)
@@ -479,7 +482,7 @@ LogicalResult Exporter::emit(Operation *op) {
 }
 
 void Exporter::renameOuter() {
-  // What the graph returns, in the order of the outputs that name values.
+  // Collect the returned values, in the order of the outputs that name values.
   auto results =
       cast<func::ReturnOp>(function.getBody().front().getTerminator())
           .getOperands();
@@ -521,7 +524,7 @@ llvm::Expected<ProgramEdits> Exporter::run() {
     if (failed(emit(&op)))
       return llvm::createStringError(program.origin + ": " + message);
   renameOuter();
-  // Metadata of values that are gone.
+  // Drop the metadata of values that no longer exist.
   for (auto [index, node] : llvm::enumerate(graph.nodes))
     if (!keptNodes.contains(index))
       for (const Argument &output : node.outputs)

@@ -1,4 +1,4 @@
-//===- Fingerprint.cpp - has an op changed since it was read? ---*- C++ -*-===//
+//===- Fingerprint.cpp - detection of changes since import ------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -30,8 +30,8 @@ static llvm::hash_code hashOp(Operation *op, SmallVectorImpl<Value> &leaves) {
       continue;
     }
     leaves.push_back(operand);
-    // The nodes of opaque ops and of collectives say nothing of their operands
-    // but their names: one that was made dense is a renamed one.
+    // A node of an opaque op or a collective records only the names of its
+    // operands. Replacing an operand by a dense copy is thus a mere renaming.
     if (!isa<tp::CallOp>(op) && !isa<tp::CollectiveOpInterface>(op))
       hash = llvm::hash_combine(hash, operand.getType().getAsOpaquePointer());
   }

@@ -1,4 +1,4 @@
-//===- Fingerprint.h - has an op changed since it was read? -----*- C++ -*-===//
+//===- Fingerprint.h - detection of changes since import --------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -12,13 +12,12 @@
 
 namespace commute::vocabulary {
 
-/// Marks ops that are part of the expansion of a node: they have no name in
-/// the graph.
+/// Marks the inner ops of a node's expansion, which have no name in the graph.
 inline constexpr llvm::StringLiteral innerAttrName = "tp.inner";
 
-/// A hash of a named op with the inner ops that it is made of, and the values
-/// that they read, in order. Two ops of one context with equal hashes do the
-/// same to their leaves.
+/// A hash of a named op together with its inner ops, and the values that they
+/// use (leaves), in order. Two ops of one MLIR context with equal hashes
+/// compute the same function of their leaves.
 struct Fingerprint {
   uint64_t hash = 0;
   llvm::SmallVector<mlir::Value, 4> leaves;

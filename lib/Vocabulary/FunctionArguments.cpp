@@ -15,7 +15,7 @@ using archive::ArgumentTag;
 using archive::Node;
 using llvm::StringRef;
 
-/// The position of the parameter that readers call `name`.
+/// Returns the index of the parameter that readers call `name`.
 static std::optional<size_t> findParameter(const OperatorEntry *entry,
                                            StringRef name) {
   if (!entry)
@@ -26,8 +26,8 @@ static std::optional<size_t> findParameter(const OperatorEntry *entry,
   return std::nullopt;
 }
 
-/// The positions among the node's inputs of those given by place, from the
-/// `first` one on.
+/// Returns the indices in the node's inputs of the positional arguments,
+/// beginning with the positional argument `first`.
 static llvm::SmallVector<size_t> getPositional(const Node &node, size_t first) {
   llvm::SmallVector<size_t> positions;
   for (auto [position, input] : llvm::enumerate(node.inputs))

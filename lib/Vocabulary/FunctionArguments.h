@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operators have schemas, and a node names each argument as the schema does. A
-// call of a Python function has positional arguments, which have no name, and
-// keywords, of which there may be several for one parameter.
+// A node of an operator names each argument as the operator's schema does. A
+// call of a Python function instead has positional arguments without names, and
+// keywords, of which one parameter may have several.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,23 +18,24 @@
 
 namespace commute::vocabulary {
 
-/// The position among the node's inputs of the argument that the entry's
-/// readers call `name`; nullopt where it was left at its default.
+/// Returns the index in the node's inputs of the argument that the entry's
+/// readers call `name`, or nullopt if the argument was left at its default.
 std::optional<size_t> findInput(const archive::Node &node,
                                 const OperatorEntry *entry,
                                 llvm::StringRef name);
 
-/// Whether all arguments of a call are parameters that the entry names: others
-/// may change what it computes.
+/// Returns true if all arguments of a call are parameters of the entry. Any
+/// other argument may change what the call computes.
 bool hasKnownArguments(const archive::Node &node, const OperatorEntry &entry);
 
-/// Whether `name` takes all further positional arguments, and these were given
-/// one by one: x.permute(0, 2, 1). Then `gathered` becomes the list of them.
+/// Returns true if the parameter `name` takes all further positional arguments
+/// and they were passed one by one, as in x.permute(0, 2, 1). If so, sets
+/// `gathered` to the list of these arguments.
 bool gatherRest(const archive::Node &node, const OperatorEntry *entry,
                 llvm::StringRef name, archive::Argument &gathered);
 
-/// A call of a Python function or method, or of something else that is no
-/// operator with a schema.
+/// Returns true for a call of a Python function or method, or of anything else
+/// that is not an operator with a schema.
 bool isFunctionCall(const archive::Node &node);
 
 } // namespace commute::vocabulary

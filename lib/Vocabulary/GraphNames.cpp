@@ -1,4 +1,4 @@
-//===- GraphNames.cpp - what PyTorch calls a value --------------*- C++ -*-===//
+//===- GraphNames.cpp - names of values in PyTorch graphs -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

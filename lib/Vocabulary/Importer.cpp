@@ -1,4 +1,4 @@
-//===- Importer.cpp - PyTorch graphs as tp modules --------------*- C++ -*-===//
+//===- Importer.cpp - import of PyTorch graphs as tp modules ----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -31,8 +31,8 @@ using archive::Argument;
 using archive::ArgumentTag;
 using archive::Node;
 
-/// PyTorch's operators take tensors of at most this many dims
-/// (dim_bitset_size). What has more is carried, but not understood.
+/// PyTorch's operators accept tensors of at most this many dims
+/// (dim_bitset_size). A tensor of higher rank becomes an opaque value.
 static constexpr size_t maxDims = 64;
 
 namespace {
@@ -66,7 +66,7 @@ public:
   bool noteRank(int64_t stated) override {
     if (!rank)
       rank = stated;
-    // Ops that state a rank make the graph that rank's own.
+    // Ops that state a rank make the graph specific to that rank.
     isRankSpecific = true;
     return rank == stated;
   }
@@ -75,8 +75,8 @@ private:
   llvm::Error makeError(const Twine &message) {
     return llvm::createStringError(program.origin + ": " + message);
   }
-  /// For what the sidecar or the command line states wrongly: the graph's own
-  /// record has no part in it.
+  /// Creates an error about a statement in the sidecar or on the command line,
+  /// which is not the fault of the graph's own record.
   llvm::Error makeStatementError(const Twine &message) {
     return llvm::createStringError(
         StringRef(program.origin).split(": record ").first +
@@ -92,12 +92,13 @@ private:
   llvm::Error addFunction();
   llvm::Error readNode(size_t index, archive::JsonValue json);
   bool hasOneElementType(const Node &node);
-  /// Fails with a message where the ops do not fit the stated types.
+  /// Verifies the created ops. Fails with a message if they contradict the
+  /// types that the graph states.
   LogicalResult verifyCreated(NodeReader &reader, std::string &message);
-  /// Says that a node is carried as it is because the shapes that the graph
-  /// states for it contradict its operator.
+  /// Emits a remark that a node becomes opaque because the shapes that the
+  /// graph states contradict its operator.
   void remarkMisfit(const Node &node, StringRef message);
-  /// Notes how an op of a node is, under the name of its first result.
+  /// Records the fingerprint of a node's op under the name of its first result.
   void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
   void readOpaque(const Node &node, const OperatorEntry *entry,
@@ -120,7 +121,7 @@ private:
   DenseMap<StringRef, Value> values;
   DenseMap<StringRef, RankedTensorType> tensorTypes;
   llvm::DenseSet<StringRef> usedNames;
-  /// Values that some node writes into, or that share memory with one.
+  /// Values that some node writes into, and values that may alias these.
   llvm::DenseSet<StringRef> mutatedNames;
   ProgramGroups groups;
   SymbolHints symbolHints;
@@ -129,7 +130,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Facts about the whole graph
+// Graph-wide facts
 //===----------------------------------------------------------------------===//
 
 void Importer::collectFacts() {
@@ -194,7 +195,7 @@ llvm::Error Importer::addFunction() {
   SmallVector<const archive::InputSpec *> specs;
   SmallVector<Type> types;
   for (auto [index, input] : llvm::enumerate(graph.inputs)) {
-    // Inputs specialised to a constant are no values.
+    // Inputs that were specialized to a constant are not values.
     if (!input.namesValue())
       continue;
     inputs.push_back(&input);
@@ -221,8 +222,8 @@ llvm::Error Importer::addFunction() {
                      builder.getStringAttr(specs[index]->target));
     inputAttributes.push_back(attributes.getDictionary(context));
   }
-  // Set all at once: an op's attributes are immutable, and setting those of one
-  // argument copies those of all.
+  // Set all attributes at once. Setting those of one argument copies the
+  // attributes of all arguments.
   function.setAllArgAttrs(inputAttributes);
   function->setAttr(tp::TPDialect::signatureAttrName,
                     getSignature(program, context));
@@ -246,8 +247,8 @@ llvm::Error Importer::addReturn() {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// Whether the ops built for a node give all of its results that others read.
-static bool givesUsedResults(NodeReader &reader) {
+/// Returns true if the ops built for a node compute all of its used results.
+static bool computesUsedResults(NodeReader &reader) {
   for (auto [index, value] : llvm::enumerate(reader.getResults()))
     if (!value && reader.isResultUsed(index))
       return false;
@@ -277,10 +278,10 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   StringRef target = alias ? StringRef(alias->sameAs) : node.target;
   const OperatorEntry *entry = vocabulary.find(target);
 
-  // What is written into, or shares memory with such a value, is a place and
-  // not a value: nodes that touch it stay as they are and where they are. They
-  // are read all the same, for their errors: with a pass's copy instead of the
-  // place, such a node is one like any other.
+  // Nodes that touch a place (a value that some node writes into, or an alias
+  // of one) become opaque calls and are not moved. They are still read, for two
+  // reasons: to report their errors, and because passes may treat such a node
+  // like any other after copying the place.
   bool touchesPlace = false;
   auto check = [&](const Argument &value) {
     touchesPlace |= mutatedNames.contains(value.text);
@@ -296,23 +297,24 @@ llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
   if (isKnown) {
     NodeReader reader(*this, node, *entry, alias, builder, getLocation(node));
     std::string message;
-    // What else a user's operator takes may mean anything.
-    if (succeeded(entry->read(reader)) && givesUsedResults(reader) &&
+    // Any argument that the known operator lacks may change the result.
+    if (succeeded(entry->read(reader)) && computesUsedResults(reader) &&
         (!alias || reader.hasReadAll())) {
       bool fits = succeeded(verifyCreated(reader, message));
       if (fits && !touchesPlace) {
         readModelled(index, reader);
         return llvm::Error::success();
       }
-      // The statement may be stale: passes of other tools edit nodes and leave
-      // their metadata. Functions take forms that the operators do not have,
-      // and Dynamo states what a tensor is at the end, which `t_` has changed:
-      // in graphs of functions this is not worth a word.
+      // The stated shapes may be stale, because passes of other tools leave the
+      // metadata of nodes that they edit. Do not report mismatches in graphs of
+      // functions, where they are common: functions accept forms that the
+      // operators do not have, and Dynamo records the final state of a tensor,
+      // after calls such as `t_`.
       if (!fits && !isFunctionCall(node) && !graph.holdsFunctions)
         remarkMisfit(node, message);
     }
-    // What writes into a place stays as it is whatever passes do: nothing needs
-    // to know its group.
+    // No pass changes a node that writes into a place, so its group is not
+    // needed.
     bool needsGroup =
         !touchesPlace ||
         getMutatedInputs(node, entry, alias, graph.holdsFunctions).empty();
@@ -334,9 +336,9 @@ void Importer::remarkMisfit(const Node &node, StringRef message) {
 
 LogicalResult Importer::verifyCreated(NodeReader &reader,
                                       std::string &message) {
-  // Verifiers emit diagnostics; what they say becomes the message.
+  // Turn the verifier's diagnostic into the message.
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-    // The op's name in front tells nothing that the node's does not.
+    // The diagnostic does not need the op's name: the remark names the node.
     if (message.empty())
       message = diagnostic.str();
     return success();
@@ -394,8 +396,8 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
   for (const Argument &output : node.outputs)
     output.forEachValue(
         [&](const Argument &value) { names.push_back(value.text); });
-  // A node without results is known by its place; its own name need not be
-  // its alone.
+  // Identify a node without results by its index: its own name need not be
+  // unique.
   if (names.empty())
     names.push_back(builder.getStringAttr("#" + Twine(index)).getValue());
   call->setAttr(tp::TPDialect::namesAttrName, builder.getStrArrayAttr(names));
@@ -442,7 +444,7 @@ llvm::Expected<ImportedProgram> Importer::run() {
     return std::move(error);
   llvm::SetVector<tp::GroupAttr> usedGroups;
   usedGroups.insert_range(groups.getRead());
-  // Those without a name (TensorCast's) are known by their collectives alone.
+  // Groups without a name (TensorCast's) occur only in collectives.
   imported.module->walk([&](tp::CollectiveOpInterface op) {
     usedGroups.insert(op.getCollectiveGroup());
   });

@@ -1,4 +1,4 @@
-//===- InPlace.cpp - which values a graph writes into -----------*- C++ -*-===//
+//===- InPlace.cpp - values that a graph writes into ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -26,21 +26,21 @@ using archive::Node;
 using llvm::StringLiteral;
 using llvm::StringRef;
 
-/// "add_" for "torch.ops.aten.add_.Tensor" and for "torch.Tensor.add_".
+/// Returns "add_" for "torch.ops.aten.add_.Tensor" and "torch.Tensor.add_".
 static StringRef getOperatorName(StringRef target) {
   StringRef name =
       target.starts_with("torch.ops.") ? target.rsplit('.').first : target;
   return name.contains('.') ? name.rsplit('.').second : StringRef();
 }
 
-/// "add_" and "__ior__"; "__or__" and the like are functional.
+/// True for "add_" and "__ior__"; "__or__" and similar names are functional.
 static bool isInPlaceName(StringRef name) {
   if (name.consume_front("__i") && name.consume_back("__"))
     return llvm::is_contained({"and", "or", "xor", "lshift", "rshift"}, name);
   return name.ends_with("_") && !name.ends_with("__");
 }
 
-/// x += y and the like, x[i] = y and del x[i].
+/// Matches x += y and similar operators, x[i] = y and del x[i].
 static bool isInPlaceOperator(StringRef target) {
   static constexpr StringLiteral names[] = {
       "iadd",     "iand", "iconcat", "ifloordiv", "ilshift", "imatmul",
@@ -50,7 +50,7 @@ static bool isInPlaceOperator(StringRef target) {
          llvm::is_contained(names, target);
 }
 
-/// relu(x, inplace=True)
+/// Matches relu(x, inplace=True).
 static bool isStatedInPlace(const Node &node, const OperatorEntry *entry) {
   std::optional<size_t> stated = findInput(node, entry, "inplace");
   if (!stated)
@@ -59,8 +59,8 @@ static bool isStatedInPlace(const Node &node, const OperatorEntry *entry) {
   return value.tag != archive::ArgumentTag::Bool || value.integer != 0;
 }
 
-/// Whether an operator of ATen updates the statistics that it is given. Older
-/// schemas (`batch_norm`) do not say so.
+/// Returns true if an ATen operator updates the statistics passed to it. Older
+/// schemas (`batch_norm`) do not declare this.
 static bool updatesStatistics(StringRef name) {
   bool normalizes = name.contains("batch_norm") ||
                     name.contains("instance_norm") ||
@@ -70,8 +70,8 @@ static bool updatesStatistics(StringRef name) {
          !name.contains("no_stats") && !name.contains("backward");
 }
 
-/// Whether an overload of ATen's writes into what it takes by keyword: it is
-/// called "out" or the like, or as one of these arguments ("grad_input").
+/// Returns true if an ATen overload writes into its keyword arguments: its name
+/// contains "out", or is the name of such an argument ("grad_input").
 static bool isOutOverload(StringRef overload, const Node &node) {
   if (overload == "default")
     return false;
@@ -85,14 +85,15 @@ static bool isOutOverload(StringRef overload, const Node &node) {
   });
 }
 
-/// The inputs that an operator of ATen's writes into beside the first one of an
-/// in-place form. An archive has no schemas: their conventions tell.
+/// Adds the inputs that an ATen operator writes into, in addition to the first
+/// input of an in-place form. Archives contain no schemas, so this relies on
+/// ATen's naming conventions.
 static void addWrittenByConvention(const Node &node,
                                    llvm::SmallVectorImpl<size_t> &positions) {
   StringRef name = getOperatorName(node.target);
   bool hasOut = isOutOverload(node.target.rsplit('.').second, node);
   bool hasStatistics = updatesStatistics(name);
-  // Steps of optimizers and gradient scalers write into most of their operands.
+  // Optimizer and gradient scaler steps write into most of their operands.
   bool isStep = (name.starts_with("_fused_") || name.starts_with("_amp_")) &&
                 (hasOut || isInPlaceName(name));
   auto isWritten = [&](const archive::NamedArgument &input) {
@@ -141,24 +142,25 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
   auto isInPlace = [](StringRef target) {
     return isInPlaceName(getOperatorName(target)) || isInPlaceOperator(target);
   };
-  // A user's operator may have the arguments of the known one in another order;
-  // in-place forms call their first one so.
+  // A user's operator may order its arguments differently from the known one,
+  // so find the mutated argument by the names that in-place forms use for it.
   bool isAliasAdded = alias && isInPlace(alias->sameAs) &&
                       (add("self") || add("input") || add("inputs"));
   if (!isAliasAdded && !node.inputs.empty() &&
       (isInPlace(alias ? StringRef(alias->sameAs) : node.target) ||
        isInPlace(node.target) || isStatedInPlace(node, entry)))
     positions.push_back(0);
-  // Every attention backward of ATen reads an argument called `out`.
+  // In ATen, an argument named `out` is not always written: attention backward
+  // operators read one.
   if (node.target.starts_with("torch.ops.aten."))
     addWrittenByConvention(node, positions);
   else
     add("out");
   if (!positions.empty() || entry)
     return positions;
-  // An operator of which nothing is known and that gives nothing is called for
-  // what it writes. ATen's own such operators are assertions. Of a function
-  // that is no operator, not even a name can be relied on.
+  // An unknown operator without results is called for its side effects (ATen's
+  // own such operators are assertions). For a Python function, not even the
+  // name can be relied on.
   bool mayWrite = holdsFunctions && isFunctionCall(node);
   if (node.target.starts_with("torch.ops."))
     mayWrite =
@@ -170,8 +172,9 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
   return positions;
 }
 
-/// PyTorch's own in-place forms give what they write into, and keep nothing of
-/// their other operands but for `set_`.
+/// Returns true if a result can alias only the first operand. PyTorch's
+/// in-place forms return the tensor that they write into, and retain no other
+/// operand, except for `set_`.
 static bool sharesFirstOnly(const Node &node) {
   StringRef name = getOperatorName(node.target);
   bool isOwn = node.target.starts_with("torch.ops.aten.") ||
@@ -180,15 +183,15 @@ static bool sharesFirstOnly(const Node &node) {
          (isOwn && isInPlaceName(name) && name != "set_");
 }
 
-/// Whether a value has memory that can be written into: numbers have none.
+/// Returns true if a value has memory that can be written into; numbers do not.
 static bool hasMemory(const Argument &value) {
   return value.tag == archive::ArgumentTag::Tensor ||
          value.tag == archive::ArgumentTag::CustomObject;
 }
 
 namespace {
-/// Where the values of a graph are made and read: by position of the node, -1
-/// for its inputs, the largest number for its outputs.
+/// Definition and last use of each value, as indices of nodes. Graph inputs are
+/// defined at -1, graph outputs are used at the largest integer.
 struct Lifetimes {
   explicit Lifetimes(const archive::Graph &graph);
 
@@ -219,9 +222,9 @@ Lifetimes::Lifetimes(const archive::Graph &graph) {
     use(output, std::numeric_limits<int64_t>::max());
 }
 
-/// Whether what the nodes at `positions`, in order, do to the memory that
-/// `members` share is seen through their results alone: what came before each
-/// is read no more.
+/// Returns true if each of the nodes at `positions` (in program order) can be
+/// read as a function, although it writes into the memory that `members` share:
+/// no member defined before the write is used after it.
 static bool areFunctions(const archive::Graph &graph,
                          llvm::ArrayRef<size_t> positions,
                          const llvm::DenseSet<StringRef> &members,
@@ -231,7 +234,7 @@ static bool areFunctions(const archive::Graph &graph,
     lives.emplace_back(lifetimes.definition.lookup(name),
                        lifetimes.lastUse.lookup(name));
   llvm::sort(lives);
-  // The memory of an input is the caller's.
+  // Callers can observe the memory of an input.
   if (lives.front().first < 0)
     return false;
   auto *life = lives.begin();
@@ -240,7 +243,7 @@ static bool areFunctions(const archive::Graph &graph,
     auto now = static_cast<int64_t>(position);
     for (; life != lives.end() && life->first < now; ++life)
       lastUse = std::max(lastUse, life->second);
-    // Two operands in one memory would be written twice.
+    // If two operands share the memory, the node would write it twice.
     unsigned numOperands = 0;
     for (const archive::NamedArgument &input : graph.nodes[position].inputs)
       input.value.forEachValue([&](const Argument &value) {
@@ -272,14 +275,14 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
             if (hasMemory(value))
               written.emplace_back(value.text, position);
           });
-  // Nearly every graph ends here.
+  // Return early: nearly every graph is functional.
   llvm::DenseSet<StringRef> result;
   if (written.empty())
     return result;
 
-  // Values that may share memory: a view and what it is a view of, and the
-  // result of an in-place form and what it writes into. Of operators that the
-  // vocabulary does not know, every result may be a view of every operand.
+  // Group values that may share memory: a view with its base, and the result of
+  // an in-place form with its operand. For an unknown operator, every result
+  // may be a view of every operand.
   llvm::EquivalenceClasses<StringRef> sharing;
   for (const Node &node : graph.nodes) {
     const OperatorEntry *entry = getEntry(node);
@@ -295,8 +298,8 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
       else
         first = value.text;
     };
-    // A known view is one of its first tensor; the others only lend their
-    // sizes.
+    // A known view is a view of its first tensor; of other tensors it uses only
+    // the sizes.
     bool isView = sharesFirstOnly(node) || (entry && entry->read && !isWriting);
     for (const archive::NamedArgument &input : node.inputs)
       if (!isView || !first)
@@ -305,7 +308,7 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
       output.forEachValue(unite);
   }
   Lifetimes lifetimes(graph);
-  // Those who write into one memory, in order.
+  // The nodes that write into each memory, in program order.
   llvm::MapVector<StringRef, llvm::SmallVector<size_t, 1>> writers;
   for (auto [name, position] : written)
     writers[sharing.getOrInsertLeaderValue(name)].push_back(position);
@@ -315,7 +318,7 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
     bool areRead = llvm::all_of(positions, [&](size_t position) {
       const Node &node = graph.nodes[position];
       const OperatorEntry *entry = getEntry(node);
-      // Ops that stand for Python functions know nothing of writing.
+      // The ops for Python functions have no in-place semantics.
       return entry && entry->read && !isFunctionCall(node);
     });
     if (!areRead || !areFunctions(graph, positions, members, lifetimes))
@@ -324,10 +327,10 @@ vocabulary::findMutatedValues(const archive::Graph &graph,
   return result;
 }
 
-/// Whether a result of an op may be a view of an operand.
-static bool mayGiveView(mlir::Operation *op) {
-  // A clone always has memory of its own, and so has a copy that a pass made,
-  // which is written as one; `contiguous` may give its operand back.
+/// Returns true if a result of an op may be a view of an operand.
+static bool mayReturnView(mlir::Operation *op) {
+  // `clone` always allocates, and copies that passes insert are written as
+  // `clone`. `contiguous` may return its operand.
   if (llvm::isa<tp::CopyOp>(op)) {
     auto target =
         op->getAttrOfType<mlir::StringAttr>(tp::TPDialect::targetAttrName);
@@ -339,7 +342,7 @@ static bool mayGiveView(mlir::Operation *op) {
 
 bool vocabulary::mayWriteInto(mlir::OpOperand &operand) {
   mlir::Operation *op = operand.getOwner();
-  // All values that may share the memory.
+  // Visit all values that may share the memory.
   llvm::SmallVector<mlir::Value> worklist{operand.get()};
   llvm::DenseSet<mlir::Value> seen;
   while (!worklist.empty()) {
@@ -347,10 +350,10 @@ bool vocabulary::mayWriteInto(mlir::OpOperand &operand) {
     if (!seen.insert(value).second)
       continue;
     mlir::Operation *definition = value.getDefiningOp();
-    // The memory of an input is the caller's.
+    // Callers can observe the memory of an input.
     if (!definition)
       return false;
-    if (mayGiveView(definition))
+    if (mayReturnView(definition))
       llvm::append_range(worklist, definition->getOperands());
     for (mlir::OpOperand &use : value.getUses()) {
       mlir::Operation *user = use.getOwner();
@@ -358,7 +361,7 @@ bool vocabulary::mayWriteInto(mlir::OpOperand &operand) {
         continue;
       if (user == op || !user->isBeforeInBlock(op))
         return false;
-      if (mayGiveView(user))
+      if (mayReturnView(user))
         llvm::append_range(worklist, user->getResults());
     }
   }

@@ -1,4 +1,4 @@
-//===- InPlace.h - which values a graph writes into -------------*- C++ -*-===//
+//===- InPlace.h - values that a graph writes into --------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,25 +14,26 @@
 
 namespace commute::vocabulary {
 
-/// The inputs that a node writes into, by position: the first one of an
-/// in-place form ("add_"), `out` arguments, and what the vocabulary states. In
-/// a graph that `holdsFunctions` one of which nothing is known may write into
-/// all. With an `alias`, a user's operator writes into what the known one does.
+/// Returns the indices of the inputs that a node writes into: the first input
+/// of an in-place form ("add_"), `out` arguments, and arguments that the
+/// vocabulary marks as mutated. If `holdsFunctions`, an unknown function may
+/// write into every input. An operator with an `alias` writes into the same
+/// arguments as the known operator.
 llvm::SmallVector<size_t, 2> getMutatedInputs(const archive::Node &node,
                                               const OperatorEntry *entry,
                                               const OperatorAlias *alias,
                                               bool holdsFunctions);
 
-/// All values of the graph that some node writes into, and all that may share
-/// memory with them through views: places, not values. Not among them are those
-/// whose every writer can be read as a function: an operator that the
-/// vocabulary reads, after which nobody looks at the memory but through its
-/// result.
+/// Returns all values of the graph that some node writes into, and all values
+/// that may share memory with them through views. These are places, not values.
+/// A written value is excluded if each of its writers can be read as a
+/// function: the vocabulary reads the operator, and all later uses of the
+/// memory go through the operator's result.
 llvm::DenseSet<llvm::StringRef> findMutatedValues(const archive::Graph &graph,
                                                   const Vocabulary &vocabulary);
 
-/// The same question on the way back: whether nobody but `operand`'s op, and
-/// those that read its results, will see that it writes into the operand.
+/// The same question on export: returns true if only `operand`'s op and the
+/// users of its results can observe a write into the operand.
 bool mayWriteInto(mlir::OpOperand &operand);
 
 } // namespace commute::vocabulary

@@ -1,4 +1,4 @@
-//===- NodeReader.h - one node of a PyTorch graph, being read ---*- C++ -*-===//
+//===- NodeReader.h - reading one node of a PyTorch graph -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,28 +17,29 @@
 
 namespace commute::vocabulary {
 
-/// What a reader may ask of the graph around the node.
+/// The graph around a node, as its reader sees it.
 class GraphReader {
 public:
   virtual ~GraphReader() = default;
-  /// The value of this graph name; null when it is no value of the tp module.
+  /// Returns the value of this graph name, or null if the tp module has none.
   virtual mlir::Value getValue(llvm::StringRef name) = 0;
-  /// The type of a tensor of the graph; null for what is no plain tensor.
+  /// Returns the type of a tensor, or null for anything but a plain tensor.
   virtual mlir::RankedTensorType getTensorType(llvm::StringRef name) = 0;
   virtual bool isUsed(llvm::StringRef name) = 0;
-  /// The group of this name; on failure `error` says how to state it.
+  /// Returns the group of this name. On failure, `error` says how to state it.
   virtual tp::GroupAttr getGroup(llvm::StringRef name, std::string &error) = 0;
   virtual tp::SymbolSpace &getSymbols() = 0;
-  /// The symbolic number of this name; null where it is none.
+  /// Returns the symbolic number of this name, or null if it is not a number.
   virtual tp::Size getNumber(llvm::StringRef name) = 0;
-  /// Takes note of the rank that an op states; false when another one is known.
+  /// Records the rank that an op states. Returns false if it contradicts the
+  /// known rank.
   virtual bool noteRank(int64_t rank) = 0;
 };
 
-/// A node, its arguments by name with their defaults, and the ops built for it.
-/// Typed reads give nullopt or null both for arguments of another type and for
-/// absent ones without default: a reader then fails and the node becomes a
-/// tp.call.
+/// A node, its arguments by name (with defaults), and the ops built for it.
+/// Typed accessors return nullopt or null for an argument of another type and
+/// for an absent argument without default. The reader then fails, and the node
+/// becomes a tp.call.
 class NodeReader {
 public:
   NodeReader(GraphReader &graph, const archive::Node &node,
@@ -54,43 +55,43 @@ public:
   // Arguments
   //===--------------------------------------------------------------------===//
 
-  /// nullptr when the argument was left at its default.
+  /// Returns nullptr if the argument was left at its default.
   const archive::Argument *find(llvm::StringRef argument) const;
-  /// True for an argument that is left out or None.
+  /// Returns true if the argument is absent or None.
   bool isAbsent(llvm::StringRef argument) const;
-  /// Whether all arguments that the node has, and that are not None, were asked
-  /// for.
+  /// Returns true if the reader has asked for every argument of the node that
+  /// is not None.
   bool hasReadAll() const;
   mlir::Value tensor(llvm::StringRef argument);
-  /// Tensors of a list; nullopt when one is None or no tensor.
+  /// The tensors of a list; nullopt if an element is None or not a tensor.
   std::optional<llvm::SmallVector<mlir::Value>>
   tensors(llvm::StringRef argument);
-  /// One tensor of a list; null where that is None.
+  /// One tensor of a list; null if that element is None.
   mlir::Value element(llvm::StringRef argument, size_t index);
-  /// A tensor, or a number as a tensor without dims.
+  /// A tensor, or a number as a tensor of rank 0.
   mlir::Value operand(llvm::StringRef argument);
   std::optional<int64_t> integer(llvm::StringRef argument,
                                  std::optional<int64_t> byDefault = {});
-  /// An integer that may be symbolic; null for anything else.
+  /// An integer, possibly symbolic; null for anything else.
   tp::Size size(llvm::StringRef argument);
   std::optional<double> number(llvm::StringRef argument,
                                std::optional<double> byDefault = {});
   std::optional<bool> boolean(llvm::StringRef argument,
                               std::optional<bool> byDefault = {});
-  /// A list of integers; a single integer counts as a list of one.
+  /// A list of integers. A single integer counts as a list of one.
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef argument);
   std::optional<llvm::StringRef>
   string(llvm::StringRef argument,
          std::optional<llvm::StringRef> byDefault = {});
   std::optional<archive::MemoryFormat>
   memoryFormat(llvm::StringRef argument, archive::MemoryFormat byDefault);
-  /// A dim counted from the front, for a tensor of this rank; nullopt also for
-  /// one out of range.
+  /// A dim counted from the front, for a tensor of rank `rank`; nullopt if it
+  /// is out of range.
   std::optional<int64_t> dim(llvm::StringRef argument, int64_t rank,
                              std::optional<int64_t> byDefault = {});
-  /// The group named by the argument `group_name`, or `group` in newer files.
+  /// The group named by the argument `group_name` (`group` in newer files).
   tp::GroupAttr group();
-  /// See GraphReader.
+  /// See GraphReader::noteRank.
   bool noteRank(int64_t rank) { return graph.noteRank(rank); }
 
   //===--------------------------------------------------------------------===//
@@ -101,7 +102,7 @@ public:
   mlir::RankedTensorType getResultType(size_t index = 0);
   bool isResultUsed(size_t index) { return graph.isUsed(resultNames[index]); }
 
-  /// Builds an op of the expansion.
+  /// Creates an op of the node's expansion.
   template <typename OpType, typename... Arguments>
   OpType create(Arguments &&...arguments) {
     auto op = OpType::create(builder, location,
@@ -112,20 +113,30 @@ public:
   mlir::Value constant(int64_t value);
   mlir::Value constant(double value);
   mlir::Value constant(bool value);
-  /// Elements [start, start + size) along a dim, as a view.
+  /// Slices the elements [start, start + size) along a dim, as a view.
   mlir::Value slice(mlir::Value input, int64_t dim, int64_t start,
                     int64_t size);
-  /// The elements under other sizes: a view, where strides allow it.
+  /// Reshapes `input`; the result is a view if the strides allow it.
   mlir::Value reshape(mlir::Value input, const tp::Sizes &sizes);
+  /// The elements repeated along dims of size 1 and new leading dims, as a
+  /// view.
+  mlir::Value broadcast(mlir::Value input, const tp::Sizes &sizes);
+  /// A scalar function of tensors that are broadcast to one shape, as a dense
+  /// tensor of `elementType`.
+  mlir::Value map(tp::MapFunction function, mlir::ValueRange operands,
+                  mlir::Type elementType);
+  /// A dense tensor in which all elements are this number.
+  mlir::Value fill(double number, const tp::Sizes &sizes,
+                   mlir::Type elementType);
 
-  /// Makes `value`, a result of an op built here, the node's result.
+  /// Makes `value`, a result of an op created here, a result of the node.
   void setResult(size_t index, mlir::Value value);
   mlir::LogicalResult result(mlir::Value value) {
     setResult(0, value);
     return mlir::success();
   }
 
-  /// Reports a graph that is wrong, rather than a form that is not modelled.
+  /// Reports an invalid graph (as opposed to a form that is not modelled).
   mlir::LogicalResult fail(const llvm::Twine &message) {
     error = message.str();
     return mlir::failure();
@@ -139,7 +150,7 @@ public:
   llvm::ArrayRef<llvm::StringRef> getResultNames() const { return resultNames; }
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
   llvm::StringRef getError() const { return error; }
-  /// Whether the error is that nothing states the members of the group.
+  /// Returns true if reading failed because the group's members are unknown.
   bool isGroupUnknown() const { return groupIsUnknown; }
   void eraseCreated();
 
@@ -149,7 +160,7 @@ private:
   const OperatorEntry &entry;
   const OperatorAlias *alias;
   mutable llvm::SmallPtrSet<const archive::Argument *, 8> asked;
-  /// Lists of arguments that were given one by one.
+  /// Lists of arguments that were passed one by one.
   mutable std::deque<archive::Argument> gathered;
   mlir::OpBuilder &builder;
   mlir::Location location;
@@ -160,10 +171,13 @@ private:
   bool groupIsUnknown = false;
 };
 
-// Each fills in the operators of one file.
+// Each of these adds the operators of one file.
+void addAtenBackward(Vocabulary &vocabulary);
 void addAtenComposites(Vocabulary &vocabulary);
 void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
+void addAtenFormulas(Vocabulary &vocabulary);
+void addAtenIndexing(Vocabulary &vocabulary);
 void addAtenReindex(Vocabulary &vocabulary);
 void addAtenRowwise(Vocabulary &vocabulary);
 void addAtenSlices(Vocabulary &vocabulary);

@@ -113,9 +113,9 @@ Argument NodeBuilder::getSize(RankedTensorType type, unsigned dim,
   if (size)
     return *size;
   if (!hasFailed)
-    emitError(location) << "cannot be written: nothing in the graph says how "
-                           "long dim "
-                        << dim << " of a " << node.target << " is";
+    emitError(location) << "cannot be written: nothing in the graph determines "
+                           "the size of dim "
+                        << dim << " of a " << node.target;
   hasFailed = true;
   return {};
 }
@@ -183,7 +183,7 @@ NodeBuilder &NodeBuilder::group(tp::GroupAttr group) {
 
 NodeBuilder &NodeBuilder::device() {
   const archive::Device &device = graph.getDevice();
-  // PyTorch's default, which exporters leave out as well.
+  // The CPU is PyTorch's default device, which torch.export omits as well.
   if (device.type == "cpu")
     return *this;
   Argument argument;
@@ -194,7 +194,7 @@ NodeBuilder &NodeBuilder::device() {
 }
 
 StringRef NodeBuilder::getBaseName() const {
-  // torch.ops.NAMESPACE.NAME.OVERLOAD, or a Python function
+  // "torch.ops.NAMESPACE.NAME.OVERLOAD", or a Python function.
   if (!node.target.starts_with("torch.ops."))
     return node.target.rsplit('.').second;
   SmallVector<StringRef> parts;
@@ -212,8 +212,8 @@ void NodeBuilder::respell() {
     if (auto renamed = own->alias.arguments.find(argument.name.str());
         renamed != own->alias.arguments.end())
       argument.name = graph.save(renamed->second);
-  // In the order of the operator's own schema, as far as a node shows it. What
-  // comes behind a gap can only go by its name.
+  // Order the arguments as in the operator's own schema, as far as the example
+  // shows it. Arguments after a gap must be keyword arguments.
   bool hasGap = false;
   for (const archive::NamedArgument &shown : own->example.inputs) {
     auto argument =
@@ -270,8 +270,8 @@ LogicalResult NodeBuilder::finishOptionalAndList(Value first, ValueRange list) {
   SmallVector<Value> results;
   Argument tensors;
   tensors.tag = ArgumentTag::Tensors;
-  // Not "getitem", as PyTorch would call them: its loader takes that name for
-  // the list itself, and finds it redefined here.
+  // Do not use "getitem", as PyTorch would: its loader uses that name for the
+  // list itself, and would report a redefinition here.
   StringRef base = getBaseName();
   if (first) {
     node.outputs.push_back(getOutput(first, base));
@@ -307,7 +307,7 @@ LogicalResult NodeWriter::writeAsOperator(Operation *op) {
   WriteFunction write = vocabulary.findWriter(op->getName());
   if (!write)
     return op->emitError("cannot be written as a PyTorch node: no vocabulary "
-                         "has a spelling of ")
+                         "has an operator for ")
            << op->getName();
   return write(op, *this);
 }

@@ -15,53 +15,54 @@
 
 namespace commute::vocabulary {
 
-/// What a writer may ask of the graph that it writes into.
+/// The graph being written, as its node writers see it.
 class GraphWriter {
 public:
   virtual ~GraphWriter() = default;
-  /// The graph name of a value, writing the op that computes it first where
-  /// that has not been done. Empty after an error, which has been reported.
+  /// Returns the graph name of a value. Writes the op that defines the value
+  /// first if necessary. Returns an empty string after a reported error.
   virtual llvm::StringRef getName(mlir::Value value) = 0;
-  /// A new name for a value; uses the names that the op states where they are
-  /// free, else makes one from `base`.
+  /// Returns a new name for a value: the name that its op states, if that is
+  /// free, or else one derived from `base`.
   virtual llvm::StringRef makeName(mlir::Value value, llvm::StringRef base) = 0;
-  /// Where the graph's tensors are.
+  /// The device of the graph's tensors.
   virtual const archive::Device &getDevice() = 0;
-  /// What the graph's collectives call the argument that names their group.
+  /// The name of the argument by which the graph's collectives name their
+  /// group.
   virtual llvm::StringRef getGroupArgument() = 0;
-  /// The argument that states `factor` times the size of a dim of tensors of a
-  /// type, written first where it is symbolic; nullopt where nothing in the
-  /// graph says how long the dim is.
+  /// Returns an argument that holds `factor` times the size of a dim of `type`,
+  /// and writes the nodes that compute it if it is symbolic. Returns nullopt if
+  /// nothing in the graph determines the size.
   virtual std::optional<archive::Argument> getSize(mlir::RankedTensorType type,
                                                    unsigned dim, int64_t factor,
                                                    mlir::Location location) = 0;
-  /// A copy of `text` that lives as long as the program.
+  /// Copies `text` into storage that lives as long as the program.
   virtual llvm::StringRef save(llvm::StringRef text) = 0;
-  /// Adds a node; `values` are its results in the order of their names.
+  /// Adds a node. `values` are its results, in the order of their names.
   virtual void add(archive::Node node, mlir::ValueRange values,
                    mlir::Location location) = 0;
-  /// Adds a node for an intermediate value that no op of the module has.
+  /// Adds a node for an intermediate result that is not a value of the module.
   virtual void addIntermediate(archive::Node node, llvm::StringRef name,
                                mlir::RankedTensorType type,
                                mlir::Location location) = 0;
 };
 
-/// The operator of a user's vocabulary that an op was read from, which is said
-/// to be like a known one.
+/// The operator of a user's vocabulary (an alias of a known operator) that an
+/// op was imported from.
 struct OwnSpelling {
   llvm::StringRef target;
   const OperatorAlias &alias;
-  /// A node of the source graph that has the operator: in which order it takes
-  /// its arguments.
+  /// A node of the source graph that uses the operator; its arguments show
+  /// their order.
   const archive::Node &example;
 };
 
-/// One node under construction: arguments in the order of the operator's
-/// schema, then the results. Nothing is added to the graph before `finish`.
+/// Builds one node: arguments in the order of the operator's schema, then
+/// results. The graph does not change before a `finish` method is called.
 class NodeBuilder {
 public:
-  /// With `own` the arguments are named as the known operator's, and written as
-  /// the user's own one takes them.
+  /// With `own`, callers name arguments as the known operator does; the node is
+  /// written with the user's operator and its argument names.
   NodeBuilder(GraphWriter &graph, mlir::Location location,
               llvm::StringRef target, const OwnSpelling *own = nullptr)
       : graph(graph), location(location), own(own) {
@@ -69,20 +70,20 @@ public:
   }
 
   NodeBuilder &tensor(llvm::StringRef name, mlir::Value value);
-  /// A value by its graph name, for intermediates.
+  /// Adds an intermediate result by its graph name.
   NodeBuilder &named(llvm::StringRef name, llvm::StringRef value);
-  /// A tensor, or a Python number where the value is a constant without dims.
+  /// Adds a tensor, or a Python number if the value is a constant of rank 0.
   NodeBuilder &operand(llvm::StringRef name, mlir::Value value);
   NodeBuilder &tensors(llvm::StringRef name, mlir::ValueRange values);
-  /// None where the value is null.
+  /// Adds None if the value is null.
   NodeBuilder &optionalTensor(llvm::StringRef name, mlir::Value value);
-  /// A list in which null values are None.
+  /// Adds a list; null values become None.
   NodeBuilder &optionalTensors(llvm::StringRef name, mlir::ValueRange values);
   NodeBuilder &integer(llvm::StringRef name, int64_t value);
   NodeBuilder &integers(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
-  /// The sizes of a type, which may be symbolic.
+  /// Adds the sizes of a type, which may be symbolic.
   NodeBuilder &sizes(llvm::StringRef name, mlir::RankedTensorType type);
-  /// `factor` times one size of a type.
+  /// Adds `factor` times one size of a type.
   NodeBuilder &size(llvm::StringRef name, mlir::RankedTensorType type,
                     unsigned dim, int64_t factor = 1);
   NodeBuilder &number(llvm::StringRef name, double value);
@@ -93,20 +94,21 @@ public:
   NodeBuilder &scalarType(llvm::StringRef name, mlir::Type elementType);
   NodeBuilder &memoryFormat(llvm::StringRef name, archive::MemoryFormat format);
   NodeBuilder &group(tp::GroupAttr group);
-  /// For factories, which have no operand that says where the result is.
+  /// Adds the device, for factories, which have no operand to take it from.
   NodeBuilder &device();
-  /// Arguments from here on are keyword arguments.
+  /// Makes all further arguments keyword arguments.
   NodeBuilder &keywords() {
     kind = archive::ArgumentKind::Keyword;
     return *this;
   }
 
-  /// One result after the other.
+  /// Finishes a node whose results are `results`, in order.
   mlir::LogicalResult finish(mlir::ValueRange results);
-  /// Two results: a tensor, None where it is null, and a list of tensors.
+  /// Finishes a node with two results: a tensor (None if null) and a list.
   mlir::LogicalResult finishOptionalAndList(mlir::Value first,
                                             mlir::ValueRange list);
-  /// A result of which the op has no value; gives its name, "" on failure.
+  /// Finishes a node whose result is no value of the module. Returns the
+  /// result's name, or "" on failure.
   llvm::StringRef finishIntermediate(mlir::RankedTensorType type);
 
 private:
@@ -115,9 +117,9 @@ private:
                             int64_t factor);
   archive::Argument getTensor(mlir::Value value);
   archive::Argument getOutput(mlir::Value result, llvm::StringRef base);
-  /// "clone" for "torch.ops.aten.clone.default".
+  /// Returns "clone" for "torch.ops.aten.clone.default".
   llvm::StringRef getBaseName() const;
-  /// Gives operator and arguments their names in the user's spelling.
+  /// Replaces the names of the operator and its arguments by the user's.
   void respell();
 
   GraphWriter &graph;
@@ -128,7 +130,7 @@ private:
   bool hasFailed = false;
 };
 
-/// Handed to the write functions of the vocabularies.
+/// The interface that vocabularies' write functions use.
 class NodeWriter {
 public:
   NodeWriter(GraphWriter &graph, const Vocabulary &vocabulary)
@@ -138,16 +140,17 @@ public:
     bool isOwn = own && target == own->alias.sameAs;
     return NodeBuilder(graph, location, target, isOwn ? own : nullptr);
   }
-  /// Whether the op being written was read from this operator, or from one of a
-  /// user's vocabulary that is said to be like it.
+  /// Returns true if the op being written was imported from the operator
+  /// `target`, or from an alias of it in a user's vocabulary.
   bool isReadFrom(mlir::Operation *op, llvm::StringRef target) const;
   llvm::StringRef save(llvm::StringRef text) { return graph.save(text); }
   llvm::StringRef getName(mlir::Value value) { return graph.getName(value); }
-  /// Writes an op as an operator, in a graph of functions as well.
+  /// Writes an op as an operator, even in a graph of Python functions.
   mlir::LogicalResult writeAsOperator(mlir::Operation *op);
 
-  /// The user's spelling of the op being written; null for none. Gives back the
-  /// one before: operands are written while an op is.
+  /// Sets the user's operator for the op being written (null for none) and
+  /// returns the previous one, because writing an op may write its operands
+  /// first.
   const OwnSpelling *exchangeOwn(const OwnSpelling *next) {
     return std::exchange(own, next);
   }

@@ -1,4 +1,4 @@
-//===- OpaqueCall.cpp - nodes that are carried whole ------------*- C++ -*-===//
+//===- OpaqueCall.cpp - nodes imported as opaque calls ----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -37,8 +37,8 @@ Type vocabulary::getValueType(GraphReader &graph, const Argument &value,
   return type ? type : tp::OpaqueType::get(context);
 }
 
-/// The text of a node's arguments with the names of its operands replaced by
-/// "%0", "%1", ...: what the op does is independent of what values are called.
+/// Returns the text of a node's arguments with operand names replaced by "%0",
+/// "%1" and so on. Calls that differ only in operand names must compare equal.
 static std::string getOpaqueArguments(GraphReader &graph, const Node &node,
                                       archive::JsonValue inputs,
                                       StringRef source) {
@@ -57,7 +57,7 @@ static std::string getOpaqueArguments(GraphReader &graph, const Node &node,
   return text;
 }
 
-/// An assertion about a tensor's element type, and not its sizes or strides.
+/// Returns true for an assertion about a tensor's element type alone.
 static bool readsOnlyTypes(const Node &node) {
   if (node.target != "torch.ops.aten._assert_tensor_metadata.default")
     return false;
@@ -106,7 +106,7 @@ tp::CallOp vocabulary::createOpaqueCall(
                                                program.document->text())),
       builder.getDenseI64ArrayAttr(dense),
       builder.getDenseI64ArrayAttr(mutated));
-  // Nothing else can see the memory of a result that the operator has made.
+  // The result of a known operator that is not a view is fresh memory.
   if (entry && entry->read && !entry->mayAlias && mutatedInputs.empty())
     call.setFreshResults(true);
   if (readsOnlyTypes(node))

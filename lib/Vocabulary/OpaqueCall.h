@@ -1,4 +1,4 @@
-//===- OpaqueCall.h - nodes that are carried whole --------------*- C++ -*-===//
+//===- OpaqueCall.h - nodes imported as opaque calls ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,13 +13,13 @@
 
 namespace commute::vocabulary {
 
-/// The type of any value of a graph: tensor, number, or opaque.
+/// Returns the type of any value of a graph: tensor, number, or opaque.
 mlir::Type getValueType(GraphReader &graph, const archive::Argument &value,
                         mlir::MLIRContext *context);
 
-/// The tp.call that a node becomes of which nothing more is known than its
-/// operator's entry says, if there is one; with an alias, that of the operator
-/// which a user's is like. `json` is the node.
+/// Creates the tp.call for a node that was not read. The call's memory effects
+/// come from the operator's `entry`, if it has one; with an alias, `entry` is
+/// that of the known operator. `json` is the node in the file.
 tp::CallOp createOpaqueCall(GraphReader &graph, const archive::Program &program,
                             const archive::Node &node,
                             const OperatorEntry *entry,

@@ -1,4 +1,4 @@
-//===- OperatorRanks.cpp - how many dims operators take ---------*- C++ -*-===//
+//===- OperatorRanks.cpp - tensor ranks that operators accept ---*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -18,7 +18,7 @@ using llvm::StringRef;
 namespace {
 struct RankRule {
   StringLiteral target;
-  /// Of a list, every tensor.
+  /// If the argument is a list, the rule holds for every tensor in it.
   StringLiteral argument;
   size_t min;
   size_t max;

@@ -1,4 +1,4 @@
-//===- OperatorRanks.h - how many dims operators take -----------*- C++ -*-===//
+//===- OperatorRanks.h - tensor ranks that operators accept -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -15,9 +15,10 @@
 
 namespace commute::vocabulary {
 
-/// Why PyTorch would refuse a node whose operator takes tensors of certain
-/// ranks only, which tp ops are more general than; empty where it would not.
-/// `getRank` gives the number of dims of a value, nullopt for no tensor.
+/// Some PyTorch operators accept only tensors of certain ranks, while the
+/// corresponding tp ops are more general. Returns why PyTorch would reject
+/// `node`, or an empty string. `getRank` returns the rank of a value, or
+/// nullopt if it is not a tensor.
 std::string findRankProblem(
     const archive::Node &node,
     llvm::function_ref<std::optional<size_t>(llvm::StringRef)> getRank);

@@ -1,4 +1,4 @@
-//===- Origins.cpp - which ops are nodes as they were read ------*- C++ -*-===//
+//===- Origins.cpp - nodes whose ops are unchanged --------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-/// The name of an op's first result; null where it has none.
+/// Returns the name of an op's first result, or null.
 static StringAttr getFirstName(Operation *op) {
   auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
   return names && !names.empty() ? dyn_cast<StringAttr>(names[0])
@@ -34,12 +34,12 @@ Origins::Origins(func::FuncOp function, const ImportedProgram &imported,
       opByName.try_emplace(name.getValue(), &op);
 }
 
-/// Whether an op is as it was when it was read.
+/// Returns true if an op is unchanged since import.
 static bool isUnchanged(Operation *op, const Fingerprint &now,
                         const RootRecord &root) {
   if (now.hash != root.fingerprint)
     return false;
-  // An in-place form is written only where nobody sees that it writes.
+  // An in-place form is kept only if its write cannot be observed.
   auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
   return isa<tp::CallOp>(op) || !dense ||
          llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
@@ -64,11 +64,12 @@ Origins::find(Operation *op,
   ArrayRef<RootRecord> roots = imported.records[node].roots;
   if (roots.size() == 1 || !isa<tp::CollectiveOpInterface>(op))
     return Origin{node, {op}, root->leafNames, now.leaves};
-  // Ranks communicate for all ops of a coalesced node or for none.
+  // Ranks communicate once for all ops of a coalesced node, so keep all or
+  // none.
   Origin origin{node, {}, {}, {}};
   for (const RootRecord &part : roots) {
     Operation *other = opByName.lookup(part.name);
-    // A copy of the op has its name as well.
+    // A copy of the op carries the same name.
     if (!other || (part.name == root->name && other != op))
       return std::nullopt;
     Fingerprint otherNow = getFingerprint(other);

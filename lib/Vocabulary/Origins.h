@@ -1,4 +1,4 @@
-//===- Origins.h - which ops are nodes as they were read --------*- C++ -*-===//
+//===- Origins.h - nodes whose ops are unchanged ----------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,8 +14,9 @@
 
 namespace commute::vocabulary {
 
-/// The node whose op this is, as long as it is unchanged, with what it reads:
-/// at capture by name, and now. A coalesced collective is several ops.
+/// The node that an unchanged op was imported from, and the values that it
+/// uses: their names at import, and the values themselves now. A coalesced
+/// collective has several ops.
 struct Origin {
   size_t node;
   llvm::SmallVector<mlir::Operation *, 1> ops;
@@ -23,14 +24,15 @@ struct Origin {
   llvm::SmallVector<mlir::Value, 4> leaves;
 };
 
-/// The nodes that the ops of a function were read from.
+/// Maps the ops of a function to the nodes that they were imported from.
 class Origins {
 public:
   Origins(mlir::func::FuncOp function, const ImportedProgram &imported,
           const archive::Graph &graph);
 
-  /// The node that an op still is; nullopt for one that has changed. Several
-  /// ops of one node are that where `isAvailable` holds for all that they read.
+  /// Returns the node of an op, or nullopt if the op has changed. A node with
+  /// several ops is returned only if `isAvailable` holds for all values that
+  /// they use.
   std::optional<Origin>
   find(mlir::Operation *op,
        llvm::function_ref<bool(mlir::Value)> isAvailable) const;
@@ -40,9 +42,9 @@ private:
   using RecordMap =
       llvm::DenseMap<llvm::StringRef, std::pair<size_t, const RootRecord *>>;
   RecordMap records;
-  /// The same for ops without results, whose names are no names of values.
+  /// Records of ops without results, whose names are not names of values.
   RecordMap effectRecords;
-  /// The ops that have a name, by that of their first result.
+  /// Named ops, by the name of their first result.
   llvm::DenseMap<llvm::StringRef, mlir::Operation *> opByName;
 };
 

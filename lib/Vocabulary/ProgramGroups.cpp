@@ -16,7 +16,7 @@ void ProgramGroups::collect(const archive::Node &node,
   auto find = [&](StringRef argument) {
     return node.find(alias ? alias->getOwnName(argument) : argument);
   };
-  // TensorCast's groups are lists of ranks.
+  // TensorCast's operators identify groups by lists of ranks.
   if (find("rank_group"))
     hasGroupsOfRanks = true;
   const archive::Argument *name = find("group_name");
@@ -44,20 +44,20 @@ tp::GroupAttr ProgramGroups::get(StringRef name, std::string &error) {
   } else {
     size = sizes.lookup(name).value_or(0);
     if (size < 1 || size > tp::GroupAttr::maxRanks) {
-      error = "nothing states the members of process group '" + name.str() +
-              "': say --group=" + name.str() +
-              "=0-3 (its ranks), or give the archive a record "
-              "extra/commute.json with them";
+      error = "the members of process group '" + name.str() +
+              "' are not stated: pass --group=" + name.str() +
+              "=0-3 (its ranks), or list them in the archive's record "
+              "extra/commute.json";
       return {};
     }
-    // A group that is the only one has all ranks. Of several, each may have
-    // any: their members stay unknown.
+    // The only group of a program consists of all ranks. With several groups,
+    // members must be stated.
     bool isOnlyOne =
         sizes.size() == 1 && !hasGroupsOfRanks && !distributed.hasOtherGroups;
     if (isOnlyOne)
       llvm::append_range(ranks, llvm::seq<int64_t>(0, size));
   }
-  // The context's groups were checked when they were read.
+  // The group is valid: ranks in the context were checked when it was parsed.
   tp::GroupAttr group = tp::GroupAttr::get(context, name, size, ranks);
   groups.insert({name, group});
   return group;

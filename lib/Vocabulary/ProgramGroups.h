@@ -16,29 +16,29 @@
 
 namespace commute::vocabulary {
 
-/// The groups that the nodes of a graph name, and what is stated of their
-/// members. Where nothing is, the only group of a program has the ranks 0 to
-/// n-1 if a node states its size n. Of several groups each may have any ranks:
-/// their members stay unknown.
+/// The groups that a graph's nodes name, with their members. If the members of
+/// a group are not stated, they are the ranks 0 to n-1 if the group is the
+/// program's only one and a node states its size n. Otherwise they stay
+/// unknown, because any ranks could be in the group.
 class ProgramGroups {
 public:
   ProgramGroups(const DistributedContext &distributed,
                 mlir::MLIRContext *context)
       : distributed(distributed), context(context) {}
 
-  /// Notes the group that a node names. All nodes come before `get`.
+  /// Records the group that a node names. Call this for all nodes before `get`.
   void collect(const archive::Node &node, const Vocabulary &vocabulary);
-  /// The group of this name; on failure `error` says how to state it.
+  /// Returns the group of this name. On failure, `error` says how to state it.
   tp::GroupAttr get(llvm::StringRef name, std::string &error);
-  /// Gets the groups that are stated and in no node that was read, and returns
-  /// all.
+  /// Adds the groups that are stated but not named by any node that was read.
+  /// Returns all groups.
   llvm::ArrayRef<mlir::Attribute> addStated();
 
-  /// The groups of nodes that were read.
+  /// Returns the groups named by nodes that were read.
   llvm::SmallVector<tp::GroupAttr> getRead() const;
-  /// The names that only nodes have which were not read.
+  /// Returns the group names that occur only in nodes that were not read.
   llvm::SmallVector<llvm::StringRef> getNotRead() const;
-  /// Whether nothing states the members of some group that a node names.
+  /// Returns true if some group that a node names has no stated members.
   bool hasUnstated() const;
 
 private:
@@ -48,9 +48,9 @@ private:
 
   const DistributedContext &distributed;
   mlir::MLIRContext *context;
-  /// The sizes that nodes state.
+  /// Group sizes that nodes state.
   ByName<std::optional<int64_t>> sizes;
-  /// Whether nodes state groups by their ranks.
+  /// True if some node identifies its group by a list of ranks.
   bool hasGroupsOfRanks = false;
   ByName<tp::GroupAttr> groups;
   llvm::SmallVector<mlir::Attribute> all;

@@ -1,4 +1,4 @@
-//===- Signature.cpp - how an exported program is called --------*- C++ -*-===//
+//===- Signature.cpp - calling convention of a program ----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,7 +14,7 @@ using namespace commute::vocabulary;
 using archive::Argument;
 using archive::ArgumentTag;
 
-/// {"as_int": 3} as "3", in the file's own digits.
+/// Returns "3" for {"as_int": 3}, with the digits of the file.
 static std::string getConstant(const archive::Program &program,
                                const Argument &argument) {
   if (argument.tag == ArgumentTag::None)

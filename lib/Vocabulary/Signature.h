@@ -1,4 +1,4 @@
-//===- Signature.h - how an exported program is called ----------*- C++ -*-===//
+//===- Signature.h - calling convention of a program ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,8 +13,9 @@
 
 namespace commute::vocabulary {
 
-/// The attribute `tp.signature`: what callers of a program see of it beside its
-/// values, in the words of the export schema. Texts are only ever compared.
+/// Returns the attribute `tp.signature`: everything that callers of a program
+/// can observe apart from its values, in the terms of the export schema. Its
+/// strings are only compared, never parsed.
 ///
 ///   {call_inputs = "[1, {...}]", call_outputs = "[1, {...}]",
 ///    call_parameters = ["x"],

@@ -1,4 +1,4 @@
-//===- StatedPlacements.cpp - placements that people state ------*- C++ -*-===//
+//===- StatedPlacements.cpp - placements stated by the user -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -24,7 +24,8 @@ bool StatedNames::hasGroup(StringRef key) const {
          llvm::is_contained(otherGroups, key);
 }
 
-/// "the program has no group of that name: its groups are 'dp' and 'tp'".
+/// Returns, for example, "the program has no such group; its groups are 'dp'
+/// and 'tp'".
 static std::string describeGroups(const StatedNames &program) {
   SmallVector<std::string> names;
   for (tp::GroupAttr group : program.groups)
@@ -35,9 +36,9 @@ static std::string describeGroups(const StatedNames &program) {
   names.erase(llvm::unique(names), names.end());
   if (names.empty())
     return "the program has no groups";
-  // A program may name any number of groups.
+  // Limit the list: a program may name any number of groups.
   constexpr size_t maxListed = 8;
-  std::string text = "the program has no group of that name; it has ";
+  std::string text = "the program has no such group; its groups are ";
   for (auto [index, name] : llvm::enumerate(names)) {
     if (index == maxListed)
       return text + " and " + std::to_string(names.size() - index) + " more";
@@ -54,17 +55,18 @@ static llvm::Error checkRank(int64_t rank, const StatedNames &program) {
   if (isInGroup || !program.otherGroups.empty())
     return llvm::Error::success();
   if (!program.groups.empty())
-    return llvm::createStringError("rank " + Twine(rank) +
-                                   " is in none of the graph's groups");
+    return llvm::createStringError(
+        "rank " + Twine(rank) +
+        " is not a member of any of the graph's groups");
   if (rank == 0)
     return llvm::Error::success();
-  return llvm::createStringError("rank " + Twine(rank) +
-                                 ": the program has no groups, so that it runs "
-                                 "on rank 0 alone");
+  return llvm::createStringError(
+      "rank " + Twine(rank) +
+      ": the program has no groups, so it runs on rank 0 only");
 }
 
-/// Whether a group that the program does not name could take the place of
-/// several that it does: all its ranks are in them.
+/// Returns true if the stated group could be the result of merging several
+/// groups of the program, that is, if they contain all of its ranks.
 static bool couldJoinGroups(const GroupRanks &stated,
                             const DistributedContext &distributed,
                             const StatedNames &program) {
@@ -155,7 +157,7 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
   SmallVector<DictionaryAttr> inputAttributes;
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     NamedAttrList attributes(function.getArgAttrDict(index));
-    // A module written by hand need not name its inputs: they go by place.
+    // Handwritten modules need not name their inputs; use the position instead.
     auto name = dyn_cast_if_present<StringAttr>(
         attributes.get(tp::TPDialect::nameAttrName));
     if (!name)

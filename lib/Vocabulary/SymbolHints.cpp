@@ -20,8 +20,8 @@ SymbolHints vocabulary::collectSymbolHints(const archive::Graph &graph,
                                            tp::SymbolSpace &symbols) {
   SymbolHints hints;
   SmallVector<OpaquePart> parts;
-  // The value of a symbol at capture follows from any product that it is the
-  // only unknown of.
+  // A recorded size determines the value of a symbol if it is a product in
+  // which that symbol is the only unknown.
   auto addHint = [&](const archive::SymInt &size) {
     if (size.isStatic())
       return;
@@ -35,7 +35,7 @@ SymbolHints vocabulary::collectSymbolHints(const archive::Graph &graph,
       std::string name = symbols.getNames()[symbol].str();
       auto hint = hints.find(name);
       if (hint != hints.end()) {
-        // Archives may state any value, of which a product is no size.
+        // Archives may state any value, so the product may overflow.
         if (llvm::MulOverflow(known, hint->second, known))
           return;
       } else if (unknown) {
@@ -53,7 +53,7 @@ SymbolHints vocabulary::collectSymbolHints(const archive::Graph &graph,
     llvm::for_each(meta.sizes, addHint);
   for (const auto &[name, size] : graph.symIntValues)
     addHint(size);
-  // Parts are listed after those that they are made of.
+  // A part is listed after the parts that it contains.
   for (const OpaquePart &part : parts) {
     StringRef name =
         symbols.getNames()[cast<AffineSymbolExpr>(part.symbol).getPosition()];

@@ -17,8 +17,8 @@ namespace commute::vocabulary {
 
 using SymbolHints = std::map<std::string, int64_t>;
 
-/// The values that a graph's symbolic sizes had when it was captured, as far as
-/// the sizes that it records tell.
+/// Returns the values that the symbolic sizes had at capture, as far as the
+/// sizes recorded in the graph determine them.
 SymbolHints collectSymbolHints(const archive::Graph &graph,
                                tp::SymbolSpace &symbols);
 

@@ -18,7 +18,7 @@ using namespace commute::vocabulary;
 
 using Function = OpaquePart::Function;
 
-/// Names of symbols that stand for text begin so; PyTorch's do not.
+/// Prefix of the symbols for opaque parts. PyTorch does not use it.
 static constexpr StringLiteral opaquePrefix = "expr_";
 
 static AffineExpr getOpaqueSymbol(StringRef key, tp::SymbolSpace &space) {
@@ -29,8 +29,8 @@ static AffineExpr getOpaqueSymbol(StringRef key, tp::SymbolSpace &space) {
 }
 
 namespace {
-/// Recursive descent over both forms. `parse` gives null for what is no
-/// expression.
+/// A recursive-descent parser for both forms. `parse` returns null for text
+/// that is not an expression.
 class SizeParser {
 public:
   SizeParser(StringRef text, bool isStride, tp::SymbolSpace &space,
@@ -45,8 +45,8 @@ public:
   }
 
 private:
-  // Sizes nest a few levels and have a few parts; a file made to overflow the
-  // stack, here or where the expression is walked, has more.
+  // Real sizes nest a few levels deep and have a few parts. The limits prevent
+  // a stack overflow on malicious files, here and in walks over the expression.
   static constexpr unsigned maxDepth = 100;
   static constexpr unsigned maxParts = 500;
   static constexpr int64_t maxExponent = 8;
@@ -56,17 +56,17 @@ private:
     skipSpace();
     return rest.consume_front(token);
   }
-  /// The text from `begin`, a position before `rest`, to `rest`.
+  /// Returns the text from `begin`, a position before `rest`, up to `rest`.
   StringRef getText(const char *begin) const {
     return StringRef(begin, rest.data() - begin).trim();
   }
 
-  /// A symbol for the part of this text.
+  /// Returns the symbol for an opaque part with this text.
   AffineExpr getOpaque(StringRef text, Function function = Function::Unknown,
                        ArrayRef<AffineExpr> arguments = {}) {
     std::string key = text.str();
     if (function != Function::Unknown) {
-      // Both forms of an expression give one symbol.
+      // Use a key that is the same for both forms of an expression.
       key = std::to_string(static_cast<int>(function));
       llvm::raw_string_ostream os(key);
       for (AffineExpr argument : arguments)
@@ -84,7 +84,7 @@ private:
       return {};
     if (kind == AffineExprKind::Add || kind == AffineExprKind::Mul)
       return getAffineBinaryOpExpr(kind, lhs, rhs);
-    // Affine expressions are divided by positive numbers only.
+    // Affine expressions support division by positive constants only.
     std::optional<int64_t> divisor = tp::getConstant(rhs);
     if (divisor && *divisor > 0)
       return getAffineBinaryOpExpr(kind, lhs, rhs);
@@ -195,14 +195,14 @@ private:
     size_t numOpaque = parts ? parts->size() : 0;
     if (AffineExpr result = parseCall(name, begin); result || isTooLarge)
       return result;
-    // A function that is not known, of whatever.
+    // An unknown function.
     if (parts)
       parts->truncate(numOpaque);
     rest = behind;
     return skipArguments() ? getOpaque(getText(begin)) : AffineExpr();
   }
 
-  /// Behind "(": up to the parenthesis that closes it.
+  /// Skips to the parenthesis that closes the "(" before the current position.
   bool skipArguments() {
     unsigned open = 1;
     for (size_t index = 0; index < rest.size(); ++index) {
@@ -256,7 +256,7 @@ private:
 
   AffineExpr getExtremum(bool isMax, SmallVectorImpl<AffineExpr> &arguments,
                          const char *begin) {
-    // Neither order nor repetition matters: numbers come first, one of them.
+    // Order and repetition do not matter: sort, with a single constant first.
     llvm::sort(arguments, [&](AffineExpr lhs, AffineExpr rhs) {
       auto getKey = [&](AffineExpr argument) {
         std::string text;
@@ -282,7 +282,7 @@ private:
                      arguments);
   }
 
-  /// After "Symbol(": a quoted name and assumptions.
+  /// Parses what follows "Symbol(": a quoted name and assumptions.
   AffineExpr parseSymbol() {
     skipSpace();
     if (rest.empty() || (rest.front() != '\'' && rest.front() != '"'))
@@ -409,7 +409,7 @@ std::string vocabulary::writeSize(
       llvm_unreachable("not a binary expression");
     }
   }();
-  // SymPy puts the number first.
+  // SymPy writes constants first.
   if (binary.getKind() == AffineExprKind::Mul &&
       tp::getConstant(binary.getRHS()))
     std::swap(lhs, rhs);

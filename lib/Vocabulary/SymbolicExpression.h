@@ -14,41 +14,43 @@
 
 namespace commute::vocabulary {
 
-/// A part of a size that has no algebra: `Max(s0, 3)`, `s0//s1`, any function
-/// that is not known. A symbol stands for it, the same one for the same part.
+/// A subexpression that is not an affine expression: `Max(s0, 3)`, `s0//s1`, or
+/// an unknown function. A symbol represents it; equal subexpressions share one
+/// symbol.
 struct OpaquePart {
   enum class Function : uint8_t { Unknown, Max, Min, FloorDiv, CeilDiv, Mod };
 
   mlir::AffineExpr symbol;
-  /// As the graph spells it.
+  /// The text in the graph.
   llvm::StringRef text;
   Function function = Function::Unknown;
-  /// Of a known function.
+  /// Arguments of a known function.
   llvm::SmallVector<mlir::AffineExpr, 2> arguments;
 };
 
-/// The value of a part at these values of the symbols named `names`; nullopt
-/// where that is not known.
+/// Evaluates a part for the values `symbols` of the symbols named `names`.
+/// Returns nullopt if the value is unknown.
 std::optional<int64_t> evaluate(const OpaquePart &part,
                                 llvm::ArrayRef<mlir::StringAttr> names,
                                 tp::SymbolValues symbols);
 
-/// Reads a size as PyTorch writes it: SymPy's srepr
-/// ("Mul(Integer(8), Symbol('s77', positive=True, integer=True))") or infix
-/// ("8*s77"). What is no sum, product, quotient or remainder of symbols and
-/// numbers becomes a symbol of its own and is added to `parts`; text that is no
-/// expression becomes a symbol as a whole.
+/// Parses a size as PyTorch writes it: SymPy's srepr ("Mul(Integer(8),
+/// Symbol('s77', positive=True, integer=True))") or infix ("8*s77"). A
+/// subexpression that is not a sum, product, quotient or remainder of symbols
+/// and numbers is replaced by a new symbol and appended to `parts`. Text that
+/// cannot be parsed becomes one symbol.
 tp::Size readSize(const archive::SymInt &size, tp::SymbolSpace &space,
                   llvm::SmallVectorImpl<OpaquePart> *parts = nullptr);
 
-/// Reads a stride. PyTorch writes the strides of a dense tensor as products of
-/// `Max(1, size)`, so that they are strides where it has no elements as well;
-/// these are read as the sizes, for the strides of no elements do not matter.
+/// Parses a stride. PyTorch writes the strides of a dense tensor as products of
+/// `Max(1, size)`, which are valid even if the tensor is empty. `Max(1, size)`
+/// is read as `size`, because the strides of an empty tensor are irrelevant.
 tp::Size readStride(const archive::SymInt &stride, tp::SymbolSpace &space,
                     llvm::SmallVectorImpl<OpaquePart> *parts = nullptr);
 
-/// The inverse, in srepr form. `getSpelling` gives the text of parts that the
-/// graph spells out already: it has that of every opaque part.
+/// Writes a size in srepr form. `getSpelling` returns the text of a
+/// subexpression that the graph contains already, and must do so for every
+/// opaque part.
 std::string
 writeSize(const tp::Size &size, llvm::ArrayRef<mlir::StringAttr> symbolNames,
           llvm::function_ref<std::optional<llvm::StringRef>(mlir::AffineExpr)>

@@ -54,7 +54,7 @@ StringRef SymbolicNumbers::getName(AffineExpr size, Location location) {
   StringRef name = find(size, location);
   if (name.empty())
     name = compute(size, location);
-  // What is not there yet may be written later.
+  // Do not cache failures: the number may be written later.
   if (!name.empty())
     names.try_emplace(size, name);
   return name;
@@ -121,7 +121,7 @@ StringRef SymbolicNumbers::compute(AffineExpr size, Location location) {
     node.target = "_operator.mod";
     break;
   case AffineExprKind::CeilDiv:
-    // Python rounds down.
+    // Python's division rounds down.
     lhs = lhs + (rhs - 1);
     [[fallthrough]];
   case AffineExprKind::FloorDiv:

@@ -16,31 +16,31 @@ namespace commute::vocabulary {
 
 class TensorMetadata;
 
-/// What the search for a number may ask of the graph that is being written.
+/// The graph being written, as SymbolicNumbers sees it.
 class NumberWriter {
 public:
   virtual ~NumberWriter() = default;
-  /// The name of a value that has been written; empty for any other.
+  /// Returns the name of a value that has been written, or an empty string.
   virtual llvm::StringRef findWritten(mlir::Value value) = 0;
-  /// A new name for a number.
+  /// Returns an unused name for a number.
   virtual llvm::StringRef makeNumberName(llvm::StringRef base) = 0;
-  /// Adds a node whose result, of this name, is this number.
+  /// Adds a node whose result is the number `size` and is called `name`.
   virtual void addNumber(archive::Node node, llvm::StringRef name,
                          const tp::Size &size, mlir::Location location) = 0;
 };
 
-/// The values of a graph that are symbolic numbers. A new node that states a
-/// symbolic size (a reshape's) takes it from a number that the graph computes,
-/// else from a dim of a tensor that has this size, else it is computed from
-/// such numbers.
+/// Finds or computes the symbolic numbers of a graph. When a new node needs a
+/// symbolic size (such as a reshape), the size is taken from a number that the
+/// graph computes, or from a dim of a tensor that has this size, or is computed
+/// from such numbers.
 class SymbolicNumbers {
 public:
   SymbolicNumbers(mlir::func::FuncOp function, const archive::Graph &graph,
                   TensorMetadata &metadata, NumberWriter &writer)
       : function(function), graph(graph), metadata(metadata), writer(writer) {}
 
-  /// The argument that states `factor` times the size of a dim; nullopt where
-  /// nothing in the graph says how long that is.
+  /// Returns an argument that holds `factor` times the size of a dim, or
+  /// nullopt if nothing in the graph determines the size.
   std::optional<archive::Argument> get(mlir::RankedTensorType type,
                                        unsigned dim, int64_t factor,
                                        mlir::Location location);
@@ -48,7 +48,7 @@ public:
 private:
   std::optional<archive::Argument> get(const tp::Size &size,
                                        mlir::Location location);
-  /// The name of a value that is this number; empty where there is none.
+  /// Returns the name of a value that holds this number, or an empty string.
   llvm::StringRef getName(mlir::AffineExpr size, mlir::Location location);
   llvm::StringRef find(mlir::AffineExpr size, mlir::Location location);
   llvm::StringRef compute(mlir::AffineExpr size, mlir::Location location);

@@ -17,7 +17,7 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// True for a list of Nones, or no list at all.
+/// Returns true if the list contains only None, or is absent.
 static bool areAllNone(NodeReader &reader, StringRef name) {
   const Argument *list = reader.find(name);
   return !list || llvm::all_of(list->elements, [](const Argument &element) {
@@ -26,8 +26,8 @@ static bool areAllNone(NodeReader &reader, StringRef name) {
 }
 
 /// fused_all_gather_matmul(A, Bs, gather_dim, group_name, *, return_A) and its
-/// scaled form: the gathered A, then the products. A is None in the first
-/// place with return_A = False.
+/// scaled form: returns the gathered A, then the products. With return_A =
+/// False, the first result is None.
 static LogicalResult readAllGatherMatmul(NodeReader &reader) {
   Value shard = reader.tensor("A");
   std::optional<SmallVector<Value>> rhs = reader.tensors("Bs");
@@ -67,8 +67,8 @@ static LogicalResult readAllGatherMatmul(NodeReader &reader) {
   return success();
 }
 
-/// fused_matmul_reduce_scatter(A, B, reduce_op, scatter_dim, group_name) and
-/// the scaled form where A was not flattened.
+/// fused_matmul_reduce_scatter(A, B, reduce_op, scatter_dim, group_name), and
+/// the scaled form if A was not flattened.
 static LogicalResult readMatmulReduceScatter(NodeReader &reader) {
   Value lhs = reader.tensor("A");
   Value rhs = reader.tensor("B");
@@ -88,7 +88,7 @@ static LogicalResult readMatmulReduceScatter(NodeReader &reader) {
   if (isScaled) {
     lhsScale = reader.tensor("A_scale");
     rhsScale = reader.tensor("B_scale");
-    // With A flattened, the product is reshaped between matmul and scatter.
+    // If A was flattened, the op reshapes the product before the scatter.
     if (!lhsScale || !rhsScale || type.getRank() != rank ||
         reader.dim("scatter_dim_after_maybe_reshape", rank) != axis ||
         !reader.isAbsent("bias") || !reader.isAbsent("result_scale"))
@@ -115,13 +115,14 @@ static LogicalResult writeAllGatherMatmul(Operation *operation,
   auto op = cast<tp::AllGatherMatmulOp>(operation);
   bool isScaled = bool(op.getShardScale());
   ValueRange products = op.getOutputs().take_back(op.getRhs().size());
-  // The format has no list of types: None, which is that of the right operand.
+  // The operator has one element type for all products; with None it is that of
+  // the right-hand side.
   bool hasTypes = isScaled && getElementType(products.front()) !=
                                   getElementType(op.getRhs().front());
   if (!op.getBiases().empty() || hasTypes ||
       (isScaled && !op.getReturnsGathered()))
-    return op.emitError("PyTorch has no such fused op; lower-collectives takes "
-                        "it apart");
+    return op.emitError(
+        "PyTorch has no such fused op; lower-collectives decomposes it");
   NodeBuilder node = writer.node(
       op.getLoc(),
       isScaled ? "torch.ops.symm_mem.fused_all_gather_scaled_matmul.default"
@@ -152,8 +153,8 @@ static LogicalResult writeMatmulReduceScatter(Operation *operation,
   bool isScaled = bool(op.getLhsScale());
   auto axis = static_cast<int64_t>(op.getScatterAxis());
   if (op.getBias() || (isScaled && axis > 1))
-    return op.emitError("PyTorch has no such fused op; lower-collectives takes "
-                        "it apart");
+    return op.emitError(
+        "PyTorch has no such fused op; lower-collectives decomposes it");
   StringRef reduction = tp::stringifyReductionKind(op.getReduction());
   StringRef group = op.getGroup().getName();
   if (!isScaled)
@@ -166,13 +167,12 @@ static LogicalResult writeMatmulReduceScatter(Operation *operation,
         .integer("scatter_dim", axis)
         .string("group_name", group)
         .finish(op.getResult());
-  // The shape before it is scattered.
+  // The shape before the scatter.
   SmallVector<int64_t> shape(getTensor(op.getLhs()).getShape());
   shape.back() = getTensor(op.getRhs()).getDimSize(1);
   if (llvm::any_of(shape, ShapedType::isDynamic))
-    return op.emitError(
-        "PyTorch's fused op with scales states its shape, which "
-        "is symbolic here");
+    return op.emitError("PyTorch's scaled fused op takes its output shape as "
+                        "an argument, and this shape is symbolic");
   return writer
       .node(op.getLoc(),
             "torch.ops.symm_mem.fused_scaled_matmul_reduce_scatter.default")

@@ -1,11 +1,11 @@
-//===- TensorCast.cpp - the operators of Ascend's TensorCast ----*- C++ -*-===//
+//===- TensorCast.cpp - operators of Ascend's TensorCast --------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// TensorCast's collectives state their group as a list of ranks, have no
-// asynchronous form, and take any dim. In tp such a group has no name.
+// TensorCast's collectives identify their group by a list of ranks, are
+// synchronous, and act on any dim. In tp, such a group has no name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// The group `rank_group` that `rank` is in; null where they do not fit.
+/// Returns the group `rank_group`, or null if `rank` is not a member.
 static tp::GroupAttr readGroup(NodeReader &reader) {
   std::optional<int64_t> rank = reader.integer("rank");
   std::optional<SmallVector<int64_t>> ranks = reader.integers("rank_group");
@@ -107,7 +107,7 @@ static LogicalResult readRmsNorm(NodeReader &reader) {
       getTensor(weight).getRank()));
 }
 
-/// add_rms_norm gives the norm, add_rms_norm2 the norm and the sum.
+/// add_rms_norm returns the norm, add_rms_norm2 the norm and the sum.
 static LogicalResult readAddRmsNorm(NodeReader &reader) {
   Value input = reader.tensor("x");
   Value residual = reader.tensor("residual");
@@ -148,8 +148,8 @@ LogicalResult vocabulary::writeTensorCastCollective(Operation *op,
   auto module = op->getParentOfType<ModuleOp>();
   auto rank = module->getAttrOfType<IntegerAttr>(tp::TPDialect::rankAttrName);
   if (!rank || !group.getPosition(rank.getInt()))
-    return op->emitError("TensorCast's collectives state their rank, which the "
-                         "module does not know: say --rank=R");
+    return op->emitError("TensorCast's collectives take their rank as an "
+                         "argument, and the rank is unknown: pass --rank=R");
   NodeBuilder node = [&] {
     if (isa<tp::AllReduceOp>(op))
       return writer.node(op->getLoc(),

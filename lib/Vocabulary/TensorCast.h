@@ -1,4 +1,4 @@
-//===- TensorCast.h - collectives of groups without a name ------*- C++ -*-===//
+//===- TensorCast.h - writers of TensorCast's operators ---------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -16,12 +16,12 @@ namespace commute::vocabulary {
 
 class NodeWriter;
 
-/// Writes a collective whose group is known by its ranks alone.
+/// Writes a collective whose group is identified only by its ranks.
 mlir::LogicalResult writeTensorCastCollective(mlir::Operation *op,
                                               NodeWriter &writer);
 
-/// Whether a norm was read from TensorCast's, or from one that is said to be
-/// like it, and can still be written so.
+/// Returns true if a norm was imported from TensorCast's operator or an alias
+/// of it, and can still be written in this form.
 bool isTensorCastNorm(tp::RmsNormOp op, const NodeWriter &writer);
 mlir::LogicalResult writeTensorCastNorm(tp::RmsNormOp op, NodeWriter &writer);
 

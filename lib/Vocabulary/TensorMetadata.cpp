@@ -1,4 +1,4 @@
-//===- TensorMetadata.cpp - what a graph states of new tensors --*- C++ -*-===//
+//===- TensorMetadata.cpp - metadata of new tensors -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -39,8 +39,7 @@ archive::SymInt TensorMetadata::getSize(const tp::Size &size) {
     return result;
   }
   if (writtenSizes.empty()) {
-    // Spellings of the file are taken where it has them: they may say more
-    // about a symbol than its name.
+    // Reuse the file's spelling of a size: its symbols may carry assumptions.
     SmallVector<OpaquePart> parts;
     auto note = [&](const archive::SymInt &written) {
       if (!written.isStatic())
@@ -85,9 +84,9 @@ archive::TensorMeta TensorMetadata::get(RankedTensorType type,
   archive::TensorMeta meta;
   meta.dtype = getScalarType(type.getElementType());
   tp::StridedShape shape = symbols.getShape(type);
-  // Where strides are not known, PyTorch is told what most kernels produce:
-  // it recomputes them when the graph runs. A tensor whose strides cannot be
-  // counted does not fit into any memory.
+  // If strides are unknown, state the layout that most kernels return; PyTorch
+  // recomputes strides when the graph runs. Strides that overflow belong to a
+  // tensor that does not fit in memory.
   tp::Strides strides =
       shape.strides ? shape.strides : tp::getContiguousStrides(shape.sizes);
   for (const tp::Size &size : shape.sizes)

@@ -1,4 +1,4 @@
-//===- TensorMetadata.h - what a graph states of new tensors ----*- C++ -*-===//
+//===- TensorMetadata.h - metadata of new tensors ---------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,26 +14,26 @@
 
 namespace commute::vocabulary {
 
-/// Makes the metadata of tensors that were not in the source graph, with sizes
-/// as the file writes them.
+/// Creates the metadata of tensors that the source graph does not have, with
+/// sizes spelled as in the file.
 class TensorMetadata {
 public:
   TensorMetadata(mlir::func::FuncOp function, archive::Program &program);
 
   archive::TensorMeta get(mlir::RankedTensorType type, bool requiresGrad);
   archive::SymInt getSize(const tp::Size &size);
-  /// The sizes of tensors and the numbers of the graph, in one space.
+  /// Returns sizes in the symbol space that is shared with the graph's numbers.
   tp::Sizes getSizes(mlir::RankedTensorType type) {
     return symbols.getSizes(type);
   }
   tp::Size readNumber(const archive::SymInt &number);
-  /// Where the graph's tensors are.
+  /// The device of the graph's tensors.
   const archive::Device &getDevice() const { return device; }
 
 private:
   archive::Program &program;
   tp::SymbolSpace symbols;
-  /// Sizes as the file writes them, by expression.
+  /// Spelling of sizes in the file, by expression.
   llvm::DenseMap<mlir::AffineExpr, archive::SymInt> writtenSizes;
   llvm::DenseMap<llvm::StringRef, int64_t> symbolHints;
   archive::Device device;

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Graphs before autograd hold what the user called: torch.cat, F.linear,
-// methods of tensors, Python's operators. Each is one of ATen's operators with
-// other names for the arguments, and is read as that. `detach` is not among
-// them: it keeps the values and stops the gradient, which no tp op says.
+// Graphs captured before autograd contain the functions that the user called:
+// torch.cat, F.linear, methods of tensors, Python operators. Each is read as
+// the corresponding ATen operator, with its arguments renamed. `detach` is not
+// supported: it stops the gradient, which no tp op expresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using llvm::StringLiteral;
 using llvm::StringRef;
 
 namespace {
-/// A function, by its name in Python, and the ATen operator that it is.
+/// A function by its Python name, with the corresponding ATen operator.
 struct Function {
   StringLiteral target;
   StringLiteral parameters;
@@ -102,7 +102,8 @@ static constexpr Function functions[] = {
     {"torch.Tensor.clone", "self * memory_format", "clone.default"},
 };
 
-/// Products compute in the type of their operands, except where autocast is on.
+/// Products compute in the element type of their operands, except under
+/// autocast.
 static constexpr Function products[] = {
     {"torch.nn.functional.linear", "input weight bias", "linear.default"},
     {"torch._C._nn.linear", "input weight bias", "linear.default"},
@@ -121,8 +122,8 @@ static constexpr Function products[] = {
     {"_operator.matmul", "self other", "matmul.default"},
 };
 
-/// Functions of one tensor that PyTorch has by the same name in `torch` and as
-/// a method.
+/// Functions of one tensor that are available in `torch` and as a method under
+/// the same name.
 static constexpr StringLiteral unaryFunctions[] = {
     "neg", "abs", "exp", "log",     "sqrt", "rsqrt", "reciprocal",
     "sin", "cos", "erf", "sigmoid", "tanh", "relu",

@@ -1,12 +1,12 @@
-//===- TorchIndexing.cpp - x[...] and attributes of tensors -----*- C++ -*-===//
+//===- TorchIndexing.cpp - indexing and tensor attributes -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// What Python writes between brackets has no tag in the export schema. Carriers
-// write a tuple as a dictionary with the keys "0", "1", ..., a slice as one
-// with "start", "stop" and "step", and an ellipsis as the string "...".
+// The export schema cannot express a Python index. Carriers encode a tuple as a
+// dictionary with the keys "0", "1", and so on, a slice as one with "start",
+// "stop" and "step", and an ellipsis as the string "...".
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,20 +27,20 @@ static RankedTensorType getTensor(Value value) {
 }
 
 namespace {
-/// A tensor that is indexed dim by dim: its value, with the dims that indices
-/// have taken away still there, of size 1.
+/// A tensor that is indexed dim by dim. Dims indexed by an integer are kept
+/// with size 1 until `finish`.
 class IndexedTensor {
 public:
   IndexedTensor(NodeReader &reader, Value tensor)
       : reader(reader), value(tensor),
         shape(reader.getSymbols().getShape(getTensor(tensor))) {}
 
-  /// Applies one index; false where it is not modelled.
+  /// Applies one index. Returns false if the index is not modelled.
   bool apply(const Argument &index);
-  /// Leaves `count` dims as they are.
+  /// Leaves the next `count` dims unchanged.
   void skip(int64_t count) { dim += count; }
   int64_t getNumDimsLeft() const { return getTensor(value).getRank() - dim; }
-  /// The node's result: of its stated type.
+  /// Sets the node's result, reshaped to the type that the node states.
   LogicalResult finish();
 
 private:
@@ -52,7 +52,7 @@ private:
   Value value;
   tp::StridedShape shape;
   int64_t dim = 0;
-  /// Whether `value` was made here.
+  /// True if `value` was created here.
   bool wasTaken = false;
 };
 } // namespace
@@ -68,8 +68,8 @@ static bool isEllipsis(const Argument &index) {
   return index.tag == ArgumentTag::String && index.text == "...";
 }
 
-/// The part of a slice of this name: its number, nullopt for None. False for
-/// anything else.
+/// Reads the part `name` of a slice into `number` (nullopt for None). Returns
+/// false for anything else.
 static bool getPart(const Argument &slice, StringRef name,
                     std::optional<int64_t> &number) {
   for (const Argument &part : slice.elements) {
@@ -118,7 +118,7 @@ bool IndexedTensor::applySlice(const Argument &slice) {
     ++dim;
     return true;
   }
-  // Where a bound lies in a symbolic dim depends on the symbol.
+  // Within a symbolic dim, the position of a bound depends on the symbol.
   if (type.isDynamicDim(dim))
     return false;
   int64_t extent = type.getDimSize(dim);
@@ -147,7 +147,7 @@ LogicalResult IndexedTensor::finish() {
   RankedTensorType type = reader.getResultType();
   if (wasTaken && value.getType() == type)
     return reader.result(value);
-  // Takes away the dims that were indexed, and puts in those of None.
+  // Remove the dims indexed by integers, and insert those for None.
   return reader.result(reader.create<tp::ReshapeOp>(type, value));
 }
 
@@ -166,7 +166,8 @@ static LogicalResult readGetitem(NodeReader &reader) {
       if (element.className != std::to_string(position))
         return failure();
   } else if (index->tag == ArgumentTag::Ints) {
-    // A tuple of integers; a list of them, which gathers, is written otherwise.
+    // A tuple of integers. Lists of integers, which gather, are encoded
+    // differently.
     indices = index->elements;
   }
   IndexedTensor tensor(reader, self);
@@ -186,7 +187,7 @@ static LogicalResult readGetitem(NodeReader &reader) {
   return tensor.finish();
 }
 
-/// x.T, x.mT; other attributes are no tensors, or say something of gradients.
+/// x.T and x.mT. Other attributes are not tensors or concern gradients.
 static LogicalResult readAttribute(NodeReader &reader) {
   Value self = reader.tensor("self");
   std::optional<StringRef> name = reader.string("name");
@@ -206,9 +207,9 @@ static LogicalResult readAttribute(NodeReader &reader) {
 }
 
 void vocabulary::addTorchIndexing(Vocabulary &vocabulary) {
-  // Of no meaning but that its operands may lie in one memory: a carrier that
-  // knows says so of its inputs. Operators of which no more is known share
-  // memory, and an entry without reader writes into nothing.
+  // A marker that carriers insert for inputs that may share memory; it has no
+  // other meaning. It needs no reader: the results of an unknown operator may
+  // alias its operands, and an operator with an entry does not write into them.
   vocabulary.getOrAdd("commute.share_memory");
   auto add = [&](StringRef target, std::initializer_list<StringRef> parameters,
                  ReadFunction read) {

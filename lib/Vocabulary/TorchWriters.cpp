@@ -1,12 +1,12 @@
-//===- TorchWriters.cpp - tp ops as PyTorch's functions ---------*- C++ -*-===//
+//===- TorchWriters.cpp - tp ops as PyTorch functions -----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// New nodes in graphs of Python functions, as a user would have written them.
-// What has no spelling here is written as an operator, which such graphs may
-// hold as well.
+// Writers of new nodes in graphs of Python functions, in the form in which
+// users write them. Ops without such a writer are written as operators, which
+// these graphs may also contain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// lhs @ rhs.T + sum, where the sum is no vector.
+/// lhs @ rhs.T + sum, where the sum is not a vector.
 static LogicalResult writeAddedLinear(tp::MatmulOp op, NodeWriter &writer) {
   RankedTensorType rhs = getTensor(op.getRhs());
   auto isMatrix = [](Value value) { return getTensor(value).getRank() == 2; };
@@ -87,7 +87,7 @@ static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
       .finish(op.getResult());
 }
 
-/// Sums and products of tensors and numbers.
+/// Writes sums and products of tensors and numbers.
 static LogicalResult writeMap(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::MapOp>(operation);
   StringRef target;
@@ -144,7 +144,7 @@ static LogicalResult writePermute(Operation *operation, NodeWriter &writer) {
 
 static LogicalResult writeReshape(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::ReshapeOp>(operation);
-  // One symbolic size can be left to PyTorch.
+  // PyTorch can infer one symbolic size.
   SmallVector<int64_t> sizes(getTensor(op.getResult()).getShape());
   llvm::for_each(sizes, [](int64_t &size) {
     if (ShapedType::isDynamic(size))

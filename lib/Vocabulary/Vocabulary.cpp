@@ -1,4 +1,4 @@
-//===- Vocabulary.cpp - PyTorch operators and what they mean ----*- C++ -*-===//
+//===- Vocabulary.cpp - PyTorch operators and their tp ops ------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -19,15 +19,18 @@ using llvm::StringRef;
 Vocabulary::Vocabulary() {
   addAtenElementwise(*this);
   addAtenFactories(*this);
+  addAtenFormulas(*this);
+  addAtenIndexing(*this);
   addAtenReindex(*this);
   addAtenRowwise(*this);
   addAtenSlices(*this);
+  addAtenBackward(*this);
   addAtenComposites(*this);
   addAtenMatmul(*this);
   addC10dFunctional(*this);
   addSymmMem(*this);
   addTensorCast(*this);
-  // What these read is read as the operators above.
+  // Add the functions last: each is defined as one of the operators above.
   addTorchFunctions(*this);
 }
 
@@ -60,7 +63,7 @@ WriteFunction Vocabulary::findFunctionWriter(mlir::OperationName name) const {
 
 void Vocabulary::addFunction(StringRef target, StringRef parameters,
                              StringRef sameAs) {
-  // Keywords that PyTorch takes everywhere, as NumPy does.
+  // PyTorch accepts NumPy's names of these keywords for every function.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral>
       alsoCalled[] = {{"dim", "axis"},
                       {"input", "x"},
@@ -93,7 +96,7 @@ void Vocabulary::addFunction(StringRef target, StringRef parameters,
   operators[target] = std::move(entry);
 }
 
-/// The decoded text of a JSON string; nullopt for anything else.
+/// Returns the decoded text of a JSON string, or nullopt for anything else.
 static std::optional<std::string> getText(JsonValue value) {
   std::string storage;
   if (!value)
@@ -115,40 +118,40 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
     return makeError("a vocabulary file is an object with \"version\" and "
                      "\"operators\"");
   if (!root.get("version") || root.get("version").getInteger() != 1)
-    return makeError("\"version\" is missing or not 1, the version that this "
-                     "program reads");
+    return makeError(
+        "\"version\" is missing or not 1, the only version that Commute reads");
   JsonValue list = root.get("operators");
   if (!list || !list.is(JsonKind::Object))
-    return makeError("\"operators\" is missing or no object");
+    return makeError("\"operators\" is missing or not an object");
   for (auto it = list.begin(); it != list.end(); ++it) {
     std::string target = *getText(it.key());
     JsonValue entry = *it;
     if (!entry.is(JsonKind::Object))
-      return makeError("operator \"" + target + "\" is no object");
+      return makeError("operator \"" + target + "\" must be an object");
     OperatorAlias alias;
     std::optional<std::string> sameAs = getText(entry.get("same_as"));
     if (!sameAs)
-      return makeError("operator \"" + target +
-                       "\" has no \"same_as\", the known operator that it is "
-                       "like");
+      return makeError(
+          "operator \"" + target +
+          "\" lacks \"same_as\", the known operator that it behaves like");
     alias.sameAs = *sameAs;
     if (const OperatorEntry *known = find(alias.sameAs); !known || !known->read)
-      return makeError("operator \"" + target + "\" is said to be like \"" +
-                       alias.sameAs +
-                       "\", which no built-in vocabulary has; names are "
-                       "complete, as in torch.ops.aten.rms_norm.default");
+      return makeError("operator \"" + target +
+                       "\" is declared the same as \"" + alias.sameAs +
+                       "\", which is in no built-in vocabulary; names must be "
+                       "complete, such as torch.ops.aten.rms_norm.default");
     if (const OperatorEntry *known = find(target); known && known->read)
       return makeError("operator \"" + target +
-                       "\" is built in and cannot be given another meaning");
+                       "\" is built in and cannot be redefined");
     if (JsonValue arguments = entry.get("arguments")) {
       if (!arguments.is(JsonKind::Object))
         return makeError("operator \"" + target +
-                         "\": \"arguments\" is no object");
+                         "\": \"arguments\" must be an object");
       for (auto name = arguments.begin(); name != arguments.end(); ++name) {
         std::optional<std::string> own = getText(*name);
         if (!own)
           return makeError("operator \"" + target + "\": argument \"" +
-                           *getText(name.key()) + "\" is no string");
+                           *getText(name.key()) + "\" must be a string");
         alias.arguments[*getText(name.key())] = *own;
       }
     }

@@ -55,20 +55,19 @@ static std::string verify(std::string first, std::string second,
 }
 
 NB_MODULE(_commute, module) {
-  module.doc() = "Commute's passes, in the memory of this process.";
+  module.doc() =
+      "Commute's passes and equivalence checker, run in this process.";
   module.attr("__version__") = COMMUTE_VERSION;
-  module.def("optimize", optimize, nb::arg("program"), nb::kw_only(),
-             nb::arg("passes") = "", nb::arg("policy") = "profitable",
-             nb::arg("target") = "h100x8", nb::arg("verify") = true,
-             nb::arg("context") = "", nb::arg("vocabulary") = "",
-             nb::arg("has_other_groups") = false,
-             "Runs passes over a program of the export schema, given as JSON "
-             "text. Gives "
-             "the edits, None where nothing changed, and the remarks, both as "
-             "JSON text. "
-             "Raises ValueError for a program or an option that is wrong, "
-             "RuntimeError "
-             "for an error of Commute's own. Other threads run meanwhile.");
+  module.def(
+      "optimize", optimize, nb::arg("program"), nb::kw_only(),
+      nb::arg("passes") = "", nb::arg("policy") = "profitable",
+      nb::arg("target") = "h100x8", nb::arg("verify") = true,
+      nb::arg("context") = "", nb::arg("vocabulary") = "",
+      nb::arg("has_other_groups") = false,
+      "Runs passes over a program of the export schema, given as JSON text. "
+      "Returns the edits, or None if nothing changed, and the remarks, both as "
+      "JSON text. Raises ValueError for an invalid program or option and "
+      "RuntimeError for an internal error. Releases the GIL while it runs.");
   module.def("verify", verify, nb::arg("first"), nb::arg("second"),
              nb::kw_only(), nb::arg("first_context") = "",
              nb::arg("second_context") = "", nb::arg("precision") = "algebraic",

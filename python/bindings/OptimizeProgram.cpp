@@ -1,4 +1,4 @@
-//===- OptimizeProgram.cpp - a program through the passes, in memory ------===//
+//===- OptimizeProgram.cpp - optimization in memory -----------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -18,8 +18,8 @@ using namespace commute;
 using namespace commute::compiler;
 using namespace commute::python;
 
-/// A file for a pass that fails: one for each program and process. Nothing is
-/// there but after a failure.
+/// Returns the path of the reproducer that a failing pass writes, which is
+/// unique to the process and the program.
 static std::string getReproducer() {
   llvm::SmallString<128> path;
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
@@ -41,10 +41,11 @@ static OptimizationOptions getOptions(const OptimizeSettings &settings,
   return options;
 }
 
-/// Why a graph that was changed is left as it was; empty where it is not.
+/// Returns why a changed graph is not returned to the caller, or an empty
+/// string if it is.
 static std::string getRefusal(const Optimization &optimization) {
   using Outcome = Optimization::Outcome;
-  constexpr llvm::StringLiteral start = "the graph is left as it was, since ";
+  constexpr llvm::StringLiteral start = "the graph is unchanged: ";
   switch (optimization.outcome) {
   case Outcome::Unchanged:
   case Outcome::Changed:

@@ -1,12 +1,12 @@
-//===- OptimizeProgram.h - a program through the passes, in memory -*- C++ -*-//
+//===- OptimizeProgram.h - optimization in memory ---------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// What `commute opt` does, for carriers in the same process. Neither LLVM nor
-// exceptions in this interface: the module that wraps it is compiled without
-// the first and with the second.
+// The in-process equivalent of `commute opt`. This interface uses neither LLVM
+// nor exceptions, because the module that wraps it is compiled without the
+// former and with the latter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,42 +19,44 @@
 namespace commute::python {
 
 struct OptimizeSettings {
-  /// As in --passes of commute opt; empty: all of them.
+  /// Passes, as in `commute opt --passes`; empty for all passes.
   std::string passes;
-  /// A policy of the passes: "profitable", "always", ...
+  /// Policy of the passes: "profitable", "always" and so on.
   std::string policy;
-  /// The name of a target, or a file.
+  /// Name of a target, or a path.
   std::string target;
-  /// Proves the result equal before it is given back.
+  /// Prove that the result is equivalent before returning it.
   bool verify = true;
-  /// The text of a sidecar (extra/commute.json): groups, placements,
-  /// assumptions. Empty: none.
+  /// Text of a sidecar (extra/commute.json) with groups, placements and
+  /// assumptions, or empty.
   std::string context;
-  /// The text of a vocabulary file; empty: none.
+  /// Text of a vocabulary file, or empty.
   std::string vocabulary;
-  /// The program is a part of one that names more groups.
+  /// True if the program is part of one that names further groups.
   bool hasOtherGroups = false;
 };
 
 struct OptimizedProgram {
   enum class Status {
     Success,
-    /// The program or the settings are wrong; `message` says how.
+    /// The program or the settings are invalid; see `message`.
     BadInput,
-    /// A pass failed, or made a program that is not equal.
+    /// A pass failed, or the result is not equivalent.
     InternalError,
   };
   Status status = Status::Success;
   std::string message;
-  /// What changed, as ProgramEdits::describe writes it; nullopt where nothing
-  /// did.
+  /// The edits, as returned by ProgramEdits::describe; nullopt if nothing
+  /// changed.
   std::optional<std::string> edits;
-  /// A JSON array of remarks: verdict, pass, name, node, message, file, line.
+  /// Remarks as a JSON array of objects with the keys verdict, pass, name,
+  /// node, message, file and line.
   std::string remarks = "[]";
 };
 
-/// `program` is an ExportedProgram of the export schema, as in models/NAME.json
-/// of a .pt2. Nodes may also be calls of Python functions.
+/// Optimizes `program`, an ExportedProgram in the export schema, as in
+/// models/NAME.json of a .pt2 archive. Its nodes may also call Python
+/// functions.
 OptimizedProgram optimizeProgram(std::string program,
                                  const OptimizeSettings &settings);
 

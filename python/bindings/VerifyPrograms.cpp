@@ -1,4 +1,4 @@
-//===- VerifyPrograms.cpp - two programs compared, in memory --------------===//
+//===- VerifyPrograms.cpp - verification in memory ------------------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

@@ -1,12 +1,12 @@
-//===- VerifyPrograms.h - two programs compared, in memory ------*- C++ -*-===//
+//===- VerifyPrograms.h - verification in memory ----------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// What `commute verify` does, for campaigns that compare programs by the
-// hundred thousand. Neither LLVM nor exceptions in this interface, as in
-// OptimizeProgram.h.
+// The in-process equivalent of `commute verify`, for test campaigns that
+// compare hundreds of thousands of programs. As in OptimizeProgram.h, the
+// interface uses neither LLVM nor exceptions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace commute::python {
 
-/// An ExportedProgram of the export schema and the text of its sidecar
+/// An ExportedProgram in the export schema, and the text of its sidecar
 /// (extra/commute.json), which may be empty.
 struct StatedProgram {
   std::string program;
@@ -26,21 +26,21 @@ struct StatedProgram {
 };
 
 struct VerifySettings {
-  /// "algebraic" or "strict", as in --precision.
+  /// "algebraic" or "strict", as in `--precision`.
   std::string precision;
   uint64_t seed = 1;
-  /// As --real-sizes and --whole.
+  /// As `--real-sizes` and `--whole`.
   bool realSizes = false;
   bool whole = false;
-  /// As --proof-time and --proof-memory.
+  /// As `--proof-time` and `--proof-memory`.
   double maxSeconds = 60;
   int64_t maxBytes = int64_t(4) << 30;
 };
 
 struct VerifiedPrograms {
-  /// Why the programs cannot be compared; empty where they were.
+  /// Why the programs cannot be compared; empty on success.
   std::string error;
-  /// What `commute verify --json` prints, with the verdict by name.
+  /// The output of `commute verify --json`, with the name of the verdict.
   std::string report;
 };
 

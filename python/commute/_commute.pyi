@@ -1,5 +1,5 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Commute's passes, in the memory of this process."""
+"""Commute's passes and equivalence checker, run in this process."""
 
 __version__: str
 

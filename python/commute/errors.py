@@ -1,6 +1,6 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""What Commute raises."""
+"""Exceptions of Commute."""
 
 
 class CommuteError(Exception):
-    """Commute cannot do what was asked for; the message says why."""
+    """Commute cannot perform a request. The message states the reason."""

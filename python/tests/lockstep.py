@@ -7,7 +7,8 @@
 
 Every node is run on every rank before the next one, by PyTorch's own kernels on real
 tensors; what a collective gives follows from what all members of its group bring. All
-ranks run the one graph, as torch.compile's do.
+ranks run the one graph, as torch.compile's do, or each a graph of its own with the same
+nodes and other constants.
 """
 
 import torch
@@ -170,47 +171,53 @@ def _attribute(module, name):
 def run_in_lockstep(module, inputs_of_rank, groups):
     """What the graph of a GraphModule gives on every rank.
 
+    module          the program of all ranks, or a list with that of each
     inputs_of_rank  for each rank, a value for each placeholder
     groups          {name: all groups of that axis, as lists of ranks}
     """
     ranks = range(len(inputs_of_rank))
+    modules = module if isinstance(module, list) else [module] * len(ranks)
     environments = [{} for _ in ranks]
     remaining = [iter(inputs) for inputs in inputs_of_rank]
     last_use = {}
-    for node in module.graph.nodes:
-        for read in node.all_input_nodes:
-            last_use[read] = node
+    for own in modules:
+        for node in own.graph.nodes:
+            for read in node.all_input_nodes:
+                last_use[read] = node
 
     def arguments(node, rank):
         return tuple(
             map_arg(value, environments[rank].__getitem__) for value in (node.args, node.kwargs)
         )
 
-    for node in module.graph.nodes:
+    for nodes in zip(*(own.graph.nodes for own in modules), strict=True):
+        node = nodes[0]
+        if any((other.op, other.target) != (node.op, node.target) for other in nodes):
+            raise LockstepError(f"{node.format_node()}: the ranks' programs differ")
         if node.op == "output":
-            return [arguments(node, rank)[0][0] for rank in ranks]
+            return [arguments(nodes[rank], rank)[0][0] for rank in ranks]
         try:
             if node.op == "placeholder":
                 results = [next(remaining[rank]) for rank in ranks]
             elif node.op == "get_attr":
-                results = [_attribute(module, node.target) for _ in ranks]
+                results = [_attribute(modules[rank], nodes[rank].target) for rank in ranks]
             elif node.target in _COLLECTIVES:
-                calls = [arguments(node, rank) for rank in ranks]
+                calls = [arguments(nodes[rank], rank) for rank in ranks]
                 results = _run_collective(node.target, calls, groups)
             elif node.target is _c10d.wait_tensor.default:
-                results = [arguments(node, rank)[0][0] for rank in ranks]
+                results = [arguments(nodes[rank], rank)[0][0] for rank in ranks]
             elif node.op == "call_function":
                 if str(node.target).startswith(("_c10d_functional", "symm_mem")):
                     raise LockstepError("no such collective is known here")
-                calls = [arguments(node, rank) for rank in ranks]
+                calls = [arguments(nodes[rank], rank) for rank in ranks]
                 results = [node.target(*args, **kwargs) for args, kwargs in calls]
             else:
                 raise LockstepError(f"nodes of kind {node.op} are not run")
         except Exception as error:
             raise LockstepError(f"{node.format_node()}: {error}") from error
         for rank in ranks:
-            environments[rank][node] = results[rank]
-            for read in node.all_input_nodes:
-                if last_use[read] is node:
-                    del environments[rank][read]
+            environments[rank][nodes[rank]] = results[rank]
+            for read in nodes[rank].all_input_nodes:
+                if last_use[read] is nodes[rank]:
+                    environments[rank].pop(read, None)
     raise LockstepError("the graph has no output")

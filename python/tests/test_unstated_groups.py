@@ -35,7 +35,7 @@ AXES = ("--group=tp=0-1/2-3", "--group=dp=0,2/1,3")
 
 def test_show_says_what_is_missing(unstated):
     text = succeed("show", unstated)
-    assert "dp: 2 ranks, but nothing states which; --group=dp=0-1 would" in text
+    assert "dp: 2 ranks, not stated; pass, for example, --group=dp=0-1" in text
     assert show(unstated)["groups"] == {"dp": "unknown", "tp": "unknown"}
     assert show(unstated, *AXES)["groups"] == {"dp": "[0, 2] [1, 3]", "tp": "[0, 1] [2, 3]"}
 
@@ -122,10 +122,10 @@ def stated(tmp_path):
 
 WRONG_OPTIONS = {
     "group": ("--group=tpp=0-7", "group 'tpp'"),
-    "group_of_other_ranks": ("--group=world=0-4", "it has 'dp' and 'tp'"),
-    "placement_on_a_group": ("--input-placement=x=replicated@tpp", "no group of that name"),
+    "group_of_other_ranks": ("--group=world=0-4", "its groups are 'dp' and 'tp'"),
+    "placement_on_a_group": ("--input-placement=x=replicated@tpp", "no such group"),
     "placement_of_an_input": ("--input-placement=y=replicated", "no input matches"),
-    "rank": ("--rank=4", "rank 4 is in none of the graph's groups"),
+    "rank": ("--rank=4", "rank 4 is not a member of any of the graph's groups"),
     "symbol": ("--assume=s0 % 8 == 0", "no symbolic size s0"),
 }
 

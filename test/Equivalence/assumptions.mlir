@@ -7,7 +7,7 @@
 // RUN: commute verify %t/stated.mlir %t/local.mlir | FileCheck %s --check-prefix=STATED
 
 // CHECK: equivalent on 2 ranks
-// CHECK-NEXT: assumed, as nothing states it:
+// CHECK-NEXT: assumed (not stated):
 // CHECK-NEXT:   input 'x' is varying on group '0'
 // CHECK-NEXT:   input 'residual' is varying on group '0'
 // CHECK-NEXT:   input 'w' is replicated on group '0' (the weight or bias of a norm)

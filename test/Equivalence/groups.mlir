@@ -12,10 +12,10 @@
 // REORDERED: different: output 0 differs on rank {{[0-5]}} at index
 
 // MEMBER: different: rank 2 runs a collective of a group that it is not in
-// MEMBER: different: the second program cannot run: {{.*}}rank 2 runs a collective of group "1", which it is not in
+// MEMBER: different: the second program cannot run: {{.*}}rank 2 runs a collective of group "1", of which it is not a member
 
 // The program that others are measured by has to run.
-// FIRST: error: {{.*}}rank 2 runs a collective of group "1", which it is not in
+// FIRST: error: {{.*}}rank 2 runs a collective of group "1", of which it is not a member
 // FIRST-NOT: exit code
 
 // SPLITS: different: the second program cannot run: {{.*}}expected 1 rows from member 0 of the group, but 3 came

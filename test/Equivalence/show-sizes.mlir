@@ -5,7 +5,7 @@
 // RUN: commute verify %t/a.mlir %t/b.mlir --whole --show-sizes --json | FileCheck %s --check-prefix=JSON
 
 // CHECK: equivalent on 1 rank
-// CHECK: sizes, indices evaluated, and why these are enough:
+// CHECK: sizes, evaluated indices, and why these suffice:
 // CHECK-DAG: {{^ +4096 +[0-9][0-9]?  ops treat the indices between two cuts alike: dim 0 of x}}
 // CHECK-DAG: {{^ +3 +3  small: dim 1 of x}}
 // CHECK-DAG: {{^ +24 +24  its positions are computed with: dim 0 of p}}

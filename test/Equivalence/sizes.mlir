@@ -18,7 +18,7 @@
 
 // SAME: equivalent on 2 ranks
 // ONE: equivalent on 1 rank
-// UNKNOWN: nothing states the size of a value of type tensor<?x64xf32>
+// UNKNOWN: the size of a dim is not stated, of a value of type tensor<?x64xf32>
 // UNKNOWN-NOT: exit code
 
 //--- expect-2.sh

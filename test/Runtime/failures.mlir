@@ -25,7 +25,7 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
 }
 
 // Rank 2 takes part in a collective of others.
-// OUTSIDE: error: {{.*}}rank 2: tp.all_reduce at {{.*}}: rank 2 runs a collective of group "1", which it is not in
+// OUTSIDE: error: {{.*}}rank 2: tp.all_reduce at {{.*}}: rank 2 runs a collective of group "1", of which it is not a member
 //--- outside.mlir
 module attributes {tp.groups = [#tp.group<"0", [0, 1, 2]>]} {
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -44,14 +44,14 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
   }
 }
 
-// SYMBOL: error: {{.*}}input 'arg0': the size of dim 0 is not known; give the tensor by --inputs
+// SYMBOL: error: {{.*}}input 'arg0': the size of dim 0 is unknown; give the tensor with --inputs
 //--- symbol.mlir
 func.func @main(%x: tensor<?xf32, #tp.layout<[s0] sizes = [s0]>>)
     -> tensor<?xf32, #tp.layout<[s0] sizes = [s0]>> {
   return %x : tensor<?xf32, #tp.layout<[s0] sizes = [s0]>>
 }
 
-// COMPLEX: error: {{.*}}tp.map on elements of type complex<f32>, which the runtime does not compute with
+// COMPLEX: error: {{.*}}tp.map on elements of type complex<f32>, which the runtime does not support
 //--- complex.mlir
 func.func @main(%x: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
   %0 = tp.map neg(%x) : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>

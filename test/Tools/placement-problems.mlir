@@ -4,7 +4,7 @@
 // RUN: commute verify %s %s | FileCheck %s --check-prefix=VERIFY
 // RUN: commute show %s --input-placement='y=varying' | FileCheck %s --check-prefix=FITS
 
-// CHECK: placements that do not fit what is done with them:
+// CHECK: placements that conflict with operations:
 // CHECK-NEXT: silu (model.py:12): uses a value that is partial on group '0', and is not linear in it; the value must be reduced first
 // CHECK-NOT: tp.all_reduce
 
@@ -15,7 +15,7 @@
 
 // The verdict holds all the same.
 // VERIFY: equivalent on 2 ranks
-// VERIFY: placements that do not fit what the first graph does:
+// VERIFY: placements that conflict with operations of the first graph:
 // VERIFY-NEXT: silu (model.py:12): uses a value
 
 // FITS-NOT: placements that do not fit

@@ -1,4 +1,4 @@
-//===- CommuteOpt.cpp - runs passes on .mlir files --------------*- C++ -*-===//
+//===- CommuteOpt.cpp - pass driver for .mlir files -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

@@ -1,4 +1,4 @@
-//===- CommuteReduce.cpp - makes failing .mlir files smaller ----*- C++ -*-===//
+//===- CommuteReduce.cpp - test case reducer for .mlir files ----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

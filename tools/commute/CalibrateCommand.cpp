@@ -31,19 +31,20 @@ private:
   llvm::Expected<int64_t> getRanks() const;
   llvm::Error write(const target::Target &target) const;
 
-  cl::SubCommand command{"calibrate", "Measure this machine and write it as a "
-                                      "target: ranks are threads, or processes "
-                                      "under mpirun"};
+  cl::SubCommand command{"calibrate",
+                         "Measure this machine and write it as a target (ranks "
+                         "are threads, or processes under mpirun)"};
   cl::opt<std::string> output{
       "o", cl::sub(command), cl::value_desc("FILE.json"),
       cl::desc("Where to write (default: the file of the target 'local')")};
   cl::opt<int64_t> ranks{
       "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
-      cl::desc("Measure with this many ranks at once (default: one for each "
-               "core, 2 to 8; under mpirun: its processes)")};
-  cl::opt<bool> quick{"quick", cl::sub(command),
-                      cl::desc("Tiny sizes, measured once: only to see whether "
-                               "it works")};
+      cl::desc("Measure with this many ranks at once (default: one per core, 2 "
+               "to 8; under mpirun, its processes)")};
+  cl::opt<bool> quick{
+      "quick", cl::sub(command),
+      cl::desc(
+          "Measure tiny sizes once, only to check that calibration works")};
 };
 } // namespace
 
@@ -86,8 +87,8 @@ llvm::Error CalibrateCommand::write(const target::Target &target) const {
 llvm::Expected<ExitCode> CalibrateCommand::run() {
   if (!output.empty() && output != "-" &&
       !llvm::StringRef(output).ends_with(".json"))
-    return llvm::createStringError("-o " + output +
-                                   ": targets are files that end with .json");
+    return llvm::createStringError(
+        "-o " + output + ": the name of a target file must end with .json");
   llvm::Expected<int64_t> numRanks = getRanks();
   if (!numRanks)
     return numRanks.takeError();
@@ -102,12 +103,12 @@ llvm::Expected<ExitCode> CalibrateCommand::run() {
   }
   bool isFirst = !processes || processes->getRank() == 0;
   unsigned cores = std::thread::hardware_concurrency();
-  // Processes may be on several hosts.
+  // Under mpirun, the processes may be on several hosts.
   if (!processes && cores > 0 && *numRanks > int64_t(cores))
     llvm::WithColor::note(llvm::errs(), "commute")
-        << *numRanks << " ranks on " << cores
+        << *numRanks << " ranks share " << cores
         << (cores == 1 ? " core" : " cores")
-        << " take turns, which estimates for this target do not contain\n";
+        << ", which estimates do not account for\n";
   bool showsProgress = isFirst && llvm::errs().is_displayed();
   auto progress = [&](double part, llvm::StringRef what) {
     if (showsProgress)

@@ -11,25 +11,25 @@
 
 namespace commute::tool {
 
-/// What the tool tells its caller by its exit code.
+/// Exit codes of the tool.
 enum ExitCode {
   Success = 0,
-  /// The asked-for property does not hold.
+  /// The requested property does not hold.
   PropertyFails = 1,
   BadInput = 2,
-  /// A defect of Commute; a reproducer has been written.
+  /// A defect of Commute; a reproducer was written.
   InternalError = 3,
-  /// What was asked could not be decided within the budget.
+  /// No verdict within the budget.
   NotDecided = 4,
 };
 
-/// One subcommand: declares its options when it is constructed.
+/// A subcommand. Its constructor declares its options.
 class Command {
 public:
   virtual ~Command() = default;
-  /// Whether the command line names this command.
+  /// Returns true if the command line selects this command.
   virtual bool isChosen() const = 0;
-  /// Runs it. An error is bad usage or bad input.
+  /// Runs the command. An error means bad usage or bad input.
   virtual llvm::Expected<ExitCode> run() = 0;
 };
 

@@ -25,26 +25,27 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  /// Values of the program's symbols, by the program and by the command line.
+  /// Returns the values of the program's symbols: those that the program
+  /// states, overridden by the command line.
   llvm::Expected<target::SizeTable> getSizes(mlir::ModuleOp module,
                                              mlir::func::FuncOp function) const;
 
-  cl::SubCommand command{"estimate", "How long a step takes on a target: time, "
-                                     "exposed communication, memory"};
+  cl::SubCommand command{
+      "estimate",
+      "Predict a step on a target: time, exposed communication, memory"};
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
                              cl::desc("IN")};
   cl::opt<std::string> targetName{
       "target", cl::sub(command), cl::value_desc("NAME|FILE"),
       cl::init(target::defaultTargetName.str()),
-      cl::desc("The machine: see 'commute targets' (default: h100x8)")};
+      cl::desc("Machine (default: h100x8; see 'commute targets')")};
   cl::list<std::string> sizes{
       "size", cl::sub(command), cl::value_desc("SYMBOL=N"),
-      cl::desc("The value of a symbolic size; without, that at capture")};
+      cl::desc("Value of a symbolic size (default: its value at capture)")};
   cl::opt<std::string> trace{
       "trace", cl::sub(command), cl::value_desc("F.json"),
       cl::desc("Write a trace for ui.perfetto.dev or chrome://tracing")};
-  cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON for machines")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace
@@ -69,7 +70,7 @@ EstimateCommand::getSizes(mlir::ModuleOp module,
                            : "'; it has " + llvm::join(symbols, ", ")));
     stated[symbol.str()] = value;
   }
-  // Symbols that the program has, and no others.
+  // Omit values of symbols that the program does not have.
   target::SizeTable result;
   for (llvm::StringRef symbol : symbols)
     if (auto found = stated.find(symbol.str()); found != stated.end())
@@ -95,8 +96,8 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   for (llvm::StringRef symbol : target::getSizeSymbols(*function))
     if (!values->count(symbol.str()))
       return llvm::createStringError(
-          input + ": nothing states the value of size " + symbol +
-          "; give it, for example with --size " + symbol + "=4096");
+          input + ": the value of size " + symbol +
+          " is unknown; give one, for example with --size " + symbol + "=4096");
   target::PriceModel model(*target, *values);
   llvm::Expected<target::Estimate> estimate =
       target::estimate(*function, model);

@@ -1,4 +1,4 @@
-//===- EstimateReport.cpp - what a step takes -------------------*- C++ -*-===//
+//===- EstimateReport.cpp - output of commute estimate ----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,14 +17,14 @@ using namespace commute;
 using namespace commute::tool;
 namespace json = llvm::json;
 
-/// The name of an op, or of the operator that an opaque one carries.
+/// Returns the name of an op, or of the PyTorch operator if the op is opaque.
 static std::string getKindName(mlir::Operation *op) {
   if (auto call = mlir::dyn_cast<tp::CallOp>(op))
     return call.getCallee().str();
   return op->getName().stripDialect().str();
 }
 
-/// Node and line of Python of an op.
+/// Returns the node and the Python line of an op.
 static std::pair<std::string, std::string> getPlace(mlir::Operation *op) {
   std::string node, file;
   unsigned line = 0;
@@ -59,7 +59,7 @@ summarizeKinds(llvm::ArrayRef<target::OpEstimate> ops) {
       }
     sorted.push_back(std::move(kind));
   }
-  // By name where the seconds are the same.
+  // Break ties by name.
   llvm::sort(sorted, [](const OpKindSummary &lhs, const OpKindSummary &rhs) {
     return std::tie(rhs.seconds, lhs.name) < std::tie(lhs.seconds, rhs.name);
   });
@@ -156,8 +156,8 @@ void tool::print(const EstimateSummary &summary, llvm::raw_ostream &os) {
           estimate.peakActivationBytes >
       summary.deviceBytes)
     printLine(os, "",
-              "which does not fit into the " +
-                  formatBytes(summary.deviceBytes) + " of a device");
+              "which exceeds the " + formatBytes(summary.deviceBytes) +
+                  " of memory of a device");
   for (const auto &[symbol, value] : summary.sizes)
     printLine(os, "with size", symbol + " = " + llvm::Twine(value));
   if (summary.kinds.empty())
@@ -166,9 +166,9 @@ void tool::print(const EstimateSummary &summary, llvm::raw_ostream &os) {
   printKinds(summary.kinds, os);
   if (llvm::any_of(summary.kinds,
                    [](const OpKindSummary &kind) { return kind.isGuess; }))
-    os << "  a guess: Commute does not know what this operator computes; "
-          "priced "
-          "is reading its\n  operands and writing its results once\n";
+    os << "  a guess: Commute does not know what this operator computes, "
+          "and prices one read\n  of its operands and one write of its "
+          "results\n";
 }
 
 json::Object tool::toJson(const EstimateSummary &summary) {
@@ -226,7 +226,7 @@ llvm::Error tool::writeTrace(llvm::StringRef path,
     entry.category = getKindName(event.op);
     entry.name = node.empty() ? entry.category : node;
     if (event.isCopy)
-      entry.name = "copy into order: " + entry.name;
+      entry.name = "reordering copy: " + entry.name;
     entry.lane = static_cast<unsigned>(event.lane);
     entry.startSeconds = event.startSeconds;
     entry.seconds = event.seconds;

@@ -1,4 +1,4 @@
-//===- EstimateReport.h - what a step takes ---------------------*- C++ -*-===//
+//===- EstimateReport.h - output of commute estimate ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -16,15 +16,15 @@ namespace commute::tool {
 
 /// All ops of one kind.
 struct OpKindSummary {
-  /// Name of the op, of the operator for an opaque one.
+  /// Name of the op, or of the PyTorch operator if the op is opaque.
   std::string name;
   int64_t count = 0;
-  /// On both lanes, copies included.
+  /// On both lanes, including copies.
   double seconds = 0;
   double flops = 0;
   double memoryBytes = 0;
   double wireBytes = 0;
-  /// What bounds most of the seconds.
+  /// The bound of the ops that take most of the time.
   target::Bound bound = target::Bound::Nothing;
   bool isGuess = false;
 };
@@ -32,15 +32,15 @@ struct OpKindSummary {
 struct EstimateSummary {
   std::string targetName;
   std::string targetDescription;
-  /// Nobody chose it.
+  /// True if the user did not select a target.
   bool isDefaultTarget = false;
-  /// Values of the symbols that the program has.
+  /// Values of the program's symbols.
   target::SizeTable sizes;
   target::Estimate estimate;
-  /// Node and source line of the op where activations take most.
+  /// Node and source line of the op at which activation memory peaks.
   std::string peakPlace;
   double deviceBytes = 0;
-  /// In descending order of seconds.
+  /// In descending order of time.
   std::vector<OpKindSummary> kinds;
 };
 
@@ -50,7 +50,7 @@ EstimateSummary summarize(target::Estimate estimate,
 void print(const EstimateSummary &summary, llvm::raw_ostream &os);
 llvm::json::Object toJson(const EstimateSummary &summary);
 
-/// Writes the two lanes for Perfetto.
+/// Writes the two lanes as a trace for Perfetto.
 llvm::Error writeTrace(llvm::StringRef path, const EstimateSummary &summary);
 
 } // namespace commute::tool

@@ -1,4 +1,4 @@
-//===- GraphSummary.cpp - what is in a graph --------------------*- C++ -*-===//
+//===- GraphSummary.cpp - summary of a graph --------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -26,8 +26,8 @@ static std::string toText(const Printable &value) {
   return text;
 }
 
-/// "[0, 1, 2, 3]", or the groups of an axis one after the other. Of thousands
-/// of ranks it is "0-4095".
+/// Returns "[0, 1, 2, 3]", or all groups of an axis in sequence. For large
+/// groups, returns "0-4095".
 static std::string getMembers(tp::GroupAttr group) {
   constexpr size_t maxListed = 64;
   if (!group.hasKnownMembers())
@@ -116,7 +116,7 @@ GraphSummary tool::summarize(ModuleOp module) {
 }
 
 static std::string formatKnownBytes(std::optional<int64_t> bytes) {
-  return bytes ? formatBytes(double(*bytes)) : "size not known";
+  return bytes ? formatBytes(double(*bytes)) : "unknown size";
 }
 
 void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
@@ -138,8 +138,8 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
         os << "ranks " << group.members << '\n';
       else
         os << group.size
-           << " ranks, but nothing states which; --group=" << group.name
-           << "=0-" << group.size - 1 << " would, with its own ranks\n";
+           << " ranks, not stated; pass, for example, --group=" << group.name
+           << "=0-" << group.size - 1 << '\n';
     }
   }
   os << "\ncollectives:" << (summary.collectives.empty() ? " none\n" : "\n");
@@ -154,23 +154,23 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
   for (const auto &[name, count] : summary.modelled)
     os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
   if (!summary.opaque.empty()) {
-    os << "\nopaque ops, carried through unchanged:\n";
+    os << "\nopaque ops (copied unchanged):\n";
     for (const auto &[name, count] : summary.opaque)
       os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
   }
   if (!summary.assumptions.empty()) {
-    os << "\nassumed of sizes:\n";
+    os << "\nsize assumptions:\n";
     for (const std::string &assumption : summary.assumptions)
       os << "  " << assumption << '\n';
   }
   if (!summary.placementProblems.empty()) {
-    os << "\nplacements that do not fit what is done with them:\n";
+    os << "\nplacements that conflict with operations:\n";
     print(summary.placementProblems, os);
   }
   if (!summary.unplacedInputs.empty() && !summary.groups.empty())
-    os << "\nnothing states how " << summary.unplacedInputs.size()
-       << " inputs differ between ranks (first: "
-       << summary.unplacedInputs.front() << "); see --input-placement\n";
+    os << "\nno placement is stated for " << summary.unplacedInputs.size()
+       << " inputs (first: " << summary.unplacedInputs.front()
+       << "); see --input-placement\n";
 }
 
 llvm::json::Object tool::toJson(const GraphSummary &summary) {

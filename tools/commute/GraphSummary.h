@@ -1,4 +1,4 @@
-//===- GraphSummary.h - what is in a graph ----------------------*- C++ -*-===//
+//===- GraphSummary.h - summary of a graph ----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -21,7 +21,7 @@ namespace commute::tool {
 
 struct GroupLine {
   std::string name;
-  /// "[0, 1]", "0-4095", or "unknown".
+  /// For example "[0, 1]", "0-4095" or "unknown".
   std::string members;
   int64_t size = 0;
   bool isKnown = true;
@@ -34,8 +34,8 @@ struct CollectiveSummary {
   std::string group;
   int64_t groupSize = 0;
   std::string type;
-  /// Bytes of the operand on one rank, at the sizes of capture; nullopt where
-  /// those are not known.
+  /// Bytes of the operand on one rank, for the sizes at capture; nullopt if a
+  /// size is unknown.
   std::optional<int64_t> bytes;
 };
 
@@ -43,13 +43,13 @@ struct GraphSummary {
   std::map<std::string, size_t> inputsByKind;
   size_t numOutputs = 0;
   size_t numOps = 0;
-  /// Modelled ops by name, and opaque ones by their PyTorch target.
+  /// Number of modelled ops by name, and of opaque ones by PyTorch operator.
   std::map<std::string, size_t> modelled;
   std::map<std::string, size_t> opaque;
   std::vector<CollectiveSummary> collectives;
-  /// Name, then members.
+  /// Sorted by name, then by members.
   std::vector<GroupLine> groups;
-  /// Inputs for which nothing states how they differ between ranks.
+  /// Inputs without a stated placement.
   std::vector<std::string> unplacedInputs;
   std::vector<PlacementProblem> placementProblems;
   std::vector<std::string> assumptions;

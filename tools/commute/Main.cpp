@@ -18,8 +18,8 @@
 
 using namespace commute::tool;
 
-/// Large graphs and hostile ones may need more memory than there is. LLVM would
-/// abort with a stack trace, as of a defect.
+/// Large or malicious graphs may need more memory than there is. LLVM's default
+/// handler would abort with a stack trace, as for a defect.
 [[noreturn]] static void exitWithoutMemory(void *exitCode, const char *, bool) {
   static constexpr char message[] =
       "commute: error: the program needs more memory than this process may "
@@ -31,18 +31,20 @@ using namespace commute::tool;
 
 static constexpr char overview[] =
     "Commute optimizes tensor-parallel programs captured from PyTorch.\n\n"
-    "  commute show IN.pt2             what is in this graph\n"
-    "  commute opt IN.pt2 -o OUT.pt2   optimize it\n"
-    "  commute verify A.pt2 B.pt2      do two graphs compute the same\n"
-    "  commute run IN.pt2              run it on several ranks\n"
-    "  commute estimate IN.pt2         how long it takes on a target\n"
-    "  commute passes                  what opt can do\n"
-    "  commute targets                 the machines that estimate knows\n"
+    "  commute show IN.pt2             describe a graph\n"
+    "  commute opt IN.pt2 -o OUT.pt2   optimize a graph\n"
+    "  commute verify A.pt2 B.pt2      check that two graphs compute the same\n"
+    "  commute run IN.pt2              run a graph on several ranks\n"
+    "  commute estimate IN.pt2         predict the time of a step on a target\n"
+    "  commute passes                  list the passes of opt\n"
+    "  commute targets                 list the known machines\n"
     "  commute calibrate               measure this machine as a target\n\n"
-    "Exit codes: 0 success, 1 a property that was asked for does not hold,\n"
-    "2 bad usage or bad input, 3 a defect of Commute.\n\n"
-    "Files of kind .pt2 and .mlir may come from anywhere. .mlirbc is trusted:\n"
-    "MLIR's reader of bytecode is not made for hostile files.\n";
+    "Exit codes: 0 success, 1 the requested property does not hold, 2 bad\n"
+    "usage or input, 3 an internal error of Commute, 4 not proven within the\n"
+    "budget.\n\n"
+    "Files of kind .pt2 and .mlir may come from untrusted sources. Read\n"
+    ".mlirbc only from trusted ones: MLIR's bytecode reader is not hardened\n"
+    "against hostile files.\n";
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -51,7 +53,7 @@ int main(int argc, char **argv) {
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "commute " << COMMUTE_VERSION << '\n';
   });
-  // Options that LLVM's libraries declare are nobody's business here.
+  // Hide the options that LLVM's libraries register.
   for (auto &[name, option] : llvm::cl::getRegisteredOptions())
     if (name != "help" && name != "version")
       option->setHiddenFlag(llvm::cl::ReallyHidden);
@@ -83,6 +85,6 @@ int main(int argc, char **argv) {
     return BadInput;
   }
   llvm::WithColor::error(llvm::errs(), "commute")
-      << "no command is named; try 'commute --help'\n";
+      << "no command given; try 'commute --help'\n";
   return BadInput;
 }

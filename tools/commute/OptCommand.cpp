@@ -33,7 +33,8 @@ public:
 private:
   OptimizationOptions getOptimizationOptions(Policy chosenPolicy,
                                              bool isForPyTorch) const;
-  /// Tells why a result is not written, and whether it may be.
+  /// Prints why a result is not written. Returns the exit code; Success if the
+  /// result may be written.
   llvm::Expected<ExitCode> judge(const Optimization &optimization) const;
   void printProgress(llvm::StringRef stage) const;
   llvm::Error writeReport(const report::RemarkCollector &remarks,
@@ -47,12 +48,11 @@ private:
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
                              cl::desc("IN")};
   cl::opt<std::string> output{"o", cl::Required, cl::sub(command),
-                              cl::value_desc("OUT"),
-                              cl::desc("Where the result goes")};
+                              cl::value_desc("OUT"), cl::desc("Output file")};
   cl::opt<std::string> passes{
       "passes", cl::sub(command), cl::value_desc("a,b,..."),
-      cl::desc("The passes to run, in this order (default: all, see commute "
-               "passes); options in braces: a{x=1}")};
+      cl::desc("Passes to run, in this order, with options in braces: a{x=1} "
+               "(default: all; see commute passes)")};
   cl::opt<std::string> policy{
       "policy", cl::sub(command), cl::value_desc("always|profitable"),
       cl::init("profitable"),
@@ -60,25 +60,22 @@ private:
   cl::opt<std::string> target{
       "target", cl::sub(command), cl::value_desc("NAME|FILE"),
       cl::init("h100x8"),
-      cl::desc("The machine to price for (default: h100x8; see commute "
-               "targets)")};
-  cl::opt<bool> exactRounding{
-      "exact-rounding", cl::sub(command),
-      cl::desc("Split and join matrix products only where no sum is made in "
-               "another order")};
+      cl::desc("Machine to price for (default: h100x8; see commute targets)")};
+  cl::opt<bool> exactRounding{"exact-rounding", cl::sub(command),
+                              cl::desc("Split and join matrix products only "
+                                       "where no sum changes its order")};
   cl::opt<bool> noVerify{
       "no-verify", cl::sub(command),
-      cl::desc("Neither prove the result equivalent nor read it again before "
-               "it is written; that each pass leaves a legal module is checked "
-               "all the same")};
+      cl::desc("Do not prove the result equivalent, and do not read it back "
+               "before it is written (each pass is still checked to leave a "
+               "legal module)")};
   cl::opt<bool> allowUnproven{
       "allow-unproven", cl::sub(command),
-      cl::desc("Write the result also where the proof exceeds its budget")};
-  cl::opt<std::string> reportFile{"report", cl::sub(command),
-                                  cl::value_desc("FILE.html"),
-                                  cl::desc("Write all remarks as a page")};
-  cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON for machines")};
+      cl::desc("Write the result even if the proof exceeds its budget")};
+  cl::opt<std::string> reportFile{
+      "report", cl::sub(command), cl::value_desc("FILE.html"),
+      cl::desc("Write all remarks as an HTML page")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
   cl::opt<bool> quiet{"quiet", cl::sub(command),
                       cl::desc("Print nothing but errors")};
   ProgramOptions options{command};
@@ -87,7 +84,7 @@ private:
 } // namespace
 
 void OptCommand::printProgress(llvm::StringRef stage) const {
-  // For somebody who waits at a terminal; never in a log.
+  // Only on a terminal, never into a log.
   if (!quiet && !json && llvm::sys::Process::StandardErrIsDisplayed())
     safeErrs() << "commute: " << stage << " ...\n";
 }
@@ -129,7 +126,7 @@ OptCommand::judge(const Optimization &optimization) const {
     safeErrs() << "commute: the result is not proven equivalent: "
                << *optimization.verification->notProven
                << "; nothing was written (--allow-unproven writes it, "
-                  "--proof-time and --proof-memory give the proof more)\n";
+                  "--proof-time and --proof-memory raise the budget)\n";
     return NotDecided;
   case Outcome::Different:
     break;
@@ -143,7 +140,7 @@ OptCommand::judge(const Optimization &optimization) const {
             optimization.original.get().print(os);
             return llvm::Error::success();
           })))
-    safeErrs() << reproducer << " holds the input: please report it\n";
+    safeErrs() << reproducer << " contains the input: please report this\n";
   return InternalError;
 }
 
@@ -172,7 +169,7 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
                               const WriteSummary &summary) const {
   const std::optional<equivalence::VerifyResult> &verification =
       optimization.verification;
-  // The graph itself may be going to standard output.
+  // With -o -, standard output is the graph itself.
   llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
   if (json) {
     llvm::json::Object object{
@@ -207,7 +204,7 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
 }
 
 llvm::Expected<ExitCode> OptCommand::run() {
-  // What would fail only at the end is found first.
+  // First check what would otherwise fail only at the end.
   llvm::Expected<FileKind> kind = getFileKind(output);
   if (!kind)
     return kind.takeError();
@@ -217,7 +214,7 @@ llvm::Expected<ExitCode> OptCommand::run() {
   // A pass with an upstream rule has it as an option of its own.
   if (!chosenPolicy || *chosenPolicy == Policy::Upstream)
     return llvm::createStringError("--policy=" + policy +
-                                   ": legal are always and profitable");
+                                   ": expected always or profitable");
   OptimizationOptions optimizationOptions =
       getOptimizationOptions(*chosenPolicy, *kind == FileKind::Archive);
   if (llvm::Error error = proof.apply(optimizationOptions.proof))
@@ -259,8 +256,8 @@ llvm::Expected<ExitCode> OptCommand::run() {
     if (llvm::Error error = writeReport(remarks, *file, *summary))
       return std::move(error);
   printSummary(remarks, *file, *optimization, *summary);
-  // The process ends here; to free every op and string of a large graph would
-  // take a tenth of the whole time.
+  // Do not free large graphs before exit, which would take a tenth of the total
+  // time.
   llvm::BuryPointer(std::make_unique<LoadedProgram>(std::move(*file)));
   llvm::BuryPointer(optimization->original.release().getOperation());
   llvm::BuryPointer(std::move(context));

@@ -1,4 +1,4 @@
-//===- PlacementProblems.cpp - placements that do not fit -------*- C++ -*-===//
+//===- PlacementProblems.cpp - conflicting placements -----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

@@ -1,4 +1,4 @@
-//===- PlacementProblems.h - placements that do not fit ---------*- C++ -*-===//
+//===- PlacementProblems.h - conflicting placements -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -15,18 +15,18 @@
 
 namespace commute::tool {
 
-/// One thing that a graph does to a value although its placement speaks against
-/// it, or statements that contradict each other.
+/// An operation that contradicts the placement of its operand, or a
+/// contradiction between stated placements.
 struct PlacementProblem {
-  /// What is wrong; begins with a verb where a node does it.
+  /// The problem; starts with a verb if a node causes it.
   std::string message;
-  /// The node, and "file:line" of its source, as far as they are known.
+  /// The node and its source ("file:line"), if known.
   std::string node;
   std::string source;
 };
 
 std::vector<PlacementProblem> findPlacementProblems(mlir::ModuleOp module);
-/// One line each, indented.
+/// Prints one indented line per problem.
 void print(const std::vector<PlacementProblem> &problems,
            llvm::raw_ostream &os);
 llvm::json::Array toJson(const std::vector<PlacementProblem> &problems);

@@ -1,4 +1,4 @@
-//===- ProgramOptions.cpp - options that all commands share -----*- C++ -*-===//
+//===- ProgramOptions.cpp - options of all commands -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,30 +14,30 @@ namespace cl = llvm::cl;
 
 ProgramOptions::ProgramOptions(cl::SubCommand &command)
     : groups("group", cl::sub(command), cl::value_desc("NAME=RANKS"),
-             cl::desc("Members of a process group, in order: 0=0-3, or for an "
-                      "axis of a mesh tp=0-3/4-7")),
-      rank(
-          "rank", cl::sub(command), cl::value_desc("R"), cl::init(-1),
-          cl::desc("The rank that the graph was captured on; the result may be "
-                   "that rank's alone")),
+             cl::desc("Ranks of a process group, in order: 0=0-3; for a mesh "
+                      "axis, all its groups: tp=0-3/4-7")),
+      rank("rank", cl::sub(command), cl::value_desc("R"), cl::init(-1),
+           cl::desc("Rank that the graph was captured on; the result may then "
+                    "be valid for this rank only")),
       placements("input-placement", cl::sub(command),
                  cl::value_desc("REGEX=PLACEMENT[@GROUP]"),
                  cl::desc("How inputs of matching name differ between ranks: "
                           "replicated, shard(DIM), partial(sum), varying")),
-      assumptions("assume", cl::sub(command), cl::value_desc("EXPR"),
-                  cl::desc("A fact about symbolic sizes: 's0 % 8 == 0'")),
-      vocabularies("vocabulary", cl::sub(command), cl::value_desc("F.json"),
-                   cl::desc("Operators of your own, said to be like known "
-                            "ones")),
+      assumptions(
+          "assume", cl::sub(command), cl::value_desc("EXPR"),
+          cl::desc("Assumption about symbolic sizes, such as 's0 % 8 == 0'")),
+      vocabularies(
+          "vocabulary", cl::sub(command), cl::value_desc("F.json"),
+          cl::desc("File that describes your own operators by known ones")),
       maxInflation("max-inflation", cl::sub(command), cl::value_desc("FACTOR"),
                    cl::init(archive::ContainerLimits().maxInflation),
-                   cl::desc("The factor by which a deflated record of an "
+                   cl::desc("Largest factor by which a deflated record of an "
                             "archive may grow (default: 200)")),
       maxInflatedBytes("max-inflated-bytes", cl::sub(command),
                        cl::value_desc("N"),
                        cl::init(archive::ContainerLimits().maxInflatedBytes),
-                       cl::desc("The bytes that all deflated records of an "
-                                "archive may grow to (default: 16 GiB)")) {}
+                       cl::desc("Largest total size of an archive's deflated "
+                                "records once inflated (default: 16 GiB)")) {}
 
 archive::ContainerLimits ProgramOptions::getArchiveLimits() const {
   archive::ContainerLimits limits;
@@ -60,7 +60,7 @@ llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
 ProgramOptions::loadVocabulary() const {
   auto result = std::make_unique<vocabulary::Vocabulary>();
   for (const std::string &path : vocabularies) {
-    // A vocabulary takes some kilobytes.
+    // A vocabulary has a few kilobytes; reject anything much larger.
     constexpr uint64_t largestFile = 16 << 20;
     llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
         archive::readInputFile(path, largestFile);

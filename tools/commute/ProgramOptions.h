@@ -1,4 +1,4 @@
-//===- ProgramOptions.h - options that all commands share -------*- C++ -*-===//
+//===- ProgramOptions.h - options of all commands ---------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -15,26 +15,26 @@
 
 namespace commute::tool {
 
-/// What the user states about a program on the command line: groups, rank,
-/// placements, assumptions, vocabularies.
+/// The user's statements about a program on the command line: groups, rank,
+/// placements, assumptions and vocabularies.
 class ProgramOptions {
 public:
   explicit ProgramOptions(llvm::cl::SubCommand &command);
 
-  /// The built-in vocabularies and the user's.
+  /// Returns the built-in vocabularies, extended by the user's.
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
   loadVocabulary() const;
-  /// Reads a file with all that is stated about it.
+  /// Reads a program with all statements about it.
   llvm::Expected<compiler::LoadedProgram>
   read(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
        mlir::MLIRContext &context) const;
-  /// The same for those who write nothing back.
+  /// The same for commands that do not write the program.
   llvm::Expected<compiler::LoadedProgram>
   read(llvm::StringRef path, mlir::MLIRContext &context) const;
 
 private:
   compiler::StatedFacts getFacts() const;
-  /// What archives may cost.
+  /// Resource limits for archives.
   archive::ContainerLimits getArchiveLimits() const;
 
   llvm::cl::list<std::string> groups;

@@ -1,4 +1,4 @@
-//===- ProofOptions.cpp - what a proof may cost -----------------*- C++ -*-===//
+//===- ProofOptions.cpp - budget of a proof ---------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,28 +17,28 @@ namespace cl = llvm::cl;
 ProofOptions::ProofOptions(cl::SubCommand &command)
     : time("proof-time", cl::sub(command), cl::value_desc("TIME"),
            cl::init("60s"),
-           cl::desc("Processor time that a proof may take, such as 500ms, 60s "
-                    "(default) or 5min; beyond it the verdict is 'not proven', "
-                    "exit code 4")),
+           cl::desc("Processor time limit of a proof, such as 500ms, 60s "
+                    "(default) or 5min; beyond it, the verdict is 'not proven' "
+                    "and the exit code 4")),
       memory("proof-memory", cl::sub(command), cl::value_desc("SIZE"),
              cl::init("4GiB"),
-             cl::desc("Memory that a proof may take for its tensors, such as "
-                      "512MiB or 4GiB (default); beyond it the verdict is 'not "
-                      "proven', exit code 4")) {}
+             cl::desc("Memory limit of a proof's tensors, such as 512MiB or "
+                      "4GiB (default); beyond it, the verdict is 'not proven' "
+                      "and the exit code 4")) {}
 
-/// The number in front of a unit, times what the unit is worth (0 for a unit
-/// that is not known).
+/// Parses a number followed by a unit, and returns it times the value of the
+/// unit. `getFactor` returns 0 for an unknown unit.
 static std::optional<double>
 parse(llvm::StringRef text,
-      llvm::function_ref<double(llvm::StringRef)> getWorth) {
+      llvm::function_ref<double(llvm::StringRef)> getFactor) {
   size_t end = text.find_first_not_of("0123456789.");
   double number;
   if (text.substr(0, end).getAsDouble(number))
     return std::nullopt;
-  double worth = getWorth(end == llvm::StringRef::npos ? llvm::StringRef()
-                                                       : text.substr(end));
-  double value = number * worth;
-  if (worth == 0 || !std::isfinite(value) || value < 0 || value > 0x1p62)
+  double factor = getFactor(end == llvm::StringRef::npos ? llvm::StringRef()
+                                                         : text.substr(end));
+  double value = number * factor;
+  if (factor == 0 || !std::isfinite(value) || value < 0 || value > 0x1p62)
     return std::nullopt;
   return value;
 }

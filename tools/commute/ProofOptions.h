@@ -1,4 +1,4 @@
-//===- ProofOptions.h - what a proof may cost -------------------*- C++ -*-===//
+//===- ProofOptions.h - budget of a proof -----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,13 +13,13 @@
 
 namespace commute::tool {
 
-/// The options of every command that proves something: --proof-time and
-/// --proof-memory.
+/// The options --proof-time and --proof-memory of all commands that prove
+/// something.
 class ProofOptions {
 public:
   explicit ProofOptions(llvm::cl::SubCommand &command);
 
-  /// Sets the budget of a proof. The error names an option that cannot be read.
+  /// Sets the budget of a proof. Errors name the option that cannot be parsed.
   llvm::Error apply(equivalence::VerifyOptions &options) const;
 
 private:

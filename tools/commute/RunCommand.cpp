@@ -22,7 +22,7 @@ using namespace commute::compiler;
 using namespace commute::tool;
 namespace cl = llvm::cl;
 
-/// Each rank is a thread with a stack of its own.
+/// Each rank is a thread with its own stack.
 static constexpr size_t maxThreadRanks = 256;
 
 namespace {
@@ -38,8 +38,8 @@ private:
   llvm::Error checkWorld(llvm::ArrayRef<int64_t> world) const;
   llvm::Expected<runtime::ProgramInputs>
   openInputs(const LoadedProgram &file, mlir::func::FuncOp function) const;
-  /// Where nobody is in the world, all outcomes are of threads; else those of
-  /// all processes, on the first of them, and none on the others.
+  /// Returns the outcomes of all ranks. Under mpirun (`processes`), the first
+  /// process returns those of all processes, and the others return none.
   llvm::Expected<std::vector<runtime::RankOutcome>>
   runOnRanks(const runtime::RunnableProgram &program,
              const runtime::ProgramInputs &inputs,
@@ -52,45 +52,44 @@ private:
                              cl::desc("IN")};
   cl::opt<int64_t> ranks{
       "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
-      cl::desc(
-          "Run on this many ranks: those of the graph's groups (default)")};
+      cl::desc("Number of ranks (default: those of the graph's groups)")};
   cl::opt<std::string> inputFile{
       "inputs", cl::sub(command), cl::value_desc("F.safetensors"),
-      cl::desc("Tensors for inputs, by NAME for all ranks or rank0.NAME for "
-               "one; inputs without one are random")};
+      cl::desc("Tensors for inputs, named NAME for all ranks or rank0.NAME for "
+               "one; other inputs are random")};
   cl::opt<std::string> outputFile{
       "outputs", cl::sub(command), cl::value_desc("F.safetensors"),
-      cl::desc("Write all outputs: rank0.output0, rank0.output1, ...")};
+      cl::desc("Write all outputs, named rank0.output0, rank0.output1, ...")};
   cl::opt<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
                          cl::init(0), cl::desc("Seed of the random inputs")};
   cl::opt<WeightSource> weights{
       "weights", cl::sub(command), cl::init(WeightSource::Archive),
-      cl::desc("Where parameters and buffers come from:"),
+      cl::desc("Source of parameters and buffers:"),
       cl::values(clEnumValN(WeightSource::Archive, "archive",
                             "the archive, the same on all ranks; random where "
-                            "it has none (default)"),
+                            "the archive has none (default)"),
                  clEnumValN(WeightSource::Seeded, "seeded",
-                            "random, as the placements say"))};
+                            "random, according to the placements"))};
   cl::opt<int64_t> timeout{
       "timeout", cl::sub(command), cl::value_desc("SECONDS"), cl::init(300),
-      cl::desc("The longest that a rank waits for the others (300)")};
+      cl::desc("Longest time that a rank waits for the others (default: 300)")};
   cl::opt<int64_t> threads{
       "threads", cl::sub(command), cl::value_desc("T"), cl::init(0),
-      cl::desc("Threads for the kernels of each rank (default: an equal part "
-               "of the cores)")};
+      cl::desc(
+          "Kernel threads per rank (default: an equal share of the cores)")};
   cl::opt<int64_t> repeat{"repeat", cl::sub(command), cl::value_desc("K"),
                           cl::init(1),
-                          cl::desc("Run K times and tell the shortest time")};
+                          cl::desc("Run K times and report the shortest time")};
   cl::opt<bool> printsElements{
       "print-elements", cl::sub(command),
-      cl::desc("Print all elements of the outputs, and nothing else")};
-  cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON for machines")};
+      cl::desc("Print all elements of the outputs and nothing else")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace
 
-/// "node (model.py:12)", and the place in the file for a module as text.
+/// Returns "node (model.py:12)", or the position in the file for textual
+/// modules.
 static std::string describe(mlir::Location location) {
   std::string node, file;
   unsigned line = 0;
@@ -210,13 +209,13 @@ llvm::Expected<ExitCode> RunCommand::run() {
         " ranks; up to " + llvm::Twine(maxThreadRanks) +
         " run as threads of one process, and more under mpirun");
   }
-  // From here on ranks may use the context at the same time.
+  // From here on, ranks use the context concurrently.
   context.enableMultithreading();
   llvm::Expected<std::vector<runtime::RankOutcome>> outcomes =
       runOnRanks(*program, *inputs, processes.get());
   if (!outcomes) {
-    // The program is legal; that it runs is the property that does not hold.
-    // In one piece: several processes may be writing.
+    // Exit with PropertyFails, because the program is valid but does not run.
+    // Write the message at once: several processes may be writing.
     safeErrs() << "commute: error: " + input + ": " +
                       llvm::toString(outcomes.takeError()) + "\n";
     if (processes)

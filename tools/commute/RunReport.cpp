@@ -1,4 +1,4 @@
-//===- RunReport.cpp - what a run gave --------------------------*- C++ -*-===//
+//===- RunReport.cpp - output of commute run --------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -74,7 +74,7 @@ void tool::print(const RunSummary &summary, llvm::raw_ostream &os) {
   for (const OutputSummary &output : summary.outputs) {
     os << "  " << output.name << ": ";
     if (output.dtype.empty()) {
-      os << "no tensor\n";
+      os << "not a tensor\n";
       continue;
     }
     os << output.dtype << ' ' << runtime::formatSizes(output.sizes);
@@ -85,7 +85,7 @@ void tool::print(const RunSummary &summary, llvm::raw_ostream &os) {
   }
   if (summary.assumptions.empty())
     return;
-  os << "assumed of random inputs, as nothing states it:\n";
+  os << "assumptions about random inputs without stated placements:\n";
   for (const std::string &assumption : summary.assumptions)
     os << "  " << assumption << '\n';
 }

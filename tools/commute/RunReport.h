@@ -1,4 +1,4 @@
-//===- RunReport.h - what a run gave ----------------------------*- C++ -*-===//
+//===- RunReport.h - output of commute run ----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -16,7 +16,7 @@ namespace commute::tool {
 
 struct OutputSummary {
   std::string name;
-  /// "F32" and sizes, on the first rank; empty for an output that is no tensor.
+  /// "F32" and sizes, on the first rank. Empty if the output is not a tensor.
   std::string dtype;
   std::vector<int64_t> sizes;
   bool isEqualOnAllRanks = false;
@@ -24,7 +24,7 @@ struct OutputSummary {
 
 struct RunSummary {
   size_t numRanks = 0;
-  /// Of the slowest rank.
+  /// Time of the slowest rank.
   double seconds = 0;
   std::vector<OutputSummary> outputs;
   std::vector<std::string> assumptions;
@@ -32,7 +32,7 @@ struct RunSummary {
 
 RunSummary summarize(llvm::ArrayRef<runtime::RankOutcome> outcomes,
                      llvm::ArrayRef<std::string> assumptions);
-/// All elements of all outputs, one line an output.
+/// Prints all elements of all outputs, one line per output.
 void printElements(llvm::ArrayRef<runtime::RankOutcome> outcomes,
                    llvm::raw_ostream &os);
 void print(const RunSummary &summary, llvm::raw_ostream &os);

@@ -1,4 +1,4 @@
-//===- SafeOutput.cpp - text that cannot steer a terminal -------*- C++ -*-===//
+//===- SafeOutput.cpp - safe terminal output --------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -24,7 +24,7 @@ void SafeStream::write_impl(const char *text, size_t size) {
   constexpr unsigned char latinLead = 0xc2, firstLatin = 0xa0;
   for (size_t index = 0; index < size; ++index) {
     auto c = static_cast<unsigned char>(text[index]);
-    // U+0080 to U+009F are control characters too, of two bytes.
+    // U+0080 to U+009F, which have two bytes, are also control characters.
     if (std::exchange(isInsideLatin, false)) {
       if (c >= 0x80 && c < firstLatin) {
         escape(c);

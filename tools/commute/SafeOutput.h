@@ -1,4 +1,4 @@
-//===- SafeOutput.h - text that cannot steer a terminal ---------*- C++ -*-===//
+//===- SafeOutput.h - safe terminal output ----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -11,9 +11,9 @@
 
 namespace commute::tool {
 
-/// Passes text on, with control characters as escapes ("\x1b"): names come from
-/// files that may be hostile, and a terminal obeys what it is sent. New lines
-/// and tabs stay.
+/// Writes control characters, except newlines and tabs, as escapes ("\x1b").
+/// Names may come from malicious files, and terminals interpret control
+/// characters as commands.
 class SafeStream : public llvm::raw_ostream {
 public:
   explicit SafeStream(llvm::raw_ostream &os)
@@ -25,11 +25,11 @@ private:
   uint64_t current_pos() const override { return os.tell(); }
 
   llvm::raw_ostream &os;
-  /// The last byte was the first of U+0080 to U+00BF.
+  /// True if the last byte was the first byte of U+0080 to U+00BF.
   bool isInsideLatin = false;
 };
 
-/// Standard output and standard error for people.
+/// Standard output and standard error, for output that people read.
 llvm::raw_ostream &safeOuts();
 llvm::raw_ostream &safeErrs();
 

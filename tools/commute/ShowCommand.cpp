@@ -25,12 +25,11 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  cl::SubCommand command{"show", "What is in a graph: inputs, groups, "
-                                 "collectives, ops"};
+  cl::SubCommand command{"show",
+                         "Describe a graph: inputs, groups, collectives, ops"};
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
                              cl::desc("IN")};
-  cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON for machines")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace

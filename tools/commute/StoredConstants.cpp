@@ -1,4 +1,4 @@
-//===- StoredConstants.cpp - tensors that are part of a program -*- C++ -*-===//
+//===- StoredConstants.cpp - constant tensors of archives -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -15,7 +15,7 @@ using namespace commute;
 using namespace commute::compiler;
 using namespace commute::tool;
 
-/// Whether two tensors have one description and one storage.
+/// Returns true if two tensors have the same type, layout and data.
 static llvm::Expected<bool> areEqual(const archive::Weights &first,
                                      const archive::StoredTensor &a,
                                      const archive::Weights &second,
@@ -78,7 +78,7 @@ llvm::Error tool::compareConstants(const LoadedProgram &first,
     if (!*isEqual)
       result.differences.push_back(
           {("the constant tensor '" + name + "' (input " + llvm::Twine(index) +
-            ") has other elements")
+            ") has different elements")
                .str(),
            a->getArgument(index).getLoc(), b->getArgument(index).getLoc()});
   }

@@ -1,4 +1,4 @@
-//===- StoredConstants.h - tensors that are part of a program ---*- C++ -*-===//
+//===- StoredConstants.h - constant tensors of archives ---------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,10 +13,10 @@
 
 namespace commute::tool {
 
-/// Compares the constant tensors that two archives store. They are inputs of
-/// the graphs, so that a proof holds for all values of them, and whether both
-/// archives hold the same values is told by their bytes alone. The error says
-/// what cannot be read. Constants without bytes are not compared.
+/// Compares the constant tensors that two archives store. Constants are inputs
+/// of the graphs, so a proof holds for all of their values, and only their
+/// bytes show whether both archives have the same constants. Constants without
+/// bytes are not compared. Errors state which data cannot be read.
 llvm::Error compareConstants(const compiler::LoadedProgram &first,
                              const compiler::LoadedProgram &second,
                              equivalence::VerifyResult &result);

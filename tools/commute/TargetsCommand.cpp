@@ -25,12 +25,13 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  cl::SubCommand command{"targets", "The machines that programs are priced "
-                                    "for, with the source of every number"};
+  cl::SubCommand command{"targets",
+                         "List the machines that programs are priced for, with "
+                         "the source of every number"};
   cl::list<std::string> names{cl::Positional, cl::sub(command),
                               cl::desc("[NAME|FILE...]")};
   cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON for machines, in the format of "
+                     cl::desc("Print JSON, in the format of "
                               "target files")};
 };
 } // namespace
@@ -139,7 +140,7 @@ llvm::Expected<ExitCode> TargetsCommand::run() {
     safeOuts() << "\nThe default target is " << target::defaultTargetName
                << ". The target 'local' is "
                << (hasLocal ? ""
-                            : "not there yet: 'commute calibrate' "
+                            : "not calibrated yet: 'commute calibrate' "
                               "measures this machine and writes ")
                << localPath << ".\n";
   return Success;

@@ -1,4 +1,4 @@
-//===- Units.cpp - numbers with units, for people ---------------*- C++ -*-===//
+//===- Units.cpp - formatting of numbers with units -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

@@ -1,4 +1,4 @@
-//===- Units.h - numbers with units, for people -----------------*- C++ -*-===//
+//===- Units.h - formatting of numbers with units ---------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,11 +13,11 @@
 
 namespace commute::tool {
 
-/// "12.3 us".
+/// Returns, for example, "12.3 us".
 std::string formatSeconds(double seconds);
-/// "64.0 MiB".
+/// Returns, for example, "64.0 MiB".
 std::string formatBytes(double bytes);
-/// "989 TFLOP/s": a decimal prefix, three digits.
+/// Returns, for example, "989 TFLOP/s": three digits and a decimal prefix.
 std::string formatScaled(double value, llvm::StringRef unit);
 
 } // namespace commute::tool

@@ -29,8 +29,8 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  cl::SubCommand command{"verify", "Whether two graphs compute the same on "
-                                   "every rank"};
+  cl::SubCommand command{
+      "verify", "Check that two graphs compute the same on every rank"};
   cl::opt<std::string> first{cl::Positional, cl::Required, cl::sub(command),
                              cl::desc("A")};
   cl::opt<std::string> second{cl::Positional, cl::Required, cl::sub(command),
@@ -41,27 +41,25 @@ private:
   cl::opt<equivalence::Precision> precision{
       "precision", cl::sub(command),
       cl::init(equivalence::Precision::Algebraic),
-      cl::desc("What a cast to a narrower float type is:"),
-      cl::values(clEnumValN(equivalence::Precision::Algebraic, "algebraic",
-                            "nothing: only the algebra counts (default)"),
-                 clEnumValN(equivalence::Precision::Strict, "strict",
-                            "a function of its own, that must not move across "
-                            "a sum"))};
+      cl::desc("How a cast to a narrower float type is treated:"),
+      cl::values(
+          clEnumValN(equivalence::Precision::Algebraic, "algebraic",
+                     "as exact: only the algebra is compared (default)"),
+          clEnumValN(
+              equivalence::Precision::Strict, "strict",
+              "as an unknown function, which must not move across a sum"))};
   cl::opt<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
                          cl::init(1), cl::desc("Seed of the random inputs")};
-  cl::opt<bool> realSizes{"real-sizes", cl::sub(command),
-                          cl::desc("Evaluate all indices of all dims, not a "
-                                   "sample of them")};
-  cl::opt<bool> showSizes{
-      "show-sizes", cl::sub(command),
-      cl::desc("Print for each size how many of its indices "
-               "were evaluated, and why these are enough")};
+  cl::opt<bool> realSizes{
+      "real-sizes", cl::sub(command),
+      cl::desc("Evaluate all indices of all dims instead of a sample")};
+  cl::opt<bool> showSizes{"show-sizes", cl::sub(command),
+                          cl::desc("Print for each size how many indices were "
+                                   "evaluated and why these suffice")};
   cl::opt<bool> whole{"whole", cl::sub(command),
-                      cl::desc("Evaluate the graphs whole: neither leave out "
-                               "what both have in common nor regions that "
-                               "repeat")};
-  cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON for machines")};
+                      cl::desc("Evaluate both graphs completely, including "
+                               "what they share and regions that repeat")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
   ProgramOptions options{command};
   ProofOptions proof{command};
 };
@@ -82,7 +80,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   llvm::Expected<LoadedProgram> b = read(second);
   if (!b)
     return b.takeError();
-  // Of the processor: nothing here waits.
+  // Processor time: reading does not wait for anything.
   double secondsReading = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   equivalence::VerifyOptions verifyOptions;
   verifyOptions.precision = precision;
@@ -103,8 +101,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         "--ranks=" + llvm::Twine(ranks) + ": the groups of the graphs have " +
         llvm::Twine(result->numRanks) +
         " ranks; --group states the members of a group");
-  // The verdict holds all the same: ops do what they do. But a premise that
-  // does not fit the graph is probably not what was meant.
+  // Warn about placements that conflict with the graph. The verdict holds
+  // nevertheless, but such a placement is probably a mistake.
   std::vector<PlacementProblem> problems =
       findPlacementProblems(a->getModule());
   if (json) {
@@ -123,7 +121,8 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
     if (showSizes)
       printExtents(*result, safeOuts());
     if (!problems.empty()) {
-      safeOuts() << "placements that do not fit what the first graph does:\n";
+      safeOuts()
+          << "placements that conflict with operations of the first graph:\n";
       print(problems, safeOuts());
     }
   }

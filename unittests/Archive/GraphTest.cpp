@@ -110,8 +110,8 @@ TEST(Graph, ChecksThePayloadOfEveryTag) {
             "as_layout: unknown layout 8; the export schema 8.20 has 0 to 7"},
            {R"({"as_device": {"type": "cuda", "index": 0}})",
             R"({"as_device": {"type": "cuda", "index": -1}})",
-            "as_device.index: the device index -1 is negative; without an "
-            "index it is null"},
+            "as_device.index: the device index -1 is negative; use null for no "
+            "index"},
            {R"({"as_bool": false})", R"({"as_bool": 0})",
             "as_bool: expected a boolean, found a number"},
            {R"({"as_bools": [true]})", R"({"as_bools": [null]})",
@@ -121,8 +121,8 @@ TEST(Graph, ChecksThePayloadOfEveryTag) {
             "as_sym_bool.as_bool: expected a boolean, found a number"},
            {R"({"as_sym_bools": [{"as_bool": true}]})",
             R"({"as_sym_bools": [{}]})",
-            "as_sym_bools[0]: expected an object with exactly one key, which "
-            "tells the kind of the value; found 0 keys"},
+            "as_sym_bools[0]: expected an object with exactly one key that "
+            "names the kind of the value; found 0 keys"},
            {R"({"as_optional_tensors": [{"as_none": true}]})",
             R"({"as_optional_tensors": [{"as_int": 1}]})",
             "as_optional_tensors[0]: unknown tag 'as_int'; known tags are "

@@ -96,7 +96,7 @@ TEST_F(KernelsTest, OperandsAreBroadcast) {
 TEST_F(KernelsTest, SizesThatDoNotFitAreRefused) {
   TensorValue a = random({3}, f32), b = random({4}, f32);
   EXPECT_FALSE(mapElements(MapFunction::Add, {a.get(), b.get()}, f32, failure));
-  EXPECT_EQ(failure, "operands of sizes [3] and [4] do not fit together");
+  EXPECT_EQ(failure, "operands of sizes [3] and [4] do not match");
 }
 
 TEST_F(KernelsTest, ScalarsDoNotPromoteWithinTheirCategory) {
@@ -162,7 +162,7 @@ TEST_F(KernelsTest, DivisionOfIntegersByZeroIsRefused) {
   TensorValue one = make({1}, i64, {1}), zero = make({1}, i64, {0});
   EXPECT_FALSE(mapElements(MapFunction::FloorDiv, {one.get(), zero.get()}, i64,
                            failure));
-  EXPECT_EQ(failure, "an integer is divided by zero");
+  EXPECT_EQ(failure, "integer division by zero");
   EXPECT_FALSE(mapElements(MapFunction::BitwiseAnd, {one.get(), zero.get()},
                            f32, failure));
   EXPECT_EQ(failure, "bitwise_and is not defined for these element types");

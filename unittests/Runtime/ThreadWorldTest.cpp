@@ -106,14 +106,16 @@ TEST_F(ThreadWorldTest, MismatchNamesBothOps) {
 TEST_F(ThreadWorldTest, OrderOfGroupsThatDiffersIsReported) {
   std::string message = run({inOrder({call("a", {0, 1}), call("b", {1, 0})}),
                              inOrder({call("b", {1, 0}), call("a", {0, 1})})});
-  EXPECT_EQ(message, "mismatched collectives: no rank can go on: rank 0 waits "
-                     "in a in group [0, 1]; rank 1 waits in b in group [1, 0]");
+  EXPECT_EQ(message,
+            "mismatched collectives: no rank can continue: rank 0 waits "
+            "in a in group [0, 1]; rank 1 waits in b in group [1, 0]");
 }
 
 TEST_F(ThreadWorldTest, RankThatHasFinishedIsNotWaitedFor) {
-  EXPECT_EQ(run({call("a", {0, 1}), doNothing()}),
-            "mismatched collectives: no rank can go on: rank 0 waits in a in "
-            "group [0, 1]; rank 1 has finished");
+  EXPECT_EQ(
+      run({call("a", {0, 1}), doNothing()}),
+      "mismatched collectives: no rank can continue: rank 0 waits in a in "
+      "group [0, 1]; rank 1 has finished");
 }
 
 TEST_F(ThreadWorldTest, FailingRankEndsAll) {

@@ -16,7 +16,7 @@ using namespace commute::target;
 
 namespace {
 /// An elementwise op on 1000 f32 takes 8 s, or 12 s with two operands; a
-/// collective 10 s and a copy into order 8 s; nothing has overhead.
+/// collective 10 s and a reordering copy 8 s; nothing has overhead.
 class EstimateTest : public testing::Test {
 protected:
   EstimateTest() {
@@ -174,5 +174,5 @@ TEST_F(EstimateTest, SizesWithoutValuesAreNamed) {
       estimate(function, PriceModel(target, {{"s1", 4}}));
   ASSERT_FALSE(bool(result));
   EXPECT_EQ(llvm::toString(result.takeError()),
-            "nothing states the value of size s0");
+            "the value of size s0 is unknown");
 }

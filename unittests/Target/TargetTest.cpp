@@ -81,13 +81,14 @@ TEST(TargetTest, UnknownFieldsAreRefused) {
       llvm::StringRef(getMessage([](json::Object &object) {
         object["memory_bandwidth"] = 1;
       }))
-          .starts_with("f.json: the target: has no field "
-                       "'memory_bandwidth'; known are version, name, "));
-  EXPECT_EQ(getMessage([](json::Object &object) {
-              getMember(object, "matmul_flops_per_second")["fp32"] = 1;
-            }),
-            "f.json: matmul_flops_per_second: has no field 'fp32'; known are "
-            "f64, f32, f16, bf16, f8, i8");
+          .starts_with("f.json: the target: unknown field "
+                       "'memory_bandwidth'; known fields are version, name, "));
+  EXPECT_EQ(
+      getMessage([](json::Object &object) {
+        getMember(object, "matmul_flops_per_second")["fp32"] = 1;
+      }),
+      "f.json: matmul_flops_per_second: unknown field 'fp32'; known fields "
+      "are f64, f32, f16, bf16, f8, i8");
 }
 
 TEST(TargetTest, CurvesMustRise) {
@@ -101,8 +102,8 @@ TEST(TargetTest, CurvesMustRise) {
             "no error");
   EXPECT_EQ(getMessage(setPoints(
                 json::Array{json::Array{1e-6, 0.1}, json::Array{2e-6, 0.3}})),
-            "f.json: matmul_efficiency.points[1]: the larger product would "
-            "take less time than that of the point before");
+            "f.json: matmul_efficiency.points[1]: this larger product would "
+            "take less time than the previous point");
   EXPECT_EQ(getMessage(setPoints(
                 json::Array{json::Array{2e-6, 0.1}, json::Array{1e-6, 0.1}})),
             "f.json: matmul_efficiency.points[1][0]: points must be in "
@@ -117,7 +118,7 @@ TEST(TargetTest, CurvesMustRise) {
                   json::Array{json::Array{1, 2}, json::Array{2, 1}};
             }),
             "f.json: collectives.all_reduce[0].points[1][1]: more bytes would "
-            "take less time than those of the point before");
+            "take less time than at the previous point");
 }
 
 TEST(TargetTest, GroupSizesAreStatedOnce) {
@@ -126,7 +127,7 @@ TEST(TargetTest, GroupSizesAreStatedOnce) {
                    *getMember(object, "collectives").getArray("all_gather"))
                 (*line.getAsObject())["group_size"] = 4;
             }),
-            "f.json: collectives.all_gather[1].group_size: 4 is there twice");
+            "f.json: collectives.all_gather[1].group_size: 4 occurs twice");
 }
 
 TEST(TargetTest, HostileTextIsRefused) {
@@ -201,7 +202,8 @@ TEST(TargetTest, UnknownNamesListTheKnownOnes) {
   ASSERT_FALSE(bool(target));
   EXPECT_EQ(
       llvm::toString(target.takeError()),
-      "unknown target 'h100'; known are h100x8, h200x8, b200x8, mi300x8, "
+      "unknown target 'h100'; known targets are h100x8, h200x8, b200x8, "
+      "mi300x8, "
       "ascend-910b-x8, local (measured by 'commute calibrate'), and files "
       "by a path that ends with .json");
 }

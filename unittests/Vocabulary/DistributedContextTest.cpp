@@ -57,14 +57,14 @@ TEST(Sidecar, NeedsOnlyItsVersion) {
 
 TEST(Sidecar, ErrorsNameTheRecordAndTheKey) {
   EXPECT_THAT(getError("{"), HasSubstr("record extra/commute.json: "));
-  EXPECT_THAT(getError("[]"), HasSubstr("a sidecar is a JSON object"));
+  EXPECT_THAT(getError("[]"), HasSubstr("a sidecar must be a JSON object"));
   EXPECT_THAT(getError("{}"), HasSubstr("\"version\" is missing or not 1"));
   EXPECT_THAT(getError(R"({"version": 2})"), HasSubstr("not 1"));
   EXPECT_THAT(getError(R"({"version": "1"})"), HasSubstr("not 1"));
   EXPECT_THAT(getError(R"({"version": 1, "rank": -1})"),
-              HasSubstr("\"rank\" is no rank: -1"));
+              HasSubstr("\"rank\" is not a rank: -1"));
   EXPECT_THAT(getError(R"({"version": 1, "rank": "0"})"),
-              HasSubstr("\"rank\" is no rank: \"0\""));
+              HasSubstr("\"rank\" is not a rank: \"0\""));
 }
 
 static std::string getGroupError(llvm::StringRef groups) {
@@ -72,24 +72,25 @@ static std::string getGroupError(llvm::StringRef groups) {
 }
 
 TEST(Sidecar, ErrorsOfGroups) {
-  EXPECT_THAT(getGroupError("[]"), HasSubstr("\"groups\" is no object"));
+  EXPECT_THAT(getGroupError("[]"), HasSubstr("\"groups\" must be an object"));
   for (llvm::StringRef group : {"[0]", "{}", R"({"ranks": 4})"})
     EXPECT_THAT(getGroupError((R"({"tp": )" + group + "}").str()),
-                HasSubstr("groups.tp has no list \"ranks\""));
+                HasSubstr("groups.tp lacks the list \"ranks\""));
   auto getRanksError = [](llvm::StringRef ranks) {
     return getGroupError((R"({"tp": {"ranks": )" + ranks + "}}").str());
   };
   EXPECT_THAT(getRanksError("[]"), HasSubstr("group 'tp' has no ranks"));
   EXPECT_THAT(getRanksError("[[]]"), HasSubstr("group 'tp' has no ranks"));
   EXPECT_THAT(getRanksError("[0, 1.5]"),
-              HasSubstr("groups.tp.ranks: 1.5 is no rank"));
-  EXPECT_THAT(getRanksError("[0, [1]]"), HasSubstr("[1] is no rank"));
+              HasSubstr("groups.tp.ranks: 1.5 is not a rank"));
+  EXPECT_THAT(getRanksError("[0, [1]]"), HasSubstr("[1] is not a rank"));
   EXPECT_THAT(getRanksError("[[0], 1]"),
               HasSubstr("groups.tp.ranks mixes ranks and lists"));
-  EXPECT_THAT(getRanksError("[[0], [true]]"), HasSubstr("true is no rank"));
+  EXPECT_THAT(getRanksError("[[0], [true]]"), HasSubstr("true is not a rank"));
   EXPECT_THAT(getRanksError("[[0, 1], [2]]"), HasSubstr("different sizes"));
-  EXPECT_THAT(getRanksError("[0, -1]"), HasSubstr("-1 is no rank"));
-  EXPECT_THAT(getRanksError("[0, 1048576]"), HasSubstr("1048576 is no rank"));
+  EXPECT_THAT(getRanksError("[0, -1]"), HasSubstr("-1 is not a rank"));
+  EXPECT_THAT(getRanksError("[0, 1048576]"),
+              HasSubstr("1048576 is not a rank"));
   EXPECT_THAT(getRanksError("[0, 1, 0]"), HasSubstr("rank 0 is in it twice"));
   EXPECT_THAT(getRanksError("[[0, 1], [1, 2]]"),
               HasSubstr("rank 1 is in it twice"));
@@ -99,15 +100,15 @@ TEST(Sidecar, ErrorsOfInputsAndAssumptions) {
   auto getInputError = [](llvm::StringRef inputs) {
     return getError((R"({"version": 1, "inputs": )" + inputs + "}").str());
   };
-  EXPECT_THAT(getInputError("1"), HasSubstr("\"inputs\" is no object"));
+  EXPECT_THAT(getInputError("1"), HasSubstr("\"inputs\" must be an object"));
   EXPECT_THAT(getInputError(R"({"x": "replicated"})"),
-              HasSubstr("inputs.x is no object from group names"));
+              HasSubstr("inputs.x must be an object that maps group names"));
   EXPECT_THAT(getInputError(R"({"x": {"0": 1}})"),
-              HasSubstr("inputs.x.0 is no string"));
+              HasSubstr("inputs.x.0 must be a string"));
   EXPECT_THAT(getInputError(R"json({"x": {"0": "split(1)"}})json"),
-              HasSubstr("inputs.x.0: 'split(1)' is no placement; legal are"));
+              HasSubstr("inputs.x.0: 'split(1)' is not a placement; expected"));
   EXPECT_THAT(getError(R"({"version": 1, "assumptions": "s0 > 1"})"),
-              HasSubstr("\"assumptions\" is no list"));
+              HasSubstr("\"assumptions\" must be a list"));
   EXPECT_THAT(getError(R"({"version": 1, "assumptions": ["s0"]})"),
               HasSubstr("is no assumption about sizes"));
 }
@@ -143,9 +144,9 @@ TEST(GroupOption, Errors) {
   for (llvm::StringRef ranks : {"", "x", "0,", "0-", "-3", "0-1-2", "0//1"})
     EXPECT_THAT(getOptionError(("0=" + ranks).str()),
                 HasSubstr("is neither a rank nor a range"));
-  EXPECT_THAT(getOptionError("0=3-1"), HasSubstr("is no range of ranks"));
+  EXPECT_THAT(getOptionError("0=3-1"), HasSubstr("is not a range of ranks"));
   EXPECT_THAT(getOptionError("0=0-9999999999"),
-              HasSubstr("is no range of ranks"));
+              HasSubstr("is not a range of ranks"));
   EXPECT_THAT(getOptionError("0=0-3,2"), HasSubstr("rank 2 is in it twice"));
   EXPECT_THAT(getOptionError("0=0-1/2"), HasSubstr("different sizes"));
 }
@@ -177,7 +178,7 @@ TEST(PlacementOption, GoodAndBad) {
        {"", "shard", "shard()", "shard(-1)", "shard(x)", "partial(first)",
         "partial", "replicated()", "Replicated"})
     EXPECT_THAT(getOptionError(("x=" + placement).str()),
-                HasSubstr("is no placement; legal are"));
+                HasSubstr("is not a placement; expected"));
 }
 
 TEST(AssumptionOption, GoodAndBad) {

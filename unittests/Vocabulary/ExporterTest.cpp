@@ -255,8 +255,8 @@ TEST_F(ExporterTest, RankSliceIsOfOneRanksProgram) {
   auto edits = translator.exportEdits(module);
   ASSERT_FALSE(bool(edits));
   EXPECT_THAT(llvm::toString(edits.takeError()),
-              HasSubstr("takes the rows of one rank, in a graph that is for "
-                        "all ranks: say --rank=R"));
+              HasSubstr("takes the rows of one rank, but the graph is for all "
+                        "ranks: pass --rank=R"));
 }
 
 TEST_F(ExporterTest, CollectiveAlongAnotherDimIsAnError) {
@@ -376,7 +376,7 @@ TEST_F(ExporterTest, KeptNodesReadTensorsLikeThoseBefore) {
   EXPECT_EQ(exportWith({2, 4, 8}), "");
   EXPECT_THAT(exportWith({8, 8}),
               HasSubstr("the node 'z' (torch.ops.mylib.check.default) would "
-                        "read 'reshape' of type"));
+                        "use 'reshape' of type"));
 }
 
 TEST_F(ExporterTest, OperatorsGetTensorsOfTheRanksThatTheyTake) {

@@ -140,8 +140,8 @@ TEST_F(PlacesTest, GroupsOfUnknownMembers) {
               IsEmpty());
   EXPECT_THAT(getComplaint(makeReduction("_c10d_functional.all_reduce.default",
                                          "9", {"g", {4, 2}})),
-              HasSubstr("node 'g' (#2): nothing states the members of process "
-                        "group '9'"));
+              HasSubstr("node 'g' (#2): the members of process group '9' are "
+                        "not stated"));
 }
 
 // Dynamo states the sizes that a tensor has at the end, so that what comes

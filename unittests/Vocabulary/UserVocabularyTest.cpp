@@ -153,30 +153,31 @@ TEST(UserVocabulary, Errors) {
   EXPECT_THAT(getError("{}"), HasSubstr("\"version\" is missing or not 1"));
   EXPECT_THAT(getError(R"({"version": 3})"), HasSubstr("not 1"));
   EXPECT_THAT(getError(R"({"version": 1})"),
-              HasSubstr("\"operators\" is missing or no object"));
+              HasSubstr("\"operators\" is missing or not an object"));
   EXPECT_THAT(getError(R"({"version": 1, "operators": []})"),
-              HasSubstr("\"operators\" is missing or no object"));
+              HasSubstr("\"operators\" is missing or not an object"));
   auto getOperatorError = [&](llvm::StringRef target, llvm::StringRef entry) {
     return getError(
         (R"({"version": 1, "operators": {")" + target + R"(": )" + entry + "}}")
             .str());
   };
-  EXPECT_THAT(getOperatorError("torch.ops.m.f.default", "1"),
-              HasSubstr("operator \"torch.ops.m.f.default\" is no object"));
+  EXPECT_THAT(
+      getOperatorError("torch.ops.m.f.default", "1"),
+      HasSubstr("operator \"torch.ops.m.f.default\" must be an object"));
   EXPECT_THAT(getOperatorError("torch.ops.m.f.default", "{}"),
-              HasSubstr("has no \"same_as\""));
+              HasSubstr("lacks \"same_as\""));
   EXPECT_THAT(
       getOperatorError("torch.ops.m.f.default", R"({"same_as": "aten.add"})"),
-      HasSubstr("which no built-in vocabulary has"));
+      HasSubstr("which is in no built-in vocabulary"));
   EXPECT_THAT(getOperatorError("torch.ops.aten.relu.default",
                                R"({"same_as": "torch.ops.aten.neg.default"})"),
-              HasSubstr("is built in and cannot be given another meaning"));
+              HasSubstr("is built in and cannot be redefined"));
   EXPECT_THAT(getOperatorError("torch.ops.m.f.default",
                                R"({"same_as": "torch.ops.aten.neg.default", )"
                                R"("arguments": []})"),
-              HasSubstr("\"arguments\" is no object"));
+              HasSubstr("\"arguments\" must be an object"));
   EXPECT_THAT(getOperatorError("torch.ops.m.f.default",
                                R"({"same_as": "torch.ops.aten.neg.default", )"
                                R"("arguments": {"self": 1}})"),
-              HasSubstr("argument \"self\" is no string"));
+              HasSubstr("argument \"self\" must be a string"));
 }

@@ -23,30 +23,33 @@ namespace commute::archive {
 /// ("models/model.json").
 struct Record {
   std::string name;
-  /// Bytes after decompression, as the central directory states them.
+  /// Size in bytes after decompression, as stated in the central directory.
   uint64_t size = 0;
   bool isCompressed = false;
 };
 
-/// What a container from an untrusted source may cost.
+/// Resource limits for containers from untrusted sources.
 struct ContainerLimits {
   uint64_t maxRecords = 1u << 20;
   uint64_t maxNameBytes = 4096;
-  /// What deflated records may grow to: all together, and each by this factor.
-  /// PyTorch stores records as they are; text deflates to a tenth. Small ones
-  /// may grow by any.
+  /// Limits on decompression: the total size of all deflated records, and the
+  /// factor by which one record may grow. PyTorch does not compress records,
+  /// and text shrinks to about a tenth. Small records are exempt from the
+  /// factor.
   uint64_t maxInflatedBytes = uint64_t(16) << 30;
   uint64_t maxInflation = 200;
   static constexpr uint64_t smallRecordBytes = 1 << 20;
 };
 
-/// An open archive. Records are read on request; opening reads only the
-/// directory. Every error names the file, and the record where there is one.
+/// An open archive. Opening reads only the directory; records are read on
+/// request. Every error names the file, and the record if there is one.
 class Container {
 public:
+  /// Opens the archive at `path`, which must be a regular file. Returns an
+  /// error if it is not a zip file, exceeds the limits, or has unsafe names.
   static llvm::Expected<std::unique_ptr<Container>>
   open(llvm::StringRef path, const ContainerLimits &limits = {});
-  /// The same over bytes in memory, which must outlive the container.
+  /// Opens an archive in memory. `bytes` must outlive the container.
   static llvm::Expected<std::unique_ptr<Container>>
   openBytes(llvm::StringRef bytes, llvm::StringRef displayName,
             const ContainerLimits &limits = {});
@@ -55,19 +58,21 @@ public:
   Container &operator=(const Container &) = delete;
 
   llvm::StringRef path() const;
-  /// The folder all entries lie under, without the slash.
+  /// The folder that contains all entries, without a trailing slash.
   llvm::StringRef root() const;
+  /// All records, in the order of the file.
   llvm::ArrayRef<Record> records() const;
-  /// nullptr when there is no such record.
+  /// Returns nullptr if there is no such record.
   const Record *find(llvm::StringRef name) const;
 
-  /// The whole record. Refuses a record that states more than `maxBytes`
-  /// before allocating anything, and one whose data differ from what its
-  /// directory entry states (size, checksum).
+  /// Reads a whole record. Returns an error before any allocation if the
+  /// record's stated size exceeds `maxBytes`, and if the data do not match the
+  /// size or the checksum in the directory.
   llvm::Expected<std::string> read(llvm::StringRef name,
                                    uint64_t maxBytes) const;
 
-  /// The record's bytes in pieces of bounded size, in order.
+  /// Passes the record's bytes to `consume` in order, in chunks of bounded
+  /// size.
   llvm::Error
   stream(llvm::StringRef name,
          llvm::function_ref<llvm::Error(llvm::StringRef)> consume) const;
@@ -79,26 +84,26 @@ private:
   std::unique_ptr<Implementation> implementation;
 };
 
-/// Writes an archive: to a temporary file beside `path`, which `commit` renames
-/// into place. Without `commit` nothing is left behind. Records are stored
-/// uncompressed with their payload aligned to 64 bytes, as PyTorch's own writer
-/// does, so that readers can map them.
+/// Writes an archive to a temporary file beside `path`, which `commit` renames
+/// to `path`. If `commit` is not called, no file remains. Records are stored
+/// uncompressed, with payloads aligned to 64 bytes as in PyTorch's own writer,
+/// so that readers can map them.
 class ContainerWriter {
 public:
-  /// `root` is the folder that all records are put under.
+  /// `root` is the folder that will contain all records.
   static llvm::Expected<std::unique_ptr<ContainerWriter>>
   create(llvm::StringRef path, llvm::StringRef root);
   ~ContainerWriter();
   ContainerWriter(const ContainerWriter &) = delete;
   ContainerWriter &operator=(const ContainerWriter &) = delete;
 
-  /// Adds a record with these bytes; they are kept until `commit`.
+  /// Adds a record with these bytes, which are held in memory until `commit`.
   llvm::Error add(llvm::StringRef name, std::string bytes);
-  /// Adds `source`'s record of this name; its bytes are copied at `commit`,
-  /// through a buffer of fixed size. `source` must live until then.
+  /// Adds a record of `source` under the same name. `commit` copies its bytes
+  /// through a buffer of fixed size, so `source` must live until then.
   llvm::Error copy(const Container &source, llvm::StringRef name);
-  /// Writes everything and renames. Fails, leaving `path` as it was, when the
-  /// disk is full, a source record is damaged, ...
+  /// Writes the file and renames it. On failure, such as a full disk or a
+  /// damaged source record, `path` is unchanged.
   llvm::Error commit();
 
 private:

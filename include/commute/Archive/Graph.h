@@ -1,16 +1,16 @@
-//===- Graph.h - a captured PyTorch graph, free of its carrier --*- C++ -*-===//
+//===- Graph.h - a captured PyTorch graph -----------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// The graph as PyTorch's export schema states it
-// (torch/_export/serde/schema.py, schema 8), with every argument tag. It holds
-// no JSON and no MLIR: the archive reader fills it, a live FX graph can fill it
-// too, and the vocabularies translate it to the tp dialect.
+// The graph as defined by PyTorch's export schema
+// (torch/_export/serde/schema.py, schema 8), with every argument tag. It
+// depends on neither JSON nor MLIR: the archive reader or a live FX graph can
+// produce it, and the vocabularies translate it to the tp dialect.
 //
-// Strings are references into storage that the owner of the graph keeps (the
-// JSON text, or a string saver).
+// Strings refer to storage owned by the owner of the graph (the JSON text, or a
+// string saver).
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@
 
 namespace commute::archive {
 
-/// Element types, with the numbers of the export schema (which are not those
-/// of c10::ScalarType).
+/// Element types, numbered as in the export schema (which differs from
+/// c10::ScalarType).
 enum class ScalarType : uint8_t {
   Unknown = 0,
   Byte = 1,
@@ -56,11 +56,12 @@ enum class ScalarType : uint8_t {
   UInt32 = 34,
   UInt64 = 35,
 };
-/// nullopt for a number that is no element type.
+/// Returns nullopt for a number that is not an element type.
 std::optional<ScalarType> scalarTypeFromNumber(int64_t number);
-/// PyTorch's name ("bfloat16").
+/// Returns PyTorch's name ("bfloat16").
 llvm::StringRef scalarTypeName(ScalarType type);
 
+/// Memory formats, numbered as in the export schema.
 enum class MemoryFormat : uint8_t {
   Unknown = 0,
   Contiguous = 1,
@@ -69,25 +70,29 @@ enum class MemoryFormat : uint8_t {
   Preserve = 4,
 };
 
-/// Schema number of torch.strided.
+/// The schema's number for torch.strided.
 inline constexpr int64_t stridedLayout = 7;
 
 /// A size, stride or offset: a number, or an expression over symbols in the
-/// text form that the producer wrote (SymPy's srepr, or plain "s0").
+/// producer's textual form (SymPy's srepr, or plain "s0").
 struct SymInt {
   std::optional<int64_t> value;
+  /// Empty for a number.
   llvm::StringRef expression;
-  /// The value that the expression had when the graph was captured.
+  /// The value of the expression when the graph was captured.
   std::optional<int64_t> hint;
 
   bool isStatic() const { return value.has_value(); }
 };
 
+/// The device of a tensor, such as "cuda" with index 0.
 struct Device {
   llvm::StringRef type;
   std::optional<int64_t> index;
 };
 
+/// The metadata of a tensor value. Strides and the storage offset are in
+/// elements.
 struct TensorMeta {
   ScalarType dtype = ScalarType::Unknown;
   llvm::SmallVector<SymInt, 4> sizes;
@@ -131,15 +136,15 @@ enum class ArgumentTag : uint8_t {
   IntLists,
   StringToArgument,
   FloatLists,
-  /// graph outputs and inputs only: an effect token
+  /// An effect token; only for graph inputs and outputs.
   Token,
 };
-/// The key in JSON ("as_sym_ints").
+/// Returns the key in JSON ("as_sym_ints").
 llvm::StringRef argumentTagName(ArgumentTag tag);
 std::optional<ArgumentTag> argumentTagFromName(llvm::StringRef name);
 
-/// One argument of a node, a graph input or a graph output. One shape serves
-/// all tags:
+/// One argument of a node, a graph input or a graph output. The tag determines
+/// which fields hold the payload:
 ///
 ///   tag                                  where the payload is
 ///   Int, Bool, ScalarType, MemoryFormat,
@@ -163,10 +168,11 @@ std::optional<ArgumentTag> argumentTagFromName(llvm::StringRef name);
 ///                                        subgraph itself only as `span`
 struct Argument {
   ArgumentTag tag = ArgumentTag::None;
-  /// The whole {"as_...": ...} object in the document this was read from (for
-  /// an element of a list: the element); empty for an argument that was made.
+  /// The whole {"as_...": ...} object in the source document, or the element
+  /// itself for an element of a list. Empty for an argument that was not
+  /// parsed.
   Span span;
-  /// The quoted name alone, for arguments that name a value.
+  /// The quoted name only, for arguments that name a value.
   Span nameSpan;
   int64_t integer = 0;
   double real = 0;
@@ -175,9 +181,9 @@ struct Argument {
   llvm::StringRef className;
   std::vector<Argument> elements;
 
-  /// True for the tags whose `text` is the name of a graph value.
+  /// Returns true for tags whose `text` is the name of a graph value.
   bool namesValue() const;
-  /// Calls `visit` for this argument and all below it that name a value, in
+  /// Calls `visit` for this argument and all nested ones that name a value, in
   /// document order.
   template <typename Visitor>
   void forEachValue(Visitor &&visit) const {
@@ -188,8 +194,10 @@ struct Argument {
   }
 };
 
+/// How a node passes an argument, numbered as in the export schema.
 enum class ArgumentKind : uint8_t { Unknown = 0, Positional = 1, Keyword = 2 };
 
+/// An argument of a node.
 struct NamedArgument {
   /// Name in the operator's schema; empty for positional arguments of
   /// higher-order operators.
@@ -198,39 +206,39 @@ struct NamedArgument {
   std::optional<ArgumentKind> kind;
 };
 
-/// What a node may write into.
+/// The arguments that a node may write into.
 enum class Effects : uint8_t {
   Unstated,
-  /// "none": none of its arguments.
+  /// "none": no argument.
   None,
-  /// "any": all of them.
+  /// "any": every argument.
   Any,
 };
 
+/// A call of an operator or a Python function.
 struct Node {
-  /// "torch.ops.aten.linear.default"
+  /// For example "torch.ops.aten.linear.default".
   llvm::StringRef target;
-  /// The FX node's name; when the file gives none, that of its single tensor
-  /// output, else "".
+  /// The FX node's name. If the file states none, the name of the node's single
+  /// tensor output, or an empty string.
   llvm::StringRef name;
   std::vector<NamedArgument> inputs;
   std::vector<Argument> outputs;
-  /// Metadata object as JSON text ("{...}"), and the value of its
-  /// "stack_trace" decoded, "" where there is none.
+  /// The metadata object as JSON text ("{...}"), and the decoded value of its
+  /// "stack_trace" (empty if absent).
   llvm::StringRef metadata;
   llvm::StringRef stackTrace;
   std::optional<bool> isSingleTensorReturn;
-  /// What its producer, who may know more of the target, states of it (metadata
-  /// "effects").
+  /// The node's effects, if its producer stated them (metadata "effects").
   Effects effects = Effects::Unstated;
-  /// The names of the arguments that the operator writes into, where its
-  /// producer states them from the operator's schema (metadata "writes").
+  /// The names of the arguments that the operator writes into according to its
+  /// schema, if the producer stated them (metadata "writes").
   std::optional<std::vector<llvm::StringRef>> writes;
-  /// The node's object in the document; empty for a node that was made.
+  /// The node's object in the document; empty for a node that was not parsed.
   Span span;
 
-  /// The argument of this name, or nullptr: PyTorch leaves out arguments that
-  /// have their default value.
+  /// Returns the argument of this name, or nullptr. PyTorch omits arguments
+  /// that have their default value.
   const Argument *find(llvm::StringRef argument) const;
 };
 
@@ -240,22 +248,26 @@ struct SourceLine {
   unsigned line = 0;
   llvm::StringRef function;
 };
+/// Returns nullopt for text that is not a Python stack trace.
 std::optional<SourceLine> innermostSourceLine(llvm::StringRef stackTrace);
 
+/// A graph in program order: every value is defined before it is used.
 struct Graph {
-  /// Nodes may call Python functions and methods, which have no schemas and may
-  /// write into what they are given: the dialect "PYTHON" among the program's
-  /// `verifiers`. PyTorch's own dialects have operators, and functions of
-  /// numbers.
+  /// True if nodes may call Python functions and methods, which have no schemas
+  /// and may write into their arguments. Programs declare this by the dialect
+  /// "PYTHON" in `verifiers`; PyTorch's own dialects contain only operators and
+  /// functions of numbers.
   bool holdsFunctions = false;
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
   std::vector<Node> nodes;
+  /// Metadata of all tensor values, by name.
   llvm::MapVector<llvm::StringRef, TensorMeta,
                   llvm::DenseMap<llvm::StringRef, unsigned>>
       tensorValues;
+  /// Expressions of all symbolic integers, by name.
   llvm::DenseMap<llvm::StringRef, SymInt> symIntValues;
-  /// By name, whether the value is a constant rather than an expression.
+  /// Maps a name to true for a constant and false for an expression.
   llvm::DenseMap<llvm::StringRef, bool> symBoolValues;
   llvm::DenseMap<llvm::StringRef, bool> symFloatValues;
 };

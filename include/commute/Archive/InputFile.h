@@ -1,4 +1,4 @@
-//===- InputFile.h - files that users name ----------------------*- C++ -*-===//
+//===- InputFile.h - reading of input files ---------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,14 +14,14 @@
 
 namespace commute::archive {
 
-/// The content of a file, a pipe or, as "-", standard input. Refuses folders,
-/// and what has more than `maxBytes`: a device may have no end. The error names
-/// the path.
+/// Reads a file or a pipe, or standard input if `path` is "-". Returns an
+/// error, which names the path, for a folder and for content of more than
+/// `maxBytes` (a device may be endless).
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readInputFile(llvm::StringRef path, uint64_t maxBytes);
 
-/// The same for a regular file, which is mapped rather than read, so that large
-/// files take no memory.
+/// Maps a regular file into memory, so that a large file is not copied. Returns
+/// an error for any other kind of file.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 mapInputFile(llvm::StringRef path);
 

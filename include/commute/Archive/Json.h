@@ -1,12 +1,12 @@
-//===- Json.h - JSON documents that remember their text ---------*- C++ -*-===//
+//===- Json.h - JSON documents with source spans ----------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// A read-only JSON document in which every value knows the bytes it was read
-// from. What nobody changes is written back from those bytes, so key order,
-// number spelling, escapes and unknown keys survive a round trip untouched.
+// A read-only JSON document in which every value records the bytes that it was
+// parsed from. Unmodified values are written back as these bytes, so key order,
+// number spelling, escapes and unknown keys survive a round trip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,26 +35,28 @@ struct Span {
 
 enum class JsonKind : uint8_t { Null, Boolean, Number, String, Array, Object };
 
-/// "an object", "a string", ...: for messages.
+/// Returns "an object", "a string" and so on, for messages.
 llvm::StringRef describe(JsonKind kind);
 
-/// What a document from an untrusted source may cost.
+/// Resource limits for documents from untrusted sources.
 struct JsonLimits {
-  /// Longest text, in bytes. Spans are 32 bit, hence never above 4 GiB.
+  /// Maximal length of the text in bytes; at most 4 GiB, because spans are 32
+  /// bit.
   uint64_t maxBytes = uint64_t(2) << 30;
-  /// Deepest nesting of arrays and objects.
+  /// Maximal nesting depth of arrays and objects.
   unsigned maxDepth = 200;
-  /// Most values (keys count too); each takes 16 bytes beside its text.
+  /// Maximal number of values, including keys. Each takes 16 bytes in addition
+  /// to its text.
   uint64_t maxValues = uint64_t(1) << 28;
 };
 
 class JsonValue;
 
-/// One parsed text. Values refer to it and must not outlive it.
+/// A parsed JSON text. Values refer to the document and must not outlive it.
 class JsonDocument {
 public:
-  /// Parses `text` strictly (RFC 8259, valid UTF-8, one value, no duplicate
-  /// keys within an object). The error gives line, column and reason.
+  /// Parses `text` strictly: RFC 8259, valid UTF-8, one value, and no duplicate
+  /// keys in an object. Errors state line, column and reason.
   static llvm::Expected<std::unique_ptr<JsonDocument>>
   parse(std::string text, const JsonLimits &limits = {});
 
@@ -62,15 +64,16 @@ public:
   llvm::StringRef text(Span span) const {
     return llvm::StringRef(content).slice(span.begin, span.end);
   }
+  /// Returns the outermost value.
   JsonValue root() const;
 
 private:
   friend class JsonValue;
   friend class JsonBuilder;
 
-  /// Values lie in document order, a container before its children; `next` is
-  /// the index behind the value's last descendant. An object's children are
-  /// key, value, key, value, ...
+  /// Entries are in document order, and containers precede their children.
+  /// `next` is the index after the value's last descendant. The children of an
+  /// object are key, value, key, value, and so on.
   struct Entry {
     Span span;
     uint32_t next;
@@ -82,7 +85,7 @@ private:
   std::vector<Entry> entries;
 };
 
-/// A handle to one value of a document: two words, copied freely.
+/// A handle to one value of a document; cheap to copy.
 class JsonValue {
 public:
   JsonValue() = default;
@@ -91,33 +94,33 @@ public:
   JsonKind kind() const { return entry().kind; }
   bool is(JsonKind kind) const { return entry().kind == kind; }
   Span span() const { return entry().span; }
-  /// The bytes of this value as they stand in the document.
+  /// Returns the text of this value in the document.
   llvm::StringRef text() const { return document->text(entry().span); }
 
-  /// Typed reads; nullopt when the value is of another kind or, for integers,
-  /// not an integer that fits.
+  /// Typed accessors. They return nullopt if the value is of another kind, or
+  /// is not an integer of 64 bits.
   std::optional<bool> getBoolean() const;
   std::optional<int64_t> getInteger() const;
-  /// Accepts numbers, and the strings "Infinity", "-Infinity" and "NaN", which
-  /// is how PyTorch writes non-finite floats.
+  /// Also accepts the strings "Infinity", "-Infinity" and "NaN", which PyTorch
+  /// writes for non-finite floats.
   std::optional<double> getNumber() const;
-  /// The decoded string. `storage` is used only when the text has escapes.
+  /// Returns the decoded string. `storage` is used only if there are escapes.
   std::optional<llvm::StringRef> getString(std::string &storage) const;
-  /// True for a string whose text needs no decoding.
+  /// Returns true for a string without escapes.
   bool isPlainString() const {
     return entry().kind == JsonKind::String && !entry().hasEscapes;
   }
 
-  /// The member named `key` of an object, or an empty handle.
+  /// Returns the value of `key` in an object, or an empty handle.
   JsonValue get(llvm::StringRef key) const;
-  /// Number of elements of an array or members of an object (linear).
+  /// Returns the number of elements or members. Takes linear time.
   size_t size() const;
 
-  /// Walks the elements of an array, or the values of an object.
+  /// Iterates over the elements of an array or the values of an object.
   class Iterator {
   public:
     JsonValue operator*() const;
-    /// The key in front of the current value; objects only.
+    /// Returns the key of the current value. The container must be an object.
     JsonValue key() const;
     Iterator &operator++();
     bool operator!=(const Iterator &other) const {
@@ -130,7 +133,7 @@ public:
     uint32_t index = 0;
     bool inObject = false;
   };
-  /// Both are empty ranges for scalars.
+  /// Both return an empty range for scalars.
   Iterator begin() const;
   Iterator end() const;
 
@@ -144,11 +147,11 @@ private:
   uint32_t index = 0;
 };
 
-/// `text` as a JSON string with its quotes: escapes what must be escaped, and
-/// non-ASCII as \uXXXX, like Python's json module.
+/// Returns `text` as a quoted JSON string. Like Python's json module, writes
+/// non-ASCII characters as \uXXXX.
 std::string quoteJson(llvm::StringRef text);
-/// A float as PyTorch writes it: shortest round-trip digits with a '.' or an
-/// exponent, non-finite values as strings.
+/// Formats a float as PyTorch does: the shortest digits that round-trip, with a
+/// '.' or an exponent, and non-finite values as strings.
 std::string formatJsonFloat(double value);
 
 } // namespace commute::archive

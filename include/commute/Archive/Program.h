@@ -15,7 +15,7 @@
 
 namespace commute::archive {
 
-/// What an input of the graph is (the union tags of InputSpec).
+/// The role of a graph input (the union tags of InputSpec).
 enum class InputKind : uint8_t {
   User,
   Parameter,
@@ -25,18 +25,20 @@ enum class InputKind : uint8_t {
   Constant,
   Token,
 };
+/// Returns the union tag, such as "user_input".
 llvm::StringRef inputKindName(InputKind kind);
 
+/// One input of the graph.
 struct InputSpec {
   InputKind kind = InputKind::User;
-  /// Name of the graph value (for Constant: of the placeholder).
+  /// Name of the graph value; for Constant, name of the placeholder.
   llvm::StringRef name;
-  /// Fully qualified name in the module, for parameters, buffers, constants
-  /// and custom objects.
+  /// Fully qualified name in the module, for parameters, buffers, constants and
+  /// custom objects.
   llvm::StringRef target;
 };
 
-/// What an output of the graph is (the union tags of OutputSpec).
+/// The role of a graph output (the union tags of OutputSpec).
 enum class OutputKind : uint8_t {
   User,
   Loss,
@@ -47,24 +49,28 @@ enum class OutputKind : uint8_t {
   UserInputMutation,
   Token,
 };
+/// Returns the union tag, such as "buffer_mutation".
 llvm::StringRef outputKindName(OutputKind kind);
 
+/// One output of the graph. `target` names the buffer, parameter or input that
+/// the output is written to, and is empty for other outputs.
 struct OutputSpec {
   OutputKind kind = OutputKind::User;
   Argument argument;
   llvm::StringRef target;
 };
 
-/// How the program is called.
+/// How callers pass inputs and receive outputs.
 struct CallingConvention {
-  /// The structure (pytree) that its inputs and outputs are flattened from, as
-  /// PyTorch writes it.
+  /// The pytree specifications of inputs and outputs, in PyTorch's textual
+  /// form.
   llvm::StringRef inputs;
   llvm::StringRef outputs;
   /// The parameters of `forward`, in order.
   std::vector<llvm::StringRef> parameters;
 };
 
+/// Inclusive bounds of a symbolic size; nullopt if unbounded.
 struct RangeConstraint {
   std::optional<int64_t> min;
   std::optional<int64_t> max;
@@ -73,12 +79,12 @@ struct RangeConstraint {
 /// An ExportedProgram: the content of models/NAME.json. Owns its text.
 struct Program {
   std::unique_ptr<JsonDocument> document;
-  /// "NAME.pt2: record models/model.json", in front of every message.
+  /// Prefix of every message, such as "NAME.pt2: record models/model.json".
   std::string origin;
   Graph graph;
   std::vector<InputSpec> inputSpecs;
   std::vector<OutputSpec> outputSpecs;
-  /// nullopt where the program does not say.
+  /// nullopt if the program does not state it.
   std::optional<CallingConvention> call;
   llvm::MapVector<llvm::StringRef, RangeConstraint,
                   llvm::DenseMap<llvm::StringRef, unsigned>>
@@ -86,64 +92,69 @@ struct Program {
   int64_t schemaMajor = 0;
   int64_t schemaMinor = 0;
   llvm::StringRef torchVersion;
-  /// Every quoted value name outside the nodes and the tables of values that a
-  /// renaming must follow: in the graph's outputs, the signature's output
-  /// specs and the module call graph.
+  /// Occurrences of value names outside the nodes and the tables of values,
+  /// which a renaming must update: in the graph's outputs, the signature's
+  /// output specs and the module call graph.
   std::vector<Argument> outerNames;
-  /// The arrays and objects that edits rebuild.
+  /// The arrays and objects that edits replace.
   JsonValue nodesArray;
   JsonValue tensorValuesObject;
   JsonValue symIntValuesObject;
 
-  /// For strings that are not in the document.
+  /// Owns strings that are not in the document.
   llvm::BumpPtrAllocator allocator;
   llvm::StringSaver strings{allocator};
 };
 
-/// Parses and checks an ExportedProgram: types, tags, names defined once and
-/// before use, metadata for every tensor, specs that match inputs and outputs.
-/// `origin` is put in front of messages, which name the node and the key.
+/// Parses and checks an ExportedProgram: types, tags, names that are unique and
+/// defined before use, metadata for every tensor, and specs that match inputs
+/// and outputs. Error messages start with `origin` and name the node and the
+/// key.
 llvm::Expected<std::unique_ptr<Program>>
 parseProgram(std::string json, llvm::StringRef origin,
              const JsonLimits &limits = {});
 
-/// How a graph changed, for writing it back. Nodes appear in the order of the
-/// calls; a source node not kept is gone.
+/// The edits that turn a program's graph into a new one. Nodes of the new graph
+/// are in the order of the calls that add or keep them; other nodes are erased.
 class ProgramEdits {
 public:
-  /// A name at `span` (with its quotes) that reads `name` from now on.
+  /// Replaces the name at `span` (including its quotes) by `name`.
   struct Rename {
     Span span;
     llvm::StringRef name;
   };
+  /// Keeps the source node `index`, with renamed values.
   void keepNode(size_t index, llvm::ArrayRef<Rename> renames = {});
-  /// The node's strings must live until `apply`. An argument with a subgraph
-  /// must come from the program's own document: its text is copied.
+  /// Adds a node, whose strings must live until `apply`. An argument with a
+  /// subgraph must come from the program's own document, because its text is
+  /// copied.
   void addNode(const Node &node);
-  /// Replaces the entry where there is one, else adds it at the end.
+  /// Replaces the entry of this name, or appends one.
   void addTensorValue(llvm::StringRef name, const TensorMeta &meta);
+  /// Removes the metadata of a tensor that no longer exists.
   void removeTensorValue(llvm::StringRef name);
-  /// For a name that is new.
+  /// Adds the entry of a new name.
   void addSymIntValue(llvm::StringRef name, const SymInt &value);
-  /// For names outside the nodes (see Program::outerNames).
+  /// Renames a value outside the nodes (see Program::outerNames).
   void rename(const Rename &rename);
 
-  /// Nodes of the result.
+  /// The number of nodes in the new graph.
   size_t getNumNodes() const { return nodes.size(); }
-  /// True when the result is the source text itself.
+  /// Returns true if the new program is identical to the source text.
   bool changesNothing(const Program &program) const;
-  /// The edited document. Everything not edited is the source's bytes.
+  /// Returns the edited document. Everything not edited keeps the source's
+  /// bytes.
   std::string apply(const Program &program) const;
-  /// What changed, as JSON, for a carrier that edits objects in place:
+  /// Returns the edits as JSON, for carriers that edit objects in place:
   ///
   ///   {"nodes": [0, 1, {"keep": 2, "values": {"0": "x"}}, {"add": {...}}],
   ///    "outputs": {"1": "y"}}
   ///
-  /// `nodes` are those of the result in order: the source's by index, with the
-  /// new name of each of their values that has one, counted over all values of
-  /// the inputs and then the outputs; and new ones in the form of the export
-  /// schema. `outputs` are the graph outputs that are other values now, counted
-  /// in the same way.
+  /// `nodes` are the nodes of the new graph in order. A kept node is the index
+  /// of its source node, with the new names of renamed values, which are
+  /// counted over the node's inputs and then its outputs. A new node is an
+  /// object of the export schema. `outputs` maps graph outputs that changed to
+  /// their new values, counted in the same way.
   std::string describe(const Program &program) const;
 
 private:
@@ -165,26 +176,26 @@ private:
   std::vector<Rename> outerRenames;
 };
 
-/// A .pt2 archive with one program in it.
+/// A .pt2 archive that contains one selected program.
 struct ProgramArchive {
   std::unique_ptr<Container> container;
   /// Name of the record under models/ that holds the program.
   std::string modelRecord;
   std::unique_ptr<Program> program;
-  /// Text of extra/commute.json; nullopt where the archive has none.
+  /// Text of extra/commute.json, if the archive has that record.
   std::optional<std::string> sidecar;
 };
 
-/// Reads a .pt2: container, archive_format, archive_version, the program. The
-/// weights are neither read nor loaded. `model` chooses among several programs;
-/// empty: "model", or the only one.
+/// Reads a .pt2 archive: the container, its format and version, and the
+/// program, but no weights. `model` selects one of several programs; if empty,
+/// the program is "model" or the only one.
 llvm::Expected<std::unique_ptr<ProgramArchive>>
 readProgramArchive(llvm::StringRef path, llvm::StringRef model = {},
                    const ContainerLimits &limits = {});
 
-/// Writes `source` to `path` with the program's JSON (and, where given, the
-/// sidecar) replaced; every other record is copied byte for byte, in order.
-/// `path` may be the source's own path.
+/// Writes `source` to `path` with the program's JSON replaced, and the sidecar
+/// too if one is given. All other records are copied byte for byte, in order.
+/// `path` may be the path of the source.
 llvm::Error writeProgramArchive(const ProgramArchive &source,
                                 llvm::StringRef path, std::string programJson,
                                 std::optional<std::string> sidecar = {});

@@ -14,43 +14,46 @@
 
 namespace commute::archive {
 
-/// A parameter, buffer or constant as its archive describes it.
+/// A parameter, buffer or constant, as described in the archive.
 struct StoredTensor {
-  /// The record that holds the storage, which several tensors may share.
+  /// The record of the storage, which several tensors may share.
   std::string record;
   /// False for a torch.save file, which only PyTorch can read.
   bool isRaw = true;
   ScalarType dtype = ScalarType::Unknown;
   std::vector<int64_t> sizes;
-  /// In elements, like the offset.
+  /// Strides and offset are in elements.
   std::vector<int64_t> strides;
   int64_t storageOffset = 0;
 };
 
-/// The weights and constants of an archive. Opening reads only their
-/// descriptions; stored records are mapped, hence not checked by their
-/// checksums, compressed ones are decompressed.
+/// The weights and constants of an archive. `open` reads only their
+/// descriptions. Uncompressed records are mapped into memory without
+/// verification of their checksums; compressed ones are decompressed.
 class Weights {
 public:
-  /// An archive that describes no weights, as older ones do, has none.
+  /// Opens the weights of an archive. Archives of older releases describe no
+  /// weights, and the result is then empty.
   static llvm::Expected<Weights> open(const ProgramArchive &archive);
-  /// Fails for an archive without the records that hold its program's weights.
+  /// Returns an error if the archive lacks records with weights of its program.
   static llvm::Error checkRecords(const ProgramArchive &archive);
 
-  /// The tensor of this name in the module; nullptr where there is none.
+  /// Returns the tensor of this name in the module, or nullptr.
   const StoredTensor *find(llvm::StringRef name) const;
-  /// False for an archive that was exported without weights.
+  /// Returns false if the archive was exported without weights.
   bool hasBytes(const StoredTensor &tensor) const;
-  /// The bytes of a record, aligned to 8 bytes; they live as long as what is
-  /// returned.
+  /// The bytes of a record, aligned to 8 bytes. They are valid as long as this
+  /// object.
   struct Bytes {
     std::shared_ptr<const std::byte> data;
     uint64_t size = 0;
   };
+  /// Returns the whole record of a tensor. Fails if the archive lacks it, or if
+  /// it cannot be decompressed.
   llvm::Expected<Bytes> load(const StoredTensor &tensor) const;
 
 private:
-  /// All but the payloads.
+  /// Reads the descriptions only.
   static llvm::Expected<Weights> describe(const ProgramArchive &archive);
   llvm::Error readConfig(llvm::StringRef folder, llvm::StringRef suffix);
   llvm::Error mapFile();
@@ -58,9 +61,9 @@ private:
 
   const ProgramArchive *archive = nullptr;
   llvm::StringMap<StoredTensor> tensors;
-  /// False where an older release has pickled the tensors.
+  /// False if the tensors are pickled, as in older releases.
   bool isDescribed = true;
-  /// The whole file, and where in it the payloads of stored records begin.
+  /// The mapped file, and the offsets of the payloads of uncompressed records.
   std::shared_ptr<llvm::MemoryBuffer> file;
   llvm::StringMap<uint64_t> payloads;
 };

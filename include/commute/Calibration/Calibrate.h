@@ -1,4 +1,4 @@
-//===- Calibrate.h - this machine, measured ---------------------*- C++ -*-===//
+//===- Calibrate.h - measurement of this machine ----------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,21 +13,22 @@
 namespace commute::calibration {
 
 struct CalibrationOptions {
-  /// Measured with so many ranks at work at the same time, as in a run.
+  /// Number of ranks that are active during measurements, as in a run.
   int64_t ranks = 2;
-  /// Small sizes and few repetitions: good for nothing but to see that it
-  /// works.
+  /// Use small sizes and few repetitions. The result only shows that
+  /// calibration works.
   bool isQuick = false;
 };
 
-/// Told before each measurement, with the part of all that is done.
+/// Called before each measurement, with the fraction of all measurements that
+/// are done.
 using Progress =
     llvm::function_ref<void(double fraction, llvm::StringRef what)>;
 
-/// Measures what the runtime takes for matrix products, kernels, memory and
-/// collectives on this machine. All ranks measure at once, so that what they
-/// share (cores, memory) is shared as in a run. With `processes`, ranks are
-/// those of mpirun, and only the first one gets a target.
+/// Measures how long the runtime takes for matrix products, kernels, memory
+/// accesses and collectives on this machine. All ranks measure concurrently, so
+/// that they share resources (cores, memory) as in a run. With `processes`, the
+/// ranks are those of mpirun, and only the first process gets a target.
 llvm::Expected<std::optional<target::Target>>
 calibrate(const CalibrationOptions &options, runtime::MpiWorld *processes,
           Progress progress);

@@ -15,10 +15,10 @@
 
 namespace commute::report {
 
-/// Something that took time on one of a trace's lanes.
+/// An interval on one lane of a trace.
 struct TraceEvent {
   std::string name;
-  /// Kind of event, which the viewers colour and filter by.
+  /// Kind of event; viewers colour and filter by it.
   std::string category;
   unsigned lane = 0;
   double startSeconds = 0;
@@ -26,8 +26,8 @@ struct TraceEvent {
   llvm::json::Object arguments;
 };
 
-/// Writes a file that ui.perfetto.dev and chrome://tracing load: one process
-/// with a thread for each lane. Complete or not at all.
+/// Writes a trace for ui.perfetto.dev and chrome://tracing atomically: one
+/// process, with one thread per lane.
 llvm::Error writeChromeTrace(llvm::StringRef path, llvm::StringRef processName,
                              llvm::ArrayRef<llvm::StringRef> laneNames,
                              std::vector<TraceEvent> events);

@@ -1,4 +1,4 @@
-//===- RemarkCollector.h - what passes did and did not do -------*- C++ -*-===//
+//===- RemarkCollector.h - remarks of passes --------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -18,16 +18,17 @@
 namespace commute::report {
 
 enum class Verdict {
-  /// A rewrite was made.
+  /// The rewrite was made.
   Applied,
-  /// A rewrite was considered and refused.
+  /// The rewrite was considered but not made.
   Refused,
-  /// A fact that decided that nothing is to be done.
+  /// A fact because of which no rewrite was considered.
   Noted,
 };
+/// Returns "applied", "refused" or "noted".
 llvm::StringRef describe(Verdict verdict);
 
-/// One remark, tied to the node and the line of Python that it is about.
+/// One remark, with the node and the line of Python that it refers to.
 struct RemarkEntry {
   Verdict verdict;
   std::string pass;
@@ -38,38 +39,42 @@ struct RemarkEntry {
   std::string message;
   std::string suggestion;
 
-  /// "model.py:12", or "" where the source is not known.
+  /// Returns "model.py:12", or an empty string if the source is unknown.
   std::string getSource() const;
 };
 
-/// Says that a pass failed, and was left out.
+/// Returns the entry for a pass that failed and was therefore skipped.
 RemarkEntry describeFailure(llvm::StringRef pass, std::string message);
 
-/// Collects the remarks of a context from the call of `attach` on.
+/// Collects the remarks of a context, from the call of `attach` on.
 class RemarkCollector {
 public:
+  /// Installs the collector as the context's remark engine.
   mlir::LogicalResult attach(mlir::MLIRContext &context);
 
   llvm::ArrayRef<RemarkEntry> getEntries() const { return *entries; }
   void add(RemarkEntry entry) { entries->push_back(std::move(entry)); }
   void clear() { entries->clear(); }
+  /// Prints the remarks grouped by pass.
   void print(llvm::raw_ostream &os) const;
   llvm::json::Array toJson() const;
 
 private:
-  // The engine owns the streamer that fills this and may outlive the collector.
+  // Shared, because the streamer that fills it is owned by the remark engine
+  // and may outlive the collector.
   std::shared_ptr<std::vector<RemarkEntry>> entries =
       std::make_shared<std::vector<RemarkEntry>>();
 };
 
-/// "node (model.py:12)".
+/// Returns, for example, "node (model.py:12)".
 std::string describeLocation(mlir::Location location);
-/// The graph name and the innermost Python line of a location; empty and 0
-/// where it has none.
+/// Gets the graph name and the innermost Python line of a location; "" and 0 if
+/// the location has none.
 void describeLocation(mlir::Location location, std::string &node,
                       std::string &file, unsigned &line);
 
-/// One HTML page, complete in itself: a summary and a table of all remarks.
+/// Returns a self-contained HTML page with a summary and a table of all
+/// remarks.
 std::string
 renderHtml(llvm::StringRef title,
            llvm::ArrayRef<std::pair<std::string, std::string>> facts,

@@ -1,4 +1,4 @@
-//===- ElementKind.h - how elements lie in memory ---------------*- C++ -*-===//
+//===- ElementKind.h - element types of the runtime -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,8 +14,8 @@
 
 namespace commute::runtime {
 
-/// The element types that the runtime computes with. Truth values take a byte,
-/// 0 or 1, as in PyTorch.
+/// The element types that the runtime supports. A boolean takes one byte, which
+/// is 0 or 1, as in PyTorch.
 enum class ElementKind : uint8_t {
   Bool,
   I8,
@@ -37,18 +37,19 @@ enum class ElementKind : uint8_t {
   F8E8M0FNU,
 };
 
-/// nullopt for types that the runtime does not know: complex numbers.
+/// Returns nullopt for unsupported types, such as complex numbers.
 std::optional<ElementKind> getElementKind(mlir::Type type);
+/// Returns the size of an element in memory.
 unsigned getNumBytes(ElementKind kind);
 bool isFloat(ElementKind kind);
 
-/// The C++ types that kernels compute in: uint64_t for u64, int64_t for all
-/// other integers and truth values, double for f64, float for all other floats.
-/// Of two, the later one stands for both.
+/// The C++ type that kernels compute in: uint64_t for u64, int64_t for all
+/// other integers and booleans, double for f64, float for all other floats. For
+/// operands of two kinds, kernels use the later one.
 enum class ComputeKind : uint8_t { Integer, Unsigned, Single, Double };
 ComputeKind getComputeKind(ElementKind kind);
 
-/// Calls `visit` with a value of the C++ type that stands for `kind`.
+/// Calls `visit` with a value of the C++ type of `kind`.
 template <typename Visitor>
 auto dispatch(ComputeKind kind, Visitor visit) {
   switch (kind) {
@@ -64,24 +65,24 @@ auto dispatch(ComputeKind kind, Visitor visit) {
   return visit(double());
 }
 
-/// Whether elements of `kind` lie in memory as numbers of type Compute.
+/// Returns true if elements of `kind` are stored as numbers of type Compute.
 template <typename Compute>
 bool isStoredAs(ElementKind kind) {
   if (std::is_same_v<Compute, float>)
     return kind == ElementKind::F32;
   if (std::is_same_v<Compute, double>)
     return kind == ElementKind::F64;
-  // Both wrap, so that their bits are the same.
+  // Arithmetic wraps in both types, so the bits are the same.
   return kind == ElementKind::I64 || kind == ElementKind::U64;
 }
 
-/// Reads `count` elements as numbers of type Compute (int64_t, uint64_t, float,
-/// double).
+/// Converts `count` elements to numbers of type Compute (int64_t, uint64_t,
+/// float or double).
 template <typename Compute>
 void loadElements(ElementKind kind, const void *source, size_t count,
                   Compute *target);
-/// Writes numbers as elements: floats rounded to nearest, ties to even;
-/// integers wrapped; any number that is not zero is true.
+/// Converts numbers to elements. Floats round to nearest, ties to even;
+/// integers wrap; every nonzero number is true.
 template <typename Compute>
 void storeElements(ElementKind kind, const Compute *source, size_t count,
                    void *target);

@@ -15,23 +15,23 @@
 
 namespace commute::runtime {
 
-/// Values of the symbols in sizes, by name.
+/// Values of symbolic sizes, by symbol name.
 using SymbolTable = std::map<std::string, int64_t>;
-/// Name and source line of an op, for messages.
+/// Returns an op's name and source line, for messages.
 using LocationPrinter = std::function<std::string(mlir::Location)>;
 
-/// What ops compute on one rank, in the element types that the program states:
-/// narrower floats by way of f32, integers by way of i64, each result rounded
-/// or wrapped once. Values are Tensors.
+/// Evaluates ops on one rank in the element types of the program. Narrow floats
+/// are computed in f32 and integers in i64, and each result is rounded or
+/// wrapped once. Values are Tensors.
 class FloatAlgebra : public tp::Algebra {
 public:
   FloatAlgebra(Transport &transport, const SymbolTable &symbols,
                const LocationPrinter &describe)
       : transport(transport), symbols(symbols), describe(describe) {}
 
-  /// Why the op that was evaluated last has no result: operands that do not fit
-  /// together, an index out of range, a peer that failed. Success where it has
-  /// one.
+  /// Returns the error of the last op: operands that do not match, an index out
+  /// of range, or the failure of a peer. Returns success if the op has a
+  /// result.
   llvm::Error takeFailure();
 
   mlir::FailureOr<llvm::SmallVector<int64_t>>
@@ -61,6 +61,15 @@ public:
   tp::AlgebraValue take(const tp::AlgebraValue &table,
                         const tp::AlgebraValue &indices, unsigned dim,
                         bool wrapsNegative) override;
+  tp::AlgebraValue takeAlong(const tp::AlgebraValue &table,
+                             const tp::AlgebraValue &indices,
+                             unsigned dim) override;
+  tp::AlgebraValue scatter(const tp::AlgebraValue &input,
+                           const tp::AlgebraValue &indices,
+                           const tp::AlgebraValue &updates, unsigned dim,
+                           bool accumulates, bool wrapsNegative) override;
+  tp::AlgebraValue sortedOrder(const tp::AlgebraValue &input, unsigned dim,
+                               bool descending, mlir::Type type) override;
   tp::AlgebraValue reshape(const tp::AlgebraValue &input,
                            mlir::ArrayRef<int64_t> sizes) override;
   tp::AlgebraValue permute(const tp::AlgebraValue &input,
@@ -77,35 +86,37 @@ public:
   mlir::FailureOr<int64_t> getPosition(tp::GroupAttr group) override;
 
 private:
-  /// `value`, or where it is null, which is a failure, a stand-in of the sizes
-  /// that the rest of the op expects.
+  /// Returns `value`. If it is null, records the failure and returns a
+  /// placeholder of the sizes that the rest of the op expects.
   tp::AlgebraValue check(TensorValue value, std::string &failure,
                          mlir::ArrayRef<int64_t> sizes, mlir::Type type);
   void fail(std::string message);
-  /// Notes an error of the transport; false for success.
+  /// Records an error of the transport. Returns false for success.
   bool takeError(llvm::Error error);
   tp::AlgebraValue combineInPlace(tp::ReductionKind kind,
                                   mlir::ArrayRef<tp::AlgebraValue> inputs,
                                   mlir::Type type);
 
-  /// A collective that this rank takes part in.
+  /// A collective in which this rank takes part.
   struct Collective {
     std::unique_ptr<Transfer> transfer;
-    /// This rank's, in the group.
+    /// This rank's position in the group.
     size_t position;
   };
-  /// nullopt, with the failure noted, where this rank is in no such group.
+  /// Returns nullopt after recording a failure if this rank is not in the
+  /// group.
   std::optional<CollectiveCall> makeCall(mlir::Operation *op,
                                          tp::GroupAttr group,
                                          const tp::AlgebraTensor &sent);
-  /// Begins a collective that is overlapped with what this rank computes.
+  /// Starts a collective that overlaps with this rank's computation.
   std::optional<Collective> startCollective(mlir::Operation *op,
                                             tp::GroupAttr group,
                                             const tp::AlgebraTensor &sent,
                                             mlir::Type elementType,
                                             size_t numTensors);
 
-  // Fused ops, pipelined; false for forms that go by the primitives.
+  // Pipelined fused ops. Return false for forms that are evaluated by
+  // decomposition.
   bool gatherAndMultiply(tp::AllGatherMatmulOp op,
                          mlir::ArrayRef<tp::AlgebraValue> operands,
                          mlir::SmallVectorImpl<tp::AlgebraValue> &results);
@@ -114,7 +125,8 @@ private:
                           mlir::SmallVectorImpl<tp::AlgebraValue> &results);
   TensorValue scaled(const tp::AlgebraValue &input,
                      const tp::AlgebraValue &factor, mlir::Type compute);
-  /// The bias as one row, where it has one element a column of the product.
+  /// Returns the bias as one row if it has one element per column of the
+  /// product, and nullptr otherwise.
   static const Tensor *getRowBias(const tp::AlgebraValue &bias,
                                   int64_t columns);
 

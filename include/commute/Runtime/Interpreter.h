@@ -1,4 +1,4 @@
-//===- Interpreter.h - a program run on one rank ----------------*- C++ -*-===//
+//===- Interpreter.h - execution of a program on one rank -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,18 +14,18 @@
 
 namespace commute::runtime {
 
-/// A program that can be run: one function of one block, whose ops are all
-/// modelled or, like the checks and sizes that PyTorch records, do not take
-/// part in computing tensors.
+/// A program that can be run: a function with one block, in which every op is
+/// modelled or computes no tensor (such as the assertions and sizes that
+/// PyTorch records).
 class RunnableProgram {
 public:
-  /// The error names the first op that cannot be run.
+  /// Errors name the first op that cannot be run.
   static llvm::Expected<RunnableProgram> create(mlir::func::FuncOp function,
                                                 LocationPrinter describe);
 
-  /// Runs on one rank; several ranks may do so at once, in one thread each. The
-  /// inputs are those of the function, null for those that are no tensors; so
-  /// are the outputs.
+  /// Runs the program on one rank. Several ranks may run concurrently, each in
+  /// its own thread. `inputs` has one entry per function argument, and the
+  /// result has one per return value; values that are not tensors are null.
   llvm::Expected<std::vector<TensorValue>> run(std::vector<TensorValue> inputs,
                                                const SymbolTable &symbols,
                                                Transport &transport) const;
@@ -35,7 +35,7 @@ public:
 private:
   struct Step {
     mlir::Operation *op;
-    /// Values whose last use this is.
+    /// Values that are not used after this step.
     llvm::SmallVector<mlir::Value, 2> lastUses;
   };
 
@@ -46,8 +46,8 @@ private:
   std::vector<Step> steps;
 };
 
-/// Makes an op's diagnostics part of its rank's error, while it lives. One for
-/// all ranks of a process.
+/// While alive, adds the diagnostics that an op emits to the error of the op's
+/// rank. Create one per process, for all ranks.
 class RankDiagnostics {
 public:
   explicit RankDiagnostics(mlir::MLIRContext *context);

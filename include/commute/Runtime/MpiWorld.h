@@ -1,4 +1,4 @@
-//===- MpiWorld.h - ranks that are processes under mpirun -------*- C++ -*-===//
+//===- MpiWorld.h - ranks as processes under mpirun -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,28 +13,28 @@ namespace commute::runtime {
 
 struct MpiModule;
 
-/// The processes of one mpirun, one rank each. MPI is in a module that is
-/// loaded only then: nothing else waits for it.
+/// The processes of one mpirun, with one rank each. MPI is linked by a separate
+/// module, which is loaded only under mpirun.
 class MpiWorld {
 public:
-  /// Whether mpirun started this process.
+  /// Returns true if mpirun started this process.
   static bool isStartedByMpi() { return getStartedProcesses().has_value(); }
-  /// How many processes mpirun started; nullopt without mpirun.
+  /// Returns the number of processes that mpirun started, or nullopt.
   static std::optional<int64_t> getStartedProcesses();
-  /// Takes part. The processes hold the ranks of `world` in order; there must
-  /// be as many.
+  /// Initializes MPI. The i-th process has the i-th rank of `world`, and there
+  /// must be as many processes as ranks.
   static llvm::Expected<std::unique_ptr<MpiWorld>>
   join(llvm::ArrayRef<int64_t> world, std::chrono::seconds timeout);
-  /// Leaves, once all have.
+  /// Waits for all processes and finalizes MPI.
   ~MpiWorld();
   MpiWorld(const MpiWorld &) = delete;
   MpiWorld &operator=(const MpiWorld &) = delete;
 
   int64_t getRank() const;
   llvm::ArrayRef<int64_t> getRanks() const { return world; }
-  /// This process's way to the others.
+  /// Returns the transport of this process.
   std::unique_ptr<Transport> makeTransport();
-  /// Ends all processes with this exit code; does not return.
+  /// Ends all processes with this exit code.
   [[noreturn]] void abort(int exitCode);
 
 private:
@@ -49,8 +49,8 @@ private:
   int position = 0;
 };
 
-/// Runs this process's rank. The first process gets what all ranks gave; the
-/// others get nothing.
+/// Runs this process's rank. In the first process, returns the outcomes of all
+/// ranks; in the others, returns an empty list.
 llvm::Expected<std::vector<RankOutcome>>
 runOnProcesses(const RunnableProgram &program, MpiWorld &processes,
                InputProvider getInput, const RunOptions &options);

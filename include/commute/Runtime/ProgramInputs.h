@@ -1,4 +1,4 @@
-//===- ProgramInputs.h - where a run's inputs come from ---------*- C++ -*-===//
+//===- ProgramInputs.h - inputs of a run ------------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,32 +14,34 @@
 
 namespace commute::runtime {
 
-/// What may give inputs, the first that has one first. What nothing gives is
-/// random.
+/// Sources of inputs, in order of precedence. Inputs found in neither file nor
+/// weights are random.
 struct InputSources {
-  /// Tensors called "rank0.NAME" for one rank, or "NAME" for all. NAME is the
-  /// graph's, or that of the parameter.
+  /// Tensors named "rank0.NAME" for one rank or "NAME" for all ranks. NAME is
+  /// the name in the graph, or that of the parameter.
   std::optional<SafetensorsFile> file;
-  /// The same weights on all ranks.
+  /// Weights from the archive, the same on all ranks.
   std::optional<archive::Weights> weights;
   uint64_t seed = 0;
 };
 
-/// The inputs of a program on all ranks. Random ones respect the placements:
-/// ranks that hold the same tensor, or blocks of one, get such; all other ranks
-/// get tensors of their own. Integers are small enough for the tables that they
-/// index, where that can be seen, else 0 or 1.
+/// The inputs of a program on all ranks. Random inputs respect the placements:
+/// ranks that hold the same tensor, or shards of one tensor, receive just that;
+/// other ranks receive independent tensors. Random integers are in range for
+/// the tables that they visibly index, and 0 or 1 if there are none.
 class ProgramInputs {
 public:
+  /// Returns an error for contradictory placements, and for tensors of the file
+  /// that are not inputs or contradict the program's symbolic sizes.
   static llvm::Expected<ProgramInputs> create(mlir::func::FuncOp function,
                                               InputSources sources);
 
-  /// Null for an input that is no tensor. Several threads may ask at once.
+  /// Returns null for an input that is not a tensor. Thread-safe.
   llvm::Expected<TensorValue> get(unsigned argument, int64_t rank) const;
-  /// Sizes at capture, and those of the tensors given.
+  /// Sizes from the capture and from given tensors.
   const SymbolTable &getSymbols() const { return symbols; }
   llvm::ArrayRef<int64_t> getWorld() const { return placements.getWorld(); }
-  /// What was assumed of random inputs without a statement.
+  /// The assumptions that random inputs rest on because no placement is stated.
   llvm::ArrayRef<std::string> getAssumptions() const { return assumptions; }
 
 private:
@@ -53,7 +55,7 @@ private:
   std::string getParameterName(unsigned argument) const;
   const SafetensorsFile::Entry *findInFile(unsigned argument,
                                            int64_t rank) const;
-  /// The stored weight, unless the archive has no bytes for it.
+  /// Returns the stored weight, or nullptr if the archive has no data for it.
   const archive::StoredTensor *findWeight(unsigned argument) const;
   void addHints();
   void addAssumptions(unsigned argument);
@@ -72,7 +74,7 @@ private:
   InputSources sources;
   analysis::InputPlacements placements;
   SymbolTable symbols;
-  /// By argument: random integers are below this.
+  /// Exclusive upper bound of random integers, by argument.
   std::vector<int64_t> integerBounds;
   std::vector<std::string> assumptions;
 };

@@ -1,4 +1,4 @@
-//===- Run.h - a program run on all ranks -----------------------*- C++ -*-===//
+//===- Run.h - execution of a program on all ranks --------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -11,42 +11,44 @@
 
 namespace commute::runtime {
 
-/// What a rank holds of an input, and null for one that is no tensor. Called by
-/// several threads at once.
+/// Returns the value of an input on a rank, or null if it is not a tensor. Must
+/// be thread-safe.
 using InputProvider = llvm::function_ref<llvm::Expected<TensorValue>(
     unsigned argument, int64_t rank)>;
 
+/// Settings of a run. `symbols` must contain all symbolic sizes.
 struct RunOptions {
   SymbolTable symbols;
-  /// The longest that a rank waits for the others.
+  /// The longest time that a rank waits for other ranks.
   std::chrono::seconds timeout{300};
-  /// Threads that the kernels of one rank use; 0: an equal part of the cores.
+  /// Kernel threads per rank. With 0, the ranks share the cores equally.
   unsigned threadsPerRank = 0;
-  /// The program is run this often, with the same inputs.
+  /// How often to run the program, with the same inputs.
   unsigned repetitions = 1;
 };
 
-/// What a run gave on one rank.
+/// The result of a run on one rank.
 struct RankOutcome {
   int64_t rank = 0;
   std::vector<TensorValue> outputs;
-  /// Duration of the fastest repetition.
+  /// Time of the fastest repetition.
   std::chrono::duration<double> seconds{0};
 };
 
-/// Runs on one rank, in the calling thread.
+/// Runs the program on one rank, in the calling thread.
 llvm::Expected<RankOutcome> runOnRank(const RunnableProgram &program,
                                       InputProvider getInput,
                                       const RunOptions &options,
                                       Transport &transport);
 
-/// Runs each rank in a thread of its own. An error names the rank and the op;
-/// one that fails ends all. The context must allow several threads.
+/// Runs each rank in its own thread. Errors name the rank and the op, and a
+/// rank that fails ends all ranks. The MLIR context must have multithreading
+/// enabled.
 llvm::Expected<std::vector<RankOutcome>>
 runOnThreads(const RunnableProgram &program, llvm::ArrayRef<int64_t> ranks,
              InputProvider getInput, const RunOptions &options);
 
-/// Threads of kernels for each of `numRanks` ranks on this machine.
+/// Returns the number of kernel threads for each of `numRanks` ranks.
 unsigned getThreadsPerRank(const RunOptions &options, size_t numRanks);
 
 } // namespace commute::runtime

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A header of JSON that names tensors, and behind it their bytes:
-// https://huggingface.co/docs/safetensors.
+// A safetensors file is a JSON header that names tensors, followed by their
+// data: https://huggingface.co/docs/safetensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,24 +22,26 @@
 
 namespace commute::runtime {
 
-/// An open file, mapped. The header has been checked: every tensor lies within
-/// the file and has as many bytes as its sizes say.
+/// A memory-mapped file with a valid header: all tensors are within the file,
+/// and their sizes match their data.
 class SafetensorsFile {
 public:
+  /// A tensor of the file. Its data keep the mapping alive.
   struct Entry {
     ElementKind kind;
     std::vector<int64_t> sizes;
     std::shared_ptr<const std::byte> data;
   };
 
+  /// Maps the file at `path`. Returns an error if the header is invalid.
   static llvm::Expected<SafetensorsFile> open(llvm::StringRef path);
-  /// The same for bytes in memory; `origin` stands in front of messages.
+  /// Parses a file in memory. Error messages start with `origin`.
   static llvm::Expected<SafetensorsFile>
   parse(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
         llvm::StringRef origin);
 
   llvm::StringRef getPath() const { return path; }
-  /// nullptr where there is none of this name.
+  /// Returns nullptr if there is no tensor of this name.
   const Entry *find(llvm::StringRef name) const;
   const std::map<std::string, Entry, std::less<>> &getEntries() const {
     return entries;
@@ -50,15 +52,16 @@ private:
   std::map<std::string, Entry, std::less<>> entries;
 };
 
+/// A tensor to write.
 struct NamedTensor {
   std::string name;
   TensorValue tensor;
 };
-/// Writes a file, complete or not at all.
+/// Writes a file atomically.
 llvm::Error writeSafetensors(llvm::StringRef path,
                              llvm::ArrayRef<NamedTensor> tensors);
 
-/// "F32", "BF16", ...
+/// Returns the dtype in the file format: "F32", "BF16" and so on.
 llvm::StringRef getSafetensorsName(ElementKind kind);
 
 } // namespace commute::runtime

@@ -15,14 +15,14 @@
 
 namespace commute::runtime {
 
-/// A tensor whose elements lie densely in row-major order. Memory is shared by
-/// views and may be a file's.
+/// A tensor whose elements are dense in row-major order. Views share its
+/// memory, which may also be a mapped file.
 class Tensor : public tp::AlgebraTensor {
 public:
-  /// Elements that lie at `data`, kept alive by what it shares.
+  /// Creates a tensor with the elements at `data`, whose owner it shares.
   Tensor(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType,
          std::shared_ptr<const std::byte> data);
-  /// Memory of its own, not initialized, aligned to 64 bytes.
+  /// Allocates uninitialized memory, aligned to 64 bytes.
   static std::shared_ptr<Tensor> allocate(llvm::ArrayRef<int64_t> sizes,
                                           mlir::Type elementType);
 
@@ -32,7 +32,7 @@ public:
   }
   const std::byte *getData() const { return data.get(); }
   const std::shared_ptr<const std::byte> &getSharedData() const { return data; }
-  /// For filling a tensor that `allocate` made.
+  /// Access for filling a tensor returned by `allocate`.
   std::byte *getMutableData() { return const_cast<std::byte *>(data.get()); }
   template <typename Element>
   const Element *getDataAs() const {
@@ -59,10 +59,10 @@ inline const Tensor &asTensor(const tp::AlgebraValue &value) {
 }
 
 using tp::getNumElements;
-/// Refuses a tensor that this machine cannot hold, before the system ends the
-/// program in the middle of it.
+/// Returns an error if a tensor does not fit in this machine's memory.
+/// Otherwise the system would kill the process when the memory is touched.
 llvm::Error checkMemory(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType);
-/// "[2, 4]".
+/// Returns, for example, "[2, 4]".
 std::string formatSizes(llvm::ArrayRef<int64_t> sizes);
 
 } // namespace commute::runtime

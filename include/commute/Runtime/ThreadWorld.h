@@ -1,4 +1,4 @@
-//===- ThreadWorld.h - ranks that are threads of one process ----*- C++ -*-===//
+//===- ThreadWorld.h - ranks as threads of one process ----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -16,55 +16,55 @@
 
 namespace commute::runtime {
 
-/// Where the ranks of one process meet. Tensors are not copied: a rank reads
-/// what its peers computed where it lies.
+/// Connects the ranks of one process. Tensors are not copied: a rank accesses
+/// the memory of its peers.
 class ThreadWorld {
 public:
-  /// `timeout` is the longest that a rank waits for the others.
+  /// `timeout` is the longest time that a rank waits for other ranks.
   ThreadWorld(llvm::ArrayRef<int64_t> ranks, std::chrono::seconds timeout);
 
-  /// The way of one rank, for its thread.
+  /// Returns the transport of one rank, for use in its thread.
   std::unique_ptr<Transport> makeTransport(int64_t rank);
-  /// The rank is done, with or without an error. Every rank must say so: others
-  /// may be waiting for it.
+  /// Marks a rank as finished, with or without an error. Must be called for
+  /// every rank, because other ranks may be waiting for it.
   void finish(int64_t rank, llvm::Error error);
-  /// What the ranks said, once all have finished.
+  /// Returns the error of the run. Call this after all ranks have finished.
   llvm::Error takeError();
 
 private:
   friend class ThreadTransport;
   friend class ThreadTransfer;
 
-  /// A member of a meeting.
+  /// One rank's part in a collective.
   struct Participant {
     CollectiveCall call;
-    /// What it has given so far, by the position of who gets it.
+    /// The tensors that this rank has sent so far, by receiver.
     std::vector<std::vector<TensorValue>> toMembers;
   };
   /// The n-th collective of a group.
-  struct Meeting {
+  struct CollectiveState {
     std::map<int64_t, Participant> participants;
     size_t numLeft = 0;
   };
   struct RankState {
-    /// Where it waits; null while it computes, or may go on.
-    const Meeting *waitsIn = nullptr;
+    /// The collective in which the rank is blocked, or null if it can continue.
+    const CollectiveState *waitsIn = nullptr;
     bool isFinished = false;
   };
-  using MeetingKey = std::pair<std::vector<int64_t>, uint64_t>;
+  using CollectiveKey = std::pair<std::vector<int64_t>, uint64_t>;
 
   void fail(std::string message);
-  /// A PeerFailure once a rank has failed. Like all that follows, for who holds
-  /// the mutex.
+  /// Returns a PeerFailure if a rank has failed. The mutex must be held for
+  /// this and all following functions.
   llvm::Error getPeerFailure() const;
-  /// Fails the run when no rank can ever go on.
+  /// Fails the run if all ranks are blocked.
   void checkForDeadlock();
   std::string describeWaiting() const;
 
   std::chrono::seconds timeout;
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<MeetingKey, Meeting> meetings;
+  std::map<CollectiveKey, CollectiveState> collectives;
   std::map<int64_t, RankState> states;
   std::vector<std::string> failures;
 };

@@ -1,4 +1,4 @@
-//===- CollectiveModel.h - how long collectives take ------------*- C++ -*-===//
+//===- CollectiveModel.h - cost model of collectives ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,37 +17,41 @@
 
 namespace commute::target {
 
-/// One kind of collective in a group of one size: a line, latency plus bytes
-/// through the bandwidth, and measured points where the line does not fit (the
-/// knee between the two). Bytes are those of the whole tensor.
+/// One kind of collective in groups of one size. The time is linear in the
+/// number of bytes (latency plus bytes divided by bandwidth), except where
+/// measured points show a deviation between the two regimes. Bytes are those of
+/// the whole tensor.
 struct CollectiveLine {
   int64_t groupSize = 0;
   double latencySeconds = 0;
   double bytesPerSecond = 0;
-  /// (bytes, seconds), ascending in both.
+  /// (bytes, seconds) pairs, ascending in both.
   std::vector<std::pair<double, double>> points;
   std::string source;
 
-  /// Between points the logarithms are interpolated linearly; below them the
-  /// line counts, but no more than the first point; above them the line's slope
-  /// from the last point on. Never falls as bytes grow.
+  /// Returns the time for `bytes` bytes, which is monotonic. Between points,
+  /// interpolates linearly in logarithms. Below the first point, returns the
+  /// linear model, but at most the first point's time. Above the last point,
+  /// extrapolates with the slope of the linear model.
   double getSeconds(double bytes) const;
 };
 
 /// The collectives of one machine.
 class CollectiveModel {
 public:
+  /// Adds a line, whose points must be ascending.
   void add(tp::CommunicationKind kind, CollectiveLine line);
-  /// Ascending in the size of the group.
+  /// Lines in ascending order of the group size.
   llvm::ArrayRef<CollectiveLine> getLines(tp::CommunicationKind kind) const;
 
-  /// Seconds for a group of `groupSize`. Between two sizes that are known, the
-  /// logarithms are interpolated linearly in that of the size; outside of them
-  /// it is the nearest one's time for as many bytes on the wire. An all-to-all
-  /// without lines takes what an all-gather to as many bytes does.
+  /// Returns seconds for a group of `groupSize`. Between two known group sizes,
+  /// interpolates linearly in logarithms; outside, uses the time of the nearest
+  /// group size for the same number of bytes on the wire. An all-to-all without
+  /// lines takes as long as an all-gather that produces the same number of
+  /// bytes.
   double getSeconds(tp::CommunicationKind kind, int64_t groupSize,
                     double bytes) const;
-  /// The same without latency: bytes alone, at the bandwidth.
+  /// The same without latency: bytes divided by bandwidth.
   double getTransferSeconds(tp::CommunicationKind kind, int64_t groupSize,
                             double bytes) const;
 
@@ -58,8 +62,8 @@ private:
   std::map<tp::CommunicationKind, std::vector<CollectiveLine>> lines;
 };
 
-/// Bytes that a rank sends in a collective of the best algorithm without help
-/// of the network.
+/// Returns the number of bytes that a rank sends in the best algorithm without
+/// in-network reduction.
 double getWireBytes(tp::CommunicationKind kind, int64_t groupSize,
                     double bytes);
 

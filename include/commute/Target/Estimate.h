@@ -1,4 +1,4 @@
-//===- Estimate.h - one step of a program on a target -----------*- C++ -*-===//
+//===- Estimate.h - estimated time of one step ------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -13,70 +13,73 @@
 
 namespace commute::target {
 
+/// The two resources of a device, which work concurrently.
 enum class Lane { Compute, Communication };
 
-/// Something that occupies a lane.
+/// An interval in which a lane is busy.
 struct LaneEvent {
   Lane lane = Lane::Compute;
   mlir::Operation *op = nullptr;
-  /// A copy into order that belongs to a collective.
+  /// True for a reordering copy that belongs to a collective.
   bool isCopy = false;
   double startSeconds = 0;
   double seconds = 0;
 };
 
-/// One op of the program.
+/// The estimate of one op.
 struct OpEstimate {
   mlir::Operation *op = nullptr;
   OpPrice price;
   double matmulFlops = 0;
   double elementwiseFlops = 0;
-  /// From and to memory; of a collective, its copies into order.
+  /// Memory traffic. For a collective, that of its reordering copies.
   double memoryBytes = 0;
-  /// What one rank sends, in the best algorithm.
+  /// Bytes that one rank sends in the best algorithm.
   double wireBytes = 0;
-  /// The op is opaque: its operands read and its results written once is all
-  /// that is known of its work.
+  /// True if the op is opaque, so that its price assumes only that each operand
+  /// is read once and each result written once.
   bool isGuess = false;
 };
 
-/// What a step takes on one rank, all ranks being alike.
+/// The estimate of a step on one rank. All ranks behave alike.
 struct Estimate {
   double stepSeconds = 0;
-  /// While the compute lane works.
+  /// Time in which the compute lane is busy.
   double computeSeconds = 0;
-  /// While the communication lane works.
+  /// Time in which the communication lane is busy.
   double communicationSeconds = 0;
-  /// While the compute lane waits for the other.
+  /// Time in which the compute lane waits for the communication lane.
   double exposedSeconds = 0;
 
   double matmulFlops = 0;
   double elementwiseFlops = 0;
-  /// From and to memory.
+  /// Memory traffic in bytes.
   double memoryBytes = 0;
-  /// Sent by one rank.
+  /// Bytes sent by one rank.
   double wireBytes = 0;
 
+  /// Memory of parameters and buffers, and of all other inputs.
   double weightBytes = 0;
   double inputBytes = 0;
-  /// The most that values made by the program take at one time; views share
-  /// what they are views of.
+  /// Maximum of the memory that values computed by the program occupy at the
+  /// same time. A view occupies no memory of its own.
   double peakActivationBytes = 0;
-  /// The op at which that is.
+  /// The op at which the maximum is reached.
   mlir::Operation *peakOp = nullptr;
 
-  /// In the order of the program, without views.
+  /// In program order, without views.
   std::vector<OpEstimate> ops;
   std::vector<LaneEvent> events;
 };
 
-/// The symbols in sizes of the function's values.
+/// Returns the symbols in the sizes of the function's values.
 std::vector<llvm::StringRef> getSizeSymbols(mlir::func::FuncOp function);
 
-/// Runs the ops of `function` on two lanes, in their order. An op starts when
-/// its lane is free and its operands are there; a collective therefore runs
-/// beside the ops behind it until one of them, views aside, needs its result.
-/// The error names the sizes that have no value.
+/// Simulates the ops of `function` on two lanes, in program order. An op starts
+/// when its lane is free and its operands are available. A collective thus
+/// overlaps with the ops after it, up to the first one (apart from views) that
+/// uses its result. Returns an error if sizes have no value; the error names
+/// these sizes.
 llvm::Expected<Estimate> estimate(mlir::func::FuncOp function,
                                   const PriceModel &model);
 

@@ -1,4 +1,4 @@
-//===- Target.h - a machine that programs are priced for --------*- C++ -*-===//
+//===- Target.h - machines that programs are priced for ---------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -14,83 +14,86 @@
 
 namespace commute::target {
 
-/// A number, and where it comes from.
+/// A number and its source.
 struct Quantity {
   double value = 0;
   std::string source;
 };
 
-/// The part of the peak rate that a matrix product reaches. Small products do
-/// not fill a device, and what is small depends on how fast the device is for
-/// their element type: hence by the seconds that the peak would take.
+/// The fraction of the peak rate that a matrix product reaches. Small products
+/// do not fill a device, and which products are small depends on the device's
+/// peak rate for their element type. The fraction is therefore a function of
+/// the product's time at the peak rate.
 struct MatmulEfficiency {
-  /// (seconds at the peak, fraction of the peak), ascending in the first and in
-  /// the time that the product takes, which is their quotient.
+  /// (seconds at peak, fraction of peak) pairs, ascending in the first
+  /// component and in the product's time, which is their quotient.
   std::vector<std::pair<double, double>> points;
   std::string source;
 
-  /// Logarithms are interpolated linearly; the first slope goes on below the
-  /// first point, the last fraction above the last.
+  /// Interpolates linearly in logarithms. Extrapolates with the first slope
+  /// below the first point, and with the last fraction above the last point.
   double getFraction(double secondsAtPeak) const;
 };
 
-/// Links between the machines, for groups that span several.
+/// Links between machines, for groups that span several machines.
 struct Network {
   Quantity latencySeconds;
-  /// Of one device, in one direction.
+  /// Per device and direction.
   Quantity bytesPerSecond;
 };
 
-/// One machine: what its devices compute and move, and how long its
-/// collectives take. The file format is in docs/targets.md.
+/// A machine: the compute, memory and communication performance of its devices.
+/// docs/targets.md describes the file format.
 struct Target {
   std::string name;
   std::string description;
-  /// Devices of one machine, joined by its links.
+  /// Number of devices in one machine, which its links connect.
   Quantity devices;
-  /// Of one device.
+  /// Per device.
   Quantity memoryBytes;
   Quantity memoryBytesPerSecond;
-  /// Part of that which kernels reach.
+  /// Fraction of the memory bandwidth that kernels reach.
   Quantity memoryEfficiency;
-  /// What every kernel takes beside its work.
+  /// Time of a kernel in addition to its work.
   Quantity kernelOverheadSeconds;
-  /// What every transfer between two devices takes beside its bytes, inside an
-  /// op that computes while it communicates.
+  /// Time of a transfer between two devices in addition to its bytes, in an op
+  /// that overlaps computation and communication.
   Quantity transferOverheadSeconds;
-  /// Scalar operations.
+  /// Rate of scalar operations.
   Quantity vectorFlopsPerSecond;
-  /// Peak of matrix products by element type: f64, f32, f16, bf16, f8, i8.
+  /// Peak rate of matrix products by element type: f64, f32, f16, bf16, f8, i8.
   std::map<std::string, Quantity> matmulFlopsPerSecond;
   MatmulEfficiency matmulEfficiency;
   CollectiveModel collectives;
   std::optional<Network> network;
 
-  /// Peak of matrix products of these elements. A type without a rate has that
-  /// of the next wider float that has one, else the vector rate.
+  /// Returns the peak rate of matrix products of these elements: that of the
+  /// element type, or else that of the next wider float type with a rate, or
+  /// else the vector rate.
   double getMatmulRate(mlir::Type elementType) const;
-  /// Seconds for a product of so many flops, without overhead.
+  /// Returns the time of a product of `flops` operations, without overhead.
   double getMatmulSeconds(double flops, mlir::Type elementType) const;
-  /// Seconds to move bytes from and to memory.
+  /// Returns the time for memory traffic of `bytes` bytes.
   double getMemorySeconds(double bytes) const;
 
+  /// Returns the target in the file format.
   llvm::json::Value toJson() const;
 };
 
-/// Reads a target from JSON text; `where` begins the messages. The error names
-/// the field that is wrong and what it should be.
+/// Parses a target from JSON text. Error messages start with `where`, and state
+/// the invalid field and its legal values.
 llvm::Expected<Target> parseTarget(llvm::StringRef text, llvm::StringRef where);
 
-/// The built-in targets in the order in which they are listed.
+/// Returns the built-in targets in display order.
 llvm::ArrayRef<Target> getBuiltinTargets();
 inline constexpr llvm::StringLiteral defaultTargetName = "h100x8";
 
-/// A built-in target by its name; "local", which is the file that `commute
-/// calibrate` writes; or a file by a path that ends with .json. The error for
-/// an unknown name lists those there are.
+/// Loads a target: a built-in target by name, "local" (the file that `commute
+/// calibrate` writes), or a file by a path that ends with .json. The error for
+/// an unknown name lists the known names.
 llvm::Expected<Target> loadTarget(llvm::StringRef nameOrPath);
 
-/// Where "local" is: $XDG_CONFIG_HOME/commute/local.json, or
+/// Returns the path of "local": $XDG_CONFIG_HOME/commute/local.json, or
 /// ~/.config/commute/local.json.
 std::string getLocalTargetPath();
 

@@ -1,12 +1,12 @@
-//===- DistributedContext.h - what a graph does not say ---------*- C++ -*-===//
+//===- DistributedContext.h - groups, ranks and placements ------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// A captured graph names its process groups but not their members, and says
-// nothing of which inputs are equal on all ranks. The sidecar record
-// extra/commute.json says so, and the command line overrides it.
+// A captured graph names its process groups but does not list their members,
+// and does not say which inputs are equal on all ranks. The sidecar record
+// extra/commute.json supplies both; command-line options override it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,56 +26,60 @@
 
 namespace commute::vocabulary {
 
-/// The groups of one axis: one list of members, or several of equal length.
+/// The groups along one mesh axis: one list of member ranks, or several lists
+/// of equal length.
 using GroupRanks = std::vector<std::vector<int64_t>>;
 
-/// A placement stated for the inputs whose name matches a pattern.
+/// The placement of all inputs whose name matches a pattern.
 struct PlacementRule {
-  /// Anchored regular expression over graph names and parameter names.
+  /// Anchored regular expression, matched against graph names and parameter
+  /// names.
   std::string pattern;
-  /// "replicated", "shard(0)", "partial(sum)", "varying".
+  /// For example "replicated", "shard(0)", "partial(sum)" or "varying".
   std::string placement;
-  /// Name of the group; empty: every group of the graph.
+  /// Group name; if empty, the rule holds for every group of the graph.
   std::string group;
 };
 
+/// Everything that the sidecar and the command line state about a program.
 struct DistributedContext {
   std::map<std::string, GroupRanks> groups;
-  /// Those that the command line states. A sidecar may describe more of a mesh
-  /// than the program uses.
+  /// Groups stated on the command line. An unknown one is an error, while a
+  /// sidecar may describe more of a mesh than the program uses.
   std::set<std::string> groupOptions;
-  /// The program is a part of one that names more groups, so that a group of
-  /// unstated members is not the only one.
+  /// True if this program is part of a larger one that names further groups.
+  /// Members of its only group are then not assumed to be the ranks 0 to n-1.
   bool hasOtherGroups = false;
-  /// The rank that the graph was captured on.
+  /// The rank that the graph was captured on, if known.
   std::optional<int64_t> rank;
-  /// The program need not be the same for all ranks: the user named the one
-  /// that runs it. What the sidecar says does not suffice, for all ranks may
-  /// load one archive.
+  /// True if the user named the rank that runs this program (`--rank`), so that
+  /// the program may differ between ranks. A rank in the sidecar does not imply
+  /// this, because all ranks may load the same archive.
   bool isRankSpecific = false;
-  /// Placements by exact input name, then group: the sidecar's form.
+  /// Placements by exact input name, then by group (from the sidecar).
   std::map<std::string, std::map<std::string, std::string>> inputs;
-  /// The command line's form; a later rule wins, and any wins over `inputs`.
+  /// Placements from the command line. They override `inputs`, and a later rule
+  /// overrides an earlier one.
   std::vector<PlacementRule> rules;
-  /// Facts about symbolic sizes, as the user wrote them ("s0 % 8 == 0").
+  /// Facts about symbolic sizes as the user wrote them ("s0 % 8 == 0").
   std::vector<std::string> assumptions;
 };
 
-/// Reads a sidecar. `origin` stands in front of messages.
+/// Parses the sidecar `text`. Error messages start with `origin`.
 llvm::Expected<DistributedContext> parseSidecar(llvm::StringRef text,
                                                 llvm::StringRef origin);
 
-/// "0=0-3", "tp=0-3/4-7", "dp=0,4,1,5": ranks and ranges by commas, groups of
-/// an axis by slashes.
+/// Parses a group option: "0=0-3", "tp=0-3/4-7" or "dp=0,4,1,5". Commas
+/// separate ranks and ranges, slashes the groups along an axis.
 llvm::Error addGroupOption(DistributedContext &context, llvm::StringRef option);
-/// "REGEX=PLACEMENT" or "REGEX=PLACEMENT@GROUP".
+/// Parses "REGEX=PLACEMENT" or "REGEX=PLACEMENT@GROUP".
 llvm::Error addPlacementOption(DistributedContext &context,
                                llvm::StringRef option);
-/// "s0 % 8 == 0", "s0 == 4096", "s0 >= 16": see tp::SizeAssumption.
+/// Parses "s0 % 8 == 0", "s0 == 4096" or "s0 >= 16"; see tp::SizeAssumption.
 llvm::Error addAssumptionOption(DistributedContext &context,
                                 llvm::StringRef option);
 
-/// The context as a sidecar, with what the command line added.
+/// Returns the context, including command-line options, as sidecar text.
 std::string renderSidecar(const DistributedContext &context);
 
 } // namespace commute::vocabulary

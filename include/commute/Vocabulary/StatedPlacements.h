@@ -1,4 +1,4 @@
-//===- StatedPlacements.h - placements that people state --------*- C++ -*-===//
+//===- StatedPlacements.h - placements stated by the user -------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -15,35 +15,36 @@
 
 namespace commute::vocabulary {
 
-/// What a program has that statements may name.
+/// The names in a program that user-supplied statements may refer to.
 struct StatedNames {
-  /// Groups of its collectives, and those that statements add.
+  /// Groups of the program's collectives, and groups added by statements.
   llvm::ArrayRef<tp::GroupAttr> groups;
-  /// Groups that nodes name which are carried as they are.
+  /// Groups named only by nodes that were not read (opaque calls).
   llvm::ArrayRef<llvm::StringRef> otherGroups;
-  /// Symbols beside those of the types.
+  /// Symbols in addition to those of the function's types.
   llvm::ArrayRef<llvm::StringRef> otherSymbols;
 
+  /// Returns true if a node names the group `key`, or a statement adds it.
   bool hasGroup(llvm::StringRef key) const;
 };
 
-/// Gives the function's arguments the placements that the context states for
-/// them; what the arguments have already stays where nothing is stated anew.
-/// Errors: a placement for an input or a group that there is not, or that no
-/// tensor of the input's shape fulfils; a rank outside all groups.
+/// Sets the placements of the function's arguments that the context states.
+/// Existing placements are kept where the context states none. Returns an error
+/// for an unknown input or group, a placement that no tensor of the input's
+/// shape can have, or a rank outside all groups.
 llvm::Error statePlacements(mlir::func::FuncOp function,
                             const DistributedContext &distributed,
                             const StatedNames &program,
                             std::optional<int64_t> rank);
 
-/// An error for members that are stated for a group that the program does not
-/// name, where that is likely to be a mistake: while a group that it does name
-/// has no stated members (`hasUnstated`), and always on the command line, but
-/// for groups that several of the program's could become together.
+/// Returns an error if the context lists members of a group that the program
+/// does not name, where that is likely a mistake: always if some group of the
+/// program has no stated members (`hasUnstated`), and otherwise for groups from
+/// the command line, unless the program's groups could be merged into it.
 llvm::Error checkStatedGroups(const DistributedContext &distributed,
                               const StatedNames &program, bool hasUnstated);
 
-/// An error for an assumption about a symbol that the program does not have.
+/// Returns an error for an assumption about a symbol that the program lacks.
 llvm::Error checkStatedAssumptions(mlir::ModuleOp module,
                                    const DistributedContext &distributed,
                                    const StatedNames &program);

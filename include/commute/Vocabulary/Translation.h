@@ -1,4 +1,4 @@
-//===- Translation.h - PyTorch graphs to tp modules and back ----*- C++ -*-===//
+//===- Translation.h - import and export of PyTorch graphs ------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,32 +17,33 @@
 
 namespace commute::vocabulary {
 
-/// How a named op, with the inner ops it is made of, looked when it was read,
-/// to tell on the way back whether more than its operands' names has changed.
+/// A snapshot of a named op and its inner ops, taken on import. The exporter
+/// compares it with the op to decide whether the node can be kept with at most
+/// renamed operands.
 struct RootRecord {
-  /// Name of its first result.
+  /// Name of the op's first result.
   llvm::StringRef name;
   uint64_t fingerprint = 0;
-  /// Graph names of the values it reads, in order.
+  /// Graph names of the op's leaves (the values it uses), in order.
   llvm::SmallVector<llvm::StringRef, 4> leafNames;
 };
-/// The named ops of one node.
+/// The named ops that one node was imported as.
 struct NodeRecord {
   llvm::SmallVector<RootRecord, 1> roots;
 };
 
-/// A program as a tp module.
+/// A program imported as a tp module.
 struct ImportedProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// By node index.
+  /// Indexed by node.
   std::vector<NodeRecord> records;
 };
 
-/// The name that a value has in the PyTorch graph; empty for one made by a pass
-/// or inside the expansion of a node.
+/// Returns the name of a value in the PyTorch graph, or an empty string if a
+/// pass created the value or it is internal to the expansion of a node.
 llvm::StringRef getGraphName(mlir::Value value);
 
-/// Reads a program's graph as a module with one function, `main`. Nodes that
+/// Imports a program's graph as a module with one function, `main`. Nodes that
 /// the vocabulary does not know become tp.call. Errors name the program's
 /// origin and the node.
 llvm::Expected<ImportedProgram>
@@ -50,10 +51,10 @@ importProgram(const archive::Program &program, const Vocabulary &vocabulary,
               const DistributedContext &distributed,
               mlir::MLIRContext *context);
 
-/// What changed between a program and the module that was read from it. Nodes
-/// whose ops were not rewritten are kept as they stand in the file, with
-/// renamed operands where those were; new ops are written in the vocabulary.
-/// The strings of the result live in `program`.
+/// Returns the edits that turn `program` into `module`, which was imported from
+/// it. Nodes whose ops were not rewritten are kept as they are in the file,
+/// with operands renamed where necessary; new ops are written as nodes using
+/// the vocabulary. `program` owns the strings of the result.
 llvm::Expected<archive::ProgramEdits>
 exportProgram(mlir::ModuleOp module, const ImportedProgram &imported,
               archive::Program &program, const Vocabulary &vocabulary);

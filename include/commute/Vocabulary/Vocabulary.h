@@ -1,12 +1,12 @@
-//===- Vocabulary.h - PyTorch operators and what they mean ------*- C++ -*-===//
+//===- Vocabulary.h - PyTorch operators and their tp ops --------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 //
-// A vocabulary reads nodes of a PyTorch graph as tp ops and writes tp ops as
-// nodes. For each operator family, reader and writer stand side by side in
-// lib/Vocabulary; passes see neither.
+// A vocabulary imports nodes of a PyTorch graph as tp ops and exports tp ops as
+// nodes. The reader and the writer of an operator family are in the same file
+// of lib/Vocabulary. Passes do not depend on either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,23 +27,23 @@ namespace commute::vocabulary {
 class NodeReader;
 class NodeWriter;
 
-/// Builds the tp ops that a node means. Failure says that this form of the
-/// operator is not modelled: the node becomes a tp.call.
+/// Builds the tp ops for a node. Fails if this form of the operator is not
+/// modelled; the node then becomes a tp.call.
 using ReadFunction = mlir::LogicalResult (*)(NodeReader &reader);
-/// Writes nodes that compute an op. Failure is an error: it must have been
-/// reported.
+/// Writes the nodes that compute an op. A failure is an error, which the
+/// function must have reported.
 using WriteFunction = mlir::LogicalResult (*)(mlir::Operation *op,
                                               NodeWriter &writer);
 
-/// Another spelling of an operator that the vocabulary knows, from a user's
-/// vocabulary file.
+/// An operator of a user's vocabulary file, defined as equivalent to a known
+/// operator.
 struct OperatorAlias {
-  /// The known operator ("torch.ops.tensor_cast.rms_norm.default").
+  /// The known operator, such as "torch.ops.tensor_cast.rms_norm.default".
   std::string sameAs;
-  /// From the known operator's argument names to this operator's.
+  /// Maps the known operator's argument names to this operator's names.
   std::map<std::string, std::string> arguments;
 
-  /// What this operator calls an argument of the known one.
+  /// Returns this operator's name for an argument of the known operator.
   llvm::StringRef getOwnName(llvm::StringRef argument) const {
     auto renamed = arguments.find(argument.str());
     return renamed == arguments.end() ? argument
@@ -51,52 +51,55 @@ struct OperatorAlias {
   }
 };
 
-/// A parameter of a Python function, which callers give by place or by one of
-/// several keywords.
+/// A parameter of a Python function, which callers pass by position or by one
+/// of several keywords.
 struct Parameter {
-  /// What readers call it: the name in the schema of the operator that the
+  /// The name that readers use: the one in the schema of the operator that the
   /// function is read as.
   llvm::StringRef name;
-  /// Keywords beside `name`.
+  /// Accepted keywords in addition to `name`.
   llvm::SmallVector<llvm::StringRef, 2> keywords;
-  /// Takes all further positional arguments: x.permute(0, 2, 1).
+  /// Takes all further positional arguments, as in x.permute(0, 2, 1).
   bool takesRest = false;
-  /// Is never given by place.
+  /// Cannot be passed by position.
   bool isKeywordOnly = false;
 };
 
-/// What is known of one operator target.
+/// What the vocabulary knows about one operator.
 struct OperatorEntry {
   ReadFunction read = nullptr;
-  /// The parameters of a Python function, in order; empty for operators, whose
-  /// arguments have the names of the schema.
+  /// The parameters of a Python function, in order. Empty for operators, whose
+  /// nodes name arguments as the schema does.
   std::vector<Parameter> parameters;
-  /// Is read only where all its tensors have one element type: what autocast
-  /// does to a product is not modelled.
+  /// If true, a node is read only if all its tensors have the same element
+  /// type. Set for products, because the effect of autocast is not modelled.
   bool needsOneElementType = false;
-  /// Names of the arguments that have to be dense in memory; of a list, all
-  /// tensors.
+  /// Names of the arguments that must be dense in memory. For a list argument,
+  /// every tensor in the list must be dense.
   std::vector<std::string> denseArguments;
-  /// Names of the arguments that the operator writes into, beside those that
-  /// its name says ("add_").
+  /// Names of the arguments that the operator writes into, in addition to those
+  /// implied by its name (such as "add_").
   std::vector<std::string> mutatedArguments;
-  /// Its result may share memory with its first tensor argument.
+  /// True if the result may alias the first tensor argument.
   bool mayAlias = false;
 };
 
+/// Readers of PyTorch operators by name, and writers of tp ops by op.
 class Vocabulary {
 public:
-  /// All vocabularies that are built in.
+  /// Creates a vocabulary with all built-in operators.
   Vocabulary();
 
+  /// Adds the reader of an operator whose results are fresh memory.
   void add(llvm::StringRef target, ReadFunction read) {
     operators[target].read = read;
   }
-  /// The same for several overloads or namespaces.
+  /// Adds one reader for several overloads or namespaces.
   void add(std::initializer_list<llvm::StringRef> targets, ReadFunction read) {
     for (llvm::StringRef target : targets)
       add(target, read);
   }
+  /// The same for operators whose result may alias the first tensor argument.
   void addView(std::initializer_list<llvm::StringRef> targets,
                ReadFunction read) {
     for (llvm::StringRef target : targets) {
@@ -104,31 +107,36 @@ public:
       operators[target].mayAlias = true;
     }
   }
+  /// Sets the writer for an op.
   template <typename OpType>
   void addWriter(WriteFunction write) {
     writers[OpType::getOperationName()] = write;
   }
-  /// The Python function `target` is the operator `sameAs`, which is known
-  /// already. `parameters` names its parameters in order, separated by spaces;
-  /// "self|input" is the operator's argument self, which Python calls input,
-  /// "dims..." takes all further positional arguments, and those behind "*" are
-  /// given by keyword only. A call with other arguments is not read.
+  /// Defines the Python function `target` as the operator `sameAs`, which must
+  /// be known already. `parameters` lists the function's parameters in order,
+  /// separated by spaces. "self|input" is the operator's argument `self`, which
+  /// Python calls `input`; "dims..." takes all further positional arguments;
+  /// parameters after "*" are keyword-only. Calls with other arguments are not
+  /// read.
   void addFunction(llvm::StringRef target, llvm::StringRef parameters,
                    llvm::StringRef sameAs);
-  /// How an op is written in graphs of Python functions; the operators serve
-  /// where there is no such writer.
+  /// Sets the writer for an op in graphs of Python functions. Ops without such
+  /// a writer are exported as operators.
   template <typename OpType>
   void addFunctionWriter(WriteFunction write) {
     functionWriters[OpType::getOperationName()] = write;
   }
+  /// Returns the entry of an operator, which is created if necessary.
   OperatorEntry &getOrAdd(llvm::StringRef target) { return operators[target]; }
 
-  /// nullptr for an operator of which nothing is known.
+  /// Returns nullptr for an unknown operator.
   const OperatorEntry *find(llvm::StringRef target) const;
+  /// Returns nullptr for an operator that no vocabulary file defines.
   const OperatorAlias *findAlias(llvm::StringRef target) const;
+  /// Both return nullptr for an op that has no such writer.
   WriteFunction findWriter(mlir::OperationName name) const;
   WriteFunction findFunctionWriter(mlir::OperationName name) const;
-  /// The operators that there is a reader for, in order.
+  /// Returns the operators that have a reader, sorted by name.
   std::vector<llvm::StringRef> getReadTargets() const;
 
   /// Adds the operators of a user's vocabulary file, whose content is `text`:
@@ -139,8 +147,8 @@ public:
   ///        "same_as": "torch.ops.tensor_cast.rms_norm.default",
   ///        "arguments": {"input": "x", "weight": "gamma", "epsilon": "eps"}}}}
   ///
-  /// `arguments` maps the known operator's argument names to the names that
-  /// the new one uses; those left out have the same name.
+  /// `arguments` maps the known operator's argument names to those of the new
+  /// operator; arguments not listed keep their name.
   llvm::Error addUserVocabulary(llvm::StringRef text, llvm::StringRef origin);
 
 private:

@@ -14,7 +14,7 @@
 // PREFILL: proof: equivalent on 8 ranks
 // ALWAYS: 3 all_reduces replaced by reduce_scatters
 // OTHER: on mi300x8
-// POLICY: error: --policy=sometimes: legal are always and profitable
+// POLICY: error: --policy=sometimes: expected always or profitable
 // TARGET: error: {{.*}}abacus{{.*}}h100x8
 
 //--- decode.mlir

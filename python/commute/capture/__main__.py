@@ -1,0 +1,122 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Captures a model from the shell:
+
+    python -m commute.capture transformers:config.json --tp 8 --seq 4096 -o DIR
+"""
+
+import argparse
+import logging
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from commute.capture import transformers_models
+from commute.capture.errors import CaptureError
+from commute.capture.model import Capture, capture
+from commute.errors import CommuteError
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def _ranks(text: str) -> Any:
+    if text == "all":
+        return text
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither 'all' nor ranks such as 0,1") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m commute.capture",
+        description="Writes the programs of all ranks of a parallel model, and of one device,"
+        " as archives. Needs no weights, no GPU and no other process.",
+    )
+    parser.add_argument("model", metavar="transformers:CONFIG.json", help="a model's configuration")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True)
+    axis = parser.add_mutually_exclusive_group(required=True)
+    axis.add_argument("--tp", type=_positive, metavar="N", help="tensor parallelism, by the model's tp_plan")
+    axis.add_argument("--ep", type=_positive, metavar="N", help="expert parallelism, by the model's ep_plan")
+    parser.add_argument("--seq", type=_positive, default=128, metavar="N", help="tokens (default 128)")
+    parser.add_argument("--batch", type=_positive, default=1, metavar="N", help="sequences (default 1)")
+    parser.add_argument("--layers", type=_positive, metavar="N", help="fewer layers than configured")
+    parser.add_argument("--head", metavar="CLASS", help="a class of transformers (default: as configured)")
+    parser.add_argument("--dtype", choices=DTYPES, help="of the parameters (default: as configured)")
+    parser.add_argument("--backward", action="store_true", help="loss and gradients in one program")
+    parser.add_argument("--dynamic", action="store_true", help="symbolic batch and sequence")
+    parser.add_argument("--ranks", type=_ranks, default="all", metavar="R,...", help="default: all")
+    return parser
+
+
+def _arguments(options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
+    """Example arguments, and their dynamic sizes."""
+    tokens = torch.zeros(options.batch, options.seq, dtype=torch.long)
+    given: dict[str, Any] = {"input_ids": tokens}
+    if options.backward:
+        given["labels"] = tokens.clone()
+    shapes = None
+    if options.dynamic:
+        dim = torch.export.Dim.AUTO
+        shapes = {name: {0: dim, 1: dim} for name in given}
+    return given, shapes
+
+
+def _run(options: argparse.Namespace) -> Capture:
+    kind, _, path = options.model.partition(":")
+    if kind != "transformers" or not path:
+        raise CaptureError(f"{options.model!r} is no model; write transformers:CONFIG.json")
+    config = transformers_models.read_configuration(path)
+    if options.layers:
+        transformers_models.set_layers(config, options.layers)
+    model = transformers_models.from_configuration(
+        config, options.head, DTYPES.get(options.dtype)
+    )
+    given, shapes = _arguments(options)
+    given.update(transformers_models.without_cache(model))
+    axis = "tp" if options.tp else "ep"
+    return capture(
+        model,
+        given,
+        mesh={axis: options.tp or options.ep},
+        backward=options.backward,
+        dynamic_shapes=shapes,
+        ranks=options.ranks,
+        folder=options.output,
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    warnings.filterwarnings("ignore")
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    start = time.perf_counter()
+    try:
+        result = _run(options)
+    except CommuteError as error:
+        print(f"commute.capture: error: {error}", file=sys.stderr)
+        return 2
+    for program in [*result.ranks, *filter(None, [result.reference])]:
+        print(f"{program.path}  {program.nodes} nodes, {program.seconds:.1f} s")
+    print(result.relations)
+    for constant in result.constants_of_rank[:8]:
+        print(f"follows the rank: {constant}")
+    if result.reference_refusal:
+        print(f"no reference.pt2: {result.reference_refusal}")
+    print(f"captured in {time.perf_counter() - start:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""The arguments of a model, as a rank passes them and as one device does."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor, Shard
+from torch.utils import _pytree as pytree
+
+from commute.capture.errors import CaptureError
+from commute.capture.local_model import fake_like, local_shape, materialized
+from commute.capture.placements import AxisPlacements
+from commute.capture.ranks import axis_names
+
+
+def named_arguments(forward: Callable[..., Any], example: Any) -> dict[str, Any]:
+    """Example arguments by the names of the parameters of a forward."""
+    signature = inspect.signature(forward)
+    try:
+        if isinstance(example, Mapping):
+            bound = signature.bind(**example)
+        else:
+            given = tuple(example) if isinstance(example, (tuple, list)) else (example,)
+            bound = signature.bind(*given)
+    except TypeError as error:
+        raise CaptureError(f"example_args do not fit the forward{signature}: {error}") from None
+    named: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        elif kind is inspect.Parameter.VAR_POSITIONAL:
+            raise CaptureError(
+                f"the forward takes *{name}, whose values have no names; wrap it in a function"
+                " that names them"
+            )
+        else:
+            named[name] = value
+    return named
+
+
+def _without_memory(values: Any, mode: FakeTensorMode, device: str) -> Any:
+    """Tensors of the meta device as fake ones of another device."""
+
+    def stand_in(value: torch.Tensor) -> torch.Tensor:
+        return fake_like(mode, value.shape, value, device) if value.is_meta else value
+
+    return pytree.tree_map_only(torch.Tensor, stand_in, values)
+
+
+class Arguments:
+    """Named arguments. A tensor inside one is known by the path to it: x, cache['k'][0]."""
+
+    def __init__(self, named: Mapping[str, Any], mesh: DeviceMesh) -> None:
+        self.named, self._mesh = dict(named), mesh
+
+    def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        for name, value in self.named.items():
+            for path, leaf in pytree.tree_leaves_with_path(value):
+                if isinstance(leaf, torch.Tensor):
+                    yield name + pytree.keystr(path), leaf
+
+    def path_of(self, graph_name: str) -> str | None:
+        """The tensor behind an input of a graph: names differ in punctuation only."""
+
+        def plain(text: str) -> str:
+            return re.sub(r"[\W_]+", "_", text).strip("_")
+
+        found = [path for path, _ in self.tensors() if plain(path) == plain(graph_name)]
+        return found[0] if len(found) == 1 else None
+
+    def of_rank(self, mode: FakeTensorMode) -> dict[str, Any]:
+        """What this rank's program takes: the shards of DTensors, everything else as it is."""
+        device = self._mesh.device_type
+
+        def shard(value: DTensor) -> torch.Tensor:
+            return fake_like(mode, local_shape(value), value, device)
+
+        return _without_memory(pytree.tree_map_only(DTensor, shard, self.named), mode, device)
+
+    def for_model(self, of_rank: Mapping[str, Any]) -> dict[str, Any]:
+        """What the model takes: of this rank's shards, the DTensors that the caller passes."""
+        leaves, spec = pytree.tree_flatten(self.named)
+        made = [
+            materialized(leaf, part) if isinstance(leaf, DTensor) else part
+            for leaf, part in zip(leaves, pytree.tree_leaves(dict(of_rank)), strict=True)
+        ]
+        return pytree.tree_unflatten(made, spec)
+
+    def of_one_device(
+        self, mode: FakeTensorMode, placements: Mapping[str, AxisPlacements]
+    ) -> dict[str, Any]:
+        """What one device takes: where ranks have shards, all of them."""
+        device = self._mesh.device_type
+        sizes = dict(zip(axis_names(self._mesh), self._mesh.mesh.shape))
+
+        def whole(path: str, value: Any) -> Any:
+            if isinstance(value, DTensor):
+                return fake_like(mode, value.shape, value, device)
+            if not isinstance(value, torch.Tensor):
+                return value
+            value = _without_memory(value, mode, device)
+            for axis, placement in placements.get(path, {}).items():
+                if isinstance(placement, Shard):
+                    value = torch.cat([value] * int(sizes[axis]), placement.dim)
+            return value
+
+        def all_of(name: str, value: Any) -> Any:
+            return pytree.tree_map_with_path(
+                lambda path, leaf: whole(name + pytree.keystr(path), leaf), value
+            )
+
+        return {name: all_of(name, value) for name, value in self.named.items()}

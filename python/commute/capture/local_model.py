@@ -1,0 +1,202 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""A model as one rank's program: its parameters are that rank's shards.
+
+While a `LocalModel` is entered, every parameter of the model is a fake tensor with the
+shape of the rank's shard, so that weights take no memory and a trace finds plain tensors.
+The forward turns the shards into the DTensors that the model was written for. Afterwards
+the model is as it was.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+
+from commute.capture import data_parallelism
+from commute.capture.placements import AxisPlacements, of_dtensor
+
+
+def local_shape(value: DTensor) -> tuple[int, ...]:
+    """The shape of this rank's shard, whichever rank the process stands for."""
+    shape, _ = compute_local_shape_and_global_offset(
+        value.shape, value.device_mesh, value.placements
+    )
+    return tuple(int(size) for size in shape)
+
+
+def _strides_like(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """Dense strides for a shape, with the dims in memory as in a tensor of other sizes."""
+    result = [0] * len(shape)
+    step = 1
+    for dim in sorted(range(len(shape)), key=lambda dim: (strides[dim], -dim)):
+        result[dim] = step
+        step *= max(int(shape[dim]), 1)
+    return result
+
+
+def fake_like(
+    mode: FakeTensorMode, shape: Sequence[int], value: torch.Tensor, device: Any = None
+) -> torch.Tensor:
+    """A tensor without memory, of a shape and otherwise as another tensor."""
+    device = device or value.device
+    if str(device) == "meta":
+        device = "cpu"
+    with mode:
+        return torch.empty_strided(
+            tuple(shape), _strides_like(shape, value.stride()), dtype=value.dtype, device=device
+        )
+
+
+def materialized(value: DTensor, local: torch.Tensor) -> DTensor:
+    """A DTensor like another, of a rank's shard."""
+    return DTensor.from_local(
+        local,
+        value.device_mesh,
+        value.placements,
+        run_check=False,
+        shape=value.shape,
+        stride=value.stride(),
+    )
+
+
+class _Slot:
+    """One place of a module where a parameter or buffer is held."""
+
+    def __init__(self, holder: dict[str, Any], leaf: str, name: str, original: Any) -> None:
+        self.holder, self.leaf, self.name, self.original = holder, leaf, name, original
+
+
+class LocalModel:
+    """See the module's description.
+
+    whole: the model on one device: parameters are whole, and the hooks that parallelize
+        it are out of force.
+    """
+
+    def __init__(self, model: nn.Module, *, whole: bool = False) -> None:
+        self.model = model
+        self.whole = whole
+        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.data_axes = data_parallelism.find(model).axis_names
+        self.input_placements: dict[str, AxisPlacements] = {}
+        self.output_placements: list[AxisPlacements | None] = []
+        self._slots: list[_Slot] = []
+        self._sharding = data_parallelism.find(model)
+        self._restore: list[Callable[[], None]] = []
+
+    #
+    # Parameters
+    #
+
+    def _places(self) -> Iterator[_Slot]:
+        for path, module in self.model.named_modules():
+            for holder in (module._parameters, module._buffers):
+                for leaf, value in holder.items():
+                    if value is not None:
+                        yield _Slot(holder, leaf, f"{path}.{leaf}" if path else leaf, value)
+
+    def _stand_in(self, value: torch.Tensor) -> Any:
+        """What a slot holds during the trace."""
+        is_parameter = isinstance(value, nn.Parameter)
+        if isinstance(value, DTensor):
+            shape = tuple(value.shape) if self.whole else local_shape(value)
+            fake = fake_like(self.mode, shape, value, value.device_mesh.device_type)
+        elif is_parameter or value.device.type == "meta":
+            fake = fake_like(self.mode, value.shape, value)
+        else:
+            return value
+        return nn.Parameter(fake, requires_grad=False) if is_parameter else fake
+
+    def __enter__(self) -> "LocalModel":
+        stand_ins: dict[int, Any] = {}
+        for slot in list(self._places()):
+            self._slots.append(slot)
+            if id(slot.original) not in stand_ins:
+                stand_ins[id(slot.original)] = self._stand_in(slot.original)
+            slot.holder[slot.leaf] = stand_ins[id(slot.original)]
+        self._restore += data_parallelism.disable(self.model)
+        if self.whole:
+            self._restore += data_parallelism.disable_parallel_hooks(self.model)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for restore in reversed(self._restore):
+            restore()
+        for slot in self._slots:
+            slot.holder[slot.leaf] = slot.original
+        self._restore, self._slots = [], []
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """The originals, by all of their names."""
+        return {slot.name: slot.original for slot in self._slots}
+
+    #
+    # Forward
+    #
+
+    def _distributed(self, value: Any, original: Any) -> Any:
+        """What the model was written for, of the tensor that the trace gave a slot."""
+        if not isinstance(original, DTensor) or self.whole:
+            return value
+        return self._sharding.gathered(original, materialized(original, value))
+
+    def run(
+        self, forward: Callable[..., Any], arguments: Mapping[str, Any], prepare: Callable[..., Any]
+    ) -> Any:
+        """Runs a forward on this rank's shards; `prepare` sees every slot's tensor first."""
+        traced = [(slot, slot.holder[slot.leaf]) for slot in self._slots]
+        ready: dict[int, Any] = {}
+        try:
+            for slot, value in traced:
+                if id(value) not in ready:
+                    ready[id(value)] = self._distributed(prepare(slot.name, value), slot.original)
+                slot.holder[slot.leaf] = ready[id(value)]
+            with self._recorded_inputs(arguments):
+                return forward(**arguments)
+        finally:
+            for slot, value in traced:
+                slot.holder[slot.leaf] = value
+
+    def returned(self, values: Any) -> Any:
+        """Outputs as this rank's tensors; their placements are kept."""
+        self.output_placements = []
+        leaves, spec = torch.utils._pytree.tree_flatten(values)
+        result = []
+        for leaf in leaves:
+            if isinstance(leaf, DTensor):
+                self.output_placements.append(of_dtensor(leaf))
+                leaf = leaf.to_local()
+            elif isinstance(leaf, torch.Tensor):
+                self.output_placements.append(None)
+            result.append(leaf)
+        return torch.utils._pytree.tree_unflatten(result, spec)
+
+    #
+    # Inputs
+    #
+
+    def _recorded_inputs(self, arguments: Mapping[str, Any]) -> Any:
+        """Notes what the model takes its inputs for, where it makes DTensors of them."""
+        names: dict[int, str] = {}
+        for name, value in arguments.items():
+            for path, leaf in torch.utils._pytree.tree_leaves_with_path(value):
+                if isinstance(leaf, torch.Tensor):
+                    names[id(leaf)] = name + torch.utils._pytree.keystr(path)
+        make = DTensor.from_local
+
+        def from_local(local: torch.Tensor, mesh: Any = None, placements: Any = None, **other: Any) -> DTensor:
+            made = make(local, mesh, placements, **other)
+            if id(local) in names:
+                self.input_placements.setdefault(names[id(local)], {}).update(of_dtensor(made))
+            return made
+
+        return mock.patch.object(DTensor, "from_local", staticmethod(from_local))
+
+
+def is_parallel(model: nn.Module) -> bool:
+    return any(isinstance(value, DTensor) for value in model.parameters())

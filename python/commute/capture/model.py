@@ -1,0 +1,209 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""`capture`: from a parallel model to the archives of its ranks.
+
+    mesh = commute.torch.fake_mesh({"tp": 8})
+    commute.torch.capture(model, (tokens,), mesh=mesh, folder="out")
+"""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.export import ExportedProgram
+
+from commute.capture import archives, plans, rank_constants, residue, transformers_models
+from commute.capture.arguments import Arguments, named_arguments
+from commute.capture.descriptions import Descriptions, check_stated_inputs
+from commute.capture.errors import CaptureError
+from commute.capture.local_model import LocalModel, is_parallel
+from commute.capture.ranks import acting_as_rank, fake_mesh
+from commute.capture.tracing import trace
+
+
+@dataclasses.dataclass(frozen=True)
+class CapturedProgram:
+    """One archive that was written."""
+
+    path: Path
+    rank: int | None
+    nodes: int
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Capture:
+    """What `capture` wrote."""
+
+    folder: Path
+    ranks: tuple[CapturedProgram, ...]
+    reference: CapturedProgram | None
+    reference_refusal: str | None
+    """Why there is no reference.pt2, if there is none."""
+    relations: Path
+    constants_of_rank: tuple[rank_constants.RankConstant, ...]
+    """What differs between the programs, of the ranks that were captured."""
+
+
+class _FunctionModule(nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.__dict__["forward"] = function
+
+
+def _mesh_of(mesh: DeviceMesh | Mapping[str, int]) -> DeviceMesh:
+    if isinstance(mesh, DeviceMesh):
+        return mesh
+    if isinstance(mesh, Mapping):
+        return fake_mesh(mesh)
+    raise CaptureError(
+        f"mesh is a {type(mesh).__name__}; pass a DeviceMesh, or sizes by axis such as {{'tp': 8}}"
+    )
+
+
+def _ranks_of(mesh: DeviceMesh, ranks: Literal["all"] | Sequence[int]) -> list[int]:
+    known = sorted(int(rank) for rank in mesh.mesh.flatten().tolist())
+    if ranks == "all":
+        return known
+    if isinstance(ranks, (str, int)) or not ranks:
+        raise CaptureError(f"ranks is {ranks!r}; pass 'all' or a list such as [0]")
+    for rank in ranks:
+        if rank not in known:
+            raise CaptureError(f"rank {rank} is not in the mesh, whose ranks are {known}")
+    return list(dict.fromkeys(ranks))
+
+
+def _why_not_parallel(model: nn.Module) -> str:
+    if isinstance(model, _FunctionModule):
+        return "the function calls no collective; a program of several ranks needs one"
+    return (
+        f"{type(model).__name__} is not parallel: it has no DTensor parameters, brings no plan of"
+        " its own and calls no collective; pass plan={module name: style}"
+    )
+
+
+class _Capturing:
+    """One call of `capture`: traces, cleans and writes."""
+
+    def __init__(
+        self, descriptions: Descriptions, backward: bool, dynamic_shapes: Any, folder: Path
+    ) -> None:
+        self.descriptions, self.arguments = descriptions, descriptions.arguments
+        self.backward, self.dynamic_shapes, self.folder = backward, dynamic_shapes, folder
+
+    def _trace(
+        self,
+        local: LocalModel,
+        arguments: Mapping[str, Any],
+        for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
+        what: str,
+    ) -> tuple[ExportedProgram, set[str]]:
+        """A program, and the process groups that it uses."""
+        program = trace(
+            local,
+            arguments,
+            backward=self.backward,
+            dynamic_shapes=self.dynamic_shapes,
+            what=what,
+            for_model=for_model,
+        )
+        return program, residue.clean(program.graph_module, self.descriptions.group_names)
+
+    def rank(self, model: nn.Module, rank: int) -> CapturedProgram:
+        start = time.perf_counter()
+        with acting_as_rank(rank), LocalModel(model) as local:
+            given = self.arguments.of_rank(local.mode)
+            program, used = self._trace(local, given, self.arguments.for_model, f"rank {rank}")
+            if not used and not is_parallel(model) and self.descriptions.mesh.size() > 1:
+                raise CaptureError(_why_not_parallel(model))
+            self.descriptions.add(rank, program, local, used, self.backward)
+            path = self.folder / f"rank{rank}.pt2"
+            archives.save(program, path)
+        nodes = len(program.graph.nodes)
+        return CapturedProgram(path, rank, nodes, time.perf_counter() - start)
+
+    def reference(self, model: nn.Module) -> CapturedProgram:
+        start = time.perf_counter()
+        with LocalModel(model, whole=True) as local:
+            given = self.arguments.of_one_device(local.mode, self.descriptions.inputs)
+            program, used = self._trace(local, given, dict, "reference")
+            if used:
+                raise CaptureError(
+                    "reference: the model itself calls collectives, so that it has no form on one"
+                    " device"
+                )
+            path = self.folder / "reference.pt2"
+            archives.save(program, path)
+        nodes = len(program.graph.nodes)
+        return CapturedProgram(path, None, nodes, time.perf_counter() - start)
+
+    def finish(self) -> tuple[rank_constants.RankConstant, ...]:
+        """Writes what is known when all ranks are traced."""
+        sidecars, constants = self.descriptions.sidecars()
+        for rank, sidecar in sidecars.items():
+            archives.add_sidecar(self.folder / f"rank{rank}.pt2", sidecar)
+        text = json.dumps(self.descriptions.relations(), indent=1) + "\n"
+        (self.folder / "relations.json").write_text(text, encoding="utf-8")
+        return constants
+
+
+def capture(
+    model: nn.Module | Callable[..., Any],
+    example_args: Any,
+    *,
+    mesh: DeviceMesh | Mapping[str, int],
+    plan: Any = None,
+    backward: bool = False,
+    dynamic_shapes: Any = None,
+    ranks: Literal["all"] | Sequence[int] = "all",
+    folder: str | Path = "out",
+    input_placements: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Capture:
+    """Writes the program of every rank, and of one device, as archives of torch.export.
+
+    model: a module with DTensor parameters (parallelize_module, fully_shard); a module on
+        one device with a plan; a model of transformers, whose own plan is applied; or a
+        function that calls collectives. Weights may be on the meta device.
+    example_args: a tuple of positional or a dict of keyword arguments, as this rank passes
+        them.
+    mesh: the DeviceMesh of the model, or sizes by axis, such as {"tp": 8}: then the ranks
+        exist for the capture only.
+    plan: {module name: parallel style}, as for parallelize_module, or rules of transformers.
+    backward: loss and gradients of all parameters, in one program.
+    dynamic_shapes: as torch.export.export takes them, by argument.
+    ranks: which ranks to write.
+    input_placements: {argument: {axis: placement}} of plain tensors that the model neither
+        makes DTensors of nor takes whole, such as a cache of the rank's own heads.
+    """
+    transformers_models.register_caches()
+    mesh = _mesh_of(mesh)
+    wanted = _ranks_of(mesh, ranks)
+    folder = Path(folder)
+    module = model if isinstance(model, nn.Module) else _FunctionModule(model)
+    arguments = Arguments(named_arguments(module.forward, example_args), mesh)
+    stated = check_stated_inputs(input_placements or {}, arguments.named, mesh)
+    whole, refusal = module, None
+    if not isinstance(model, nn.Module):
+        refusal = "a function of collectives has no form on one device"
+    elif is_parallel(module):
+        if plan is not None:
+            raise CaptureError("the model has DTensor parameters already; pass it without a plan")
+    elif plan is not None or plans.has_own_plan(module):
+        module = plans.apply(module, mesh, plan)
+    descriptions = Descriptions(mesh, arguments, stated, is_function=refusal is not None)
+    capturing = _Capturing(descriptions, backward, dynamic_shapes, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    programs = tuple(capturing.rank(module, rank) for rank in wanted)
+    reference = None
+    if refusal is None:
+        try:
+            reference = capturing.reference(whole)
+        except CaptureError as error:
+            refusal = str(error)
+    constants = capturing.finish()
+    relations = folder / "relations.json"
+    return Capture(folder, programs, reference, refusal, relations, constants)

@@ -1,0 +1,139 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Ranks that exist for a trace only.
+
+    mesh = fake_mesh({"dp": 2, "tp": 4})     # rank 0 of 8, without processes
+    with acting_as_rank(5):
+        ...                                  # everything in PyTorch sees rank 5
+
+A trace on fake tensors never communicates, so that one process can stand in for every
+rank: only what PyTorch answers about "this rank" has to change.
+"""
+
+import contextlib
+import gc
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+from unittest import mock
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+from commute.capture.errors import CaptureError
+
+
+def start_fake_processes(world_size: int) -> None:
+    """Makes the default process group, of ranks that only this process knows."""
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    if dist.is_initialized():
+        if dist.get_world_size() != world_size:
+            raise CaptureError(
+                f"the process group has {dist.get_world_size()} ranks, and the mesh"
+                f" {world_size}; call torch.distributed.destroy_process_group() first"
+            )
+        return
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=world_size)
+
+
+def fake_mesh(axes: Mapping[str, int], device_type: str = "cpu") -> DeviceMesh:
+    """A mesh whose ranks exist for the trace only, for example {"dp": 2, "tp": 4}."""
+    if not axes or any(size < 1 for size in axes.values()):
+        raise CaptureError(f"a mesh needs axes of at least one rank, and {dict(axes)} has others")
+    start_fake_processes(math.prod(axes.values()))
+    return init_device_mesh(device_type, tuple(axes.values()), mesh_dim_names=tuple(axes))
+
+
+def axis_names(mesh: DeviceMesh) -> tuple[str, ...]:
+    """The names of the axes; those of a mesh without names are axis0, axis1, ..."""
+    return mesh.mesh_dim_names or tuple(f"axis{index}" for index in range(mesh.ndim))
+
+
+def groups_of_axis(mesh: DeviceMesh, axis: int) -> list[list[int]]:
+    """The ranks of all process groups along an axis, in order."""
+    return cast(
+        "list[list[int]]", mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis)).tolist()
+    )
+
+
+def _known_meshes() -> list[DeviceMesh]:
+    """All meshes of the process: PyTorch keeps no list of them, and hooks hold theirs."""
+    return [mesh for mesh in gc.get_objects() if type(mesh) is DeviceMesh]
+
+
+def _is_alive(name: str, groups: list[list[int]]) -> bool:
+    """Whether a group of that name exists and is one of these: meshes outlive the process
+    groups that they were made for."""
+    try:
+        group = dist.distributed_c10d._resolve_process_group(cast(Any, name))
+        return dist.get_process_group_ranks(group) in groups
+    except (RuntimeError, LookupError, ValueError):
+        return False
+
+
+def _rows_by_group(meshes: list[DeviceMesh]) -> dict[str, list[list[int]]]:
+    """The groups of every mesh axis, by the name of this rank's own group."""
+    rows: dict[str, list[list[int]]] = {}
+    for mesh in meshes:
+        for axis, name in enumerate(getattr(mesh, "_dim_group_names", ())):
+            groups = groups_of_axis(mesh, axis)
+            # The axis of a submesh has this rank's group only; that of its root has all.
+            if _is_alive(str(name), groups) and len(groups) > len(rows.get(str(name), ())):
+                rows[str(name)] = groups
+    return rows
+
+
+def groups_by_name(mesh: DeviceMesh) -> dict[str, list[list[int]]]:
+    """The groups of all axes of all meshes over the ranks of this one, by group name."""
+    ranks = set(mesh.mesh.flatten().tolist())
+    meshes = [m for m in _known_meshes() if set(m.mesh.flatten().tolist()) <= ranks]
+    return _rows_by_group(meshes)
+
+
+def _forget_propagated_shards() -> None:
+    """DTensor remembers local sizes, which differ between ranks where shards are uneven."""
+    clear = getattr(torch._C, "_clear_DTensor_sharding_propagator_cache", None)
+    if clear is not None:
+        clear()
+
+
+@contextlib.contextmanager
+def acting_as_rank(rank: int) -> Iterator[None]:
+    """Lets PyTorch answer as it does on another rank."""
+    if rank == dist.get_rank():
+        yield
+        return
+    world: Any = dist.distributed_c10d._world
+    meshes = _known_meshes()
+    rows = _rows_by_group(meshes)
+    members = dict(world.pg_group_ranks)
+    coordinates = {id(mesh): mesh._coordinate_on_dim for mesh in meshes}
+    try:
+        for group, name in list(world.pg_names.items()):
+            row = next((ranks for ranks in rows.get(str(name), ()) if rank in ranks), None)
+            if row is not None:
+                world.pg_group_ranks[group] = {member: i for i, member in enumerate(row)}
+        for mesh in meshes:
+            # A submesh is this rank's part of its root, which follows the rank.
+            mesh._coordinate_on_dim = _coordinate(mesh, rank)
+        _forget_propagated_shards()
+
+        def rank_in(group: Any) -> int:
+            ranks = world.pg_group_ranks.get(group)
+            return rank if ranks is None else ranks.get(rank, -1)
+
+        with mock.patch.object(dist.ProcessGroup, "rank", rank_in):
+            yield
+    finally:
+        world.pg_group_ranks.clear()
+        world.pg_group_ranks.update(members)
+        for mesh in meshes:
+            mesh._coordinate_on_dim = coordinates[id(mesh)]
+        _forget_propagated_shards()
+
+
+def _coordinate(mesh: DeviceMesh, rank: int) -> tuple[int, ...] | None:
+    full = mesh._layout.remap_to_tensor(mesh._rank_map)
+    places = (full == rank).nonzero()
+    return tuple(places[0].tolist()[1:]) if len(places) else None

@@ -1,0 +1,136 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""What a trace leaves behind: copies of functionalized in-place operators, other names of
+a value, and stacks of the libraries between a user's line and an operator."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch.fx import GraphModule, Node
+
+from commute.capture.errors import is_of_model
+
+_SAME_VALUE = ("aten.alias.default", "aten.detach.default", "aten.lift_fresh.default")
+_COPY = "aten.copy.default"
+
+_FRAME = re.compile(r'^\s*File "([^"]*)", line \d+.*$')
+_COMMUTE = str(Path(__file__).parents[1])
+
+
+def _is_same_tensor(one: Node, other: Node) -> bool:
+    a, b = one.meta.get("val"), other.meta.get("val")
+    return (
+        isinstance(a, torch.Tensor)
+        and isinstance(b, torch.Tensor)
+        and a.dtype == b.dtype
+        and a.shape == b.shape
+        and a.stride() == b.stride()
+    )
+
+
+def _value_of(node: Node) -> Node | None:
+    """The node that has the same value and layout as this one, which is then superfluous."""
+    name = str(node.target)
+    if node.op != "call_function":
+        return None
+    if name in _SAME_VALUE:
+        source = node.args[0]
+    elif name == _COPY:
+        # An in-place collective, functionalized: its result is copied over its operand.
+        source = node.args[1]
+    else:
+        return None
+    return source if isinstance(source, Node) and _is_same_tensor(node, source) else None
+
+
+def remove_copies(module: GraphModule) -> None:
+    """Takes copies out that only functionalization made; the graph is functional."""
+    for node in list(module.graph.nodes):
+        source = _value_of(node)
+        if source is None:
+            continue
+        if any(user.op == "output" for user in node.users):
+            continue  # The signature names it.
+        node.replace_all_uses_with(source)
+        module.graph.erase_node(node)
+    module.graph.eliminate_dead_code()
+    module.recompile()
+
+
+def rename_groups(module: GraphModule, names: Mapping[str, str]) -> set[str]:
+    """Calls process groups by the names of their mesh axes; gives the names in use."""
+    used = set()
+    for node in module.graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        if schema is None:
+            continue
+        for index, argument in enumerate(schema.arguments):
+            if argument.name != "group_name":
+                continue
+            positional = index < len(node.args)
+            old = str(node.args[index] if positional else node.kwargs.get("group_name"))
+            new = names.get(old, old)
+            used.add(new)
+            if positional:
+                node.update_arg(index, new)
+            else:
+                node.update_kwarg("group_name", new)
+    return used
+
+
+def _frames(trace: str) -> list[tuple[str, str]]:
+    """A stack as (file, text) of its frames, outermost first."""
+    frames: list[tuple[str, list[str]]] = []
+    for line in trace.splitlines():
+        match = _FRAME.match(line)
+        if match:
+            frames.append((match[1], [line]))
+        elif frames:
+            frames[-1][1].append(line)
+    return [(path, "\n".join(text)) for path, text in frames]
+
+
+def shorten_stacks(module: GraphModule) -> None:
+    """Leaves of every stack the lines of the model: neither the script that captures it,
+    nor PyTorch's own, nor those of generated code."""
+    known: dict[str, str] = {}
+    last = ""
+    for node in module.graph.nodes:
+        trace = node.meta.get("stack_trace")
+        if not trace:
+            continue
+        if trace not in known:
+            known[trace] = _shortened(trace)
+        # What autograd adds has no line of the model: that of its forward is before it.
+        last = known[trace] or last
+        node.meta["stack_trace"] = last or trace
+
+
+def _enters_model(path: str, text: str) -> bool:
+    return path.startswith(_COMMUTE) and "in run\n" in text
+
+
+def _shortened(trace: str) -> str:
+    frames = _frames(trace)
+    entries = [index for index, (path, text) in enumerate(frames) if _enters_model(path, text)]
+    start = entries[0] + 1 if entries else 0
+    return "".join(text + "\n" for path, text in frames[start:] if is_of_model(path))
+
+
+def forget_addresses(module: GraphModule) -> None:
+    """Metadata that only a process understands."""
+    keys = ("from_node", "seq_nr", "partitioner_tag", "desc", "unbacked_bindings_placeholder")
+    for node in module.graph.nodes:
+        for key in keys:
+            node.meta.pop(key, None)
+
+
+def clean(module: GraphModule, groups: Mapping[str, str]) -> set[str]:
+    """All of the above; gives the process groups that the program uses."""
+    remove_copies(module)
+    shorten_stacks(module)
+    forget_addresses(module)
+    return rename_groups(module, groups)
+
+

@@ -1,0 +1,208 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Traces one rank's program of a model, forward alone or with its backward."""
+
+import contextlib
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import ExportedProgram
+from torch.export._trace import _export
+
+from commute.capture.errors import CaptureError, explain
+from commute.capture.local_model import LocalModel
+
+
+def _loss_of(outputs: Any) -> torch.Tensor:
+    """The loss among what a model returns."""
+    loss = getattr(outputs, "loss", None)
+    if loss is None and isinstance(outputs, Mapping):
+        loss = outputs.get("loss")
+    if loss is None:
+        loss = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
+    if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or not loss.is_floating_point():
+        raise CaptureError(
+            "backward=True needs a model that returns a loss: a scalar, a tuple that begins with"
+            " one, or an output with the attribute loss"
+        )
+    return loss
+
+
+class _Gradients:
+    """The parameters as leaves of autograd, and their gradients."""
+
+    def __init__(self, trainable: Mapping[str, bool]) -> None:
+        self._trainable = trainable
+        self._leaves: dict[str, torch.Tensor] = {}
+
+    def leaf(self, name: str, value: torch.Tensor) -> torch.Tensor:
+        if not self._trainable.get(name):
+            return value
+        leaf = value.detach().requires_grad_()
+        self._leaves[name] = leaf
+        return leaf
+
+    def of(self, loss: torch.Tensor) -> dict[str, torch.Tensor]:
+        values = torch.autograd.grad(loss, list(self._leaves.values()), allow_unused=True)
+        found = {}
+        for (name, leaf), value in zip(self._leaves.items(), values):
+            if value is None:
+                continue
+            # Hooks that reduce the gradient where it has been accumulated.
+            hooks = getattr(leaf, "_post_accumulate_grad_hooks", None) or {}
+            if hooks:
+                leaf.grad = value
+                for hook in hooks.values():
+                    hook(leaf)
+                value = leaf.grad
+            found[name] = value
+        return found
+
+
+def _program_forward(
+    local: LocalModel,
+    forward: Callable[..., Any],
+    backward: bool,
+    for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
+) -> Callable[..., Any]:
+    """The forward to trace: of plain tensors, to plain tensors."""
+    trainable = {name: value.requires_grad for name, value in local.parameters().items()}
+
+    def run_forward(arguments: Mapping[str, Any]) -> Any:
+        given = for_model(arguments)
+        return local.returned(local.run(forward, given, lambda name, value: value))
+
+    def run_both(arguments: Mapping[str, Any]) -> Any:
+        gradients = _Gradients(trainable)
+        with torch.enable_grad():
+            outputs = local.run(forward, for_model(arguments), gradients.leaf)
+            loss = _loss_of(outputs)
+            found = gradients.of(loss)
+        return {"loss": local.returned(loss.detach()), "gradients": found}
+
+    return run_both if backward else run_forward
+
+
+@contextlib.contextmanager
+def _forward_in_place(
+    model: nn.Module, forward: Callable[..., Any], names: tuple[str, ...]
+) -> Iterator[None]:
+    """Lets a module run another forward, of parameters with these names."""
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        return forward({**dict(zip(names, args)), **kwargs})
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    traced.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, kind) for name in names]
+    )
+    own = model.__dict__.get("forward")
+    model.__dict__["forward"] = traced
+    try:
+        yield
+    finally:
+        if own is None:
+            del model.__dict__["forward"]
+        else:
+            model.__dict__["forward"] = own
+
+
+@contextlib.contextmanager
+def _quiet_hooks(model: nn.Module) -> Iterator[None]:
+    """Hooks of the model itself run inside its forward, where DTensors are."""
+    kept = model._forward_pre_hooks, model._forward_hooks
+    model._forward_pre_hooks, model._forward_hooks = type(kept[0])(), type(kept[1])()
+    try:
+        yield
+    finally:
+        model._forward_pre_hooks, model._forward_hooks = kept
+
+
+def _call_with_hooks(model: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A forward with the hooks of the model itself, as calling the model would run it."""
+    before = list(model._forward_pre_hooks.items())
+    after = list(model._forward_hooks.items())
+    if not before and not after:
+        return forward
+    takes_keywords = set(model._forward_pre_hooks_with_kwargs), set(model._forward_hooks_with_kwargs)
+
+    @functools.wraps(forward)
+    def call(**arguments: Any) -> Any:
+        # Hooks see what positional arguments a caller would write.
+        args: tuple[Any, ...] = tuple(arguments.values())
+        kwargs: dict[str, Any] = {}
+        for key, hook in before:
+            if key in takes_keywords[0]:
+                found = hook(model, args, kwargs)
+                args, kwargs = (args, kwargs) if found is None else found
+            else:
+                found = hook(model, args)
+                if found is not None:
+                    args = found if isinstance(found, tuple) else (found,)
+        result = forward(*args, **kwargs)
+        for key, hook in after:
+            if key in takes_keywords[1]:
+                found = hook(model, args, kwargs, result)
+            else:
+                found = hook(model, args, result)
+            result = result if found is None else found
+        return result
+
+    return call
+
+
+@contextlib.contextmanager
+def _without_logs() -> Iterator[None]:
+    """PyTorch logs what it raises; here it is raised again, in terms of the model."""
+    loggers = [logging.getLogger(name) for name in ("torch", "torch._subclasses.fake_tensor")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
+
+
+def trace(
+    local: LocalModel,
+    arguments: Mapping[str, Any],
+    *,
+    backward: bool,
+    dynamic_shapes: Mapping[str, Any] | None,
+    what: str,
+    for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
+) -> ExportedProgram:
+    """The program of the rank that the process stands for; `local` is entered.
+
+    for_model: makes the arguments that the model takes of a rank's plain tensors.
+    """
+    model = local.model
+    forward = _call_with_hooks(model, model.forward)
+    program = _program_forward(local, forward, backward, for_model)
+    grad_mode = torch.no_grad() if not backward else contextlib.nullcontext()
+    try:
+        with (
+            grad_mode,
+            _without_logs(),
+            _quiet_hooks(model),
+            _forward_in_place(model, program, tuple(arguments)),
+        ):
+            # Not pre-dispatch: operators of DTensor exist after dispatch only.
+            return _export(
+                model,
+                (),
+                dict(arguments),
+                dynamic_shapes=dynamic_shapes,
+                strict=False,
+                pre_dispatch=False,
+            )
+    except CaptureError as error:
+        raise CaptureError(f"{what}: {error}") from None
+    except Exception as error:
+        raise explain(model, error, what) from error

@@ -1,0 +1,171 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Models of `transformers`: from a configuration without weights, with their own plans."""
+
+import inspect
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+
+from commute.capture.errors import CaptureError, explain
+from commute.capture.ranks import axis_names
+
+
+def _import() -> Any:
+    try:
+        import transformers
+    except ImportError as error:
+        raise CaptureError(f"this model needs the package transformers ({error})") from None
+    return transformers
+
+
+def read_configuration(path: str | Path) -> Any:
+    """A configuration of transformers, from its config.json."""
+    transformers = _import()
+    try:
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CaptureError(f"{path}: {error}") from None
+    kind = values.get("model_type") if isinstance(values, dict) else None
+    if kind not in transformers.models.auto.configuration_auto.CONFIG_MAPPING:
+        raise CaptureError(
+            f"{path}: model_type is {kind!r}, which transformers {transformers.__version__}"
+            " does not know"
+        )
+    try:
+        return transformers.AutoConfig.for_model(**values)
+    except Exception as error:
+        raise CaptureError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def register_caches() -> None:
+    """Makes the caches of transformers trees of tensors, which can be passed and returned."""
+    if "transformers" in sys.modules:
+        from transformers.integrations import executorch
+
+        executorch.register_dynamic_cache_export_support()
+
+
+def materialize_buffers(model: nn.Module) -> None:
+    """Computes the buffers of a model that was made on the meta device.
+
+    They follow from the configuration (frequencies, positions), and transformers computes
+    them where it initializes the weights of a module.
+    """
+    initialize: Any = getattr(model, "_init_weights", lambda module: None)
+    for module in model.modules():
+        found = {k: b for k, b in module._buffers.items() if b is not None and b.is_meta}
+        if not found:
+            continue
+        for name, buffer in found.items():
+            module._buffers[name] = torch.zeros(buffer.shape, dtype=buffer.dtype)
+        with torch.no_grad():
+            initialize(module)
+
+
+def set_layers(config: Any, layers: int) -> None:
+    """Cuts a configuration down to its first layers."""
+    text = config.get_text_config()
+    if not hasattr(text, "num_hidden_layers"):
+        raise CaptureError(f"{type(config).__name__} does not say how many layers it has")
+    text.num_hidden_layers = min(layers, text.num_hidden_layers)
+    kinds = getattr(text, "layer_types", None)
+    if kinds:
+        text.layer_types = kinds[: text.num_hidden_layers]
+
+
+def without_cache(model: nn.Module) -> dict[str, Any]:
+    """The argument that keeps a model from returning its cache, if it has one."""
+    names = inspect.signature(model.forward).parameters
+    return {"use_cache": False} if "use_cache" in names else {}
+
+
+def from_configuration(config: Any, head: str | None = None, dtype: Any = None) -> nn.Module:
+    """A model without weights: parameters on the meta device, buffers as they are."""
+    transformers = _import()
+    architecture = head or next(iter(getattr(config, "architectures", None) or ()), None)
+    kind = getattr(transformers, architecture, None) if architecture else None
+    kind = kind or transformers.AutoModelForCausalLM
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype or getattr(config, "dtype", None) or before)
+    try:
+        with torch.device("meta"):
+            make = getattr(kind, "_from_config", None) or kind.from_config
+            model = make(config)
+    except Exception as error:
+        raise CaptureError(
+            f"{getattr(kind, '__name__', kind)} cannot be made of this configuration:"
+            f" {type(error).__name__}: {str(error).splitlines()[0]}"
+        ) from error
+    finally:
+        torch.set_default_dtype(before)
+    materialize_buffers(model)
+    return model.eval()
+
+
+def _has_tied_parameters(model: nn.Module) -> bool:
+    names = [name for name, _ in model.named_parameters(remove_duplicate=False)]
+    return len(names) != len(list(model.named_parameters()))
+
+
+def _untie(model: nn.Module) -> None:
+    """Gives every module parameters of its own: a plan shards them one by one."""
+    seen: set[int] = set()
+    for module in model.modules():
+        for name, value in module._parameters.items():
+            if value is None:
+                continue
+            if id(value) in seen:
+                module._parameters[name] = nn.Parameter(
+                    torch.empty_like(value), requires_grad=value.requires_grad
+                )
+            seen.add(id(value))
+
+
+def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
+    """Shards a model by its own plans: tp_plan on the axis tp, ep_plan on the axis ep."""
+    if not hasattr(model, "_resolve_parallel_plans"):
+        raise CaptureError(
+            f"{type(model).__name__} has no plan of its own; pass plan={{module name: style}} or"
+            " a model that is parallel already"
+        )
+    from transformers.distributed.configuration_utils import DistributedConfig
+    from transformers.distributed.expert_parallel import apply_expert_parallelism
+    from transformers.distributed.tensor_parallel import apply_tensor_parallelism
+
+    axes = axis_names(mesh)
+    if mesh.ndim == 1 and axes[0] not in ("tp", "ep"):
+        axes = ("tp",)
+    sizes = dict(zip(axes, mesh.mesh.shape))
+    if not set(sizes) & {"tp", "ep"}:
+        raise CaptureError(f"the mesh has the axes {', '.join(axes)}, and none is tp or ep")
+    tensor, experts = int(sizes.get("tp", 1)), int(sizes.get("ep", 1))
+    if "ep" in sizes and "tp" in sizes:
+        raise CaptureError("a mesh with both axes tp and ep is not supported; pass one of them")
+    # Experts share the axis: the rest of the model is sharded over it too.
+    config = DistributedConfig(
+        tp_size=tensor if "tp" in sizes else experts,
+        ep_size=experts,
+        tp_plan=dict(plan) if isinstance(plan, Mapping) else None,
+    )
+    axis = mesh if mesh.ndim == 1 else mesh["tp" if "tp" in sizes else "ep"]
+    is_tied = _has_tied_parameters(model)
+    _untie(model)
+    try:
+        resolve: Any = model._resolve_parallel_plans
+        tp_plan, ep_plan, _ = resolve(config)
+        model = apply_tensor_parallelism(model, axis, tp_plan)
+        if ep_plan:
+            model = apply_expert_parallelism(model, axis, axis, ep_plan)
+    except CaptureError:
+        raise
+    except Exception as error:
+        raise explain(model, error, f"the plan of {type(model).__name__} does not apply") from error
+    if is_tied:
+        model.tie_weights()  # type: ignore[operator]
+    return model
