@@ -6,6 +6,8 @@
 
 #include "Draft.h"
 
+#include "ResultTypes.h"
+
 using namespace mlir;
 using namespace commute;
 

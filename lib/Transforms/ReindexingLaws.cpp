@@ -187,10 +187,9 @@ Legal<std::unique_ptr<Draft>> ReindexedFinding::draft() {
     auto type = cast<RankedTensorType>(result.getType());
     Value replacement = value;
     if (type.getShape() != found.resultType.getShape()) {
+      // Users see the strides that were recorded.
       OpDraft tail(collective->getContext());
       replacement = tail.add<tp::ReshapeOp>(result.getLoc(), type, value);
-      // Users see the strides that were recorded.
-      replacement.setType(type);
       draft->tails.emplace_back(std::move(tail),
                                 result.getDefiningOp()->getNextNode());
     }
