@@ -13,7 +13,7 @@ import torch
 from captured_models import Relations, check
 from commute.capture.__main__ import main
 from commute.torch import CaptureError, capture
-from commute_tool import REPOSITORY, show
+from commute_tool import BUILD, REPOSITORY, show
 from small_models import MODELS
 
 
@@ -120,7 +120,7 @@ def test_refusals_from_the_shell(config, options, message, tmp_path, capsys):
 
 def test_the_benchmark_prints_a_table():
     command = [sys.executable, REPOSITORY / "benchmarks" / "models" / "run.py", "--models", "opt",
-               "--modes", "prefill", "--ranks", "2", "--layers", "1"]  # fmt: skip
+               "--modes", "prefill", "--ranks", "2", "--layers", "1", "--build", BUILD]  # fmt: skip
     process = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600)
     assert process.returncode == 0, process.stderr
     assert "| opt | prefill | 2 | yes |" in process.stdout
