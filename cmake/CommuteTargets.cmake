@@ -51,15 +51,45 @@ if(COMMUTE_MOLD)
   target_link_options(CommuteOptions INTERFACE $<BUILD_INTERFACE:-fuse-ld=mold>)
 endif()
 
-# commute_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...])
-# A static library CommuteNAME, installed and exported with the package.
+# One precompiled header for all targets, which have the same flags.
+if(COMMUTE_PRECOMPILED_HEADERS)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/Precompiled.cpp CONTENT "")
+  add_library(CommutePrecompiled OBJECT ${PROJECT_BINARY_DIR}/Precompiled.cpp)
+  target_link_libraries(CommutePrecompiled PRIVATE CommuteOptions)
+  target_precompile_headers(CommutePrecompiled PRIVATE
+                            ${PROJECT_SOURCE_DIR}/cmake/Precompiled.h)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # A header that is made again is the same file, so that ccache knows it.
+    target_compile_options(CommutePrecompiled PRIVATE
+                           "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+endif()
+function(commute_use_precompiled_headers target)
+  if(COMMUTE_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM CommutePrecompiled)
+    # The header is compiled as for a library, so executables are as well.
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${target} PRIVATE -fPIC)
+    endif()
+  endif()
+endfunction()
+
+# commute_add_library(NAME sources... [WITHOUT_MLIR] [DEPENDS targets...]
+#                     [LINK libraries...])
+# A static library CommuteNAME, installed and exported with the package. What is
+# linked without MLIR cannot use the precompiled header of MLIR.
 function(commute_add_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WITHOUT_MLIR" "" "DEPENDS;LINK" ${ARGN})
   set(target Commute${name})
   add_library(${target} STATIC ${ARG_UNPARSED_ARGUMENTS})
   add_library(Commute::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(${target} PUBLIC CommuteOptions ${ARG_LINK})
+  if(NOT ARG_WITHOUT_MLIR)
+    commute_use_precompiled_headers(${target})
+  endif()
   if(ARG_DEPENDS)
     add_dependencies(${target} ${ARG_DEPENDS})
   endif()
@@ -73,18 +103,22 @@ function(commute_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE CommuteOptions ${ARG_LINK})
+  commute_use_precompiled_headers(${name})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# commute_add_unittest(NAME sources... LINK libraries...)
+# commute_add_unittest(NAME sources... [WITHOUT_MLIR] LINK libraries...)
 # A GoogleTest program in build/unittests, run by ctest.
 function(commute_add_unittest name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WITHOUT_MLIR" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE CommuteOptions ${ARG_LINK}
                         GTest::gmock GTest::gtest_main)
+  if(NOT ARG_WITHOUT_MLIR)
+    commute_use_precompiled_headers(${name})
+  endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
   add_test(NAME ${name} COMMAND ${name})

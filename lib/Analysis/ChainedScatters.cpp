@@ -213,8 +213,7 @@ std::optional<ReindexedCollective> ScatterChain::find() {
   // rearrangement of.
   ReindexingWalk walk(first()->getOperand(0));
   auto mayUndo = [&](Operation *op) {
-    return !isa<tp::CompletionOpInterface, tp::BitcastOp>(op) &&
-           op->getBlock() == last()->getBlock();
+    return keepsElements(op) && op->getBlock() == last()->getBlock();
   };
   constexpr size_t maxSources = 8;
   SmallVector<Value> sources;

@@ -6,6 +6,7 @@
 
 #include "commute/Analysis/PartialProducts.h"
 #include "commute/Analysis/NodeName.h"
+#include "commute/Analysis/ReindexedCollectives.h"
 
 using namespace mlir;
 using namespace commute;
@@ -24,12 +25,6 @@ static Type getElementType(Value value) {
 // Facts about parts
 //===----------------------------------------------------------------------===//
 
-/// Whether a step leaves elements as they are.
-static bool keepsElements(const DimStep &step) {
-  return isa<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp, tp::BroadcastOp,
-             tp::SliceOp>(step.op);
-}
-
 /// The common value of all elements of a tensor when `reader` reads it; null if
 /// there is none.
 static TypedAttr findFill(Value value, Operation *reader,
@@ -40,8 +35,7 @@ static TypedAttr findFill(Value value, Operation *reader,
                      !order.isWriteBetween(op, reader)
                  ? constant.getValue()
                  : TypedAttr();
-    if (!isa<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp, tp::BroadcastOp,
-             tp::SliceOp>(op))
+    if (!keepsElementsOfOperand(op))
       return TypedAttr();
     value = op->getOperand(0);
   }
@@ -64,7 +58,9 @@ static Value findRepeated(Value value) {
 
 static void describe(SegmentOperand &operand, Operation *reader,
                      const WriteOrder &order) {
-  if (llvm::all_of(operand.steps, keepsElements))
+  if (llvm::all_of(operand.steps, [](const DimStep &step) {
+        return keepsElementsOfOperand(step.op);
+      }))
     operand.fill = findFill(operand.base, reader, order);
   if (!operand.isSliced)
     operand.repeated = findRepeated(operand.base);

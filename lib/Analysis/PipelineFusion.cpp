@@ -55,6 +55,14 @@ bool FusionContext::writesBetween(Operation *first, Operation *last) const {
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Whether a bias has other elements for some rows of a product than for
+/// others; one without dims has the same for all.
+static bool differsBetweenRows(Value bias) {
+  ArrayRef<int64_t> sizes = getTensor(bias).getShape();
+  return !sizes.empty() && llvm::any_of(sizes.drop_back(),
+                                        [](int64_t size) { return size != 1; });
+}
+
 Value analysis::getRightMatrix(tp::MatmulOp matmul) {
   Value matrix = matmul.getRhs();
   auto isOneMatrix = [](Value value) {
@@ -201,9 +209,7 @@ analysis::findScatterFusion(tp::ReduceScatterOp scatter,
     if (scattersColumns && product.getLhsScale())
       return refuse(
           "a scaled product cannot be fused with a scatter of columns");
-    if (Value bias = product.getBias();
-        bias && llvm::any_of(getTensor(bias).getShape().drop_back(),
-                             [](int64_t size) { return size != 1; }))
+    if (Value bias = product.getBias(); bias && differsBetweenRows(bias))
       return refuse("the bias of its product differs between rows");
     if (fusion.products.size() > 1 &&
         (product.getBias() || product.getLhsScale()))

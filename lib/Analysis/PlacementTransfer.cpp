@@ -73,56 +73,29 @@ bool analysis::GroupRelations::areIndependent(tp::GroupAttr group,
   return place->second;
 }
 
-/// The placement of the result of a collective over `group`; null for ops to
-/// which the general rule applies.
-static PlacementAttr transferCollective(Operation *op, tp::GroupAttr group,
-                                        PlacementAttr operand) {
-  MLIRContext *context = op->getContext();
-  if (auto slice = dyn_cast<tp::RankSliceOp>(op)) {
-    if (!slice.getGroup().hasSameMembers(group))
-      return {};
-    return is(operand, PlacementKind::Replicated)
-               ? PlacementAttr::getShard(context, slice.getSliceAxis())
-               : PlacementAttr::getVarying(context);
-  }
-  auto collective = dyn_cast<tp::CollectiveOpInterface>(op);
-  if (!collective || !collective.getCollectiveGroup().hasSameMembers(group))
-    return {};
-  // All ranks compute these from the same values.
-  if (isa<tp::AllReduceOp, tp::AllGatherOp, tp::CollectiveBroadcastOp>(op))
-    return PlacementAttr::getReplicated(context);
-  if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
-    return PlacementAttr::getShard(context, scatter.getScatterAxis());
-  if (auto scatter = dyn_cast<tp::MatmulReduceScatterOp>(op))
-    return PlacementAttr::getShard(context, scatter.getScatterAxis());
-  return PlacementAttr::getVarying(context);
-}
-
-/// all_gather_matmul gathers one operand and multiplies it with others: its
-/// results are what the product of a replicated operand would be.
+/// The results of an op over a group, on the ranks of `group`; nullopt if the
+/// ranks of `group` run it independently of each other.
 static std::optional<SmallVector<PlacementAttr>>
-transferGatherMatmul(Operation *op, tp::GroupAttr group,
-                     ArrayRef<PlacementAttr> operands) {
-  auto fused = dyn_cast<tp::AllGatherMatmulOp>(op);
-  if (!fused || !fused.getGroup().hasSameMembers(group))
+transferOverGroup(tp::GroupOpInterface op, tp::GroupAttr group,
+                  ArrayRef<PlacementAttr> operands,
+                  analysis::GroupRelations &relations) {
+  tp::GroupAttr own = op.getRankGroup();
+  if (own.hasSameMembers(group))
+    return op.inferPlacements(operands);
+  PlacementAttr varying = PlacementAttr::getVarying(op->getContext());
+  // What is the same on all ranks of a larger group, whatever the operands are,
+  // is the same on these.
+  SmallVector<PlacementAttr> results = op.inferPlacements(
+      SmallVector<PlacementAttr>(op->getNumOperands(), varying));
+  if (llvm::all_of(results,
+                   [](PlacementAttr placement) {
+                     return is(placement, PlacementKind::Replicated);
+                   }) &&
+      relations.isWithin(group, own))
+    return results;
+  if (relations.areIndependent(group, own))
     return std::nullopt;
-  MLIRContext *context = op->getContext();
-  SmallVector<PlacementAttr> results;
-  if (fused.getReturnsGathered())
-    results.push_back(PlacementAttr::getReplicated(context));
-  for (unsigned index = 0; index < fused.getRhs().size(); ++index) {
-    PlacementAttr rhs = operands[1 + index];
-    int64_t last =
-        cast<RankedTensorType>(fused.getShard().getType()).getRank() - 1;
-    bool isPlain = fused.getBiases().empty() && !fused.getShardScale();
-    if (isPlain && is(rhs, PlacementKind::Replicated))
-      results.push_back(rhs);
-    else if (isPlain && is(rhs, PlacementKind::Shard) && rhs.getDim() == 1)
-      results.push_back(PlacementAttr::getShard(context, last));
-    else
-      results.push_back(PlacementAttr::getVarying(context));
-  }
-  return results;
+  return SmallVector<PlacementAttr>(op->getNumResults(), varying);
 }
 
 /// Whether all partial operands have the same linear reduction, the op is
@@ -211,26 +184,12 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
   MLIRContext *context = op->getContext();
   SmallVector<PlacementAttr> varying(op->getNumResults(),
                                      PlacementAttr::getVarying(context));
-  if (isa<tp::CallOp>(op))
+  // Nothing is known of what an opaque op computes.
+  if (!isa<tp::EvaluationOpInterface>(op))
     return varying;
-  if (auto fused = transferGatherMatmul(op, group, operands))
-    return *fused;
-  if (PlacementAttr own = transferCollective(
-          op, group, operands.empty() ? PlacementAttr() : operands[0]))
-    return SmallVector<PlacementAttr>(op->getNumResults(), own);
-  if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op)) {
-    // All ranks of a larger group compute these from the same values.
-    if (isa<tp::AllReduceOp, tp::AllGatherOp, tp::CollectiveBroadcastOp>(op) &&
-        relations.isWithin(group, collective.getCollectiveGroup()))
-      return SmallVector<PlacementAttr>(op->getNumResults(),
-                                        PlacementAttr::getReplicated(context));
-    if (!relations.areIndependent(group, collective.getCollectiveGroup()))
-      return varying;
-  }
-  // Ranks at different positions of the group take different slices.
-  if (auto slice = dyn_cast<tp::RankSliceOp>(op))
-    if (!relations.areIndependent(group, slice.getGroup()))
-      return varying;
+  if (auto grouped = dyn_cast<tp::GroupOpInterface>(op))
+    if (auto results = transferOverGroup(grouped, group, operands, relations))
+      return *results;
   auto hasKind = [&](PlacementKind kind) {
     return llvm::any_of(operands, [&](PlacementAttr p) { return is(p, kind); });
   };
@@ -261,19 +220,13 @@ analysis::findMisuse(Operation *op, tp::GroupAttr group,
   auto collective = dyn_cast<tp::CollectiveOpInterface>(op);
   bool isOwn =
       collective && collective.getCollectiveGroup().hasSameMembers(group);
-  auto getReduction = [&]() -> std::optional<tp::ReductionKind> {
-    if (auto reduce = dyn_cast<tp::AllReduceOp>(op))
-      return reduce.getReduction();
-    if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
-      return scatter.getReduction();
-    return std::nullopt;
-  };
   // A reduction over a larger group reduces the partial values of this one too.
   bool coversGroup =
       collective && relations.isWithin(group, collective.getCollectiveGroup());
   if (coversGroup && !operands.empty()) {
     PlacementAttr operand = operands[0];
-    std::optional<tp::ReductionKind> reduction = getReduction();
+    std::optional<tp::ReductionKind> reduction =
+        collective.getCollectiveReduction();
     if (!reduction)
       return readsPartial ? std::optional("moves a value that is partial" + on +
                                           "; it must be reduced first")

@@ -8,6 +8,7 @@
 
 #include "commute/Analysis/NodeName.h"
 #include "commute/Analysis/PartialProducts.h"
+#include "commute/Analysis/ReindexedCollectives.h"
 
 using namespace mlir;
 using namespace commute;
@@ -92,7 +93,8 @@ bool SliceSearch::visit(Value value, SmallVector<Operation *> &path) {
         return false;
       continue;
     }
-    if (!isa<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp>(user) ||
+    if (!keepsElementsOfOperand(user) ||
+        !cast<tp::ReindexOpInterface>(user).keepsEachElement() ||
         path.size() >= maxDimSteps)
       return false;
     path.push_back(user);

@@ -8,42 +8,114 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 
 bool commute::analysis::isReindexing(Operation *op) {
-  return isa<tp::ReshapeOp, tp::PermuteOp, tp::SliceOp, tp::ConcatOp,
-             tp::BroadcastOp, tp::CopyOp, tp::BitcastOp,
-             tp::CompletionOpInterface>(op);
+  return isa<tp::ReindexOpInterface>(op);
 }
 
-std::optional<IndexMap>
-commute::analysis::composeIndexMap(Operation *op,
-                                   ArrayRef<const IndexMap *> maps,
-                                   ArrayRef<SizePolynomial> sizes) {
-  using Result = std::optional<IndexMap>;
-  return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case<tp::CopyOp, tp::BitcastOp, tp::CompletionOpInterface>(
-          [&](Operation *) { return *maps[0]; })
-      .Case([&](tp::ReshapeOp) { return maps[0]->reshape(sizes); })
-      .Case([&](tp::PermuteOp permute) {
-        return maps[0]->permute(permute.getPermutation());
-      })
-      .Case([&](tp::SliceOp slice) {
-        const SizePolynomial &size = sizes[slice.getDim()];
-        SizePolynomial start = static_cast<int64_t>(slice.getStart());
-        return maps[0]->slice(slice.getDim(),
-                              slice.getBlocks() ? start * size : start,
-                              slice.getStep(), size);
-      })
-      .Case([&](tp::ConcatOp concat) {
-        return IndexMap::concat(maps, concat.getDim());
-      })
-      .Case([&](tp::BroadcastOp) { return maps[0]->broadcast(sizes); })
-      .Default([](Operation *) { return std::nullopt; });
+bool commute::analysis::keepsElements(Operation *op) {
+  if (!isReindexing(op) || isa<tp::CompletionOpInterface>(op))
+    return false;
+  Type element = getElementType(op->getResult(0));
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return getElementType(operand) == element;
+  });
+}
+
+bool commute::analysis::keepsElementsOfOperand(Operation *op) {
+  return keepsElements(op) && op->getNumOperands() == 1;
+}
+
+namespace {
+/// Index maps, numbered from those of an op's operands on. A map that cannot be
+/// proven is missing, and so is every map made from it.
+class MapAlgebra : public tp::IndexAlgebra {
+public:
+  explicit MapAlgebra(ArrayRef<const IndexMap *> operands)
+      : operands(operands) {}
+
+  std::optional<IndexMap> take(Map map) {
+    if (isOperand(map))
+      return *operands[unsigned(map)];
+    return std::move(made[unsigned(map) - operands.size()]);
+  }
+
+  Map reshape(Map input, ArrayRef<tp::Size> sizes) final {
+    return apply(input, [&](const IndexMap &map) {
+      return map.reshape(getPolynomials(sizes));
+    });
+  }
+  Map permute(Map input, ArrayRef<int64_t> permutation) final {
+    return apply(input, [&](const IndexMap &map) {
+      return std::optional(map.permute(permutation));
+    });
+  }
+  Map slice(Map input, unsigned dim, const tp::Size &start, int64_t step,
+            const tp::Size &size) final {
+    return apply(input, [&](const IndexMap &map) {
+      return map.slice(dim, SizePolynomial::get(start), step,
+                       SizePolynomial::get(size));
+    });
+  }
+  Map concat(ArrayRef<Map> inputs, unsigned dim) final {
+    SmallVector<const IndexMap *> maps;
+    for (Map input : inputs)
+      maps.push_back(find(input));
+    if (llvm::is_contained(maps, nullptr))
+      return add(std::nullopt);
+    return add(IndexMap::concat(maps, dim));
+  }
+  Map broadcast(Map input, ArrayRef<tp::Size> sizes) final {
+    return apply(input, [&](const IndexMap &map) {
+      return map.broadcast(getPolynomials(sizes));
+    });
+  }
+
+private:
+  static IndexMap::Sizes getPolynomials(ArrayRef<tp::Size> sizes) {
+    IndexMap::Sizes polynomials;
+    for (const tp::Size &size : sizes)
+      polynomials.push_back(SizePolynomial::get(size));
+    return polynomials;
+  }
+  bool isOperand(Map map) const { return unsigned(map) < operands.size(); }
+  /// Null for a map that is missing.
+  const IndexMap *find(Map map) const {
+    if (isOperand(map))
+      return operands[unsigned(map)];
+    const std::optional<IndexMap> &found =
+        made[unsigned(map) - operands.size()];
+    return found ? &*found : nullptr;
+  }
+  Map add(std::optional<IndexMap> map) {
+    made.push_back(std::move(map));
+    return Map(operands.size() + made.size() - 1);
+  }
+  template <typename Function>
+  Map apply(Map input, Function function) {
+    const IndexMap *map = find(input);
+    return add(map ? function(*map) : std::nullopt);
+  }
+
+  ArrayRef<const IndexMap *> operands;
+  SmallVector<std::optional<IndexMap>, 1> made;
+};
+} // namespace
+
+std::optional<IndexMap> commute::analysis::composeIndexMap(
+    Operation *op, ArrayRef<const IndexMap *> maps, ArrayRef<tp::Size> sizes) {
+  auto reindexing = dyn_cast<tp::ReindexOpInterface>(op);
+  if (!reindexing)
+    return std::nullopt;
+  MapAlgebra algebra(maps);
+  SmallVector<tp::IndexAlgebra::Map> operands;
+  for (unsigned number = 0; number < maps.size(); ++number)
+    operands.push_back(tp::IndexAlgebra::Map(number));
+  return algebra.take(reindexing.reindex(algebra, operands, sizes));
 }
 
 //===----------------------------------------------------------------------===//
@@ -74,7 +146,8 @@ bool ReindexMaps::add(Operation *op) {
     operands.push_back(map);
   }
   Value result = op->getResult(0);
-  std::optional<IndexMap> map = composeIndexMap(op, operands, getSizes(result));
+  std::optional<IndexMap> map =
+      composeIndexMap(op, operands, symbols.getSizes(getTensor(result)));
   if (map)
     set(result, std::move(*map));
   return map.has_value();
@@ -125,7 +198,8 @@ bool commute::analysis::mayBeDense(Value value, RankedTensorType dense,
     return true;
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     auto op = dyn_cast<tp::StrideOpInterface>(user);
-    if (!op || isa<tp::CallOp>(user))
+    // An opaque op may depend on the layout of what it reads.
+    if (!op || !isa<tp::EvaluationOpInterface>(user))
       return false;
     SmallVector<tp::StridedShape> before, after;
     for (Value operand : user->getOperands()) {

@@ -65,8 +65,7 @@ SmallVector<ScatterSource> ScatterSearch::findSources() {
   constexpr size_t maxSources = 8;
   ReindexingWalk walk(scatter.getInput());
   auto mayUndo = [&](Operation *op) {
-    return !isa<tp::CompletionOpInterface, tp::BitcastOp>(op) &&
-           op->getBlock() == scatter->getBlock();
+    return keepsElements(op) && op->getBlock() == scatter->getBlock();
   };
   while (sources.size() < maxSources && walk.step(mayUndo))
     if (Value origin = walk.getOrigin(); origin && isDense(origin, symbols))

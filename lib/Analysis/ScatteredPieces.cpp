@@ -60,8 +60,7 @@ commute::analysis::findScatteredPieces(tp::ReduceScatterOp scatter,
   constexpr size_t maxUndone = 1024;
   ReindexingWalk walk(scatter.getInput());
   auto mayUndo = [&](Operation *op) {
-    return !isa<tp::CompletionOpInterface, tp::BitcastOp>(op) &&
-           op->getBlock() == scatter->getBlock();
+    return keepsElements(op) && op->getBlock() == scatter->getBlock();
   };
   while (walk.getUndone().size() < maxUndone && walk.step(mayUndo))
     ;

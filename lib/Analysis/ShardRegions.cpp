@@ -249,12 +249,9 @@ std::optional<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
   }
   // A collective over another group may run on shards where its ranks hold the
   // same block of this one.
-  if (auto collective = dyn_cast<tp::CollectiveOpInterface>(op))
-    if (isOwn(collective.getCollectiveGroup()) ||
-        !areIndependent(collective.getCollectiveGroup()))
-      return std::nullopt;
-  if (auto slice = dyn_cast<tp::RankSliceOp>(op))
-    if (!areIndependent(slice.getGroup()))
+  if (auto grouped = dyn_cast<tp::GroupOpInterface>(op))
+    if (isOwn(grouped.getRankGroup()) ||
+        !areIndependent(grouped.getRankGroup()))
       return std::nullopt;
   return findRowLocal(op, value, dim, refusal);
 }

@@ -82,8 +82,9 @@ static llvm::Expected<std::string> chooseModel(const Container &container,
                           "this package holds only code compiled by "
                           "AOTInductor (data/aotinductor/); there is no graph "
                           "in it. Save the program with torch.export.save");
-    return archiveError(container, "there is no program (record "
-                                   "models/NAME.json) in this archive");
+    return archiveError(
+        container,
+        "this archive contains no program (record models/NAME.json)");
   }
 
   auto recordOf = [](llvm::StringRef name) {

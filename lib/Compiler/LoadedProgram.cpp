@@ -30,10 +30,9 @@ llvm::Expected<FileKind> compiler::getFileKind(StringRef path) {
     return FileKind::Bytecode;
   if (path.ends_with(".pt2"))
     return FileKind::Archive;
-  return llvm::createStringError(path +
-                                 ": the suffix says how a file is read and "
-                                 "written; known are .pt2, .mlir and .mlirbc, "
-                                 "and - for text on standard input or output");
+  return llvm::createStringError(
+      path + ": the suffix selects the file format: .pt2, .mlir or .mlirbc, or "
+             "- for text on standard input or output");
 }
 
 /// Reads text or bytecode; the parser's first message becomes the error.
@@ -144,9 +143,9 @@ compiler::readProgramText(ProgramText text,
 llvm::Expected<func::FuncOp> compiler::getMain(const LoadedProgram &program) {
   func::FuncOp function = analysis::getMain(program.getModule());
   if (!function)
-    return llvm::createStringError(program.origin +
-                                   ": a program is a module with one function, "
-                                   "of one block");
+    return llvm::createStringError(
+        program.origin +
+        ": a program must be a module with one function of one block");
   return function;
 }
 

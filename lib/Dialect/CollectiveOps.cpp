@@ -12,48 +12,46 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// Operand and result of a collective have one element type.
-static LogicalResult verifyKeepsElementType(Operation *op) {
-  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  return verifySameElementType(op, "result", result, input.getElementType());
+/// The result is `count` times as long as the input along `axis`.
+static LogicalResult inferGathered(ShapeInference &inference, StringRef name,
+                                   Value input, int64_t axis, int64_t count) {
+  RankedTensorType type = getTensor(input);
+  if (failed(inference.verifyDim(name, axis, type.getRank())))
+    return failure();
+  Sizes sizes = inference.getSizes(input);
+  if (auto stated = inference.getStatedSizes();
+      stated && stated->size() != sizes.size())
+    return inference.emitOpError("operand and result differ in their number "
+                                 "of dims");
+  sizes[axis] = multiply(sizes[axis], count);
+  return inference.setResult(type.getElementType(), sizes);
 }
 
-/// Collectives that scale `axis` of their operand's sizes: by `numerator` and
-/// `denominator`.
-static LogicalResult verifyScaledAxis(Operation *op, StringRef what,
-                                      int64_t axis, bool grows, int64_t size) {
-  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  if (failed(verifyKeepsElementType(op)) ||
-      failed(verifyDim(op, what, axis, input.getRank())))
+/// The result is one of `count` equal blocks of the input along `axis`.
+static LogicalResult inferBlock(ShapeInference &inference, StringRef name,
+                                Value input, int64_t axis, int64_t count) {
+  RankedTensorType type = getTensor(input);
+  if (failed(inference.verifyDim(name, axis, type.getRank())))
     return failure();
-  SymbolSpace space(op->getContext());
-  Sizes small = space.getSizes(grows ? input : result);
-  Sizes large = space.getSizes(grows ? result : input);
-  if (small.size() != large.size())
-    return op->emitOpError("operand and result differ in their number of dims");
-  if (!grows) {
-    std::optional<int64_t> total = getConstant(large[axis]);
-    if (total && *total % size != 0)
-      return op->emitOpError() << "cannot cut size " << *total << " along dim "
-                               << axis << " into " << size << " equal blocks";
-  }
-  Sizes expected = grows ? small : large;
-  if (grows)
-    expected[axis] = multiply(small[axis], size);
-  else if (std::optional<int64_t> total = getConstant(large[axis]))
-    expected[axis] = *total / size;
-  else
+  Sizes sizes = inference.getSizes(input);
+  std::optional<Sizes> stated = inference.getStatedSizes();
+  if (stated && stated->size() != sizes.size())
+    return inference.emitOpError("operand and result differ in their number "
+                                 "of dims");
+  if (stated && !getConstant(sizes[axis])) {
     // The block's size is checked through the whole.
-    expected[axis] = small[axis];
-  if (failed(verifySizes(op, space, "result", result, expected)))
+    if (areDifferent(multiply((*stated)[axis], count), sizes[axis]))
+      return inference.emitOpError()
+             << "result times " << count
+             << " is not the operand's size along dim " << axis;
+    sizes[axis] = (*stated)[axis];
+    return inference.setResult(type.getElementType(), sizes);
+  }
+  FailureOr<Size> block = getBlockSize(inference, sizes[axis], axis, count);
+  if (failed(block))
     return failure();
-  if (!grows && !getConstant(large[axis]) &&
-      areDifferent(multiply(small[axis], size), large[axis]))
-    return op->emitOpError() << "result times " << size
-                             << " is not the operand's size along dim " << axis;
-  return success();
+  sizes[axis] = *block;
+  return inference.setResult(type.getElementType(), sizes);
 }
 
 DimensionRule commute::tp::getCollectiveRule(Operation *op, int64_t axis,
@@ -103,11 +101,25 @@ getWholeCommunication(CommunicationKind kind, Type whole, int64_t axis,
   return Communication{kind, *bytes, /*rearranges=*/axis != 0, std::nullopt};
 }
 
+std::string
+commute::tp::getCollectiveText(Operation *op,
+                               std::optional<ReductionKind> reduction,
+                               std::optional<int64_t> axis) {
+  std::string text = op->getName().getStringRef().str();
+  if (reduction)
+    text += " " + stringifyReductionKind(*reduction).str();
+  if (axis)
+    text += " along dim " + std::to_string(*axis);
+  return text;
+}
+
 //===----------------------------------------------------------------------===//
 // tp.all_reduce
 //===----------------------------------------------------------------------===//
 
-LogicalResult AllReduceOp::verify() { return verifyKeepsShape(*this); }
+LogicalResult AllReduceOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  return inference.setResultLike(op.getInput());
+}
 
 DimensionRule AllReduceOp::getDimensionRule() {
   return getCollectiveRule(*this, /*axis=*/-1);
@@ -129,7 +141,10 @@ std::optional<Work> AllReduceOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 1, symbols);
 }
 
-GroupAttr AllReduceOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+AllReduceOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getReplicated(getContext())};
+}
 
 std::optional<Communication>
 AllReduceOp::getCommunication(SymbolValues symbols) {
@@ -141,13 +156,14 @@ AllReduceOp::getCommunication(SymbolValues symbols) {
 // tp.collective_broadcast
 //===----------------------------------------------------------------------===//
 
-LogicalResult CollectiveBroadcastOp::verify() {
-  int64_t size = getGroup().getSize();
-  if (static_cast<int64_t>(getRoot()) < 0 ||
-      static_cast<int64_t>(getRoot()) >= size)
-    return emitOpError() << "root is " << static_cast<int64_t>(getRoot())
-                         << ", expected a position in a group of " << size;
-  return verifyKeepsShape(*this);
+LogicalResult CollectiveBroadcastOp::inferShapes(Adaptor op,
+                                                 ShapeInference &inference) {
+  int64_t root = op.getRoot(), size = op.getGroup().getSize();
+  if (root < 0 || root >= size)
+    return inference.emitOpError()
+           << "root is " << root << ", expected a position in a group of "
+           << size;
+  return inference.setResultLike(op.getInput());
 }
 
 DimensionRule CollectiveBroadcastOp::getDimensionRule() {
@@ -170,7 +186,15 @@ std::optional<Work> CollectiveBroadcastOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
 
-GroupAttr CollectiveBroadcastOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+CollectiveBroadcastOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getReplicated(getContext())};
+}
+
+std::string CollectiveBroadcastOp::getCollectiveText() {
+  return getOperationName().str() + " from position " +
+         std::to_string(getRoot());
+}
 
 /// Every rank but one receives all bytes, as in an all-gather of them.
 std::optional<Communication>
@@ -183,9 +207,9 @@ CollectiveBroadcastOp::getCommunication(SymbolValues symbols) {
 // tp.all_gather
 //===----------------------------------------------------------------------===//
 
-LogicalResult AllGatherOp::verify() {
-  return verifyScaledAxis(*this, "gather_axis", getGatherAxis(),
-                          /*grows=*/true, getGroup().getSize());
+LogicalResult AllGatherOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  return inferGathered(inference, "gather_axis", op.getInput(),
+                       op.getGatherAxis(), op.getGroup().getSize());
 }
 
 DimensionRule AllGatherOp::getDimensionRule() {
@@ -208,12 +232,15 @@ std::optional<Work> AllGatherOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
 
-Strides AllGatherOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides AllGatherOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                   ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
-GroupAttr AllGatherOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+AllGatherOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getReplicated(getContext())};
+}
 
 std::optional<Communication>
 AllGatherOp::getCommunication(SymbolValues symbols) {
@@ -227,9 +254,10 @@ bool AllGatherOp::requiresDense(OpOperand &) { return true; }
 // tp.reduce_scatter
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReduceScatterOp::verify() {
-  return verifyScaledAxis(*this, "scatter_axis", getScatterAxis(),
-                          /*grows=*/false, getGroup().getSize());
+LogicalResult ReduceScatterOp::inferShapes(Adaptor op,
+                                           ShapeInference &inference) {
+  return inferBlock(inference, "scatter_axis", op.getInput(),
+                    op.getScatterAxis(), op.getGroup().getSize());
 }
 
 DimensionRule ReduceScatterOp::getDimensionRule() {
@@ -260,12 +288,15 @@ std::optional<Work> ReduceScatterOp::getWork(SymbolValues symbols) {
   return work;
 }
 
-Strides ReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides ReduceScatterOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                       ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
-GroupAttr ReduceScatterOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+ReduceScatterOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getShard(getContext(), getScatterAxis())};
+}
 
 std::optional<Communication>
 ReduceScatterOp::getCommunication(SymbolValues symbols) {
@@ -279,43 +310,58 @@ bool ReduceScatterOp::requiresDense(OpOperand &) { return true; }
 // tp.all_to_all
 //===----------------------------------------------------------------------===//
 
-LogicalResult AllToAllOp::verify() {
-  RankedTensorType input = getTensor(getInput());
-  RankedTensorType result = getTensor(getResult());
-  if (failed(verifyKeepsElementType(*this)) ||
-      failed(verifyDim(*this, "dim 0", 0, input.getRank())))
+LogicalResult AllToAllOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  RankedTensorType input = getTensor(op.getInput());
+  if (failed(inference.verifyDim("dim 0", 0, input.getRank())))
     return failure();
-  int64_t size = getGroup().getSize();
-  SymbolSpace space(getContext());
-  Sizes expected = space.getSizes(input);
-  auto verifySplits = [&](StringRef what, ArrayRef<int64_t> splits,
-                          RankedTensorType type) -> LogicalResult {
-    if (splits.empty()) {
-      if (!type.isDynamicDim(0) && type.getDimSize(0) % size != 0)
-        return emitOpError() << "cannot cut size " << type.getDimSize(0)
-                             << " along dim 0 into " << size << " equal pieces";
-      return success();
-    }
-    if (static_cast<int64_t>(splits.size()) != size)
-      return emitOpError() << what << " has " << splits.size()
-                           << " pieces for a group of " << size;
+  int64_t count = op.getGroup().getSize();
+  // The rows of all pieces; not known for equal pieces.
+  auto getTotal = [&](StringRef name,
+                      ArrayRef<int64_t> splits) -> FailureOr<Size> {
+    if (splits.empty())
+      return Size();
+    if (static_cast<int64_t>(splits.size()) != count)
+      return inference.emitOpError() << name << " has " << splits.size()
+                                     << " pieces for a group of " << count;
     if (llvm::any_of(splits, [](int64_t rows) { return rows < 0; }))
-      return emitOpError() << what << " has a negative piece";
+      return inference.emitOpError() << name << " has a negative piece";
     int64_t total = 0;
     for (int64_t rows : splits)
       if (llvm::AddOverflow(total, rows, total))
-        return emitOpError() << what << " adds up to more than can be counted";
-    if (!type.isDynamicDim(0) && type.getDimSize(0) != total)
-      return emitOpError() << what << " adds up to " << total
-                           << ", but dim 0 has size " << type.getDimSize(0);
+        return inference.emitOpError()
+               << name << " adds up to more than can be counted";
+    return Size(total);
+  };
+  auto verifyRows = [&](StringRef name, const Size &total,
+                        const Size &rows) -> LogicalResult {
+    std::optional<int64_t> number = getConstant(rows);
+    if (!number)
+      return success();
+    if (!total && *number % count != 0)
+      return inference.emitOpError()
+             << "cannot cut size " << *number << " along dim 0 into " << count
+             << " equal pieces";
+    if (total && getConstant(total) != number)
+      return inference.emitOpError()
+             << name << " adds up to " << *getConstant(total)
+             << ", but dim 0 has size " << *number;
     return success();
   };
-  if (result.getRank() == input.getRank())
-    expected[0] = space.getSizes(result)[0];
-  if (failed(verifySizes(*this, space, "result", result, expected)) ||
-      failed(verifySplits("input_splits", getInputSplits(), input)))
+  Sizes sizes = inference.getSizes(op.getInput());
+  FailureOr<Size> sent = getTotal("input_splits", op.getInputSplits());
+  if (failed(sent) || failed(verifyRows("input_splits", *sent, sizes[0])))
     return failure();
-  return verifySplits("output_splits", getOutputSplits(), result);
+  FailureOr<Size> received = getTotal("output_splits", op.getOutputSplits());
+  if (failed(received))
+    return failure();
+  std::optional<Sizes> stated = inference.getStatedSizes();
+  if (stated && stated->size() == sizes.size())
+    sizes[0] = (*stated)[0];
+  else if (*received)
+    sizes[0] = *received;
+  if (failed(inference.setResult(input.getElementType(), sizes)))
+    return failure();
+  return verifyRows("output_splits", *received, sizes[0]);
 }
 
 /// Rows that all pieces are multiples of.
@@ -383,12 +429,15 @@ std::optional<Work> AllToAllOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
 
-Strides AllToAllOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides AllToAllOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                  ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
-GroupAttr AllToAllOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+AllToAllOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getVarying(getContext())};
+}
 
 std::optional<Communication>
 AllToAllOp::getCommunication(SymbolValues symbols) {
@@ -402,9 +451,9 @@ bool AllToAllOp::requiresDense(OpOperand &) { return true; }
 // tp.rank_slice
 //===----------------------------------------------------------------------===//
 
-LogicalResult RankSliceOp::verify() {
-  return verifyScaledAxis(*this, "slice_axis", getSliceAxis(), /*grows=*/false,
-                          getGroup().getSize());
+LogicalResult RankSliceOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  return inferBlock(inference, "slice_axis", op.getInput(), op.getSliceAxis(),
+                    op.getGroup().getSize());
 }
 
 DimensionRule RankSliceOp::getDimensionRule() {
@@ -425,10 +474,18 @@ LogicalResult RankSliceOp::evaluate(Algebra &algebra,
 
 std::optional<Work> RankSliceOp::getWork(SymbolValues) { return Work(); }
 
-Strides RankSliceOp::inferStrides(unsigned,
+Strides RankSliceOp::inferStrides(Adaptor, unsigned,
                                   ArrayRef<StridedShape> operandShapes,
                                   ArrayRef<Size>) {
   return operandShapes[0].strides;
 }
 
 bool RankSliceOp::mayShareMemory() { return true; }
+
+SmallVector<PlacementAttr>
+RankSliceOp::inferPlacements(ArrayRef<PlacementAttr> operands) {
+  bool isReplicated =
+      operands[0] && operands[0].getKind() == PlacementKind::Replicated;
+  return {isReplicated ? PlacementAttr::getShard(getContext(), getSliceAxis())
+                       : PlacementAttr::getVarying(getContext())};
+}

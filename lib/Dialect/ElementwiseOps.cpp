@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShapeChecks.h"
-#include "commute/Dialect/ScalarFunctions.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -16,21 +15,6 @@ using namespace commute::tp;
 // tp.map
 //===----------------------------------------------------------------------===//
 
-uint64_t commute::tp::wrapInteger(int64_t value, Type type) {
-  auto integer = dyn_cast<IntegerType>(type);
-  if (!integer)
-    return static_cast<uint64_t>(value);
-  if (integer.getWidth() == 1)
-    return value != 0;
-  if (integer.getWidth() >= 64)
-    return static_cast<uint64_t>(value);
-  unsigned unused = 64 - integer.getWidth();
-  uint64_t shifted = static_cast<uint64_t>(value) << unused;
-  return integer.isUnsigned()
-             ? shifted >> unused
-             : static_cast<uint64_t>(static_cast<int64_t>(shifted) >> unused);
-}
-
 unsigned MapOp::getArity(MapFunction function) {
   return getInfo(function).arity;
 }
@@ -39,27 +23,47 @@ bool MapOp::isPredicate(MapFunction function) {
   return getInfo(function).result == ScalarFunctionInfo::Result::Truth;
 }
 
-LogicalResult MapOp::verify() {
-  unsigned arity = getArity(getFunction());
-  if (getOperands().size() != arity)
-    return emitOpError() << stringifyMapFunction(getFunction()) << " takes "
-                         << arity << " operands, but there are "
-                         << getOperands().size();
-  SymbolSpace space(getContext());
-  Sizes expected;
-  for (Value operand : getOperands()) {
+/// The element type of a result for which none is stated: that of the operands,
+/// if they agree.
+static Type getDefaultElementType(MapOp::Adaptor op) {
+  if (MapOp::isPredicate(op.getFunction()))
+    return IntegerType::get(op.getFunctionAttr().getContext(), 1);
+  ValueRange operands = op.getOperands();
+  if (op.getFunction() == MapFunction::Select)
+    operands = operands.drop_front();
+  Type first = getTensor(operands.front()).getElementType();
+  return llvm::all_of(operands,
+                      [&](Value operand) {
+                        return getTensor(operand).getElementType() == first;
+                      })
+             ? first
+             : Type();
+}
+
+LogicalResult MapOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  MapFunction function = op.getFunction();
+  unsigned arity = getArity(function);
+  if (op.getOperands().size() != arity)
+    return inference.emitOpError()
+           << stringifyMapFunction(function) << " takes " << arity
+           << " operands, but there are " << op.getOperands().size();
+  Sizes sizes;
+  for (Value operand : op.getOperands()) {
     std::optional<Sizes> broadcast =
-        broadcastSizes(expected, space.getSizes(getTensor(operand)));
+        broadcastSizes(sizes, inference.getSizes(operand));
     if (!broadcast)
-      return emitOpError("operands cannot be broadcast to one shape");
-    expected = std::move(*broadcast);
+      return inference.emitOpError("operands cannot be broadcast to one shape");
+    sizes = std::move(*broadcast);
   }
-  if (isPredicate(getFunction()) &&
-      !getTensor(getResult()).getElementType().isInteger(1))
-    return emitOpError() << stringifyMapFunction(getFunction())
-                         << " gives i1, but the result has element type "
-                         << getTensor(getResult()).getElementType();
-  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+  Type elementType = inference.getStatedElementType(getDefaultElementType(op));
+  if (!elementType)
+    return inference.emitOpError("operands have different element types, and "
+                                 "that of the result is not stated");
+  if (isPredicate(function) && !elementType.isInteger(1))
+    return inference.emitOpError()
+           << stringifyMapFunction(function)
+           << " gives i1, but the result has element type " << elementType;
+  return inference.setResult(elementType, sizes);
 }
 
 DimensionRule MapOp::getDimensionRule() {
@@ -97,7 +101,8 @@ std::optional<Work> MapOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, getInfo(getFunction()).flops, symbols);
 }
 
-Strides MapOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides MapOp::inferStrides(Adaptor, unsigned,
+                            ArrayRef<StridedShape> operandShapes,
                             ArrayRef<Size> resultSizes) {
   return getElementwiseStrides(operandShapes, resultSizes);
 }
@@ -106,10 +111,10 @@ Strides MapOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
 // tp.cast and tp.copy
 //===----------------------------------------------------------------------===//
 
-LogicalResult CastOp::verify() {
-  SymbolSpace space(getContext());
-  return verifySizes(*this, space, "result", getTensor(getResult()),
-                     space.getSizes(getTensor(getInput())));
+LogicalResult CastOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  Type input = getTensor(op.getInput()).getElementType();
+  return inference.setResult(inference.getStatedElementType(input),
+                             inference.getSizes(op.getInput()));
 }
 
 DimensionRule CastOp::getDimensionRule() {
@@ -130,9 +135,10 @@ std::optional<Work> CastOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 1, symbols);
 }
 
-Strides CastOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides CastOp::inferStrides(Adaptor op, unsigned,
+                             ArrayRef<StridedShape> operandShapes,
                              ArrayRef<Size> resultSizes) {
-  if (getContiguous())
+  if (op.getContiguous())
     return getContiguousStrides(resultSizes);
   return getPreservedStrides(operandShapes[0]);
 }
@@ -148,18 +154,17 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 // tp.bitcast
 //===----------------------------------------------------------------------===//
 
-LogicalResult BitcastOp::verify() {
-  Type from = getTensor(getInput()).getElementType();
-  Type to = getTensor(getResult()).getElementType();
+LogicalResult BitcastOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  Type from = getTensor(op.getInput()).getElementType();
+  Type to = inference.getStatedElementType(from);
   if (!from.isIntOrFloat() || !to.isIntOrFloat() ||
       from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth() ||
       (!isa<FloatType>(from) && !isa<FloatType>(to)))
-    return emitOpError() << "cannot take the bits of " << from << " as " << to
-                         << ": element types have to be of one width, and one "
-                            "of them a float";
-  SymbolSpace space(getContext());
-  return verifySizes(*this, space, "result", getTensor(getResult()),
-                     space.getSizes(getTensor(getInput())));
+    return inference.emitOpError()
+           << "cannot take the bits of " << from << " as " << to
+           << ": element types have to be of one width, and one of them a "
+              "float";
+  return inference.setResult(to, inference.getSizes(op.getInput()));
 }
 
 DimensionRule BitcastOp::getDimensionRule() {
@@ -178,16 +183,19 @@ LogicalResult BitcastOp::evaluate(Algebra &algebra,
 
 std::optional<Work> BitcastOp::getWork(SymbolValues) { return Work(); }
 
-Strides BitcastOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides BitcastOp::inferStrides(Adaptor, unsigned,
+                                ArrayRef<StridedShape> operandShapes,
                                 ArrayRef<Size>) {
   return operandShapes[0].strides;
 }
 
 bool BitcastOp::mayShareMemory() { return true; }
 
-LogicalResult CopyOp::verify() {
-  if (failed(verifyKeepsShape(*this)))
-    return failure();
+LogicalResult CopyOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  return inference.setResultLike(op.getInput());
+}
+
+LogicalResult CopyOp::verifyLayout() {
   SymbolSpace space(getContext());
   StridedShape shape = space.getShape(getTensor(getResult()));
   // A type without sizes says nothing of its layout either.
@@ -218,9 +226,10 @@ std::optional<Work> CopyOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
 
-Strides CopyOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides CopyOp::inferStrides(Adaptor op, unsigned,
+                             ArrayRef<StridedShape> operandShapes,
                              ArrayRef<Size> resultSizes) {
-  if (!getPreserveStrides())
+  if (!op.getPreserveStrides())
     return getContiguousStrides(resultSizes);
   return getPreservedStrides(operandShapes[0]);
 }
@@ -247,10 +256,12 @@ static DimensionRule getFactoryRule(Operation *op) {
   return std::move(builder).build();
 }
 
-LogicalResult ConstantOp::verify() {
-  if (!isa<IntegerAttr, FloatAttr>(getValue()))
-    return emitOpError("value is neither an integer nor a float");
-  return success();
+LogicalResult ConstantOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  if (!isa<IntegerAttr, FloatAttr>(op.getValue()))
+    return inference.emitOpError("value is neither an integer nor a float");
+  Type elementType = inference.getStatedElementType(op.getValue().getType());
+  return inference.setResult(elementType,
+                             inference.getStatedSizes().value_or(Sizes()));
 }
 
 DimensionRule ConstantOp::getDimensionRule() { return getFactoryRule(*this); }
@@ -273,21 +284,25 @@ std::optional<Work> ConstantOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 0, symbols);
 }
 
-Strides ConstantOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides ConstantOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                  ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
-LogicalResult IotaOp::verify() {
-  if (getTensor(getResult()).getRank() != 1)
-    return emitOpError("result has ")
-           << getTensor(getResult()).getRank() << " dims, expected 1";
-  if (getStart().getType() != getStep().getType() ||
-      !isa<IntegerAttr, FloatAttr>(getStart()))
-    return emitOpError("start and step are not numbers of one type");
-  return success();
+LogicalResult IotaOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  std::optional<Sizes> sizes = inference.getStatedSizes();
+  if (!sizes)
+    return inference.emitOpError("the size of the result is not stated");
+  if (sizes->size() != 1)
+    return inference.emitOpError()
+           << "result has " << sizes->size() << " dims, expected 1";
+  if (op.getStart().getType() != op.getStep().getType() ||
+      !isa<IntegerAttr, FloatAttr>(op.getStart()))
+    return inference.emitOpError("start and step are not numbers of one type");
+  return inference.setResult(
+      inference.getStatedElementType(op.getStart().getType()), *sizes);
 }
 
 DimensionRule IotaOp::getDimensionRule() {
@@ -313,15 +328,15 @@ std::optional<Work> IotaOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 1, symbols);
 }
 
-Strides IotaOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides IotaOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                              ArrayRef<Size> resultSizes) {
   return getContiguousStrides(resultSizes);
 }
 
-LogicalResult TriangularOp::verify() {
-  if (getTensor(getInput()).getRank() < 2)
-    return emitOpError("operand has fewer than 2 dims");
-  return verifyKeepsShape(*this);
+LogicalResult TriangularOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  if (getTensor(op.getInput()).getRank() < 2)
+    return inference.emitOpError("operand has fewer than 2 dims");
+  return inference.setResultLike(op.getInput());
 }
 
 DimensionRule TriangularOp::getDimensionRule() {
@@ -368,7 +383,8 @@ std::optional<Work> TriangularOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 1, symbols);
 }
 
-Strides TriangularOp::inferStrides(unsigned, ArrayRef<StridedShape> shapes,
+Strides TriangularOp::inferStrides(Adaptor, unsigned,
+                                   ArrayRef<StridedShape> shapes,
                                    ArrayRef<Size> resultSizes) {
   // at::tril and at::triu allocate with the operand's layout only when it is
   // row-major; other layouts are not relied on.

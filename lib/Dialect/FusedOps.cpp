@@ -23,15 +23,15 @@ static Work getChunk(const Work &work, int64_t parts, int64_t bytesRead,
 }
 
 /// Checks that a scale can be broadcast to the operand that it multiplies.
-static LogicalResult verifyScale(Operation *op, SymbolSpace &space,
-                                 StringRef what, Value scale, Value operand) {
-  RankedTensorType type = getTensor(scale);
-  Sizes target = space.getSizes(getTensor(operand));
-  if (type.getRank() > static_cast<int64_t>(target.size()))
-    return op->emitOpError()
-           << what << " has " << type.getRank()
-           << " dims, more than its operand's " << target.size();
-  return verifyBroadcastsTo(op, space, what, type, target);
+static LogicalResult verifyScale(ShapeInference &inference, StringRef name,
+                                 Value scale, Value operand) {
+  Sizes target = inference.getSizes(operand);
+  int64_t rank = getTensor(scale).getRank();
+  if (rank > static_cast<int64_t>(target.size()))
+    return inference.emitOpError()
+           << name << " has " << rank << " dims, more than its operand's "
+           << target.size();
+  return inference.verifyBroadcastsTo(name, scale, target);
 }
 
 /// Calls `map` for every dim of a value that is broadcast to the sizes `like`,
@@ -51,81 +51,82 @@ mapBroadcast(Value value, ArrayRef<int64_t> like,
 // tp.all_gather_matmul
 //===----------------------------------------------------------------------===//
 
-/// Sizes of the gathered operand.
-static Sizes getGatheredSizes(AllGatherMatmulOp op, SymbolSpace &space) {
-  Sizes sizes = space.getSizes(getTensor(op.getShard()));
-  Size &axis = sizes[op.getGatherAxis()];
-  axis = multiply(axis, op.getGroup().getSize());
-  return sizes;
+/// A shard's scale is one element for all ranks, or one a row, which is
+/// gathered with its row.
+static LogicalResult verifyShardScale(ShapeInference &inference, Value scale,
+                                      Value shard, int64_t axis) {
+  int64_t rank = getTensor(shard).getRank();
+  if (!scale || hasOneElement(getTensor(scale)))
+    return success();
+  if (axis + 1 == rank)
+    return inference.emitOpError("gathers along the contraction, so that the "
+                                 "scale of its shard must be one element");
+  if (getTensor(scale).getRank() != rank)
+    return inference.emitOpError()
+           << "scale of the shard has " << getTensor(scale).getRank()
+           << " dims, expected one element or " << rank << " dims";
+  Sizes rows = inference.getSizes(shard);
+  rows.back() = 1;
+  return inference.verifySizes("scale of the shard", scale, rows);
 }
 
-LogicalResult AllGatherMatmulOp::verify() {
-  RankedTensorType shard = getTensor(getShard());
+LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
+                                             ShapeInference &inference) {
+  RankedTensorType shard = getTensor(op.getShard());
+  size_t count = op.getRhs().size();
+  int64_t axis = op.getGatherAxis();
   if (shard.getRank() < 2)
-    return emitOpError("shard has fewer than 2 dims");
-  if (failed(verifyDim(*this, "gather_axis", getGatherAxis(), shard.getRank())))
+    return inference.emitOpError("shard has fewer than 2 dims");
+  if (failed(inference.verifyDim("gather_axis", axis, shard.getRank())))
     return failure();
-  if (getRhs().empty())
-    return emitOpError("has no right-hand side");
-  if (!getBiases().empty() && getBiases().size() != getRhs().size())
-    return emitOpError() << "has " << getBiases().size() << " biases for "
-                         << getRhs().size() << " right-hand sides";
-  if (bool(getShardScale()) != !getRhsScales().empty() ||
-      (getShardScale() && getRhsScales().size() != getRhs().size()))
-    return emitOpError("needs scales of the shard and of every right-hand "
-                       "side, or none");
-  size_t products = getReturnsGathered() ? 1 : 0;
-  if (getOutputs().size() != getRhs().size() + products)
-    return emitOpError() << "has " << getOutputs().size()
-                         << " results, expected " << getRhs().size() + products;
-  SymbolSpace space(getContext());
-  Sizes gathered = getGatheredSizes(*this, space);
-  if (getReturnsGathered() &&
-      failed(verifySizes(*this, space, "gathered result",
-                         getTensor(getOutputs()[0]), gathered)))
+  if (count == 0)
+    return inference.emitOpError("has no right-hand side");
+  if (!op.getBiases().empty() && op.getBiases().size() != count)
+    return inference.emitOpError()
+           << "has " << op.getBiases().size() << " biases for " << count
+           << " right-hand sides";
+  if (bool(op.getShardScale()) != !op.getRhsScales().empty() ||
+      (op.getShardScale() && op.getRhsScales().size() != count))
+    return inference.emitOpError("needs scales of the shard and of every "
+                                 "right-hand side, or none");
+  unsigned firstProduct = op.getReturnsGathered() ? 1 : 0;
+  size_t numStated = inference.getNumStated();
+  if (numStated != 0 && numStated != firstProduct + count)
+    return inference.emitOpError()
+           << "has " << numStated << " results, expected "
+           << firstProduct + count;
+  Sizes gathered = inference.getSizes(op.getShard());
+  gathered[axis] = multiply(gathered[axis], op.getGroup().getSize());
+  if (op.getReturnsGathered() &&
+      failed(inference.setResult(shard.getElementType(), gathered, 0,
+                                 "gathered result")))
     return failure();
-  for (auto [index, rhs] : llvm::enumerate(getRhs())) {
+  for (auto [index, rhs] : llvm::enumerate(op.getRhs())) {
     RankedTensorType type = getTensor(rhs);
     if (type.getRank() != 2)
-      return emitOpError() << "right-hand side " << index << " has "
-                           << type.getRank() << " dims, expected 2";
-    Sizes rhsSizes = space.getSizes(type);
+      return inference.emitOpError() << "right-hand side " << index << " has "
+                                     << type.getRank() << " dims, expected 2";
+    Sizes rhsSizes = inference.getSizes(rhs);
     if (areDifferent(rhsSizes[0], gathered.back()))
-      return emitOpError() << "right-hand side " << index << " has "
-                           << type.getDimSize(0)
-                           << " rows, which does not fit the gathered operand";
-    Sizes expected = gathered;
-    expected.back() = rhsSizes[1];
-    if (failed(verifySizes(*this, space, "result",
-                           getTensor(getOutputs()[index + products]),
-                           expected)))
+      return inference.emitOpError()
+             << "right-hand side " << index << " has " << type.getDimSize(0)
+             << " rows, which does not fit the gathered operand";
+    Sizes sizes = gathered;
+    sizes.back() = rhsSizes[1];
+    unsigned result = firstProduct + index;
+    if (failed(inference.setResult(
+            inference.getStatedElementType(shard.getElementType(), result),
+            sizes, result)))
       return failure();
-    if (!getBiases().empty() &&
-        failed(verifyBroadcastsTo(*this, space, "bias",
-                                  getTensor(getBiases()[index]), expected)))
+    if (!op.getBiases().empty() && failed(inference.verifyBroadcastsTo(
+                                       "bias", op.getBiases()[index], sizes)))
       return failure();
-    if (!getRhsScales().empty() &&
-        failed(verifyScale(*this, space, "scale of a right-hand side",
-                           getRhsScales()[index], rhs)))
+    if (!op.getRhsScales().empty() &&
+        failed(verifyScale(inference, "scale of a right-hand side",
+                           op.getRhsScales()[index], rhs)))
       return failure();
   }
-  Value scale = getShardScale();
-  if (!scale)
-    return success();
-  // One element for all ranks, or one a row, which is gathered with its row.
-  RankedTensorType type = getTensor(scale);
-  if (hasOneElement(type))
-    return success();
-  if (getGatherAxis() + 1 == static_cast<uint64_t>(shard.getRank()))
-    return emitOpError("gathers along the contraction, so that the scale of "
-                       "its shard must be one element");
-  if (type.getRank() != shard.getRank())
-    return emitOpError() << "scale of the shard has " << type.getRank()
-                         << " dims, expected one element or " << shard.getRank()
-                         << " dims";
-  Sizes rows = space.getSizes(shard);
-  rows.back() = 1;
-  return verifySizes(*this, space, "scale of the shard", type, rows);
+  return verifyShardScale(inference, op.getShardScale(), op.getShard(), axis);
 }
 
 DimensionRule AllGatherMatmulOp::getDimensionRule() {
@@ -262,11 +263,12 @@ std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
   return work;
 }
 
-Strides AllGatherMatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides AllGatherMatmulOp::inferStrides(Adaptor op, unsigned,
+                                        ArrayRef<StridedShape>,
                                         ArrayRef<Size> resultSizes) {
   // PyTorch moves the gathered dim to the front, works on a dense matrix, and
   // moves the dim back, by views. Along the contraction nothing is moved.
-  auto axis = static_cast<int64_t>(getGatherAxis());
+  auto axis = static_cast<int64_t>(op.getGatherAxis());
   if (axis + 1 == static_cast<int64_t>(resultSizes.size()))
     return getContiguousStrides(resultSizes);
   SmallVector<Size> moved(resultSizes);
@@ -281,7 +283,26 @@ Strides AllGatherMatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
   return strides;
 }
 
-GroupAttr AllGatherMatmulOp::getCollectiveGroup() { return getGroup(); }
+/// The results are what the products of a replicated operand would be.
+SmallVector<PlacementAttr>
+AllGatherMatmulOp::inferPlacements(ArrayRef<PlacementAttr> operands) {
+  MLIRContext *context = getContext();
+  SmallVector<PlacementAttr> results;
+  if (getReturnsGathered())
+    results.push_back(PlacementAttr::getReplicated(context));
+  int64_t columns = getTensor(getShard()).getRank() - 1;
+  bool isPlain = getBiases().empty() && !getShardScale();
+  for (PlacementAttr rhs : operands.slice(1, getRhs().size())) {
+    PlacementAttr result = PlacementAttr::getVarying(context);
+    if (isPlain && rhs && rhs.getKind() == PlacementKind::Replicated)
+      result = rhs;
+    else if (isPlain && rhs && rhs.getKind() == PlacementKind::Shard &&
+             rhs.getDim() == 1)
+      result = PlacementAttr::getShard(context, columns);
+    results.push_back(result);
+  }
+  return results;
+}
 
 std::optional<Communication>
 AllGatherMatmulOp::getCommunication(SymbolValues symbols) {
@@ -311,47 +332,42 @@ AllGatherMatmulOp::getCommunication(SymbolValues symbols) {
 // tp.matmul_reduce_scatter
 //===----------------------------------------------------------------------===//
 
-LogicalResult MatmulReduceScatterOp::verify() {
-  RankedTensorType lhs = getTensor(getLhs());
-  RankedTensorType rhs = getTensor(getRhs());
-  RankedTensorType result = getTensor(getResult());
-  if (lhs.getRank() < 2 || rhs.getRank() != 2)
-    return emitOpError("expected lhs of 2 or more dims and rhs of 2 dims");
-  if (failed(verifyDim(*this, "scatter_axis", getScatterAxis(), lhs.getRank())))
+LogicalResult MatmulReduceScatterOp::inferShapes(Adaptor op,
+                                                 ShapeInference &inference) {
+  RankedTensorType lhs = getTensor(op.getLhs());
+  int64_t axis = op.getScatterAxis();
+  if (lhs.getRank() < 2 || getTensor(op.getRhs()).getRank() != 2)
+    return inference.emitOpError("expected lhs of 2 or more dims and rhs of 2 "
+                                 "dims");
+  if (failed(inference.verifyDim("scatter_axis", axis, lhs.getRank())))
     return failure();
-  if (getReduction() != ReductionKind::Sum &&
-      getReduction() != ReductionKind::Avg)
-    return emitOpError() << "reduces by "
-                         << stringifyReductionKind(getReduction())
-                         << "; only sum and avg go with matrix products";
-  SymbolSpace space(getContext());
-  Sizes expected = space.getSizes(lhs);
-  Sizes rhsSizes = space.getSizes(rhs);
-  if (areDifferent(expected.back(), rhsSizes[0]))
-    return emitOpError("lhs and rhs differ in the contracted size");
-  expected.back() = rhsSizes[1];
-  if (getBias() && failed(verifyBroadcastsTo(*this, space, "bias",
-                                             getTensor(getBias()), expected)))
+  if (op.getReduction() != ReductionKind::Sum &&
+      op.getReduction() != ReductionKind::Avg)
+    return inference.emitOpError()
+           << "reduces by " << stringifyReductionKind(op.getReduction())
+           << "; only sum and avg go with matrix products";
+  Sizes sizes = inference.getSizes(op.getLhs());
+  Sizes rhsSizes = inference.getSizes(op.getRhs());
+  if (areDifferent(sizes.back(), rhsSizes[0]))
+    return inference.emitOpError("lhs and rhs differ in the contracted size");
+  sizes.back() = rhsSizes[1];
+  if (op.getBias() &&
+      failed(inference.verifyBroadcastsTo("bias", op.getBias(), sizes)))
     return failure();
-  if (bool(getLhsScale()) != bool(getRhsScale()))
-    return emitOpError("needs scales of both operands, or none");
-  if (getLhsScale() &&
-      (failed(
-           verifyScale(*this, space, "lhs scale", getLhsScale(), getLhs())) ||
-       failed(verifyScale(*this, space, "rhs scale", getRhsScale(), getRhs()))))
+  if (bool(op.getLhsScale()) != bool(op.getRhsScale()))
+    return inference.emitOpError("needs scales of both operands, or none");
+  if (op.getLhsScale() && (failed(verifyScale(inference, "lhs scale",
+                                              op.getLhsScale(), op.getLhs())) ||
+                           failed(verifyScale(inference, "rhs scale",
+                                              op.getRhsScale(), op.getRhs()))))
     return failure();
-  int64_t size = getGroup().getSize();
-  Size &axis = expected[getScatterAxis()];
-  if (std::optional<int64_t> total = getConstant(axis)) {
-    if (*total % size != 0)
-      return emitOpError() << "cannot cut size " << *total << " along dim "
-                           << getScatterAxis() << " into " << size
-                           << " equal blocks";
-    axis = *total / size;
-  } else {
-    axis = divideExactly(axis, size);
-  }
-  return verifySizes(*this, space, "result", result, expected);
+  FailureOr<Size> block =
+      getBlockSize(inference, sizes[axis], axis, op.getGroup().getSize());
+  if (failed(block))
+    return failure();
+  sizes[axis] = *block;
+  return inference.setResult(
+      inference.getStatedElementType(lhs.getElementType()), sizes);
 }
 
 DimensionRule MatmulReduceScatterOp::getDimensionRule() {
@@ -457,13 +473,17 @@ std::optional<Work> MatmulReduceScatterOp::getWork(SymbolValues symbols) {
   return work;
 }
 
-Strides MatmulReduceScatterOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides MatmulReduceScatterOp::inferStrides(Adaptor, unsigned,
+                                            ArrayRef<StridedShape>,
                                             ArrayRef<Size> resultSizes) {
   // The reduction over the ranks' parts writes a new tensor.
   return getContiguousStrides(resultSizes);
 }
 
-GroupAttr MatmulReduceScatterOp::getCollectiveGroup() { return getGroup(); }
+SmallVector<PlacementAttr>
+MatmulReduceScatterOp::inferPlacements(ArrayRef<PlacementAttr>) {
+  return {PlacementAttr::getShard(getContext(), getScatterAxis())};
+}
 
 std::optional<Communication>
 MatmulReduceScatterOp::getCommunication(SymbolValues symbols) {

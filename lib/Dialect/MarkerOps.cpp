@@ -18,10 +18,8 @@ using namespace commute::tp;
 // tp.wait
 //===----------------------------------------------------------------------===//
 
-LogicalResult WaitOp::verify() {
-  // PyTorch records a dense result also where the operand, which the result is,
-  // has holes.
-  return verifyKeepsShape(*this);
+LogicalResult WaitOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  return inference.setResultLike(op.getInput());
 }
 
 DimensionRule WaitOp::getDimensionRule() {
@@ -37,7 +35,10 @@ LogicalResult WaitOp::evaluate(Algebra &algebra,
 
 std::optional<Work> WaitOp::getWork(SymbolValues) { return Work(); }
 
-Strides WaitOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+// PyTorch records a dense result also where the operand, which the result is,
+// has holes; such types are kept.
+Strides WaitOp::inferStrides(Adaptor, unsigned,
+                             ArrayRef<StridedShape> operandShapes,
                              ArrayRef<Size>) {
   return operandShapes[0].strides;
 }
@@ -50,7 +51,10 @@ Value WaitOp::getBegun() { return getInput(); }
 // tp.region_marker
 //===----------------------------------------------------------------------===//
 
-LogicalResult RegionMarkerOp::verify() { return verifyKeepsShape(*this); }
+LogicalResult RegionMarkerOp::inferShapes(Adaptor op,
+                                          ShapeInference &inference) {
+  return inference.setResultLike(op.getInput());
+}
 
 DimensionRule RegionMarkerOp::getDimensionRule() {
   return getCollectiveRule(*this, /*axis=*/-1);
@@ -65,7 +69,7 @@ LogicalResult RegionMarkerOp::evaluate(Algebra &algebra,
 
 std::optional<Work> RegionMarkerOp::getWork(SymbolValues) { return Work(); }
 
-Strides RegionMarkerOp::inferStrides(unsigned,
+Strides RegionMarkerOp::inferStrides(Adaptor, unsigned,
                                      ArrayRef<StridedShape> operandShapes,
                                      ArrayRef<Size> resultSizes) {
   // Markers are clones, which keep the order of dims.

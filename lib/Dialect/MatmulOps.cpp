@@ -1,4 +1,4 @@
-//===- MatmulOps.cpp - matrix products, attention, look-ups -----*- C++ -*-===//
+//===- MatmulOps.cpp - matrix products and attention ------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -20,44 +20,46 @@ using namespace commute::tp;
 //===----------------------------------------------------------------------===//
 
 /// Positions of the rows (or columns) and of the contraction dim in an operand
-/// of rank `rank`: the outer one of its matrix, then K.
-static std::pair<int64_t, int64_t> getLhsDims(MatmulOp op) {
+/// of an op or its adaptor: the outer one of its matrix, then K.
+template <typename Op>
+static std::pair<int64_t, int64_t> getLhsDims(Op op) {
   int64_t rank = getTensor(op.getLhs()).getRank();
   return op.getTransposeLhs() ? std::pair(rank - 1, rank - 2)
                               : std::pair(rank - 2, rank - 1);
 }
 
-static std::pair<int64_t, int64_t> getRhsDims(MatmulOp op) {
+template <typename Op>
+static std::pair<int64_t, int64_t> getRhsDims(Op op) {
   int64_t rank = getTensor(op.getRhs()).getRank();
   return op.getTransposeRhs() ? std::pair(rank - 2, rank - 1)
                               : std::pair(rank - 1, rank - 2);
 }
 
-LogicalResult MatmulOp::verify() {
-  RankedTensorType lhs = getTensor(getLhs());
-  RankedTensorType rhs = getTensor(getRhs());
+LogicalResult MatmulOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  RankedTensorType lhs = getTensor(op.getLhs());
+  RankedTensorType rhs = getTensor(op.getRhs());
   if (lhs.getRank() < 2 || rhs.getRank() < 2)
-    return emitOpError("an operand has fewer than 2 dims");
-  SymbolSpace space(getContext());
-  Sizes lhsSizes = space.getSizes(lhs);
-  Sizes rhsSizes = space.getSizes(rhs);
-  auto [rowDim, lhsInner] = getLhsDims(*this);
-  auto [columnDim, rhsInner] = getRhsDims(*this);
+    return inference.emitOpError("an operand has fewer than 2 dims");
+  Sizes lhsSizes = inference.getSizes(op.getLhs());
+  Sizes rhsSizes = inference.getSizes(op.getRhs());
+  auto [rowDim, lhsInner] = getLhsDims(op);
+  auto [columnDim, rhsInner] = getRhsDims(op);
   if (areDifferent(lhsSizes[lhsInner], rhsSizes[rhsInner]))
-    return emitOpError() << "contracts dim " << lhsInner << " of lhs (size "
-                         << lhs.getDimSize(lhsInner) << ") with dim "
-                         << rhsInner << " of rhs (size "
-                         << rhs.getDimSize(rhsInner) << ")";
-  std::optional<Sizes> expected = broadcastSizes(
-      ArrayRef(lhsSizes).drop_back(2), ArrayRef(rhsSizes).drop_back(2));
-  if (!expected)
-    return emitOpError("batch dims cannot be broadcast to one shape");
-  expected->push_back(lhsSizes[rowDim]);
-  expected->push_back(rhsSizes[columnDim]);
-  if (getBias() && failed(verifyBroadcastsTo(*this, space, "bias",
-                                             getTensor(getBias()), *expected)))
+    return inference.emitOpError()
+           << "contracts dim " << lhsInner << " of lhs (size "
+           << lhs.getDimSize(lhsInner) << ") with dim " << rhsInner
+           << " of rhs (size " << rhs.getDimSize(rhsInner) << ")";
+  std::optional<Sizes> sizes = broadcastSizes(ArrayRef(lhsSizes).drop_back(2),
+                                              ArrayRef(rhsSizes).drop_back(2));
+  if (!sizes)
+    return inference.emitOpError("batch dims cannot be broadcast to one shape");
+  sizes->push_back(lhsSizes[rowDim]);
+  sizes->push_back(rhsSizes[columnDim]);
+  if (op.getBias() &&
+      failed(inference.verifyBroadcastsTo("bias", op.getBias(), *sizes)))
     return failure();
-  return verifySizes(*this, space, "result", getTensor(getResult()), *expected);
+  return inference.setResult(
+      inference.getStatedElementType(lhs.getElementType()), *sizes);
 }
 
 DimensionRule MatmulOp::getDimensionRule() {
@@ -170,7 +172,7 @@ std::optional<Work> MatmulOp::getWork(SymbolValues symbols) {
   return work;
 }
 
-Strides MatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides MatmulOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                ArrayRef<Size> resultSizes) {
   // mm, addmm, bmm, linear and matmul allocate their result dense, whatever
   // the operands' strides. matmul with batch dims on both sides folds or
@@ -182,50 +184,52 @@ Strides MatmulOp::inferStrides(unsigned, ArrayRef<StridedShape>,
 // tp.attention
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionOp::verify() {
-  RankedTensorType query = getTensor(getQuery());
-  RankedTensorType key = getTensor(getKey());
-  RankedTensorType value = getTensor(getValue());
+LogicalResult AttentionOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  RankedTensorType query = getTensor(op.getQuery());
+  RankedTensorType key = getTensor(op.getKey());
+  RankedTensorType value = getTensor(op.getValue());
   int64_t rank = query.getRank();
   if (rank < 2 || key.getRank() != rank || value.getRank() != rank)
-    return emitOpError("query, key and value must have the same number of "
-                       "dims, at least 2");
-  SymbolSpace space(getContext());
-  Sizes querySizes = space.getSizes(query);
-  Sizes keySizes = space.getSizes(key);
-  Sizes valueSizes = space.getSizes(value);
+    return inference.emitOpError(
+        "query, key and value must have the same number of "
+        "dims, at least 2");
+  Sizes querySizes = inference.getSizes(op.getQuery());
+  Sizes keySizes = inference.getSizes(op.getKey());
+  Sizes valueSizes = inference.getSizes(op.getValue());
   if (areDifferent(querySizes[rank - 1], keySizes[rank - 1]))
-    return emitOpError("query and key differ in width (last dim)");
+    return inference.emitOpError("query and key differ in width (last dim)");
   if (areDifferent(keySizes[rank - 2], valueSizes[rank - 2]))
-    return emitOpError("key and value differ in length (dim before the last)");
+    return inference.emitOpError(
+        "key and value differ in length (dim before the last)");
   for (int64_t dim = 0; dim + 2 < rank; ++dim) {
     if (areDifferent(keySizes[dim], valueSizes[dim]))
-      return emitOpError() << "key and value differ in dim " << dim;
+      return inference.emitOpError() << "key and value differ in dim " << dim;
     bool isHeads = dim + 3 == rank;
-    if (!(isHeads && getGroupedHeads())) {
+    if (!(isHeads && op.getGroupedHeads())) {
       if (areDifferent(querySizes[dim], keySizes[dim]))
-        return emitOpError() << "query and key differ in dim " << dim
-                             << (isHeads ? "; several query heads may share a "
-                                           "key head only with grouped_heads"
-                                         : "");
+        return inference.emitOpError()
+               << "query and key differ in dim " << dim
+               << (isHeads ? "; several query heads may share a "
+                             "key head only with grouped_heads"
+                           : "");
       continue;
     }
     std::optional<int64_t> heads = getConstant(querySizes[dim]);
     std::optional<int64_t> keyHeads = getConstant(keySizes[dim]);
     if (heads && keyHeads && (*keyHeads == 0 || *heads % *keyHeads != 0))
-      return emitOpError() << *heads << " query heads cannot share "
-                           << *keyHeads << " key heads evenly";
+      return inference.emitOpError() << *heads << " query heads cannot share "
+                                     << *keyHeads << " key heads evenly";
   }
-  Sizes expected = querySizes;
-  expected[rank - 1] = valueSizes[rank - 1];
-  if (getMask()) {
+  Sizes sizes = querySizes;
+  sizes[rank - 1] = valueSizes[rank - 1];
+  if (op.getMask()) {
     Sizes scores = querySizes;
     scores[rank - 1] = keySizes[rank - 2];
-    if (failed(verifyBroadcastsTo(*this, space, "mask", getTensor(getMask()),
-                                  scores)))
+    if (failed(inference.verifyBroadcastsTo("mask", op.getMask(), scores)))
       return failure();
   }
-  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+  return inference.setResult(
+      inference.getStatedElementType(query.getElementType()), sizes);
 }
 
 DimensionRule AttentionOp::getDimensionRule() {
@@ -390,92 +394,9 @@ std::optional<Work> AttentionOp::getWork(SymbolValues symbols) {
   return work;
 }
 
-Strides AttentionOp::inferStrides(unsigned, ArrayRef<StridedShape>,
+Strides AttentionOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                   ArrayRef<Size>) {
   // Depends on the kernel that the device dispatches to: flash kernels write
   // [batch, length, heads, width] memory, the composite form is dense.
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// tp.take
-//===----------------------------------------------------------------------===//
-
-LogicalResult TakeOp::verify() {
-  RankedTensorType table = getTensor(getTable());
-  RankedTensorType indices = getTensor(getIndices());
-  if (failed(verifyDim(*this, "dim", getDim(), table.getRank())))
-    return failure();
-  if (!isa<IntegerType>(indices.getElementType()) ||
-      indices.getElementType().isInteger(1))
-    return emitOpError() << "indices have element type "
-                         << indices.getElementType() << ", expected integers";
-  if (failed(verifySameElementType(*this, "result", getTensor(getResult()),
-                                   table.getElementType())))
-    return failure();
-  SymbolSpace space(getContext());
-  Sizes tableSizes = space.getSizes(table);
-  Sizes indexSizes = space.getSizes(indices);
-  Sizes expected;
-  llvm::append_range(expected, ArrayRef(tableSizes).take_front(getDim()));
-  llvm::append_range(expected, indexSizes);
-  llvm::append_range(expected, ArrayRef(tableSizes).drop_front(getDim() + 1));
-  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
-}
-
-DimensionRule TakeOp::getDimensionRule() {
-  DimensionRuleBuilder builder(*this);
-  RankedTensorType table = getTensor(getTable());
-  RankedTensorType indices = getTensor(getIndices());
-  int64_t dim = getDim();
-  for (int64_t tableDim = 0; tableDim < table.getRank(); ++tableDim) {
-    if (tableDim == dim) {
-      // A shard of the table does not hold all that an index may mean.
-      builder.mapOperand(0, dim, builder.addWhole(table.getDimSize(dim)));
-      for (int64_t indexDim = 0; indexDim < indices.getRank(); ++indexDim) {
-        unsigned factor = builder.addParallel(indices.getDimSize(indexDim));
-        builder.mapOperand(1, indexDim, factor);
-        builder.mapResult(0, dim + indexDim, factor);
-      }
-      continue;
-    }
-    unsigned factor = builder.addParallel(table.getDimSize(tableDim));
-    builder.mapOperand(0, tableDim, factor);
-    int64_t shift = tableDim > dim ? indices.getRank() - 1 : 0;
-    builder.mapResult(0, tableDim + shift, factor);
-  }
-  return std::move(builder).build();
-}
-
-LogicalResult TakeOp::evaluate(Algebra &algebra,
-                               ArrayRef<AlgebraValue> operands,
-                               SmallVectorImpl<AlgebraValue> &results) {
-  results.push_back(
-      algebra.take(operands[0], operands[1], getDim(), getWrapsNegative()));
-  return success();
-}
-
-bool TakeOp::isLinearIn(ArrayRef<bool> operands) {
-  return operands[0] && !operands[1];
-}
-
-std::optional<Work> TakeOp::getWork(SymbolValues symbols) {
-  // Only the chosen rows are read.
-  std::optional<int64_t> bytes = getNumBytes(getResult().getType(), symbols);
-  std::optional<int64_t> indices = getNumBytes(getIndices().getType(), symbols);
-  if (!bytes || !indices)
-    return std::nullopt;
-  Work work;
-  if (llvm::AddOverflow(*bytes, *indices, work.bytesRead))
-    return std::nullopt;
-  work.bytesWritten = *bytes;
-  return work;
-}
-
-Strides TakeOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
-                             ArrayRef<Size> resultSizes) {
-  if (getDensity(operandShapes[0]) == Density::Dense &&
-      getDensity(operandShapes[1]) == Density::Dense)
-    return getContiguousStrides(resultSizes);
   return std::nullopt;
 }

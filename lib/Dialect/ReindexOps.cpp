@@ -13,6 +13,8 @@
 using namespace mlir;
 using namespace commute::tp;
 
+IndexAlgebra::~IndexAlgebra() = default;
+
 /// Views move nothing.
 static std::optional<Work> getViewWork() { return Work(); }
 
@@ -35,23 +37,20 @@ static Size getProduct(ArrayRef<Size> sizes) {
   return product;
 }
 
-LogicalResult ReshapeOp::verify() {
-  RankedTensorType input = getTensor(getInput());
-  RankedTensorType result = getTensor(getResult());
-  if (failed(verifySameElementType(*this, "result", result,
-                                   input.getElementType())))
+LogicalResult ReshapeOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  std::optional<Sizes> sizes = inference.getStatedSizes();
+  if (!sizes)
+    return inference.emitOpError("the sizes of the result are not stated");
+  if (failed(inference.setResult(getTensor(op.getInput()).getElementType(),
+                                 *sizes)))
     return failure();
-  SymbolSpace space(getContext());
-  Size before = getProduct(space.getSizes(input));
-  Size after = getProduct(space.getSizes(result));
+  Size before = getProduct(inference.getSizes(op.getInput()));
+  Size after = getProduct(*sizes);
   if (!areDifferent(before, after))
     return success();
-  std::string counts;
-  llvm::raw_string_ostream os(counts);
-  printSize(os, before, space.getNames());
-  os << " elements, the result ";
-  printSize(os, after, space.getNames());
-  return emitOpError() << "operand has " << counts;
+  return inference.emitOpError()
+         << "operand has " << inference.toText(before)
+         << " elements, the result " << inference.toText(after);
 }
 
 static int64_t getExtent(const Size &size) {
@@ -152,12 +151,19 @@ std::optional<Work> ReshapeOp::getWork(SymbolValues symbols) {
   return isView ? getViewWork() : getStreamingWork(*this, 0, symbols);
 }
 
-Strides ReshapeOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides ReshapeOp::inferStrides(Adaptor, unsigned,
+                                ArrayRef<StridedShape> operandShapes,
                                 ArrayRef<Size> resultSizes) {
   return getReshapedStrides(operandShapes[0], resultSizes);
 }
 
 bool ReshapeOp::mayShareMemory() { return true; }
+
+IndexAlgebra::Map ReshapeOp::reindex(IndexAlgebra &algebra,
+                                     ArrayRef<IndexAlgebra::Map> operands,
+                                     ArrayRef<Size> sizes) {
+  return algebra.reshape(operands[0], sizes);
+}
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return isIdentity(getInput(), getResult()) ? getInput() : Value();
@@ -167,20 +173,18 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
 // tp.permute
 //===----------------------------------------------------------------------===//
 
-LogicalResult PermuteOp::verify() {
-  RankedTensorType input = getTensor(getInput());
-  SmallVector<int64_t> sorted(getPermutation());
+LogicalResult PermuteOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  RankedTensorType input = getTensor(op.getInput());
+  SmallVector<int64_t> sorted(op.getPermutation());
   llvm::sort(sorted);
   if (static_cast<int64_t>(sorted.size()) != input.getRank() ||
       !llvm::equal(sorted, llvm::seq<int64_t>(0, input.getRank())))
-    return emitOpError("permutation does not name every dim of the operand "
-                       "once");
-  SymbolSpace space(getContext());
-  Sizes sizes = space.getSizes(input);
-  Sizes expected;
-  for (int64_t dim : getPermutation())
-    expected.push_back(sizes[dim]);
-  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+    return inference.emitOpError("permutation does not name every dim of the "
+                                 "operand once");
+  Sizes before = inference.getSizes(op.getInput()), sizes;
+  for (int64_t dim : op.getPermutation())
+    sizes.push_back(before[dim]);
+  return inference.setResult(input.getElementType(), sizes);
 }
 
 DimensionRule PermuteOp::getDimensionRule() {
@@ -203,17 +207,24 @@ LogicalResult PermuteOp::evaluate(Algebra &algebra,
 
 std::optional<Work> PermuteOp::getWork(SymbolValues) { return getViewWork(); }
 
-Strides PermuteOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides PermuteOp::inferStrides(Adaptor op, unsigned,
+                                ArrayRef<StridedShape> operandShapes,
                                 ArrayRef<Size>) {
   if (!operandShapes[0].strides)
     return std::nullopt;
   SmallVector<Size, 4> strides;
-  for (int64_t dim : getPermutation())
+  for (int64_t dim : op.getPermutation())
     strides.push_back((*operandShapes[0].strides)[dim]);
   return strides;
 }
 
 bool PermuteOp::mayShareMemory() { return true; }
+
+IndexAlgebra::Map PermuteOp::reindex(IndexAlgebra &algebra,
+                                     ArrayRef<IndexAlgebra::Map> operands,
+                                     ArrayRef<Size>) {
+  return algebra.permute(operands[0], getPermutation());
+}
 
 OpFoldResult PermuteOp::fold(FoldAdaptor) {
   bool keepsOrder = llvm::is_sorted(getPermutation());
@@ -225,35 +236,50 @@ OpFoldResult PermuteOp::fold(FoldAdaptor) {
 // tp.slice
 //===----------------------------------------------------------------------===//
 
-LogicalResult SliceOp::verify() {
-  RankedTensorType input = getTensor(getInput());
-  RankedTensorType result = getTensor(getResult());
-  if (failed(verifyDim(*this, "dim", getDim(), input.getRank())))
+LogicalResult SliceOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  RankedTensorType input = getTensor(op.getInput());
+  int64_t dim = op.getDim(), start = op.getStart(), step = op.getStep();
+  if (failed(inference.verifyDim("dim", dim, input.getRank())))
     return failure();
-  if (static_cast<int64_t>(getStart()) < 0 ||
-      static_cast<int64_t>(getStep()) < 1)
-    return emitOpError("start is negative or step less than 1");
-  if (getBlocks() && getStep() != 1)
-    return emitOpError("takes blocks at a step other than 1");
-  SymbolSpace space(getContext());
-  Sizes expected = space.getSizes(input);
-  if (result.getRank() == input.getRank())
-    expected[getDim()] = space.getSizes(result)[getDim()];
-  if (failed(verifySizes(*this, space, "result", result, expected)))
+  if (start < 0 || step < 1)
+    return inference.emitOpError("start is negative or step less than 1");
+  if (op.getBlocks() && step != 1)
+    return inference.emitOpError("takes blocks at a step other than 1");
+  std::optional<Sizes> stated = inference.getStatedSizes();
+  if (!stated)
+    return inference.emitOpError("the size of the result is not stated");
+  Sizes sizes = inference.getSizes(op.getInput());
+  std::optional<int64_t> available = getConstant(sizes[dim]);
+  // Only how many elements it takes is for the type to state.
+  if (stated->size() == sizes.size())
+    sizes[dim] = (*stated)[dim];
+  if (failed(inference.setResult(input.getElementType(), sizes)))
     return failure();
-  int64_t size = result.getDimSize(getDim());
-  int64_t available = input.getDimSize(getDim());
-  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(available) ||
-      size == 0)
+  std::optional<int64_t> size = getConstant(sizes[dim]);
+  if (!size || !available || *size == 0)
     return success();
-  int64_t last, start;
-  if (llvm::MulOverflow<int64_t>(getStart(), getBlocks() ? size : 1, start) ||
-      llvm::MulOverflow<int64_t>(size - 1, getStep(), last) ||
-      llvm::AddOverflow<int64_t>(last, start, last) || last >= available)
-    return emitOpError() << "takes " << size << " elements from " << getStart()
-                         << " on at step " << getStep() << ", but dim "
-                         << getDim() << " has " << available;
+  int64_t first, last;
+  if (llvm::MulOverflow<int64_t>(start, op.getBlocks() ? *size : 1, first) ||
+      llvm::MulOverflow<int64_t>(*size - 1, step, last) ||
+      llvm::AddOverflow<int64_t>(last, first, last) || last >= *available)
+    return inference.emitOpError()
+           << "takes " << *size << " elements from " << start << " on at step "
+           << step << ", but dim " << dim << " has " << *available;
   return success();
+}
+
+void SliceOp::build(OpBuilder &builder, OperationState &state, Value input,
+                    SymbolSpace &symbols, uint64_t dim, uint64_t start,
+                    uint64_t step, const Size &size, bool blocks) {
+  state.addOperands(input);
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.dim = builder.getI64IntegerAttr(dim);
+  properties.start = builder.getI64IntegerAttr(start);
+  properties.step = builder.getI64IntegerAttr(step);
+  properties.blocks = blocks ? builder.getUnitAttr() : UnitAttr();
+  Sizes sizes = symbols.getSizes(getTensor(input));
+  sizes[dim] = size;
+  addInferredTypes<SliceOp>(state, symbols, {{{}, sizes}});
 }
 
 DimensionRule SliceOp::getDimensionRule() {
@@ -318,12 +344,13 @@ LogicalResult SliceOp::evaluate(Algebra &algebra,
   return success();
 }
 
-Strides SliceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides SliceOp::inferStrides(Adaptor op, unsigned,
+                              ArrayRef<StridedShape> operandShapes,
                               ArrayRef<Size>) {
   Strides strides = operandShapes[0].strides;
   if (strides) {
-    Size &stride = (*strides)[getDim()];
-    stride = multiply(stride, static_cast<int64_t>(getStep()));
+    Size &stride = (*strides)[op.getDim()];
+    stride = multiply(stride, static_cast<int64_t>(op.getStep()));
     if (!stride)
       return std::nullopt;
   }
@@ -331,6 +358,16 @@ Strides SliceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
 }
 
 bool SliceOp::mayShareMemory() { return true; }
+
+IndexAlgebra::Map SliceOp::reindex(IndexAlgebra &algebra,
+                                   ArrayRef<IndexAlgebra::Map> operands,
+                                   ArrayRef<Size> sizes) {
+  auto start = static_cast<int64_t>(getStart());
+  const Size &size = sizes[getDim()];
+  return algebra.slice(operands[0], getDim(),
+                       getBlocks() ? multiply(start, size) : Size(start),
+                       getStep(), size);
+}
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   bool isWhole = getStart() == 0 && getStep() == 1;
@@ -341,27 +378,27 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 // tp.concat
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConcatOp::verify() {
-  if (getInputs().empty())
-    return emitOpError("has no operands");
-  RankedTensorType first = getTensor(getInputs().front());
-  if (failed(verifyDim(*this, "dim", getDim(), first.getRank())))
+LogicalResult ConcatOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  if (op.getInputs().empty())
+    return inference.emitOpError("has no operands");
+  RankedTensorType first = getTensor(op.getInputs().front());
+  int64_t dim = op.getDim();
+  if (failed(inference.verifyDim("dim", dim, first.getRank())))
     return failure();
-  SymbolSpace space(getContext());
-  Sizes expected = space.getSizes(first);
+  Sizes sizes = inference.getSizes(op.getInputs().front());
   Size total = 0;
-  for (Value input : getInputs()) {
-    RankedTensorType type = getTensor(input);
-    if (type.getRank() != first.getRank())
-      return emitOpError("operands differ in their number of dims");
-    Sizes sizes = space.getSizes(type);
-    total = add(total, sizes[getDim()]);
-    expected[getDim()] = sizes[getDim()];
-    if (failed(verifySizes(*this, space, "operand", type, expected)))
+  for (Value input : op.getInputs()) {
+    if (getTensor(input).getRank() != first.getRank())
+      return inference.emitOpError("operands differ in their number of dims");
+    Size size = inference.getSizes(input)[dim];
+    total = add(total, size);
+    sizes[dim] = size;
+    if (failed(inference.verifySizes("operand", input, sizes)))
       return failure();
   }
-  expected[getDim()] = total;
-  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+  sizes[dim] = total;
+  return inference.setResult(
+      inference.getStatedElementType(first.getElementType()), sizes);
 }
 
 DimensionRule ConcatOp::getDimensionRule() {
@@ -401,7 +438,8 @@ LogicalResult ConcatOp::evaluate(Algebra &algebra,
   return success();
 }
 
-Strides ConcatOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides ConcatOp::inferStrides(Adaptor, unsigned,
+                               ArrayRef<StridedShape> operandShapes,
                                ArrayRef<Size> resultSizes) {
   // cat allocates row-major unless its operands look like channels-last
   // images, which only tensors of rank 4 and 5 can. A dense operand can be
@@ -416,6 +454,12 @@ Strides ConcatOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
   return getContiguousStrides(resultSizes);
 }
 
+IndexAlgebra::Map ConcatOp::reindex(IndexAlgebra &algebra,
+                                    ArrayRef<IndexAlgebra::Map> operands,
+                                    ArrayRef<Size>) {
+  return algebra.concat(operands, getDim());
+}
+
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   if (getInputs().size() == 1 && isIdentity(getInputs()[0], getResult()))
     return getInputs()[0];
@@ -426,13 +470,14 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
 // tp.broadcast
 //===----------------------------------------------------------------------===//
 
-LogicalResult BroadcastOp::verify() {
-  if (failed(verifySameElementType(*this, "result", getTensor(getResult()),
-                                   getTensor(getInput()).getElementType())))
+LogicalResult BroadcastOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  std::optional<Sizes> sizes = inference.getStatedSizes();
+  if (!sizes)
+    return inference.emitOpError("the sizes of the result are not stated");
+  if (failed(inference.setResult(getTensor(op.getInput()).getElementType(),
+                                 *sizes)))
     return failure();
-  SymbolSpace space(getContext());
-  return verifyBroadcastsTo(*this, space, "operand", getTensor(getInput()),
-                            space.getSizes(getTensor(getResult())));
+  return inference.verifyBroadcastsTo("operand", op.getInput(), *sizes);
 }
 
 DimensionRule BroadcastOp::getDimensionRule() {
@@ -453,7 +498,7 @@ LogicalResult BroadcastOp::evaluate(Algebra &algebra,
 
 std::optional<Work> BroadcastOp::getWork(SymbolValues) { return getViewWork(); }
 
-Strides BroadcastOp::inferStrides(unsigned,
+Strides BroadcastOp::inferStrides(Adaptor, unsigned,
                                   ArrayRef<StridedShape> operandShapes,
                                   ArrayRef<Size> resultSizes) {
   const StridedShape &input = operandShapes[0];
@@ -481,6 +526,12 @@ Strides BroadcastOp::inferStrides(unsigned,
 }
 
 bool BroadcastOp::mayShareMemory() { return true; }
+
+IndexAlgebra::Map BroadcastOp::reindex(IndexAlgebra &algebra,
+                                       ArrayRef<IndexAlgebra::Map> operands,
+                                       ArrayRef<Size> sizes) {
+  return algebra.broadcast(operands[0], sizes);
+}
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor) {
   return isIdentity(getInput(), getResult()) ? getInput() : Value();

@@ -6,6 +6,8 @@
 
 #include "ShapeChecks.h"
 
+#include "commute/Dialect/ScalarFunctions.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -18,24 +20,25 @@ using namespace commute::tp;
 // tp.reduce
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReduceOp::verify() {
-  RankedTensorType input = getTensor(getInput());
+LogicalResult ReduceOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  RankedTensorType input = getTensor(op.getInput());
   llvm::SmallDenseSet<int64_t> reduced;
-  for (int64_t dim : getDims()) {
-    if (failed(verifyDim(*this, "an element of `dims`", dim, input.getRank())))
+  for (int64_t dim : op.getDims()) {
+    if (failed(
+            inference.verifyDim("an element of `dims`", dim, input.getRank())))
       return failure();
     if (!reduced.insert(dim).second)
-      return emitOpError() << "dim " << dim << " is reduced twice";
+      return inference.emitOpError() << "dim " << dim << " is reduced twice";
   }
-  SymbolSpace space(getContext());
-  Sizes expected;
-  for (auto [dim, size] : llvm::enumerate(space.getSizes(input))) {
+  Sizes sizes;
+  for (auto [dim, size] : llvm::enumerate(inference.getSizes(op.getInput()))) {
     if (!reduced.contains(dim))
-      expected.push_back(size);
-    else if (getKeepDims())
-      expected.push_back(1);
+      sizes.push_back(size);
+    else if (op.getKeepDims())
+      sizes.push_back(1);
   }
-  return verifySizes(*this, space, "result", getTensor(getResult()), expected);
+  return inference.setResult(
+      inference.getStatedElementType(input.getElementType()), sizes);
 }
 
 DimensionRule ReduceOp::getDimensionRule() {
@@ -81,7 +84,8 @@ std::optional<Work> ReduceOp::getWork(SymbolValues symbols) {
   return work;
 }
 
-Strides ReduceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides ReduceOp::inferStrides(Adaptor, unsigned,
+                               ArrayRef<StridedShape> operandShapes,
                                ArrayRef<Size> resultSizes) {
   // The reduction's TensorIterator orders the result like the operand; only
   // the plain case is relied on.
@@ -94,13 +98,13 @@ Strides ReduceOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
 // tp.rowwise
 //===----------------------------------------------------------------------===//
 
-LogicalResult RowwiseOp::verify() {
-  RankedTensorType input = getTensor(getInput());
-  SymbolSpace space(getContext());
-  if (failed(verifyDim(*this, "dim", getDim(), input.getRank())))
+LogicalResult RowwiseOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  RankedTensorType input = getTensor(op.getInput());
+  if (failed(inference.verifyDim("dim", op.getDim(), input.getRank())))
     return failure();
-  return verifySizes(*this, space, "result", getTensor(getResult()),
-                     space.getSizes(input));
+  return inference.setResult(
+      inference.getStatedElementType(input.getElementType()),
+      inference.getSizes(op.getInput()));
 }
 
 /// The rule of ops that map rows over the dims from `firstWhole` on (or of the
@@ -175,7 +179,8 @@ std::optional<Work> RowwiseOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, isSum ? 1 : 12, symbols);
 }
 
-Strides RowwiseOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides RowwiseOp::inferStrides(Adaptor, unsigned,
+                                ArrayRef<StridedShape> operandShapes,
                                 ArrayRef<Size> resultSizes) {
   // CPU and CUDA softmax differ in what they make of strided operands.
   if (getDensity(operandShapes[0]) == Density::Dense)
@@ -187,23 +192,27 @@ Strides RowwiseOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Checks result and weights of a norm over the last `dims` dims.
-static LogicalResult verifyNorm(Operation *op, int64_t dims,
-                                ArrayRef<Value> weights) {
-  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  SymbolSpace space(op->getContext());
-  Sizes sizes = space.getSizes(input);
-  if (dims < 1 || dims > input.getRank())
-    return op->emitOpError() << "normalizes " << dims
-                             << " dims of a tensor of rank " << input.getRank();
+/// Checks the weights of a norm over the last `dims` dims; all its results have
+/// the shape of the input.
+static LogicalResult inferNorm(ShapeInference &inference, Value input,
+                               int64_t dims, ArrayRef<Value> weights) {
+  RankedTensorType type = getTensor(input);
+  Sizes sizes = inference.getSizes(input);
+  if (dims < 1 || dims > type.getRank())
+    return inference.emitOpError()
+           << "normalizes " << dims << " dims of a tensor of rank "
+           << type.getRank();
   for (Value weight : weights)
-    if (weight && failed(verifySizes(op, space, "weight", getTensor(weight),
-                                     ArrayRef(sizes).take_back(dims))))
+    if (weight && failed(inference.verifySizes(
+                      "weight", weight, ArrayRef(sizes).take_back(dims))))
       return failure();
-  for (Type type : op->getResultTypes())
-    if (failed(verifySizes(op, space, "result", cast<RankedTensorType>(type),
-                           sizes)))
+  size_t numResults = std::max<size_t>(inference.getNumStated(), 1);
+  for (size_t result = 0; result < numResults; ++result) {
+    Type elementType =
+        inference.getStatedElementType(type.getElementType(), result);
+    if (failed(inference.setResult(elementType, sizes, result)))
       return failure();
+  }
   return success();
 }
 
@@ -238,15 +247,14 @@ static AlgebraValue evaluateRms(Algebra &algebra, const AlgebraValue &input,
   return algebra.map(MapFunction::Mul, {input, inverse}, compute);
 }
 
-/// What PyTorch takes for an epsilon that is not stated: the distance from 1
-/// to the next number of the type that it computes in.
-static double getDefaultEpsilon(Type type) {
+double commute::tp::getDefaultEpsilon(Type type) {
   int mantissa = cast<FloatType>(type).getFPMantissaWidth();
   return std::ldexp(1.0, 1 - mantissa);
 }
 
-LogicalResult RmsNormOp::verify() {
-  return verifyNorm(*this, getNormalizedDims(), {getWeight()});
+LogicalResult RmsNormOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  return inferNorm(inference, op.getInput(), op.getNormalizedDims(),
+                   {op.getWeight()});
 }
 
 DimensionRule RmsNormOp::getDimensionRule() {
@@ -274,13 +282,15 @@ std::optional<Work> RmsNormOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 4, symbols);
 }
 
-Strides RmsNormOp::inferStrides(unsigned, ArrayRef<StridedShape> operandShapes,
+Strides RmsNormOp::inferStrides(Adaptor, unsigned,
+                                ArrayRef<StridedShape> operandShapes,
                                 ArrayRef<Size> resultSizes) {
   return getNormStrides(operandShapes[0], resultSizes);
 }
 
-LogicalResult LayerNormOp::verify() {
-  return verifyNorm(*this, getNormalizedDims(), {getWeight(), getBias()});
+LogicalResult LayerNormOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  return inferNorm(inference, op.getInput(), op.getNormalizedDims(),
+                   {op.getWeight(), op.getBias()});
 }
 
 DimensionRule LayerNormOp::getDimensionRule() {
@@ -321,18 +331,17 @@ std::optional<Work> LayerNormOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 7, symbols);
 }
 
-Strides LayerNormOp::inferStrides(unsigned,
+Strides LayerNormOp::inferStrides(Adaptor, unsigned,
                                   ArrayRef<StridedShape> operandShapes,
                                   ArrayRef<Size> resultSizes) {
   return getNormStrides(operandShapes[0], resultSizes);
 }
 
-LogicalResult AddRmsNormOp::verify() {
-  SymbolSpace space(getContext());
-  if (failed(verifySizes(*this, space, "residual", getTensor(getResidual()),
-                         space.getSizes(getTensor(getInput())))))
+LogicalResult AddRmsNormOp::inferShapes(Adaptor op, ShapeInference &inference) {
+  if (failed(inference.verifySizes("residual", op.getResidual(),
+                                   inference.getSizes(op.getInput()))))
     return failure();
-  return verifyNorm(*this, 1, {getWeight()});
+  return inferNorm(inference, op.getInput(), 1, {op.getWeight()});
 }
 
 DimensionRule AddRmsNormOp::getDimensionRule() {
@@ -360,7 +369,7 @@ std::optional<Work> AddRmsNormOp::getWork(SymbolValues symbols) {
   return getStreamingWork(*this, 5, symbols);
 }
 
-Strides AddRmsNormOp::inferStrides(unsigned resultIndex,
+Strides AddRmsNormOp::inferStrides(Adaptor, unsigned resultIndex,
                                    ArrayRef<StridedShape> operandShapes,
                                    ArrayRef<Size> resultSizes) {
   if (resultIndex == 1)

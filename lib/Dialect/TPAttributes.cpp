@@ -244,8 +244,8 @@ Attribute PlacementAttr::parse(AsmParser &parser, Type) {
   if (!placement)
     parser.emitError(location)
         << "'" << text
-        << "' is no placement; legal are replicated, shard(DIM), "
-           "partial(sum|avg|max|min|product) and varying";
+        << "' is not a placement; expected replicated, shard(DIM), "
+           "partial(sum|avg|max|min|product) or varying";
   return placement;
 }
 

@@ -555,58 +555,6 @@ AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
 // Positions
 //===----------------------------------------------------------------------===//
 
-AlgebraValue FieldAlgebra::take(const AlgebraValue &table,
-                                const AlgebraValue &indices, unsigned dim,
-                                bool wrapsNegative) {
-  FieldValue from = share(table);
-  const FieldTensor &at = get(indices);
-  Dims dims(from->getDims().take_front(dim));
-  llvm::append_range(dims, at.getDims());
-  llvm::append_range(dims, from->getDims().drop_front(dim + 1));
-  SampledDim own = from->getDims()[dim];
-  std::shared_ptr<FieldTensor> result = make(dims, from->getElementType());
-  if (!result)
-    return fail(SampleProblem::TooLarge, "", getRealSizes(dims),
-                from->getElementType());
-  SmallVector<int64_t> counts = from->getCounts();
-  int64_t inner = 1, outer = 1;
-  for (size_t index = 0; index < counts.size(); ++index)
-    (index < dim ? outer : inner) *= index == dim ? 1 : counts[index];
-  std::vector<int64_t> missing;
-  uint64_t *output = result->elements.data();
-  for (int64_t o = 0; o < outer; ++o)
-    for (uint64_t element : at.elements) {
-      auto index = static_cast<int64_t>(element);
-      if (wrapsNegative && index < 0)
-        index += own.getSize();
-      bool isInside = index >= 0 && index < own.getSize();
-      std::optional<int64_t> position;
-      if (isInside)
-        position = own.isUniform ? 0 : own.sample->find(index);
-      if (position) {
-        const uint64_t *row =
-            from->elements.data() + (o * counts[dim] + *position) * inner;
-        output = std::copy(row, row + inner, output);
-        continue;
-      }
-      if (isInside)
-        missing.push_back(index);
-      else
-        context.hasReadOutside = true;
-      // No program may read there; what it would get is something of its own.
-      uint64_t key = PrimeField::mix(element, 0xbb67ae8584caa73b);
-      for (int64_t i = 0; i < inner; ++i)
-        *output++ =
-            convertElement(context.scalars, PrimeField::mix(o * inner + i, key),
-                           Float64Type::get(at.getElementType().getContext()),
-                           from->getElementType());
-    }
-  if (!missing.empty() && !context.problem)
-    context.problem = SampleProblem{SampleProblem::MissingIndices,
-                                    "indices that are not sampled", missing};
-  return result;
-}
-
 /// The sizes of which some, from each list, have one product: where the two
 /// lists can be cut. Each entry is the number of sizes taken from either.
 static std::optional<SmallVector<std::pair<unsigned, unsigned>>>

@@ -185,8 +185,8 @@ LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
 
 /// Whether the result of an op depends on what it receives alone.
 static bool readsReceivedOnly(Operation *op) {
-  return isa<tp::AllReduceOp, tp::AllGatherOp, tp::ReduceScatterOp,
-             tp::AllToAllOp, tp::CollectiveBroadcastOp>(op);
+  auto collective = dyn_cast<tp::CollectiveOpInterface>(op);
+  return collective && collective.dependsOnReceivedOnly();
 }
 
 LogicalResult LockstepEvaluator::evaluateModelled(
@@ -195,8 +195,10 @@ LogicalResult LockstepEvaluator::evaluateModelled(
     SmallVectorImpl<RankValues> &results) {
   for (FieldAlgebra &algebra : algebras)
     algebra.clearExchanges();
-  // Only the slice of the own rank depends on which rank it is.
-  bool isOfRank = isa<tp::RankSliceOp>(op.getOperation());
+  // Without communication, only a part of the own rank depends on which rank
+  // it is.
+  bool isOfRank = isa<tp::GroupOpInterface>(op.getOperation()) &&
+                  !isa<tp::CollectiveOpInterface>(op.getOperation());
   bool readsOperands = !readsReceivedOnly(op);
   // An op is evaluated again after each exchange: the first time ranks say what
   // they send, then they know what they receive.

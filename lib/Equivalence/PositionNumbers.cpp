@@ -73,7 +73,9 @@ private:
   void visit(Operation *op);
   void visitMap(tp::MapOp op);
   Form evaluateMap(tp::MapOp op);
-  void visitTake(tp::TakeOp op);
+  void visitIndexing(tp::IndexingOpInterface op);
+  /// The integers that an op of indices returns.
+  Form evaluateTake(tp::TakeOp op);
   Form moveDims(Operation *op);
   Form evaluateReshape(tp::ReshapeOp op);
   Form evaluateConcat(tp::ConcatOp op);
@@ -534,36 +536,41 @@ Form PositionFinder::evaluateConcat(tp::ConcatOp op) {
   return *result;
 }
 
-void PositionFinder::visitTake(tp::TakeOp op) {
-  unsigned dim = op.getDim();
-  int64_t size = getType(op.getTable()).getDimSize(dim);
-  const Form own = get(op.getIndices());
+void PositionFinder::visitIndexing(tp::IndexingOpInterface op) {
+  Value indexed = op.getIndexed(), indices = op.getIndexValues();
+  unsigned dim = op.getIndexedDim();
+  int64_t size = getType(indexed).getDimSize(dim);
+  bool wraps = op.wrapsNegativeIndices();
+  const Form own = get(indices);
   if (own.input)
-    listener.onBound(*own.input, op.getTable(), dim,
-                     (op.getWrapsNegative() ? -size : 0) - own.inputOffset,
+    listener.onBound(*own.input, indexed, dim,
+                     (wraps ? -size : 0) - own.inputOffset,
                      size - own.inputOffset);
   else if (own.hasUnknown)
-    listener.onMetByUnknown(op.getTable(), dim);
-  if (!own.hasUnknown && !own.hasDerived)
-    for (const Affine &candidate : own.candidates) {
-      SmallVector<unsigned> terms;
-      for (auto [index, k] : llvm::enumerate(candidate.coefficients))
-        if (k != 0)
-          terms.push_back(index);
-      int64_t start = candidate.constant;
-      if (start < 0 && op.getWrapsNegative())
-        start += size;
-      if (terms.empty())
-        listener.onSingle(op.getTable(), dim, start);
-      else if (terms.size() == 1 && own.candidates.size() == 1 &&
-               candidate.coefficients[terms[0]] == 1)
-        listener.onIndexed(op.getTable(), dim, op.getIndices(), terms[0],
-                           start);
-    }
-  if (!isFollowed(op.getResult()))
+    listener.onMetByUnknown(indexed, dim);
+  if (own.hasUnknown || own.hasDerived)
     return;
+  for (const Affine &candidate : own.candidates) {
+    SmallVector<unsigned> terms;
+    for (auto [index, k] : llvm::enumerate(candidate.coefficients))
+      if (k != 0)
+        terms.push_back(index);
+    int64_t start = candidate.constant;
+    if (start < 0 && wraps)
+      start += size;
+    if (terms.empty())
+      listener.onSingle(indexed, dim, start);
+    else if (terms.size() == 1 && own.candidates.size() == 1 &&
+             candidate.coefficients[terms[0]] == 1)
+      listener.onIndexed(indexed, dim, indices, terms[0], start);
+  }
+}
+
+Form PositionFinder::evaluateTake(tp::TakeOp op) {
   // A table of integers: what is in it is composed with the indices where both
   // are simple.
+  unsigned dim = op.getDim();
+  const Form own = get(op.getIndices());
   const Form table = get(op.getTable());
   Form form = getUnknown(op.getResult());
   for (unsigned index : table.varies.set_bits())
@@ -574,10 +581,10 @@ void PositionFinder::visitTake(tp::TakeOp op) {
     form.varies.set(dim + index);
   bool isPositional = table.varies.any() || own.varies.any();
   if (isPositional && !table.hasUnknown)
-    form = derive(op);
-  else if (isPositional)
+    return derive(op);
+  if (isPositional)
     keepVarying(op.getIndices(), own);
-  forms[op.getResult()] = std::move(form);
+  return form;
 }
 
 Form PositionFinder::moveDims(Operation *op) {
@@ -686,8 +693,8 @@ void PositionFinder::visit(Operation *op) {
     }
     return;
   }
-  if (auto take = dyn_cast<tp::TakeOp>(op))
-    return visitTake(take);
+  if (auto indexing = dyn_cast<tp::IndexingOpInterface>(op))
+    visitIndexing(indexing);
   if (auto map = dyn_cast<tp::MapOp>(op)) {
     if (isFollowed(map.getResult()))
       forms[map.getResult()] = evaluateMap(map);
@@ -743,6 +750,7 @@ void PositionFinder::visit(Operation *op) {
             }
             return fits(own, getType(result).getShape(), to) ? own : derive(op);
           })
+          .Case([&](tp::TakeOp take) { return evaluateTake(take); })
           .Case([&](tp::RowwiseOp rowwise) {
             const Form own = get(rowwise.getInput());
             auto dim = static_cast<unsigned>(rowwise.getDim());

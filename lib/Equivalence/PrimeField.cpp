@@ -58,3 +58,20 @@ uint64_t PrimeField::fromDouble(double value) {
     result = mix(std::bit_cast<uint64_t>(magnitude), 0x1f83d9abfb41bd6b);
   return std::signbit(value) && !std::isnan(value) ? negate(result) : result;
 }
+
+std::optional<double> PrimeField::toFraction(uint64_t element) {
+  // Euclid's algorithm: every remainder is `element` times a factor, and the
+  // first small remainder has the smallest factor.
+  constexpr int64_t bound = int64_t(1) << 20;
+  auto before = static_cast<int64_t>(prime);
+  auto remainder = static_cast<int64_t>(element);
+  int64_t factorBefore = 0, factor = 1;
+  while (remainder > bound) {
+    int64_t quotient = before / remainder;
+    before = std::exchange(remainder, before - quotient * remainder);
+    factorBefore = std::exchange(factor, factorBefore - quotient * factor);
+    if (std::abs(factor) > bound)
+      return std::nullopt;
+  }
+  return static_cast<double>(remainder) / static_cast<double>(factor);
+}

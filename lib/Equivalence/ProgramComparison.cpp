@@ -132,8 +132,9 @@ bool ProgramComparison::refine(const SampleProblem &problem,
                                Operation *culprit) {
   switch (problem.kind) {
   case SampleProblem::MissingIndices:
-    if (auto take = dyn_cast_or_null<tp::TakeOp>(culprit))
-      if (dims->addIndices(take.getTable(), take.getDim(), problem.indices))
+    if (auto op = dyn_cast_or_null<tp::IndexingOpInterface>(culprit))
+      if (dims->addIndices(op.getIndexed(), op.getIndexedDim(),
+                           problem.indices))
         return true;
     [[fallthrough]];
   case SampleProblem::Mismatch:

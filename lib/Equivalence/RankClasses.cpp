@@ -79,17 +79,19 @@ ClassFinder::ClassFinder(func::FuncOp first, func::FuncOp second,
 }
 
 void ClassFinder::noteUses(func::FuncOp function) {
-  for (Operation &op : function.getBody().front())
+  for (Operation &op : function.getBody().front()) {
+    auto grouped = dyn_cast<tp::GroupOpInterface>(op);
+    Use use = grouped && !grouped.dependsOnPositions() ? Use::Reductions
+                                                       : Use::Positions;
     for (NamedAttribute attribute : op.getAttrs()) {
       auto group = dyn_cast<tp::GroupAttr>(attribute.getValue());
       if (!group)
         continue;
       for (KnownGroup &known : groups)
         if (known.group.hasSameMembers(group))
-          known.use =
-              std::max(known.use, isa<tp::AllReduceOp>(op) ? Use::Reductions
-                                                           : Use::Positions);
+          known.use = std::max(known.use, use);
     }
+  }
 }
 
 bool ClassFinder::keeps(const KnownGroup &known, const RankMap &map) const {

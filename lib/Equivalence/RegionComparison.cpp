@@ -239,7 +239,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
     return;
   }
   // The first program comes first to each cut.
-  hasOwnTakes |= side == Second && isa<tp::TakeOp>(op);
+  hasOwnTakes |= side == Second && isa<tp::IndexingOpInterface>(op);
   for (Number operand : operands)
     read(operand);
   ProgramRegion::Step &step = region.steps.emplace_back();

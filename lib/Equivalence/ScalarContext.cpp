@@ -73,6 +73,7 @@ static constexpr uint64_t equalKey = 0x510e527fade682d1;
 static constexpr uint64_t lessKey = 0x9b05688c2b3e6c1f;
 static constexpr uint64_t nanKey = 0x1f83d9abfb41bd6b;
 static constexpr uint64_t bitKey = 0x5be0cd19137e2179;
+static constexpr uint64_t sortKey = 0xcbbb9d5dc1059ed8;
 /// A rareness: all bits are alike.
 static constexpr unsigned never = 63;
 
@@ -169,6 +170,16 @@ bool ScalarContext::areAlike(uint64_t a, uint64_t b) const {
   return first && second && *first == *second;
 }
 
+bool ScalarContext::isNegative(uint64_t element) const {
+  if (auto known = numbers.find(element); known != numbers.end())
+    return known->second < 0;
+  auto opposite = numbers.find(PrimeField::negate(element));
+  if (opposite != numbers.end())
+    return opposite->second > 0;
+  std::optional<double> fraction = PrimeField::toFraction(element);
+  return fraction && *fraction < 0;
+}
+
 uint64_t ScalarContext::isNan(uint64_t a) {
   return drawTruth(PrimeField::mix(a, nanKey));
 }
@@ -263,6 +274,17 @@ uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
     isKept = isBelow ? isLess(b, a) : isLess(a, b);
   return PrimeField::add(
       b, PrimeField::multiply(isKept, PrimeField::subtract(a, b)));
+}
+
+double ScalarContext::getSortKey(uint64_t element) {
+  if (std::optional<double> number = getNumber(element))
+    return std::isnan(*number) ? std::numeric_limits<double>::infinity()
+                               : *number;
+  noteSampled();
+  // On both sides of the constants of a program, near zero and far away.
+  uint64_t random = PrimeField::mix(element, sortKey + seed);
+  double unit = static_cast<double>(random >> 11) * 0x1p-52 - 1;
+  return unit / (1.0 + 0x1p-20 - std::abs(unit));
 }
 
 bool ScalarContext::toBit(uint64_t truth) {

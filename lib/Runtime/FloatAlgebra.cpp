@@ -215,6 +215,33 @@ AlgebraValue FloatAlgebra::take(const AlgebraValue &table,
   return check(std::move(result), message, {}, table->getElementType());
 }
 
+AlgebraValue FloatAlgebra::takeAlong(const AlgebraValue &table,
+                                     const AlgebraValue &indices,
+                                     unsigned dim) {
+  std::string message;
+  TensorValue result =
+      takeElements(asTensor(table), asTensor(indices), dim, message);
+  return check(std::move(result), message, indices->getSizes(),
+               table->getElementType());
+}
+
+AlgebraValue FloatAlgebra::scatter(const AlgebraValue &input,
+                                   const AlgebraValue &indices,
+                                   const AlgebraValue &updates, unsigned dim,
+                                   bool accumulates, bool wrapsNegative) {
+  std::string message;
+  TensorValue result =
+      scatterElements(asTensor(input), asTensor(indices), asTensor(updates),
+                      dim, accumulates, wrapsNegative, message);
+  return check(std::move(result), message, input->getSizes(),
+               input->getElementType());
+}
+
+AlgebraValue FloatAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
+                                       bool descending, Type type) {
+  return sortRows(asTensor(input), dim, descending, type);
+}
+
 AlgebraValue FloatAlgebra::reshape(const AlgebraValue &input,
                                    ArrayRef<int64_t> sizes) {
   const Tensor &tensor = asTensor(input);
@@ -301,27 +328,13 @@ FloatAlgebra::makeCall(Operation *op, tp::GroupAttr group,
   if (auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName))
     for (auto name : names.getAsRange<StringAttr>())
       call.node += name.str();
-  llvm::raw_string_ostream operation(call.operation);
-  operation << op->getName();
-  if (auto allReduce = dyn_cast<tp::AllReduceOp>(op))
-    operation << ' ' << tp::stringifyReductionKind(allReduce.getReduction());
-  else if (auto allGather = dyn_cast<tp::AllGatherOp>(op))
-    operation << " along dim " << allGather.getGatherAxis();
-  else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
-    operation << ' ' << tp::stringifyReductionKind(scatter.getReduction())
-              << " along dim " << scatter.getScatterAxis();
-  else if (auto gather = dyn_cast<tp::AllGatherMatmulOp>(op))
-    operation << " along dim " << gather.getGatherAxis();
-  else if (auto scatter = dyn_cast<tp::MatmulReduceScatterOp>(op))
-    operation << ' ' << tp::stringifyReductionKind(scatter.getReduction())
-              << " along dim " << scatter.getScatterAxis();
-  else if (auto broadcast = dyn_cast<tp::CollectiveBroadcastOp>(op))
-    operation << " from position " << broadcast.getRoot();
+  auto collective = llvm::cast<tp::CollectiveOpInterface>(op);
+  call.operation = collective.getCollectiveText();
   // Ranks may exchange different numbers of rows, so state only the element
   // type.
   llvm::raw_string_ostream operand(call.operand);
   auto type = llvm::cast<RankedTensorType>(op->getOperand(0).getType());
-  if (isa<tp::AllToAllOp>(op))
+  if (!collective.hasEqualOperands())
     operand << type.getElementType();
   else if (type.hasStaticShape())
     operand << RankedTensorType::get(type.getShape(), type.getElementType());

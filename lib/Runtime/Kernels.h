@@ -98,8 +98,6 @@ bool multiplyMatricesInto(MatmulOperand lhs, MatmulOperand rhs,
 
 /// Returns a dense copy of a view of `input`.
 TensorValue gatherStrided(const Tensor &input, const tp::StridedView &view);
-TensorValue takeRows(const Tensor &table, const Tensor &indices, unsigned dim,
-                     bool wrapsNegative, std::string &failure);
 TensorValue concatenate(llvm::ArrayRef<const Tensor *> inputs, unsigned dim,
                         std::string &failure);
 
@@ -108,6 +106,23 @@ TensorValue concatenate(llvm::ArrayRef<const Tensor *> inputs, unsigned dim,
 void coalesceDims(
     llvm::SmallVectorImpl<int64_t> &sizes,
     llvm::MutableArrayRef<llvm::SmallVector<int64_t>> tensorStrides);
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+/// The kernels of tp.take, tp.take_along, tp.scatter and tp.sort. An index
+/// outside of its dim is a failure.
+TensorValue takeRows(const Tensor &table, const Tensor &indices, unsigned dim,
+                     bool wrapsNegative, std::string &failure);
+TensorValue takeElements(const Tensor &table, const Tensor &indices,
+                         unsigned dim, std::string &failure);
+TensorValue scatterElements(const Tensor &input, const Tensor &indices,
+                            const Tensor &updates, unsigned dim,
+                            bool accumulates, bool wrapsNegative,
+                            std::string &failure);
+TensorValue sortRows(const Tensor &input, unsigned dim, bool descending,
+                     mlir::Type type);
 
 } // namespace commute::runtime
 

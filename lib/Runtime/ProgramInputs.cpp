@@ -140,11 +140,11 @@ static int64_t getIntegerBound(BlockArgument input,
   values.insert(input);
   for (size_t next = 0; next < values.size(); ++next)
     for (OpOperand &use : values[next].getUses()) {
-      auto take = dyn_cast<tp::TakeOp>(use.getOwner());
-      if (take && use.getOperandNumber() == 1) {
-        auto table = cast<RankedTensorType>(take.getTable().getType());
+      auto indexing = dyn_cast<tp::IndexingOpInterface>(use.getOwner());
+      if (indexing && use.get() == indexing.getIndexValues()) {
+        auto table = cast<RankedTensorType>(indexing.getIndexed().getType());
         std::optional<int64_t> size =
-            tp::evaluateSize(table, take.getDim(), lookup);
+            tp::evaluateSize(table, indexing.getIndexedDim(), lookup);
         if (size && (!bound || *size < *bound))
           bound = size;
         continue;

@@ -143,47 +143,6 @@ TensorValue runtime::gatherStrided(const Tensor &input,
   return result;
 }
 
-TensorValue runtime::takeRows(const Tensor &table, const Tensor &indices,
-                              unsigned dim, bool wrapsNegative,
-                              std::string &failure) {
-  ArrayRef<int64_t> tableSizes = table.getSizes();
-  SmallVector<int64_t> sizes(tableSizes.take_front(dim));
-  llvm::append_range(sizes, indices.getSizes());
-  llvm::append_range(sizes, tableSizes.drop_front(dim + 1));
-  int64_t extent = tableSizes[dim];
-  std::vector<int64_t> rows(indices.getNumElements());
-  loadElements(indices.getKind(), indices.getData(), rows.size(), rows.data());
-  bool isUnsigned = indices.getKind() == ElementKind::U64;
-  for (int64_t &row : rows) {
-    int64_t wrapped =
-        row < 0 && wrapsNegative && !isUnsigned ? row + extent : row;
-    if (wrapped < 0 || wrapped >= extent) {
-      failure = "index " +
-                (isUnsigned ? std::to_string(static_cast<uint64_t>(row))
-                            : std::to_string(row)) +
-                " is out of range: dim " + std::to_string(dim) +
-                " of the table has size " + std::to_string(extent);
-      return nullptr;
-    }
-    row = wrapped;
-  }
-  std::shared_ptr<Tensor> result =
-      Tensor::allocate(sizes, table.getElementType());
-  if (result->getNumElements() == 0)
-    return result;
-  size_t rowBytes = runtime::getNumElements(tableSizes.drop_front(dim + 1)) *
-                    runtime::getNumBytes(table.getKind());
-  int64_t outer = runtime::getNumElements(tableSizes.take_front(dim));
-  std::byte *output = result->getMutableData();
-  for (int64_t block = 0; block < outer; ++block)
-    for (int64_t row : rows) {
-      std::memcpy(output, table.getData() + (block * extent + row) * rowBytes,
-                  rowBytes);
-      output += rowBytes;
-    }
-  return result;
-}
-
 TensorValue runtime::concatenate(ArrayRef<const Tensor *> inputs, unsigned dim,
                                  std::string &failure) {
   const Tensor &first = *inputs.front();

@@ -100,8 +100,8 @@ static llvm::Expected<Target> readTarget(llvm::StringRef path) {
   if (std::error_code error = llvm::sys::fs::status(path, status))
     return llvm::createStringError(path + ": " + error.message());
   if (!llvm::sys::fs::is_regular_file(status) || status.getSize() > largestFile)
-    return llvm::createStringError(path + ": a target is a file of JSON text "
-                                          "of no more than 1 MiB");
+    return llvm::createStringError(
+        path + ": a target file is JSON text of at most 1 MiB");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError(path + ": " + buffer.getError().message());

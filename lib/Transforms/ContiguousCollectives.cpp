@@ -153,16 +153,9 @@ Plan ContiguousCollectivesPass::plan(OpOperand &use,
 Value ContiguousCollectivesPass::insertCopy(OpOperand &use,
                                             analysis::StrideAnalysis &strides) {
   Value value = use.get();
-  auto type = cast<RankedTensorType>(value.getType());
-  const tp::StridedShape &shape = strides.getShape(value);
   OpBuilder builder(use.getOwner());
-  // The copy's layout is its own, not that of the value it copies.
-  RankedTensorType dense =
-      strides.getSymbols().getType(type.getElementType(), shape.sizes,
-                                   tp::getContiguousStrides(shape.sizes));
-  auto copy =
-      tp::CopyOp::create(builder, use.getOwner()->getLoc(), dense, value,
-                         /*preserve_strides=*/false);
+  auto copy = tp::CopyOp::create(builder, use.getOwner()->getLoc(), value,
+                                 /*preserve_strides=*/false);
   strides.add(copy);
   return copy;
 }

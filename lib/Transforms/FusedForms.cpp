@@ -68,11 +68,9 @@ static Value multiply(OpDraft &ops, Location location, Type element, Value lhs,
     if (!tp::hasOneElement(getTensor(lhsScale)))
       lhsScale = ops.reshape(lhsScale, {rows, 1}, location);
   }
-  tp::Sizes product = ops.getSizes(lhs);
-  product.back() = result.back();
-  Value value = ops.add<tp::MatmulOp>(
-      location, ops.getType(element, product), lhs, rhs, bias, lhsScale,
-      rhsScale, /*transpose_lhs=*/false, /*transpose_rhs=*/false);
+  Value value = ops.add<tp::MatmulOp>(location, lhs, rhs, bias, lhsScale,
+                                      rhsScale, /*transpose_lhs=*/false,
+                                      /*transpose_rhs=*/false, element);
   return ops.reshape(value, result, location);
 }
 
@@ -81,11 +79,8 @@ void commute::takeApart(tp::AllGatherMatmulOp fused) {
   Location location = fused.getLoc();
   unsigned axis = fused.getGatherAxis();
   auto gather = [&](Value shard) -> Value {
-    tp::Sizes sizes = ops.getSizes(shard);
-    sizes[axis] = tp::multiply(sizes[axis], fused.getGroup().getSize());
-    return ops.add<tp::AllGatherOp>(
-        location, ops.getType(getTensor(shard).getElementType(), sizes), shard,
-        axis, fused.getGroup(), /*async=*/false);
+    return ops.add<tp::AllGatherOp>(location, shard, axis, fused.getGroup(),
+                                    /*async=*/false);
   };
   Value whole = gather(fused.getShard());
   Value scale = fused.getShardScale();
@@ -115,7 +110,7 @@ void commute::takeApart(tp::MatmulReduceScatterOp fused) {
                            fused.getRhs(), fused.getBias(), fused.getLhsScale(),
                            fused.getRhsScale());
   Value scattered = ops.add<tp::ReduceScatterOp>(
-      location, type, fused.getReduction(), product, fused.getScatterAxis(),
+      location, fused.getReduction(), product, fused.getScatterAxis(),
       fused.getGroup(), /*async=*/false);
   fused.getResult().replaceAllUsesWith(ops.convert(scattered, type, location));
   ops.insertBefore(fused);

@@ -6,6 +6,7 @@
 
 #include "CollectiveSpelling.h"
 #include "FusedForms.h"
+#include "OpDraft.h"
 #include "ResultTypes.h"
 
 #include "commute/Transforms/Passes.h"
@@ -22,65 +23,6 @@ using namespace mlir;
 using namespace commute;
 
 namespace {
-
-/// Builds ops whose types follow from their operands.
-class Rearranger {
-public:
-  Rearranger(Operation *before)
-      : builder(before), symbols(before->getContext()),
-        location(before->getLoc()) {}
-
-  OpBuilder &getBuilder() { return builder; }
-  tp::Sizes getSizes(Value value) { return symbols.getSizes(getTensor(value)); }
-  RankedTensorType getDenseType(Value like, const tp::Sizes &sizes) {
-    return ::getDenseType(symbols, getTensor(like).getElementType(), sizes);
-  }
-
-  Value reshape(Value value, const tp::Sizes &sizes) {
-    return infer(tp::ReshapeOp::create(builder, location,
-                                       getDenseType(value, sizes), value));
-  }
-  Value permute(Value value, ArrayRef<int64_t> permutation) {
-    tp::Sizes from = getSizes(value), sizes;
-    for (int64_t dim : permutation)
-      sizes.push_back(from[dim]);
-    return infer(tp::PermuteOp::create(
-        builder, location, getDenseType(value, sizes), value, permutation));
-  }
-  Value copy(Value value) {
-    return tp::CopyOp::create(builder, location,
-                              getDenseType(value, getSizes(value)), value,
-                              /*preserve_strides=*/false);
-  }
-  Value slice(Value value, int64_t dim, int64_t start, int64_t size) {
-    tp::Sizes sizes = getSizes(value);
-    sizes[dim] = size;
-    return infer(tp::SliceOp::create(builder, location,
-                                     getDenseType(value, sizes), value, dim,
-                                     start, /*step=*/1));
-  }
-  Value concat(ArrayRef<Value> values, int64_t dim, const tp::Sizes &sizes) {
-    return infer(tp::ConcatOp::create(
-        builder, location, getDenseType(values.front(), sizes), values, dim));
-  }
-  /// Concatenates the `count` blocks of `dim` along `target`; the result has
-  /// sizes `moved`.
-  Value moveBlocks(Value value, int64_t dim, int64_t target, int64_t count,
-                   const tp::Sizes &moved);
-
-private:
-  static RankedTensorType getTensor(Value value) {
-    return cast<RankedTensorType>(value.getType());
-  }
-  Value infer(Operation *op) {
-    inferStrides(symbols, op);
-    return op->getResult(0);
-  }
-
-  OpBuilder builder;
-  tp::SymbolSpace symbols;
-  Location location;
-};
 
 class LowerCollectivesPass
     : public commute::impl::LowerCollectivesBase<LowerCollectivesPass> {
@@ -160,17 +102,21 @@ void LowerCollectivesPass::restoreSpellings(Block &block) {
   }
 }
 
-Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,
-                             int64_t count, const tp::Sizes &moved) {
-  std::optional<int64_t> number = tp::getConstant(moved[dim]);
-  if (number) {
+/// Concatenates the `count` blocks of `dim` along `target`; the result has
+/// sizes `moved`.
+static Value moveBlocks(OpDraft &ops, Location location, Value value,
+                        int64_t dim, int64_t target, int64_t count,
+                        const tp::Sizes &moved) {
+  tp::SymbolSpace &symbols = ops.getSymbols();
+  if (std::optional<int64_t> size = tp::getConstant(moved[dim])) {
     SmallVector<Value> blocks;
     for (int64_t index = 0; index < count; ++index)
-      blocks.push_back(slice(value, dim, index * *number, *number));
-    return concat(blocks, target, moved);
+      blocks.push_back(ops.add<tp::SliceOp>(location, value, symbols, dim,
+                                            index * *size, /*step=*/1, *size));
+    return ops.add<tp::ConcatOp>(location, blocks, target);
   }
   // Split the blocks into a dim of their own and move it before the target.
-  tp::Sizes split = getSizes(value);
+  tp::Sizes split = ops.getSizes(value);
   split[dim] = moved[dim];
   split.insert(split.begin() + dim, count);
   SmallVector<int64_t> permutation =
@@ -178,8 +124,11 @@ Value Rearranger::moveBlocks(Value value, int64_t dim, int64_t target,
   permutation.erase(permutation.begin() + dim);
   int64_t place = target <= dim ? target : target + 1;
   permutation.insert(llvm::find(permutation, place), dim);
+  value = ops.add<tp::ReshapeOp>(location, value, symbols, split);
+  value = ops.add<tp::PermuteOp>(location, value, permutation);
   // Use an explicit copy: whether a reshape copies depends on the sizes.
-  return reshape(copy(permute(reshape(value, split), permutation)), moved);
+  value = ops.add<tp::CopyOp>(location, value, /*preserve_strides=*/false);
+  return ops.add<tp::ReshapeOp>(location, value, symbols, moved);
 }
 
 /// Whether all dims before `axis` have size 1, so that its blocks are
@@ -210,8 +159,7 @@ static void replaceWaited(Op op, Value value,
   SmallVector<Operation *> completions(op.getResult().getUsers());
   for (Operation *completion : completions) {
     OpBuilder builder(completion);
-    Value waited = tp::WaitOp::create(builder, completion->getLoc(),
-                                      value.getType(), value);
+    Value waited = tp::WaitOp::create(builder, completion->getLoc(), value);
     replaceValue(completion->getResult(0), finish(waited));
     completion->erase();
   }
@@ -259,34 +207,35 @@ void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
       !isWaitedFor(gather.getResult(), gather.getAsync()))
     return;
   ++numLowered;
-  Rearranger before(gather);
+  Location location = gather.getLoc();
+  OpDraft before(gather.getContext());
   Value shard = gather.getInput();
   tp::Sizes sizes = before.getSizes(shard);
   tp::Sizes whole = before.getSizes(gather.getResult());
   bool isView = isOutermost(sizes, axis);
   if (isView)
-    shard = before.reshape(shard, tp::Sizes(llvm::drop_begin(sizes, axis)));
-  tp::Sizes gathered = before.getSizes(shard);
-  gathered[0] = tp::multiply(gathered[0], count);
-  Value result = tp::AllGatherOp::create(before.getBuilder(), gather.getLoc(),
-                                         before.getDenseType(shard, gathered),
-                                         shard, /*gather_axis=*/0,
-                                         gather.getGroup(), gather.getAsync());
-  remark::passed(gather.getLoc(), remark::RemarkOpts::name("dim-0")
-                                      .category(getArgument())
-                                      .function(getOperation().getName()))
+    shard = before.add<tp::ReshapeOp>(location, shard, before.getSymbols(),
+                                      tp::Sizes(llvm::drop_begin(sizes, axis)));
+  Value result = before.add<tp::AllGatherOp>(
+      location, shard, /*gather_axis=*/0, gather.getGroup(), gather.getAsync());
+  before.insertBefore(gather);
+  remark::passed(location, remark::RemarkOpts::name("dim-0")
+                               .category(getArgument())
+                               .function(getOperation().getName()))
       << remark::add(isView ? "lowered to an all_gather along dim 0 and a "
                               "view: all dims before dim {0} have size 1"
                             : "lowered to an all_gather along dim 0, followed "
                               "by a rearrangement of its blocks along dim {0}",
                      axis);
   replaceWaited(gather, result, [&](Value value) -> Value {
-    Rearranger after(gather);
-    after.getBuilder().setInsertionPointAfterValue(value);
-    if (isView)
-      return after.reshape(value, whole);
-    Value moved = after.moveBlocks(value, 0, axis, count, whole);
-    movedBlocks[moved] = {value, axis, count};
+    OpDraft after(before.getSymbols());
+    Value moved =
+        isView ? after.add<tp::ReshapeOp>(location, value, after.getSymbols(),
+                                          whole)
+               : moveBlocks(after, location, value, 0, axis, count, whole);
+    after.insertAfter(value);
+    if (!isView)
+      movedBlocks[moved] = {value, axis, count};
     return moved;
   });
 }
@@ -296,7 +245,8 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
   int64_t count = scatter.getGroup().getSize();
   if (axis == 0 || scatter.getGroup().getName().empty())
     return;
-  Rearranger before(scatter);
+  Location location = scatter.getLoc();
+  OpDraft before(scatter.getContext());
   Value input = scatter.getInput();
   tp::Sizes sizes = before.getSizes(input);
   tp::Sizes shard = before.getSizes(scatter.getResult());
@@ -307,24 +257,23 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
   tp::Sizes moved = shard;
   moved[0] = tp::multiply(shard[0], count);
   if (isView) {
-    input = before.reshape(input, tp::Sizes(llvm::drop_begin(sizes, axis)));
+    input = before.add<tp::ReshapeOp>(location, input, before.getSymbols(),
+                                      tp::Sizes(llvm::drop_begin(sizes, axis)));
   } else if (auto known = movedBlocks.find(input);
              known != movedBlocks.end() && known->second.axis == axis &&
              known->second.count == count) {
     // A gathered value is scattered again: its blocks are along dim 0 already.
     input = known->second.onDim0;
   } else {
-    input = before.moveBlocks(input, axis, 0, count, moved);
+    input = moveBlocks(before, location, input, axis, 0, count, moved);
   }
-  tp::Sizes scattered =
-      isView ? tp::Sizes(llvm::drop_begin(shard, axis)) : shard;
-  Value result = tp::ReduceScatterOp::create(
-      before.getBuilder(), scatter.getLoc(),
-      before.getDenseType(input, scattered), scatter.getReduction(), input,
-      /*scatter_axis=*/0, scatter.getGroup(), scatter.getAsync());
-  remark::passed(scatter.getLoc(), remark::RemarkOpts::name("dim-0")
-                                       .category(getArgument())
-                                       .function(getOperation().getName()))
+  Value result = before.add<tp::ReduceScatterOp>(
+      location, scatter.getReduction(), input, /*scatter_axis=*/0,
+      scatter.getGroup(), scatter.getAsync());
+  before.insertBefore(scatter);
+  remark::passed(location, remark::RemarkOpts::name("dim-0")
+                               .category(getArgument())
+                               .function(getOperation().getName()))
       << remark::add(isView ? "lowered to a view and a reduce_scatter along "
                               "dim 0: all dims before dim {0} have size 1"
                             : "lowered to a rearrangement of the blocks of dim "
@@ -336,8 +285,10 @@ void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
     return;
   }
   replaceWaited(scatter, result, [&](Value value) -> Value {
-    Rearranger after(scatter);
-    after.getBuilder().setInsertionPointAfterValue(value);
-    return after.reshape(value, shard);
+    OpDraft after(before.getSymbols());
+    Value whole =
+        after.add<tp::ReshapeOp>(location, value, after.getSymbols(), shard);
+    after.insertAfter(value);
+    return whole;
   });
 }

@@ -112,7 +112,7 @@ static void replace(const ReindexedCollective &found, Operation *before,
       return completion && completion.getBegun() == before->getResult(0);
     });
     OpBuilder builder(wait);
-    value = tp::WaitOp::create(builder, wait->getLoc(), value.getType(), value);
+    value = tp::WaitOp::create(builder, wait->getLoc(), value);
   }
   for (Value result : found.results) {
     auto type = cast<RankedTensorType>(result.getType());

@@ -34,20 +34,20 @@ tp::Sizes OpDraft::getSizes(Value value) {
   return symbols.getSizes(getTensor(value));
 }
 
-RankedTensorType OpDraft::getType(Type elementType,
-                                  const tp::Sizes &sizes) const {
-  return getDenseType(symbols, elementType, sizes);
-}
-
 Value OpDraft::addLike(Operation *op, Value operand, const tp::Sizes &sizes) {
   Operation *copy = op->clone();
   // The attributes identify the node of the original op; the copy has none.
   copy->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
   copy->setOperands(operand);
-  copy->getResult(0).setType(
-      getType(getTensor(op->getResult(0)).getElementType(), sizes));
   ops.push_back(copy);
-  inferStrides(symbols, copy);
+  tp::ResultShape stated{getTensor(op->getResult(0)).getElementType(), sizes};
+  SmallVector<Type> types;
+  LogicalResult inferred =
+      cast<tp::ResultTypeOpInterface>(copy).inferResultTypes(symbols, stated,
+                                                             types);
+  assert(succeeded(inferred) && "the op applies to values of other sizes");
+  (void)inferred;
+  copy->getResult(0).setType(types.front());
   return copy->getResult(0);
 }
 
@@ -60,26 +60,22 @@ Value OpDraft::reshape(Value value, const tp::Sizes &sizes, Location location) {
       tp::isStaticDense(reshaped.getInput().getType()) &&
       getSizes(reshaped.getInput()) == sizes)
     return reshaped.getInput();
-  return add<tp::ReshapeOp>(
-      location, getType(getTensor(value).getElementType(), sizes), value);
+  return add<tp::ReshapeOp>(location, value, symbols, sizes);
 }
 
 Value OpDraft::transpose(Value matrix, Location location) {
-  tp::Sizes sizes = getSizes(matrix);
+  int64_t rank = getTensor(matrix).getRank();
   SmallVector<int64_t> permutation =
-      llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
-  std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
-  std::swap(permutation[sizes.size() - 1], permutation[sizes.size() - 2]);
-  return add<tp::PermuteOp>(location,
-                            getType(getTensor(matrix).getElementType(), sizes),
-                            matrix, permutation);
+      llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(permutation[rank - 1], permutation[rank - 2]);
+  return add<tp::PermuteOp>(location, matrix, permutation);
 }
 
 Value OpDraft::convert(Value value, RankedTensorType type, Location location) {
   value = reshape(value, symbols.getSizes(type), location);
   if (value.getType() == type)
     return value;
-  return add<tp::CopyOp>(location, type, value, /*preserve_strides=*/false);
+  return add<tp::CopyOp>(location, value, /*preserve_strides=*/false);
 }
 
 std::optional<double>
@@ -98,4 +94,8 @@ void OpDraft::insertBefore(Operation *position) {
   for (Operation *op : ops)
     position->getBlock()->getOperations().insert(position->getIterator(), op);
   ops.clear();
+}
+
+void OpDraft::insertAfter(Value value) {
+  insertBefore(value.getDefiningOp()->getNextNode());
 }

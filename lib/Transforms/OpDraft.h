@@ -7,8 +7,7 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_OPDRAFT_H
 #define COMMUTE_LIB_TRANSFORMS_OPDRAFT_H
 
-#include "ResultTypes.h"
-
+#include "commute/Dialect/TPDialect.h"
 #include "commute/Target/PriceModel.h"
 
 #include "mlir/IR/Builders.h"
@@ -16,7 +15,7 @@
 namespace commute {
 
 /// Ops that would replace others: built to be priced, and put into the program
-/// only if they pay. Result types follow from the operands.
+/// only if they pay.
 class OpDraft {
 public:
   explicit OpDraft(mlir::MLIRContext *context)
@@ -29,22 +28,19 @@ public:
   ~OpDraft();
 
   tp::Sizes getSizes(mlir::Value value);
-  /// A dense tensor of these sizes.
-  mlir::RankedTensorType getType(mlir::Type elementType,
-                                 const tp::Sizes &sizes) const;
+  /// For ops whose sizes are stated.
+  tp::SymbolSpace &getSymbols() { return symbols; }
 
-  /// Adds an op whose results have the right sizes, and gives them the strides
-  /// that PyTorch's kernel does.
+  /// Adds an op, whose result types follow from its operands.
   template <typename Op, typename... Arguments>
   Op add(mlir::Location location, Arguments &&...arguments) {
     auto op =
         Op::create(builder, location, std::forward<Arguments>(arguments)...);
     ops.push_back(op);
-    inferStrides(symbols, op);
     return op;
   }
-  /// What an op of one operand and one result does, done to another value;
-  /// `sizes` are those of the result.
+  /// Applies an op of one operand and one result to another value; `sizes` are
+  /// those of the result where the op leaves them open.
   mlir::Value addLike(mlir::Operation *op, mlir::Value operand,
                       const tp::Sizes &sizes);
   /// The value itself where it has these sizes.
@@ -62,6 +58,8 @@ public:
   std::optional<double> getSeconds(const target::PriceModel &price) const;
   /// Puts the ops into the program.
   void insertBefore(mlir::Operation *position);
+  /// Puts the ops behind the op that defines `value`.
+  void insertAfter(mlir::Value value);
 
 private:
   void clear();

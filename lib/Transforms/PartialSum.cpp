@@ -66,7 +66,7 @@ private:
   /// Merges products with the same left operand into one product with the sum
   /// of their right operands, and vice versa.
   void joinEqual(SmallVectorImpl<Summand> &summands);
-  Value add(Value a, Value b, const tp::Sizes &sizes);
+  Value add(Value a, Value b);
   /// Whether every product can be accumulated into the sum of those before it.
   bool canAccumulate(ArrayRef<Summand> summands);
   /// Adds the products to `sum`, which may be null, in order.
@@ -101,10 +101,9 @@ private:
 
 } // namespace
 
-Value SumDraft::add(Value a, Value b, const tp::Sizes &sizes) {
-  return draft.ops.add<tp::MapOp>(location,
-                                  draft.ops.getType(getElementType(), sizes),
-                                  tp::MapFunction::Add, ValueRange{a, b});
+Value SumDraft::add(Value a, Value b) {
+  return draft.ops.add<tp::MapOp>(location, tp::MapFunction::Add,
+                                  ValueRange{a, b}, getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,18 +117,13 @@ Value SumDraft::takeRhs(const ProductSegment &segment) {
   if (segment.rhsSource == ShardSource::RankSlice)
     value = sliceByRank(value, getInnerDim(/*isRhs=*/true), segment.group);
   if (form.copiesSlices)
-    value = draft.ops.add<tp::CopyOp>(
-        location,
-        draft.ops.getType(getElementType(), draft.ops.getSizes(value)), value,
-        /*preserve_strides=*/false);
+    value = draft.ops.add<tp::CopyOp>(location, value,
+                                      /*preserve_strides=*/false);
   return value;
 }
 
 Value SumDraft::sliceByRank(Value value, unsigned dim, tp::GroupAttr group) {
-  tp::Sizes sizes = draft.ops.getSizes(value);
-  sizes[dim] = tp::divideExactly(sizes[dim], group.getSize());
-  return draft.ops.add<tp::RankSliceOp>(
-      location, draft.ops.getType(getElementType(), sizes), value, dim, group);
+  return draft.ops.add<tp::RankSliceOp>(location, value, dim, group);
 }
 
 /// Multiplies a single row of a constant part.
@@ -138,8 +132,9 @@ bool SumDraft::addFill(const ProductSegment &segment) {
   std::optional<int64_t> inner = tp::getConstant(segment.size);
   if (!fill || !inner || getRank(product.getRhs()) != 2)
     return false;
-  Value row = draft.ops.add<tp::ConstantOp>(
-      location, RankedTensorType::get({1, *inner}, getElementType()), fill);
+  Value row =
+      draft.ops.add<tp::ConstantOp>(location, fill, draft.ops.getSymbols(),
+                                    getElementType(), tp::Sizes{1, *inner});
   addRows(segment, row, {});
   draft.note("a constant part is multiplied once instead of for every row");
   return true;
@@ -187,13 +182,13 @@ void SumDraft::addRows(const ProductSegment &segment, Value once,
   Value rhs = takeRhs(segment);
   ++draft.numProducts;
   Value value = draft.ops.add<tp::MatmulOp>(
-      location, draft.ops.getType(getElementType(), {count, columns}), once,
-      rhs, /*bias=*/Value(), /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
-      /*transpose_lhs=*/false, product.getTransposeRhs());
+      location, once, rhs, /*bias=*/Value(), /*lhs_scale=*/Value(),
+      /*rhs_scale=*/Value(), /*transpose_lhs=*/false, product.getTransposeRhs(),
+      getElementType());
   if (tp::isConstant(count, 1)) {
     tp::Sizes row = {columns};
     value = draft.ops.reshape(value, row, location);
-    rowSum = rowSum ? add(rowSum, value, row) : value;
+    rowSum = rowSum ? add(rowSum, value) : value;
     return;
   }
   rows.push_back(columns);
@@ -243,7 +238,7 @@ void SumDraft::joinEqual(SmallVectorImpl<Summand> &list) {
           isLeft ? other.lhs == summand.lhs : other.rhs == summand.rhs;
       tp::Sizes sizes = draft.ops.getSizes(sum);
       if (isAsSeen && sizes == draft.ops.getSizes(next)) {
-        sum = add(sum, next, sizes);
+        sum = add(sum, next);
         draft.note("the factors of a repeated part are added, and their sum "
                    "rounded, before the product");
         continue;
@@ -302,11 +297,10 @@ Value SumDraft::addProducts(ArrayRef<Summand> list, Value sum) {
     bool isBias = sum && (accumulates || draft.ops.getSizes(sum) != sumSizes);
     ++draft.numProducts;
     Value value = draft.ops.add<tp::MatmulOp>(
-        location, draft.ops.getType(getElementType(), sumSizes), summand.lhs,
-        summand.rhs, isBias ? sum : Value(), /*lhs_scale=*/Value(),
-        /*rhs_scale=*/Value(), product.getTransposeLhs(),
-        product.getTransposeRhs());
-    sum = sum && !isBias ? add(sum, value, sumSizes) : value;
+        location, summand.lhs, summand.rhs, isBias ? sum : Value(),
+        /*lhs_scale=*/Value(), /*rhs_scale=*/Value(), product.getTransposeLhs(),
+        product.getTransposeRhs(), getElementType());
+    sum = sum && !isBias ? add(sum, value) : value;
   }
   return sum;
 }
@@ -315,11 +309,7 @@ Value SumDraft::getRowBias() {
   Value bias = product.getBias();
   if (!bias || !rowSum)
     return bias ? bias : rowSum;
-  tp::Sizes sizes = draft.ops.getSizes(bias);
-  if (sizes.empty())
-    sizes.resize(1);
-  sizes.back() = draft.ops.getSizes(rowSum).front();
-  return add(bias, rowSum, sizes);
+  return add(bias, rowSum);
 }
 
 std::optional<SplitDraft> SumDraft::run() {
@@ -341,36 +331,37 @@ std::optional<SplitDraft> SumDraft::run() {
   for (auto &[group, list] : groups) {
     Value partial = addProducts(list, Value());
     Value whole = draft.ops.add<tp::AllReduceOp>(
-        location, draft.ops.getType(getElementType(), sumSizes),
-        tp::ReductionKind::Sum, partial, group, /*async=*/false,
+        location, tp::ReductionKind::Sum, partial, group, /*async=*/false,
         /*in_place=*/false);
-    sum = sum ? add(sum, whole, sumSizes) : whole;
+    sum = sum ? add(sum, whole) : whole;
     draft.note("each rank's partial sum is rounded before the all_reduce");
   }
   if (!summands.empty()) {
     if (sum && bias)
-      sum = add(sum, addProducts(summands, bias), sumSizes);
+      sum = add(sum, addProducts(summands, bias));
     else
       sum = addProducts(summands, sum ? sum : bias);
   } else if (sum && bias) {
-    sum = add(sum, bias, sumSizes);
+    sum = add(sum, bias);
   }
   if (!sum) {
     // Only terms that are added to every row are left.
-    RankedTensorType type = draft.ops.getType(getElementType(), sumSizes);
-    if (!type.hasStaticShape())
+    if (!llvm::all_of(sumSizes, [](const tp::Size &size) {
+          return size.getConstant().has_value();
+        }))
       return std::nullopt;
     Builder builder(product.getContext());
-    sum = draft.ops.add<tp::ConstantOp>(location, type,
-                                        builder.getZeroAttr(getElementType()));
+    sum = draft.ops.add<tp::ConstantOp>(
+        location, builder.getZeroAttr(getElementType()), draft.ops.getSymbols(),
+        getElementType(), sumSizes);
     if (bias)
-      sum = add(sum, bias, sumSizes);
+      sum = add(sum, bias);
   }
   tp::Size columns = sumSizes.back();
   for (const RepeatedSummand &summand : repeated) {
     tp::Sizes sizes = summand.allRows;
     sizes.push_back(columns);
-    sum = add(draft.ops.reshape(sum, sizes, location), summand.value, sizes);
+    sum = add(draft.ops.reshape(sum, sizes, location), summand.value);
   }
   sum = draft.ops.convert(sum, product.getType(), location);
   draft.values.emplace_back(product.getResult(), sum);

@@ -74,19 +74,14 @@ static Value takePieces(OpDraft &ops, Value value, unsigned dim,
   if (merged.empty() ||
       (merged.size() == 1 && tp::isConstant(sizes[dim], total)))
     return value;
-  Type element = getElementType(value);
   SmallVector<Value> parts;
-  for (const PieceRange &piece : merged) {
-    sizes[dim] = piece.end - piece.begin;
-    parts.push_back(ops.add<tp::SliceOp>(location, ops.getType(element, sizes),
-                                         value, dim, piece.begin,
-                                         /*step=*/1, /*blocks=*/false));
-  }
+  for (const PieceRange &piece : merged)
+    parts.push_back(ops.add<tp::SliceOp>(location, value, ops.getSymbols(), dim,
+                                         piece.begin, /*step=*/1,
+                                         piece.end - piece.begin));
   if (parts.size() == 1)
     return parts.front();
-  sizes[dim] = total;
-  return ops.add<tp::ConcatOp>(location, ops.getType(element, sizes), parts,
-                               dim);
+  return ops.add<tp::ConcatOp>(location, parts, dim);
 }
 
 /// The position of each part of the whole among the pieces, in the order of
@@ -158,23 +153,16 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
       rightScales.push_back(matmul.getRhsScale());
   }
 
-  tp::Sizes gathered = ops.getSizes(shard);
-  gathered[axis] = tp::multiply(gathered[axis], gather.getGroup().getSize());
   // PyTorch's scaled op always returns the gathered value.
   bool returnsGathered = fusion.returnsGathered || scale;
-  SmallVector<Type> types;
-  if (returnsGathered)
-    types.push_back(ops.getType(getElementType(shard), gathered));
-  for (auto [product, right] :
-       llvm::zip_equal(fusion.products, rightOperands)) {
+  SmallVector<Type> elementTypes;
+  for (const GatheredProduct &product : fusion.products) {
     tp::MatmulOp matmul = product.matmul;
-    tp::Sizes result = gathered;
-    result.back() = ops.getSizes(right).back();
-    types.push_back(ops.getType(getElementType(matmul.getResult()), result));
+    elementTypes.push_back(getElementType(matmul.getResult()));
   }
   auto fused = ops.add<tp::AllGatherMatmulOp>(
-      location, types, shard, rightOperands, /*biases=*/ValueRange(), scale,
-      rightScales, axis, gather.getGroup(), returnsGathered);
+      location, shard, rightOperands, /*biases=*/ValueRange(), scale,
+      rightScales, axis, gather.getGroup(), returnsGathered, elementTypes);
 
   ValueRange outputs = fused.getOutputs().take_back(fusion.products.size());
   if (fusion.returnsGathered) {
@@ -213,9 +201,9 @@ PipelineDraft commute::draftGatherFusion(const GatherFusion &fusion) {
     if (bias) {
       // The bias may be computed after the fused op.
       OpDraft tail(gather.getContext());
-      value =
-          tail.add<tp::MapOp>(matmul.getLoc(), matmul.getType(),
-                              tp::MapFunction::Add, ValueRange{value, bias});
+      value = tail.add<tp::MapOp>(matmul.getLoc(), tp::MapFunction::Add,
+                                  ValueRange{value, bias},
+                                  getElementType(matmul.getResult()));
       draft.tails.emplace_back(std::move(tail), matmul);
     }
     draft.values.emplace_back(matmul.getResult(), value);
@@ -260,14 +248,8 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   // a_0 @ b_0 + a_1 @ b_1 is one product of operands concatenated along the
   // contraction.
   auto join = [&](ArrayRef<Value> values, unsigned dim) -> Value {
-    if (values.size() == 1)
-      return values.front();
-    tp::Sizes joined = ops.getSizes(values.front());
-    for (Value value : values.drop_front())
-      joined[dim] = tp::add(joined[dim], ops.getSizes(value)[dim]);
-    return ops.add<tp::ConcatOp>(
-        location, ops.getType(getElementType(values.front()), joined), values,
-        dim);
+    return values.size() == 1 ? values.front()
+                              : ops.add<tp::ConcatOp>(location, values, dim);
   };
   Value lhs = join(left, 1), rhs = join(right, 0);
   lhs = ops.reshape(lhs, addColumns(ops.getSizes(lhs).back()), location);
@@ -282,22 +264,15 @@ PipelineDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   if (scale && !tp::hasOneElement(getTensor(scale)))
     scale = ops.reshape(scale, addColumns(1), location);
   Value bias = first.getBias();
-  if (bias)
+  if (bias && getTensor(bias).getRank() > 1)
     bias = ops.reshape(bias, tp::Sizes{ops.getSizes(bias).back()}, location);
-  if (bias && scattersColumns)
+  if (bias && scattersColumns && !tp::hasOneElement(getTensor(bias)))
     bias = takePieces(ops, bias, /*dim=*/0, fusion.pieces, location);
 
-  tp::Sizes result = ops.getSizes(scatter.getResult());
-  if (!fusion.pieces.empty()) {
-    const PieceRange &piece = fusion.pieces.front();
-    result = sizes;
-    result[fusion.axis] = piece.end - piece.begin;
-  }
-  result.erase(result.begin(), result.begin() + numOuter);
   Value value = ops.add<tp::MatmulReduceScatterOp>(
-      location, ops.getType(getElementType(scatter.getResult()), result),
-      scatter.getReduction(), lhs, rhs, bias, scale, first.getRhsScale(), axis,
-      scatter.getGroup());
+      location, scatter.getReduction(), lhs, rhs, bias, scale,
+      first.getRhsScale(), axis, scatter.getGroup(),
+      getElementType(scatter.getResult()));
   value = ops.convert(value, getTensor(scatter.getResult()), location);
   for (Operation *user : scatter.getResult().getUsers())
     if (scatter.getAsync() && isa<tp::CompletionOpInterface>(user)) {
@@ -370,9 +345,7 @@ void commute::eraseReplaced(ArrayRef<Operation *> replaced,
   // An op is visited again when its last user is erased.
   while (!unread.empty()) {
     Operation *op = unread.pop_back_val();
-    if (!op->use_empty() ||
-        !(mayGo.contains(op) || isa<tp::ReshapeOp, tp::PermuteOp>(op) ||
-          wouldOpBeTriviallyDead(op)))
+    if (!op->use_empty() || !(mayGo.contains(op) || wouldOpBeTriviallyDead(op)))
       continue;
     for (Value operand : op->getOperands())
       if (Operation *definition = operand.getDefiningOp())

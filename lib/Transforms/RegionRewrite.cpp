@@ -45,7 +45,6 @@ private:
   tp::Size getShardSize(const tp::Size &size);
   /// The type of a rank's shard of a dense tensor.
   RankedTensorType getShardType(RankedTensorType type, unsigned dim);
-  RankedTensorType getPaddedType(RankedTensorType type, unsigned dim);
   Value pad(Value value, unsigned dim, Location location);
   /// The value, or a dense copy if it may not be dense. Collectives that move
   /// blocks need a dense operand.
@@ -98,40 +97,28 @@ RankedTensorType RegionRewriter::getShardType(RankedTensorType type,
                                               unsigned dim) {
   tp::Sizes sizes = symbols.getSizes(type);
   sizes[dim] = getShardSize(sizes[dim]);
-  return getDenseType(symbols, type.getElementType(), sizes);
-}
-
-RankedTensorType RegionRewriter::getPaddedType(RankedTensorType type,
-                                               unsigned dim) {
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = llvm::alignTo(shape[dim], count);
-  return RankedTensorType::get(shape, type.getElementType());
+  return symbols.getType(type.getElementType(), sizes,
+                         tp::getContiguousStrides(sizes));
 }
 
 Value RegionRewriter::pad(Value value, unsigned dim, Location location) {
   RankedTensorType type = getTensor(value);
-  RankedTensorType padded = getPaddedType(type, dim);
-  int64_t missing = padded.getDimSize(dim) - type.getDimSize(dim);
-  if (missing == 0)
+  int64_t size = type.getDimSize(dim);
+  tp::Sizes missing = symbols.getSizes(type);
+  missing[dim] = llvm::alignTo(size, count) - size;
+  if (tp::isConstant(missing[dim], 0))
     return value;
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = missing;
-  auto fillType = RankedTensorType::get(shape, type.getElementType());
-  TypedAttr zero = builder.getZeroAttr(type.getElementType());
-  Value fill = tp::ConstantOp::create(builder, location, fillType, zero);
-  return tp::ConcatOp::create(builder, location, padded,
-                              ValueRange{value, fill}, dim);
+  Value fill = tp::ConstantOp::create(
+      builder, location, builder.getZeroAttr(type.getElementType()), symbols,
+      type.getElementType(), missing);
+  return tp::ConcatOp::create(builder, location, ValueRange{value, fill}, dim);
 }
 
 Value RegionRewriter::makeDense(Value value, Location location) {
-  RankedTensorType type = getTensor(value);
-  tp::StridedShape shape = symbols.getShape(type);
-  if (tp::getDensity(shape) == tp::Density::Dense)
+  if (tp::getDensity(symbols.getShape(getTensor(value))) == tp::Density::Dense)
     return value;
-  return tp::CopyOp::create(
-      builder, location,
-      getDenseType(symbols, type.getElementType(), shape.sizes), value,
-      /*preserve_strides=*/false);
+  return tp::CopyOp::create(builder, location, value,
+                            /*preserve_strides=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,15 +145,14 @@ void RegionRewriter::rewriteReduce(const RegionOp &entry) {
   operand = region.isPadded ? pad(operand, dim, reduce.getLoc()) : operand;
   operand = makeDense(operand, reduce.getLoc());
   auto scatter = tp::ReduceScatterOp::create(
-      builder, reduce.getLoc(), getShardType(getTensor(operand), dim),
-      reduce.getReduction(), operand, dim, region.group, reduce.getAsync());
+      builder, reduce.getLoc(), reduce.getReduction(), operand, dim,
+      region.group, reduce.getAsync());
   ++changes.numScatters;
   Value result = scatter.getResult();
   // A chain includes its wait; otherwise, the wait is an op of the region.
   if (reduce.getAsync() && entry.chain.size() > 1) {
     builder.setInsertionPoint(entry.op);
-    result = tp::WaitOp::create(builder, entry.op->getLoc(), result.getType(),
-                                result);
+    result = tp::WaitOp::create(builder, entry.op->getLoc(), result);
   }
   Value old = entry.op->getResult(0);
   localValues.insert({result, {getTensor(old), dim}});
@@ -209,19 +195,16 @@ Value RegionRewriter::getSlice(Value value, Operation *reader) {
   builder.setInsertionPoint(reader);
   unsigned dim = region.dims.lookup(value);
   Value whole = region.isPadded ? pad(value, dim, value.getLoc()) : value;
-  RankedTensorType type = getShardType(getTensor(whole), dim);
   SliceMethod method =
       *findSliceMethod(value, dim, region.group, isRankSpecific);
   if (method == SliceMethod::ReduceScatter) {
     whole = makeDense(whole, value.getLoc());
-    known = tp::ReduceScatterOp::create(builder, value.getLoc(), type,
+    known = tp::ReduceScatterOp::create(builder, value.getLoc(),
                                         tp::ReductionKind::Max, whole, dim,
                                         region.group, /*async=*/false);
   } else {
-    auto op = tp::RankSliceOp::create(builder, value.getLoc(), type, whole, dim,
-                                      region.group);
-    inferStrides(symbols, op);
-    known = op;
+    known = tp::RankSliceOp::create(builder, value.getLoc(), whole, dim,
+                                    region.group);
   }
   ++changes.numSlices;
   changes.sliced.emplace_back(value, method);
@@ -272,24 +255,27 @@ Value RegionRewriter::getWhole(Value value) {
   auto [wholeType, dim] = local->second;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(value);
-  RankedTensorType gatheredType =
-      region.isPadded ? getPaddedType(wholeType, dim) : wholeType;
   Location location = value.getLoc();
   Value shard = makeDense(value, location);
-  auto gather = tp::AllGatherOp::create(builder, location, gatheredType, shard,
-                                        dim, region.group, /*async=*/false);
+  // Without padding, users keep the type they know: the sizes of shards of a
+  // symbolic size may not be spelled as its quotient.
+  auto gather =
+      region.isPadded
+          ? tp::AllGatherOp::create(builder, location, shard, dim, region.group,
+                                    /*async=*/false)
+          : tp::AllGatherOp::create(builder, location, wholeType, shard, dim,
+                                    region.group, /*async=*/false);
   ++changes.numGathers;
   // The gather and the copy use the shard.
   localOps.insert(gather);
   if (shard != value)
     localOps.insert(shard.getDefiningOp());
   Value gathered = gather;
-  if (gatheredType != wholeType) {
-    auto trimmed = tp::SliceOp::create(builder, location, wholeType, gathered,
-                                       dim, /*start=*/0, /*step=*/1);
-    inferStrides(symbols, trimmed);
+  if (gathered.getType() != wholeType) {
+    gathered =
+        tp::SliceOp::create(builder, location, gathered, symbols, dim,
+                            /*start=*/0, /*step=*/1, wholeType.getDimSize(dim));
     // Users expect a dense value.
-    gathered = trimmed.getResult();
     if (gathered.getType() != wholeType)
       gathered = tp::CopyOp::create(builder, location, wholeType, gathered,
                                     /*preserve_strides=*/false);

@@ -11,18 +11,6 @@
 using namespace mlir;
 using namespace commute;
 
-RankedTensorType commute::getDenseType(const tp::SymbolSpace &symbols,
-                                       Type elementType,
-                                       const tp::Sizes &sizes) {
-  SmallVector<int64_t> shape;
-  for (const tp::Size &size : sizes)
-    if (std::optional<int64_t> number = size.getConstant())
-      shape.push_back(*number);
-  if (shape.size() == sizes.size())
-    return RankedTensorType::get(shape, elementType);
-  return symbols.getType(elementType, sizes, tp::getContiguousStrides(sizes));
-}
-
 void commute::inferStrides(tp::SymbolSpace &symbols, Operation *op) {
   SmallVector<tp::StridedShape> shapes;
   for (Type operand : op->getOperandTypes()) {

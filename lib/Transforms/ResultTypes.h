@@ -11,13 +11,8 @@
 
 namespace commute {
 
-/// A dense tensor of these sizes.
-mlir::RankedTensorType getDenseType(const tp::SymbolSpace &symbols,
-                                    mlir::Type elementType,
-                                    const tp::Sizes &sizes);
-
-/// Gives all results of an op, whose sizes are right, the strides that
-/// PyTorch's kernel gives them.
+/// Gives all results of an op, whose sizes are right, the strides that follow
+/// from its operands.
 void inferStrides(tp::SymbolSpace &symbols, mlir::Operation *op);
 
 /// Puts `after` in place of `before`. Two dense tensors may state the strides

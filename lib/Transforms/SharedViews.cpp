@@ -6,7 +6,7 @@
 
 #include "SharedViews.h"
 
-#include "commute/Dialect/TPDialect.h"
+#include "commute/Analysis/ReindexedCollectives.h"
 
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseSet.h"
@@ -40,7 +40,7 @@ void commute::shareViews(Block &block) {
   llvm::DenseSet<Operation *, EqualOps> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // Ops with discardable attributes are nodes of the program; keep them.
-    if (!isa<tp::SliceOp, tp::RankSliceOp, tp::ReshapeOp, tp::CopyOp>(op) ||
+    if (!(analysis::keepsElementsOfOperand(&op) || isa<tp::RankSliceOp>(op)) ||
         !op.getDiscardableAttrs().empty())
       continue;
     auto [first, isNew] = known.insert(&op);

@@ -6,6 +6,8 @@
 
 #include "SplitPrices.h"
 
+#include "commute/Analysis/ReindexedCollectives.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -19,8 +21,7 @@ static bool isOfProduct(Value value) {
     Operation *op = value.getDefiningOp();
     if (isa_and_present<tp::MatmulOp>(op))
       return true;
-    if (!isa_and_present<tp::ReshapeOp, tp::PermuteOp, tp::CopyOp, tp::SliceOp>(
-            op))
+    if (!op || !analysis::keepsElementsOfOperand(op))
       return false;
     value = op->getOperand(0);
   }
@@ -37,9 +38,9 @@ void SplitCost::add(Operation *op, const target::PriceModel &price) {
     isKnown = false;
     return;
   }
-  // Erasing a gather that other work already hides saves no time.
-  auto gather = dyn_cast<tp::AllGatherOp>(op);
-  if (!gather || !gather.getAsync())
+  // Erasing a collective that other work already hides saves no time.
+  auto collective = dyn_cast<tp::CollectiveOpInterface>(op);
+  if (!collective || !collective.isAsynchronous())
     seconds += opPrice->getSeconds();
   flops += double(work->matmulFlops);
   numProducts += isa<tp::MatmulOp>(op);

@@ -70,13 +70,10 @@ Value commute::takeSegment(OpDraft &ops, const SegmentOperand &operand,
                            tp::Size size, bool takesShard, Location location) {
   tp::AllGatherOp gather = operand.gather;
   Value value = takesShard ? gather.getInput() : operand.base;
-  if (operand.isSliced) {
-    tp::Sizes sizes = ops.getSizes(value);
-    sizes[operand.dim] = size;
-    value = ops.add<tp::SliceOp>(
-        location, ops.getType(getElementType(value), sizes), value, operand.dim,
-        operand.start, /*step=*/1, operand.countsBlocks);
-  }
+  if (operand.isSliced)
+    value = ops.add<tp::SliceOp>(location, value, ops.getSymbols(), operand.dim,
+                                 operand.start, /*step=*/1, size,
+                                 operand.countsBlocks);
   return takeSteps(ops, value, operand.steps, location);
 }
 
@@ -109,26 +106,24 @@ Value commute::joinValues(OpDraft &ops, ArrayRef<Value> values, unsigned dim,
   for (Value value : values.drop_front())
     sizes[dim] = tp::add(sizes[dim], ops.getSizes(value)[dim]);
   int64_t start = 0;
-  RankedTensorType type = ops.getType(getElementType(values.front()), sizes);
   if (Value whole = findSlicedValue(values, dim, start)) {
     if (ops.getSizes(whole) == sizes)
       return whole;
-    return ops.add<tp::SliceOp>(location, type, whole, dim, start, /*step=*/1,
-                                /*blocks=*/false);
+    return ops.add<tp::SliceOp>(location, whole, ops.getSymbols(), dim, start,
+                                /*step=*/1, sizes[dim]);
   }
-  return ops.add<tp::ConcatOp>(location, type, values, dim);
+  return ops.add<tp::ConcatOp>(location, values, dim);
 }
 
-/// Clones a product with other operands; `sizes` are those of its result.
+/// Clones a product with other operands.
 static Value addProduct(SplitDraft &draft, tp::MatmulOp product,
-                        ArrayRef<Value> operands, const tp::Sizes &sizes) {
+                        ArrayRef<Value> operands) {
   ++draft.numProducts;
   return draft.ops.add<tp::MatmulOp>(
-      product.getLoc(),
-      draft.ops.getType(getElementType(product.getResult()), sizes),
-      operands[0], operands[1], product.getBias() ? operands[2] : Value(),
-      /*lhs_scale=*/Value(), /*rhs_scale=*/Value(), product.getTransposeLhs(),
-      product.getTransposeRhs());
+      product.getLoc(), operands[0], operands[1],
+      product.getBias() ? operands[2] : Value(), /*lhs_scale=*/Value(),
+      /*rhs_scale=*/Value(), product.getTransposeLhs(),
+      product.getTransposeRhs(), getElementType(product.getResult()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,9 +210,7 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
       if (cut)
         operand = takeSegment(draft.ops, *cut, segment.size,
                               /*takesShard=*/false, product.getLoc());
-    tp::Sizes sizes = draft.ops.getSizes(product.getResult());
-    sizes[products.resultDim] = segment.size;
-    values.push_back(addProduct(draft, product, operands, sizes));
+    values.push_back(addProduct(draft, product, operands));
     std::optional<int64_t> size = tp::getConstant(segment.size);
     if (start && size)
       valueAt[*start] = values.back();
@@ -258,7 +251,6 @@ SplitDraft commute::draftProductsSideBySide(const PartialProducts &products,
 static Value sliceOperand(SplitDraft &draft, Value value, unsigned dim,
                           tp::SliceOp slice, const ProductContext &context) {
   OpDraft &ops = draft.ops;
-  tp::Sizes sizes = ops.getSizes(value);
   tp::Size size = ops.getSizes(slice.getResult())[slice.getDim()];
   std::optional<int64_t> count = tp::getConstant(size);
   std::optional<DimParts> parts = analysis::findDimParts(value, dim);
@@ -277,10 +269,9 @@ static Value sliceOperand(SplitDraft &draft, Value value, unsigned dim,
       begin += partSize;
     }
   }
-  sizes[dim] = size;
-  return ops.add<tp::SliceOp>(
-      slice.getLoc(), ops.getType(getElementType(value), sizes), value, dim,
-      slice.getStart(), slice.getStep(), slice.getBlocks());
+  return ops.add<tp::SliceOp>(slice.getLoc(), value, ops.getSymbols(), dim,
+                              slice.getStart(), slice.getStep(), size,
+                              slice.getBlocks());
 }
 
 std::optional<SplitDraft>
@@ -321,10 +312,7 @@ commute::draftSlicedProduct(const SlicedProduct &sliced,
         if (std::optional<unsigned> dim =
                 found.getOperandDim(number, entry.resultDim))
           operand = sliceOperand(draft, operand, *dim, slice, context);
-      tp::Sizes sizes = draft.ops.getSizes(found.getResult());
-      sizes[entry.resultDim] =
-          draft.ops.getSizes(slice.getResult())[slice.getDim()];
-      value = addProduct(draft, product, operands, sizes);
+      value = addProduct(draft, product, operands);
       known.emplace_back(&entry, value);
     }
     value = takeSteps(draft.ops, value, entry.steps, slice.getLoc());
@@ -381,11 +369,6 @@ static Value draftRun(SplitDraft &draft, const JoinedRun &run) {
   tp::MatmulOp first = run.products.front();
   tp::DimensionRule rule = first.getDimensionRule();
   SmallVector<Value> operands(first->getOperands());
-  tp::Size size;
-  for (tp::MatmulOp product : run.products) {
-    tp::Size part = draft.ops.getSizes(product.getResult())[run.resultDim];
-    size = size ? tp::add(size, part) : part;
-  }
   for (auto [number, operand] : llvm::enumerate(operands)) {
     std::optional<unsigned> dim =
         analysis::findDimOfFactor(rule.operands[number], run.factor);
@@ -396,9 +379,7 @@ static Value draftRun(SplitDraft &draft, const JoinedRun &run) {
       parts.push_back(product->getOperand(number));
     operand = joinValues(draft.ops, parts, *dim, first.getLoc());
   }
-  tp::Sizes sizes = draft.ops.getSizes(first.getResult());
-  sizes[run.resultDim] = size;
-  Value value = addProduct(draft, first, operands, sizes);
+  Value value = addProduct(draft, first, operands);
   return takeSteps(draft.ops, value, run.steps, first.getLoc());
 }
 

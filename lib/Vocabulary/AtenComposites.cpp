@@ -20,18 +20,6 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Broadcasts `input` along its dims of size 1.
-static Value createBroadcast(NodeReader &reader, Value input,
-                             const tp::Sizes &sizes) {
-  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(input));
-  for (auto [dim, size] : llvm::enumerate(sizes))
-    if (shape.strides && shape.sizes[dim] != size)
-      (*shape.strides)[dim] = 0;
-  RankedTensorType type = reader.getSymbols().getType(
-      getTensor(input).getElementType(), sizes, shape.strides);
-  return reader.create<tp::BroadcastOp>(type, input);
-}
-
 static bool isDense(NodeReader &reader, RankedTensorType type) {
   return tp::getDensity(reader.getSymbols().getShape(type)) ==
          tp::Density::Dense;
@@ -97,7 +85,7 @@ static LogicalResult readRepeat(NodeReader &reader) {
     repeated.append({count, size});
   }
   Value value = reader.reshape(self, split);
-  value = createBroadcast(reader, value, repeated);
+  value = reader.broadcast(value, repeated);
   return setRepeated(reader, value);
 }
 
@@ -126,7 +114,7 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
   sizes.insert(sizes.begin() + *dim + 1, 1);
   Value value = reader.reshape(self, sizes);
   sizes[*dim + 1] = *repeats;
-  value = createBroadcast(reader, value, sizes);
+  value = reader.broadcast(value, sizes);
   return setRepeated(reader, value);
 }
 

@@ -1,4 +1,4 @@
-//===- AtenMatmul.cpp - ATen products, attention, lookups -------*- C++ -*-===//
+//===- AtenMatmul.cpp - ATen products and attention -------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -10,8 +10,6 @@
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
-using archive::Argument;
-using archive::ArgumentTag;
 
 static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -283,81 +281,6 @@ static LogicalResult writeAttention(Operation *operation, NodeWriter &writer) {
   return node.finish(op.getResult());
 }
 
-//===----------------------------------------------------------------------===//
-// Lookups
-//===----------------------------------------------------------------------===//
-
-static LogicalResult setTake(NodeReader &reader, Value table, Value indices,
-                             int64_t dim, bool wrapsNegative) {
-  RankedTensorType type = reader.getResultType();
-  if (!table || !indices || !type ||
-      getTensor(indices).getElementType().isInteger(1) ||
-      !isa<IntegerType>(getTensor(indices).getElementType()))
-    return failure();
-  return reader.result(
-      reader.create<tp::TakeOp>(type, table, indices, dim, wrapsNegative));
-}
-
-static LogicalResult readEmbedding(NodeReader &reader) {
-  return setTake(reader, reader.tensor("weight"), reader.tensor("indices"), 0,
-                 /*wrapsNegative=*/false);
-}
-
-static LogicalResult readIndexSelect(NodeReader &reader) {
-  Value self = reader.tensor("self");
-  Value index = reader.tensor("index");
-  if (!self || !index || getTensor(index).getRank() != 1)
-    return failure();
-  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank());
-  if (!dim)
-    return failure();
-  return setTake(reader, self, index, *dim, /*wrapsNegative=*/false);
-}
-
-/// x[:, indices]: one index tensor, and None for all other dims.
-static LogicalResult readIndex(NodeReader &reader) {
-  Value self = reader.tensor("self");
-  const Argument *indices = reader.find("indices");
-  if (!self || !indices ||
-      (indices->tag != ArgumentTag::OptionalTensors &&
-       indices->tag != ArgumentTag::Tensors))
-    return failure();
-  std::optional<int64_t> dim;
-  for (auto [position, index] : llvm::enumerate(indices->elements)) {
-    if (index.tag == ArgumentTag::None)
-      continue;
-    if (dim)
-      return failure();
-    dim = position;
-  }
-  if (!dim || *dim >= getTensor(self).getRank())
-    return failure();
-  return setTake(reader, self, reader.element("indices", *dim), *dim,
-                 /*wrapsNegative=*/true);
-}
-
-static LogicalResult writeTake(Operation *operation, NodeWriter &writer) {
-  auto op = cast<tp::TakeOp>(operation);
-  if (op.getDim() == 0 && !op.getWrapsNegative() &&
-      getTensor(op.getTable()).getRank() == 2)
-    return writer.node(op.getLoc(), "torch.ops.aten.embedding.default")
-        .tensor("weight", op.getTable())
-        .tensor("indices", op.getIndices())
-        .finish(op.getResult());
-  if (!op.getWrapsNegative() && getTensor(op.getIndices()).getRank() == 1)
-    return writer.node(op.getLoc(), "torch.ops.aten.index_select.default")
-        .tensor("self", op.getTable())
-        .integer("dim", op.getDim())
-        .tensor("index", op.getIndices())
-        .finish(op.getResult());
-  SmallVector<Value> indices(op.getDim());
-  indices.push_back(op.getIndices());
-  return writer.node(op.getLoc(), "torch.ops.aten.index.Tensor")
-      .tensor("self", op.getTable())
-      .optionalTensors("indices", indices)
-      .finish(op.getResult());
-}
-
 void vocabulary::addAtenMatmul(Vocabulary &vocabulary) {
   vocabulary.add({"torch.ops.aten.mm.default", "torch.ops.aten.bmm.default"},
                  readMm);
@@ -372,10 +295,6 @@ void vocabulary::addAtenMatmul(Vocabulary &vocabulary) {
        "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default",
        "torch.ops.aten._scaled_dot_product_flash_attention.default"},
       readAttention);
-  vocabulary.add("torch.ops.aten.embedding.default", readEmbedding);
-  vocabulary.add("torch.ops.aten.index_select.default", readIndexSelect);
-  vocabulary.add("torch.ops.aten.index.Tensor", readIndex);
   vocabulary.addWriter<tp::MatmulOp>(writeMatmul);
   vocabulary.addWriter<tp::AttentionOp>(writeAttention);
-  vocabulary.addWriter<tp::TakeOp>(writeTake);
 }

@@ -4,9 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Formula.h"
 #include "NodeReader.h"
 #include "NodeWriter.h"
 #include "TensorCast.h"
+#include "commute/Dialect/ScalarFunctions.h"
 
 using namespace mlir;
 using namespace commute;
@@ -149,13 +151,30 @@ static std::optional<Value> getOptionalTensor(NodeReader &reader,
   return value ? std::optional(value) : std::nullopt;
 }
 
-/// Returns true if a result after the first one is used. These are statistics
-/// for the backward graph, and are not modelled.
-static bool usesStatistics(NodeReader &reader) {
+/// Results past the first are statistics, saved for the backward graph: the
+/// mean of a layer norm, and one over the root of the mean square.
+static LogicalResult setStatistics(NodeReader &reader, Value input,
+                                   int64_t dims, double epsilon,
+                                   bool isCentered) {
+  bool isUsed = false;
   for (size_t index = 1; index < reader.getNumResults(); ++index)
-    if (reader.isResultUsed(index))
-      return true;
-  return false;
+    isUsed |= reader.isResultUsed(index);
+  if (!isUsed)
+    return success();
+  Formula f(reader, getTensor(input).getElementType());
+  int64_t rank = getTensor(input).getRank();
+  auto rows = llvm::to_vector(llvm::seq<int64_t>(rank - dims, rank));
+  Value x = f.of(input);
+  size_t index = 1;
+  if (isCentered) {
+    Value mean = f.reduce(ReductionKind::Avg, x, rows);
+    if (failed(f.result(index++, mean)))
+      return failure();
+    x = f.subtract(x, mean);
+  }
+  Value square = f.reduce(ReductionKind::Avg, f.multiply(x, x), rows);
+  return f.result(
+      index, f.apply(tp::MapFunction::Rsqrt, f.add(square, f.number(epsilon))));
 }
 
 static LogicalResult readRmsNorm(NodeReader &reader) {
@@ -163,17 +182,24 @@ static LogicalResult readRmsNorm(NodeReader &reader) {
   std::optional<Value> weight = getOptionalTensor(reader, "weight");
   std::optional<int64_t> dims = getNormalizedDims(reader);
   RankedTensorType type = reader.getResultType();
-  if (!input || !weight || !dims || !type || usesStatistics(reader))
+  if (!input || !weight || !dims || !type)
     return failure();
   FloatAttr epsilon;
   if (!reader.isAbsent("eps")) {
     std::optional<double> value = reader.number("eps");
-    if (!value)
+    // A negative one makes NaN of rows that are small enough.
+    if (!value || *value < 0)
       return failure();
     epsilon = reader.getBuilder().getF64FloatAttr(*value);
   }
-  return reader.result(
-      reader.create<tp::RmsNormOp>(type, input, *weight, epsilon, *dims));
+  reader.setResult(
+      0, reader.create<tp::RmsNormOp>(type, input, *weight, epsilon, *dims));
+  return setStatistics(reader, input, *dims,
+                       epsilon
+                           ? epsilon.getValueAsDouble()
+                           : tp::getDefaultEpsilon(tp::Algebra::getComputeType(
+                                 getTensor(input).getElementType())),
+                       /*isCentered=*/false);
 }
 
 static LogicalResult readLayerNorm(NodeReader &reader) {
@@ -183,12 +209,12 @@ static LogicalResult readLayerNorm(NodeReader &reader) {
   std::optional<int64_t> dims = getNormalizedDims(reader);
   std::optional<double> epsilon = reader.number("eps", 1e-5);
   RankedTensorType type = reader.getResultType();
-  if (!input || !weight || !bias || !dims || !epsilon || !type ||
-      usesStatistics(reader))
+  if (!input || !weight || !bias || !dims || !epsilon || *epsilon < 0 || !type)
     return failure();
   auto op = reader.create<tp::LayerNormOp>(type, input, *weight, *bias,
                                            llvm::APFloat(*epsilon), *dims);
-  return reader.result(op);
+  reader.setResult(0, op);
+  return setStatistics(reader, input, *dims, *epsilon, /*isCentered=*/true);
 }
 
 /// Returns the sizes of the normalized dims, or an empty list if one is

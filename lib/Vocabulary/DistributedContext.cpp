@@ -183,8 +183,8 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
     return makeError("a sidecar must be a JSON object");
   JsonValue version = root.get("version");
   if (!version || version.getInteger() != 1)
-    return makeError("\"version\" is missing or not 1, the version that this "
-                     "program reads");
+    return makeError(
+        "\"version\" is missing or not 1, the only version that Commute reads");
   DistributedContext context;
   if (JsonValue rank = root.get("rank"); rank && !rank.is(JsonKind::Null)) {
     context.rank = rank.getInteger();

@@ -270,6 +270,50 @@ Value NodeReader::reshape(Value input, const tp::Sizes &sizes) {
       input);
 }
 
+Value NodeReader::broadcast(Value input, const tp::Sizes &sizes) {
+  auto type = cast<RankedTensorType>(input.getType());
+  tp::StridedShape shape = getSymbols().getShape(type);
+  size_t shift = sizes.size() - shape.sizes.size();
+  if (shape.strides) {
+    SmallVector<tp::Size, 4> strides(shift, 0);
+    for (auto [dim, stride] : llvm::enumerate(*shape.strides))
+      strides.push_back(shape.sizes[dim] == sizes[dim + shift] ? stride
+                                                               : tp::Size(0));
+    shape.strides = strides;
+  }
+  RankedTensorType result =
+      getSymbols().getType(type.getElementType(), sizes, shape.strides);
+  return result == type ? input : create<tp::BroadcastOp>(result, input);
+}
+
+Value NodeReader::map(tp::MapFunction function, ValueRange operands,
+                      Type elementType) {
+  tp::Sizes sizes;
+  for (Value operand : operands) {
+    tp::Sizes own =
+        getSymbols().getSizes(cast<RankedTensorType>(operand.getType()));
+    if (own.size() > sizes.size())
+      sizes.insert(sizes.begin(), own.size() - sizes.size(), 1);
+    size_t shift = sizes.size() - own.size();
+    for (auto [dim, size] : llvm::enumerate(own))
+      if (size != tp::Size(1))
+        sizes[dim + shift] = size;
+  }
+  RankedTensorType type =
+      getSymbols().getType(elementType, sizes, tp::getContiguousStrides(sizes));
+  return create<tp::MapOp>(type, function, operands);
+}
+
+Value NodeReader::fill(double number, const tp::Sizes &sizes,
+                       Type elementType) {
+  TypedAttr value = builder.getF64FloatAttr(number);
+  if (isa<IntegerType>(elementType))
+    value = builder.getI64IntegerAttr(static_cast<int64_t>(number));
+  return create<tp::ConstantOp>(
+      getSymbols().getType(elementType, sizes, tp::getContiguousStrides(sizes)),
+      value);
+}
+
 void NodeReader::setResult(size_t index, Value value) {
   results[index] = value;
 }

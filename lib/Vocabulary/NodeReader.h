@@ -118,6 +118,16 @@ public:
                     int64_t size);
   /// Reshapes `input`; the result is a view if the strides allow it.
   mlir::Value reshape(mlir::Value input, const tp::Sizes &sizes);
+  /// The elements repeated along dims of size 1 and new leading dims, as a
+  /// view.
+  mlir::Value broadcast(mlir::Value input, const tp::Sizes &sizes);
+  /// A scalar function of tensors that are broadcast to one shape, as a dense
+  /// tensor of `elementType`.
+  mlir::Value map(tp::MapFunction function, mlir::ValueRange operands,
+                  mlir::Type elementType);
+  /// A dense tensor in which all elements are this number.
+  mlir::Value fill(double number, const tp::Sizes &sizes,
+                   mlir::Type elementType);
 
   /// Makes `value`, a result of an op created here, a result of the node.
   void setResult(size_t index, mlir::Value value);
@@ -162,9 +172,12 @@ private:
 };
 
 // Each of these adds the operators of one file.
+void addAtenBackward(Vocabulary &vocabulary);
 void addAtenComposites(Vocabulary &vocabulary);
 void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
+void addAtenFormulas(Vocabulary &vocabulary);
+void addAtenIndexing(Vocabulary &vocabulary);
 void addAtenReindex(Vocabulary &vocabulary);
 void addAtenRowwise(Vocabulary &vocabulary);
 void addAtenSlices(Vocabulary &vocabulary);

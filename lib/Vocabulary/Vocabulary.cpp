@@ -19,9 +19,12 @@ using llvm::StringRef;
 Vocabulary::Vocabulary() {
   addAtenElementwise(*this);
   addAtenFactories(*this);
+  addAtenFormulas(*this);
+  addAtenIndexing(*this);
   addAtenReindex(*this);
   addAtenRowwise(*this);
   addAtenSlices(*this);
+  addAtenBackward(*this);
   addAtenComposites(*this);
   addAtenMatmul(*this);
   addC10dFunctional(*this);
@@ -115,8 +118,8 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
     return makeError("a vocabulary file is an object with \"version\" and "
                      "\"operators\"");
   if (!root.get("version") || root.get("version").getInteger() != 1)
-    return makeError("\"version\" is missing or not 1, the version that this "
-                     "program reads");
+    return makeError(
+        "\"version\" is missing or not 1, the only version that Commute reads");
   JsonValue list = root.get("operators");
   if (!list || !list.is(JsonKind::Object))
     return makeError("\"operators\" is missing or not an object");
@@ -135,8 +138,8 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
     if (const OperatorEntry *known = find(alias.sameAs); !known || !known->read)
       return makeError("operator \"" + target +
                        "\" is declared the same as \"" + alias.sameAs +
-                       "\", which no built-in vocabulary has; names are "
-                       "complete, as in torch.ops.aten.rms_norm.default");
+                       "\", which is in no built-in vocabulary; names must be "
+                       "complete, such as torch.ops.aten.rms_norm.default");
     if (const OperatorEntry *known = find(target); known && known->read)
       return makeError("operator \"" + target +
                        "\" is built in and cannot be redefined");

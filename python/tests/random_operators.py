@@ -523,8 +523,264 @@ def index_select(p, target):
 def index(p, target):
     x = p.operand(NUMBERS + BOOLEAN, least=1)
     dim = p.random.randrange(x.rank)
+    if dim + 1 < x.rank and p.chance(0.3):
+        # Of several dims: the index tensors are broadcast against each other.
+        chosen = [
+            p.indices(x.shape[dim], (3, 1), negative=True),
+            p.indices(x.shape[dim + 1], (2,), negative=True),
+        ]
+        p.call(target, x, [None] * dim + chosen, exact=True)
+        return
     chosen = p.indices(x.shape[dim], p.sizes(1, 2), negative=True)
     p.call(target, x, [None] * dim + [chosen], exact=True)
+
+
+@aten_operators("gather.default")
+def gather(p, target):
+    x = p.operand(NUMBERS + BOOLEAN, least=1)
+    dim = p.dim(x)
+    shape = [p.random.randint(1, size) if p.chance(0.3) else size for size in x.shape]
+    shape[dim] = p.choice([1, 3])
+    index = p.indices(x.shape[dim], shape)
+    p.call(target, x, dim, as_long(p, index), exact=True)
+
+
+def as_long(p, index):
+    return p.call(aten.to.dtype, index, torch.int64, exact=True)
+
+
+def few(value):
+    """So few that PyTorch's kernels take updates of one element in order."""
+    return 0 < value.tensors[0].numel() < 1000
+
+
+def updated(p):
+    """A tensor, a dim, and sizes of what is written into it along that dim."""
+    x = p.operand(NUMBERS, least=1, fits=few)
+    dim = p.dim(x)
+    shape = list(x.shape)
+    shape[dim] = p.choice([1, 2])
+    return x, dim, shape
+
+
+@aten_operators("scatter.src scatter.value scatter_add.default")
+def scatter(p, target):
+    x, dim, shape = updated(p)
+    index = as_long(p, p.indices(x.shape[dim], shape))
+    if "value" in str(target):
+        p.call(target, x, dim, index, 2, exact=True)
+        return
+    source = p.operand([x.dtype], [size + p.choice([0, 1]) for size in shape])
+    p.call(target, x, dim, index, source, exact="add" not in str(target))
+
+
+@aten_operators("index_copy.default index_add.default")
+def index_rows(p, target):
+    x, dim, shape = updated(p)
+    index = as_long(p, p.indices(x.shape[dim], [shape[dim]]))
+    source = p.operand([x.dtype], shape)
+    p.call(target, x, dim, index, source, exact="add" not in str(target))
+
+
+@aten_operators("index_put.default _unsafe_index_put.default")
+def index_put(p, target):
+    x = p.operand(NUMBERS, least=1, fits=few)
+    if p.chance(0.2):
+        mask = p.operand(BOOLEAN, x.shape[: p.random.randint(1, x.rank)])
+        p.call(target, x, [mask], p.operand([x.dtype], ()), exact=True)
+        return
+    first = p.random.randrange(x.rank)
+    count = p.random.randint(1, x.rank - first)
+    shape = p.choice([(1,), (3,), (2, 2)])
+    chosen = [
+        as_long(p, p.indices(x.shape[dim], shape, negative=True))
+        for dim in range(first, first + count)
+    ]
+    sizes = [*x.shape[:first], *shape, *x.shape[first + count :]]
+    values = p.operand([x.dtype], sizes[p.random.randint(0, len(sizes)) :])
+    accumulates = p.chance(0.5)
+    p.call(target, x, [None] * first + chosen, values, accumulates, exact=not accumulates)
+
+
+@aten_operators("embedding_dense_backward.default")
+def embedding_backward(p, target):
+    gradient = p.operand(FLOATS, least=2, most=3)
+    rows = p.choice([2, 5])
+    index = as_long(p, p.indices(rows, gradient.shape[:-1]))
+    p.call(target, gradient, index, rows, p.choice([-1, 1]), False)
+
+
+def differ_along(dim):
+    """No two elements of a row are equal, so that there is one order of them."""
+
+    def fits(value):
+        if value.rank == 0 or not few(value):
+            return False
+        rows = [tensor.double().sort(dim).values for tensor in value.tensors]
+        return all((row.diff(dim=dim) > 0).all() for row in rows)
+
+    return fits
+
+
+@aten_operators("sort.default sort.stable argsort.default argsort.stable")
+def sort(p, target):
+    stable = "stable" in str(target)
+    x = p.operand(NUMBERS, least=1, exact=True, fits=None if stable else differ_along(-1))
+    keywords = {"stable": True} if stable else {}
+    if stable or differ_along(-1)(x):
+        p.call(target, x, dim=-1, descending=p.chance(0.5), exact=True, **keywords)
+
+
+@aten_operators("topk.default")
+def topk(p, target):
+    x = p.operand(NUMBERS, least=1, exact=True, fits=differ_along(-1))
+    if differ_along(-1)(x):
+        count = p.random.randint(1, x.shape[-1])
+        p.call(target, x, count, -1, p.chance(0.5), exact=True)
+
+
+@aten_operators("argmax.default argmin.default")
+def argmax(p, target):
+    x = p.operand(NUMBERS, least=1, exact=True, fits=differ_along(0))
+    if differ_along(0)(x):
+        p.call(target, x, 0, p.chance(0.5), exact=True)
+
+
+@aten_operators("max.dim min.dim")
+def max_of_rows(p, target):
+    x = p.operand(NUMBERS, least=1, exact=True, fits=differ_along(0))
+    if differ_along(0)(x):
+        p.call(target, x, 0, p.chance(0.5), exact=True)
+
+
+# ----------------------------------------------------------------------------
+# Formulas, and gradients
+# ----------------------------------------------------------------------------
+
+
+@aten_operators("log1p.default expm1.default softplus.default hardsigmoid.default hardswish.default")
+def formula(p, target):
+    domain = "positive" if "log1p" in str(target) else "any"
+    p.call(target, p.operand(FLOATS, domain=domain))
+
+
+@aten_operators("leaky_relu.default")
+def leaky_relu(p, target):
+    p.call(target, p.operand(FLOATS), p.choice([0.01, 0.2]))
+
+
+@aten_operators("addcmul.default addcdiv.default")
+def add_product(p, target):
+    x = p.operand(FLOATS)
+    first = p.operand([x.dtype], x.shape)
+    p.call(target, x, first, p.operand([x.dtype], x.shape, domain="positive"), value=p.choice([1, -0.5]))
+
+
+@aten_operators("lerp.Scalar lerp.Tensor")
+def lerp(p, target):
+    x = p.operand(FLOATS)
+    end = p.operand([x.dtype], x.shape)
+    weight = 0.25 if "Scalar" in str(target) else p.operand([x.dtype], x.shape)
+    p.call(target, x, end, weight)
+
+
+@aten_operators("logsumexp.default")
+def logsumexp(p, target):
+    x = p.operand(FLOATS, least=1)
+    p.call(target, x, [p.dim(x)], p.chance(0.5))
+
+
+@aten_operators("var.correction var.dim std.correction std.dim")
+def variance(p, target):
+    x = p.operand(FLOATS, least=1, fits=lambda value: value.shape[0] > 1)
+    if x.shape[0] < 2:
+        return
+    if "correction" in str(target):
+        p.call(target, x, [0], correction=p.choice([0, 1]), keepdim=p.chance(0.5))
+    else:
+        p.call(target, x, [0], p.chance(0.5), p.chance(0.5))
+
+
+@aten_operators("histc.default")
+def histogram(p, target):
+    x = p.operand([torch.float32, torch.float64], exact=True)
+    p.call(target, x, p.choice([4, 8]), -4, p.choice([3, 4]), exact=True)
+
+
+@aten_operators("diff.default")
+def difference(p, target):
+    x = p.operand(FLOATS + [torch.int64] + BOOLEAN, least=1)
+    p.call(target, x, 1, p.dim(x))
+
+
+@aten_operators("constant_pad_nd.default pad.default")
+def pad(p, target):
+    x = p.operand(NUMBERS, least=1)
+    numbers = [p.choice([0, 1, 2]) for _ in range(2 * p.random.randint(1, x.rank))]
+    if x.shape[-1] > 1 and p.chance(0.3):
+        numbers[0] = -1
+    extra = ["constant"] if target is aten.pad.default else []
+    p.call(target, x, numbers, *extra, p.choice([0, 1]), exact=True)
+
+
+@aten_operators("flip.default")
+def flip(p, target):
+    x = anything(p, least=1)
+    p.call(target, x, p.random.sample(range(x.rank), p.random.randint(1, x.rank)), exact=True)
+
+
+@aten_operators("sigmoid_backward.default tanh_backward.default silu_backward.default")
+def scalar_backward(p, target):
+    x = p.operand(FLOATS)
+    p.call(target, p.operand([x.dtype], x.shape), x)
+
+
+@aten_operators("gelu_backward.default")
+def gelu_backward(p, target):
+    x = p.operand(FLOATS)
+    gradient = p.operand([x.dtype], x.shape)
+    p.call(target, gradient, x, approximate=p.choice(["none", "tanh"]))
+
+
+@aten_operators("threshold_backward.default")
+def threshold_backward(p, target):
+    x = p.operand(FLOATS, exact=True)
+    p.call(target, p.operand([x.dtype], x.shape), x, 0, exact=True)
+
+
+@aten_operators("_softmax_backward_data.default _log_softmax_backward_data.default")
+def softmax_backward(p, target):
+    x = p.operand([torch.float32, torch.float64], least=1)
+    p.call(target, p.operand([x.dtype], x.shape), x, p.dim(x), x.dtype)
+
+
+def normalized(p):
+    """A tensor and the sizes of its last dim, with statistics and a weight."""
+    x = p.operand([torch.float32, torch.float64], least=2)
+    shape = [x.shape[-1]]
+    return x, shape, p.operand([x.dtype], shape)
+
+
+@aten_operators("native_layer_norm_backward.default")
+def layer_norm_backward(p, target):
+    x, shape, weight = normalized(p)
+    bias = p.operand([x.dtype], shape)
+    _, mean, rstd = p.call(aten.native_layer_norm.default, x, shape, weight, bias, 1e-3)
+    gradient = p.operand([x.dtype], x.shape)
+    p.call(target, gradient, x, shape, mean, rstd, weight, bias, [True, True, True])
+
+
+@aten_operators("nll_loss_forward.default nll_loss_backward.default")
+def nll_loss(p, target):
+    scores = p.operand([torch.float32, torch.float64], least=2, most=2)
+    classes = as_long(p, p.indices(scores.shape[1], scores.shape[:1]))
+    reduction, ignored = p.choice([1, 2]), p.choice([-100, 0])
+    loss, total = p.call(
+        aten.nll_loss_forward.default, scores, classes, None, reduction, ignored
+    )
+    if "backward" in str(target):
+        gradient = p.operand([scores.dtype], ())
+        p.call(target, gradient, scores, classes, None, reduction, ignored, total)
 
 
 # ----------------------------------------------------------------------------

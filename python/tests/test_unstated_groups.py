@@ -122,8 +122,8 @@ def stated(tmp_path):
 
 WRONG_OPTIONS = {
     "group": ("--group=tpp=0-7", "group 'tpp'"),
-    "group_of_other_ranks": ("--group=world=0-4", "it has 'dp' and 'tp'"),
-    "placement_on_a_group": ("--input-placement=x=replicated@tpp", "no group of that name"),
+    "group_of_other_ranks": ("--group=world=0-4", "its groups are 'dp' and 'tp'"),
+    "placement_on_a_group": ("--input-placement=x=replicated@tpp", "no such group"),
     "placement_of_an_input": ("--input-placement=y=replicated", "no input matches"),
     "rank": ("--rank=4", "rank 4 is not a member of any of the graph's groups"),
     "symbol": ("--assume=s0 % 8 == 0", "no symbolic size s0"),

@@ -31,4 +31,25 @@ def test_constants_with_other_elements_are_a_difference(tmp_path):
     result = commute("verify", first, other)
     assert result.returncode == 1
     assert "the constant tensor" in result.stdout
-    assert "has other elements" in result.stdout
+    assert "has different elements" in result.stdout
+
+
+class Norm(torch.nn.Module):
+    """The sum over a norm is zero, where the norm is a number."""
+
+    def __init__(self, epsilon):
+        super().__init__()
+        self.epsilon = epsilon
+
+    def forward(self, x):
+        return torch.nn.functional.layer_norm(x, (8,), eps=self.epsilon).sum(-1)
+
+
+def test_a_negative_epsilon_is_a_difference(tmp_path):
+    archives = []
+    for epsilon in (1e-2, 1e-3, -3.4e38):
+        program = torch.export.export(Norm(epsilon), (torch.randn(4, 8),))
+        archives.append(tmp_path / f"{len(archives)}.pt2")
+        torch.export.save(program, archives[-1])
+    assert commute("verify", archives[0], archives[1]).returncode == 0
+    assert commute("verify", archives[0], archives[2]).returncode == 1

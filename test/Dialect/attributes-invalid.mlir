@@ -127,25 +127,25 @@ func.func private @unknown_placement() attributes {placement = #tp.placement<sca
 
 // -----
 
-// expected-error @below {{'shard' is no placement}}
+// expected-error @below {{'shard' is not a placement}}
 func.func private @shard_of_no_dim() attributes {placement = #tp.placement<shard>}
 
 // -----
 
-// expected-error @below {{'shard(-1)' is no placement}}
+// expected-error @below {{'shard(-1)' is not a placement}}
 func.func private @shard_of_negative_dim() attributes {placement = #tp.placement<shard(-1)>}
 
 // -----
 
-// expected-error @below {{'partial(0)' is no placement}}
+// expected-error @below {{'partial(0)' is not a placement}}
 func.func private @partial_of_a_dim() attributes {placement = #tp.placement<partial(0)>}
 
 // -----
 
-// expected-error @below {{'partial(median)' is no placement}}
+// expected-error @below {{'partial(median)' is not a placement}}
 func.func private @partial_of_unknown_reduction() attributes {placement = #tp.placement<partial(median)>}
 
 // -----
 
-// expected-error @below {{'replicated(0)' is no placement}}
+// expected-error @below {{'replicated(0)' is not a placement}}
 func.func private @replicated_along_a_dim() attributes {placement = #tp.placement<replicated(0)>}

@@ -161,3 +161,13 @@ func.func @triangular_element_type(%a: tensor<4x8xf32>) {
   %illegal = tp.triangular %a diagonal 0 : tensor<4x8xf32> -> tensor<4x8xf16>
   return
 }
+
+// -----
+
+func.func @map_of_an_unknown_function(%a: tensor<4xf32>) {
+  %legal = tp.map relu(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{there is no scalar function `rely`; expected one of add, sub, mul, div, pow, maximum, minimum, floor_div}}
+  // expected-error @below {{failed to parse TP_MapFunctionAttr parameter 'value'}}
+  %illegal = tp.map rely(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

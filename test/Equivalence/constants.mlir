@@ -196,6 +196,19 @@ func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
+// 0 - 0.001 is no constant of the program, but a negative number all the same.
+//--- infinite.wrong-difference.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
+  %n = tp.constant 0.001 : f64 -> tensor<f32>
+  %two = tp.constant 2.0 : f64 -> tensor<f32>
+  %half = tp.map div(%n, %two) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %z = tp.map sub(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %y = tp.map sub(%z, %half) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = tp.map rsqrt(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map mul(%z, %r) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
 //--- infinite.wrong-log.mlir
 func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
   %z = tp.map sub(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>

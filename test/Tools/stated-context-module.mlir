@@ -24,7 +24,7 @@
 // RUN: not commute show %s --input-placement='y=replicated' 2>&1 | FileCheck %s --check-prefix=NO-INPUT
 // NO-INPUT: no input matches --input-placement=y=replicated
 // RUN: not commute show %s --input-placement='x=replicated@tp' 2>&1 | FileCheck %s --check-prefix=NO-GROUP
-// NO-GROUP: --input-placement=x=replicated@tp: the program has no group of that name
+// NO-GROUP: --input-placement=x=replicated@tp: the program has no such group
 // RUN: not commute show %s --rank=7 2>&1 | FileCheck %s --check-prefix=NO-RANK
 // NO-RANK: rank 7 is not a member of any of the graph's groups
 // RUN: not commute verify %s %s --assume='s0 == 1' 2>&1 | FileCheck %s --check-prefix=CONTRADICTION

@@ -32,18 +32,18 @@ using namespace commute::tool;
 static constexpr char overview[] =
     "Commute optimizes tensor-parallel programs captured from PyTorch.\n\n"
     "  commute show IN.pt2             describe a graph\n"
-    "  commute opt IN.pt2 -o OUT.pt2   optimize it\n"
+    "  commute opt IN.pt2 -o OUT.pt2   optimize a graph\n"
     "  commute verify A.pt2 B.pt2      check that two graphs compute the same\n"
     "  commute run IN.pt2              run a graph on several ranks\n"
     "  commute estimate IN.pt2         predict the time of a step on a target\n"
     "  commute passes                  list the passes of opt\n"
     "  commute targets                 list the known machines\n"
     "  commute calibrate               measure this machine as a target\n\n"
-    "Exit codes: 0 success, 1 the requested property does not hold, 2 bad "
-    "usage or\nbad input, 3 an internal error of Commute, 4 not proven within "
-    "the budget.\n\n"
-    "Files of kind .pt2 and .mlir may come from untrusted sources. Read "
-    ".mlirbc only from\ntrusted ones: MLIR's bytecode reader is not hardened "
+    "Exit codes: 0 success, 1 the requested property does not hold, 2 bad\n"
+    "usage or input, 3 an internal error of Commute, 4 not proven within the\n"
+    "budget.\n\n"
+    "Files of kind .pt2 and .mlir may come from untrusted sources. Read\n"
+    ".mlirbc only from trusted ones: MLIR's bytecode reader is not hardened\n"
     "against hostile files.\n";
 
 int main(int argc, char **argv) {

@@ -149,7 +149,7 @@ TEST(Container, OpensFiles) {
 TEST(Container, RefusesWhatIsNoZip) {
   EXPECT_THAT(openError(std::string()), StartsWith("a.pt2: "));
   EXPECT_THAT(openError(std::string(1000, 'x')),
-              HasSubstr("not a readable zip file"));
+              HasSubstr("not a .pt2 archive (a zip file)"));
   EXPECT_THAT(openError(ZipBuilder().build()), HasSubstr("archive is empty"));
 }
 
@@ -171,7 +171,7 @@ TEST(Container, RefusesNamesThatLeadOut) {
   EXPECT_THAT(nameError("/m/a"), HasSubstr("absolute path"));
   EXPECT_THAT(nameError("m//a"), HasSubstr("empty component"));
   EXPECT_THAT(nameError("m\\a"), HasSubstr("backslash"));
-  EXPECT_THAT(nameError("m/a/"), HasSubstr("entry for a folder"));
+  EXPECT_THAT(nameError("m/a/"), HasSubstr("this entry is a folder"));
   EXPECT_THAT(nameError(""), HasSubstr("empty component"));
 }
 
@@ -188,12 +188,12 @@ TEST(Container, RefusesNamesThatCannotBeShown) {
 }
 
 TEST(Container, RefusesEntriesOutsideTheRoot) {
-  EXPECT_THAT(nameError("n/a"),
-              HasSubstr("entry 'n/a': it lies outside the archive's root "
-                        "folder 'm'"));
-  EXPECT_THAT(nameError("a"), HasSubstr("it lies in no folder"));
+  EXPECT_THAT(
+      nameError("n/a"),
+      HasSubstr("entry 'n/a': it is outside the archive's root folder 'm'"));
+  EXPECT_THAT(nameError("a"), HasSubstr("it is not in a folder"));
   EXPECT_THAT(openError(ZipBuilder().add("a", "")),
-              HasSubstr("it lies in no folder"));
+              HasSubstr("it is not in a folder"));
 }
 
 TEST(Container, ExplainsOldArchives) {
@@ -205,7 +205,7 @@ TEST(Container, ExplainsOldArchives) {
 }
 
 TEST(Container, RefusesDuplicates) {
-  EXPECT_THAT(nameError("m/first"), HasSubstr("has this entry twice"));
+  EXPECT_THAT(nameError("m/first"), HasSubstr("contains this entry twice"));
 }
 
 TEST(Container, RefusesEncryptedAndUnknownMethods) {
@@ -216,7 +216,7 @@ TEST(Container, RefusesEncryptedAndUnknownMethods) {
   entry.flags = 0;
   entry.method = 12;
   EXPECT_THAT(openError(ZipBuilder().add(entry)),
-              HasSubstr("compression method 12 is not read"));
+              HasSubstr("compression method 12 is not supported"));
 }
 
 TEST(Container, LimitsEntries) {

@@ -141,8 +141,8 @@ TEST_F(ProgramArchiveTest, ListsFewOfManyRecords) {
 TEST_F(ProgramArchiveTest, SaysWhatIsThereInsteadOfAProgram) {
   ZipBuilder zip;
   zip.add("m/archive_format", "pt2").add("m/archive_version", "0");
-  EXPECT_EQ(errorOf(zip), "there is no program (record models/NAME.json) in "
-                          "this archive");
+  EXPECT_EQ(errorOf(zip),
+            "this archive contains no program (record models/NAME.json)");
   zip.add("m/data/aotinductor/model/x.so", "");
   EXPECT_THAT(errorOf(zip), HasSubstr("only code compiled by AOTInductor "
                                       "(data/aotinductor/); there is no graph "

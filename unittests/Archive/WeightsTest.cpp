@@ -115,7 +115,7 @@ TEST_F(WeightsTest, BadDescriptionsAreRefused) {
   EXPECT_THAT(errorOf(describe(R"([{"as_int": -1}])", one)),
               HasSubstr("must not be negative"));
   EXPECT_THAT(errorOf(describe(R"([{"as_expr": {"expr_str": "s0"}}])", one)),
-              HasSubstr("no symbolic sizes"));
+              HasSubstr("cannot have symbolic sizes"));
   EXPECT_THAT(errorOf(describe("[]", one)),
               HasSubstr("there are 0 sizes, but 1 strides"));
   EXPECT_THAT(errorOf(replaced(good, R"("dtype": 7)", R"("dtype": 77)")),

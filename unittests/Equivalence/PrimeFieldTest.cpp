@@ -135,6 +135,19 @@ TEST(PrimeFieldTest, MapsSmallFractionsExactly) {
   EXPECT_EQ(F::fromDouble(0x1p26), uint64_t(1) << 26);
 }
 
+TEST(PrimeFieldTest, FindsSmallFractions) {
+  for (double value : {0.0, 1.0, -1.0, 0.1, -1e-5, -1.0 / 768, 2.0 / 3, -4095.0,
+                       1048576.0, 1 / 1048576.0})
+    EXPECT_EQ(F::toFraction(F::fromDouble(value)), value) << value;
+  // Sums of constants, which are no constants themselves.
+  EXPECT_EQ(F::toFraction(F::subtract(F::fromDouble(0.1), F::fromDouble(0.6))),
+            -0.5);
+  for (double value : {3.141592653589793, 1e30, -1e-9})
+    EXPECT_FALSE(F::toFraction(F::fromDouble(value))) << value;
+  for (uint64_t element = 0; element < 1000; ++element)
+    EXPECT_FALSE(F::toFraction(F::mix(element, 1))) << element;
+}
+
 TEST(PrimeFieldTest, SumsFractionsAsIfWithoutRounding) {
   EXPECT_EQ(F::add(F::fromDouble(0.1), F::fromDouble(0.2)), F::fromDouble(0.3));
   EXPECT_EQ(F::add(F::fromDouble(0.25), F::fromDouble(0.5)),

@@ -95,7 +95,7 @@ TEST_F(FloatAlgebraTest, WhatDoesNotFitIsSaidOnce) {
   algebra.broadcast(x, {2, 4});
   EXPECT_THAT(takeFailure(), HasSubstr("cannot be broadcast to [2, 4]"));
   algebra.map(tp::MapFunction::Add, {x, floats({2}, {1, 2})}, f32);
-  EXPECT_THAT(takeFailure(), HasSubstr("do not fit together"));
+  EXPECT_THAT(takeFailure(), HasSubstr("do not match"));
   algebra.matmul(x, x, f32);
   EXPECT_THAT(takeFailure(), HasSubstr("cannot be multiplied"));
   algebra.concat({x, floats({2}, {1, 2})}, 0);

@@ -143,7 +143,7 @@ TEST_F(InterpreterTest, ResultIsOfTheStatedSizes) {
   EXPECT_THAT(getRunError(source, {floats({2}, {1, 2})}, {{"s0", 3}}),
               HasSubstr("has sizes [2], but its type says [3]"));
   EXPECT_THAT(getRunError(source, {floats({2}, {1, 2})}),
-              HasSubstr("sizes of the result are not known"));
+              HasSubstr("the sizes of the result are unknown"));
   EXPECT_THAT(
       getRunError(source, {floats({2}, {1, 2})}, {{"s0", int64_t(1) << 60}}),
       HasSubstr("is larger than this machine's memory"));

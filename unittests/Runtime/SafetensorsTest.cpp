@@ -49,7 +49,7 @@ TEST(SafetensorsTest, HostileHeadersAreRefused) {
       HasSubstr("unknown dtype F31"));
   EXPECT_THAT(
       refuseEntry(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"),
-      HasSubstr("no size"));
+      HasSubstr("not a size"));
   EXPECT_THAT(
       refuseEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[0,16]})"),
       HasSubstr("are not within the 8 bytes"));
@@ -57,7 +57,7 @@ TEST(SafetensorsTest, HostileHeadersAreRefused) {
       refuseEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"),
       HasSubstr("are not within"));
   EXPECT_THAT(refuseEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[0]})"),
-              HasSubstr("no pair"));
+              HasSubstr("not a pair"));
   EXPECT_THAT(
       refuseEntry(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})"),
       HasSubstr("the shape does not fit"));

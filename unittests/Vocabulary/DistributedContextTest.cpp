@@ -75,7 +75,7 @@ TEST(Sidecar, ErrorsOfGroups) {
   EXPECT_THAT(getGroupError("[]"), HasSubstr("\"groups\" must be an object"));
   for (llvm::StringRef group : {"[0]", "{}", R"({"ranks": 4})"})
     EXPECT_THAT(getGroupError((R"({"tp": )" + group + "}").str()),
-                HasSubstr("groups.tp has no list \"ranks\""));
+                HasSubstr("groups.tp lacks the list \"ranks\""));
   auto getRanksError = [](llvm::StringRef ranks) {
     return getGroupError((R"({"tp": {"ranks": )" + ranks + "}}").str());
   };
@@ -102,7 +102,7 @@ TEST(Sidecar, ErrorsOfInputsAndAssumptions) {
   };
   EXPECT_THAT(getInputError("1"), HasSubstr("\"inputs\" must be an object"));
   EXPECT_THAT(getInputError(R"({"x": "replicated"})"),
-              HasSubstr("inputs.x is no object from group names"));
+              HasSubstr("inputs.x must be an object that maps group names"));
   EXPECT_THAT(getInputError(R"({"x": {"0": 1}})"),
               HasSubstr("inputs.x.0 must be a string"));
   EXPECT_THAT(getInputError(R"json({"x": {"0": "split(1)"}})json"),
@@ -144,9 +144,9 @@ TEST(GroupOption, Errors) {
   for (llvm::StringRef ranks : {"", "x", "0,", "0-", "-3", "0-1-2", "0//1"})
     EXPECT_THAT(getOptionError(("0=" + ranks).str()),
                 HasSubstr("is neither a rank nor a range"));
-  EXPECT_THAT(getOptionError("0=3-1"), HasSubstr("is no range of ranks"));
+  EXPECT_THAT(getOptionError("0=3-1"), HasSubstr("is not a range of ranks"));
   EXPECT_THAT(getOptionError("0=0-9999999999"),
-              HasSubstr("is no range of ranks"));
+              HasSubstr("is not a range of ranks"));
   EXPECT_THAT(getOptionError("0=0-3,2"), HasSubstr("rank 2 is in it twice"));
   EXPECT_THAT(getOptionError("0=0-1/2"), HasSubstr("different sizes"));
 }

@@ -376,7 +376,7 @@ TEST_F(ExporterTest, KeptNodesReadTensorsLikeThoseBefore) {
   EXPECT_EQ(exportWith({2, 4, 8}), "");
   EXPECT_THAT(exportWith({8, 8}),
               HasSubstr("the node 'z' (torch.ops.mylib.check.default) would "
-                        "read 'reshape' of type"));
+                        "use 'reshape' of type"));
 }
 
 TEST_F(ExporterTest, OperatorsGetTensorsOfTheRanksThatTheyTake) {

@@ -165,10 +165,10 @@ TEST(UserVocabulary, Errors) {
       getOperatorError("torch.ops.m.f.default", "1"),
       HasSubstr("operator \"torch.ops.m.f.default\" must be an object"));
   EXPECT_THAT(getOperatorError("torch.ops.m.f.default", "{}"),
-              HasSubstr("has no \"same_as\""));
+              HasSubstr("lacks \"same_as\""));
   EXPECT_THAT(
       getOperatorError("torch.ops.m.f.default", R"({"same_as": "aten.add"})"),
-      HasSubstr("which no built-in vocabulary has"));
+      HasSubstr("which is in no built-in vocabulary"));
   EXPECT_THAT(getOperatorError("torch.ops.aten.relu.default",
                                R"({"same_as": "torch.ops.aten.neg.default"})"),
               HasSubstr("is built in and cannot be redefined"));

@@ -21,11 +21,16 @@ namespace commute::analysis {
 
 /// Whether an op does nothing but place the elements of its operands.
 bool isReindexing(mlir::Operation *op);
+/// Whether its result also has the elements as they are: it is neither a wait
+/// nor a bitcast.
+bool keepsElements(mlir::Operation *op);
+/// Whether it also has a single operand.
+bool keepsElementsOfOperand(mlir::Operation *op);
 /// The map of a reindexing op's result, of rank and sizes `sizes`, from those
 /// of its operands; nullopt where it cannot be proven.
 std::optional<IndexMap> composeIndexMap(mlir::Operation *op,
                                         llvm::ArrayRef<const IndexMap *> maps,
-                                        llvm::ArrayRef<SizePolynomial> sizes);
+                                        llvm::ArrayRef<tp::Size> sizes);
 
 /// A collective that is, with the ops around it, one along `axis`.
 struct ReindexedCollective {

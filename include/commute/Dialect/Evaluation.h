@@ -104,6 +104,21 @@ public:
   virtual AlgebraValue take(const AlgebraValue &table,
                             const AlgebraValue &indices, unsigned dim,
                             bool wrapsNegative) = 0;
+  /// result[i, j, k] = table[i, indices[i, j, k], k] for dim 1.
+  virtual AlgebraValue takeAlong(const AlgebraValue &table,
+                                 const AlgebraValue &indices, unsigned dim) = 0;
+  /// A copy of `input` in which element [i, indices[i, j, k], k] is replaced by
+  /// updates[i, j, k], or has it added if `accumulates`, for dim 1. Of several
+  /// updates of one element the last one stays.
+  virtual AlgebraValue scatter(const AlgebraValue &input,
+                               const AlgebraValue &indices,
+                               const AlgebraValue &updates, unsigned dim,
+                               bool accumulates, bool wrapsNegative) = 0;
+  /// For each row along `dim`, the indices of its elements in ascending or
+  /// descending order. Equal elements keep their order, and NaN is greater than
+  /// every number.
+  virtual AlgebraValue sortedOrder(const AlgebraValue &input, unsigned dim,
+                                   bool descending, mlir::Type type) = 0;
   virtual AlgebraValue reshape(const AlgebraValue &input,
                                mlir::ArrayRef<int64_t> sizes) = 0;
   virtual AlgebraValue permute(const AlgebraValue &input,

@@ -7,9 +7,24 @@
 #ifndef COMMUTE_DIALECT_SCALARFUNCTIONS_H
 #define COMMUTE_DIALECT_SCALARFUNCTIONS_H
 
-#include "commute/Dialect/TPDialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
 
 namespace commute::tp {
+
+enum class MapFunction : uint32_t {
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  Name,
+#include "commute/Dialect/ScalarFunctions.def"
+};
+
+/// The name of a function in the IR.
+llvm::StringRef stringifyMapFunction(MapFunction function);
+std::optional<MapFunction> symbolizeMapFunction(llvm::StringRef name);
+mlir::FailureOr<MapFunction> parseMapFunction(mlir::AsmParser &parser);
 
 /// A row of ScalarFunctions.def.
 struct ScalarFunctionInfo {
@@ -48,6 +63,10 @@ constexpr ScalarFunctionInfo getInfo(MapFunction function) {
 
 /// An integer in the range of `type`, as two's complement arithmetic leaves it.
 uint64_t wrapInteger(int64_t value, mlir::Type type);
+
+/// PyTorch's epsilon of an RMS norm that states none: the distance from 1 to the
+/// next number of the type that the norm computes in.
+double getDefaultEpsilon(mlir::Type computeType);
 
 } // namespace commute::tp
 

@@ -198,47 +198,29 @@ def TP_PlacementAttr : TP_Attr<"Placement", "placement"> {
 // Functions of elementwise and row-wise ops
 //===----------------------------------------------------------------------===//
 
-def TP_MapFunction : I32EnumAttr<"MapFunction", "a scalar function", [
-    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Sub", 1, "sub">,
-    I32EnumAttrCase<"Mul", 2, "mul">, I32EnumAttrCase<"Div", 3, "div">,
-    I32EnumAttrCase<"Pow", 4, "pow">,
-    I32EnumAttrCase<"Maximum", 5, "maximum">,
-    I32EnumAttrCase<"Minimum", 6, "minimum">,
-    I32EnumAttrCase<"FloorDiv", 7, "floor_div">,
-    I32EnumAttrCase<"Remainder", 8, "remainder">,
-    I32EnumAttrCase<"Neg", 9, "neg">, I32EnumAttrCase<"Abs", 10, "abs">,
-    I32EnumAttrCase<"Exp", 11, "exp">, I32EnumAttrCase<"Log", 12, "log">,
-    I32EnumAttrCase<"Sqrt", 13, "sqrt">, I32EnumAttrCase<"Rsqrt", 14, "rsqrt">,
-    I32EnumAttrCase<"Reciprocal", 15, "reciprocal">,
-    I32EnumAttrCase<"Sin", 16, "sin">, I32EnumAttrCase<"Cos", 17, "cos">,
-    I32EnumAttrCase<"Tanh", 18, "tanh">, I32EnumAttrCase<"Erf", 19, "erf">,
-    I32EnumAttrCase<"Sigmoid", 20, "sigmoid">,
-    I32EnumAttrCase<"Silu", 21, "silu">, I32EnumAttrCase<"Relu", 22, "relu">,
-    I32EnumAttrCase<"Gelu", 23, "gelu">,
-    I32EnumAttrCase<"GeluTanh", 24, "gelu_tanh">,
-    I32EnumAttrCase<"Select", 25, "select">,
-    I32EnumAttrCase<"Equal", 26, "equal">,
-    I32EnumAttrCase<"NotEqual", 27, "not_equal">,
-    I32EnumAttrCase<"Less", 28, "less">,
-    I32EnumAttrCase<"LessEqual", 29, "less_equal">,
-    I32EnumAttrCase<"Greater", 30, "greater">,
-    I32EnumAttrCase<"GreaterEqual", 31, "greater_equal">,
-    I32EnumAttrCase<"LogicalAnd", 32, "logical_and">,
-    I32EnumAttrCase<"LogicalOr", 33, "logical_or">,
-    I32EnumAttrCase<"LogicalNot", 34, "logical_not">,
-    I32EnumAttrCase<"BitwiseAnd", 35, "bitwise_and">,
-    I32EnumAttrCase<"BitwiseOr", 36, "bitwise_or">,
-    I32EnumAttrCase<"BitwiseXor", 37, "bitwise_xor">,
-    I32EnumAttrCase<"BitwiseNot", 38, "bitwise_not">,
-    I32EnumAttrCase<"IsNan", 39, "is_nan">,
-    I32EnumAttrCase<"Round", 40, "round">,
-    I32EnumAttrCase<"Floor", 41, "floor">,
-    I32EnumAttrCase<"Ceil", 42, "ceil">,
-    I32EnumAttrCase<"Sign", 43, "sign">]> {
-  let cppNamespace = "::commute::tp";
-  let genSpecializedAttr = 0;
+/// The functions are the rows of ScalarFunctions.def.
+def TP_MapFunction
+    : AttrParameter<"::commute::tp::MapFunction", "a scalar function"> {
+  let parser = "::commute::tp::parseMapFunction($_parser)";
+  let printer = "$_printer << ::commute::tp::stringifyMapFunction($_self)";
 }
-def TP_MapFunctionAttr : EnumAttr<TP_Dialect, TP_MapFunction, "map_function">;
+
+def TP_MapFunctionAttr : TP_Attr<"MapFunction", "map_function"> {
+  let summary = "A scalar function";
+  let description = [{
+    The functions are listed in `include/commute/Dialect/ScalarFunctions.def`.
+
+    ```mlir
+    #tp<map_function floor_div>
+    ```
+  }];
+  let parameters = (ins TP_MapFunction:$value);
+  let assemblyFormat = "$value";
+  let returnType = "::commute::tp::MapFunction";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall =
+      "::commute::tp::MapFunctionAttr::get($_builder.getContext(), $0)";
+}
 
 def TP_RowFunction : I32EnumAttr<"RowFunction", "a function of whole rows", [
     I32EnumAttrCase<"Softmax", 0, "softmax">,

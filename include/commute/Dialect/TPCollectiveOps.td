@@ -15,11 +15,13 @@ include "commute/Dialect/TPOpBase.td"
 
 class TP_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : TP_TensorOp<mnemonic, [
+        TP_InferredTypes, DeclareOpInterfaceMethods<TP_GroupOpInterface>,
         DeclareOpInterfaceMethods<TP_CollectiveOpInterface>] # traits>;
 
 /// Collectives that may write their result into their operand.
 class TP_InPlaceCollectiveOp<string mnemonic>
     : TP_TensorOp<mnemonic, [
+        TP_InferredTypes, DeclareOpInterfaceMethods<TP_GroupOpInterface>,
         DeclareOpInterfaceMethods<TP_CollectiveOpInterface>,
         DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface,
                                   ["requiresDense", "writesInto"]>],
@@ -29,11 +31,11 @@ class TP_InPlaceCollectiveOp<string mnemonic>
     bool $cppClass::requiresDense(::mlir::OpOperand &) { return getInPlace(); }
     bool $cppClass::writesInto(::mlir::OpOperand &) { return getInPlace(); }
     Strides $cppClass::inferStrides(
-        unsigned, ::llvm::ArrayRef<StridedShape> operandShapes,
+        Adaptor op, unsigned, ::llvm::ArrayRef<StridedShape> operandShapes,
         ::llvm::ArrayRef<Size> resultSizes) {
       // The functional form copies its input to row-major order first.
-      return getInPlace() ? operandShapes[0].strides
-                          : getContiguousStrides(resultSizes);
+      return op.getInPlace() ? operandShapes[0].strides
+                             : getContiguousStrides(resultSizes);
     }
   }];
 }
@@ -71,6 +73,11 @@ def TP_AllReduceOp : TP_InPlaceCollectiveOp<"all_reduce"> {
       return operands[0] && (getReduction() == ReductionKind::Sum ||
                              getReduction() == ReductionKind::Avg);
     }
+    bool dependsOnPositions() { return false; }
+    bool dependsOnReceivedOnly() { return true; }
+    std::optional<ReductionKind> getCollectiveReduction() {
+      return getReduction();
+    }
   }];
 }
 
@@ -93,6 +100,8 @@ def TP_CollectiveBroadcastOp : TP_InPlaceCollectiveOp<"collective_broadcast"> {
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool dependsOnReceivedOnly() { return true; }
+    std::string getCollectiveText();
   }];
 }
 
@@ -116,6 +125,8 @@ def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool dependsOnReceivedOnly() { return true; }
+    std::optional<int64_t> getCollectiveAxis() { return getGatherAxis(); }
   }];
 }
 
@@ -144,6 +155,11 @@ def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
       return operands[0] && (getReduction() == ReductionKind::Sum ||
                              getReduction() == ReductionKind::Avg);
     }
+    bool dependsOnReceivedOnly() { return true; }
+    std::optional<int64_t> getCollectiveAxis() { return getScatterAxis(); }
+    std::optional<ReductionKind> getCollectiveReduction() {
+      return getReduction();
+    }
   }];
 }
 
@@ -171,12 +187,16 @@ def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
   }];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool dependsOnReceivedOnly() { return true; }
+    bool hasEqualOperands() { return false; }
     void scaleAttributes(const DimensionRule &rule,
                          ::llvm::ArrayRef<int64_t> newSizes);
   }];
 }
 
-def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
+def TP_RankSliceOp : TP_TensorOp<"rank_slice",
+    [TP_InferredTypes, DeclareOpInterfaceMethods<TP_GroupOpInterface>],
+    /*isView=*/true> {
   let summary = "This rank's block of a replicated value";
   let description = [{
     Cuts the operand along `slice_axis` into equal blocks and takes that of this
@@ -199,6 +219,7 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice", [], /*isView=*/true> {
 }
 
 def TP_WaitOp : TP_TensorOp<"wait", [
+    TP_InferredTypes, DeclareOpInterfaceMethods<TP_ReindexOpInterface>,
     DeclareOpInterfaceMethods<TP_CompletionOpInterface>], /*isView=*/true> {
   let summary = "The value of an async collective, once it is there";
   let description = [{
@@ -247,6 +268,20 @@ def TP_AllGatherMatmulOp : TP_CollectiveOp<"all_gather_matmul",
     (`returns_gathered` $returns_gathered^)?
     attr-dict `:` functional-type(operands, results)
   }];
+  let builders = [
+    // With the element types of the products.
+    OpBuilder<(ins "::mlir::Value":$shard, "::mlir::ValueRange":$rhs,
+                   "::mlir::ValueRange":$biases, "::mlir::Value":$shardScale,
+                   "::mlir::ValueRange":$rhsScales, "uint64_t":$gatherAxis,
+                   "GroupAttr":$group, "bool":$returnsGathered,
+                   "::mlir::TypeRange":$elementTypes), [{
+      build($_builder, $_state, shard, rhs, biases, shardScale, rhsScales,
+            gatherAxis, group, returnsGathered);
+      stateElementTypes($_state, elementTypes);
+    }]>];
+  let extraClassDeclaration = [{
+    std::optional<int64_t> getCollectiveAxis() { return getGatherAxis(); }
+  }];
 }
 
 def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
@@ -271,6 +306,23 @@ def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
     `` $reduction $lhs `,` $rhs (`bias` $bias^)? (`lhs_scale` $lhs_scale^)?
     (`rhs_scale` $rhs_scale^)? `scatter_axis` $scatter_axis `group` $group
     attr-dict `:` functional-type(operands, results)
+  }];
+  let builders = [
+    OpBuilder<(ins "ReductionKind":$reduction, "::mlir::Value":$lhs,
+                   "::mlir::Value":$rhs, "::mlir::Value":$bias,
+                   "::mlir::Value":$lhsScale, "::mlir::Value":$rhsScale,
+                   "uint64_t":$scatterAxis, "GroupAttr":$group,
+                   "::mlir::Type":$elementType), [{
+      build($_builder, $_state, reduction, lhs, rhs, bias, lhsScale, rhsScale,
+            scatterAxis, group);
+      stateElementTypes($_state, elementType);
+    }]>];
+  let extraClassDeclaration = [{
+    std::optional<int64_t> getCollectiveAxis() { return getScatterAxis(); }
+    std::string getCollectiveText() {
+      return ::commute::tp::getCollectiveText(*this, getReduction(),
+                                              getCollectiveAxis());
+    }
   }];
 }
 

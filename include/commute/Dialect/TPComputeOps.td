@@ -13,7 +13,7 @@ include "commute/Dialect/TPOpBase.td"
 // Elementwise ops and factories
 //===----------------------------------------------------------------------===//
 
-def TP_MapOp : TP_TensorOp<"map"> {
+def TP_MapOp : TP_TensorOp<"map", [TP_InferredTypes]> {
   let summary = "A scalar function applied elementwise, with broadcasting";
   let description = [{
     Operands are broadcast to the result's shape by PyTorch's rule: aligned at
@@ -32,6 +32,15 @@ def TP_MapOp : TP_TensorOp<"map"> {
   let assemblyFormat = [{
     `` $function `(` $operands `)` attr-dict `:` functional-type($operands, $result)
   }];
+  let builders = [
+    OpBuilder<(ins "MapFunction":$function, "::mlir::ValueRange":$operands,
+                   "::mlir::Type":$elementType), [{
+      $_state.addOperands(operands);
+      $_state.getOrAddProperties<Properties>().function =
+          MapFunctionAttr::get($_builder.getContext(), function);
+      SymbolSpace symbols($_builder.getContext());
+      addInferredTypes<MapOp>($_state, symbols, {{elementType}});
+    }]>];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands);
     /// Number of operands that the function takes.
@@ -53,6 +62,12 @@ def TP_CastOp : TP_TensorOp<"cast", [], /*isView=*/true> {
   }];
   let arguments = (ins AnyRankedTensor:$input, UnitAttr:$contiguous);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType), [{
+      $_state.addOperands(input);
+      SymbolSpace symbols($_builder.getContext());
+      addInferredTypes<CastOp>($_state, symbols, {{elementType}});
+    }]>];
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
   let extraClassDeclaration = [{
@@ -60,7 +75,8 @@ def TP_CastOp : TP_TensorOp<"cast", [], /*isView=*/true> {
   }];
 }
 
-def TP_BitcastOp : TP_TensorOp<"bitcast", [], /*isView=*/true> {
+def TP_BitcastOp : TP_TensorOp<"bitcast",
+    [DeclareOpInterfaceMethods<TP_ReindexOpInterface>], /*isView=*/true> {
   let summary = "The same bits as another element type";
   let description = [{
     Element types of one width, a view: values of eight-bit floats travel as
@@ -75,7 +91,9 @@ def TP_BitcastOp : TP_TensorOp<"bitcast", [], /*isView=*/true> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
-def TP_CopyOp : TP_TensorOp<"copy", [], /*isView=*/true> {
+def TP_CopyOp : TP_TensorOp<"copy",
+    [TP_InferredTypes, DeclareOpInterfaceMethods<TP_ReindexOpInterface>],
+    /*isView=*/true> {
   let summary = "A copy in fresh memory, dense in row-major order";
   let description = [{
     The same values in a new tensor. With `preserve_strides` the copy keeps the
@@ -92,6 +110,7 @@ def TP_CopyOp : TP_TensorOp<"copy", [], /*isView=*/true> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
   let extraClassDeclaration = [{
+    ::llvm::LogicalResult verifyLayout();
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
   }];
 }
@@ -108,6 +127,14 @@ def TP_ConstantOp : TP_TensorOp<"constant", [ConstantLike]> {
   }];
   let arguments = (ins TypedAttrInterface:$value);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::TypedAttr":$value, "SymbolSpace &":$symbols,
+                   "::mlir::Type":$elementType,
+                   "::llvm::ArrayRef<Size>":$sizes), [{
+      $_state.getOrAddProperties<Properties>().value = value;
+      addInferredTypes<ConstantOp>($_state, symbols,
+                                   {{elementType, Sizes(sizes)}});
+    }]>];
   let assemblyFormat = "$value attr-dict `->` type($result)";
   let hasFolder = 1;
 }
@@ -126,7 +153,7 @@ def TP_IotaOp : TP_TensorOp<"iota"> {
   let assemblyFormat = "$start `step` $step attr-dict `->` type($result)";
 }
 
-def TP_TriangularOp : TP_TensorOp<"triangular"> {
+def TP_TriangularOp : TP_TensorOp<"triangular", [TP_InferredTypes]> {
   let summary = "The upper or lower triangle of the last two dims";
   let description = [{
     Keeps the elements with `column - row >= diagonal` (`upper`) or
@@ -150,7 +177,7 @@ def TP_TriangularOp : TP_TensorOp<"triangular"> {
 // Reductions and row-wise ops
 //===----------------------------------------------------------------------===//
 
-def TP_ReduceOp : TP_TensorOp<"reduce"> {
+def TP_ReduceOp : TP_TensorOp<"reduce", [TP_InferredTypes]> {
   let summary = "Elements combined along dims";
   let description = [{
     Combines the elements along `dims` by sum, mean (`avg`), max, min or
@@ -173,7 +200,7 @@ def TP_ReduceOp : TP_TensorOp<"reduce"> {
   }];
 }
 
-def TP_RowwiseOp : TP_TensorOp<"rowwise"> {
+def TP_RowwiseOp : TP_TensorOp<"rowwise", [TP_InferredTypes]> {
   let summary = "A function of whole rows along one dim";
   let description = [{
     Every row along `dim` is mapped to a row of the same length, independent of
@@ -194,7 +221,7 @@ def TP_RowwiseOp : TP_TensorOp<"rowwise"> {
   }];
 }
 
-def TP_RmsNormOp : TP_TensorOp<"rms_norm"> {
+def TP_RmsNormOp : TP_TensorOp<"rms_norm", [TP_InferredTypes]> {
   let summary = "Root-mean-square normalization of the last dims";
   let description = [{
     `x * rsqrt(mean(x^2) + epsilon) * weight`, the mean over the last
@@ -221,7 +248,8 @@ def TP_RmsNormOp : TP_TensorOp<"rms_norm"> {
   }];
 }
 
-def TP_LayerNormOp : TP_TensorOp<"layer_norm", [AttrSizedOperandSegments]> {
+def TP_LayerNormOp : TP_TensorOp<"layer_norm",
+    [TP_InferredTypes, AttrSizedOperandSegments]> {
   let summary = "Layer normalization of the last dims";
   let description = [{
     `(x - mean(x)) * rsqrt(var(x) + epsilon) * weight + bias`, mean and
@@ -278,7 +306,8 @@ def TP_AddRmsNormOp : TP_TensorOp<"add_rms_norm"> {
 // Contractions
 //===----------------------------------------------------------------------===//
 
-def TP_MatmulOp : TP_TensorOp<"matmul", [AttrSizedOperandSegments]> {
+def TP_MatmulOp : TP_TensorOp<"matmul",
+    [TP_InferredTypes, AttrSizedOperandSegments]> {
   let summary = "Matrix product, with batch dims, bias and scales";
   let description = [{
     `lhs[..., M, K] @ rhs[..., K, N] (+ bias)`. `transpose_lhs` and
@@ -305,13 +334,22 @@ def TP_MatmulOp : TP_TensorOp<"matmul", [AttrSizedOperandSegments]> {
     (`lhs_scale` $lhs_scale^)? (`rhs_scale` $rhs_scale^)?
     attr-dict `:` functional-type(operands, results)
   }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+                   "::mlir::Value":$bias, "::mlir::Value":$lhsScale,
+                   "::mlir::Value":$rhsScale, "bool":$transposeLhs,
+                   "bool":$transposeRhs, "::mlir::Type":$elementType), [{
+      build($_builder, $_state, lhs, rhs, bias, lhsScale, rhsScale,
+            transposeLhs, transposeRhs);
+      stateElementTypes($_state, elementType);
+    }]>];
   let extraClassDeclaration = [{
     bool addsOperands(::llvm::ArrayRef<bool> operands);
     bool isLinearIn(::llvm::ArrayRef<bool> operands);
   }];
 }
 
-def TP_AttentionOp : TP_TensorOp<"attention"> {
+def TP_AttentionOp : TP_TensorOp<"attention", [TP_InferredTypes]> {
   let summary = "Scaled dot-product attention";
   let description = [{
     `softmax(query @ key^T * scale + mask) @ value` over operands
@@ -337,7 +375,8 @@ def TP_AttentionOp : TP_TensorOp<"attention"> {
   }];
 }
 
-def TP_TakeOp : TP_TensorOp<"take"> {
+def TP_TakeOp : TP_TensorOp<"take", [
+    TP_InferredTypes, DeclareOpInterfaceMethods<TP_IndexingOpInterface>]> {
   let summary = "Slices of a tensor chosen by indices along one dim";
   let description = [{
     An embedding look-up: dim `dim` of `table` is replaced by all dims of

@@ -9,6 +9,9 @@
 
 #include "commute/Dialect/DimensionRule.h"
 #include "commute/Dialect/Evaluation.h"
+#include "commute/Dialect/IndexAlgebra.h"
+#include "commute/Dialect/ScalarFunctions.h"
+#include "commute/Dialect/ShapeInference.h"
 #include "commute/Dialect/SymbolicSize.h"
 #include "commute/Dialect/Work.h"
 
@@ -18,6 +21,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <optional>
@@ -35,6 +39,13 @@ struct GroupAttrStorage;
 
 #define GET_TYPEDEF_CLASSES
 #include "commute/Dialect/TPTypes.h.inc"
+
+namespace commute::tp {
+/// "tp.reduce_scatter sum along dim 1": an op, its reduction and its axis.
+std::string getCollectiveText(mlir::Operation *op,
+                              std::optional<ReductionKind> reduction,
+                              std::optional<int64_t> axis);
+} // namespace commute::tp
 
 #include "commute/Dialect/TPInterfaces.h.inc"
 

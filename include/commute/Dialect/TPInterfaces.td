@@ -42,6 +42,22 @@ def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
          "::llvm::ArrayRef<int64_t>":$newSizes), [{}], [{ return; }]>];
 }
 
+def TP_ResultTypeOpInterface : OpInterface<"ResultTypeOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops whose result types follow from operands, attributes and what is stated
+    of the results: see `ResultShape`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Appends the types that the results have with the op's present operands.
+      Sizes in `stated` are over `symbols`. Errors are emitted at the op.
+    }], "::llvm::LogicalResult", "inferResultTypes",
+    (ins "::commute::tp::SymbolSpace &":$symbols,
+         "::llvm::ArrayRef<::commute::tp::ResultShape>":$stated,
+         "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>];
+}
+
 def TP_EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
@@ -108,6 +124,45 @@ def TP_DenseOperandsOpInterface : OpInterface<"DenseOperandsOpInterface"> {
     "return false;">];
 }
 
+def TP_ReindexOpInterface : OpInterface<"ReindexOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops of one result that only place the elements of their operands. By
+    default the result is the operand, element by element.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The index map of the result, of sizes `sizes`, from those of the operands.
+    }], "::commute::tp::IndexAlgebra::Map", "reindex",
+    (ins "::commute::tp::IndexAlgebra &":$algebra,
+         "::llvm::ArrayRef<::commute::tp::IndexAlgebra::Map>":$operands,
+         "::llvm::ArrayRef<::commute::tp::Size>":$sizes), [{}],
+    "return operands.front();">,
+    InterfaceMethod<[{
+      Whether the result has every element of the operands, and each once.
+    }], "bool", "keepsEachElement", (ins), [{}], "return true;">];
+}
+
+def TP_GroupOpInterface : OpInterface<"GroupOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops whose results depend on the ranks of a group: collectives, and the ops
+    that take a rank's own part.
+  }];
+  let methods = [
+    InterfaceMethod<"The group.", "::commute::tp::GroupAttr", "getRankGroup",
+                    (ins), [{}], "return $_op.getGroup();">,
+    InterfaceMethod<[{
+      What the results are on the ranks of the group, given what the operands
+      are on them.
+    }], "::llvm::SmallVector<::commute::tp::PlacementAttr>", "inferPlacements",
+    (ins "::llvm::ArrayRef<::commute::tp::PlacementAttr>":$operands)>,
+    InterfaceMethod<[{
+      Whether the results depend on the order of the members. A sum over the
+      group does not.
+    }], "bool", "dependsOnPositions", (ins), [{}], "return true;">];
+}
+
 def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
@@ -116,12 +171,44 @@ def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The ranks that take part.", "::commute::tp::GroupAttr",
-                    "getCollectiveGroup">,
+                    "getCollectiveGroup", (ins), [{}],
+                    "return $_op.getGroup();">,
     InterfaceMethod<[{
       What is moved between them at the given values of the symbols; nullopt
       where a size is not known.
     }], "std::optional<::commute::tp::Communication>", "getCommunication",
-    (ins "::commute::tp::SymbolValues":$symbols)>];
+    (ins "::commute::tp::SymbolValues":$symbols)>,
+    InterfaceMethod<[{
+      The dim of the results along which the parts of all ranks are, or that of
+      which each rank has a part; nullopt if there is none.
+    }], "std::optional<int64_t>", "getCollectiveAxis", (ins), [{}],
+    "return std::nullopt;">,
+    InterfaceMethod<[{
+      How the first operand is combined over the ranks; nullopt if it is only
+      moved, or if something computed from it is combined.
+    }], "std::optional<::commute::tp::ReductionKind>", "getCollectiveReduction",
+    (ins), [{}], "return std::nullopt;">,
+    InterfaceMethod<[{
+      Whether the result may be read only through a completion.
+    }], "bool", "isAsynchronous", (ins), [{}], [{
+      if constexpr (requires { $_op.getAsync(); })
+        return $_op.getAsync();
+      else
+        return false;
+    }]>,
+    InterfaceMethod<[{
+      Whether the results depend on nothing but what a rank receives, of the
+      others and of itself: ranks that receive the same have the same.
+    }], "bool", "dependsOnReceivedOnly", (ins), [{}], "return false;">,
+    InterfaceMethod<[{
+      Whether the first operand has the same sizes on all ranks.
+    }], "bool", "hasEqualOperands", (ins), [{}], "return true;">,
+    InterfaceMethod<[{
+      The op in words that are equal on all ranks which run the same collective.
+    }], "std::string", "getCollectiveText", (ins), [{}], [{
+      return ::commute::tp::getCollectiveText($_op, $_op.getCollectiveReduction(),
+                                              $_op.getCollectiveAxis());
+    }]>];
 }
 
 def TP_CompletionOpInterface : OpInterface<"CompletionOpInterface"> {
@@ -133,6 +220,23 @@ def TP_CompletionOpInterface : OpInterface<"CompletionOpInterface"> {
   let methods = [
     InterfaceMethod<"The value that is waited for.", "::mlir::Value",
                     "getBegun">];
+}
+
+def TP_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
+  let cppNamespace = "::commute::tp";
+  let description = [{
+    Ops that read or write elements of a tensor at indices which are values of
+    the program.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the tensor that the indices refer to.",
+                    "::mlir::Value", "getIndexed">,
+    InterfaceMethod<"Returns the dim of that tensor that the indices refer to.",
+                    "unsigned", "getIndexedDim">,
+    InterfaceMethod<"Returns the indices, a tensor of integers.",
+                    "::mlir::Value", "getIndexValues">,
+    InterfaceMethod<"Returns true if -1 is the last index, as in Python.",
+                    "bool", "wrapsNegativeIndices">];
 }
 
 def TP_RepetitionOpInterface : OpInterface<"RepetitionOpInterface"> {

@@ -8,6 +8,7 @@
 #define COMMUTE_DIALECT_TPOPS
 
 include "commute/Dialect/TPComputeOps.td"
+include "commute/Dialect/TPIndexingOps.td"
 include "commute/Dialect/TPReindexOps.td"
 include "commute/Dialect/TPCollectiveOps.td"
 
@@ -16,6 +17,7 @@ include "commute/Dialect/TPCollectiveOps.td"
 //===----------------------------------------------------------------------===//
 
 def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [
+    TP_InferredTypes,
     DeclareOpInterfaceMethods<TP_RepetitionOpInterface>], /*isView=*/true> {
   let summary = "TensorCast's bracket around a repeated layer";
   let description = [{

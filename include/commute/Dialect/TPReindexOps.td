@@ -9,7 +9,9 @@
 
 include "commute/Dialect/TPOpBase.td"
 
-def TP_ReshapeOp : TP_TensorOp<"reshape", [], /*isView=*/true> {
+def TP_ReshapeOp : TP_TensorOp<"reshape",
+    [DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>],
+    /*isView=*/true> {
   let summary = "The same elements in row-major order, under other sizes";
   let description = [{
     A view where the operand's strides allow it, else a copy, as
@@ -21,6 +23,12 @@ def TP_ReshapeOp : TP_TensorOp<"reshape", [], /*isView=*/true> {
   }];
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "SymbolSpace &":$symbols,
+                   "::llvm::ArrayRef<Size>":$sizes), [{
+      $_state.addOperands(input);
+      addInferredTypes<ReshapeOp>($_state, symbols, {{{}, Sizes(sizes)}});
+    }]>];
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
   let extraClassDeclaration = [{
@@ -28,7 +36,10 @@ def TP_ReshapeOp : TP_TensorOp<"reshape", [], /*isView=*/true> {
   }];
 }
 
-def TP_PermuteOp : TP_TensorOp<"permute", [], /*isView=*/true> {
+def TP_PermuteOp : TP_TensorOp<"permute",
+    [TP_InferredTypes,
+     DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>],
+    /*isView=*/true> {
   let summary = "Dims in another order";
   let description = [{
     Dim i of the result is dim `permutation[i]` of the operand. A view: the
@@ -49,7 +60,9 @@ def TP_PermuteOp : TP_TensorOp<"permute", [], /*isView=*/true> {
   }];
 }
 
-def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
+def TP_SliceOp : TP_TensorOp<"slice",
+    [DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>],
+    /*isView=*/true> {
   let summary = "Every step-th index along one dim";
   let description = [{
     Result index i along `dim` is operand index `start + i * step`. How many
@@ -69,15 +82,22 @@ def TP_SliceOp : TP_TensorOp<"slice", [], /*isView=*/true> {
     $input `dim` $dim `start` $start (`blocks` $blocks^)? `step` $step attr-dict
     `:` type($input) `->` type($result)
   }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "SymbolSpace &":$symbols,
+                   "uint64_t":$dim, "uint64_t":$start, "uint64_t":$step,
+                   "const Size &":$size, CArg<"bool", "false">:$blocks)>];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool keepsEachElement() { return false; }
     void scaleAttributes(const DimensionRule &rule,
                          ::llvm::ArrayRef<int64_t> newSizes);
   }];
   let hasFolder = 1;
 }
 
-def TP_ConcatOp : TP_TensorOp<"concat"> {
+def TP_ConcatOp : TP_TensorOp<"concat",
+    [TP_InferredTypes,
+     DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>]> {
   let summary = "Tensors one behind the other along a dim";
   let description = [{
     ```mlir
@@ -95,7 +115,9 @@ def TP_ConcatOp : TP_TensorOp<"concat"> {
   }];
 }
 
-def TP_BroadcastOp : TP_TensorOp<"broadcast", [], /*isView=*/true> {
+def TP_BroadcastOp : TP_TensorOp<"broadcast",
+    [DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>],
+    /*isView=*/true> {
   let summary = "Dims of size 1, and new leading dims, repeated";
   let description = [{
     As `torch.expand`: a view with stride 0 along the repeated dims.
@@ -106,10 +128,17 @@ def TP_BroadcastOp : TP_TensorOp<"broadcast", [], /*isView=*/true> {
   }];
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "SymbolSpace &":$symbols,
+                   "::llvm::ArrayRef<Size>":$sizes), [{
+      $_state.addOperands(input);
+      addInferredTypes<BroadcastOp>($_state, symbols, {{{}, Sizes(sizes)}});
+    }]>];
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+    bool keepsEachElement() { return false; }
   }];
 }
 

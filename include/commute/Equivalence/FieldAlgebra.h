@@ -201,6 +201,15 @@ public:
   tp::AlgebraValue take(const tp::AlgebraValue &table,
                         const tp::AlgebraValue &indices, unsigned dim,
                         bool wrapsNegative) override;
+  tp::AlgebraValue takeAlong(const tp::AlgebraValue &table,
+                             const tp::AlgebraValue &indices,
+                             unsigned dim) override;
+  tp::AlgebraValue scatter(const tp::AlgebraValue &input,
+                           const tp::AlgebraValue &indices,
+                           const tp::AlgebraValue &updates, unsigned dim,
+                           bool accumulates, bool wrapsNegative) override;
+  tp::AlgebraValue sortedOrder(const tp::AlgebraValue &input, unsigned dim,
+                               bool descending, mlir::Type type) override;
   tp::AlgebraValue reshape(const tp::AlgebraValue &input,
                            mlir::ArrayRef<int64_t> sizes) override;
   tp::AlgebraValue permute(const tp::AlgebraValue &input,
@@ -247,6 +256,14 @@ private:
   FieldValue conform(const FieldValue &value, unsigned dim, SampledDim target);
   FieldValue pick(const FieldValue &value, unsigned dim, SampledDim target,
                   llvm::ArrayRef<int64_t> positions);
+
+  /// Stores several tensors at the same indices of every dim but `dim`. If
+  /// their samples do not match, returns false and sets the context's problem.
+  bool joinBeside(llvm::MutableArrayRef<FieldValue> values, unsigned dim);
+  /// What is read at an index outside of a dim, where nothing may be read.
+  uint64_t getOutsideElement(uint64_t index, int64_t position, mlir::Type type);
+  /// Sets the context's problem if there are indices that are not sampled.
+  void noteMissing(llvm::ArrayRef<int64_t> indices);
 
   int64_t rank;
   EvaluationContext &context;

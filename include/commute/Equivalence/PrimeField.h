@@ -8,6 +8,7 @@
 #define COMMUTE_EQUIVALENCE_PRIMEFIELD_H
 
 #include <cstdint>
+#include <optional>
 
 namespace commute::equivalence {
 
@@ -65,6 +66,9 @@ struct PrimeField {
   /// fraction. Every other double (-3.4e38, 2^61, pi) is an unknown keyed by
   /// its value: its products equal no number that occurs elsewhere.
   static uint64_t fromDouble(double value);
+  /// The fraction of whole numbers up to 2^20 that `element` is, if it is one.
+  /// An unknown is taken for a fraction with probability 2^-20.
+  static std::optional<double> toFraction(uint64_t element);
 
   /// A random function of `value` for each key: the finalizer of splitmix64,
   /// twice, on value and key.

@@ -84,11 +84,9 @@ public:
   void noteNumber(uint64_t element, double number) {
     numbers.try_emplace(element, number);
   }
-  /// True if an element is known to be a negative number.
-  bool isNegative(uint64_t element) const {
-    auto known = numbers.find(element);
-    return known != numbers.end() && known->second < 0;
-  }
+  /// True if an element is known to be a negative number: one that was noted,
+  /// the negation of one, or a fraction.
+  bool isNegative(uint64_t element) const;
   /// Records an element of a constant, which may also be a bound.
   void noteConstant(uint64_t element, double number) {
     noteNumber(element, number);
@@ -117,6 +115,9 @@ public:
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
     return getExtreme(elements, minima, false);
   }
+  /// A number by which elements are sorted: the number that an element is, or
+  /// one that is drawn for an unknown.
+  double getSortKey(uint64_t element);
   /// Begins an op that reads at most `numElements` elements of one value on
   /// each of `numRanks` ranks. Truth values that first become bits in this op
   /// are drawn with one probability, which may be near zero, or one in all.

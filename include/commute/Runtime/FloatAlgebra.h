@@ -61,6 +61,15 @@ public:
   tp::AlgebraValue take(const tp::AlgebraValue &table,
                         const tp::AlgebraValue &indices, unsigned dim,
                         bool wrapsNegative) override;
+  tp::AlgebraValue takeAlong(const tp::AlgebraValue &table,
+                             const tp::AlgebraValue &indices,
+                             unsigned dim) override;
+  tp::AlgebraValue scatter(const tp::AlgebraValue &input,
+                           const tp::AlgebraValue &indices,
+                           const tp::AlgebraValue &updates, unsigned dim,
+                           bool accumulates, bool wrapsNegative) override;
+  tp::AlgebraValue sortedOrder(const tp::AlgebraValue &input, unsigned dim,
+                               bool descending, mlir::Type type) override;
   tp::AlgebraValue reshape(const tp::AlgebraValue &input,
                            mlir::ArrayRef<int64_t> sizes) override;
   tp::AlgebraValue permute(const tp::AlgebraValue &input,

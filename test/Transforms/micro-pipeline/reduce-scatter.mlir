@@ -209,6 +209,19 @@ module {
   }
 }
 
+//--- h_bias_without_dims.mlir
+// CHECK-LABEL: func.func @main
+// CHECK: tp.matmul %arg0, %arg1 bias %arg2
+// CHECK: tp.reduce_scatter
+// CHECK: return
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<bf16>) -> (tensor<8x4xbf16>) {
+    %0 = tp.matmul %x, %a bias %b : (tensor<8x16xbf16>, tensor<16x8xbf16>, tensor<bf16>) -> tensor<8x8xbf16>
+    %1 = tp.reduce_scatter sum %0 scatter_axis 1 group <"0", [0, 1]> : tensor<8x8xbf16> -> tensor<8x4xbf16>
+    return %1 : tensor<8x4xbf16>
+  }
+}
+
 //--- h_scattered_value_has_many_readers.mlir
 // CHECK-LABEL: func.func @main
 // CHECK: %[[R:.*]] = tp.matmul_reduce_scatter

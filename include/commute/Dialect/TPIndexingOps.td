@@ -1,0 +1,92 @@
+//===- TPIndexingOps.td - sorting, gather and scatter ------*- tablegen -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_DIALECT_TPINDEXINGOPS
+#define COMMUTE_DIALECT_TPINDEXINGOPS
+
+include "commute/Dialect/TPOpBase.td"
+
+def TP_TakeAlongOp : TP_TensorOp<"take_along", [
+    TP_InferredTypes, DeclareOpInterfaceMethods<TP_IndexingOpInterface>]> {
+  let summary = "Elements chosen by an index each, along one dim";
+  let description = [{
+    `result[i, j, k] = table[i, indices[i, j, k], k]` for `dim` 1: numpy's
+    take_along_axis, `aten.gather`. The result has the sizes of `indices`, and
+    the table has the same sizes along all other dims. Indices are integers in
+    `[0, size of dim)`.
+
+    ```mlir
+    %r = tp.take_along %table, %indices dim 1
+      : (tensor<4x8xf32>, tensor<4x2xi64>) -> tensor<4x2xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$table, AnyRankedTensor:$indices,
+                       I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $table `,` $indices `dim` $dim attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) {
+      return operands[0] && !operands[1];
+    }
+  }];
+}
+
+def TP_ScatterOp : TP_TensorOp<"scatter", [
+    TP_InferredTypes, DeclareOpInterfaceMethods<TP_IndexingOpInterface>]> {
+  let summary = "A tensor with elements replaced, or added to, at indices";
+  let description = [{
+    A copy of `input` in which, for `dim` 1 and every `i, j, k`, the element
+    `[i, indices[i, j, k], k]` is replaced by `updates[i, j, k]`, or, with
+    `accumulate`, has it added: `aten.scatter`, `aten.scatter_add`. `indices`
+    and `updates` have the same sizes, and `input` has these along all other
+    dims. With `wraps_negative`, -1 is the last index. Of several updates of one
+    element the last one stays; PyTorch leaves open which one does.
+
+    ```mlir
+    %r = tp.scatter %input, %indices, %updates dim 0 accumulate
+      : (tensor<8x4xf32>, tensor<2x4xi64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$indices,
+                       AnyRankedTensor:$updates, I64Attr:$dim,
+                       UnitAttr:$accumulate, UnitAttr:$wraps_negative);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $indices `,` $updates `dim` $dim (`accumulate` $accumulate^)?
+    (`wraps_negative` $wraps_negative^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) {
+      return operands[0] && !operands[1] && operands[2];
+    }
+    bool addsOperands(::llvm::ArrayRef<bool> operands) { return operands[0]; }
+  }];
+}
+
+def TP_SortOp : TP_TensorOp<"sort", [TP_InferredTypes]> {
+  let summary = "Rows in ascending or descending order";
+  let description = [{
+    Sorts every row along `dim`, independently of the others. `order` holds the
+    index that each element had in its row. Equal elements keep their order.
+
+    ```mlir
+    %values, %order = tp.sort %x dim 1 descending
+      : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim,
+                       UnitAttr:$descending);
+  let results = (outs AnyRankedTensor:$values, AnyRankedTensor:$order);
+  let assemblyFormat = [{
+    $input `dim` $dim (`descending` $descending^)? attr-dict
+    `:` type($input) `->` type($values) `,` type($order)
+  }];
+}
+
+#endif // COMMUTE_DIALECT_TPINDEXINGOPS

@@ -1,0 +1,279 @@
+//===- IndexedElements.cpp - reading and writing at indices -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Sorting, gather and scatter over the prime field. Rows are read and written
+// at the sampled indices; a row that is sorted is evaluated at all indices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Equivalence/FieldAlgebra.h"
+
+#include "FieldFunctions.h"
+#include "commute/Dialect/StridedWalk.h"
+#include "commute/Equivalence/PrimeField.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+using tp::AlgebraValue;
+
+static const FieldTensor &get(const AlgebraValue &value) {
+  return static_cast<const FieldTensor &>(*value);
+}
+static FieldValue share(const AlgebraValue &value) {
+  return std::static_pointer_cast<const FieldTensor>(value);
+}
+
+/// The index that `element` means in a dim of `size`; nullopt outside of it.
+static std::optional<int64_t> getIndex(uint64_t element, int64_t size,
+                                       bool wrapsNegative) {
+  auto index = static_cast<int64_t>(element);
+  if (wrapsNegative && index < 0)
+    index += size;
+  return index >= 0 && index < size ? std::optional(index) : std::nullopt;
+}
+
+/// The numbers of rows before a dim and after it.
+static std::pair<int64_t, int64_t> getOuterAndInner(ArrayRef<int64_t> counts,
+                                                    unsigned dim) {
+  auto multiply = [](ArrayRef<int64_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
+                           std::multiplies<>());
+  };
+  return {multiply(counts.take_front(dim)),
+          multiply(counts.drop_front(dim + 1))};
+}
+
+bool FieldAlgebra::joinBeside(MutableArrayRef<FieldValue> values,
+                              unsigned dim) {
+  for (unsigned other = 0; other < values.front()->getRank(); ++other) {
+    if (other == dim)
+      continue;
+    SampledDim joined = values.front()->getDims()[other];
+    for (const FieldValue &value : values.drop_front()) {
+      std::optional<SampledDim> next;
+      if (value->getSizes()[other] == joined.getSize())
+        next = join(joined, value->getDims()[other]);
+      if (!next) {
+        fail(SampleProblem::Mismatch, "operands have different samples",
+             value->getSizes(), value->getElementType());
+        return false;
+      }
+      joined = *next;
+    }
+    for (FieldValue &value : values)
+      value = conform(value, other, joined);
+  }
+  return !context.problem;
+}
+
+uint64_t FieldAlgebra::getOutsideElement(uint64_t index, int64_t position,
+                                         Type type) {
+  // No program may read there; what it would read is equal to nothing else.
+  uint64_t key = PrimeField::mix(index, 0xbb67ae8584caa73b);
+  return convertElement(context.scalars, PrimeField::mix(position, key),
+                        Float64Type::get(type.getContext()), type);
+}
+
+void FieldAlgebra::noteMissing(ArrayRef<int64_t> indices) {
+  if (!indices.empty() && !context.problem)
+    context.problem = SampleProblem{SampleProblem::MissingIndices,
+                                    "indices that are not sampled", indices};
+}
+
+AlgebraValue FieldAlgebra::take(const AlgebraValue &table,
+                                const AlgebraValue &indices, unsigned dim,
+                                bool wrapsNegative) {
+  FieldValue from = share(table);
+  const FieldTensor &at = get(indices);
+  Dims dims(from->getDims().take_front(dim));
+  llvm::append_range(dims, at.getDims());
+  llvm::append_range(dims, from->getDims().drop_front(dim + 1));
+  SampledDim own = from->getDims()[dim];
+  std::shared_ptr<FieldTensor> result = make(dims, from->getElementType());
+  if (!result)
+    return fail(
+        SampleProblem::TooLarge, "",
+        llvm::map_to_vector(dims, [](SampledDim own) { return own.getSize(); }),
+        from->getElementType());
+  SmallVector<int64_t> counts = from->getCounts();
+  auto [outer, inner] = getOuterAndInner(counts, dim);
+  std::vector<int64_t> missing;
+  uint64_t *output = result->elements.data();
+  for (int64_t o = 0; o < outer; ++o)
+    for (uint64_t element : at.elements) {
+      std::optional<int64_t> index =
+          getIndex(element, own.getSize(), wrapsNegative);
+      std::optional<int64_t> position;
+      if (index)
+        position = own.isUniform ? 0 : own.sample->find(*index);
+      if (position) {
+        const uint64_t *row =
+            from->elements.data() + (o * counts[dim] + *position) * inner;
+        output = std::copy(row, row + inner, output);
+        continue;
+      }
+      if (index)
+        missing.push_back(*index);
+      else
+        context.hasReadOutside = true;
+      for (int64_t i = 0; i < inner; ++i)
+        *output++ =
+            getOutsideElement(element, o * inner + i, from->getElementType());
+    }
+  noteMissing(missing);
+  return result;
+}
+
+AlgebraValue FieldAlgebra::takeAlong(const AlgebraValue &table,
+                                     const AlgebraValue &indices,
+                                     unsigned dim) {
+  FieldValue operands[] = {share(table), share(indices)};
+  Type type = table->getElementType();
+  if (!joinBeside(operands, dim))
+    return fail(SampleProblem::TooLarge, "", indices->getSizes(), type);
+  const FieldTensor &from = *operands[0], &at = *operands[1];
+  std::shared_ptr<FieldTensor> result = make(at.getDims(), type);
+  if (!result)
+    return fail(SampleProblem::TooLarge, "", indices->getSizes(), type);
+  SampledDim own = from.getDims()[dim];
+  auto [outer, inner] = getOuterAndInner(at.getCounts(), dim);
+  int64_t rows = at.getCounts()[dim], tableRows = own.getCount();
+  std::vector<int64_t> missing;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t j = 0; j < rows; ++j)
+      for (int64_t i = 0; i < inner; ++i) {
+        int64_t offset = (o * rows + j) * inner + i;
+        uint64_t element = at.elements[offset];
+        uint64_t &output = result->elements[offset];
+        std::optional<int64_t> index =
+            getIndex(element, own.getSize(), /*wrapsNegative=*/false);
+        std::optional<int64_t> position;
+        if (index)
+          position = own.isUniform ? 0 : own.sample->find(*index);
+        if (position) {
+          output = from.elements[(o * tableRows + *position) * inner + i];
+          continue;
+        }
+        if (index)
+          missing.push_back(*index);
+        else
+          context.hasReadOutside = true;
+        output = getOutsideElement(element, offset, type);
+      }
+  noteMissing(missing);
+  return result;
+}
+
+AlgebraValue FieldAlgebra::scatter(const AlgebraValue &input,
+                                   const AlgebraValue &indices,
+                                   const AlgebraValue &updates, unsigned dim,
+                                   bool accumulates, bool wrapsNegative) {
+  FieldValue operands[] = {share(input), share(indices), share(updates)};
+  Type type = input->getElementType();
+  std::optional<SampledDim> updated =
+      join(operands[1]->getDims()[dim], operands[2]->getDims()[dim]);
+  if (!updated || !joinBeside(operands, dim))
+    return fail(SampleProblem::Mismatch, "operands have different samples",
+                input->getSizes(), type);
+  operands[0] = conform(operands[0], dim, {operands[0]->getDims()[dim].sample});
+  operands[1] = conform(operands[1], dim, *updated);
+  operands[2] = conform(operands[2], dim, *updated);
+  if (context.problem)
+    return fail(SampleProblem::TooLarge, "", input->getSizes(), type);
+  const FieldTensor &at = *operands[1], &values = *operands[2];
+  SampledDim own = operands[0]->getDims()[dim];
+  std::shared_ptr<FieldTensor> result = make(operands[0]->getDims(), type);
+  if (!result)
+    return fail(SampleProblem::TooLarge, "", input->getSizes(), type);
+  result->elements = operands[0]->elements;
+  auto [outer, inner] = getOuterAndInner(at.getCounts(), dim);
+  int64_t rows = updated->getCount(), resultRows = own.getCount();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t j = 0; j < rows; ++j) {
+      // How many updates the stored one stands for.
+      auto weight = static_cast<uint64_t>(updated->isUniform
+                                              ? updated->getSize()
+                                              : updated->sample->getWeight(j));
+      for (int64_t i = 0; i < inner; ++i) {
+        int64_t offset = (o * rows + j) * inner + i;
+        std::optional<int64_t> index =
+            getIndex(at.elements[offset], own.getSize(), wrapsNegative);
+        if (!index) {
+          context.hasReadOutside = true;
+          continue;
+        }
+        std::optional<int64_t> position = own.sample->find(*index);
+        if (!position)
+          continue;
+        uint64_t &output =
+            result->elements[(o * resultRows + *position) * inner + i];
+        uint64_t value = values.elements[offset];
+        if (!accumulates)
+          output = value;
+        else if (result->isField())
+          output = PrimeField::add(output, PrimeField::multiply(value, weight));
+        else
+          output = wrapInteger(output + value * weight, type);
+      }
+    }
+  return result;
+}
+
+AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
+                                       bool descending, Type type) {
+  const FieldTensor &from = get(input);
+  SampledDim own = from.getDims()[dim];
+  Dims dims(from.getDims());
+  dims[dim] = getDim(own.getSize());
+  if (!own.isUniform && !own.sample->isFull())
+    return fail(SampleProblem::Mismatch, "a row to sort is not whole",
+                from.getSizes(), type);
+  std::shared_ptr<FieldTensor> result = make(dims, type);
+  if (!result)
+    return fail(SampleProblem::TooLarge, "", from.getSizes(), type);
+  auto [outer, inner] = getOuterAndInner(from.getCounts(), dim);
+  int64_t size = own.getSize();
+  std::vector<int64_t> order(size);
+  std::vector<double> keys(size);
+  std::vector<uint64_t> row(size);
+  bool isInteger = !from.isField() && !from.isTruth();
+  bool isUnsigned = from.getElementType().isUnsignedInteger();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < inner; ++i) {
+      for (int64_t j = 0; j < size; ++j)
+        row[j] = from.elements[own.isUniform ? o * inner + i
+                                             : (o * size + j) * inner + i];
+      bool areEqual = llvm::all_equal(row);
+      for (int64_t j = 0; j < size && !isInteger && !areEqual; ++j)
+        keys[j] = from.isTruth() ? context.scalars.toBit(row[j])
+                                 : context.scalars.getSortKey(row[j]);
+      std::iota(order.begin(), order.end(), 0);
+      auto isLess = [&](int64_t a, int64_t b) {
+        if (!isInteger)
+          return keys[a] < keys[b];
+        return isUnsigned ? row[a] < row[b]
+                          : static_cast<int64_t>(row[a]) <
+                                static_cast<int64_t>(row[b]);
+      };
+      auto isBefore = [&](int64_t a, int64_t b) {
+        bool ascends = isLess(a, b), descends = isLess(b, a);
+        // Equal elements keep their order.
+        if (!ascends && !descends)
+          return a < b;
+        return descending ? descends : ascends;
+      };
+      if (!areEqual)
+        llvm::sort(order, isBefore);
+      for (int64_t j = 0; j < size; ++j)
+        result->elements[(o * size + j) * inner + i] = order[j];
+    }
+  return result;
+}

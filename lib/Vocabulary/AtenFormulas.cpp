@@ -1,0 +1,360 @@
+//===- AtenFormulas.cpp - operators that are formulas -----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators that have no op of their own, because a few others compute them. As
+// long as no part of the formula is rewritten, the node stays as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Formula.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using tp::MapFunction;
+using tp::ReductionKind;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+static Type getElement(Value value) {
+  return getTensor(value).getElementType();
+}
+static bool isFloat(Value value) { return isa<FloatType>(getElement(value)); }
+
+//===----------------------------------------------------------------------===//
+// Scalar functions
+//===----------------------------------------------------------------------===//
+
+/// Reads an operator of one float tensor `self` as what `build` makes of it.
+template <Value (*build)(Formula &, NodeReader &, Value)>
+static LogicalResult readOfSelf(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self || !isFloat(self))
+    return failure();
+  Formula f(reader, getElement(self));
+  Value value = build(f, reader, f.of(self));
+  return value ? f.result(0, value) : failure();
+}
+
+static Value buildLog1p(Formula &f, NodeReader &, Value x) {
+  return f.apply(MapFunction::Log, f.add(f.number(1), x));
+}
+
+static Value buildExpm1(Formula &f, NodeReader &, Value x) {
+  return f.subtract(f.apply(MapFunction::Exp, x), f.number(1));
+}
+
+/// log(1 + exp(beta x)) / beta, and x itself where beta x is large.
+static Value buildSoftplus(Formula &f, NodeReader &reader, Value x) {
+  std::optional<double> beta = reader.number("beta", 1);
+  std::optional<double> threshold = reader.number("threshold", 20);
+  if (!beta || !threshold)
+    return {};
+  Value scaled = f.multiply(x, f.number(*beta));
+  Value isLarge = f.test(MapFunction::Greater, {scaled, f.number(*threshold)});
+  Value soft =
+      f.divide(buildLog1p(f, reader, f.apply(MapFunction::Exp, scaled)),
+               f.number(*beta));
+  return f.select(isLarge, x, soft);
+}
+
+/// min(max(x + 3, 0), 6) / 6
+static Value buildHardSigmoid(Formula &f, NodeReader &, Value x) {
+  Value bounded =
+      f.apply(MapFunction::Maximum, {f.add(x, f.number(3)), f.number(0)});
+  bounded = f.apply(MapFunction::Minimum, {bounded, f.number(6)});
+  return f.divide(bounded, f.number(6));
+}
+
+static Value buildHardSwish(Formula &f, NodeReader &reader, Value x) {
+  return f.multiply(x, buildHardSigmoid(f, reader, x));
+}
+
+static Value buildLeakyRelu(Formula &f, NodeReader &reader, Value x) {
+  std::optional<double> slope = reader.number("negative_slope", 0.01);
+  if (!slope)
+    return {};
+  Value isPositive = f.test(MapFunction::Greater, {x, f.number(0)});
+  return f.select(isPositive, x, f.multiply(x, f.number(*slope)));
+}
+
+/// self + value * tensor1 * tensor2, or / tensor2: a step of an optimizer.
+template <bool divides>
+static LogicalResult readAddProduct(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  Value first = reader.tensor("tensor1"), second = reader.tensor("tensor2");
+  std::optional<double> factor = reader.number("value", 1);
+  if (!self || !first || !second || !factor || !isFloat(self) ||
+      getElement(self) != getElement(first) ||
+      getElement(self) != getElement(second))
+    return failure();
+  Formula f(reader, getElement(self));
+  Value scaled = f.multiply(f.number(*factor), f.of(first));
+  Value term = divides ? f.divide(scaled, f.of(second))
+                       : f.multiply(scaled, f.of(second));
+  return f.result(0, f.add(f.of(self), term));
+}
+
+/// self + weight * (end - self)
+static LogicalResult readLerp(NodeReader &reader) {
+  Value self = reader.tensor("self"), end = reader.tensor("end");
+  Value weight = reader.operand("weight");
+  if (!self || !end || !weight || !isFloat(self) ||
+      getElement(self) != getElement(end))
+    return failure();
+  Formula f(reader, getElement(self));
+  Value x = f.of(self);
+  if (getTensor(weight).getRank() > 0)
+    weight = f.of(weight);
+  return f.result(0, f.add(x, f.multiply(weight, f.subtract(f.of(end), x))));
+}
+
+//===----------------------------------------------------------------------===//
+// Statistics of rows
+//===----------------------------------------------------------------------===//
+
+/// The dims of an argument `dim`, which may be left out for all of them.
+static std::optional<SmallVector<int64_t>> getDims(NodeReader &reader,
+                                                   int64_t rank) {
+  std::optional<SmallVector<int64_t>> dims = SmallVector<int64_t>();
+  if (!reader.isAbsent("dim"))
+    dims = reader.integers("dim");
+  if (!dims)
+    return std::nullopt;
+  if (dims->empty())
+    *dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  for (int64_t &dim : *dims) {
+    dim += dim < 0 ? rank : 0;
+    if (dim < 0 || dim >= rank)
+      return std::nullopt;
+  }
+  llvm::sort(*dims);
+  return dims;
+}
+
+static LogicalResult readLogSumExp(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<bool> keepDims = reader.boolean("keepdim", false);
+  RankedTensorType type = reader.getResultType();
+  if (!self || !keepDims || !type || !isFloat(self))
+    return failure();
+  auto dims = getDims(reader, getTensor(self).getRank());
+  if (!dims)
+    return failure();
+  Formula f(reader, getElement(self));
+  Value x = f.of(self);
+  Value largest = f.reduce(ReductionKind::Max, x, *dims);
+  Value sum =
+      f.reduce(ReductionKind::Sum,
+               f.apply(MapFunction::Exp, f.subtract(x, largest)), *dims);
+  Value result = f.add(f.apply(MapFunction::Log, sum), largest);
+  return f.result(0,
+                  reader.reshape(result, reader.getSymbols().getSizes(type)));
+}
+
+/// The variance, or its root, of the elements along some dims.
+template <bool takesRoot>
+static LogicalResult readVariance(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<bool> keepDims = reader.boolean("keepdim", false);
+  std::optional<bool> isUnbiased = reader.boolean("unbiased", true);
+  RankedTensorType type = reader.getResultType();
+  if (!self || !keepDims || !isUnbiased || !type || !isFloat(self))
+    return failure();
+  std::optional<double> correction =
+      reader.number("correction", *isUnbiased ? 1 : 0);
+  auto dims = getDims(reader, getTensor(self).getRank());
+  if (!dims || !correction)
+    return failure();
+  int64_t count = 1;
+  for (int64_t dim : *dims) {
+    if (getTensor(self).isDynamicDim(dim))
+      return failure();
+    count *= getTensor(self).getDimSize(dim);
+  }
+  if (static_cast<double>(count) <= *correction)
+    return failure();
+  Formula f(reader, getElement(self));
+  Value x = f.of(self);
+  Value distance = f.subtract(x, f.reduce(ReductionKind::Avg, x, *dims));
+  Value sum =
+      f.reduce(ReductionKind::Sum, f.multiply(distance, distance), *dims);
+  Value result =
+      f.divide(sum, f.number(static_cast<double>(count) - *correction));
+  if (takesRoot)
+    result = f.apply(MapFunction::Sqrt, result);
+  return f.result(0,
+                  reader.reshape(result, reader.getSymbols().getSizes(type)));
+}
+
+/// histc(x, bins, min, max): how many elements lie in each bin.
+static LogicalResult readHistogram(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<int64_t> bins = reader.integer("bins", 100);
+  std::optional<double> low = reader.number("min", 0);
+  std::optional<double> high = reader.number("max", 0);
+  // Without bounds these are the extremes of the elements.
+  if (!self || !type || !bins || !low || !high || !(*low < *high) ||
+      *bins < 1 || !getTensor(self).hasStaticShape())
+    return failure();
+  Type integer = reader.getBuilder().getI64Type();
+  Formula f(reader, isFloat(self) ? getElement(self)
+                                  : Type(reader.getBuilder().getF32Type()));
+  Value x = f.of(reader.reshape(self, {getTensor(self).getNumElements(), 1}));
+  Value place = f.divide(f.multiply(f.subtract(x, f.number(*low)),
+                                    f.number(static_cast<double>(*bins))),
+                         f.number(*high - *low));
+  tp::Sizes column = reader.getSymbols().getSizes(getTensor(place));
+  Value bin = reader.create<tp::CastOp>(
+      reader.getSymbols().getType(integer, column,
+                                  tp::getContiguousStrides(column)),
+      f.apply(MapFunction::Floor, place), /*contiguous=*/true);
+  // The upper bound belongs to the last bin.
+  Value isHighest = f.test(MapFunction::Equal, {x, f.number(*high)});
+  bin = reader.map(MapFunction::Select,
+                   {isHighest, reader.constant(*bins - 1), bin}, integer);
+  Value positions =
+      reader.create<tp::IotaOp>(RankedTensorType::get({*bins}, integer),
+                                reader.getBuilder().getI64IntegerAttr(0),
+                                reader.getBuilder().getI64IntegerAttr(1));
+  Value isInside = f.test(MapFunction::Equal, {bin, positions});
+  return f.result(0, f.reduce(ReductionKind::Sum, f.of(isInside), 0,
+                              /*keepDims=*/false));
+}
+
+//===----------------------------------------------------------------------===//
+// Neighbours
+//===----------------------------------------------------------------------===//
+
+/// x[1:] - x[:-1] along a dim; of truth values, whether they differ.
+static LogicalResult readDifference(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self || reader.integer("n", 1) != 1 || !reader.isAbsent("prepend") ||
+      !reader.isAbsent("append"))
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), -1);
+  if (!dim || getTensor(self).isDynamicDim(*dim) ||
+      getTensor(self).getDimSize(*dim) < 1)
+    return failure();
+  int64_t count = getTensor(self).getDimSize(*dim) - 1;
+  Value next = reader.slice(self, *dim, 1, count);
+  Value previous = reader.slice(self, *dim, 0, count);
+  Type element = getElement(self);
+  auto function =
+      element.isInteger(1) ? MapFunction::NotEqual : MapFunction::Sub;
+  Formula f(reader, element);
+  return f.result(0, reader.map(function, {next, previous}, element));
+}
+
+/// pad(x, [left, right, ...]): from the last dim to the first; negative numbers
+/// of elements are cut off.
+static LogicalResult readPad(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<SmallVector<int64_t>> pad = reader.integers("pad");
+  std::optional<StringRef> mode = reader.string("mode", StringRef("constant"));
+  std::optional<double> number = reader.number("value", 0);
+  RankedTensorType type = reader.getResultType();
+  if (!self || !pad || !type || mode != StringRef("constant") || !number ||
+      pad->size() % 2 != 0 ||
+      static_cast<int64_t>(pad->size() / 2) > type.getRank())
+    return failure();
+  Value value = self;
+  for (size_t pair = 0; pair < pad->size() / 2; ++pair) {
+    int64_t dim = type.getRank() - 1 - static_cast<int64_t>(pair);
+    int64_t left = (*pad)[2 * pair], right = (*pad)[2 * pair + 1];
+    if (left == 0 && right == 0)
+      continue;
+    if (getTensor(value).isDynamicDim(dim))
+      return failure();
+    int64_t start = std::max<int64_t>(-left, 0);
+    int64_t size =
+        getTensor(value).getDimSize(dim) - start - std::max<int64_t>(-right, 0);
+    if (size < 0)
+      return failure();
+    if (size != getTensor(value).getDimSize(dim))
+      value = reader.slice(value, dim, start, size);
+    tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(value));
+    SmallVector<Value> parts;
+    auto addPadding = [&](int64_t count) {
+      if (count <= 0)
+        return;
+      tp::Sizes padding = sizes;
+      padding[dim] = count;
+      parts.push_back(reader.fill(*number, padding, type.getElementType()));
+    };
+    addPadding(left);
+    parts.push_back(value);
+    addPadding(right);
+    if (parts.size() == 1)
+      continue;
+    sizes[dim] =
+        size + std::max<int64_t>(left, 0) + std::max<int64_t>(right, 0);
+    value = reader.create<tp::ConcatOp>(
+        reader.getSymbols().getType(type.getElementType(), sizes,
+                                    tp::getContiguousStrides(sizes)),
+        parts, dim);
+  }
+  Formula f(reader, type.getElementType());
+  return f.result(0, value);
+}
+
+/// The elements in reverse order along some dims.
+static LogicalResult readFlip(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<SmallVector<int64_t>> dims = reader.integers("dims");
+  if (!self || !dims)
+    return failure();
+  RankedTensorType type = getTensor(self);
+  Value value = self;
+  for (int64_t dim : *dims) {
+    dim += dim < 0 ? type.getRank() : 0;
+    if (dim < 0 || dim >= type.getRank() || type.isDynamicDim(dim))
+      return failure();
+    Builder &builder = reader.getBuilder();
+    Value positions = reader.create<tp::IotaOp>(
+        RankedTensorType::get({type.getDimSize(dim)}, builder.getI64Type()),
+        builder.getI64IntegerAttr(type.getDimSize(dim) - 1),
+        builder.getI64IntegerAttr(-1));
+    tp::Sizes sizes = reader.getSymbols().getSizes(type);
+    value = reader.create<tp::TakeOp>(
+        reader.getSymbols().getType(type.getElementType(), sizes,
+                                    tp::getContiguousStrides(sizes)),
+        value, positions, dim, /*wraps_negative=*/false);
+  }
+  Formula f(reader, type.getElementType());
+  return f.result(0, value);
+}
+
+void vocabulary::addAtenFormulas(Vocabulary &vocabulary) {
+  vocabulary.add("torch.ops.aten.log1p.default", readOfSelf<buildLog1p>);
+  vocabulary.add("torch.ops.aten.expm1.default", readOfSelf<buildExpm1>);
+  vocabulary.add("torch.ops.aten.softplus.default", readOfSelf<buildSoftplus>);
+  vocabulary.add("torch.ops.aten.hardsigmoid.default",
+                 readOfSelf<buildHardSigmoid>);
+  vocabulary.add("torch.ops.aten.hardswish.default",
+                 readOfSelf<buildHardSwish>);
+  vocabulary.add("torch.ops.aten.leaky_relu.default",
+                 readOfSelf<buildLeakyRelu>);
+  vocabulary.add("torch.ops.aten.addcmul.default",
+                 readAddProduct</*divides=*/false>);
+  vocabulary.add("torch.ops.aten.addcdiv.default",
+                 readAddProduct</*divides=*/true>);
+  vocabulary.add({"torch.ops.aten.lerp.Scalar", "torch.ops.aten.lerp.Tensor"},
+                 readLerp);
+  vocabulary.add("torch.ops.aten.logsumexp.default", readLogSumExp);
+  vocabulary.add({"torch.ops.aten.var.correction", "torch.ops.aten.var.dim"},
+                 readVariance</*takesRoot=*/false>);
+  vocabulary.add({"torch.ops.aten.std.correction", "torch.ops.aten.std.dim"},
+                 readVariance</*takesRoot=*/true>);
+  vocabulary.add("torch.ops.aten.histc.default", readHistogram);
+  vocabulary.add("torch.ops.aten.diff.default", readDifference);
+  vocabulary.add(
+      {"torch.ops.aten.constant_pad_nd.default", "torch.ops.aten.pad.default"},
+      readPad);
+  vocabulary.add("torch.ops.aten.flip.default", readFlip);
+}

@@ -1,0 +1,575 @@
+//===- AtenIndexing.cpp - ATen look-ups, scatter, sorting -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeReader.h"
+#include "NodeWriter.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using archive::Argument;
+using archive::ArgumentTag;
+using tp::MapFunction;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static bool isIndex(Value value) {
+  Type element = value ? getTensor(value).getElementType() : Type();
+  return isa_and_present<IntegerType>(element) && !element.isInteger(1);
+}
+
+//===----------------------------------------------------------------------===//
+// Look-ups of rows
+//===----------------------------------------------------------------------===//
+
+static LogicalResult setTake(NodeReader &reader, Value table, Value indices,
+                             int64_t dim, bool wrapsNegative) {
+  RankedTensorType type = reader.getResultType();
+  if (!table || !isIndex(indices) || !type)
+    return failure();
+  return reader.result(
+      reader.create<tp::TakeOp>(type, table, indices, dim, wrapsNegative));
+}
+
+static LogicalResult readEmbedding(NodeReader &reader) {
+  return setTake(reader, reader.tensor("weight"), reader.tensor("indices"), 0,
+                 /*wrapsNegative=*/false);
+}
+
+static LogicalResult readIndexSelect(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  Value index = reader.tensor("index");
+  if (!self || !index || getTensor(index).getRank() != 1)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank());
+  if (!dim)
+    return failure();
+  return setTake(reader, self, index, *dim, /*wrapsNegative=*/false);
+}
+
+/// The indices of x[:, i, j] = y and the like: index tensors for neighbouring
+/// dims, the others being None.
+struct IndexList {
+  int64_t first = 0;
+  SmallVector<Value> tensors;
+};
+
+static std::optional<IndexList> getIndexList(NodeReader &reader) {
+  const Argument *indices = reader.find("indices");
+  if (!indices || (indices->tag != ArgumentTag::OptionalTensors &&
+                   indices->tag != ArgumentTag::Tensors))
+    return std::nullopt;
+  IndexList list;
+  for (auto [position, index] : llvm::enumerate(indices->elements)) {
+    if (index.tag == ArgumentTag::None)
+      continue;
+    int64_t next = list.first + static_cast<int64_t>(list.tensors.size());
+    if (list.tensors.empty())
+      list.first = position;
+    else if (next != static_cast<int64_t>(position))
+      return std::nullopt;
+    list.tensors.push_back(reader.element("indices", position));
+    if (!list.tensors.back())
+      return std::nullopt;
+  }
+  return list.tensors.empty() ? std::nullopt : std::optional(list);
+}
+
+/// A tensor in which the dims that several index tensors refer to are one dim,
+/// and the indices of that dim.
+struct MergedIndex {
+  Value table;
+  Value indices;
+  bool wrapsNegative = true;
+};
+
+static std::optional<MergedIndex> mergeIndices(NodeReader &reader, Value table,
+                                               const IndexList &list) {
+  if (!llvm::all_of(list.tensors, isIndex))
+    return std::nullopt;
+  if (list.tensors.size() == 1)
+    return MergedIndex{table, list.tensors.front()};
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(table)), merged;
+  Type type = reader.getBuilder().getI64Type();
+  Value sum;
+  int64_t product = 1;
+  for (auto [position, size] : llvm::enumerate(sizes)) {
+    int64_t which = static_cast<int64_t>(position) - list.first;
+    if (which < 0 || which >= static_cast<int64_t>(list.tensors.size())) {
+      merged.push_back(size);
+      continue;
+    }
+    // The index in row-major order, which takes known sizes.
+    std::optional<int64_t> extent = size.getConstant();
+    if (!extent)
+      return std::nullopt;
+    product *= *extent;
+    Value index = list.tensors[which];
+    Value isNegative =
+        reader.map(MapFunction::Less, {index, reader.constant(int64_t(0))},
+                   reader.getBuilder().getI1Type());
+    Value wrapped =
+        reader.map(MapFunction::Add, {index, reader.constant(*extent)}, type);
+    index = reader.map(MapFunction::Select, {isNegative, wrapped, index}, type);
+    if (sum)
+      sum = reader.map(MapFunction::Mul, {sum, reader.constant(*extent)}, type);
+    sum = sum ? reader.map(MapFunction::Add, {sum, index}, type) : index;
+    if (which + 1 == static_cast<int64_t>(list.tensors.size()))
+      merged.push_back(product);
+  }
+  return MergedIndex{reader.reshape(table, merged), sum,
+                     /*wrapsNegative=*/false};
+}
+
+/// x[:, i, j]
+static LogicalResult readIndex(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<IndexList> list = getIndexList(reader);
+  if (!self || !list ||
+      list->first + static_cast<int64_t>(list->tensors.size()) >
+          getTensor(self).getRank())
+    return failure();
+  std::optional<MergedIndex> merged = mergeIndices(reader, self, *list);
+  if (!merged)
+    return failure();
+  return setTake(reader, merged->table, merged->indices, list->first,
+                 merged->wrapsNegative);
+}
+
+//===----------------------------------------------------------------------===//
+// Gather and scatter
+//===----------------------------------------------------------------------===//
+
+/// The elements of `input` that `indices` may refer to: along all dims but
+/// `dim` only as many as there are indices. Null where that is not known.
+static Value narrow(NodeReader &reader, Value input, Value indices,
+                    std::optional<int64_t> dim) {
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(input));
+  tp::Sizes wanted = reader.getSymbols().getSizes(getTensor(indices));
+  if (sizes.size() != wanted.size())
+    return {};
+  for (auto [position, size] : llvm::enumerate(wanted)) {
+    if (static_cast<int64_t>(position) == dim || sizes[position] == size)
+      continue;
+    std::optional<int64_t> count = size.getConstant();
+    if (!count || !sizes[position].getConstant())
+      return {};
+    input = reader.slice(input, position, 0, *count);
+  }
+  return input;
+}
+
+static LogicalResult readGather(NodeReader &reader) {
+  Value self = reader.tensor("self"), index = reader.tensor("index");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !isIndex(index) || !type ||
+      reader.boolean("sparse_grad", false) != false)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
+  Value table = dim ? narrow(reader, self, index, *dim) : Value();
+  if (!table)
+    return failure();
+  return reader.result(
+      reader.create<tp::TakeAlongOp>(type, table, index, *dim));
+}
+
+static LogicalResult setScatter(NodeReader &reader, Value self, Value index,
+                                Value updates, int64_t dim, bool accumulates,
+                                bool wrapsNegative = false) {
+  RankedTensorType type = reader.getResultType();
+  if (getTensor(updates).getElementType() != type.getElementType() ||
+      (accumulates && type.getElementType().isInteger(1)))
+    return failure();
+  return reader.result(reader.create<tp::ScatterOp>(
+      type, self, index, updates, dim, accumulates, wrapsNegative));
+}
+
+template <bool accumulates>
+static LogicalResult readScatter(NodeReader &reader) {
+  Value self = reader.tensor("self"), index = reader.tensor("index");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !isIndex(index) || !type || type.getRank() == 0)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(index));
+  // Elements beside those that are indexed would have to be kept as they are.
+  if (!dim || narrow(reader, self, index, dim) != self)
+    return failure();
+  Value updates;
+  if (reader.find("src")) {
+    Value source = reader.tensor("src");
+    if (!source)
+      return failure();
+    updates = narrow(reader, source, index, std::nullopt);
+  } else if (std::optional<double> number = reader.number("value")) {
+    updates = reader.fill(*number, sizes, type.getElementType());
+  }
+  if (!updates)
+    return failure();
+  return setScatter(reader, self, index, updates, *dim, accumulates);
+}
+
+/// Writes whole rows along `dim`: `updates` has them in the order of
+/// `indices`, which has one dim.
+static LogicalResult setScatteredRows(NodeReader &reader, Value self,
+                                      Value indices, Value updates, int64_t dim,
+                                      bool accumulates,
+                                      bool wrapsNegative = false) {
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(updates));
+  tp::Sizes row(sizes.size(), 1);
+  row[dim] = sizes[dim];
+  Value index = reader.broadcast(reader.reshape(indices, row), sizes);
+  return setScatter(reader, self, index, updates, dim, accumulates,
+                    wrapsNegative);
+}
+
+template <bool accumulates>
+static LogicalResult readIndexRows(NodeReader &reader) {
+  Value self = reader.tensor("self"), index = reader.tensor("index");
+  Value source = reader.tensor("source");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !isIndex(index) || !source || !type ||
+      getTensor(index).getRank() != 1 ||
+      getTensor(source).getRank() != type.getRank() ||
+      reader.number("alpha", 1.0) != 1.0)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
+  if (!dim)
+    return failure();
+  return setScatteredRows(reader, self, index, source, *dim, accumulates);
+}
+
+/// x[mask] = number
+static LogicalResult setMasked(NodeReader &reader, Value self, Value mask,
+                               Value values) {
+  RankedTensorType type = reader.getResultType();
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(mask));
+  if (!tp::hasOneElement(getTensor(values)) ||
+      getTensor(values).getElementType() != type.getElementType() ||
+      getTensor(self).getEncoding() != type.getEncoding())
+    return failure();
+  sizes.append(type.getRank() - sizes.size(), 1);
+  Value operands[] = {reader.reshape(mask, sizes), reader.reshape(values, {}),
+                      self};
+  return reader.result(
+      reader.create<tp::MapOp>(type, MapFunction::Select, operands));
+}
+
+/// x[:, i, j] = values, or += values with `accumulate`
+static LogicalResult readIndexPut(NodeReader &reader) {
+  Value self = reader.tensor("self"), values = reader.tensor("values");
+  RankedTensorType type = reader.getResultType();
+  std::optional<bool> accumulates = reader.boolean("accumulate", false);
+  std::optional<IndexList> list = getIndexList(reader);
+  if (!self || !values || !type || !accumulates || !list)
+    return failure();
+  Value first = list->tensors.front();
+  if (list->tensors.size() == 1 && list->first == 0 && !*accumulates &&
+      getTensor(first).getElementType().isInteger(1))
+    return setMasked(reader, self, first, values);
+  int64_t end = list->first + static_cast<int64_t>(list->tensors.size());
+  if (end > type.getRank())
+    return failure();
+  std::optional<MergedIndex> merged = mergeIndices(reader, self, *list);
+  if (!merged)
+    return failure();
+  // The indices as one dim, and the values broadcast to what they select.
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes own = symbols.getSizes(getTensor(self));
+  tp::Sizes indexSizes = symbols.getSizes(getTensor(merged->indices));
+  tp::Sizes selected(ArrayRef(own).take_front(list->first));
+  tp::Sizes rows = selected;
+  int64_t count = 1;
+  for (const tp::Size &size : indexSizes) {
+    if (!size.getConstant())
+      return failure();
+    count *= *size.getConstant();
+  }
+  selected.append(indexSizes);
+  rows.push_back(count);
+  llvm::append_range(selected, ArrayRef(own).drop_front(end));
+  llvm::append_range(rows, ArrayRef(own).drop_front(end));
+  if (getTensor(values).getRank() > static_cast<int64_t>(selected.size()))
+    return failure();
+  Value updates = reader.reshape(reader.broadcast(values, selected), rows);
+  Value indices = reader.reshape(merged->indices, {count});
+  if (list->tensors.size() == 1)
+    return setScatteredRows(reader, self, indices, updates, list->first,
+                            *accumulates, merged->wrapsNegative);
+  tp::Sizes row(rows.size(), 1);
+  row[list->first] = count;
+  Value index = reader.broadcast(reader.reshape(indices, row), rows);
+  if (getTensor(updates).getElementType() != type.getElementType())
+    return failure();
+  Value scattered = reader.create<tp::ScatterOp>(
+      merged->table.getType(), merged->table, index, updates, list->first,
+      *accumulates, /*wraps_negative=*/false);
+  return reader.result(reader.create<tp::ReshapeOp>(type, scattered));
+}
+
+/// The gradient of an embedding: rows of the gradient are added up by index.
+static LogicalResult readEmbeddingBackward(NodeReader &reader) {
+  Value gradient = reader.tensor("grad_output");
+  Value indices = reader.tensor("indices");
+  RankedTensorType type = reader.getResultType();
+  std::optional<int64_t> padding = reader.integer("padding_idx", -1);
+  if (!gradient || !isIndex(indices) || !type || !padding ||
+      !reader.integer("num_weights") ||
+      reader.boolean("scale_grad_by_freq", false) != false)
+    return failure();
+  Type element = type.getElementType();
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(type);
+  tp::Sizes indexSizes = symbols.getSizes(getTensor(indices));
+  int64_t count = 1;
+  for (const tp::Size &size : indexSizes) {
+    if (!size.getConstant())
+      return failure();
+    count *= *size.getConstant();
+  }
+  if (*padding >= 0) {
+    // The gradient of the padding row is zero.
+    Value isPadding =
+        reader.map(MapFunction::Equal, {indices, reader.constant(*padding)},
+                   reader.getBuilder().getI1Type());
+    tp::Sizes column = indexSizes;
+    column.push_back(1);
+    gradient = reader.map(MapFunction::Select,
+                          {reader.reshape(isPadding, column),
+                           reader.fill(0, {}, element), gradient},
+                          element);
+  }
+  Value updates = reader.reshape(gradient, {count, sizes[1]});
+  return setScatteredRows(reader, reader.fill(0, sizes, element),
+                          reader.reshape(indices, {count}), updates, 0,
+                          /*accumulates=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Sorting
+//===----------------------------------------------------------------------===//
+
+/// Sorts the rows of `input` along `dim`.
+static tp::SortOp createSort(NodeReader &reader, Value input, int64_t dim,
+                             bool descending) {
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(getTensor(input));
+  tp::Strides strides = tp::getContiguousStrides(sizes);
+  Type element = getTensor(input).getElementType();
+  return reader.create<tp::SortOp>(
+      symbols.getType(element, sizes, strides),
+      symbols.getType(reader.getBuilder().getI64Type(), sizes, strides), input,
+      dim, descending);
+}
+
+static LogicalResult readSort(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType values = reader.getResultType(0);
+  RankedTensorType order = reader.getResultType(1);
+  std::optional<bool> descending = reader.boolean("descending", false);
+  if (!self || !values || !order || !descending)
+    return failure();
+  // Equal elements keep their order, whether that is asked for or not.
+  (void)reader.find("stable");
+  std::optional<int64_t> dim = reader.dim("dim", values.getRank(), -1);
+  if (!dim)
+    return failure();
+  auto op = reader.create<tp::SortOp>(values, order, self, *dim, *descending);
+  reader.setResult(0, op.getValues());
+  reader.setResult(1, op.getOrder());
+  return success();
+}
+
+static LogicalResult readArgsort(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<bool> descending = reader.boolean("descending", false);
+  if (!self || !descending)
+    return failure();
+  (void)reader.find("stable");
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), -1);
+  if (!dim)
+    return failure();
+  return reader.result(createSort(reader, self, *dim, *descending).getOrder());
+}
+
+/// topk(x, k): the first elements of the sorted rows.
+static LogicalResult readTopk(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<int64_t> count = reader.integer("k");
+  std::optional<bool> largest = reader.boolean("largest", true);
+  if (!self || !count || !largest)
+    return failure();
+  // In which order the elements are is left open without `sorted`.
+  (void)reader.find("sorted");
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), -1);
+  if (!dim)
+    return failure();
+  tp::SortOp sort = createSort(reader, self, *dim, *largest);
+  for (auto [index, sorted] : llvm::enumerate(sort->getResults())) {
+    RankedTensorType type = reader.getResultType(index);
+    if (!type)
+      return failure();
+    // New memory, unlike a view of the sorted rows.
+    Value first = reader.slice(sorted, *dim, 0, *count);
+    reader.setResult(index, reader.create<tp::CopyOp>(
+                                type, first, /*preserves_strides=*/false));
+  }
+  return success();
+}
+
+/// The index of the largest or smallest element of each row: the first one of
+/// several. Null where the rows have no known size.
+static Value createExtremeIndex(NodeReader &reader, Value input, int64_t dim,
+                                bool isLargest, RankedTensorType type) {
+  tp::SortOp sort = createSort(reader, input, dim, isLargest);
+  Value first = reader.slice(sort.getOrder(), dim, 0, 1);
+  return reader.create<tp::CopyOp>(
+      type, reader.reshape(first, reader.getSymbols().getSizes(type)),
+      /*preserves_strides=*/false);
+}
+
+template <bool isLargest>
+static LogicalResult readExtremeIndex(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type || !reader.boolean("keepdim", false))
+    return failure();
+  int64_t rank = getTensor(self).getRank();
+  std::optional<int64_t> dim = 0;
+  if (reader.isAbsent("dim")) {
+    // Of all elements in a row.
+    if (!getTensor(self).hasStaticShape())
+      return failure();
+    self = reader.reshape(self, {getTensor(self).getNumElements()});
+  } else {
+    dim = reader.dim("dim", rank);
+  }
+  if (!dim || rank == 0)
+    return failure();
+  return reader.result(createExtremeIndex(reader, self, *dim, isLargest, type));
+}
+
+/// max(x, dim): the extreme elements, and where they are.
+template <bool isLargest>
+static LogicalResult readExtreme(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType values = reader.getResultType(0);
+  RankedTensorType indices = reader.getResultType(1);
+  std::optional<bool> keepDims = reader.boolean("keepdim", false);
+  if (!self || !values || !indices || !keepDims ||
+      getTensor(self).getRank() == 0)
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank());
+  if (!dim)
+    return failure();
+  auto kind = isLargest ? tp::ReductionKind::Max : tp::ReductionKind::Min;
+  reader.setResult(0, reader.create<tp::ReduceOp>(values, kind, self,
+                                                  ArrayRef<int64_t>(*dim),
+                                                  *keepDims));
+  reader.setResult(1,
+                   createExtremeIndex(reader, self, *dim, isLargest, indices));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static LogicalResult writeTake(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::TakeOp>(operation);
+  if (op.getDim() == 0 && !op.getWrapsNegative() &&
+      getTensor(op.getTable()).getRank() == 2)
+    return writer.node(op.getLoc(), "torch.ops.aten.embedding.default")
+        .tensor("weight", op.getTable())
+        .tensor("indices", op.getIndices())
+        .finish(op.getResult());
+  if (!op.getWrapsNegative() && getTensor(op.getIndices()).getRank() == 1)
+    return writer.node(op.getLoc(), "torch.ops.aten.index_select.default")
+        .tensor("self", op.getTable())
+        .integer("dim", op.getDim())
+        .tensor("index", op.getIndices())
+        .finish(op.getResult());
+  SmallVector<Value> indices(op.getDim());
+  indices.push_back(op.getIndices());
+  return writer.node(op.getLoc(), "torch.ops.aten.index.Tensor")
+      .tensor("self", op.getTable())
+      .optionalTensors("indices", indices)
+      .finish(op.getResult());
+}
+
+static LogicalResult writeTakeAlong(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::TakeAlongOp>(operation);
+  return writer.node(op.getLoc(), "torch.ops.aten.gather.default")
+      .tensor("self", op.getTable())
+      .integer("dim", op.getDim())
+      .tensor("index", op.getIndices())
+      .finish(op.getResult());
+}
+
+static LogicalResult writeScatter(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::ScatterOp>(operation);
+  if (op.getWrapsNegative())
+    return op.emitError("cannot write a scatter whose indices may be negative; "
+                        "PyTorch's scatter takes none");
+  return writer
+      .node(op.getLoc(), op.getAccumulate()
+                             ? "torch.ops.aten.scatter_add.default"
+                             : "torch.ops.aten.scatter.src")
+      .tensor("self", op.getInput())
+      .integer("dim", op.getDim())
+      .tensor("index", op.getIndices())
+      .tensor("src", op.getUpdates())
+      .finish(op.getResult());
+}
+
+static LogicalResult writeSort(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::SortOp>(operation);
+  return writer.node(op.getLoc(), "torch.ops.aten.sort.stable")
+      .tensor("self", op.getInput())
+      .keywords()
+      .boolean("stable", true)
+      .integer("dim", op.getDim())
+      .boolean("descending", op.getDescending())
+      .finish(op.getResults());
+}
+
+void vocabulary::addAtenIndexing(Vocabulary &vocabulary) {
+  vocabulary.add("torch.ops.aten.embedding.default", readEmbedding);
+  vocabulary.add("torch.ops.aten.index_select.default", readIndexSelect);
+  vocabulary.add("torch.ops.aten.index.Tensor", readIndex);
+  vocabulary.add("torch.ops.aten.gather.default", readGather);
+  vocabulary.add({"torch.ops.aten.scatter.src", "torch.ops.aten.scatter.value"},
+                 readScatter</*accumulates=*/false>);
+  vocabulary.add("torch.ops.aten.scatter_add.default",
+                 readScatter</*accumulates=*/true>);
+  vocabulary.add("torch.ops.aten.index_copy.default",
+                 readIndexRows</*accumulates=*/false>);
+  vocabulary.add("torch.ops.aten.index_add.default",
+                 readIndexRows</*accumulates=*/true>);
+  vocabulary.add({"torch.ops.aten.index_put.default",
+                  "torch.ops.aten._unsafe_index_put.default"},
+                 readIndexPut);
+  vocabulary.add("torch.ops.aten.embedding_dense_backward.default",
+                 readEmbeddingBackward);
+  vocabulary.add({"torch.ops.aten.sort.default", "torch.ops.aten.sort.stable"},
+                 readSort);
+  vocabulary.add(
+      {"torch.ops.aten.argsort.default", "torch.ops.aten.argsort.stable"},
+      readArgsort);
+  vocabulary.add("torch.ops.aten.topk.default", readTopk);
+  vocabulary.add("torch.ops.aten.argmax.default",
+                 readExtremeIndex</*isLargest=*/true>);
+  vocabulary.add("torch.ops.aten.argmin.default",
+                 readExtremeIndex</*isLargest=*/false>);
+  vocabulary.add("torch.ops.aten.max.dim", readExtreme</*isLargest=*/true>);
+  vocabulary.add("torch.ops.aten.min.dim", readExtreme</*isLargest=*/false>);
+  vocabulary.addWriter<tp::TakeOp>(writeTake);
+  vocabulary.addWriter<tp::TakeAlongOp>(writeTakeAlong);
+  vocabulary.addWriter<tp::ScatterOp>(writeScatter);
+  vocabulary.addWriter<tp::SortOp>(writeSort);
+}

@@ -1,0 +1,58 @@
+//===- Formula.cpp - operators that are formulas of others ------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Formula.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+Value Formula::of(Value value) {
+  RankedTensorType own = getTensor(value);
+  if (own.getElementType() == type)
+    return value;
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(own);
+  return reader.create<tp::CastOp>(
+      symbols.getType(type, sizes, tp::getContiguousStrides(sizes)), value,
+      /*contiguous=*/true);
+}
+
+Value Formula::reduce(tp::ReductionKind kind, Value value,
+                      ArrayRef<int64_t> dims, bool keepDims) {
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes;
+  for (auto [dim, size] : llvm::enumerate(symbols.getSizes(getTensor(value)))) {
+    bool isReduced = llvm::is_contained(dims, static_cast<int64_t>(dim));
+    if (!isReduced || keepDims)
+      sizes.push_back(isReduced ? tp::Size(1) : size);
+  }
+  RankedTensorType reduced =
+      symbols.getType(getTensor(value).getElementType(), sizes,
+                      tp::getContiguousStrides(sizes));
+  return reader.create<tp::ReduceOp>(reduced, kind, value, dims, keepDims);
+}
+
+LogicalResult Formula::result(size_t index, Value value) {
+  RankedTensorType wanted = reader.getResultType(index);
+  if (!wanted || tp::getDensity(reader.getSymbols().getShape(wanted)) !=
+                     tp::Density::Dense)
+    return failure();
+  // A value that is an operand, or a view of one, would have its memory.
+  if (value.getType() != wanted || !value.getDefiningOp<tp::MapOp>()) {
+    if (getTensor(value).getElementType() != wanted.getElementType())
+      value = reader.create<tp::CastOp>(wanted, value, /*contiguous=*/true);
+    else
+      value = reader.create<tp::CopyOp>(wanted, value,
+                                        /*preserves_strides=*/false);
+  }
+  reader.setResult(index, value);
+  return success();
+}
