@@ -43,6 +43,15 @@ def test_values(name, axis, tmp_path):
         )
 
 
+def test_pytorch_alone_loads_the_archive(tmp_path):
+    """Outputs are in plain containers, not in those of transformers."""
+    *_, result = captured("opt", tmp_path, ranks=[0])
+    code = "import sys, torch; torch.export.load(sys.argv[1]); assert 'transformers' not in sys.modules"
+    command = [sys.executable, "-c", code, str(result.ranks[0].path)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr
+
+
 def test_packed_projections(tmp_path):
     """Gate and up in one weight: each is sharded on its own."""
     *_, result = captured("mixtral", tmp_path, ranks=[0])
