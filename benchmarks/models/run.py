@@ -20,7 +20,7 @@ import copy
 import dataclasses
 import json
 import logging
-import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,6 +54,17 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def peak_of(pid):
+    """The most memory that a process has held, in bytes. What wait4 says includes that of
+    the process which started it."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s*(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
+
+
 class Tool:
     """The commute tool, and what a command of it took."""
 
@@ -67,14 +78,16 @@ class Tool:
             process = subprocess.Popen(
                 [str(self.path), *map(str, arguments)], stdout=out, stderr=err
             )
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
+            peak = 0
+            while process.poll() is None:
+                peak = max(peak, peak_of(process.pid))
+                time.sleep(0.01)
             seconds = time.perf_counter() - start
             out.seek(0)
             err.seek(0)
             lines = [line for line in err.read().splitlines() if line.strip()]
             message = lines[-1] if lines else ""
-            return process.returncode, out.read(), message, seconds, usage.ru_maxrss * 1024
+            return process.returncode, out.read(), message, seconds, peak
 
 
 def counted(collectives):

@@ -169,6 +169,8 @@ class Pool:
         node = Node(len(self.nodes) + len(self.inputs), target, tuple(args), kwargs, counter)
         operands = node.operands
         results, node.is_list = self.evaluate(node, lambda value: value.tensors, 0)
+        if any(tensor is None for tensors in results for tensor in tensors):
+            raise TypeError(f"{target} leaves out a result, as its output_mask says")
         node.data[0] = results
         is_exact = exact and all(value.exact for value in operands)
         for position, tensors in enumerate(results):

@@ -33,8 +33,6 @@ static FieldValue share(const AlgebraValue &value) {
 // FieldTensor
 //===----------------------------------------------------------------------===//
 
-/// Of the tensors of this thread's evaluations.
-
 static SmallVector<int64_t> getRealSizes(ArrayRef<SampledDim> dims) {
   return llvm::map_to_vector(dims,
                              [](SampledDim dim) { return dim.getSize(); });
@@ -48,6 +46,7 @@ static int64_t countElements(ArrayRef<SampledDim> dims) {
   return count;
 }
 
+/// Of the tensors of this thread's evaluations.
 thread_local int64_t CountedBytes::total = 0;
 
 int64_t FieldTensor::getNumBytes(ArrayRef<SampledDim> dims) {

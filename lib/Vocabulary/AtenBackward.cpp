@@ -20,49 +20,42 @@ using namespace commute::vocabulary;
 using tp::MapFunction;
 using tp::ReductionKind;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-static Type getElement(Value value) {
-  return getTensor(value).getElementType();
-}
-
 //===----------------------------------------------------------------------===//
 // Scalar functions
 //===----------------------------------------------------------------------===//
 
-static LogicalResult readSigmoidBackward(NodeReader &reader) {
+/// Reads the gradient of a scalar function as what `build` makes of the
+/// gradient of its result and of one other tensor, whose argument is `name`.
+static LogicalResult
+setGradient(NodeReader &reader, StringRef name,
+            llvm::function_ref<Value(Formula &, Value, Value)> build) {
   Value gradient = reader.tensor("grad_output");
-  Value output = reader.tensor("output");
-  if (!gradient || !output)
+  Value other = reader.tensor(name);
+  if (!gradient || !other)
     return failure();
-  Formula f(reader, getElement(output));
-  Value y = f.of(output);
-  return f.result(
-      0, f.multiply(f.of(gradient), f.multiply(f.subtract(f.number(1), y), y)));
+  Formula f(reader, getElementType(other));
+  Value g = f.of(gradient), x = f.of(other);
+  return f.result(0, build(f, g, x));
+}
+
+static LogicalResult readSigmoidBackward(NodeReader &reader) {
+  return setGradient(reader, "output", [](Formula &f, Value g, Value y) {
+    return f.multiply(g, f.multiply(f.subtract(f.number(1), y), y));
+  });
 }
 
 static LogicalResult readTanhBackward(NodeReader &reader) {
-  Value gradient = reader.tensor("grad_output");
-  Value output = reader.tensor("output");
-  if (!gradient || !output)
-    return failure();
-  Formula f(reader, getElement(output));
-  Value y = f.of(output);
-  return f.result(
-      0, f.multiply(f.of(gradient), f.subtract(f.number(1), f.multiply(y, y))));
+  return setGradient(reader, "output", [](Formula &f, Value g, Value y) {
+    return f.multiply(g, f.subtract(f.number(1), f.multiply(y, y)));
+  });
 }
 
 static LogicalResult readSiluBackward(NodeReader &reader) {
-  Value gradient = reader.tensor("grad_output");
-  Value self = reader.tensor("self");
-  if (!gradient || !self)
-    return failure();
-  Formula f(reader, getElement(self));
-  Value x = f.of(self);
-  Value s = f.apply(MapFunction::Sigmoid, x);
-  Value slope = f.add(f.number(1), f.multiply(x, f.subtract(f.number(1), s)));
-  return f.result(0, f.multiply(f.multiply(f.of(gradient), s), slope));
+  return setGradient(reader, "self", [](Formula &f, Value g, Value x) {
+    Value s = f.apply(MapFunction::Sigmoid, x);
+    Value slope = f.add(f.number(1), f.multiply(x, f.subtract(f.number(1), s)));
+    return f.multiply(f.multiply(g, s), slope);
+  });
 }
 
 /// Phi(x) + x phi(x), or the derivative of the approximation by tanh.
@@ -73,7 +66,7 @@ static LogicalResult readGeluBackward(NodeReader &reader) {
       reader.string("approximate", StringRef("none"));
   if (!gradient || !self || !approximate)
     return failure();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   Value x = f.of(self), half = f.number(0.5), one = f.number(1);
   Value square = f.multiply(x, x), slope;
   if (*approximate == "none") {
@@ -109,7 +102,7 @@ static LogicalResult readThresholdBackward(NodeReader &reader) {
   Value threshold = reader.operand("threshold");
   if (!gradient || !self || !threshold)
     return failure();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   Value isBelow = f.test(MapFunction::LessEqual, {self, threshold});
   return f.result(0, f.select(isBelow, f.number(0), f.of(gradient)));
 }
@@ -129,7 +122,7 @@ static LogicalResult readSoftmaxBackward(NodeReader &reader) {
   std::optional<int64_t> dim = reader.dim("dim", getTensor(output).getRank());
   if (!dim)
     return failure();
-  Formula f(reader, getElement(output));
+  Formula f(reader, getElementType(output));
   Value g = f.of(gradient), y = f.of(output);
   if (isLogarithm) {
     Value sum = f.reduce(ReductionKind::Sum, g, *dim);
@@ -226,7 +219,7 @@ static LogicalResult readLayerNormBackward(NodeReader &reader) {
     return failure();
   // Its gradient is a sum whatever it is.
   (void)reader.find("bias");
-  Formula f(reader, getElement(norm->input));
+  Formula f(reader, getElementType(norm->input));
   Value scale = f.of(rstd);
   Value normalized =
       f.multiply(f.subtract(f.of(norm->input), f.of(mean)), scale);
@@ -239,7 +232,7 @@ static LogicalResult readRmsNormBackward(NodeReader &reader) {
   Value rstd = reader.tensor("rstd");
   if (!norm || !rstd)
     return failure();
-  Formula f(reader, getElement(norm->input));
+  Formula f(reader, getElementType(norm->input));
   Value scale = f.of(rstd);
   return setNormGradients(reader, f, *norm,
                           f.multiply(f.of(norm->input), scale), scale,
@@ -267,7 +260,7 @@ static std::optional<Targets> getTargets(NodeReader &reader, Value self) {
   std::optional<int64_t> ignored = reader.integer("ignore_index", -100);
   if (!self || !target || !reduction || !ignored ||
       !reader.isAbsent("weight") || getTensor(self).getRank() != 2 ||
-      getTensor(target).getRank() != 1 || !getElement(target).isInteger(64))
+      getTensor(target).getRank() != 1 || !getElementType(target).isInteger(64))
     return std::nullopt;
   tp::Sizes column = reader.getSymbols().getSizes(getTensor(target));
   column.push_back(1);
@@ -288,10 +281,10 @@ static LogicalResult readNllLoss(NodeReader &reader) {
   if (!targets)
     return failure();
   tp::SymbolSpace &symbols = reader.getSymbols();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   tp::Sizes column = symbols.getSizes(getTensor(targets->classes));
   Value chosen = reader.create<tp::TakeAlongOp>(
-      symbols.getType(getElement(self), column,
+      symbols.getType(getElementType(self), column,
                       tp::getContiguousStrides(column)),
       self, targets->classes, /*dim=*/1);
   Value losses = f.select(targets->isCounted,
@@ -322,7 +315,7 @@ static LogicalResult readNllLossBackward(NodeReader &reader) {
   if (!gradient || !total || !targets)
     return failure();
   tp::SymbolSpace &symbols = reader.getSymbols();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   Value g = f.of(gradient);
   if (targets->reduction == reductionMean)
     g = f.divide(g, f.of(total));
@@ -332,7 +325,7 @@ static LogicalResult readNllLossBackward(NodeReader &reader) {
   Value updates =
       f.select(targets->isCounted, f.apply(MapFunction::Neg, g), f.number(0));
   tp::Sizes sizes = symbols.getSizes(getTensor(self));
-  Value zeros = reader.fill(0, sizes, getElement(updates));
+  Value zeros = reader.fill(0, sizes, getElementType(updates));
   return f.result(0, reader.create<tp::ScatterOp>(
                          zeros.getType(), zeros, targets->classes, updates,
                          /*dim=*/1, /*accumulate=*/false,

@@ -16,10 +16,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static bool isDense(NodeReader &reader, RankedTensorType type) {
   return tp::getDensity(reader.getSymbols().getShape(type)) ==
          tp::Density::Dense;

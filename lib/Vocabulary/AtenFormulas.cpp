@@ -17,13 +17,9 @@ using namespace commute::vocabulary;
 using tp::MapFunction;
 using tp::ReductionKind;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementType(value));
 }
-static Type getElement(Value value) {
-  return getTensor(value).getElementType();
-}
-static bool isFloat(Value value) { return isa<FloatType>(getElement(value)); }
 
 //===----------------------------------------------------------------------===//
 // Scalar functions
@@ -35,7 +31,7 @@ static LogicalResult readOfSelf(NodeReader &reader) {
   Value self = reader.tensor("self");
   if (!self || !isFloat(self))
     return failure();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   Value value = build(f, reader, f.of(self));
   return value ? f.result(0, value) : failure();
 }
@@ -89,10 +85,10 @@ static LogicalResult readAddProduct(NodeReader &reader) {
   Value first = reader.tensor("tensor1"), second = reader.tensor("tensor2");
   std::optional<double> factor = reader.number("value", 1);
   if (!self || !first || !second || !factor || !isFloat(self) ||
-      getElement(self) != getElement(first) ||
-      getElement(self) != getElement(second))
+      getElementType(self) != getElementType(first) ||
+      getElementType(self) != getElementType(second))
     return failure();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   Value scaled = f.multiply(f.number(*factor), f.of(first));
   Value term = divides ? f.divide(scaled, f.of(second))
                        : f.multiply(scaled, f.of(second));
@@ -104,9 +100,9 @@ static LogicalResult readLerp(NodeReader &reader) {
   Value self = reader.tensor("self"), end = reader.tensor("end");
   Value weight = reader.operand("weight");
   if (!self || !end || !weight || !isFloat(self) ||
-      getElement(self) != getElement(end))
+      getElementType(self) != getElementType(end))
     return failure();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   Value x = f.of(self);
   if (getTensor(weight).getRank() > 0)
     weight = f.of(weight);
@@ -117,23 +113,14 @@ static LogicalResult readLerp(NodeReader &reader) {
 // Statistics of rows
 //===----------------------------------------------------------------------===//
 
-/// The dims of an argument `dim`, which may be left out for all of them.
+/// The dims of a reduction of a tensor of this rank; nullopt if one is out of
+/// range.
 static std::optional<SmallVector<int64_t>> getDims(NodeReader &reader,
                                                    int64_t rank) {
-  std::optional<SmallVector<int64_t>> dims = SmallVector<int64_t>();
-  if (!reader.isAbsent("dim"))
-    dims = reader.integers("dim");
-  if (!dims)
-    return std::nullopt;
-  if (dims->empty())
-    *dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  for (int64_t &dim : *dims) {
-    dim += dim < 0 ? rank : 0;
-    if (dim < 0 || dim >= rank)
-      return std::nullopt;
-  }
-  llvm::sort(*dims);
-  return dims;
+  std::optional<SmallVector<int64_t>> dims = reader.dims("dim", rank);
+  bool fits =
+      dims && (dims->empty() || (dims->front() >= 0 && dims->back() < rank));
+  return fits ? dims : std::nullopt;
 }
 
 static LogicalResult readLogSumExp(NodeReader &reader) {
@@ -145,7 +132,7 @@ static LogicalResult readLogSumExp(NodeReader &reader) {
   auto dims = getDims(reader, getTensor(self).getRank());
   if (!dims)
     return failure();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   Value x = f.of(self);
   Value largest = f.reduce(ReductionKind::Max, x, *dims);
   Value sum =
@@ -178,7 +165,7 @@ static LogicalResult readVariance(NodeReader &reader) {
   }
   if (static_cast<double>(count) <= *correction)
     return failure();
-  Formula f(reader, getElement(self));
+  Formula f(reader, getElementType(self));
   Value x = f.of(self);
   Value distance = f.subtract(x, f.reduce(ReductionKind::Avg, x, *dims));
   Value sum =
@@ -203,7 +190,7 @@ static LogicalResult readHistogram(NodeReader &reader) {
       *bins < 1 || !getTensor(self).hasStaticShape())
     return failure();
   Type integer = reader.getBuilder().getI64Type();
-  Formula f(reader, isFloat(self) ? getElement(self)
+  Formula f(reader, isFloat(self) ? getElementType(self)
                                   : Type(reader.getBuilder().getF32Type()));
   Value x = f.of(reader.reshape(self, {getTensor(self).getNumElements(), 1}));
   Value place = f.divide(f.multiply(f.subtract(x, f.number(*low)),
@@ -244,7 +231,7 @@ static LogicalResult readDifference(NodeReader &reader) {
   int64_t count = getTensor(self).getDimSize(*dim) - 1;
   Value next = reader.slice(self, *dim, 1, count);
   Value previous = reader.slice(self, *dim, 0, count);
-  Type element = getElement(self);
+  Type element = getElementType(self);
   auto function =
       element.isInteger(1) ? MapFunction::NotEqual : MapFunction::Sub;
   Formula f(reader, element);

@@ -14,10 +14,6 @@ using archive::Argument;
 using archive::ArgumentTag;
 using tp::MapFunction;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static bool isIndex(Value value) {
   Type element = value ? getTensor(value).getElementType() : Type();
   return isa_and_present<IntegerType>(element) && !element.isInteger(1);
@@ -284,12 +280,9 @@ static LogicalResult readIndexPut(NodeReader &reader) {
   tp::Sizes indexSizes = symbols.getSizes(getTensor(merged->indices));
   tp::Sizes selected(ArrayRef(own).take_front(list->first));
   tp::Sizes rows = selected;
-  int64_t count = 1;
-  for (const tp::Size &size : indexSizes) {
-    if (!size.getConstant())
-      return failure();
-    count *= *size.getConstant();
-  }
+  if (!getTensor(merged->indices).hasStaticShape())
+    return failure();
+  int64_t count = getTensor(merged->indices).getNumElements();
   selected.append(indexSizes);
   rows.push_back(count);
   llvm::append_range(selected, ArrayRef(own).drop_front(end));
@@ -326,12 +319,9 @@ static LogicalResult readEmbeddingBackward(NodeReader &reader) {
   tp::SymbolSpace &symbols = reader.getSymbols();
   tp::Sizes sizes = symbols.getSizes(type);
   tp::Sizes indexSizes = symbols.getSizes(getTensor(indices));
-  int64_t count = 1;
-  for (const tp::Size &size : indexSizes) {
-    if (!size.getConstant())
-      return failure();
-    count *= *size.getConstant();
-  }
+  if (!getTensor(indices).hasStaticShape())
+    return failure();
+  int64_t count = getTensor(indices).getNumElements();
   if (*padding >= 0) {
     // The gradient of the padding row is zero.
     Value isPadding =

@@ -11,10 +11,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//

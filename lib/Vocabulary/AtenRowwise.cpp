@@ -16,10 +16,6 @@ using namespace commute::vocabulary;
 using tp::ReductionKind;
 using tp::RowFunction;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
@@ -35,18 +31,10 @@ static LogicalResult readReduce(NodeReader &reader) {
   bool isExtremum = kind == ReductionKind::Max || kind == ReductionKind::Min;
   if (isExtremum && getTensor(self).getElementType() != type.getElementType())
     return failure();
-  int64_t rank = getTensor(self).getRank();
-  std::optional<SmallVector<int64_t>> dims = SmallVector<int64_t>();
-  if (!reader.isAbsent("dim"))
-    dims = reader.integers("dim");
+  std::optional<SmallVector<int64_t>> dims =
+      reader.dims("dim", getTensor(self).getRank());
   if (!dims)
     return failure();
-  // An empty list of dims means all dims.
-  if (dims->empty())
-    *dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  for (int64_t &dim : *dims)
-    dim += dim < 0 ? rank : 0;
-  llvm::sort(*dims);
   return reader.result(
       reader.create<tp::ReduceOp>(type, kind, self, *dims, *keepDims));
 }

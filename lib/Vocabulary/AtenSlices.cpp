@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Returns a start counted from the front, or nullopt if it depends on a
 /// symbol.
 static std::optional<int64_t> getStart(RankedTensorType type, int64_t dim,

@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static std::optional<tp::ReductionKind> getReduction(NodeReader &reader) {
   std::optional<StringRef> name = reader.string("reduce_op");
   if (!name)

@@ -10,10 +10,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 Value Formula::of(Value value) {
   RankedTensorType own = getTensor(value);
   if (own.getElementType() == type)

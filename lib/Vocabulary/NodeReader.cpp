@@ -205,6 +205,21 @@ std::optional<int64_t> NodeReader::dim(StringRef argument, int64_t rank,
   return value;
 }
 
+std::optional<SmallVector<int64_t>> NodeReader::dims(StringRef argument,
+                                                     int64_t rank) {
+  std::optional<SmallVector<int64_t>> dims = SmallVector<int64_t>();
+  if (!isAbsent(argument))
+    dims = integers(argument);
+  if (!dims)
+    return std::nullopt;
+  if (dims->empty())
+    *dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  for (int64_t &dim : *dims)
+    dim += dim < 0 ? rank : 0;
+  llvm::sort(*dims);
+  return dims;
+}
+
 tp::GroupAttr NodeReader::group() {
   std::optional<StringRef> name =
       string(find("group_name") ? "group_name" : "group");

@@ -17,6 +17,13 @@
 
 namespace commute::vocabulary {
 
+inline mlir::RankedTensorType getTensor(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+inline mlir::Type getElementType(mlir::Value value) {
+  return getTensor(value).getElementType();
+}
+
 /// The graph around a node, as its reader sees it.
 class GraphReader {
 public:
@@ -85,6 +92,11 @@ public:
          std::optional<llvm::StringRef> byDefault = {});
   std::optional<archive::MemoryFormat>
   memoryFormat(llvm::StringRef argument, archive::MemoryFormat byDefault);
+  /// The dims of a reduction, counted from the front and in order: all dims of
+  /// a tensor of this rank if the argument is absent or empty. They may be out
+  /// of range.
+  std::optional<llvm::SmallVector<int64_t>> dims(llvm::StringRef argument,
+                                                 int64_t rank);
   /// A dim counted from the front, for a tensor of rank `rank`; nullopt if it
   /// is out of range.
   std::optional<int64_t> dim(llvm::StringRef argument, int64_t rank,

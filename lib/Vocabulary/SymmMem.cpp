@@ -13,10 +13,6 @@ using namespace commute::vocabulary;
 using archive::Argument;
 using archive::ArgumentTag;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Returns true if the list contains only None, or is absent.
 static bool areAllNone(NodeReader &reader, StringRef name) {
   const Argument *list = reader.find(name);
@@ -105,10 +101,6 @@ static LogicalResult readMatmulReduceScatter(NodeReader &reader) {
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
-
-static Type getElementType(Value value) {
-  return getTensor(value).getElementType();
-}
 
 static LogicalResult writeAllGatherMatmul(Operation *operation,
                                           NodeWriter &writer) {

@@ -20,10 +20,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Returns the group `rank_group`, or null if `rank` is not a member.
 static tp::GroupAttr readGroup(NodeReader &reader) {
   std::optional<int64_t> rank = reader.integer("rank");

@@ -22,10 +22,6 @@ using namespace commute::vocabulary;
 using archive::Argument;
 using archive::ArgumentTag;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 /// A tensor that is indexed dim by dim. Dims indexed by an integer are kept
 /// with size 1 until `finish`.

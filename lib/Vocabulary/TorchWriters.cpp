@@ -18,10 +18,6 @@ using namespace commute;
 using namespace commute::vocabulary;
 using tp::MapFunction;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// lhs @ rhs.T + sum, where the sum is not a vector.
 static LogicalResult writeAddedLinear(tp::MatmulOp op, NodeWriter &writer) {
   RankedTensorType rhs = getTensor(op.getRhs());

@@ -670,7 +670,7 @@ def leaky_relu(p, target):
 
 
 @aten_operators("addcmul.default addcdiv.default")
-def add_product(p, target):
+def add_scaled(p, target):
     x = p.operand(FLOATS)
     first = p.operand([x.dtype], x.shape)
     p.call(target, x, first, p.operand([x.dtype], x.shape, domain="positive"), value=p.choice([1, -0.5]))
@@ -775,9 +775,7 @@ def nll_loss(p, target):
     scores = p.operand([torch.float32, torch.float64], least=2, most=2)
     classes = as_long(p, p.indices(scores.shape[1], scores.shape[:1]))
     reduction, ignored = p.choice([1, 2]), p.choice([-100, 0])
-    loss, total = p.call(
-        aten.nll_loss_forward.default, scores, classes, None, reduction, ignored
-    )
+    _, total = p.call(aten.nll_loss_forward.default, scores, classes, None, reduction, ignored)
     if "backward" in str(target):
         gradient = p.operand([scores.dtype], ())
         p.call(target, gradient, scores, classes, None, reduction, ignored, total)

@@ -13,7 +13,7 @@ import torch
 from captured_models import Relations, check
 from commute.capture.__main__ import main
 from commute.torch import CaptureError, capture
-from commute_tool import REPOSITORY, show
+from commute_tool import BUILD, REPOSITORY, show
 from small_models import MODELS
 
 
@@ -41,6 +41,15 @@ def test_values(name, axis, tmp_path):
         assert any(
             sorted(constant.values.values()) == [0, 32] for constant in result.constants_of_rank
         )
+
+
+def test_pytorch_alone_loads_the_archive(tmp_path):
+    """Outputs are in plain containers, not in those of transformers."""
+    *_, result = captured("opt", tmp_path, ranks=[0])
+    code = "import sys, torch; torch.export.load(sys.argv[1]); assert 'transformers' not in sys.modules"
+    command = [sys.executable, "-c", code, str(result.ranks[0].path)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr
 
 
 def test_packed_projections(tmp_path):
@@ -120,7 +129,7 @@ def test_refusals_from_the_shell(config, options, message, tmp_path, capsys):
 
 def test_the_benchmark_prints_a_table():
     command = [sys.executable, REPOSITORY / "benchmarks" / "models" / "run.py", "--models", "opt",
-               "--modes", "prefill", "--ranks", "2", "--layers", "1"]  # fmt: skip
+               "--modes", "prefill", "--ranks", "2", "--layers", "1", "--build", BUILD]  # fmt: skip
     process = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600)
     assert process.returncode == 0, process.stderr
     assert "| opt | prefill | 2 | yes |" in process.stdout

@@ -147,4 +147,4 @@ def test_rank_outside_of_the_group_is_an_error(tmp_path):
     (tmp_path / "program.mlir").write_text(text)
     process = commute("run", tmp_path / "program.mlir")
     assert process.returncode in (1, 2)
-    assert "which it is not in" in process.stderr
+    assert "of which it is not a member" in process.stderr

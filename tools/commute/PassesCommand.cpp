@@ -25,7 +25,8 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  cl::SubCommand command{"passes", "List the passes of opt, with their options"};
+  cl::SubCommand command{"passes",
+                         "List the passes of opt, with their options"};
   cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
 };
 } // namespace

@@ -64,8 +64,8 @@ constexpr ScalarFunctionInfo getInfo(MapFunction function) {
 /// An integer in the range of `type`, as two's complement arithmetic leaves it.
 uint64_t wrapInteger(int64_t value, mlir::Type type);
 
-/// PyTorch's epsilon of an RMS norm that states none: the distance from 1 to the
-/// next number of the type that the norm computes in.
+/// PyTorch's epsilon of an RMS norm that states none: the distance from 1 to
+/// the next number of the type that the norm computes in.
 double getDefaultEpsilon(mlir::Type computeType);
 
 } // namespace commute::tp

@@ -71,6 +71,20 @@ class _Slot:
         self.holder, self.leaf, self.name, self.original = holder, leaf, name, original
 
 
+def _in_plain_containers(value: Any) -> Any:
+    """Outputs in the containers of Python: PyTorch loads those of a library, such as its
+    model outputs, only where that library is imported."""
+    if isinstance(value, (torch.Tensor, str, int, float, bool, type(None))):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _in_plain_containers(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        parts = [_in_plain_containers(part) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    leaves = torch.utils._pytree.tree_leaves(value)
+    return value if len(leaves) == 1 and leaves[0] is value else leaves
+
+
 class LocalModel:
     """See the module's description.
 
@@ -165,7 +179,7 @@ class LocalModel:
     def returned(self, values: Any) -> Any:
         """Outputs as this rank's tensors; their placements are kept."""
         self.output_placements = []
-        leaves, spec = torch.utils._pytree.tree_flatten(values)
+        leaves, spec = torch.utils._pytree.tree_flatten(_in_plain_containers(values))
         result = []
         for leaf in leaves:
             if isinstance(leaf, DTensor):

@@ -95,16 +95,13 @@ def shorten_stacks(module: GraphModule) -> None:
     """Leaves of every stack the lines of the model: neither the script that captures it,
     nor PyTorch's own, nor those of generated code."""
     known: dict[str, str] = {}
-    last = ""
     for node in module.graph.nodes:
         trace = node.meta.get("stack_trace")
         if not trace:
             continue
         if trace not in known:
-            known[trace] = _shortened(trace)
-        # What autograd adds has no line of the model: that of its forward is before it.
-        last = known[trace] or last
-        node.meta["stack_trace"] = last or trace
+            known[trace] = _shortened(trace) or trace
+        node.meta["stack_trace"] = known[trace]
 
 
 def _enters_model(path: str, text: str) -> bool:

@@ -10,8 +10,10 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._functorch._aot_autograd.logging_utils import setup_stacktrace_preservation_hooks
 from torch.export import ExportedProgram
 from torch.export._trace import _export
+from torch.fx import traceback
 
 from commute.capture.errors import CaptureError, explain
 from commute.capture.local_model import LocalModel
@@ -32,6 +34,16 @@ def _loss_of(outputs: Any) -> torch.Tensor:
     return loss
 
 
+@contextlib.contextmanager
+def _lines_of_forward(loss: torch.Tensor) -> Iterator[None]:
+    """Gives the operators of a backward the lines of the forward that they belong to."""
+    if loss.grad_fn is None:
+        raise CaptureError("backward=True needs a loss that depends on a parameter")
+    with traceback.preserve_node_meta():
+        setup_stacktrace_preservation_hooks([loss.grad_fn])
+        yield
+
+
 class _Gradients:
     """The parameters as leaves of autograd, and their gradients."""
 
@@ -47,7 +59,8 @@ class _Gradients:
         return leaf
 
     def of(self, loss: torch.Tensor) -> dict[str, torch.Tensor]:
-        values = torch.autograd.grad(loss, list(self._leaves.values()), allow_unused=True)
+        with _lines_of_forward(loss):
+            values = torch.autograd.grad(loss, list(self._leaves.values()), allow_unused=True)
         found = {}
         for (name, leaf), value in zip(self._leaves.items(), values):
             if value is None:
@@ -78,7 +91,8 @@ def _program_forward(
 
     def run_both(arguments: Mapping[str, Any]) -> Any:
         gradients = _Gradients(trainable)
-        with torch.enable_grad():
+        # Anomaly mode keeps the line that made each node of autograd.
+        with torch.enable_grad(), torch.autograd.set_detect_anomaly(True, check_nan=False):
             outputs = local.run(forward, for_model(arguments), gradients.leaf)
             loss = _loss_of(outputs)
             found = gradients.of(loss)
