@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ContainerImplementation.h"
-#include "Quoted.h"
+#include "commute/Support/Quoted.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"

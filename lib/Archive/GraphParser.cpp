@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphParser.h"
-#include "Quoted.h"
+#include "commute/Support/Quoted.h"
 
 #include "llvm/ADT/STLExtras.h"
 

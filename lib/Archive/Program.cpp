@@ -6,7 +6,7 @@
 
 #include "commute/Archive/Program.h"
 #include "GraphParser.h"
-#include "Quoted.h"
+#include "commute/Support/Quoted.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

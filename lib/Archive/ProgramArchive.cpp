@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Quoted.h"
 #include "commute/Archive/Program.h"
 #include "commute/Archive/Weights.h"
+#include "commute/Support/Quoted.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

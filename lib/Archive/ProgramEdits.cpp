@@ -253,7 +253,7 @@ void ProgramEdits::rename(const Rename &rename) {
 namespace {
 /// A span and the text that replaces it.
 struct Replacement {
-  Span span;
+  TextSpan span;
   std::string text;
 };
 } // namespace
@@ -261,7 +261,8 @@ struct Replacement {
 /// Writes the bytes of `range` with the replacements applied. Replacements must
 /// be in the range and must not overlap.
 static void writeReplaced(llvm::raw_ostream &out, const JsonDocument &document,
-                          Span range, std::vector<Replacement> replacements) {
+                          TextSpan range,
+                          std::vector<Replacement> replacements) {
   llvm::sort(replacements, [](const Replacement &a, const Replacement &b) {
     return a.span.begin < b.span.begin;
   });
@@ -385,7 +386,7 @@ std::string ProgramEdits::renderSymIntValues(const Program &program) const {
 /// Writes {"0": "x"} for renames of the values `names`, numbered in order.
 static void writePositions(llvm::raw_ostream &out,
                            llvm::ArrayRef<ProgramEdits::Rename> renames,
-                           llvm::ArrayRef<Span> names) {
+                           llvm::ArrayRef<TextSpan> names) {
   llvm::DenseMap<uint32_t, llvm::StringRef> newNames;
   for (const ProgramEdits::Rename &rename : renames)
     newNames[rename.span.begin] = rename.name;
@@ -406,7 +407,7 @@ std::string ProgramEdits::describe(const Program &program) const {
   std::string result;
   llvm::raw_string_ostream out(result);
   SchemaWriter writer(out, *program.document);
-  std::vector<Span> names;
+  std::vector<TextSpan> names;
   auto note = [&](const Argument &value) { names.push_back(value.nameSpan); };
   out << "{\"nodes\": [";
   llvm::interleave(

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SchemaReader.h"
-#include "Quoted.h"
+#include "commute/Support/Quoted.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

@@ -12,7 +12,7 @@
 #ifndef COMMUTE_LIB_ARCHIVE_SCHEMAREADER_H
 #define COMMUTE_LIB_ARCHIVE_SCHEMAREADER_H
 
-#include "commute/Archive/Json.h"
+#include "commute/Support/Json.h"
 
 #include "llvm/Support/LogicalResult.h"
 #include "llvm/Support/StringSaver.h"

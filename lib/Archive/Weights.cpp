@@ -8,8 +8,8 @@
 
 #include "commute/Archive/InputFile.h"
 
-#include "Quoted.h"
 #include "SchemaReader.h"
+#include "commute/Support/Quoted.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"

@@ -6,7 +6,7 @@
 
 #include "commute/Compiler/Optimization.h"
 
-#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Target/Target.h"
 
 #include "mlir/IR/OperationSupport.h"

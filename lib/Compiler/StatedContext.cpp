@@ -7,8 +7,8 @@
 #include "StatedContext.h"
 
 #include "FirstDiagnostic.h"
-#include "commute/Analysis/InputPlacements.h"
 #include "commute/Analysis/MainFunction.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Vocabulary/StatedPlacements.h"
 
 #include "mlir/IR/Verifier.h"

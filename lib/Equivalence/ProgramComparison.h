@@ -9,7 +9,7 @@
 
 #include "DimSamples.h"
 #include "ValueDifferences.h"
-#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

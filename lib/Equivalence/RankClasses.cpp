@@ -6,7 +6,7 @@
 
 #include "commute/Equivalence/RankClasses.h"
 
-#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Equivalence/PrimeField.h"
 

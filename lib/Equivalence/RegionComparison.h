@@ -15,7 +15,7 @@
 #ifndef COMMUTE_LIB_EQUIVALENCE_REGIONCOMPARISON_H
 #define COMMUTE_LIB_EQUIVALENCE_REGIONCOMPARISON_H
 
-#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
 
 namespace commute::equivalence {

@@ -8,8 +8,8 @@
 
 #include "OperatorEffects.h"
 
-#include "commute/Analysis/InputPlacements.h"
-#include "commute/Analysis/StrideAnalysis.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Analysis/Sizes/StrideAnalysis.h"
 
 using namespace mlir;
 using namespace commute;

@@ -11,7 +11,7 @@
 #include "SignatureChecks.h"
 #include "StaticChecks.h"
 #include "commute/Analysis/MainFunction.h"
-#include "commute/Analysis/SymbolicSizes.h"
+#include "commute/Analysis/Sizes/SymbolicSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"

@@ -7,7 +7,7 @@
 #include "commute/Runtime/Safetensors.h"
 
 #include "commute/Archive/InputFile.h"
-#include "commute/Archive/Json.h"
+#include "commute/Support/Json.h"
 
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileUtilities.h"
@@ -59,16 +59,16 @@ static std::optional<ElementKind> getKindByName(StringRef name) {
 
 /// Parses one tensor of the header. On failure, `message` is the reason.
 static std::optional<SafetensorsFile::Entry>
-parseEntry(archive::JsonValue value, StringRef data, std::string &message) {
+parseEntry(JsonValue value, StringRef data, std::string &message) {
   auto refuse = [&](const Twine &reason) {
     message = reason.str();
     return std::nullopt;
   };
   SafetensorsFile::Entry entry;
-  if (!value.is(archive::JsonKind::Object))
+  if (!value.is(JsonKind::Object))
     return refuse("expected an object with dtype, shape and data_offsets");
-  archive::JsonValue dtype = value.get("dtype"), shape = value.get("shape"),
-                     offsets = value.get("data_offsets");
+  JsonValue dtype = value.get("dtype"), shape = value.get("shape"),
+            offsets = value.get("data_offsets");
   std::string storage;
   std::optional<StringRef> name =
       dtype ? dtype.getString(storage) : std::nullopt;
@@ -77,18 +77,18 @@ parseEntry(archive::JsonValue value, StringRef data, std::string &message) {
     return refuse(name ? "unknown dtype " + *name
                        : Twine("dtype is missing or not a string"));
   entry.kind = *kind;
-  if (!shape || !shape.is(archive::JsonKind::Array))
+  if (!shape || !shape.is(JsonKind::Array))
     return refuse("shape is missing or not an array");
   uint64_t numBytes = getNumBytes(*kind);
   bool overflows = false;
-  for (archive::JsonValue element : shape) {
+  for (JsonValue element : shape) {
     std::optional<int64_t> size = element.getInteger();
     if (!size || *size < 0)
       return refuse("shape has an element that is not a size");
     entry.sizes.push_back(*size);
     overflows |= __builtin_mul_overflow(numBytes, uint64_t(*size), &numBytes);
   }
-  if (!offsets || !offsets.is(archive::JsonKind::Array) || offsets.size() != 2)
+  if (!offsets || !offsets.is(JsonKind::Array) || offsets.size() != 2)
     return refuse("data_offsets is missing or not a pair");
   auto element = offsets.begin();
   std::optional<int64_t> begin = (*element).getInteger();
@@ -125,12 +125,12 @@ SafetensorsFile::parse(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
   if (headerBytes > rest.size() || headerBytes > maxHeaderBytes)
     return refuse("not a safetensors file: it states a header of " +
                   Twine(headerBytes) + " bytes");
-  llvm::Expected<std::unique_ptr<archive::JsonDocument>> document =
-      archive::JsonDocument::parse(rest.take_front(headerBytes).str());
+  llvm::Expected<std::unique_ptr<JsonDocument>> document =
+      JsonDocument::parse(rest.take_front(headerBytes).str());
   if (!document)
     return refuse("header: " + llvm::toString(document.takeError()));
-  archive::JsonValue root = (*document)->root();
-  if (!root.is(archive::JsonKind::Object))
+  JsonValue root = (*document)->root();
+  if (!root.is(JsonKind::Object))
     return refuse("header: expected an object");
   StringRef data = rest.drop_front(headerBytes);
   for (auto member = root.begin(); member != root.end(); ++member) {

@@ -8,7 +8,7 @@
 
 #include "ResultTypes.h"
 
-#include "commute/Analysis/ChainedCollectives.h"
+#include "commute/Analysis/Collectives/ChainedCollectives.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"

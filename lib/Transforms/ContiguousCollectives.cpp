@@ -6,7 +6,7 @@
 
 #include "commute/Transforms/Passes.h"
 
-#include "commute/Analysis/StrideAnalysis.h"
+#include "commute/Analysis/Sizes/StrideAnalysis.h"
 
 #include "mlir/IR/Remarks.h"
 

@@ -6,7 +6,7 @@
 
 #include "commute/Transforms/DecisionRecord.h"
 
-#include "commute/Analysis/NodeName.h"
+#include "commute/Dialect/NodeName.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -29,7 +29,7 @@ llvm::StringRef commute::stringify(Decision::Outcome outcome) {
 Decision &DecisionRecord::add(Operation *site, Decision decision) {
   auto [known, isNew] = indexOfSite.try_emplace(site, sites.size());
   if (isNew) {
-    sites.push_back({analysis::getNodeName(site),
+    sites.push_back({getNodeName(site),
                      site->getName().getStringRef().str(),
                      site->getLoc(),
                      {}});

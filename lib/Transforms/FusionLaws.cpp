@@ -11,12 +11,11 @@
 #include "PassPrices.h"
 #include "PipelineRewrite.h"
 
-#include "commute/Analysis/NodeName.h"
+#include "commute/Dialect/NodeName.h"
 
 using namespace mlir;
 using namespace commute;
 using analysis::GatherFusion;
-using analysis::getNodeName;
 using analysis::Legal;
 using analysis::Refusal;
 using analysis::RefusalCode;

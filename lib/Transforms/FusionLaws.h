@@ -9,7 +9,7 @@
 
 #include "Law.h"
 
-#include "commute/Analysis/PipelineFusion.h"
+#include "commute/Analysis/Products/PipelineFusion.h"
 
 namespace commute {
 

@@ -6,7 +6,7 @@
 
 #include "LawDriver.h"
 
-#include "commute/Analysis/NodeName.h"
+#include "commute/Dialect/NodeName.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetOperations.h"

@@ -6,8 +6,8 @@
 
 #include "commute/Transforms/PassDriver.h"
 
-#include "commute/Analysis/InputPlacements.h"
-#include "commute/Analysis/SymbolicSizes.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Analysis/Sizes/SymbolicSizes.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Transforms/LawPass.h"
 

@@ -7,7 +7,7 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_PASSPRICES_H
 #define COMMUTE_LIB_TRANSFORMS_PASSPRICES_H
 
-#include "commute/Analysis/SymbolicSizes.h"
+#include "commute/Analysis/Sizes/SymbolicSizes.h"
 #include "commute/Target/PriceModel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -6,8 +6,8 @@
 
 #include "commute/Transforms/TestPasses.h"
 
-#include "commute/Analysis/PlacementAnalysis.h"
-#include "commute/Analysis/StrideAnalysis.h"
+#include "commute/Analysis/Placements/PlacementAnalysis.h"
+#include "commute/Analysis/Sizes/StrideAnalysis.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"

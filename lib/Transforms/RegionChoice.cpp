@@ -14,7 +14,6 @@
 
 using namespace mlir;
 using namespace commute;
-using analysis::MinimumCut;
 using analysis::RegionOp;
 using analysis::RegionRole;
 

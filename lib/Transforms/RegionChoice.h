@@ -44,8 +44,8 @@ public:
   std::optional<double> getThreshold() const;
 
 private:
-  using Cost = analysis::MinimumCut::Cost;
-  using Node = analysis::MinimumCut::Node;
+  using Cost = MinimumCut::Cost;
+  using Node = MinimumCut::Node;
   /// By node: whether it runs on shards.
   using Sides = std::vector<bool>;
 
@@ -69,9 +69,8 @@ private:
   /// Lists the conversions of all values.
   void findConversions();
   void addConversions(mlir::Value value);
-  analysis::MinimumCut buildCut(const RegionCosts::Table &table,
-                                bool prefersShards,
-                                const llvm::DenseSet<unsigned> &idle) const;
+  MinimumCut buildCut(const RegionCosts::Table &table, bool prefersShards,
+                      const llvm::DenseSet<unsigned> &idle) const;
   struct Choice {
     Sides sides;
     double gain;

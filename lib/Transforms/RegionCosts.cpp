@@ -8,14 +8,13 @@
 
 #include "ExposedCollectives.h"
 
-#include "commute/Analysis/PipelineFusion.h"
+#include "commute/Analysis/Products/PipelineFusion.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace commute;
-using analysis::MinimumCut;
 using analysis::RegionOp;
 using analysis::RegionRole;
 

@@ -7,8 +7,8 @@
 #ifndef COMMUTE_LIB_TRANSFORMS_REGIONCOSTS_H
 #define COMMUTE_LIB_TRANSFORMS_REGIONCOSTS_H
 
-#include "commute/Analysis/MinimumCut.h"
-#include "commute/Analysis/ShardRegions.h"
+#include "commute/Analysis/Placements/ShardRegions.h"
+#include "commute/Support/MinimumCut.h"
 #include "commute/Target/PriceModel.h"
 
 namespace commute {
@@ -33,7 +33,7 @@ std::optional<SliceMethod> findSliceMethod(mlir::Value value, unsigned dim,
 /// there are few classes of ops however deep it is, and only these are priced.
 class RegionCosts {
 public:
-  using Cost = analysis::MinimumCut::Cost;
+  using Cost = MinimumCut::Cost;
 
   /// `isPipelined`: a gather that only products read, and a scatter of a
   /// product, cost what micro-pipeline leaves of them.

@@ -9,14 +9,13 @@
 #include "RegionChoice.h"
 #include "RegionRewrite.h"
 
-#include "commute/Analysis/NodeName.h"
+#include "commute/Dialect/NodeName.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace commute;
-using analysis::getNodeName;
 using analysis::Legal;
 using analysis::Refusal;
 using analysis::RefusalCode;

@@ -8,9 +8,9 @@
 
 #include "CollectiveSpelling.h"
 
-#include "commute/Analysis/ChainedCollectives.h"
-#include "commute/Analysis/InputPlacements.h"
-#include "commute/Analysis/NodeName.h"
+#include "commute/Analysis/Collectives/ChainedCollectives.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Dialect/NodeName.h"
 
 using namespace mlir;
 using namespace commute;
@@ -94,7 +94,7 @@ public:
         location(collective->getLoc()),
         isGather(isa<tp::AllGatherOp>(collective)) {
     if (Operation *first = getFirstOfChain())
-      firstOfChain = analysis::getNodeName(first);
+      firstOfChain = getNodeName(first);
   }
 
   Legal<std::unique_ptr<Draft>> draft() override;

@@ -6,7 +6,7 @@
 
 #include "RegionLaws.h"
 
-#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Transforms/Passes.h"
 
 #include "llvm/ADT/StringSwitch.h"

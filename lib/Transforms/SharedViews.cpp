@@ -6,7 +6,7 @@
 
 #include "SharedViews.h"
 
-#include "commute/Analysis/ReindexedCollectives.h"
+#include "commute/Analysis/Collectives/ReindexedCollectives.h"
 
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseSet.h"

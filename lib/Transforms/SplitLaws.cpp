@@ -9,13 +9,12 @@
 #include "SharedViews.h"
 #include "SplitPrices.h"
 
-#include "commute/Analysis/NodeName.h"
+#include "commute/Dialect/NodeName.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace commute;
-using analysis::getNodeName;
 using analysis::Legal;
 using analysis::PartialProducts;
 using analysis::ProductReader;

@@ -6,7 +6,7 @@
 
 #include "SplitPrices.h"
 
-#include "commute/Analysis/ReindexedCollectives.h"
+#include "commute/Analysis/Collectives/ReindexedCollectives.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"

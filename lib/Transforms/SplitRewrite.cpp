@@ -6,7 +6,7 @@
 
 #include "SplitRewrite.h"
 
-#include "commute/Analysis/NodeName.h"
+#include "commute/Dialect/NodeName.h"
 
 using namespace mlir;
 using namespace commute;
@@ -127,7 +127,7 @@ findRetyped(Value value, RankedTensorType type, tp::SymbolSpace &symbols,
       return Refusal{user, RefusalCode::Strides,
                      (user->hasTrait<OpTrait::IsTerminator>()
                           ? std::string("the return op")
-                          : analysis::getNodeName(user)) +
+                          : getNodeName(user)) +
                          " depends on the strides of a slice"};
     SmallVector<tp::StridedShape> shapes;
     for (Value operand : user->getOperands()) {

@@ -9,7 +9,7 @@
 
 #include "Draft.h"
 
-#include "commute/Analysis/PartialProducts.h"
+#include "commute/Analysis/Products/PartialProducts.h"
 
 namespace commute {
 

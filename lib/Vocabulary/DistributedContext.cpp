@@ -6,9 +6,9 @@
 
 #include "commute/Vocabulary/DistributedContext.h"
 
-#include "commute/Archive/Json.h"
 #include "commute/Dialect/SizeAssumption.h"
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Support/Json.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,8 +18,6 @@
 
 using namespace commute;
 using namespace commute::vocabulary;
-using archive::JsonKind;
-using archive::JsonValue;
 using llvm::createStringError;
 using llvm::StringRef;
 using llvm::Twine;
@@ -174,8 +172,8 @@ llvm::Error SidecarReader::readInputs(JsonValue inputs,
 }
 
 llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
-  llvm::Expected<std::unique_ptr<archive::JsonDocument>> document =
-      archive::JsonDocument::parse(text.str());
+  llvm::Expected<std::unique_ptr<JsonDocument>> document =
+      JsonDocument::parse(text.str());
   if (!document)
     return makeError(llvm::toString(document.takeError()));
   JsonValue root = (*document)->root();
@@ -225,7 +223,7 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
     os << ']';
   };
   llvm::interleaveComma(context.groups, os, [&](const auto &group) {
-    os << archive::quoteJson(group.first) << ": {\"ranks\": ";
+    os << quoteJson(group.first) << ": {\"ranks\": ";
     if (group.second.size() == 1) {
       printRanks(group.second.front());
     } else {
@@ -237,20 +235,18 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
   });
   os << "}, \"inputs\": {";
   llvm::interleaveComma(context.inputs, os, [&](const auto &input) {
-    os << archive::quoteJson(input.first) << ": {";
+    os << quoteJson(input.first) << ": {";
     llvm::interleaveComma(input.second, os, [&](const auto &placement) {
-      os << archive::quoteJson(placement.first) << ": "
-         << archive::quoteJson(placement.second);
+      os << quoteJson(placement.first) << ": " << quoteJson(placement.second);
     });
     os << '}';
   });
   os << '}';
   if (!context.assumptions.empty()) {
     os << ", \"assumptions\": [";
-    llvm::interleaveComma(context.assumptions, os,
-                          [&](const std::string &assumption) {
-                            os << archive::quoteJson(assumption);
-                          });
+    llvm::interleaveComma(
+        context.assumptions, os,
+        [&](const std::string &assumption) { os << quoteJson(assumption); });
     os << ']';
   }
   os << '}';

@@ -90,7 +90,7 @@ private:
   void collectFacts();
   Location getLocation(const Node &node);
   llvm::Error addFunction();
-  llvm::Error readNode(size_t index, archive::JsonValue json);
+  llvm::Error readNode(size_t index, JsonValue json);
   bool hasOneElementType(const Node &node);
   /// Verifies the created ops. Fails with a message if they contradict the
   /// types that the graph states.
@@ -102,7 +102,7 @@ private:
   void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
   void readOpaque(const Node &node, const OperatorEntry *entry,
-                  const OperatorAlias *alias, archive::JsonValue json);
+                  const OperatorAlias *alias, JsonValue json);
   llvm::Error addReturn();
   void addModuleAttributes();
 
@@ -272,7 +272,7 @@ bool Importer::hasOneElementType(const Node &node) {
   return isOne;
 }
 
-llvm::Error Importer::readNode(size_t index, archive::JsonValue json) {
+llvm::Error Importer::readNode(size_t index, JsonValue json) {
   const Node &node = graph.nodes[index];
   const OperatorAlias *alias = vocabulary.findAlias(node.target);
   StringRef target = alias ? StringRef(alias->sameAs) : node.target;
@@ -388,7 +388,7 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
 }
 
 void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
-                          const OperatorAlias *alias, archive::JsonValue json) {
+                          const OperatorAlias *alias, JsonValue json) {
   size_t index = &node - graph.nodes.data();
   tp::CallOp call = createOpaqueCall(*this, program, node, entry, alias, json,
                                      builder, getLocation(node));
@@ -436,7 +436,7 @@ llvm::Expected<ImportedProgram> Importer::run() {
   imported.records.resize(graph.nodes.size());
   if (llvm::Error error = addFunction())
     return std::move(error);
-  archive::JsonValue::Iterator json = program.nodesArray.begin();
+  JsonValue::Iterator json = program.nodesArray.begin();
   for (size_t index = 0; index < graph.nodes.size(); ++index, ++json)
     if (llvm::Error error = readNode(index, *json))
       return std::move(error);

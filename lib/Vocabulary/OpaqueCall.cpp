@@ -40,8 +40,7 @@ Type vocabulary::getValueType(GraphReader &graph, const Argument &value,
 /// Returns the text of a node's arguments with operand names replaced by "%0",
 /// "%1" and so on. Calls that differ only in operand names must compare equal.
 static std::string getOpaqueArguments(GraphReader &graph, const Node &node,
-                                      archive::JsonValue inputs,
-                                      StringRef source) {
+                                      JsonValue inputs, StringRef source) {
   std::string text;
   uint32_t copied = inputs.span().begin;
   unsigned operand = 0;
@@ -70,8 +69,8 @@ static bool readsOnlyTypes(const Node &node) {
 
 tp::CallOp vocabulary::createOpaqueCall(
     GraphReader &graph, const archive::Program &program, const Node &node,
-    const OperatorEntry *entry, const OperatorAlias *alias,
-    archive::JsonValue json, OpBuilder &builder, Location location) {
+    const OperatorEntry *entry, const OperatorAlias *alias, JsonValue json,
+    OpBuilder &builder, Location location) {
   SmallVector<Value> operands;
   SmallVector<int64_t> dense, mutated;
   SmallVector<size_t, 2> mutatedInputs =

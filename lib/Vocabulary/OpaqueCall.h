@@ -23,7 +23,7 @@ mlir::Type getValueType(GraphReader &graph, const archive::Argument &value,
 tp::CallOp createOpaqueCall(GraphReader &graph, const archive::Program &program,
                             const archive::Node &node,
                             const OperatorEntry *entry,
-                            const OperatorAlias *alias, archive::JsonValue json,
+                            const OperatorAlias *alias, JsonValue json,
                             mlir::OpBuilder &builder, mlir::Location location);
 
 } // namespace commute::vocabulary

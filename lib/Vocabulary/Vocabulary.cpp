@@ -8,12 +8,10 @@
 
 #include "NodeReader.h"
 
-#include "commute/Archive/Json.h"
+#include "commute/Support/Json.h"
 
 using namespace commute;
 using namespace commute::vocabulary;
-using archive::JsonKind;
-using archive::JsonValue;
 using llvm::StringRef;
 
 Vocabulary::Vocabulary() {
@@ -109,8 +107,8 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
   auto makeError = [&](const llvm::Twine &message) {
     return llvm::createStringError(origin + ": " + message);
   };
-  llvm::Expected<std::unique_ptr<archive::JsonDocument>> document =
-      archive::JsonDocument::parse(text.str());
+  llvm::Expected<std::unique_ptr<JsonDocument>> document =
+      JsonDocument::parse(text.str());
   if (!document)
     return makeError(llvm::toString(document.takeError()));
   JsonValue root = (*document)->root();

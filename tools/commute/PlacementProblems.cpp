@@ -7,7 +7,7 @@
 #include "PlacementProblems.h"
 
 #include "commute/Analysis/MainFunction.h"
-#include "commute/Analysis/PlacementAnalysis.h"
+#include "commute/Analysis/Placements/PlacementAnalysis.h"
 #include "commute/Report/RemarkCollector.h"
 
 using namespace commute;

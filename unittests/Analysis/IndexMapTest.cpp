@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "commute/Analysis/IndexMap.h"
+#include "commute/Analysis/IndexMaps/IndexMap.h"
 
 #include "mlir/IR/MLIRContext.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "commute/Analysis/SizePolynomial.h"
+#include "commute/Analysis/Sizes/SizePolynomial.h"
 
 #include "mlir/IR/MLIRContext.h"
 

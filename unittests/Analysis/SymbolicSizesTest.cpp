@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "commute/Analysis/SymbolicSizes.h"
+#include "commute/Analysis/Sizes/SymbolicSizes.h"
 
 #include "commute/Dialect/TPDialect.h"
 

@@ -20,7 +20,7 @@ using namespace commute::test;
 using llvm::StringRef;
 using llvm::Twine;
 
-static std::string quote(StringRef text) { return archive::quoteJson(text); }
+static std::string quote(StringRef text) { return quoteJson(text); }
 
 std::string Size::toJson() const {
   if (!hint)

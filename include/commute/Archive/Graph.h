@@ -17,7 +17,7 @@
 #ifndef COMMUTE_ARCHIVE_GRAPH_H
 #define COMMUTE_ARCHIVE_GRAPH_H
 
-#include "commute/Archive/Json.h"
+#include "commute/Support/Json.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
@@ -171,9 +171,9 @@ struct Argument {
   /// The whole {"as_...": ...} object in the source document, or the element
   /// itself for an element of a list. Empty for an argument that was not
   /// parsed.
-  Span span;
+  TextSpan span;
   /// The quoted name only, for arguments that name a value.
-  Span nameSpan;
+  TextSpan nameSpan;
   int64_t integer = 0;
   double real = 0;
   double imaginary = 0;
@@ -235,7 +235,7 @@ struct Node {
   /// schema, if the producer stated them (metadata "writes").
   std::optional<std::vector<llvm::StringRef>> writes;
   /// The node's object in the document; empty for a node that was not parsed.
-  Span span;
+  TextSpan span;
 
   /// Returns the argument of this name, or nullptr. PyTorch omits arguments
   /// that have their default value.

@@ -120,7 +120,7 @@ class ProgramEdits {
 public:
   /// Replaces the name at `span` (including its quotes) by `name`.
   struct Rename {
-    Span span;
+    TextSpan span;
     llvm::StringRef name;
   };
   /// Keeps the source node `index`, with renamed values.

@@ -7,7 +7,7 @@
 #ifndef COMMUTE_EQUIVALENCE_LOCKSTEPEVALUATOR_H
 #define COMMUTE_EQUIVALENCE_LOCKSTEPEVALUATOR_H
 
-#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Equivalence/FieldAlgebra.h"
 #include "commute/Equivalence/RankClasses.h"
 

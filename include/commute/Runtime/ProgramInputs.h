@@ -7,7 +7,7 @@
 #ifndef COMMUTE_RUNTIME_PROGRAMINPUTS_H
 #define COMMUTE_RUNTIME_PROGRAMINPUTS_H
 
-#include "commute/Analysis/InputPlacements.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Archive/Weights.h"
 #include "commute/Runtime/FloatAlgebra.h"
 #include "commute/Runtime/Safetensors.h"

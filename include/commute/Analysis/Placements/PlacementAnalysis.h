@@ -1,0 +1,61 @@
+//===- PlacementAnalysis.h - how values differ between ranks ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// For every value and every group: is it equal on all ranks, a shard along a
+// dim, a summand, or none of these? Forward from the inputs, through the ops'
+// dimension rules and linearity; collectives change the placement on their own
+// group. Built on MLIR's sparse dataflow framework.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_ANALYSIS_PLACEMENTS_PLACEMENTANALYSIS_H
+#define COMMUTE_ANALYSIS_PLACEMENTS_PLACEMENTANALYSIS_H
+
+#include "commute/Analysis/Placements/InputPlacements.h"
+
+#include "mlir/Analysis/DataFlowFramework.h"
+
+#include <memory>
+
+namespace commute::analysis {
+
+class GroupRelations;
+
+/// An op that loses a partial value, or reduces a value that is not partial.
+struct PlacementProblem {
+  mlir::Operation *op;
+  /// One sentence that names the group and what would be right.
+  std::string message;
+};
+
+class PlacementAnalysis {
+public:
+  /// Analyses a function; the error is that of InputPlacements.
+  static llvm::Expected<PlacementAnalysis> run(mlir::func::FuncOp function);
+
+  llvm::ArrayRef<tp::GroupAttr> getGroups() const { return groups; }
+  /// The placement of a value on the group with these members; varying for
+  /// what is not known.
+  tp::PlacementAttr getPlacement(mlir::Value value, tp::GroupAttr group) const;
+  const InputPlacements &getInputs() const { return inputs; }
+  /// How the program's groups relate to each other.
+  GroupRelations &getRelations() const { return *relations; }
+
+  /// All ops that misuse a placement: those that apply a nonlinear function to
+  /// a partial value, gather it or return it, and those that reduce a value
+  /// that is not partial.
+  std::vector<PlacementProblem> findProblems(mlir::func::FuncOp function) const;
+
+private:
+  InputPlacements inputs;
+  llvm::SmallVector<tp::GroupAttr> groups;
+  std::shared_ptr<GroupRelations> relations;
+  std::shared_ptr<mlir::DataFlowSolver> solver;
+};
+
+} // namespace commute::analysis
+
+#endif // COMMUTE_ANALYSIS_PLACEMENTS_PLACEMENTANALYSIS_H

@@ -1,0 +1,144 @@
+//===- ProductParts.h - dims that are made of parts -------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Where the elements of a value along one dim come from and which ops use them,
+// seen through ops that treat every position of that dim alike.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_ANALYSIS_PRODUCTS_PRODUCTPARTS_H
+#define COMMUTE_ANALYSIS_PRODUCTS_PRODUCTPARTS_H
+
+#include "commute/Analysis/Placements/PlacementAnalysis.h"
+#include "commute/Dialect/TPDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <optional>
+#include <string>
+
+namespace commute::analysis {
+
+/// An op of one operand and one result that does the same at every place of a
+/// dim: what it makes of a part is that part of what it makes of the whole.
+struct DimStep {
+  mlir::Operation *op;
+  unsigned operandDim;
+  unsigned resultDim;
+};
+
+/// The step that `op` is for a dim of its operand, or of its result; nullopt
+/// where it mixes places, moves data between ranks, or has effects.
+std::optional<DimStep> findStepFrom(mlir::Operation *op, unsigned operandDim);
+std::optional<DimStep> findStepTo(mlir::Operation *op, unsigned resultDim);
+
+/// A dim of a value as a concatenation of tensors:
+///
+///     value = steps(concat(parts, dim))
+///
+/// or, of one part, `steps(gather)` for an all_gather along that dim.
+struct DimParts {
+  llvm::SmallVector<mlir::Value> parts;
+  /// The dim along which the parts are concatenated.
+  unsigned dim;
+  /// From what joins the parts to the value, in this order.
+  llvm::SmallVector<DimStep> steps;
+  /// What joins the parts.
+  mlir::Operation *source;
+};
+std::optional<DimParts> findDimParts(mlir::Value value, unsigned dim);
+
+/// The all_gather along `dim` that gives a value, perhaps through the op that
+/// waits for it; null for none.
+tp::AllGatherOp findGatherAlong(mlir::Value value, unsigned dim);
+
+/// A product that a value reaches as an operand, along a dim of the value.
+struct ProductReader {
+  tp::MatmulOp product;
+  /// The factor of the product's dimension rule that the dim runs along.
+  unsigned factor;
+};
+/// The ops that a value reaches through steps that keep a dim.
+struct DimReaders {
+  llvm::SmallVector<ProductReader> products;
+  /// Slices along the dim.
+  llvm::SmallVector<tp::SliceOp> slices;
+  /// Direct users of the value through which it reaches an op that is neither
+  /// a product nor a slice.
+  llvm::SmallVector<mlir::Operation *> others;
+};
+DimReaders findDimReaders(mlir::Value value, unsigned dim);
+
+/// The factor that a dim consists of; nullopt for none and for several.
+std::optional<unsigned> getOnlyFactor(const tp::DimensionRule::TensorFactors &,
+                                      unsigned dim);
+/// The dim of a tensor that consists of a factor alone; nullopt where there is
+/// none.
+std::optional<unsigned>
+findDimOfFactor(const tp::DimensionRule::TensorFactors &, unsigned factor);
+
+/// Where ops of a block stand among those that write into memory.
+class WriteOrder {
+public:
+  explicit WriteOrder(mlir::func::FuncOp function);
+  /// Whether an op between the two writes into one of its operands: what is
+  /// computed at the one and not at the other may read other values.
+  bool isWriteBetween(mlir::Operation *first, mlir::Operation *last) const {
+    return numWriters.lookup(first) != numWriters.lookup(last);
+  }
+  /// Records that `op` was inserted before `other`.
+  void addInFront(mlir::Operation *op, mlir::Operation *other);
+  /// Positions ascend in program order. New ops inserted before the same op are
+  /// ordered by insertion.
+  std::pair<unsigned, unsigned> getPosition(mlir::Operation *op) const {
+    return positions.lookup(op);
+  }
+  /// Whether an op was added since the function was looked at.
+  bool isNew(mlir::Operation *op) const { return added.contains(op); }
+  bool hasWriters() const { return writes; }
+
+private:
+  /// The number of writing ops before each op.
+  llvm::DenseMap<mlir::Operation *, unsigned> numWriters;
+  llvm::DenseMap<mlir::Operation *, std::pair<unsigned, unsigned>> positions;
+  llvm::DenseSet<mlir::Operation *> added;
+  /// Not the size of `added`: a new op may have the address of an erased one.
+  unsigned numAdded = 0;
+  bool writes = false;
+};
+
+/// Facts about a function that all searches for products of parts share.
+class ProductContext {
+public:
+  explicit ProductContext(mlir::func::FuncOp function);
+
+  tp::SymbolSpace &getSymbols() { return symbols; }
+  tp::Sizes getSizes(mlir::Value value) {
+    return symbols.getSizes(
+        mlir::cast<mlir::RankedTensorType>(value.getType()));
+  }
+  WriteOrder &getWriteOrder() { return writeOrder; }
+  const WriteOrder &getWriteOrder() const { return writeOrder; }
+  /// Whether a block of a value can be cut out by the rank's number.
+  bool isRankSpecific() const { return rankSpecific; }
+  /// Whether all ranks of a group certainly hold the same value. A value that
+  /// was made since is not known.
+  bool isReplicated(mlir::Value value, tp::GroupAttr group);
+
+private:
+  mlir::func::FuncOp function;
+  tp::SymbolSpace symbols;
+  WriteOrder writeOrder;
+  bool rankSpecific;
+  /// Computed on first use; null if the input placements are contradictory.
+  bool isAnalyzed = false;
+  std::optional<PlacementAnalysis> placements;
+};
+
+} // namespace commute::analysis
+
+#endif // COMMUTE_ANALYSIS_PRODUCTS_PRODUCTPARTS_H

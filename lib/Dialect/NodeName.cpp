@@ -1,0 +1,15 @@
+//===- NodeName.cpp - the name of an op in messages -------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Dialect/NodeName.h"
+
+using namespace mlir;
+
+std::string commute::getNodeName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    return "'" + name.getName().str() + "'";
+  return op->getName().getStringRef().str();
+}
