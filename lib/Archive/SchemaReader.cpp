@@ -70,8 +70,8 @@ LogicalResult SchemaReader::require(JsonValue value, JsonKind kind,
                                     const Location &location) {
   if (value.is(kind))
     return success();
-  return fail(location, "expected " + describe(kind) + ", found " +
-                            describe(value.kind()));
+  return fail(location, "expected " + describeKind(kind) + ", found " +
+                            describeKind(value.kind()));
 }
 
 LogicalResult SchemaReader::member(JsonValue object, llvm::StringRef key,
@@ -131,7 +131,7 @@ LogicalResult SchemaReader::number(JsonValue value, const Location &location,
   if (!number)
     return fail(location, "expected a number, \"Infinity\", \"-Infinity\" or "
                           "\"NaN\", found " +
-                              describe(value.kind()));
+                              describeKind(value.kind()));
   result = *number;
   return success();
 }

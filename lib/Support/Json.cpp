@@ -38,7 +38,7 @@
 
 namespace commute {
 
-llvm::StringRef describe(JsonKind kind) {
+llvm::StringRef describeKind(JsonKind kind) {
   switch (kind) {
   case JsonKind::Null:
     return "null";

@@ -36,7 +36,7 @@ struct TextSpan {
 enum class JsonKind : uint8_t { Null, Boolean, Number, String, Array, Object };
 
 /// Returns "an object", "a string" and so on, for messages.
-llvm::StringRef describe(JsonKind kind);
+llvm::StringRef describeKind(JsonKind kind);
 
 /// Resource limits for documents from untrusted sources.
 struct JsonLimits {
