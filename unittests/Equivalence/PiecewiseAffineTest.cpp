@@ -6,7 +6,6 @@
 
 #include "PiecewiseAffine.h"
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include <numeric>
@@ -14,7 +13,6 @@
 
 using namespace commute::equivalence;
 using commute::tp::MapFunction;
-using testing::ElementsAreArray;
 
 namespace {
 
@@ -47,7 +45,7 @@ int64_t divideFloor(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-int64_t apply(MapFunction function, const Numbers &x) {
+int64_t compute(MapFunction function, const Numbers &x) {
   int64_t a = x.front(), b = x.back();
   switch (function) {
   case MapFunction::Add:
@@ -163,9 +161,9 @@ TEST(PiecewiseAffineTest, FunctionsAgreeWithThoseOfElements) {
       Numbers elements;
       for (const PiecewiseAffine &operand : operands)
         elements.push_back(operand.at(index));
-      expected.push_back(apply(function, elements));
+      expected.push_back(compute(function, elements));
     }
-    EXPECT_THAT(getNumbers(*result), ElementsAreArray(expected))
+    EXPECT_EQ(getNumbers(*result), expected)
         << "function " << static_cast<int>(function) << ", round " << round;
   }
   EXPECT_GT(numKnown, 3000u);
@@ -186,7 +184,7 @@ TEST(PiecewiseAffineTest, MovingAndAddingElements) {
     ASSERT_TRUE(sums);
     Numbers expected(numbers);
     std::partial_sum(numbers.begin(), numbers.end(), expected.begin());
-    EXPECT_THAT(getNumbers(*sums), ElementsAreArray(expected));
+    EXPECT_EQ(getNumbers(*sums), expected);
 
     int64_t step = 1 + random() % 3, start = random() % size;
     int64_t count = 1 + random() % ((size - start + step - 1) / step);
@@ -195,7 +193,7 @@ TEST(PiecewiseAffineTest, MovingAndAddingElements) {
     expected.clear();
     for (int64_t index = 0; index < count; ++index)
       expected.push_back(numbers[start + index * step]);
-    EXPECT_THAT(getNumbers(*part), ElementsAreArray(expected));
+    EXPECT_EQ(getNumbers(*part), expected);
 
     PiecewiseAffine indices = makeRandom(random, 1 + random() % 24, false);
     auto modulus = PiecewiseAffine::get(indices.getSize(), size);
@@ -207,7 +205,7 @@ TEST(PiecewiseAffineTest, MovingAndAddingElements) {
     expected.clear();
     for (int64_t index : getNumbers(*inside))
       expected.push_back(numbers[index]);
-    EXPECT_THAT(getNumbers(*taken), ElementsAreArray(expected));
+    EXPECT_EQ(getNumbers(*taken), expected);
   }
 }
 
