@@ -285,6 +285,9 @@ LogicalResult SortOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (failed(inference.verifyDim("dim", op.getDim(), input.getRank())) ||
       failed(inference.setResult(input.getElementType(), sizes, 0, "values")))
     return failure();
+  if (op.getUnordered().value_or(0) < 0)
+    return inference.emitOpError()
+           << "has " << *op.getUnordered() << " unordered elements";
   return inference.setResult(IntegerType::get(input.getContext(), 64), sizes, 1,
                              "order");
 }
@@ -308,9 +311,12 @@ DimensionRule SortOp::getDimensionRule() {
 LogicalResult SortOp::evaluate(Algebra &algebra,
                                ArrayRef<AlgebraValue> operands,
                                SmallVectorImpl<AlgebraValue> &results) {
-  AlgebraValue order =
-      algebra.sortedOrder(operands[0], getDim(), getDescending(),
-                          getTensor(getOrder()).getElementType());
+  SortOrder how;
+  how.isDescending = getDescending();
+  how.algorithm = getAlgorithm().value_or("");
+  how.numUnordered = getUnordered().value_or(0);
+  AlgebraValue order = algebra.sortedOrder(
+      operands[0], getDim(), how, getTensor(getOrder()).getElementType());
   results.push_back(algebra.takeAlong(operands[0], order, getDim()));
   results.push_back(order);
   return success();

@@ -16,6 +16,7 @@
 #include "commute/Equivalence/PrimeField.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/xxhash.h"
 
 #include <numeric>
 
@@ -227,8 +228,36 @@ AlgebraValue FieldAlgebra::scatter(const AlgebraValue &input,
   return result;
 }
 
+/// Puts what an algorithm leaves open into an order of its own: equal elements
+/// of a sorted row, and the first ones. That order depends on how the elements
+/// compare, and on nothing else.
+static void shuffle(MutableArrayRef<int64_t> order, const tp::SortOrder &how,
+                    llvm::function_ref<bool(int64_t, int64_t)> differ) {
+  uint64_t key = PrimeField::mix(
+      how.isDescending,
+      PrimeField::mix(llvm::xxh3_64bits(how.algorithm), 0x2545f4914f6cdd1d));
+  for (size_t j = 0; j < order.size(); ++j)
+    key = PrimeField::mix(
+        2 * order[j] + (j > 0 && differ(order[j - 1], order[j])), key);
+  auto shuffleRun = [&](MutableArrayRef<int64_t> run) {
+    llvm::sort(run, [&](int64_t a, int64_t b) {
+      return std::pair(PrimeField::mix(a, key), a) <
+             std::pair(PrimeField::mix(b, key), b);
+    });
+  };
+  for (size_t begin = 0; !how.algorithm.empty() && begin < order.size();) {
+    size_t end = begin + 1;
+    while (end < order.size() && !differ(order[begin], order[end]))
+      ++end;
+    shuffleRun(order.slice(begin, end - begin));
+    begin = end;
+  }
+  shuffleRun(
+      order.take_front(std::min<size_t>(how.numUnordered, order.size())));
+}
+
 AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
-                                       bool descending, Type type) {
+                                       const tp::SortOrder &how, Type type) {
   const FieldTensor &from = get(input);
   SampledDim own = from.getDims()[dim];
   Dims dims(from.getDims());
@@ -268,10 +297,14 @@ AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
         // Equal elements keep their order.
         if (!ascends && !descends)
           return a < b;
-        return descending ? descends : ascends;
+        return how.isDescending ? descends : ascends;
       };
       if (!areEqual)
         llvm::sort(order, isBefore);
+      if (!how.algorithm.empty() || how.numUnordered > 0)
+        shuffle(order, how, [&](int64_t a, int64_t b) {
+          return !areEqual && (isLess(a, b) || isLess(b, a));
+        });
       for (int64_t j = 0; j < size; ++j)
         result->elements[(o * size + j) * inner + i] = order[j];
     }

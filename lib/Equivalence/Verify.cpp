@@ -6,6 +6,7 @@
 
 #include "commute/Equivalence/Verify.h"
 
+#include "PositionFolding.h"
 #include "ProgramComparison.h"
 #include "ResolvedPrograms.h"
 #include "SignatureChecks.h"
@@ -229,6 +230,9 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
            firstMain.getLoc(), secondMain.getLoc()});
       break;
     }
+    if (options.reducesSizes)
+      for (ModuleOp resolved : {**resolvedFirst, **resolvedSecond})
+        foldPositions(analysis::getMain(resolved));
     ProgramComparison comparison(firstMain, secondMain, *placements, options,
                                  budget, result);
     llvm::Error error = comparison.run(analysis::getMain(**resolvedFirst),

@@ -238,8 +238,8 @@ AlgebraValue FloatAlgebra::scatter(const AlgebraValue &input,
 }
 
 AlgebraValue FloatAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
-                                       bool descending, Type type) {
-  return sortRows(asTensor(input), dim, descending, type);
+                                       const tp::SortOrder &order, Type type) {
+  return sortRows(asTensor(input), dim, order.isDescending, type);
 }
 
 AlgebraValue FloatAlgebra::reshape(const AlgebraValue &input,

@@ -344,32 +344,51 @@ static LogicalResult readEmbeddingBackward(NodeReader &reader) {
 // Sorting
 //===----------------------------------------------------------------------===//
 
+static tp::SortOp createSort(NodeReader &reader, Type values, Type order,
+                             Value input, int64_t dim,
+                             const tp::SortOrder &how) {
+  Builder &builder = reader.getBuilder();
+  return reader.create<tp::SortOp>(
+      values, order, input, dim, how.isDescending,
+      how.algorithm.empty() ? StringAttr()
+                            : builder.getStringAttr(how.algorithm),
+      how.numUnordered == 0 ? IntegerAttr()
+                            : builder.getI64IntegerAttr(how.numUnordered));
+}
+
 /// Sorts the rows of `input` along `dim`.
 static tp::SortOp createSort(NodeReader &reader, Value input, int64_t dim,
-                             bool descending) {
+                             const tp::SortOrder &how) {
   tp::SymbolSpace &symbols = reader.getSymbols();
   tp::Sizes sizes = symbols.getSizes(getTensor(input));
   tp::Strides strides = tp::getContiguousStrides(sizes);
   Type element = getTensor(input).getElementType();
-  return reader.create<tp::SortOp>(
-      symbols.getType(element, sizes, strides),
+  return createSort(
+      reader, symbols.getType(element, sizes, strides),
       symbols.getType(reader.getBuilder().getI64Type(), sizes, strides), input,
-      dim, descending);
+      dim, how);
+}
+
+/// How sort and argsort order a row; nullopt for what is not understood.
+static std::optional<tp::SortOrder> readSortOrder(NodeReader &reader) {
+  std::optional<bool> descending = reader.boolean("descending", false);
+  std::optional<bool> isStable = reader.boolean("stable", false);
+  if (!descending || !isStable)
+    return std::nullopt;
+  return tp::SortOrder{*descending, *isStable ? "" : "sort"};
 }
 
 static LogicalResult readSort(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType values = reader.getResultType(0);
   RankedTensorType order = reader.getResultType(1);
-  std::optional<bool> descending = reader.boolean("descending", false);
-  if (!self || !values || !order || !descending)
+  std::optional<tp::SortOrder> how = readSortOrder(reader);
+  if (!self || !values || !order || !how)
     return failure();
-  // Equal elements keep their order, whether that is asked for or not.
-  (void)reader.find("stable");
   std::optional<int64_t> dim = reader.dim("dim", values.getRank(), -1);
   if (!dim)
     return failure();
-  auto op = reader.create<tp::SortOp>(values, order, self, *dim, *descending);
+  tp::SortOp op = createSort(reader, values, order, self, *dim, *how);
   reader.setResult(0, op.getValues());
   reader.setResult(1, op.getOrder());
   return success();
@@ -377,14 +396,13 @@ static LogicalResult readSort(NodeReader &reader) {
 
 static LogicalResult readArgsort(NodeReader &reader) {
   Value self = reader.tensor("self");
-  std::optional<bool> descending = reader.boolean("descending", false);
-  if (!self || !descending)
+  std::optional<tp::SortOrder> how = readSortOrder(reader);
+  if (!self || !how)
     return failure();
-  (void)reader.find("stable");
   std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), -1);
   if (!dim)
     return failure();
-  return reader.result(createSort(reader, self, *dim, *descending).getOrder());
+  return reader.result(createSort(reader, self, *dim, *how).getOrder());
 }
 
 /// topk(x, k): the first elements of the sorted rows.
@@ -392,14 +410,14 @@ static LogicalResult readTopk(NodeReader &reader) {
   Value self = reader.tensor("self");
   std::optional<int64_t> count = reader.integer("k");
   std::optional<bool> largest = reader.boolean("largest", true);
-  if (!self || !count || !largest)
+  std::optional<bool> isSorted = reader.boolean("sorted", true);
+  if (!self || !count || !largest || !isSorted)
     return failure();
-  // In which order the elements are is left open without `sorted`.
-  (void)reader.find("sorted");
   std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), -1);
   if (!dim)
     return failure();
-  tp::SortOp sort = createSort(reader, self, *dim, *largest);
+  tp::SortOrder how{*largest, "topk", *isSorted ? 0 : *count};
+  tp::SortOp sort = createSort(reader, self, *dim, how);
   for (auto [index, sorted] : llvm::enumerate(sort->getResults())) {
     RankedTensorType type = reader.getResultType(index);
     if (!type)
@@ -416,7 +434,8 @@ static LogicalResult readTopk(NodeReader &reader) {
 /// several. Null where the rows have no known size.
 static Value createExtremeIndex(NodeReader &reader, Value input, int64_t dim,
                                 bool isLargest, RankedTensorType type) {
-  tp::SortOp sort = createSort(reader, input, dim, isLargest);
+  tp::SortOp sort =
+      createSort(reader, input, dim, {/*isDescending=*/isLargest});
   Value first = reader.slice(sort.getOrder(), dim, 0, 1);
   return reader.create<tp::CopyOp>(
       type, reader.reshape(first, reader.getSymbols().getSizes(type)),
@@ -519,6 +538,7 @@ static LogicalResult writeScatter(Operation *operation, NodeWriter &writer) {
 
 static LogicalResult writeSort(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::SortOp>(operation);
+  // Where the order of equal elements is open, they may keep the one they have.
   return writer.node(op.getLoc(), "torch.ops.aten.sort.stable")
       .tensor("self", op.getInput())
       .keywords()

@@ -53,3 +53,11 @@ func.func @order_is_no_integer(%arg0: tensor<4x8xf32>) {
   %0, %1 = tp.sort %arg0 dim 1 : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi32>
   return
 }
+
+// -----
+
+func.func @fewer_than_none_unordered(%arg0: tensor<4x8xf32>) {
+  // expected-error @below {{'tp.sort' op has -1 unordered elements}}
+  %0, %1 = tp.sort %arg0 dim 1 unordered -1 : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+  return
+}

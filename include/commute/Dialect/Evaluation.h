@@ -54,6 +54,16 @@ private:
 /// Tensors are immutable and shared.
 using AlgebraValue = std::shared_ptr<const AlgebraTensor>;
 
+/// How rows are sorted.
+struct SortOrder {
+  bool isDescending = false;
+  /// Which algorithm decides about the order of equal elements; empty if they
+  /// keep their order. An evaluation on numbers may always keep it.
+  llvm::StringRef algorithm = {};
+  /// The order of so many of the first elements is left to the algorithm.
+  int64_t numUnordered = 0;
+};
+
 /// What can be done to tensors on one rank. Sizes are concrete and legal: ops
 /// are verified before they are evaluated. `type` is the element type of the
 /// result.
@@ -114,11 +124,10 @@ public:
                                const AlgebraValue &indices,
                                const AlgebraValue &updates, unsigned dim,
                                bool accumulates, bool wrapsNegative) = 0;
-  /// For each row along `dim`, the indices of its elements in ascending or
-  /// descending order. Equal elements keep their order, and NaN is greater than
-  /// every number.
+  /// For each row along `dim`, the indices of its elements in order. NaN is
+  /// greater than every number.
   virtual AlgebraValue sortedOrder(const AlgebraValue &input, unsigned dim,
-                                   bool descending, mlir::Type type) = 0;
+                                   const SortOrder &order, mlir::Type type) = 0;
   virtual AlgebraValue reshape(const AlgebraValue &input,
                                mlir::ArrayRef<int64_t> sizes) = 0;
   virtual AlgebraValue permute(const AlgebraValue &input,

@@ -73,18 +73,26 @@ def TP_SortOp : TP_TensorOp<"sort", [TP_InferredTypes]> {
   let summary = "Rows in ascending or descending order";
   let description = [{
     Sorts every row along `dim`, independently of the others. `order` holds the
-    index that each element had in its row. Equal elements keep their order.
+    index that each element had in its row.
+
+    Equal elements keep their order, unless `algorithm` names one that leaves
+    their order open (PyTorch's `sort` without `stable`, `topk`). It is then a
+    function of the algorithm and of how the elements of the row compare. So is
+    the order of the first `unordered` elements, if that is stated (`topk`
+    without `sorted`).
 
     ```mlir
-    %values, %order = tp.sort %x dim 1 descending
+    %values, %order = tp.sort %x dim 1 descending algorithm "topk" unordered 2
       : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim,
-                       UnitAttr:$descending);
+                       UnitAttr:$descending, OptionalAttr<StrAttr>:$algorithm,
+                       OptionalAttr<I64Attr>:$unordered);
   let results = (outs AnyRankedTensor:$values, AnyRankedTensor:$order);
   let assemblyFormat = [{
-    $input `dim` $dim (`descending` $descending^)? attr-dict
+    $input `dim` $dim (`descending` $descending^)?
+    (`algorithm` $algorithm^)? (`unordered` $unordered^)? attr-dict
     `:` type($input) `->` type($values) `,` type($order)
   }];
 }
