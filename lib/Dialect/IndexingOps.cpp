@@ -285,9 +285,10 @@ LogicalResult SortOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (failed(inference.verifyDim("dim", op.getDim(), input.getRank())) ||
       failed(inference.setResult(input.getElementType(), sizes, 0, "values")))
     return failure();
-  if (op.getUnordered().value_or(0) < 0)
+  if (auto unordered = static_cast<int64_t>(op.getUnordered().value_or(0));
+      unordered < 0)
     return inference.emitOpError()
-           << "has " << *op.getUnordered() << " unordered elements";
+           << "has " << unordered << " unordered elements";
   return inference.setResult(IntegerType::get(input.getContext(), 64), sizes, 1,
                              "order");
 }

@@ -14,18 +14,28 @@
 using namespace commute;
 using namespace commute::equivalence;
 
-IntegerPool::Way IntegerPool::chooseWay(uint64_t round, uint64_t source) {
-  constexpr Way ways[] = {Way::Listed, Way::Wide, Way::Listed, Way::Odd};
-  return ways[(round % 2 ? PrimeField::mix(round, source) : round / 2) % 4];
+IntegerPool::Drawing IntegerPool::choose(uint64_t round, uint64_t source,
+                                         bool isListed) {
+  constexpr Way ways[] = {Way::Listed, Way::Wide,   Way::Near,
+                          Way::Odd,    Way::Listed, Way::Near};
+  uint64_t choice = PrimeField::mix(round, source);
+  Way way = ways[(round % 2 ? choice : round / 2) % std::size(ways)];
+  if (isListed && way != Way::Near)
+    way = Way::Listed;
+  return {way, PrimeField::mix(1, choice)};
 }
 
-uint64_t IntegerPool::draw(uint64_t content, Way way, mlir::Type type) const {
+uint64_t IntegerPool::draw(uint64_t content, Drawing drawing,
+                           mlir::Type type) const {
   constexpr uint64_t range = uint64_t(1) << 20;
   int64_t wide =
       static_cast<int64_t>(content % (2 * range)) - static_cast<int64_t>(range);
-  switch (way) {
+  switch (drawing.way) {
   case Way::Listed:
     return tp::wrapInteger(numbers[content % numbers.size()], type);
+  case Way::Near:
+    return tp::wrapInteger(
+        numbers[(drawing.choice + content % 3) % numbers.size()], type);
   case Way::Wide:
     return tp::wrapInteger(wide, type);
   case Way::Odd:

@@ -58,7 +58,7 @@ static std::shared_ptr<FieldTensor> makeRandom(ArrayRef<SampledDim> dims,
                                                Type type, uint64_t key,
                                                EvaluationContext &context,
                                                const IntegerPool &pool,
-                                               IntegerPool::Way way) {
+                                               IntegerPool::Drawing drawing) {
   if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
     return nullptr;
   auto tensor = std::make_shared<FieldTensor>(dims, type);
@@ -71,7 +71,7 @@ static std::shared_ptr<FieldTensor> makeRandom(ArrayRef<SampledDim> dims,
       // zero.
       value = tensor->elements.size() == 1 && context.scalars.getSeed() % 4 == 0
                   ? wrapInteger(pool.getNumbers().front(), type)
-                  : pool.draw(value, way, type);
+                  : pool.draw(value, drawing, type);
     tensor->elements[element] = value;
   });
   return tensor;
@@ -96,9 +96,8 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
   if (isa<IntegerType>(type.getElementType()))
     pool = pools(argument);
   // An index stays one of those that its table is read at.
-  IntegerPool::Way way =
-      pool ? IntegerPool::Way::Listed
-           : IntegerPool::chooseWay(context.scalars.getSeed(), argument);
+  IntegerPool::Drawing drawing = IntegerPool::choose(
+      context.scalars.getSeed(), argument, /*isListed=*/pool.has_value());
   // Ranks that hold one part of one tensor share it.
   std::map<std::pair<int64_t, std::vector<int64_t>>, FieldValue> known;
   for (int64_t rank : ranks.getRepresentatives()) {
@@ -121,7 +120,7 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
       uint64_t key =
           PrimeField::mix(argument, PrimeField::mix(instance.tensor + 1, seed));
       whole = makeRandom(dims, type.getElementType(), key, context,
-                         pool ? *pool : context.scalars.getPool(), way);
+                         pool ? *pool : context.scalars.getPool(), drawing);
       if (!whole)
         return values;
     }
@@ -324,7 +323,8 @@ void LockstepEvaluator::evaluateOpaque(
           values.push_back(makeRandom(
               getDims(type, samples[index], context), type.getElementType(),
               key, context, context.scalars.getPool(),
-              IntegerPool::chooseWay(context.scalars.getSeed(), 0)));
+              IntegerPool::choose(context.scalars.getSeed(), 0,
+                                  /*isListed=*/false)));
           if (!values.back())
             return;
         } else {

@@ -421,3 +421,32 @@ func.func @main(%i: tensor<16xi64> {tp.name = "i"}, %t: tensor<100x4xf32> {tp.na
   %0 = tp.map mul(%r, %z) : (tensor<16x4xf32>, tensor<f32>) -> tensor<16x4xf32>
   return %0 : tensor<16x4xf32>
 }
+
+// The largest count of a row: with numbers on both sides of the threshold in
+// equal measure, some row has nothing but small ones.
+//--- largest-count.mlir
+func.func @main(%i: tensor<96x6xi64> {tp.name = "i"}) -> tensor<i64> {
+  %n = tp.constant 11 : i64 -> tensor<i64>
+  %c = tp.map less(%i, %n) : (tensor<96x6xi64>, tensor<i64>) -> tensor<96x6xi1>
+  %k = tp.reduce sum %c dims [1] : tensor<96x6xi1> -> tensor<96xi64>
+  %0 = tp.reduce max %k dims [0] : tensor<96xi64> -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+//--- largest-count.equal.mlir
+func.func @main(%i: tensor<96x6xi64> {tp.name = "i"}) -> tensor<i64> {
+  %n = tp.constant 10 : i64 -> tensor<i64>
+  %c = tp.map less_equal(%i, %n) : (tensor<96x6xi64>, tensor<i64>) -> tensor<96x6xi1>
+  %k = tp.reduce sum %c dims [1] : tensor<96x6xi1> -> tensor<96xi64>
+  %0 = tp.reduce max %k dims [0] : tensor<96xi64> -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+//--- largest-count.wrong.mlir
+func.func @main(%i: tensor<96x6xi64> {tp.name = "i"}) -> tensor<i64> {
+  %n = tp.constant 10 : i64 -> tensor<i64>
+  %c = tp.map less(%i, %n) : (tensor<96x6xi64>, tensor<i64>) -> tensor<96x6xi1>
+  %k = tp.reduce sum %c dims [1] : tensor<96x6xi1> -> tensor<96xi64>
+  %0 = tp.reduce max %k dims [0] : tensor<96xi64> -> tensor<i64>
+  return %0 : tensor<i64>
+}

@@ -18,16 +18,19 @@ namespace commute::equivalence {
 /// The numbers from which unknown integers are drawn.
 ///
 /// Integers are evaluated exactly, so their distribution decides which
-/// differences are found. Three things hide differences: numbers without a
-/// threshold of the programs between them, extremes that occur more than once
-/// (the largest element of half a tensor is then that of the whole), and
-/// factors of zero or two (a product of many is then zero). Therefore rounds
-/// alternate between three ways of drawing.
+/// differences are found. Four things hide differences: numbers without a
+/// threshold of the programs between them, thresholds that nearly all numbers
+/// are on one side of (some row then has no other ones), extremes that occur
+/// more than once (the largest element of half a tensor is then that of the
+/// whole), and factors of zero or two (a product of many is then zero).
+/// Therefore rounds alternate between four ways of drawing.
 class IntegerPool {
 public:
   enum class Way {
     /// The numbers of the pool.
     Listed,
+    /// Three neighbours in the pool.
+    Near,
     /// Any numbers up to 2^20, which are mostly different. Products of three of
     /// them are exact.
     Wide,
@@ -40,12 +43,18 @@ public:
   IntegerPool(std::vector<int64_t> numbers) : numbers(std::move(numbers)) {}
 
   llvm::ArrayRef<int64_t> getNumbers() const { return numbers; }
-  /// The way of a round for the integers of one source. In every other round
-  /// all sources use the same way, so that an op on integers of two sources
-  /// meets each way.
-  static Way chooseWay(uint64_t round, uint64_t source);
+  /// How the integers of one source are drawn in one round.
+  struct Drawing {
+    Way way;
+    /// Which neighbours.
+    uint64_t choice;
+  };
+  /// In every other round all sources use the same way, so that an op on
+  /// integers of two sources meets each way. `isListed`: only numbers of the
+  /// pool may be drawn.
+  static Drawing choose(uint64_t round, uint64_t source, bool isListed);
   /// Draws the integer for `content`, a hash, as an element of `type`.
-  uint64_t draw(uint64_t content, Way way, mlir::Type type) const;
+  uint64_t draw(uint64_t content, Drawing drawing, mlir::Type type) const;
 
 private:
   std::vector<int64_t> numbers;
