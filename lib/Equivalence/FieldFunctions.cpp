@@ -221,6 +221,20 @@ uint64_t ScalarFunction::noteInfinite(uint64_t element) const {
   return element;
 }
 
+uint64_t ScalarFunction::add(uint64_t a, uint64_t b, bool subtracts) const {
+  uint64_t term = subtracts ? PrimeField::negate(b) : b;
+  // What is finite does not change infinity: scores that a mask excludes are
+  // one value, and not as many as there are scores.
+  auto isInfinity = [](uint64_t element) {
+    return element == infinity || element == PrimeField::negate(infinity);
+  };
+  if (isInfinity(a) && !context.isInfinite(b))
+    return noteInfinite(a);
+  if (isInfinity(term) && !context.isInfinite(a))
+    return noteInfinite(term);
+  return keepInfinite(a, b, PrimeField::add(a, term));
+}
+
 uint64_t ScalarFunction::keepInfinite(uint64_t a, uint64_t b,
                                       uint64_t result) const {
   if (!context.isInfinite(a) && !context.isInfinite(b))
@@ -276,9 +290,9 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
     return notANumber;
   switch (function) {
   case MapFunction::Add:
-    return keepInfinite(a, b, F::add(a, b));
+    return add(a, b, /*subtracts=*/false);
   case MapFunction::Sub:
-    return keepInfinite(a, b, F::subtract(a, b));
+    return add(a, b, /*subtracts=*/true);
   case MapFunction::Mul:
     return keepInfinite(a, b, F::multiply(a, b));
   case MapFunction::Div:

@@ -52,6 +52,7 @@ private:
   uint64_t invert(uint64_t a) const;
   /// Notes that an element is infinite or no number, and returns it.
   uint64_t noteInfinite(uint64_t element) const;
+  uint64_t add(uint64_t a, uint64_t b, bool subtracts) const;
   /// What a sum or a product of `a` and `b` comes to, if one is infinite.
   uint64_t keepInfinite(uint64_t a, uint64_t b, uint64_t result) const;
   /// A function that is known by `key` and changes no result of its own.
