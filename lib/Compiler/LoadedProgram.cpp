@@ -6,6 +6,8 @@
 
 #include "commute/Compiler/LoadedProgram.h"
 
+#include "ConstantInputs.h"
+
 #include "FirstDiagnostic.h"
 #include "ModuleText.h"
 #include "StatedContext.h"
@@ -113,6 +115,8 @@ llvm::Expected<LoadedProgram> compiler::readProgramFile(
                        vocabulary::renderSidecar(program.distributed) != before;
   if (llvm::Error error = translate(program, vocabulary, context))
     return std::move(error);
+  stateConstantInputs(*program.archive,
+                      analysis::getMain(program.getModule()));
   return program;
 }
 

@@ -115,12 +115,6 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op,
   StringRef name = attribute.getName();
   if (llvm::is_contained({nameAttrName, kindAttrName, parameterAttrName}, name))
     return verifyIs<StringAttr>(op, attribute, "a string");
-  if (name != placementsAttrName)
-    return success();
-  auto placements = dyn_cast<DictionaryAttr>(attribute.getValue());
-  if (!placements)
-    return op->emitError("attribute 'tp.placements' must be a dictionary from "
-                         "group names to placements");
   // A declaration has types alone.
   auto signature = op->getAttrOfType<TypeAttr>("function_type");
   auto functionType =
@@ -129,6 +123,20 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op,
       functionType && argumentIndex < functionType.getNumInputs()
           ? dyn_cast<RankedTensorType>(functionType.getInput(argumentIndex))
           : RankedTensorType();
+  if (name == valueAttrName) {
+    if (!isa<IntegerAttr, FloatAttr>(attribute.getValue()))
+      return op->emitError("attribute 'tp.value' must be a number");
+    if (!type || !type.hasStaticShape() || type.getNumElements() != 1)
+      return op->emitError(
+          "attribute 'tp.value' is for tensors of one element");
+    return success();
+  }
+  if (name != placementsAttrName)
+    return success();
+  auto placements = dyn_cast<DictionaryAttr>(attribute.getValue());
+  if (!placements)
+    return op->emitError("attribute 'tp.placements' must be a dictionary from "
+                         "group names to placements");
   std::string input = std::to_string(argumentIndex);
   if (auto all = op->getAttrOfType<ArrayAttr>("arg_attrs"))
     if (auto own = dyn_cast<DictionaryAttr>(all[argumentIndex]))

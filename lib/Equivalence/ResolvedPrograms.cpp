@@ -7,6 +7,7 @@
 #include "ResolvedPrograms.h"
 
 #include "OperatorEffects.h"
+#include "SharedMemory.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/TPDialect.h"
 
@@ -81,4 +82,27 @@ equivalence::resolveSizes(ModuleOp module,
   if (failed(result->verify()))
     return llvm::createStringError(message);
   return result;
+}
+
+void equivalence::resolveConstants(func::FuncOp first, func::FuncOp second) {
+  unsigned count = std::min(first.getNumArguments(), second.getNumArguments());
+  for (unsigned index = 0; index < count; ++index) {
+    auto value =
+        first.getArgAttrOfType<TypedAttr>(index, tp::TPDialect::valueAttrName);
+    if (!value || value != second.getArgAttrOfType<TypedAttr>(
+                               index, tp::TPDialect::valueAttrName))
+      continue;
+    for (func::FuncOp function : {first, second}) {
+      BlockArgument argument = function.getArgument(index);
+      // What is written to does not keep its value.
+      SharedMemory memory(function);
+      if (llvm::any_of(function.getOps<tp::CallOp>(), [&](tp::CallOp call) {
+            return memory.isWritten(call, argument) != SharedMemory::No;
+          }))
+        continue;
+      OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+      argument.replaceAllUsesWith(tp::ConstantOp::create(
+          builder, argument.getLoc(), argument.getType(), value));
+    }
+  }
 }

@@ -24,6 +24,9 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 resolveSizes(mlir::ModuleOp module,
              llvm::function_ref<int64_t(llvm::StringRef)> symbols);
 
+/// Replaces inputs that are the same number in both programs by constants.
+void resolveConstants(mlir::func::FuncOp first, mlir::func::FuncOp second);
+
 /// Whether a program has symbolic sizes.
 bool hasSymbols(mlir::ModuleOp module);
 

@@ -32,16 +32,22 @@ static void checkInputs(func::FuncOp first, func::FuncOp second,
   using tp::TPDialect;
   unsigned count = std::min(first.getNumArguments(), second.getNumArguments());
   for (unsigned index = 0; index < count; ++index) {
-    auto add = [&](StringRef what, StringAttr a, StringAttr b) {
+    auto add = [&](StringRef what, Attribute a, Attribute b) {
       auto name = get(first, index, TPDialect::nameAttrName);
       result.differences.push_back(
           {("input " + Twine(index) + (name ? " ('" + name.str() + "')" : "") +
-            what + " '" + a.getValue() + "' in the first program and '" +
-            b.getValue() + "' in the second")
+            what + " '" + toText(a) + "' in the first program and '" +
+            toText(b) + "' in the second")
                .str(),
            first.getArgument(index).getLoc(),
            second.getArgument(index).getLoc()});
     };
+    auto getValue = [&](func::FuncOp function) {
+      return function.getArgAttrOfType<TypedAttr>(index,
+                                                  TPDialect::valueAttrName);
+    };
+    if (TypedAttr x = getValue(first), y = getValue(second); x && y && x != y)
+      add(" is the constant", x, y);
     StringAttr firstKind = get(first, index, TPDialect::kindAttrName);
     StringAttr secondKind = get(second, index, TPDialect::kindAttrName);
     if (!firstKind || !secondKind)

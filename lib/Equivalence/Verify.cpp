@@ -230,6 +230,8 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
            firstMain.getLoc(), secondMain.getLoc()});
       break;
     }
+    resolveConstants(analysis::getMain(**resolvedFirst),
+                     analysis::getMain(**resolvedSecond));
     if (options.reducesSizes)
       for (ModuleOp resolved : {**resolvedFirst, **resolvedSecond})
         foldPositions(analysis::getMain(resolved));

@@ -34,6 +34,7 @@ def TP_Dialect : Dialect {
     | `tp.names` | any op | the names of its results in the PyTorch graph; what has none was made by a pass or is part of another op's expansion |
     | `tp.target` | any op | the PyTorch operator the op was read from |
     | `tp.name`, `tp.kind`, `tp.parameter` | function arguments | graph name; `parameter`, `buffer`, `user`, ...; the name of the parameter in the module |
+    | `tp.value` | function arguments | the number that a constant of one element is |
     | `tp.placements` | function arguments | dictionary from group name to `#tp.placement`: what was stated about this input |
     | `tp.signature` | the function | how the exported program is called: structure of its inputs and outputs, kinds and targets of its outputs, constants among both |
     | `tp.rank_specific` | the module | the program is that of `tp.rank` alone and may say so in its ops: TensorCast's programs, and others with `--rank` |
@@ -50,6 +51,7 @@ def TP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral nameAttrName = "tp.name";
     static constexpr ::llvm::StringLiteral kindAttrName = "tp.kind";
     static constexpr ::llvm::StringLiteral parameterAttrName = "tp.parameter";
+    static constexpr ::llvm::StringLiteral valueAttrName = "tp.value";
     static constexpr ::llvm::StringLiteral placementsAttrName = "tp.placements";
     static constexpr ::llvm::StringLiteral signatureAttrName = "tp.signature";
     static constexpr ::llvm::StringLiteral groupsAttrName = "tp.groups";

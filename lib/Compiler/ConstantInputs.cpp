@@ -1,0 +1,142 @@
+//===- ConstantInputs.cpp - constants that an archive stores --------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConstantInputs.h"
+
+#include "commute/Archive/Weights.h"
+#include "commute/Dialect/TPDialect.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::compiler;
+using archive::ScalarType;
+
+/// The number that `bytes` hold, as a 64-bit attribute; null for types that the
+/// checker does not compute with.
+static TypedAttr readNumber(ScalarType type, ArrayRef<std::byte> bytes,
+                            Builder &builder) {
+  auto read = [&]<typename T>(T number) -> std::optional<T> {
+    if (bytes.size() < sizeof(T))
+      return std::nullopt;
+    std::memcpy(&number, bytes.data(), sizeof(T));
+    return number;
+  };
+  auto makeInteger = [&](auto number) -> TypedAttr {
+    return number ? builder.getI64IntegerAttr(static_cast<int64_t>(*number))
+                  : IntegerAttr();
+  };
+  auto makeFloat = [&](auto number) -> TypedAttr {
+    return number ? builder.getF64FloatAttr(static_cast<double>(*number))
+                  : FloatAttr();
+  };
+  auto makeHalf = [&](const llvm::fltSemantics &semantics) -> TypedAttr {
+    std::optional<uint16_t> bits = read(uint16_t());
+    if (!bits)
+      return FloatAttr();
+    APFloat number(semantics, APInt(16, *bits));
+    return builder.getF64FloatAttr(number.convertToDouble());
+  };
+  switch (type) {
+  case ScalarType::Bool:
+    if (std::optional<uint8_t> number = read(uint8_t()))
+      return builder.getBoolAttr(*number != 0);
+    return IntegerAttr();
+  case ScalarType::Byte:
+    return makeInteger(read(uint8_t()));
+  case ScalarType::Char:
+    return makeInteger(read(int8_t()));
+  case ScalarType::Short:
+    return makeInteger(read(int16_t()));
+  case ScalarType::Int:
+    return makeInteger(read(int32_t()));
+  case ScalarType::Long:
+    return makeInteger(read(int64_t()));
+  case ScalarType::Half:
+    return makeHalf(APFloat::IEEEhalf());
+  case ScalarType::BFloat16:
+    return makeHalf(APFloat::BFloat());
+  case ScalarType::Float:
+    return makeFloat(read(float()));
+  case ScalarType::Double:
+    return makeFloat(read(double()));
+  default:
+    return nullptr;
+  }
+}
+
+/// The value of a constant of one element; null where it is not known.
+static TypedAttr readConstant(const archive::Weights &weights,
+                              const archive::StoredTensor &tensor,
+                              Builder &builder) {
+  if (!tensor.isRaw || !weights.hasBytes(tensor))
+    return nullptr;
+  llvm::Expected<archive::Weights::Bytes> bytes = weights.load(tensor);
+  if (!bytes) {
+    llvm::consumeError(bytes.takeError());
+    return nullptr;
+  }
+  // The offset counts elements, and is as little to be trusted as the sizes.
+  uint64_t width = 0;
+  switch (tensor.dtype) {
+  case ScalarType::Bool:
+  case ScalarType::Byte:
+  case ScalarType::Char:
+    width = 1;
+    break;
+  case ScalarType::Short:
+  case ScalarType::Half:
+  case ScalarType::BFloat16:
+    width = 2;
+    break;
+  case ScalarType::Int:
+  case ScalarType::Float:
+    width = 4;
+    break;
+  default:
+    width = 8;
+    break;
+  }
+  auto offset = static_cast<uint64_t>(tensor.storageOffset);
+  if (tensor.storageOffset < 0 || offset > bytes->size / width)
+    return nullptr;
+  return readNumber(tensor.dtype,
+                    ArrayRef(bytes->data.get() + offset * width,
+                             bytes->size - offset * width),
+                    builder);
+}
+
+void compiler::stateConstantInputs(const archive::ProgramArchive &archive,
+                                   func::FuncOp function) {
+  auto getText = [&](unsigned index, StringRef name) {
+    auto text = function.getArgAttrOfType<StringAttr>(index, name);
+    return text ? text.getValue() : StringRef();
+  };
+  std::optional<archive::Weights> weights;
+  Builder builder(function.getContext());
+  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+    auto type =
+        dyn_cast<RankedTensorType>(function.getArgument(index).getType());
+    if (!type || !type.hasStaticShape() || type.getNumElements() != 1 ||
+        getText(index, tp::TPDialect::kindAttrName) != "tensor_constant")
+      continue;
+    if (!weights) {
+      llvm::Expected<archive::Weights> opened = archive::Weights::open(archive);
+      if (!opened)
+        return llvm::consumeError(opened.takeError());
+      weights = std::move(*opened);
+    }
+    const archive::StoredTensor *tensor =
+        weights->find(getText(index, tp::TPDialect::parameterAttrName));
+    if (!tensor)
+      continue;
+    if (TypedAttr value = readConstant(*weights, *tensor, builder))
+      function.setArgAttr(index, tp::TPDialect::valueAttrName, value);
+  }
+}
