@@ -60,6 +60,8 @@ FieldTensor::FieldTensor(ArrayRef<SampledDim> dims, Type elementType)
 void EvaluationContext::checkTime() {
   double seconds = static_cast<double>(std::clock() - budget.start) /
                    static_cast<double>(CLOCKS_PER_SEC);
+  if (budget.onTime)
+    budget.onTime(seconds);
   if (seconds > budget.seconds && !problem)
     problem = SampleProblem{SampleProblem::TooLong, "the time is over", {}};
 }

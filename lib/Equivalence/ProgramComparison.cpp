@@ -398,6 +398,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   bool reducesSizes = options.reducesSizes;
   for (unsigned round = 0; round < numRounds; ++round) {
     uint64_t seed = options.seed + round;
+    result.numPlannedRounds = result.numRounds + numRounds - round;
     // Other indices in each round.
     chooseSamples(seed, reducesSizes);
     llvm::Expected<Outcome> outcome = compareInModels(seed, choices);

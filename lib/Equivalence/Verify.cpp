@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <map>
 
@@ -172,6 +173,20 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
   ProofBudget budget;
   budget.seconds = options.maxSeconds;
   budget.bytes = options.maxBytes;
+  ProofProgress progress;
+  auto report = [&](double seconds, bool isDone) {
+    progress = {seconds, result.numRounds, result.numPlannedRounds, isDone};
+    options.onProgress(progress);
+  };
+  if (options.onProgress)
+    budget.onTime = [&](double seconds) {
+      if (seconds >= progress.seconds + 1)
+        report(seconds, /*isDone=*/false);
+    };
+  llvm::scope_exit reportEnd([&] {
+    if (options.onProgress)
+      report(progress.seconds, /*isDone=*/true);
+  });
   func::FuncOp firstMain = analysis::getMain(first);
   func::FuncOp secondMain = analysis::getMain(second);
   if (llvm::Error error = checkComparable(firstMain, secondMain))

@@ -149,3 +149,23 @@ func.func private @partial_of_unknown_reduction() attributes {placement = #tp.pl
 
 // expected-error @below {{'replicated(0)' is not a placement}}
 func.func private @replicated_along_a_dim() attributes {placement = #tp.placement<replicated(0)>}
+
+// -----
+
+// expected-error @below {{attribute 'tp.value' must be a number}}
+func.func @value_is_text(%arg0: tensor<i64> {tp.value = "three"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{attribute 'tp.value' is for tensors of one element}}
+func.func @value_of_many(%arg0: tensor<4xi64> {tp.value = 3 : i64}) {
+  return
+}
+
+// -----
+
+func.func @value_of_one(%arg0: tensor<1x1xi64> {tp.value = 3 : i64}) {
+  return
+}

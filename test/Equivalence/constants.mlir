@@ -224,3 +224,30 @@ func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> tensor<8xf32> {
   %0 = tp.map sub(%r, %r) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// A constant that the archive stores, as an input.
+//--- stored.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %k: tensor<i64> {tp.name = "k", tp.value = 3 : i64}) -> tensor<8xf32> {
+  %0 = tp.map mul(%x, %k) : (tensor<8xf32>, tensor<i64>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- stored.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %k: tensor<i64> {tp.name = "k", tp.value = 3 : i64}) -> tensor<8xf32> {
+  %n = tp.constant 3.0 : f64 -> tensor<f64>
+  %0 = tp.map mul(%x, %n) : (tensor<8xf32>, tensor<f64>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- stored.wrong.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %k: tensor<i64> {tp.name = "k", tp.value = 4 : i64}) -> tensor<8xf32> {
+  %0 = tp.map mul(%x, %k) : (tensor<8xf32>, tensor<i64>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- stored.wrong-unknown.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %k: tensor<i64> {tp.name = "k"}) -> tensor<8xf32> {
+  %n = tp.constant 3.0 : f64 -> tensor<f64>
+  %0 = tp.map mul(%x, %n) : (tensor<8xf32>, tensor<f64>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

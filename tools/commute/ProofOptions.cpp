@@ -7,6 +7,9 @@
 #include "ProofOptions.h"
 
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 
@@ -43,6 +46,30 @@ parse(llvm::StringRef text,
   return value;
 }
 
+/// Tells how far a proof has come: on a terminal in one line that goes in the
+/// end, else in a line every ten seconds.
+static void showProgress(const equivalence::ProofProgress &progress) {
+  static bool isTerminal = llvm::sys::Process::StandardErrIsDisplayed();
+  static double nextLine = 10;
+  llvm::raw_ostream &os = llvm::errs();
+  if (progress.isDone) {
+    if (isTerminal)
+      os << "\r\x1b[K";
+    return;
+  }
+  if (!isTerminal && progress.seconds < nextLine)
+    return;
+  nextLine = progress.seconds + 10;
+  os << (isTerminal ? "\r\x1b[K" : "")
+     << llvm::formatv("proof: {0:f0} s, {1} of {2} rounds", progress.seconds,
+                      progress.numRounds, progress.numPlannedRounds);
+  if (progress.numRounds > 0 && progress.numRounds < progress.numPlannedRounds)
+    os << llvm::formatv(", about {0:f0} s left",
+                        progress.seconds / progress.numRounds *
+                            (progress.numPlannedRounds - progress.numRounds));
+  os << (isTerminal ? "" : "\n");
+}
+
 llvm::Error ProofOptions::apply(equivalence::VerifyOptions &options) const {
   std::optional<double> seconds = parse(time, [](llvm::StringRef unit) {
     return llvm::StringSwitch<double>(unit)
@@ -70,6 +97,7 @@ llvm::Error ProofOptions::apply(equivalence::VerifyOptions &options) const {
   if (!bytes)
     return llvm::createStringError("--proof-memory=" + memory +
                                    ": expected a size such as 512MiB or 4GiB");
+  options.onProgress = showProgress;
   options.maxSeconds = *seconds;
   options.maxBytes = static_cast<int64_t>(*bytes);
   return llvm::Error::success();

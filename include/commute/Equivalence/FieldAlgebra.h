@@ -21,6 +21,7 @@
 #include "commute/Equivalence/ScalarContext.h"
 
 #include <ctime>
+#include <functional>
 #include <vector>
 
 namespace commute::equivalence {
@@ -117,6 +118,8 @@ struct ProofBudget {
   /// Memory of all tensors and patterns that are live at one time.
   int64_t bytes = int64_t(4) << 30;
   std::clock_t start = std::clock();
+  /// Told of the seconds that have passed, often; may be empty.
+  std::function<void(double)> onTime = {};
 };
 
 /// State shared by the evaluation of a program on all ranks.
@@ -209,7 +212,8 @@ public:
                            const tp::AlgebraValue &updates, unsigned dim,
                            bool accumulates, bool wrapsNegative) override;
   tp::AlgebraValue sortedOrder(const tp::AlgebraValue &input, unsigned dim,
-                               const tp::SortOrder &how, mlir::Type type) override;
+                               const tp::SortOrder &how,
+                               mlir::Type type) override;
   tp::AlgebraValue reshape(const tp::AlgebraValue &input,
                            mlir::ArrayRef<int64_t> sizes) override;
   tp::AlgebraValue permute(const tp::AlgebraValue &input,

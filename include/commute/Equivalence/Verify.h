@@ -12,11 +12,23 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace commute::equivalence {
+
+/// How far a proof has come.
+struct ProofProgress {
+  /// Processor time.
+  double seconds = 0;
+  /// Rounds on other inputs that are done, and all that are planned so far: a
+  /// round may show that there have to be more.
+  unsigned numRounds = 0;
+  unsigned numPlannedRounds = 0;
+  bool isDone = false;
+};
 
 struct VerifyOptions {
   Precision precision = Precision::Algebraic;
@@ -29,6 +41,9 @@ struct VerifyOptions {
   /// A proof that would exceed these limits ends with "not proven".
   double maxSeconds = 60;
   int64_t maxBytes = int64_t(4) << 30;
+  /// Called about once per second of processor time, and at the end; may be
+  /// empty.
+  std::function<void(const ProofProgress &)> onProgress = {};
 };
 
 /// A difference between two programs.
@@ -66,6 +81,7 @@ struct VerifyResult {
   int64_t numEvaluatedRanks = 0;
   /// The number of evaluations, each on other inputs.
   unsigned numRounds = 0;
+  unsigned numPlannedRounds = 0;
   /// The number of ops in both programs, and the number of op evaluations,
   /// which is larger if regions did not suffice.
   size_t numOps = 0;
