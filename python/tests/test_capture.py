@@ -218,6 +218,16 @@ def test_constants_of_a_rank(tmp_path):
     assert "constants_of_rank" not in sidecar_of(same.ranks[0])
 
 
+def test_nothing_but_the_model_remains(tmp_path):
+    """No line of a library, and no view of a shard that is the shard."""
+    captured = capture(Mlp(), (torch.randn(4, 8),), mesh={"tp": 2}, plan=PLAN, folder=tmp_path)
+    program = torch.export.load(captured.ranks[0].path)
+    for node in program.graph.nodes:
+        assert "torch/distributed" not in (node.meta.get("stack_trace") or ""), node
+        if str(node.target) == "aten.view.default":
+            assert node.meta["val"].shape != node.args[0].meta["val"].shape, node
+
+
 def test_weights_take_no_memory(tmp_path):
     with torch.device("meta"):
         model = Mlp(1 << 16, 1 << 18)

@@ -11,7 +11,15 @@ from torch.fx import GraphModule, Node
 
 from commute.capture.errors import is_of_model
 
-_SAME_VALUE = ("aten.alias.default", "aten.detach.default", "aten.lift_fresh.default")
+# What these return is their operand, if it has the type, sizes and strides of their operand:
+# the shard of a parameter is a view of the parameter of the same sizes.
+_SAME_VALUE = (
+    "aten.alias.default",
+    "aten.detach.default",
+    "aten.lift_fresh.default",
+    "aten.view.default",
+    "aten.expand.default",
+)
 _COPY = "aten.copy.default"
 
 _FRAME = re.compile(r'^\s*File "([^"]*)", line \d+.*$')
