@@ -88,6 +88,11 @@ class ReplacementDraft : public Draft {
 public:
   explicit ReplacementDraft(mlir::MLIRContext *context) : ops(context) {}
   explicit ReplacementDraft(const tp::SymbolSpace &symbols) : ops(symbols) {}
+  ~ReplacementDraft() override {
+    // A tail may use those before it.
+    while (!tails.empty())
+      tails.pop_back();
+  }
 
   OpDraft ops;
   /// Before which `ops` are inserted.
