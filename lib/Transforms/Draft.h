@@ -88,6 +88,7 @@ class ReplacementDraft : public Draft {
 public:
   explicit ReplacementDraft(mlir::MLIRContext *context) : ops(context) {}
   explicit ReplacementDraft(const tp::SymbolSpace &symbols) : ops(symbols) {}
+  ReplacementDraft(ReplacementDraft &&) = default;
   ~ReplacementDraft() override {
     // A tail may use those before it.
     while (!tails.empty())
