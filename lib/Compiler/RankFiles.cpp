@@ -126,6 +126,12 @@ compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
         folder + ": the folder has a " + getRankFileName(*known->rbegin()) +
         ", and the program has " + Twine(program.ranks.size()) +
         " ranks; give another folder");
+  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
+    if (std::string path = join(folder, getRankFileName(rank));
+        fs::is_directory(path))
+      return llvm::createStringError(
+          path + ": a folder, where the archive of rank " + Twine(rank) +
+          " would be written");
   // Beside the results, so that these can be moved.
   SmallString<128> stage;
   fs::createUniquePath(join(folder, ".commute-%%%%%%%%"), stage,
