@@ -129,14 +129,14 @@ compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
   for (size_t rank = 0; rank < program.ranks.size(); ++rank)
     if (std::string path = join(folder, getRankFileName(rank));
         fs::is_directory(path))
-      return llvm::createStringError(
-          path + ": a folder, where the archive of rank " + Twine(rank) +
-          " would be written");
+      return llvm::createStringError(path +
+                                     ": a folder, where the archive of rank " +
+                                     Twine(rank) + " would be written");
   // Beside the results, so that these can be moved.
   SmallString<128> stage;
   fs::createUniquePath(join(folder, ".commute-%%%%%%%%"), stage,
                        /*MakeAbsolute=*/false);
-  auto cleanUp = llvm::make_scope_exit([&] {
+  llvm::scope_exit cleanUp([&] {
     fs::remove_directories(stage);
     // Fails if the archives are there.
     if (isNew)

@@ -14,6 +14,7 @@
 #define COMMUTE_COMPILER_RANKPROGRAMS_H
 
 #include "commute/Compiler/LoadedProgram.h"
+#include "commute/Dialect/TPDialect.h"
 
 namespace commute::compiler {
 
