@@ -25,6 +25,16 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::compiler;
 
+std::vector<const archive::ProgramArchive *>
+LoadedProgram::getArchives() const {
+  std::vector<const archive::ProgramArchive *> archives;
+  if (archive)
+    archives.push_back(archive.get());
+  for (const LoadedProgram &own : ranks)
+    archives.push_back(own.archive.get());
+  return archives;
+}
+
 llvm::Expected<FileKind> compiler::getFileKind(StringRef path) {
   if (path == "-" || path.ends_with(".mlir"))
     return FileKind::Text;

@@ -652,6 +652,12 @@ Form PositionFinder::moveDims(Operation *op) {
           }
         return form.candidates.size() > maxCandidates ? derive(op) : form;
       })
+      .Case([&](tp::RankSelectOp select) {
+        Form form = get(select.getValues().front());
+        for (Value value : select.getValues().drop_front())
+          form = unite(form, get(value));
+        return form.candidates.size() > maxCandidates ? derive(op) : form;
+      })
       .Case([&](tp::CollectiveBroadcastOp same) {
         return get(same->getOperand(0));
       })

@@ -11,6 +11,7 @@
 #include "llvm/Remarks/Remark.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace commute::report;
@@ -115,6 +116,17 @@ LogicalResult RemarkCollector::attach(MLIRContext &context) {
   return remark::enableOptimizationRemarks(
       context, std::make_unique<CollectingStreamer>(entries),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
+}
+
+void RemarkCollector::removeRepeated() {
+  std::set<std::tuple<std::string, std::string, std::string, unsigned,
+                      std::string, std::string>>
+      seen;
+  llvm::erase_if(*entries, [&](const RemarkEntry &entry) {
+    return !seen.emplace(entry.name, entry.node, entry.file, entry.line,
+                         entry.message, entry.suggestion)
+                .second;
+  });
 }
 
 void RemarkCollector::print(llvm::raw_ostream &os) const {

@@ -190,9 +190,9 @@ llvm::Expected<ProgramInputs> ProgramInputs::create(func::FuncOp function,
     inputs.integerBounds.push_back(getIntegerBound(argument, inputs.symbols));
     // Report assumptions only for random inputs.
     bool isRandom = isa<RankedTensorType>(argument.getType()) &&
-                    !inputs.findWeight(number) &&
                     llvm::any_of(inputs.getWorld(), [&](int64_t rank) {
-                      return !inputs.findInFile(number, rank);
+                      return !inputs.findWeight(number, rank) &&
+                             !inputs.findInFile(number, rank);
                     });
     if (isRandom)
       inputs.addAssumptions(number);
@@ -251,17 +251,25 @@ static std::optional<ElementKind> getKind(ScalarType type) {
   return std::nullopt;
 }
 
-const archive::StoredTensor *
-ProgramInputs::findWeight(unsigned argument) const {
+const archive::Weights *ProgramInputs::findWeights(int64_t rank) const {
+  if (sources.weights.size() <= 1)
+    return sources.weights.empty() ? nullptr : &sources.weights.front();
+  return &sources.weights[llvm::find(getWorld(), rank) - getWorld().begin()];
+}
+
+const archive::StoredTensor *ProgramInputs::findWeight(unsigned argument,
+                                                       int64_t rank) const {
+  const archive::Weights *weights = findWeights(rank);
   std::string name = getParameterName(argument);
-  if (!sources.weights || name.empty())
+  if (!weights || name.empty())
     return nullptr;
-  const archive::StoredTensor *stored = sources.weights->find(name);
-  return stored && sources.weights->hasBytes(*stored) ? stored : nullptr;
+  const archive::StoredTensor *stored = weights->find(name);
+  return stored && weights->hasBytes(*stored) ? stored : nullptr;
 }
 
 llvm::Expected<TensorValue>
-ProgramInputs::readWeight(const archive::StoredTensor &stored,
+ProgramInputs::readWeight(const archive::Weights &weights,
+                          const archive::StoredTensor &stored,
                           unsigned argument, RankedTensorType type) const {
   auto refuse = [&](const Twine &message) {
     return error(argument, "the archive's tensor '" +
@@ -273,7 +281,7 @@ ProgramInputs::readWeight(const archive::StoredTensor &stored,
   std::optional<ElementKind> kind = getKind(stored.dtype);
   if (!kind || kind != getElementKind(type.getElementType()))
     return refuse("has a different element type from the program's input");
-  llvm::Expected<archive::Weights::Bytes> bytes = sources.weights->load(stored);
+  llvm::Expected<archive::Weights::Bytes> bytes = weights.load(stored);
   if (!bytes)
     return bytes.takeError();
   auto count = static_cast<int64_t>(bytes->size / runtime::getNumBytes(*kind));
@@ -355,9 +363,10 @@ llvm::Expected<TensorValue> ProgramInputs::get(unsigned argument,
     origin = "the tensor in " + sources.file->getPath().str();
     tensor = std::make_shared<Tensor>(entry->sizes, type.getElementType(),
                                       entry->data);
-  } else if (const archive::StoredTensor *stored = findWeight(argument)) {
+  } else if (const archive::StoredTensor *stored = findWeight(argument, rank)) {
     origin = "the archive's tensor";
-    llvm::Expected<TensorValue> weight = readWeight(*stored, argument, type);
+    llvm::Expected<TensorValue> weight =
+        readWeight(*findWeights(rank), *stored, argument, type);
     if (!weight)
       return weight.takeError();
     tensor = std::move(*weight);

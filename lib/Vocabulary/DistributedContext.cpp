@@ -66,6 +66,19 @@ static llvm::Error checkPlacement(StringRef text) {
                            "varying");
 }
 
+llvm::raw_ostream &vocabulary::operator<<(llvm::raw_ostream &os,
+                                          const RankConstant &constant) {
+  os << constant.node << ' ' << constant.argument << ": ";
+  constexpr size_t maxListed = 4;
+  size_t index = 0;
+  for (const auto &[rank, value] : constant.values) {
+    if (index == maxListed)
+      return os << ", ...";
+    os << (index++ == 0 ? "" : ", ") << value << " on rank " << rank;
+  }
+  return os;
+}
+
 //===----------------------------------------------------------------------===//
 // Sidecar
 //===----------------------------------------------------------------------===//
@@ -86,6 +99,7 @@ private:
                                                  JsonValue value);
   llvm::Error readGroups(JsonValue groups, DistributedContext &context);
   llvm::Error readInputs(JsonValue inputs, DistributedContext &context);
+  llvm::Error readConstants(JsonValue constants, DistributedContext &context);
 
   StringRef origin;
 };
@@ -171,6 +185,34 @@ llvm::Error SidecarReader::readInputs(JsonValue inputs,
   return llvm::Error::success();
 }
 
+llvm::Error SidecarReader::readConstants(JsonValue constants,
+                                         DistributedContext &context) {
+  auto fail = [&] {
+    return makeError("\"constants_of_rank\" must be a list of objects such as "
+                     "{\"node\": \"lt\", \"argument\": \"other\", "
+                     "\"values\": {\"0\": 0, \"1\": 128}}");
+  };
+  if (!constants.is(JsonKind::Array))
+    return fail();
+  for (JsonValue entry : constants) {
+    if (!entry.is(JsonKind::Object) || !entry.get("node") ||
+        !entry.get("argument") || !entry.get("values") ||
+        !entry.get("values").is(JsonKind::Object))
+      return fail();
+    RankConstant &constant = context.constantsOfRank.emplace_back();
+    constant.node = getText(entry.get("node"));
+    constant.argument = getText(entry.get("argument"));
+    JsonValue values = entry.get("values");
+    for (auto it = values.begin(); it != values.end(); ++it) {
+      int64_t rank;
+      if (StringRef(getText(it.key())).getAsInteger(10, rank) || rank < 0)
+        return fail();
+      constant.values[rank] = (*it).text().str();
+    }
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
   llvm::Expected<std::unique_ptr<JsonDocument>> document =
       JsonDocument::parse(text.str());
@@ -194,6 +236,9 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
       return std::move(error);
   if (JsonValue inputs = root.get("inputs"))
     if (llvm::Error error = readInputs(inputs, context))
+      return std::move(error);
+  if (JsonValue constants = root.get("constants_of_rank"))
+    if (llvm::Error error = readConstants(constants, context))
       return std::move(error);
   if (JsonValue assumptions = root.get("assumptions")) {
     if (!assumptions.is(JsonKind::Array))
@@ -247,6 +292,20 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
     llvm::interleaveComma(
         context.assumptions, os,
         [&](const std::string &assumption) { os << quoteJson(assumption); });
+    os << ']';
+  }
+  if (!context.constantsOfRank.empty()) {
+    os << ", \"constants_of_rank\": [";
+    llvm::interleaveComma(
+        context.constantsOfRank, os, [&](const RankConstant &constant) {
+          os << "{\"node\": " << quoteJson(constant.node)
+             << ", \"argument\": " << quoteJson(constant.argument)
+             << ", \"values\": {";
+          llvm::interleaveComma(constant.values, os, [&](const auto &value) {
+            os << '"' << value.first << "\": " << value.second;
+          });
+          os << "}}";
+        });
     os << ']';
   }
   os << '}';

@@ -49,6 +49,12 @@ func.func @rank_slice(%a: tensor<4x8xf32>) {
   return
 }
 
+func.func @rank_select(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) {
+  // expected-remark @below {{([i, j], [i, j]) -> ([i, j]) {i=4, j=8}}}
+  %0 = tp.rank_select %a, %b group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
 func.func @wait_and_marker(%a: tensor<4x8xf32>) {
   // expected-remark @below {{([i, j]) -> ([i, j]) {i=4, j=8}}}
   %0 = tp.wait %a : tensor<4x8xf32> -> tensor<4x8xf32>

@@ -31,6 +31,14 @@ func.func @larger_group(%x: tensor<4x8xf32> {tp.placements = {"tp" = #tp.placeme
   %3 = tp.reduce_scatter sum %x scatter_axis 0 group <"all", [0, 1, 2, 3]> : tensor<4x8xf32> -> tensor<1x8xf32>
   return
 }
+// A value of each rank's own is the same along the other axes.
+func.func @values_of_ranks(%x: tensor<4x8xf32> {tp.placements = {"tp" = #tp.placement<replicated>, "dp" = #tp.placement<replicated>, "all" = #tp.placement<replicated>}}) {
+  // expected-remark @below {{result 0 is varying on 'tp', replicated on 'dp', varying on 'all'}}
+  %0 = tp.rank_select %x, %x group <"tp", [[0, 1], [2, 3]]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark @below {{result 0 is varying on 'tp', varying on 'dp', varying on 'all'}}
+  %1 = tp.rank_select %x, %x, %x, %x group <"all", [0, 1, 2, 3]> : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
 func.func @slices(%x: tensor<4x8xf32> {tp.placements = {"tp" = #tp.placement<replicated>, "dp" = #tp.placement<replicated>, "all" = #tp.placement<replicated>}}) {
   // expected-remark @below {{result 0 is shard(0) on 'tp', replicated on 'dp', varying on 'all'}}
   %0 = tp.rank_slice %x slice_axis 0 group <"tp", [[0, 1], [2, 3]]> : tensor<4x8xf32> -> tensor<2x8xf32>

@@ -78,6 +78,14 @@ func.func @rank_slice_is_a_view(%x: tensor<4x8xf32>) {
   return
 }
 
+func.func @rank_select_has_common_strides(%x: tensor<4x2xf32, #tp.layout<strides = [1, 4]>>, %y: tensor<4x2xf32>) {
+  // expected-remark @below {{result 0 is strided: its strides are [1, 4]}}
+  %a = tp.rank_select %x, %x group <"0", [0, 1]> : (tensor<4x2xf32, #tp.layout<strides = [1, 4]>>, tensor<4x2xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x2xf32, #tp.layout<strides = [1, 4]>>
+  // expected-remark @below {{result 0 is unknown: its strides are not known}}
+  %b = tp.rank_select %x, %y group <"0", [0, 1]> : (tensor<4x2xf32, #tp.layout<strides = [1, 4]>>, tensor<4x2xf32>) -> tensor<4x2xf32, #tp.layout<strides = ?>>
+  return
+}
+
 // Markers are clones, which keep the order of dims.
 func.func @region_marker(%x: tensor<4x2xf32, #tp.layout<strides = [1, 4]>>, %gaps: tensor<4x2xf32, #tp.layout<strides = [4, 1]>>) {
   // expected-remark @below {{result 0 is strided: its strides are [1, 4]}}

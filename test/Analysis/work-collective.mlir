@@ -49,6 +49,12 @@ func.func @rank_slice(%a: tensor<4x8xf32>) {
   return
 }
 
+func.func @rank_select(%a: tensor<4x8xf32>) {
+  // expected-remark @below {{matmul flops 0, elementwise flops 0, bytes read 0, bytes written 0}}
+  %0 = tp.rank_select %a, %a group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
 func.func @wait_and_marker(%a: tensor<4x8xf32>) {
   // expected-remark @below {{matmul flops 0, elementwise flops 0, bytes read 0, bytes written 0}}
   %0 = tp.wait %a : tensor<4x8xf32> -> tensor<4x8xf32>

@@ -210,6 +210,41 @@ func.func @rank_slice_indivisible(%a: tensor<4x8xf32>) {
 
 // -----
 
+func.func @rank_select_count(%a: tensor<4x8xf32>) {
+  %legal = tp.rank_select %a, %a group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error @below {{'tp.rank_select' op has 2 operands, expected 3, one for each member of its group}}
+  %illegal = tp.rank_select %a, %a group <"0", [0, 1, 2]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rank_select_sizes(%a: tensor<4x8xf32>, %b: tensor<4x4xf32>) {
+  %legal = tp.rank_select %a, %a group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error @below {{'tp.rank_select' op operand has size 4 along dim 1, expected 8}}
+  %illegal = tp.rank_select %a, %b group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rank_select_dims(%a: tensor<4x8xf32>, %b: tensor<f32>) {
+  // expected-error @below {{'tp.rank_select' op operands differ in their number of dims}}
+  %illegal = tp.rank_select %a, %b group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rank_select_elements(%a: tensor<4x8xf32>, %b: tensor<4x8xf64>) {
+  %legal = tp.rank_select %a, %a group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error @below {{'tp.rank_select' op operands differ in their element types}}
+  %illegal = tp.rank_select %a, %b group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf64>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
 func.func @wait_type(%a: tensor<4x8xf32>) {
   %legal = tp.wait %a : tensor<4x8xf32> -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>
   // expected-error @below {{'tp.wait' op result has size 4 along dim 1, expected 8}}

@@ -73,6 +73,15 @@ func.func @rank_slice(%arg0: tensor<4x8xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @rank_select(
+func.func @rank_select(%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf32>, %arg2: tensor<i64>) {
+  // CHECK-NEXT: %0 = tp.rank_select %arg0, %arg1 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = tp.rank_select %arg0, %arg1 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: %1 = tp.rank_select %arg2 group <"1", {{\[}}[0], [1]]> : (tensor<i64>) -> tensor<i64>
+  %1 = tp.rank_select %arg2 group <"1", [[0], [1]]> : (tensor<i64>) -> tensor<i64>
+  return
+}
+
 // CHECK-LABEL: func.func @wait(
 func.func @wait(%arg0: tensor<4x8xf32>) {
   // CHECK-NEXT: %0 = tp.all_reduce sum %arg0 group <"0", [0, 1]> async : tensor<4x8xf32> -> tensor<4x8xf32>

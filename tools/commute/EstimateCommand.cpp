@@ -8,7 +8,7 @@
 #include "EstimateReport.h"
 #include "ProgramOptions.h"
 #include "SafeOutput.h"
-#include "commute/Compiler/LoadedProgram.h"
+#include "commute/Compiler/RankPrograms.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -27,14 +27,14 @@ public:
 private:
   /// Returns the values of the program's symbols: those that the program
   /// states, overridden by the command line.
-  llvm::Expected<target::SizeTable> getSizes(mlir::ModuleOp module,
+  llvm::Expected<target::SizeTable> getSizes(const LoadedProgram &file,
                                              mlir::func::FuncOp function) const;
 
   cl::SubCommand command{
       "estimate",
       "Predict a step on a target: time, exposed communication, memory"};
-  cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
-                             cl::desc("IN")};
+  cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
+                               cl::desc("IN")};
   cl::opt<std::string> targetName{
       "target", cl::sub(command), cl::value_desc("NAME|FILE"),
       cl::init(target::defaultTargetName.str()),
@@ -51,10 +51,10 @@ private:
 } // namespace
 
 llvm::Expected<target::SizeTable>
-EstimateCommand::getSizes(mlir::ModuleOp module,
+EstimateCommand::getSizes(const LoadedProgram &file,
                           mlir::func::FuncOp function) const {
   std::vector<llvm::StringRef> symbols = target::getSizeSymbols(function);
-  target::SizeTable stated = target::getStatedSizes(module);
+  target::SizeTable stated = target::getStatedSizes(file.getModule());
   for (llvm::StringRef size : sizes) {
     auto [symbol, text] = size.split('=');
     constexpr int64_t largest = int64_t(1) << 40;
@@ -65,7 +65,8 @@ EstimateCommand::getSizes(mlir::ModuleOp module,
                                      "to 2^40: s77=4096");
     if (!llvm::is_contained(symbols, symbol))
       return llvm::createStringError(
-          "--size=" + size + ": " + input + " has no symbolic size '" + symbol +
+          "--size=" + size + ": " + file.origin + " has no symbolic size '" +
+          symbol +
           (symbols.empty() ? "'; all of its sizes are numbers"
                            : "'; it has " + llvm::join(symbols, ", ")));
     stated[symbol.str()] = value;
@@ -83,26 +84,28 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   if (!target)
     return target.takeError();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<LoadedProgram> file = options.read(input, context);
+  llvm::Expected<LoadedProgram> file = options.read(inputs, context);
   if (!file)
     return file.takeError();
+  // All ranks run the same ops.
+  if (!file->ranks.empty())
+    file->imported.module = getModuleOfRank(*file, 0);
   llvm::Expected<mlir::func::FuncOp> function = getMain(*file);
   if (!function)
     return function.takeError();
-  llvm::Expected<target::SizeTable> values =
-      getSizes(file->getModule(), *function);
+  llvm::Expected<target::SizeTable> values = getSizes(*file, *function);
   if (!values)
     return values.takeError();
   for (llvm::StringRef symbol : target::getSizeSymbols(*function))
     if (!values->count(symbol.str()))
       return llvm::createStringError(
-          input + ": the value of size " + symbol +
+          file->origin + ": the value of size " + symbol +
           " is unknown; give one, for example with --size " + symbol + "=4096");
   target::PriceModel model(*target, *values);
   llvm::Expected<target::Estimate> estimate =
       target::estimate(*function, model);
   if (!estimate)
-    return llvm::createStringError(input + ": " +
+    return llvm::createStringError(file->origin + ": " +
                                    llvm::toString(estimate.takeError()));
   EstimateSummary summary = summarize(std::move(*estimate), *target, *values);
   summary.isDefaultTarget = targetName.getNumOccurrences() == 0;
@@ -111,12 +114,12 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
       return std::move(error);
   if (json) {
     llvm::json::Object object = toJson(summary);
-    object["file"] = input.getValue();
+    object["file"] = file->origin;
     safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
                << '\n';
     return Success;
   }
-  safeOuts() << input << ": ";
+  safeOuts() << file->origin << ": ";
   print(summary, safeOuts());
   if (!trace.empty())
     safeOuts() << "trace in " << trace << '\n';

@@ -58,8 +58,30 @@ static void addInputs(func::FuncOp function, GraphSummary &summary) {
   }
 }
 
-GraphSummary tool::summarize(ModuleOp module) {
+/// Of the archives of all ranks, the graph shows what differs; of one, the
+/// sidecar says so.
+static void addConstantsOfRanks(const compiler::LoadedProgram &program,
+                                GraphSummary &summary) {
+  for (const vocabulary::RankConstant &constant :
+       program.distributed.constantsOfRank)
+    llvm::raw_string_ostream(summary.constantsOfRanks.emplace_back())
+        << constant;
+  program.getModule()->walk([&](tp::RankSelectOp op) {
+    std::string node, file;
+    unsigned line = 0;
+    report::describeLocation(op->getLoc(), node, file, line);
+    if (!file.empty())
+      node += " (" + file + ":" + std::to_string(line) + ")";
+    summary.constantsOfRanks.push_back(
+        node + ": " +
+        compiler::describeConstants(op).value_or("another value on each rank"));
+  });
+}
+
+GraphSummary tool::summarize(const compiler::LoadedProgram &program) {
+  ModuleOp module = program.getModule();
   GraphSummary summary;
+  addConstantsOfRanks(program, summary);
   if (auto hints = module->getAttrOfType<DictionaryAttr>(
           tp::TPDialect::symbolHintsAttrName))
     for (NamedAttribute hint : hints)
@@ -158,6 +180,11 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
     for (const auto &[name, count] : summary.opaque)
       os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
   }
+  if (!summary.constantsOfRanks.empty()) {
+    os << "\nconstants of the ranks:\n";
+    for (const std::string &constant : summary.constantsOfRanks)
+      os << "  " << constant << '\n';
+  }
   if (!summary.assumptions.empty()) {
     os << "\nsize assumptions:\n";
     for (const std::string &assumption : summary.assumptions)
@@ -204,6 +231,7 @@ llvm::json::Object tool::toJson(const GraphSummary &summary) {
       {"collectives", std::move(collectives)},
       {"modelled", toObject(summary.modelled)},
       {"opaque", toObject(summary.opaque)},
+      {"constants_of_ranks", llvm::json::Array(summary.constantsOfRanks)},
       {"assumptions", llvm::json::Array(summary.assumptions)},
       {"placement_problems", toJson(summary.placementProblems)},
       {"unplaced_inputs", llvm::json::Array(summary.unplacedInputs)}};

@@ -9,7 +9,7 @@
 
 #include "PlacementProblems.h"
 
-#include "commute/Compiler/LoadedProgram.h"
+#include "commute/Compiler/RankPrograms.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -54,9 +54,12 @@ struct GraphSummary {
   std::vector<PlacementProblem> placementProblems;
   std::vector<std::string> assumptions;
   std::map<std::string, int64_t> symbols;
+  /// Constants that differ between ranks, such as "lt: 0 on rank 0, 128 on rank
+  /// 1".
+  std::vector<std::string> constantsOfRanks;
 };
 
-GraphSummary summarize(mlir::ModuleOp module);
+GraphSummary summarize(const compiler::LoadedProgram &program);
 void print(const GraphSummary &summary, llvm::raw_ostream &os);
 llvm::json::Object toJson(const GraphSummary &summary);
 

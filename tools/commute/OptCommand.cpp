@@ -9,8 +9,8 @@
 #include "ProofOptions.h"
 #include "SafeOutput.h"
 
-#include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/Optimization.h"
+#include "commute/Compiler/RankPrograms.h"
 #include "commute/Compiler/VerificationReport.h"
 
 #include "llvm/Support/BuryPointer.h"
@@ -35,7 +35,11 @@ private:
                                              bool isForPyTorch) const;
   /// Prints why a result is not written. Returns the exit code; Success if the
   /// result may be written.
-  llvm::Expected<ExitCode> judge(const Optimization &optimization) const;
+  llvm::Expected<ExitCode> judge(const Optimization &optimization,
+                                 const LoadedProgram &file) const;
+  /// Returns true if the output is a folder with the archives of all ranks, and
+  /// false if it is one file. The error says what is wrong with its name.
+  llvm::Expected<bool> writesFolder() const;
   void printProgress(llvm::StringRef stage) const;
   llvm::Error writeReport(const report::RemarkCollector &remarks,
                           const LoadedProgram &file,
@@ -45,10 +49,11 @@ private:
                     const WriteSummary &summary) const;
 
   cl::SubCommand command{"opt", "Optimize a graph"};
-  cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
-                             cl::desc("IN")};
-  cl::opt<std::string> output{"o", cl::Required, cl::sub(command),
-                              cl::value_desc("OUT"), cl::desc("Output file")};
+  cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
+                               cl::desc("IN")};
+  cl::opt<std::string> output{
+      "o", cl::Required, cl::sub(command), cl::value_desc("OUT"),
+      cl::desc("Output file; a folder for the archives of all ranks")};
   cl::opt<std::string> passes{
       "passes", cl::sub(command), cl::value_desc("a,b,..."),
       cl::desc("Passes to run, in this order, with options in braces: a{x=1} "
@@ -83,6 +88,14 @@ private:
 };
 } // namespace
 
+/// The number of nodes in the graph that was read.
+static std::optional<size_t> getNumNodes(const LoadedProgram &file) {
+  std::vector<const archive::ProgramArchive *> archives = file.getArchives();
+  if (archives.empty())
+    return std::nullopt;
+  return archives.front()->program->graph.nodes.size();
+}
+
 void OptCommand::printProgress(llvm::StringRef stage) const {
   // Only on a terminal, never into a log.
   if (!quiet && !json && llvm::sys::Process::StandardErrIsDisplayed())
@@ -104,8 +117,8 @@ OptCommand::getOptimizationOptions(Policy chosenPolicy,
   return result;
 }
 
-llvm::Expected<ExitCode>
-OptCommand::judge(const Optimization &optimization) const {
+llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
+                                           const LoadedProgram &file) const {
   using Outcome = Optimization::Outcome;
   switch (optimization.outcome) {
   case Outcome::Unchanged:
@@ -113,7 +126,7 @@ OptCommand::judge(const Optimization &optimization) const {
     return Success;
   case Outcome::NeedsGroups:
     return llvm::createStringError(
-        input +
+        file.origin +
         ": the result cannot be proven equivalent: " + optimization.reason);
   case Outcome::CannotBeVerified:
     safeErrs() << "commute: the result could not be verified: "
@@ -148,15 +161,13 @@ llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
                                     const LoadedProgram &file,
                                     const WriteSummary &summary) const {
   std::vector<std::pair<std::string, std::string>> facts = {
-      {"Input", input},
+      {"Input", file.origin},
       {"Output", output},
       {"Nodes after", std::to_string(summary.numNodes)}};
-  if (file.archive)
-    facts.insert(facts.begin() + 2,
-                 {"Nodes before",
-                  std::to_string(file.archive->program->graph.nodes.size())});
-  std::string page =
-      report::renderHtml("Commute: " + input, facts, remarks.getEntries());
+  if (std::optional<size_t> count = getNumNodes(file))
+    facts.insert(facts.begin() + 2, {"Nodes before", std::to_string(*count)});
+  std::string page = report::renderHtml("Commute: " + file.origin, facts,
+                                        remarks.getEntries());
   return llvm::writeToOutput(reportFile, [&](llvm::raw_ostream &os) {
     os << page;
     return llvm::Error::success();
@@ -173,16 +184,17 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
   llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
   if (json) {
     llvm::json::Object object{
-        {"input", input.getValue()},
+        {"input", file.origin},
         {"output", output.getValue()},
         {"nodes_after", static_cast<int64_t>(summary.numNodes)},
         {"unchanged", summary.isUnchanged},
         {"remarks", remarks.toJson()}};
     if (verification)
       object["verification"] = toJson(*verification);
-    if (file.archive)
-      object["nodes_before"] =
-          static_cast<int64_t>(file.archive->program->graph.nodes.size());
+    if (std::optional<size_t> count = getNumNodes(file))
+      object["nodes_before"] = static_cast<int64_t>(*count);
+    if (!file.ranks.empty())
+      object["ranks"] = static_cast<int64_t>(file.ranks.size());
     os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << '\n';
     return;
   }
@@ -195,19 +207,36 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
   }
   os << output << ": ";
   if (summary.isUnchanged)
-    os << "the graph is unchanged, " << summary.numNodes << " nodes\n";
-  else if (file.archive)
-    os << file.archive->program->graph.nodes.size() << " nodes before, "
-       << summary.numNodes << " after\n";
+    os << "the graph is unchanged, " << summary.numNodes << " nodes";
+  else if (std::optional<size_t> count = getNumNodes(file))
+    os << *count << " nodes before, " << summary.numNodes << " after";
   else
-    os << summary.numNodes << " ops\n";
+    os << summary.numNodes << " ops";
+  if (!file.ranks.empty())
+    os << ", on each of " << file.ranks.size() << " ranks";
+  os << '\n';
+}
+
+llvm::Expected<bool> OptCommand::writesFolder() const {
+  llvm::StringRef path = output;
+  if (!areOfRanks(inputs)) {
+    llvm::Expected<FileKind> kind = getFileKind(path);
+    return kind ? llvm::Expected<bool>(false) : kind.takeError();
+  }
+  if (path == "-" || path.ends_with(".mlir") || path.ends_with(".mlirbc"))
+    return false;
+  if (path.ends_with(".pt2"))
+    return llvm::createStringError(
+        path + ": the archives of all ranks are written to a folder; give its "
+               "name, or a single archive as input");
+  return true;
 }
 
 llvm::Expected<ExitCode> OptCommand::run() {
   // First check what would otherwise fail only at the end.
-  llvm::Expected<FileKind> kind = getFileKind(output);
-  if (!kind)
-    return kind.takeError();
+  llvm::Expected<bool> isFolder = writesFolder();
+  if (!isFolder)
+    return isFolder.takeError();
   llvm::Expected<Policy> chosenPolicy = parsePolicy(policy);
   if (!chosenPolicy)
     llvm::consumeError(chosenPolicy.takeError());
@@ -215,8 +244,8 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (!chosenPolicy || *chosenPolicy == Policy::Upstream)
     return llvm::createStringError("--policy=" + policy +
                                    ": expected always or profitable");
-  OptimizationOptions optimizationOptions =
-      getOptimizationOptions(*chosenPolicy, *kind == FileKind::Archive);
+  OptimizationOptions optimizationOptions = getOptimizationOptions(
+      *chosenPolicy, *isFolder || output.getValue().ends_with(".pt2"));
   if (llvm::Error error = proof.apply(optimizationOptions.proof))
     return std::move(error);
   if (llvm::Error error = checkOptions(optimizationOptions))
@@ -231,11 +260,13 @@ llvm::Expected<ExitCode> OptCommand::run() {
   report::RemarkCollector remarks;
   if (failed(remarks.attach(*context)))
     return InternalError;
-  printProgress("reading " + input);
+  printProgress("reading " + inputs.front());
   llvm::Expected<LoadedProgram> file =
-      options.read(input, **vocabulary, *context);
+      options.read(inputs, **vocabulary, *context);
   if (!file)
     return file.takeError();
+  remarks.removeRepeated();
+  warnAboutConstants(*file);
   llvm::Expected<Optimization> optimization =
       optimize(file->getModule(), optimizationOptions, remarks);
   if (!optimization)
@@ -243,13 +274,14 @@ llvm::Expected<ExitCode> OptCommand::run() {
   for (const PassFailure &failure : optimization->failures)
     safeErrs() << "commute: " << failure.pass << ": " << failure.describe()
                << '\n';
-  llvm::Expected<ExitCode> verdict = judge(*optimization);
+  llvm::Expected<ExitCode> verdict = judge(*optimization, *file);
   if (!verdict || *verdict != Success)
     return verdict;
 
   printProgress("writing " + output);
   llvm::Expected<WriteSummary> summary =
-      writeProgramFile(*file, output, **vocabulary, !noVerify);
+      *isFolder ? writeRankFiles(*file, output, **vocabulary, !noVerify)
+                : writeProgramFile(*file, output, **vocabulary, !noVerify);
   if (!summary)
     return summary.takeError();
   if (!reportFile.empty())

@@ -6,7 +6,11 @@
 
 #include "ProgramOptions.h"
 
+#include "SafeOutput.h"
 #include "commute/Archive/InputFile.h"
+#include "commute/Compiler/RankPrograms.h"
+
+#include "llvm/Support/FileSystem.h"
 
 using namespace commute;
 using namespace commute::tool;
@@ -73,19 +77,59 @@ ProgramOptions::loadVocabulary() const {
   return result;
 }
 
-llvm::Expected<compiler::LoadedProgram>
-ProgramOptions::read(llvm::StringRef path,
-                     const vocabulary::Vocabulary &vocabulary,
-                     mlir::MLIRContext &context) const {
-  return compiler::readProgramFile(path, vocabulary, getFacts(),
-                                   getArchiveLimits(), context);
+bool tool::areOfRanks(llvm::ArrayRef<std::string> paths) {
+  return paths.size() > 1 || llvm::sys::fs::is_directory(paths.front());
 }
 
 llvm::Expected<compiler::LoadedProgram>
-ProgramOptions::read(llvm::StringRef path, mlir::MLIRContext &context) const {
+ProgramOptions::read(llvm::ArrayRef<std::string> paths,
+                     const vocabulary::Vocabulary &vocabulary,
+                     mlir::MLIRContext &context) const {
+  if (!areOfRanks(paths))
+    return compiler::readProgramFile(paths.front(), vocabulary, getFacts(),
+                                     getArchiveLimits(), context);
+  std::string origin = paths.front();
+  std::vector<std::string> files(paths);
+  if (files.size() > 1) {
+    origin += " and " + std::to_string(files.size() - 1) + " more";
+  } else {
+    llvm::Expected<std::vector<std::string>> found =
+        compiler::findRankFiles(paths.front());
+    if (!found)
+      return found.takeError();
+    files = std::move(*found);
+  }
+  return compiler::readRankFiles(files, origin, vocabulary, getFacts(),
+                                 getArchiveLimits(), context);
+}
+
+llvm::Expected<compiler::LoadedProgram>
+ProgramOptions::read(llvm::ArrayRef<std::string> paths,
+                     mlir::MLIRContext &context) const {
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
       loadVocabulary();
   if (!vocabulary)
     return vocabulary.takeError();
-  return read(path, **vocabulary, context);
+  return read(paths, **vocabulary, context);
+}
+
+void tool::warnAboutConstants(const compiler::LoadedProgram &program) {
+  const std::vector<vocabulary::RankConstant> &constants =
+      program.distributed.constantsOfRank;
+  if (constants.empty())
+    return;
+  std::string rank = program.distributed.rank
+                         ? "rank " + std::to_string(*program.distributed.rank)
+                         : "its rank";
+  llvm::raw_ostream &os = safeErrs();
+  os << "commute: warning: " << program.origin << " holds constants of " << rank
+     << " (";
+  constexpr size_t maxListed = 2;
+  for (const vocabulary::RankConstant &constant :
+       llvm::ArrayRef(constants).take_front(maxListed))
+    os << (&constant == constants.data() ? "" : "; ") << constant;
+  if (constants.size() > maxListed)
+    os << "; " << constants.size() - maxListed << " more";
+  os << "), but here all ranks run it; give the archives of all ranks instead, "
+        "or the folder that contains them\n";
 }

@@ -24,13 +24,15 @@ public:
   /// Returns the built-in vocabularies, extended by the user's.
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
   loadVocabulary() const;
-  /// Reads a program with all statements about it.
+  /// Reads a program with all statements about it, from one file, from the
+  /// archives of all ranks, or from the folder that contains these.
   llvm::Expected<compiler::LoadedProgram>
-  read(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
+  read(llvm::ArrayRef<std::string> paths,
+       const vocabulary::Vocabulary &vocabulary,
        mlir::MLIRContext &context) const;
   /// The same for commands that do not write the program.
   llvm::Expected<compiler::LoadedProgram>
-  read(llvm::StringRef path, mlir::MLIRContext &context) const;
+  read(llvm::ArrayRef<std::string> paths, mlir::MLIRContext &context) const;
 
 private:
   compiler::StatedFacts getFacts() const;
@@ -45,6 +47,14 @@ private:
   llvm::cl::opt<uint64_t> maxInflation;
   llvm::cl::opt<uint64_t> maxInflatedBytes;
 };
+
+/// Returns true if these paths are not one file that all ranks run, but the
+/// archives of all ranks, or the folder that contains them.
+bool areOfRanks(llvm::ArrayRef<std::string> paths);
+
+/// Warns about the program of one rank that is given for all ranks, if it holds
+/// constants of its rank.
+void warnAboutConstants(const compiler::LoadedProgram &program);
 
 } // namespace commute::tool
 

@@ -48,8 +48,8 @@ private:
 
   cl::SubCommand command{"run", "Run a graph on several ranks: threads, or "
                                 "processes under mpirun"};
-  cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
-                             cl::desc("IN")};
+  cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
+                               cl::desc("IN")};
   cl::opt<int64_t> ranks{
       "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
       cl::desc("Number of ranks (default: those of the graph's groups)")};
@@ -65,11 +65,12 @@ private:
   cl::opt<WeightSource> weights{
       "weights", cl::sub(command), cl::init(WeightSource::Archive),
       cl::desc("Source of parameters and buffers:"),
-      cl::values(clEnumValN(WeightSource::Archive, "archive",
-                            "the archive, the same on all ranks; random where "
-                            "the archive has none (default)"),
-                 clEnumValN(WeightSource::Seeded, "seeded",
-                            "random, according to the placements"))};
+      cl::values(
+          clEnumValN(WeightSource::Archive, "archive",
+                     "the archive, the same on all ranks, or that of each "
+                     "rank; random where there are none (default)"),
+          clEnumValN(WeightSource::Seeded, "seeded",
+                     "random, according to the placements"))};
   cl::opt<int64_t> timeout{
       "timeout", cl::sub(command), cl::value_desc("SECONDS"), cl::init(300),
       cl::desc("Longest time that a rank waits for the others (default: 300)")};
@@ -135,13 +136,14 @@ RunCommand::openInputs(const LoadedProgram &file,
       return opened.takeError();
     sources.file = std::move(*opened);
   }
-  if (file.archive && weights == WeightSource::Archive) {
-    llvm::Expected<archive::Weights> opened =
-        archive::Weights::open(*file.archive);
-    if (!opened)
-      return opened.takeError();
-    sources.weights = std::move(*opened);
-  }
+  if (weights == WeightSource::Archive)
+    for (const archive::ProgramArchive *archive : file.getArchives()) {
+      llvm::Expected<archive::Weights> opened =
+          archive::Weights::open(*archive);
+      if (!opened)
+        return opened.takeError();
+      sources.weights.push_back(std::move(*opened));
+    }
   return runtime::ProgramInputs::create(function, std::move(sources));
 }
 
@@ -179,9 +181,10 @@ llvm::Expected<ExitCode> RunCommand::run() {
   if (llvm::Error error = checkOptions())
     return std::move(error);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<LoadedProgram> file = options.read(input, context);
+  llvm::Expected<LoadedProgram> file = options.read(inputs, context);
   if (!file)
     return file.takeError();
+  warnAboutConstants(*file);
   llvm::Expected<mlir::func::FuncOp> function = getMain(*file);
   if (!function)
     return function.takeError();
@@ -189,10 +192,10 @@ llvm::Expected<ExitCode> RunCommand::run() {
       runtime::RunnableProgram::create(*function, describe);
   if (!program)
     return program.takeError();
-  llvm::Expected<runtime::ProgramInputs> inputs = openInputs(*file, *function);
-  if (!inputs)
-    return inputs.takeError();
-  llvm::ArrayRef<int64_t> world = inputs->getWorld();
+  llvm::Expected<runtime::ProgramInputs> tensors = openInputs(*file, *function);
+  if (!tensors)
+    return tensors.takeError();
+  llvm::ArrayRef<int64_t> world = tensors->getWorld();
   if (llvm::Error error = checkWorld(world))
     return std::move(error);
 
@@ -205,18 +208,19 @@ llvm::Expected<ExitCode> RunCommand::run() {
     processes = std::move(*joined);
   } else if (world.size() > maxThreadRanks) {
     return llvm::createStringError(
-        input + ": the groups of the graph have " + llvm::Twine(world.size()) +
-        " ranks; up to " + llvm::Twine(maxThreadRanks) +
+        file->origin + ": the groups of the graph have " +
+        llvm::Twine(world.size()) + " ranks; up to " +
+        llvm::Twine(maxThreadRanks) +
         " run as threads of one process, and more under mpirun");
   }
   // From here on, ranks use the context concurrently.
   context.enableMultithreading();
   llvm::Expected<std::vector<runtime::RankOutcome>> outcomes =
-      runOnRanks(*program, *inputs, processes.get());
+      runOnRanks(*program, *tensors, processes.get());
   if (!outcomes) {
     // Exit with PropertyFails, because the program is valid but does not run.
     // Write the message at once: several processes may be writing.
-    safeErrs() << "commute: error: " + input + ": " +
+    safeErrs() << "commute: error: " + file->origin + ": " +
                       llvm::toString(outcomes.takeError()) + "\n";
     if (processes)
       processes->abort(PropertyFails);
@@ -231,7 +235,7 @@ llvm::Expected<ExitCode> RunCommand::run() {
     printElements(*outcomes, safeOuts());
     return Success;
   }
-  RunSummary summary = summarize(*outcomes, inputs->getAssumptions());
+  RunSummary summary = summarize(*outcomes, tensors->getAssumptions());
   if (json)
     safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(toJson(summary)))
                << '\n';

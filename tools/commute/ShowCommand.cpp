@@ -36,28 +36,34 @@ private:
 
 llvm::Expected<ExitCode> ShowCommand::run() {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<LoadedProgram> file = options.read(input, context);
+  llvm::Expected<LoadedProgram> file = options.read(input.getValue(), context);
   if (!file)
     return file.takeError();
-  GraphSummary summary = summarize(file->getModule());
+  GraphSummary summary = summarize(*file);
+  std::vector<const archive::ProgramArchive *> archives = file->getArchives();
   if (json) {
     llvm::json::Object object = toJson(summary);
     object["file"] = input.getValue();
-    if (file->archive) {
-      object["torch_version"] = file->archive->program->torchVersion;
-      object["nodes"] =
-          static_cast<int64_t>(file->archive->program->graph.nodes.size());
+    if (!archives.empty()) {
+      const archive::Program &program = *archives.front()->program;
+      object["torch_version"] = program.torchVersion;
+      object["nodes"] = static_cast<int64_t>(program.graph.nodes.size());
     }
+    if (!file->ranks.empty())
+      object["ranks"] = static_cast<int64_t>(file->ranks.size());
     safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
                << '\n';
     return Success;
   }
   safeOuts() << input;
-  if (file->archive)
-    safeOuts() << ": " << file->archive->program->graph.nodes.size()
-               << " nodes, by PyTorch " << file->archive->program->torchVersion
-               << ", schema " << file->archive->program->schemaMajor << '.'
-               << file->archive->program->schemaMinor;
+  if (!archives.empty()) {
+    const archive::Program &program = *archives.front()->program;
+    safeOuts() << ": " << program.graph.nodes.size() << " nodes, by PyTorch "
+               << program.torchVersion << ", schema " << program.schemaMajor
+               << '.' << program.schemaMinor;
+  }
+  if (!file->ranks.empty())
+    safeOuts() << ", on each of " << file->ranks.size() << " ranks";
   safeOuts() << '\n';
   print(summary, safeOuts());
   return Success;

@@ -31,10 +31,8 @@ public:
 private:
   cl::SubCommand command{
       "verify", "Check that two graphs compute the same on every rank"};
-  cl::opt<std::string> first{cl::Positional, cl::Required, cl::sub(command),
-                             cl::desc("A")};
-  cl::opt<std::string> second{cl::Positional, cl::Required, cl::sub(command),
-                              cl::desc("B")};
+  cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
+                               cl::desc("A B")};
   cl::opt<int64_t> ranks{
       "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
       cl::desc("Expect the graphs to run on this many ranks")};
@@ -70,14 +68,28 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
       options.loadVocabulary();
   if (!vocabulary)
     return vocabulary.takeError();
+  // As many archives of B as of A.
+  llvm::ArrayRef<std::string> paths = inputs;
+  if (paths.size() % 2 != 0)
+    return llvm::createStringError(
+        paths.back() +
+        (paths.size() == 1
+             ? ": there is no program to compare it with; expected A B"
+             : ": there are " + llvm::Twine(paths.size()) +
+                   " files; expected A B, each a file or a folder, or the "
+                   "archives of all ranks of A and then those of B"));
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto read = [&](llvm::StringRef path) {
-    return options.read(path, **vocabulary, context);
+  auto read = [&](llvm::ArrayRef<std::string> files) {
+    llvm::Expected<LoadedProgram> program =
+        options.read(files, **vocabulary, context);
+    if (program)
+      warnAboutConstants(*program);
+    return program;
   };
-  llvm::Expected<LoadedProgram> a = read(first);
+  llvm::Expected<LoadedProgram> a = read(paths.take_front(paths.size() / 2));
   if (!a)
     return a.takeError();
-  llvm::Expected<LoadedProgram> b = read(second);
+  llvm::Expected<LoadedProgram> b = read(paths.drop_front(paths.size() / 2));
   if (!b)
     return b.takeError();
   // Processor time: reading does not wait for anything.

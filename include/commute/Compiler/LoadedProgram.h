@@ -32,9 +32,18 @@ struct LoadedProgram {
   /// Whether the user stated more than the sidecar.
   bool statesMore = false;
   vocabulary::ImportedProgram imported;
+  /// The programs of all ranks that the module is merged from, if those were
+  /// given: see RankPrograms.h. They have no modules of their own.
+  std::vector<LoadedProgram> ranks;
+  /// The names of one of `ranks` for values that the merged module calls
+  /// otherwise.
+  llvm::StringMap<std::string> ownNames;
 
   mlir::ModuleOp getModule() const { return *imported.module; }
-  /// The graph in PyTorch's terms; null for .mlir and .mlirbc.
+  /// The archive of all ranks, or those of each rank; none for other files.
+  std::vector<const archive::ProgramArchive *> getArchives() const;
+  /// The graph in PyTorch's terms; null for .mlir and .mlirbc, and for the
+  /// merged program of all ranks.
   archive::Program *getGraph() const {
     return archive ? archive->program.get() : text.get();
   }

@@ -16,7 +16,8 @@ def TP_Dialect : Dialect {
   let description = [{
     The program that one rank of a tensor-parallel group runs: ops on local
     tensors, and collectives that exchange them with the other ranks. Every
-    rank runs the same graph.
+    rank runs the same graph; where the graphs of the ranks differ in a value,
+    `tp.rank_select` holds that of each.
 
     The dialect has few ops, grouped by how they treat dimensions rather than
     one per PyTorch function. What passes need to know of an op they ask of its
@@ -33,6 +34,8 @@ def TP_Dialect : Dialect {
     |---|---|---|
     | `tp.names` | any op | the names of its results in the PyTorch graph; what has none was made by a pass or is part of another op's expansion |
     | `tp.target` | any op | the PyTorch operator the op was read from |
+    | `tp.variant` | ops of programs that differ between ranks | the op is in the graphs of some ranks only, and a `tp.rank_select` selects its results |
+    | `tp.arguments_of_ranks` | `tp.call` | the op's arguments in the graphs of the ranks: a list of texts, and the last operand is the index of the rank's own |
     | `tp.name`, `tp.kind`, `tp.parameter` | function arguments | graph name; `parameter`, `buffer`, `user`, ...; the name of the parameter in the module |
     | `tp.value` | function arguments | the number that a constant of one element is |
     | `tp.placements` | function arguments | dictionary from group name to `#tp.placement`: what was stated about this input |
@@ -48,6 +51,9 @@ def TP_Dialect : Dialect {
     /// Names of the discardable attributes that tie ops to the PyTorch graph.
     static constexpr ::llvm::StringLiteral namesAttrName = "tp.names";
     static constexpr ::llvm::StringLiteral targetAttrName = "tp.target";
+    static constexpr ::llvm::StringLiteral variantAttrName = "tp.variant";
+    static constexpr ::llvm::StringLiteral argumentsOfRanksAttrName =
+        "tp.arguments_of_ranks";
     static constexpr ::llvm::StringLiteral nameAttrName = "tp.name";
     static constexpr ::llvm::StringLiteral kindAttrName = "tp.kind";
     static constexpr ::llvm::StringLiteral parameterAttrName = "tp.parameter";

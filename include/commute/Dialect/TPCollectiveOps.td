@@ -218,6 +218,36 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice",
   }];
 }
 
+def TP_RankSelectOp : TP_TensorOp<"rank_select",
+    [TP_InferredTypes, DeclareOpInterfaceMethods<TP_GroupOpInterface>],
+    /*isView=*/true> {
+  let summary = "The value of this rank's position, of one value for each";
+  let description = [{
+    Selects the operand of this rank's position in the group. No communication.
+    The programs of the ranks differ where this op stands: the graph that rank r
+    runs has operand r there, a constant more often than not.
+
+    ```mlir
+    %first = tp.constant 0 : i64 -> tensor<i64>
+    %second = tp.constant 128 : i64 -> tensor<i64>
+    %r = tp.rank_select %first, %second group <"0", [0, 1]>
+      : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$values, TP_GroupAttr:$group);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $values `group` $group attr-dict `:` functional-type($values, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// The operand that a rank has; null for a rank outside of the group.
+    ::mlir::Value getValueOfRank(int64_t rank);
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) {
+      return ::llvm::all_of(operands, [](bool isSummand) { return isSummand; });
+    }
+  }];
+}
+
 def TP_WaitOp : TP_TensorOp<"wait", [
     TP_InferredTypes, DeclareOpInterfaceMethods<TP_ReindexOpInterface>,
     DeclareOpInterfaceMethods<TP_CompletionOpInterface>], /*isView=*/true> {

@@ -55,6 +55,8 @@ public:
   llvm::ArrayRef<RemarkEntry> getEntries() const { return *entries; }
   void add(RemarkEntry entry) { entries->push_back(std::move(entry)); }
   void clear() { entries->clear(); }
+  /// Removes repetitions: the graphs of all ranks get the same remarks.
+  void removeRepeated();
   /// Prints the remarks grouped by pass.
   void print(llvm::raw_ostream &os) const;
   llvm::json::Array toJson() const;

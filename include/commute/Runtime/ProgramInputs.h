@@ -20,8 +20,9 @@ struct InputSources {
   /// Tensors named "rank0.NAME" for one rank or "NAME" for all ranks. NAME is
   /// the name in the graph, or that of the parameter.
   std::optional<SafetensorsFile> file;
-  /// Weights from the archive, the same on all ranks.
-  std::optional<archive::Weights> weights;
+  /// Weights from the archive that all ranks run, or from that of each rank of
+  /// the world, in its order; may be empty.
+  std::vector<archive::Weights> weights;
   uint64_t seed = 0;
 };
 
@@ -55,15 +56,19 @@ private:
   std::string getParameterName(unsigned argument) const;
   const SafetensorsFile::Entry *findInFile(unsigned argument,
                                            int64_t rank) const;
+  /// Returns the weights of a rank's archive, or nullptr if there are none.
+  const archive::Weights *findWeights(int64_t rank) const;
   /// Returns the stored weight, or nullptr if the archive has no data for it.
-  const archive::StoredTensor *findWeight(unsigned argument) const;
+  const archive::StoredTensor *findWeight(unsigned argument,
+                                          int64_t rank) const;
   void addHints();
   void addAssumptions(unsigned argument);
   llvm::Error addFileSizes();
   llvm::Error checkNames() const;
   llvm::Error error(unsigned argument, const llvm::Twine &message) const;
 
-  llvm::Expected<TensorValue> readWeight(const archive::StoredTensor &stored,
+  llvm::Expected<TensorValue> readWeight(const archive::Weights &weights,
+                                         const archive::StoredTensor &stored,
                                          unsigned argument,
                                          mlir::RankedTensorType type) const;
   TensorValue generate(unsigned argument, int64_t rank,

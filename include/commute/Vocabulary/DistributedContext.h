@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <map>
 #include <optional>
@@ -41,6 +42,18 @@ struct PlacementRule {
   std::string group;
 };
 
+/// An argument of a node that differs between the programs of the ranks, as
+/// capture found it.
+struct RankConstant {
+  std::string node;
+  std::string argument;
+  /// By rank, as JSON text.
+  std::map<int64_t, std::string> values;
+};
+/// Prints "lt other: 0 on rank 0, 128 on rank 1".
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                              const RankConstant &constant);
+
 /// Everything that the sidecar and the command line state about a program.
 struct DistributedContext {
   std::map<std::string, GroupRanks> groups;
@@ -63,6 +76,8 @@ struct DistributedContext {
   std::vector<PlacementRule> rules;
   /// Facts about symbolic sizes as the user wrote them ("s0 % 8 == 0").
   std::vector<std::string> assumptions;
+  /// Constants of this rank alone (from the sidecar).
+  std::vector<RankConstant> constantsOfRank;
 };
 
 /// Parses the sidecar `text`. Error messages start with `origin`.

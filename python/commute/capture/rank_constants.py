@@ -7,6 +7,7 @@ all ranks would be wrong.
 """
 
 import dataclasses
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,10 +33,16 @@ Outline = dict[tuple[str, str], Any]
 """The constants of a program, by node and argument."""
 
 
+def _is_item(node: Node) -> bool:
+    """Whether a node picks one of another node's results."""
+    return node.target is operator.getitem
+
+
 def _plain(value: Any) -> Any:
-    """A constant as something that compares and prints; nodes are all alike."""
+    """A constant as something that compares and prints; nodes are all alike, but for
+    results of one node, such as the parts of a split."""
     if isinstance(value, Node):
-        return None
+        return f"{value.args[0]}[{value.args[1]}]" if _is_item(value) else None
     if isinstance(value, (list, tuple)):
         return tuple(_plain(part) for part in value)
     if isinstance(value, (bool, int, float, str)):
@@ -46,7 +53,7 @@ def _plain(value: Any) -> Any:
 def outline(program: ExportedProgram) -> Outline:
     found: Outline = {}
     for node in program.graph.nodes:
-        if node.op != "call_function":
+        if node.op != "call_function" or _is_item(node):
             continue
         found[node.name, ""] = str(node.target)
         names = [argument.name for argument in node.target._schema.arguments] if hasattr(

@@ -33,6 +33,20 @@ module {
   }
 }
 
+//--- c_varying_value_of_the_rank.mlir
+// CHECK: kept as all_reduce: along dim 0, tp.map uses operand 1, which is not known to be replicated
+module {
+  func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>) -> (tensor<8x16xbf16>) {
+    %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>
+    %first = tp.constant 1.0 : f64 -> tensor<bf16>
+    %second = tp.constant 2.0 : f64 -> tensor<bf16>
+    %x = tp.rank_select %first, %second group <"0", [0, 1]> : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    %1 = tp.map mul(%0, %x) : (tensor<8x16xbf16>, tensor<bf16>) -> tensor<8x16xbf16>
+    %2 = tp.rms_norm %1 weight %w epsilon 1.0e-06 dims 1 : (tensor<8x16xbf16>, tensor<16xbf16>) -> tensor<8x16xbf16>
+    return %2 : tensor<8x16xbf16>
+  }
+}
+
 //--- d_reduction_over_rows.mlir
 // CHECK: kept as all_reduce: along dim 0, tp.reduce uses every row, so its input must be gathered first
 module {

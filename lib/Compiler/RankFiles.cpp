@@ -1,0 +1,165 @@
+//===- RankFiles.cpp - folders with the archives of all ranks ---*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Compiler/RankPrograms.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::compiler;
+
+namespace fs = llvm::sys::fs;
+
+std::string compiler::getRankFileName(size_t rank) {
+  return "rank" + std::to_string(rank) + ".pt2";
+}
+
+static std::string join(StringRef folder, const Twine &name) {
+  SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  return std::string(path);
+}
+
+static llvm::Error makeError(const Twine &path, const Twine &what,
+                             std::error_code code) {
+  return llvm::createStringError(path + ": " + what + ": " + code.message());
+}
+
+/// The ranks whose archives lie in a folder.
+static llvm::Expected<std::set<uint64_t>> listRanks(StringRef folder) {
+  std::set<uint64_t> ranks;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; entry != end && !code;
+       entry.increment(code)) {
+    StringRef name = llvm::sys::path::filename(entry->path());
+    uint64_t rank;
+    StringRef rest = name;
+    if (rest.consume_front("rank") && rest.consume_back(".pt2") &&
+        !rest.getAsInteger(10, rank) && getRankFileName(rank) == name)
+      ranks.insert(rank);
+  }
+  if (code)
+    return makeError(folder, "cannot list the folder", code);
+  return ranks;
+}
+
+llvm::Expected<std::vector<std::string>>
+compiler::findRankFiles(StringRef folder) {
+  llvm::Expected<std::set<uint64_t>> ranks = listRanks(folder);
+  if (!ranks)
+    return ranks.takeError();
+  if (ranks->empty())
+    return llvm::createStringError(
+        folder + ": the folder has no rank0.pt2; a folder is read as the "
+                 "archives of all ranks: rank0.pt2, rank1.pt2, ...");
+  std::vector<std::string> paths;
+  for (uint64_t rank : *ranks) {
+    std::string name = getRankFileName(paths.size());
+    if (rank != paths.size())
+      return llvm::createStringError(folder + ": " + name +
+                                     " is missing, and there is " +
+                                     getRankFileName(rank));
+    paths.push_back(join(folder, name));
+  }
+  return paths;
+}
+
+namespace {
+/// Moves files into a folder; what was there comes back unless all are moved.
+class FileExchange {
+public:
+  FileExchange(StringRef source, StringRef folder)
+      : source(source), folder(folder) {}
+  ~FileExchange() {
+    for (auto &[from, to] : llvm::reverse(moves))
+      (void)fs::rename(to, from);
+  }
+
+  llvm::Error add(const std::string &name) {
+    std::string path = join(folder, name);
+    if (fs::exists(path))
+      if (llvm::Error error = move(path, join(source, name + ".before")))
+        return error;
+    return move(join(source, name), path);
+  }
+  void commit() { moves.clear(); }
+
+private:
+  llvm::Error move(std::string from, std::string to) {
+    if (std::error_code code = fs::rename(from, to))
+      return makeError(to, "cannot write", code);
+    moves.emplace_back(std::move(from), std::move(to));
+    return llvm::Error::success();
+  }
+
+  StringRef source, folder;
+  std::vector<std::pair<std::string, std::string>> moves;
+};
+} // namespace
+
+llvm::Expected<WriteSummary>
+compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
+                         const vocabulary::Vocabulary &vocabulary,
+                         bool checkResult) {
+  bool isNew = !fs::exists(folder);
+  if (isNew) {
+    if (std::error_code code = fs::create_directory(folder))
+      return makeError(folder, "cannot create the folder", code);
+  } else if (!fs::is_directory(folder)) {
+    return llvm::createStringError(
+        folder + ": the archives of all ranks are written to a folder, and "
+                 "this is a file");
+  }
+  llvm::Expected<std::set<uint64_t>> known = listRanks(folder);
+  if (!known)
+    return known.takeError();
+  if (!known->empty() && *known->rbegin() >= program.ranks.size())
+    return llvm::createStringError(
+        folder + ": the folder has a " + getRankFileName(*known->rbegin()) +
+        ", and the program has " + Twine(program.ranks.size()) +
+        " ranks; give another folder");
+  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
+    if (std::string path = join(folder, getRankFileName(rank));
+        fs::is_directory(path))
+      return llvm::createStringError(path +
+                                     ": a folder, where the archive of rank " +
+                                     Twine(rank) + " would be written");
+  // Beside the results, so that these can be moved.
+  SmallString<128> stage;
+  fs::createUniquePath(join(folder, ".commute-%%%%%%%%"), stage,
+                       /*MakeAbsolute=*/false);
+  llvm::scope_exit cleanUp([&] {
+    fs::remove_directories(stage);
+    // Fails if the archives are there.
+    if (isNew)
+      fs::remove(folder);
+  });
+  if (std::error_code code = fs::create_directory(stage))
+    return makeError(folder, "cannot write into the folder", code);
+  WriteSummary summary;
+  summary.isUnchanged = true;
+  for (auto [rank, own] : llvm::enumerate(program.ranks)) {
+    own.imported.module = getModuleOfRank(program, rank);
+    llvm::Expected<WriteSummary> written = writeProgramFile(
+        own, join(stage, getRankFileName(rank)), vocabulary, checkResult);
+    own.imported.module = {};
+    if (!written)
+      return written.takeError();
+    summary.numNodes = written->numNodes;
+    summary.isUnchanged &= written->isUnchanged;
+  }
+  FileExchange exchange(stage, folder);
+  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
+    if (llvm::Error error = exchange.add(getRankFileName(rank)))
+      return std::move(error);
+  exchange.commit();
+  return summary;
+}
