@@ -12,6 +12,7 @@
 #include "commute/Equivalence/FieldAlgebra.h"
 
 #include "FieldFunctions.h"
+#include "FieldOperands.h"
 #include "commute/Dialect/StridedWalk.h"
 #include "commute/Equivalence/PrimeField.h"
 
@@ -24,13 +25,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 using tp::AlgebraValue;
-
-static const FieldTensor &get(const AlgebraValue &value) {
-  return static_cast<const FieldTensor &>(*value);
-}
-static FieldValue share(const AlgebraValue &value) {
-  return std::static_pointer_cast<const FieldTensor>(value);
-}
 
 /// The index that `element` means in a dim of `size`; nullopt outside of it.
 static std::optional<int64_t> getIndex(uint64_t element, int64_t size,

@@ -1,0 +1,24 @@
+//===- FieldOperands.h - operands as tensors of the field -------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_EQUIVALENCE_FIELDOPERANDS_H
+#define COMMUTE_LIB_EQUIVALENCE_FIELDOPERANDS_H
+
+#include "commute/Equivalence/FieldAlgebra.h"
+
+namespace commute::equivalence {
+
+/// All values that a FieldAlgebra is given are of its own kind.
+inline const FieldTensor &get(const tp::AlgebraValue &value) {
+  return static_cast<const FieldTensor &>(*value);
+}
+inline FieldValue share(const tp::AlgebraValue &value) {
+  return std::static_pointer_cast<const FieldTensor>(value);
+}
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_LIB_EQUIVALENCE_FIELDOPERANDS_H
