@@ -19,6 +19,8 @@ std::string analysis::describe(const RowRefusal &refusal) {
     return "returns it, and outputs of the graph are not sharded";
   case RowRefusal::Collective:
     return "is a collective that exchanges rows between ranks";
+  case RowRefusal::OfRank:
+    return "differs between ranks, so its input must be gathered first";
   case RowRefusal::WholeRows:
     return "uses every row, so its input must be gathered first";
   case RowRefusal::MinorDim:

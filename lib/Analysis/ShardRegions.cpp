@@ -161,6 +161,11 @@ std::optional<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
   auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
   if (!ruled || !isMemoryEffectFree(op))
     return std::nullopt;
+  // Ranks that do not run the op would not take part in gathering its rows.
+  if (op->hasAttr(tp::TPDialect::variantAttrName)) {
+    refusal.reason = RowRefusal::OfRank;
+    return std::nullopt;
+  }
   DimensionRule rule = ruled.getDimensionRule();
   const DimensionRule::TensorFactors *tensor = nullptr;
   if (value.getDefiningOp() == op)
@@ -247,6 +252,8 @@ std::optional<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
       return std::nullopt;
     return RegionOp{op, RegionRole::Slice, 0, {}};
   }
+  if (isa<tp::RankSelectOp>(op))
+    refusal.reason = RowRefusal::OfRank;
   // A collective over another group may run on shards where its ranks hold the
   // same block of this one.
   if (auto grouped = dyn_cast<tp::GroupOpInterface>(op))

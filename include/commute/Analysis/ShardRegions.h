@@ -65,6 +65,8 @@ struct RowRefusal {
     TwoDims,
     /// `operand` differs between the ranks.
     Varying,
+    /// The op, or which value it returns, differs between ranks.
+    OfRank,
     /// `ranks` does not divide `rows`, or is not known to.
     Indivisible,
     /// The rows need padding, but are merged with another dim.
