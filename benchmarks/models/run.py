@@ -158,12 +158,12 @@ def judge(tool, name, small, mode, ranks, layers, folder):
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
-    archive = captured.ranks[0].path
-    judge_archive(tool, archive, ranks, row)
+    judge_archives(tool, captured.folder, ranks, row)
     return row
 
 
-def judge_archive(tool, archive, ranks, row):
+def judge_archives(tool, archive, ranks, row):
+    """Of all ranks: `archive` is their folder."""
     code, shown, message, *_ = tool("show", archive, "--json")
     if code:
         row.cells["show"] = "no"
@@ -174,7 +174,7 @@ def judge_archive(tool, archive, ranks, row):
     if before["opaque"]:
         names = ", ".join(f"{count} {name}" for name, count in before["opaque"].items())
         row.reasons.append(f"opaque: {names}")
-    target = archive.with_name("optimized.pt2")
+    target = archive / "optimized"
     code, _, message, seconds, peak = tool(
         "opt", archive, "-o", target, "--policy=always", "--quiet", "--allow-unproven"
     )

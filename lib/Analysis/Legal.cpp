@@ -82,6 +82,8 @@ llvm::StringRef commute::analysis::stringify(RefusalCode code) {
     return "minor-dim";
   case RefusalCode::TwoDims:
     return "two-dims";
+  case RefusalCode::OfRank:
+    return "of-rank";
   case RefusalCode::Varying:
     return "varying";
   case RefusalCode::Indivisible:

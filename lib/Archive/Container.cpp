@@ -336,6 +336,7 @@ llvm::Expected<std::string> Container::read(llvm::StringRef name,
     return implementation->recordError(
         name, "it has " + llvm::Twine(record->size) + " bytes; at most " +
                   llvm::Twine(maxBytes) + " are read");
+  std::lock_guard<std::mutex> lock(implementation->reading);
   // The stated size may be wrong, so do not allocate more in advance than the
   // size of the file justifies.
   std::string content;

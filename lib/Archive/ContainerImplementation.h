@@ -17,6 +17,8 @@
 
 #include <zip.h>
 
+#include <mutex>
+
 namespace commute::archive {
 
 struct Container::Implementation {
@@ -45,6 +47,8 @@ struct Container::Implementation {
   /// Maps a record's name to its index, which equals the zip entry's index.
   llvm::StringMap<uint64_t> indices;
   zip_t *archive = nullptr;
+  /// Ranks that are threads read at once, and a zip_t has one position.
+  std::mutex reading;
 };
 
 /// Returns libzip's error as text and releases the error object.

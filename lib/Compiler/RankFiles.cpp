@@ -105,6 +105,26 @@ private:
 };
 } // namespace
 
+/// Checks that the archives in a folder are read as one program.
+static llvm::Error checkReadable(StringRef folder, size_t numRanks,
+                                 const vocabulary::Vocabulary &vocabulary) {
+  std::vector<std::string> paths;
+  for (size_t rank = 0; rank < numRanks; ++rank)
+    paths.push_back(join(folder, getRankFileName(rank)));
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  // The sources were read with the user's limits.
+  archive::ContainerLimits limits;
+  limits.maxInflation = limits.maxInflatedBytes =
+      std::numeric_limits<uint64_t>::max();
+  llvm::Expected<LoadedProgram> program =
+      readRankFiles(paths, folder, vocabulary, {}, limits, context);
+  if (program)
+    return llvm::Error::success();
+  return llvm::createStringError("internal error: the results are not the "
+                                 "programs of all ranks: " +
+                                 llvm::toString(program.takeError()));
+}
+
 llvm::Expected<WriteSummary>
 compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
                          const vocabulary::Vocabulary &vocabulary,
@@ -156,6 +176,10 @@ compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
     summary.numNodes = written->numNodes;
     summary.isUnchanged &= written->isUnchanged;
   }
+  if (checkResult && !summary.isUnchanged)
+    if (llvm::Error error =
+            checkReadable(stage, program.ranks.size(), vocabulary))
+      return std::move(error);
   FileExchange exchange(stage, folder);
   for (size_t rank = 0; rank < program.ranks.size(); ++rank)
     if (llvm::Error error = exchange.add(getRankFileName(rank)))

@@ -8,6 +8,7 @@
 
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Analysis/Sizes/SymbolicSizes.h"
+#include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Transforms/LawPass.h"
 
@@ -17,12 +18,15 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace commute;
 
 std::string PassFailure::describe() const {
+  if (!isDefect)
+    return message + "; the pass was skipped";
   std::string text = "internal error: " + message + "; the pass was skipped";
   if (!reproducer.empty())
     text += "; please report this error and attach " + reproducer +
@@ -30,11 +34,61 @@ std::string PassFailure::describe() const {
   return text;
 }
 
+/// Finds a collective that only some ranks would run. Of the operands of a
+/// tp.rank_select each rank's program computes one, and what computes only the
+/// others is not written, unless it is a node of the source graph.
+static Operation *findCollectiveOfSomeRanks(func::FuncOp function) {
+  if (function.getOps<tp::RankSelectOp>().empty())
+    return nullptr;
+  SmallVector<int64_t> world =
+      analysis::getWorld(function->getParentOfType<ModuleOp>());
+  // By op, the ranks that run it.
+  DenseMap<Operation *, llvm::BitVector> ranksOf;
+  for (Operation &op : llvm::reverse(function.getBody().front())) {
+    llvm::BitVector &ranks =
+        ranksOf.try_emplace(&op, llvm::BitVector(world.size())).first->second;
+    bool isKept = op.hasAttr(tp::TPDialect::namesAttrName) &&
+                  !op.hasAttr(tp::TPDialect::variantAttrName);
+    if (isKept || op.hasTrait<OpTrait::IsTerminator>() ||
+        !isMemoryEffectFree(&op))
+      ranks.set();
+    for (OpOperand &use : op.getUses()) {
+      const llvm::BitVector &ofUser = ranksOf[use.getOwner()];
+      auto select = dyn_cast<tp::RankSelectOp>(use.getOwner());
+      for (unsigned index : ofUser.set_bits())
+        if (!select || select.getGroup().getPosition(world[index]) ==
+                           use.getOperandNumber())
+          ranks.set(index);
+    }
+    if (isa<tp::CollectiveOpInterface>(op) && ranks.any() && !ranks.all())
+      return &op;
+  }
+  return nullptr;
+}
+
 namespace {
-/// Records the first pass that fails.
+/// Records the first pass that fails, or creates a collective of some ranks.
 class FailureFinder : public PassInstrumentation {
 public:
-  explicit FailureFinder(Pass *&failed) : failed(failed) {}
+  FailureFinder(Pass *&failed, Operation *&partial, std::string &message,
+                bool checksRanks)
+      : failed(failed), partial(partial), message(message),
+        checksRanks(checksRanks) {}
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (failed || !checksRanks || !function || function.isExternal())
+      return;
+    partial = findCollectiveOfSomeRanks(function);
+    if (!partial)
+      return;
+    failed = pass;
+    message =
+        (partial->getName().getStringRef() + " for " + getNodeName(partial) +
+         " would run on some ranks only, because the ranks use different "
+         "values")
+            .str();
+  }
 
   void runAfterPassFailed(Pass *pass, Operation *op) override {
     // The enclosing pass managers fail after the pass itself.
@@ -44,6 +98,9 @@ public:
 
 private:
   Pass *&failed;
+  Operation *&partial;
+  std::string &message;
+  bool checksRanks;
 };
 } // namespace
 
@@ -114,6 +171,11 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
   OwningOpRef<ModuleOp> read;
   if (eraseUnread(module))
     read = module.clone();
+  // A text module may have such collectives; it is not written for each rank.
+  bool checksRanks =
+      llvm::none_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+        return !function.isExternal() && findCollectiveOfSomeRanks(function);
+      });
   std::vector<PassFailure> failures;
   while (true) {
     PassManager manager(context);
@@ -124,12 +186,14 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
       if (LawPass *laws = getLawPass(pass))
         laws->setRecord(run.record);
     Pass *failed = nullptr;
-    manager.addInstrumentation(std::make_unique<FailureFinder>(failed));
+    Operation *partial = nullptr;
+    std::string message;
+    manager.addInstrumentation(
+        std::make_unique<FailureFinder>(failed, partial, message, checksRanks));
     std::string reproducer =
         run.getReproducer ? run.getReproducer(failures.size() + 1) : "";
     if (!reproducer.empty())
       manager.enableCrashReproducerGeneration(reproducer);
-    std::string message;
     // Refusals are remarks; a diagnostic is an internal error of a pass.
     ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
       if (message.empty()) {
@@ -140,7 +204,8 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
       }
       return success();
     });
-    if (succeeded(manager.run(module))) {
+    bool succeeded = mlir::succeeded(manager.run(module));
+    if (succeeded && !failed) {
       // Return the original program if no pass changed it.
       if (read && areSame(*read, module))
         restore(module, original);
@@ -155,8 +220,9 @@ commute::runPasses(ModuleOp module, ModuleOp original, const PassRun &run) {
       return llvm::createStringError("a pass failed: " + message);
     size_t index = std::distance(passes.begin(), place);
     std::string name = (*steps)[index].name;
-    failures.push_back(
-        {name, message, llvm::sys::fs::exists(reproducer) ? reproducer : ""});
+    failures.push_back({name, message,
+                        llvm::sys::fs::exists(reproducer) ? reproducer : "",
+                        /*isDefect=*/!partial});
     steps->erase(steps->begin() + index);
     restore(module, read ? *read : original);
     if (run.record)

@@ -2,6 +2,7 @@
 """`commute run` computes what PyTorch computes, on threads and on processes."""
 
 import json
+import zipfile
 
 import pytest
 import torch
@@ -53,6 +54,19 @@ def check_close(ours, theirs):
     largest = expected.abs().max()
     assert torch.isfinite(largest) and largest > 0
     assert (ours - expected).abs().max() <= TOLERANCES[theirs.dtype] * largest
+
+
+def test_ranks_read_deflated_weights_at_once(fixtures_folder, tmp_path):
+    """Records that cannot be mapped are read by all ranks, which are threads."""
+    deflated = tmp_path / "deflated.pt2"
+    with (
+        zipfile.ZipFile(fixtures_folder / "llama_tp4.pt2") as before,
+        zipfile.ZipFile(deflated, "w", zipfile.ZIP_DEFLATED) as after,
+    ):
+        for name in before.namelist():
+            after.writestr(name, before.read(name))
+    for _ in range(10):
+        assert "ran on 4 ranks" in succeed("run", deflated)
 
 
 def test_every_fixture_is_here(fixtures_folder):

@@ -72,6 +72,8 @@ enum class RefusalCode {
   MinorDim,
   TwoDims,
   Varying,
+  /// The op, or which value it returns, differs between ranks.
+  OfRank,
   Indivisible,
   Unpaddable,
 

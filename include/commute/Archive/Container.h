@@ -67,7 +67,7 @@ public:
 
   /// Reads a whole record. Returns an error before any allocation if the
   /// record's stated size exceeds `maxBytes`, and if the data do not match the
-  /// size or the checksum in the directory.
+  /// size or the checksum in the directory. Thread-safe.
   llvm::Expected<std::string> read(llvm::StringRef name,
                                    uint64_t maxBytes) const;
 

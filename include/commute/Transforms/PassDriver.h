@@ -25,6 +25,9 @@ struct PassFailure {
   /// A file with the module and the passes that show the failure; empty where
   /// none could be written.
   std::string reproducer;
+  /// False if the pass did what it cannot do in a program that differs between
+  /// ranks.
+  bool isDefect = true;
 
   /// A sentence for the user, without the pass.
   std::string describe() const;

@@ -17,6 +17,8 @@ static llvm::StringRef describe(RefusalCode code) {
     return "returns it, and outputs of the graph are not sharded";
   case RefusalCode::Collective:
     return "is a collective that exchanges rows between ranks";
+  case RefusalCode::OfRank:
+    return "differs between ranks, so its input must be gathered first";
   case RefusalCode::WholeRows:
     return "uses every row, so its input must be gathered first";
   case RefusalCode::MinorDim:

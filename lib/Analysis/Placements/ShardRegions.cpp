@@ -177,6 +177,9 @@ Legal<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
   auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
   if (!ruled || !isMemoryEffectFree(op))
     return refuseRows(op, RefusalCode::Opaque);
+  // Ranks that do not run the op would not take part in gathering its rows.
+  if (op->hasAttr(tp::TPDialect::variantAttrName))
+    return refuseRows(op, RefusalCode::OfRank);
   DimensionRule rule = ruled.getDimensionRule();
   const DimensionRule::TensorFactors *tensor = nullptr;
   if (value.getDefiningOp() == op)
@@ -255,7 +258,9 @@ Legal<RegionOp> RegionGrowth::findRole(Operation *op, Value value,
   if (auto grouped = dyn_cast<tp::GroupOpInterface>(op))
     if (isOwn(grouped.getRankGroup()) ||
         !areIndependent(grouped.getRankGroup()))
-      return refuseRows(op, RefusalCode::Collective);
+      return refuseRows(op, isa<tp::RankSelectOp>(op)
+                                ? RefusalCode::OfRank
+                                : RefusalCode::Collective);
   return findRowLocal(op, value, dim);
 }
 
