@@ -125,8 +125,7 @@ llvm::Expected<LoadedProgram> compiler::readProgramFile(
                        vocabulary::renderSidecar(program.distributed) != before;
   if (llvm::Error error = translate(program, vocabulary, context))
     return std::move(error);
-  stateConstantInputs(*program.archive,
-                      analysis::getMain(program.getModule()));
+  stateConstantInputs(*program.archive, analysis::getMain(program.getModule()));
   return program;
 }
 

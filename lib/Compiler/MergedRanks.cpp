@@ -6,8 +6,8 @@
 
 #include "MergedRanks.h"
 
-#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Analysis/MainFunction.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Dialect/TPDialect.h"
 

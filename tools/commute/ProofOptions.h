@@ -19,7 +19,8 @@ class ProofOptions {
 public:
   explicit ProofOptions(llvm::cl::SubCommand &command);
 
-  /// Sets the budget of a proof, and shows its progress. Errors name the option that cannot be parsed.
+  /// Sets the budget of a proof, and shows its progress. Errors name the option
+  /// that cannot be parsed.
   llvm::Error apply(equivalence::VerifyOptions &options) const;
 
 private:

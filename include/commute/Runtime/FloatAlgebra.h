@@ -69,7 +69,8 @@ public:
                            const tp::AlgebraValue &updates, unsigned dim,
                            bool accumulates, bool wrapsNegative) override;
   tp::AlgebraValue sortedOrder(const tp::AlgebraValue &input, unsigned dim,
-                               const tp::SortOrder &order, mlir::Type type) override;
+                               const tp::SortOrder &order,
+                               mlir::Type type) override;
   tp::AlgebraValue reshape(const tp::AlgebraValue &input,
                            mlir::ArrayRef<int64_t> sizes) override;
   tp::AlgebraValue permute(const tp::AlgebraValue &input,
