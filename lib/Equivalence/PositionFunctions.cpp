@@ -1,0 +1,258 @@
+//===- PositionFunctions.cpp - scalar functions of positions ----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PositionFinder.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+using tp::MapFunction;
+
+/// The sum of two affine expressions, of which the second is taken `factor`
+/// times; nullopt where a number does not fit into 64 bits.
+static std::optional<AffinePosition>
+add(const AffinePosition &a, const AffinePosition &b, int64_t factor) {
+  AffinePosition result = a;
+  auto addTo = [&](int64_t &sum, int64_t term) {
+    int64_t product;
+    return !llvm::MulOverflow(term, factor, product) &&
+           !llvm::AddOverflow(sum, product, sum);
+  };
+  if (!addTo(result.constant, b.constant))
+    return std::nullopt;
+  for (auto [sum, term] : llvm::zip_equal(result.coefficients, b.coefficients))
+    if (!addTo(sum, term))
+      return std::nullopt;
+  return result;
+}
+
+std::optional<PositionForm> PositionFinder::divide(tp::MapOp op,
+                                                   const PositionForm &a,
+                                                   const PositionForm &b) {
+  if (b.candidates.size() != 1 || !b.candidates[0].isConstant() ||
+      b.hasUnknown || b.hasDerived || b.candidates[0].constant < 1)
+    return std::nullopt;
+  int64_t divisor = b.candidates[0].constant;
+  if (a.hasUnknown && a.varies.none()) {
+    for (int64_t number : {divisor, 2 * divisor, -divisor})
+      listener.onNumber(number);
+    return std::nullopt;
+  }
+  if (a.hasUnknown || a.hasDerived)
+    return std::nullopt;
+  bool isQuotient = op.getFunction() == MapFunction::FloorDiv;
+  ArrayRef<int64_t> sizes = getType(op.getResult()).getShape();
+  PositionForm result = getConstants(op.getResult(), {});
+  result.varies = a.varies;
+  for (const AffinePosition &candidate : a.candidates) {
+    int64_t low = candidate.constant, high = low;
+    for (auto [k, size] : llvm::zip_equal(candidate.coefficients, sizes)) {
+      int64_t reach;
+      if (llvm::MulOverflow(k, std::max<int64_t>(size - 1, 0), reach) ||
+          llvm::AddOverflow(reach < 0 ? low : high, reach,
+                            reach < 0 ? low : high))
+        return std::nullopt;
+    }
+    int64_t first = llvm::divideFloorSigned(low, divisor);
+    int64_t last = llvm::divideFloorSigned(high, divisor);
+    if (last - first > static_cast<int64_t>(maxCandidates) ||
+        result.candidates.size() > maxCandidates)
+      return std::nullopt;
+    for (int64_t quotient = first; quotient <= last; ++quotient) {
+      PositionForm own = getConstants(op.getResult(), {});
+      own.candidates.push_back(candidate);
+      PositionForm border = getConstants(op.getResult(), quotient * divisor);
+      own.varies = a.varies;
+      compare(op.getResult(), own, border);
+      AffinePosition value =
+          isQuotient ? getConstants(op.getResult(), quotient).candidates.front()
+                     : candidate;
+      if (!isQuotient)
+        value.constant -= quotient * divisor;
+      if (!llvm::is_contained(result.candidates, value))
+        result.candidates.push_back(value);
+    }
+  }
+  return result;
+}
+
+PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
+  Value result = op.getResult();
+  auto type = getType(result);
+  SmallVector<PositionForm, 3> operands;
+  for (Value operand : op.getOperands()) {
+    if (!isFollowed(operand)) {
+      // Of floats: truth values that are unknown numbers, or another integer.
+      PositionForm form = getUnknown(result);
+      for (Value other : op.getOperands())
+        if (isFollowed(other))
+          form.varies |= broadcast(other, type).varies;
+      return form;
+    }
+    operands.push_back(broadcast(operand, type));
+  }
+  auto combine = [&](int64_t factor) -> std::optional<PositionForm> {
+    const PositionForm &a = operands[0], &b = operands[1];
+    if (a.candidates.size() * b.candidates.size() > maxCandidates)
+      return std::nullopt;
+    PositionForm form = unite(a, b);
+    form.candidates.clear();
+    for (const AffinePosition &x : a.candidates)
+      for (const AffinePosition &y : b.candidates) {
+        std::optional<AffinePosition> sum = add(x, y, factor);
+        if (!sum)
+          return std::nullopt;
+        if (!llvm::is_contained(form.candidates, *sum))
+          form.candidates.push_back(*sum);
+      }
+    auto isNumber = [](const PositionForm &form) {
+      return form.candidates.size() == 1 && form.candidates[0].isConstant() &&
+             !form.hasUnknown && !form.hasDerived;
+    };
+    if (a.input && isNumber(b)) {
+      form.input = a.input;
+      form.inputOffset = a.inputOffset + factor * b.candidates[0].constant;
+    } else if (b.input && factor == 1 && isNumber(a)) {
+      form.input = b.input;
+      form.inputOffset = b.inputOffset + a.candidates[0].constant;
+    }
+    return form;
+  };
+  auto scale = [&](const PositionForm &form,
+                   const PositionForm &by) -> std::optional<PositionForm> {
+    if (by.hasUnknown || by.hasDerived ||
+        by.candidates.size() * form.candidates.size() > maxCandidates)
+      return std::nullopt;
+    PositionForm scaled = unite(form, by);
+    scaled.candidates.clear();
+    for (const AffinePosition &factor : by.candidates) {
+      if (!factor.isConstant())
+        return std::nullopt;
+      for (const AffinePosition &candidate : form.candidates) {
+        AffinePosition zero{0, SmallVector<int64_t, 4>(type.getRank(), 0)};
+        std::optional<AffinePosition> product =
+            add(zero, candidate, factor.constant);
+        if (!product)
+          return std::nullopt;
+        if (!llvm::is_contained(scaled.candidates, *product))
+          scaled.candidates.push_back(*product);
+      }
+    }
+    return scaled;
+  };
+  auto asTruth = [&](PositionForm form) {
+    PositionForm truth = getConstants(result, {0, 1});
+    truth.hasUnknown = form.hasUnknown;
+    truth.varies = std::move(form.varies);
+    return truth;
+  };
+  PositionForm zero = getConstants(result, 0);
+  bool isTruth = type.getElementType().isInteger(1);
+  std::optional<PositionForm> form;
+  switch (op.getFunction()) {
+  case MapFunction::Add:
+    form = isTruth ? asTruth(unite(operands[0], operands[1])) : combine(1);
+    break;
+  case MapFunction::Sub:
+    form = isTruth ? asTruth(unite(operands[0], operands[1])) : combine(-1);
+    break;
+  case MapFunction::Neg:
+    form = scale(operands[0], getConstants(result, -1));
+    break;
+  case MapFunction::Mul:
+    if (isTruth)
+      return asTruth(unite(operands[0], operands[1]));
+    form = scale(operands[0], operands[1]);
+    if (!form)
+      form = scale(operands[1], operands[0]);
+    break;
+  case MapFunction::Maximum:
+  case MapFunction::Minimum:
+    compare(result, operands[0], operands[1]);
+    form = unite(operands[0], operands[1]);
+    break;
+  case MapFunction::Relu:
+    compare(result, operands[0], zero);
+    form = unite(operands[0], zero);
+    break;
+  case MapFunction::Abs:
+    compare(result, operands[0], zero);
+    if (std::optional<PositionForm> negated =
+            scale(operands[0], getConstants(result, -1)))
+      form = unite(operands[0], *negated);
+    break;
+  case MapFunction::Sign: {
+    compare(result, operands[0], zero);
+    PositionForm signs = getConstants(result, {-1, 0, 1});
+    signs.varies = operands[0].varies;
+    // Which of them it is is up to what is unknown.
+    signs.hasUnknown = operands[0].hasUnknown;
+    signs.hasDerived = operands[0].hasDerived;
+    form = signs;
+    break;
+  }
+  case MapFunction::Round:
+  case MapFunction::Floor:
+  case MapFunction::Ceil:
+    form = operands[0];
+    break;
+  case MapFunction::FloorDiv:
+  case MapFunction::Remainder:
+    form = divide(op, operands[0], operands[1]);
+    break;
+  case MapFunction::Equal:
+  case MapFunction::NotEqual:
+  case MapFunction::Less:
+  case MapFunction::LessEqual:
+  case MapFunction::Greater:
+  case MapFunction::GreaterEqual:
+    compare(result, operands[0], operands[1]);
+    return asTruth(unite(operands[0], operands[1]));
+  case MapFunction::LogicalAnd:
+  case MapFunction::LogicalOr:
+  case MapFunction::LogicalNot: {
+    PositionForm all = operands[0];
+    for (auto [operand, own] : llvm::zip_equal(op.getOperands(), operands)) {
+      // Whether an integer is zero.
+      if (!getType(operand).getElementType().isInteger(1))
+        compare(result, own, zero);
+      all = unite(all, own);
+    }
+    return asTruth(std::move(all));
+  }
+  case MapFunction::BitwiseAnd:
+  case MapFunction::BitwiseOr:
+  case MapFunction::BitwiseXor:
+  case MapFunction::BitwiseNot:
+    if (isTruth)
+      return asTruth(operands.size() == 2 ? unite(operands[0], operands[1])
+                                          : operands[0]);
+    break;
+  case MapFunction::Select: {
+    form = unite(operands[1], operands[2]);
+    form->varies |= operands[0].varies;
+    form->hasUnknown |= operands[0].hasUnknown && form->candidates.size() > 1;
+    break;
+  }
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
+  case MapFunction::Div:
+  case MapFunction::Pow:
+  case MapFunction::Log:
+  case MapFunction::Sqrt:
+  case MapFunction::Rsqrt:
+  case MapFunction::Reciprocal:
+  case MapFunction::Silu:
+  case MapFunction::IsNan:
+    break;
+  }
+  if (!form || form->candidates.size() > maxCandidates)
+    return derive(op);
+  return *form;
+}
