@@ -190,6 +190,7 @@ void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
 void addAtenFormulas(Vocabulary &vocabulary);
 void addAtenIndexing(Vocabulary &vocabulary);
+void addAtenSorting(Vocabulary &vocabulary);
 void addAtenReindex(Vocabulary &vocabulary);
 void addAtenRowwise(Vocabulary &vocabulary);
 void addAtenSlices(Vocabulary &vocabulary);

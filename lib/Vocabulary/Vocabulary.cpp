@@ -19,6 +19,7 @@ Vocabulary::Vocabulary() {
   addAtenFactories(*this);
   addAtenFormulas(*this);
   addAtenIndexing(*this);
+  addAtenSorting(*this);
   addAtenReindex(*this);
   addAtenRowwise(*this);
   addAtenSlices(*this);
