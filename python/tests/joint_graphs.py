@@ -405,7 +405,10 @@ def check_valid(module, original):
                         tuple(stated.shape), stated.stride(), dtype=stated.dtype
                     )
             elif node.op == "get_attr":
-                value = mode.from_tensor(getattr(module, node.target))
+                value = getattr(module, node.target)
+            # An opaque object, such as a mesh, is what it is.
+            if isinstance(value, torch.Tensor):
+                value = mode.from_tensor(value)
             else:
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), environment.__getitem__)
                 value = node.target(*args, **kwargs)
