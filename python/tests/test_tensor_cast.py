@@ -206,7 +206,7 @@ def test_residual_that_may_differ_stays_whole(tmp_path):
     assert summary["unchanged"]
     (remark,) = (r for r in summary["remarks"] if r["verdict"] == "refused")
     assert "not known to be replicated" in remark["message"]
-    assert "--input-placement" in remark["message"]
+    assert "--input-placement" in remark["suggestion"]
 
 
 def test_rank_that_contradicts_the_collectives(tmp_path):
