@@ -19,7 +19,9 @@ using llvm::StringRef;
 Vocabulary::Vocabulary() {
   addAtenElementwise(*this);
   addAtenFactories(*this);
+  addAtenContractions(*this);
   addAtenFormulas(*this);
+  addAtenGrouped(*this);
   addAtenIndexing(*this);
   addAtenReindex(*this);
   addAtenRowwise(*this);

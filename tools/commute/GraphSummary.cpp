@@ -90,7 +90,8 @@ GraphSummary tool::summarize(ModuleOp module) {
       return;
     ++summary.numOps;
     if (auto call = dyn_cast<tp::CallOp>(op)) {
-      ++summary.opaque[call.getCallee().str()];
+      ++(call.runsKernel() ? summary.opaque
+                           : summary.withoutKernel)[call.getCallee().str()];
       return;
     }
     ++summary.modelled[op->getName().getStringRef().str()];
@@ -158,6 +159,11 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
     for (const auto &[name, count] : summary.opaque)
       os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
   }
+  if (!summary.withoutKernel.empty()) {
+    os << "\noperators on sizes, and assertions (copied unchanged):\n";
+    for (const auto &[name, count] : summary.withoutKernel)
+      os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
+  }
   if (!summary.assumptions.empty()) {
     os << "\nsize assumptions:\n";
     for (const std::string &assumption : summary.assumptions)
@@ -204,6 +210,7 @@ llvm::json::Object tool::toJson(const GraphSummary &summary) {
       {"collectives", std::move(collectives)},
       {"modelled", toObject(summary.modelled)},
       {"opaque", toObject(summary.opaque)},
+      {"without_kernel", toObject(summary.withoutKernel)},
       {"assumptions", llvm::json::Array(summary.assumptions)},
       {"placement_problems", toJson(summary.placementProblems)},
       {"unplaced_inputs", llvm::json::Array(summary.unplacedInputs)}};
