@@ -47,12 +47,14 @@ DimensionRule CallOp::getDimensionRule() {
   return std::move(builder).build();
 }
 
+bool CallOp::runsKernel() {
+  return !getMutatedOperands().empty() ||
+         llvm::any_of(getOutputs().getTypes(),
+                      llvm::IsaPred<RankedTensorType>);
+}
+
 std::optional<Work> CallOp::getWork(SymbolValues symbols) {
-  // What gives no tensor and writes into none asks for a size or checks a
-  // fact: no kernel runs.
-  bool givesTensor =
-      llvm::any_of(getOutputs().getTypes(), llvm::IsaPred<RankedTensorType>);
-  if (!givesTensor && getMutatedOperands().empty())
+  if (!runsKernel())
     return Work();
   return getStreamingWork(*this, 0, symbols);
 }

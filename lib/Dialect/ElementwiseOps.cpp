@@ -333,6 +333,35 @@ Strides IotaOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
   return getContiguousStrides(resultSizes);
 }
 
+LogicalResult EmptyOp::inferShapes(Adaptor, ShapeInference &inference) {
+  std::optional<Sizes> sizes = inference.getStatedSizes();
+  Type elementType = inference.getStatedElementType(Type());
+  if (!sizes || !elementType)
+    return inference.emitOpError("the type of the result is not stated");
+  return inference.setResult(elementType, *sizes);
+}
+
+DimensionRule EmptyOp::getDimensionRule() { return getFactoryRule(*this); }
+
+LogicalResult EmptyOp::evaluate(Algebra &algebra,
+                                ArrayRef<AlgebraValue> operands,
+                                SmallVectorImpl<AlgebraValue> &results) {
+  FailureOr<SmallVector<int64_t>> sizes = getResultSizes(*this, algebra);
+  if (failed(sizes))
+    return failure();
+  results.push_back(algebra.uninitialized(
+      *this, *sizes, getTensor(getResult()).getElementType()));
+  return success();
+}
+
+std::optional<Work> EmptyOp::getWork(SymbolValues) { return Work(); }
+
+Strides EmptyOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
+                              ArrayRef<Size>) {
+  // torch.empty_like keeps the strides of a tensor that the op does not have.
+  return std::nullopt;
+}
+
 LogicalResult TriangularOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (getTensor(op.getInput()).getRank() < 2)
     return inference.emitOpError("operand has fewer than 2 dims");

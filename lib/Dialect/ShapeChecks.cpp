@@ -6,6 +6,8 @@
 
 #include "ShapeChecks.h"
 
+#include "llvm/Support/CheckedArithmetic.h"
+
 using namespace mlir;
 using namespace commute::tp;
 
@@ -48,4 +50,15 @@ std::optional<Sizes> commute::tp::broadcastSizes(ArrayRef<Size> lhs,
       size = isConstant(rhs[dim], 1) ? size : rhs[dim];
   }
   return result;
+}
+
+std::optional<int64_t>
+commute::tp::getProductFlops(RankedTensorType result,
+                             std::optional<int64_t> inner,
+                             SymbolValues symbols) {
+  std::optional<int64_t> elements = evaluateNumElements(result, symbols);
+  if (!elements || !inner)
+    return std::nullopt;
+  std::optional<int64_t> products = llvm::checkedMul(*elements, *inner);
+  return products ? llvm::checkedMul<int64_t>(2, *products) : std::nullopt;
 }

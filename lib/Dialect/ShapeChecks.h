@@ -30,6 +30,12 @@ mlir::FailureOr<Size> getBlockSize(ShapeInference &inference, const Size &size,
 std::optional<Sizes> broadcastSizes(llvm::ArrayRef<Size> lhs,
                                     llvm::ArrayRef<Size> rhs);
 
+/// 2 * elements of `result` * `inner`: the multiplications and additions of a
+/// product.
+std::optional<int64_t> getProductFlops(mlir::RankedTensorType result,
+                                       std::optional<int64_t> inner,
+                                       SymbolValues symbols);
+
 } // namespace commute::tp
 
 #endif // COMMUTE_LIB_DIALECT_SHAPECHECKS_H

@@ -8,6 +8,7 @@
 
 #include "FieldFunctions.h"
 #include "OperatorEffects.h"
+#include "RandomTensors.h"
 #include "ResolvedPrograms.h"
 #include "SharedMemory.h"
 #include "commute/Equivalence/PrimeField.h"
@@ -29,52 +30,6 @@ RankedTensorType InputGenerator::getType(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor;
   return RankedTensorType::get({}, IntegerType::get(type.getContext(), 64));
-}
-
-/// The index of an element in the whole tensor, of a dense row-major tensor's
-/// real sizes; modulo 2^64, which is as good as any.
-template <typename Visitor>
-static void forEachIndex(const FieldTensor &tensor, Visitor visit) {
-  SmallVector<int64_t> counts = tensor.getCounts();
-  SmallVector<int64_t> position(counts.size());
-  for (size_t element = 0; element < tensor.elements.size(); ++element) {
-    uint64_t index = 0;
-    for (auto [dim, at] : llvm::zip_equal(tensor.getDims(), position))
-      index =
-          index * static_cast<uint64_t>(dim.getSize()) +
-          static_cast<uint64_t>(dim.isUniform ? 0 : dim.sample->getIndex(at));
-    visit(element, index);
-    for (size_t dim = counts.size(); dim-- > 0;) {
-      if (++position[dim] < counts[dim])
-        break;
-      position[dim] = 0;
-    }
-  }
-}
-
-/// A tensor without any structure, keyed by `key`; null, and a problem of the
-/// context, where there is no memory for it.
-static std::shared_ptr<FieldTensor> makeRandom(ArrayRef<SampledDim> dims,
-                                               Type type, uint64_t key,
-                                               EvaluationContext &context,
-                                               const IntegerPool &pool,
-                                               IntegerPool::Drawing drawing) {
-  if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
-    return nullptr;
-  auto tensor = std::make_shared<FieldTensor>(dims, type);
-  forEachIndex(*tensor, [&](size_t element, uint64_t index) {
-    uint64_t value = PrimeField::mix(index, key);
-    if (tensor->isTruth())
-      value = context.scalars.drawTruth(value);
-    else if (!tensor->isField())
-      // A number is an offset more often than not, so that in some rounds it is
-      // zero.
-      value = tensor->elements.size() == 1 && context.scalars.getSeed() % 4 == 0
-                  ? wrapInteger(pool.getNumbers().front(), type)
-                  : pool.draw(value, drawing, type);
-    tensor->elements[element] = value;
-  });
-  return tensor;
 }
 
 static SmallVector<SampledDim, 4> getDims(RankedTensorType type,
@@ -194,10 +149,11 @@ LogicalResult LockstepEvaluator::evaluateModelled(
     SmallVectorImpl<RankValues> &results) {
   for (FieldAlgebra &algebra : algebras)
     algebra.clearExchanges();
-  // Without communication, only a part of the own rank depends on which rank
-  // it is.
-  bool isOfRank = isa<tp::GroupOpInterface>(op.getOperation()) &&
-                  !isa<tp::CollectiveOpInterface>(op.getOperation());
+  // Without communication, only a part of the own rank and memory that is not
+  // initialized depend on which rank it is.
+  bool isOfRank = (isa<tp::GroupOpInterface>(op.getOperation()) &&
+                   !isa<tp::CollectiveOpInterface>(op.getOperation())) ||
+                  !isMemoryEffectFree(op);
   bool readsOperands = !readsReceivedOnly(op);
   // An op is evaluated again after each exchange: the first time ranks say what
   // they send, then they know what they receive.

@@ -179,7 +179,8 @@ void PositionFinder::visit(Operation *op) {
   }
   if (op->getNumResults() == 0 || !llvm::any_of(op->getResults(), isFollowed))
     return;
-  if (isa<tp::CallOp>(op))
+  // Opaque ops, and memory that is not initialized.
+  if (!isMemoryEffectFree(op))
     return;
   Value result = op->getResult(0);
   PositionForm form =
@@ -279,15 +280,21 @@ void PositionFinder::visit(func::FuncOp function) {
       forms[argument] = std::move(form);
     }
   for (Operation &op : function.getBody().front()) {
-    if (auto attention = dyn_cast<tp::AttentionOp>(op);
-        attention && attention.getIsCausal()) {
-      auto getLength = [](Value value) {
-        return static_cast<unsigned>(getType(value).getRank() - 2);
-      };
-      listener.onDiagonal(attention.getKey(), getLength(attention.getKey()),
-                          attention.getQuery(), getLength(attention.getQuery()),
-                          1, -1, 0);
-    }
+    TypeSwitch<Operation *>(&op).Case<tp::AttentionOp, tp::AttentionBackwardOp>(
+        [&](auto attention) {
+          auto getLength = [](Value value) {
+            return static_cast<unsigned>(getType(value).getRank() - 2);
+          };
+          Value key = attention.getKey(), query = attention.getQuery();
+          if (attention.getIsCausal())
+            listener.onDiagonal(key, getLength(key), query, getLength(query), 1,
+                                -1, 0);
+        });
+    // Rows are compared with offsets.
+    if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op);
+        grouped && get(grouped.getOffsets()).hasUnknown)
+      listener.onMetByUnknown(grouped.getLhs(),
+                              grouped.groupsContraction() ? 1 : 0);
     visit(&op);
   }
 }

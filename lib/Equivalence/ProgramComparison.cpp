@@ -257,8 +257,9 @@ static bool drawsIntegers(func::FuncOp function) {
   };
   if (llvm::any_of(function.getArguments(), isDrawn))
     return true;
-  return llvm::any_of(function.getOps<tp::CallOp>(), [&](tp::CallOp call) {
-    return llvm::any_of(call.getOutputs(), isDrawn);
+  // Opaque ops, and memory that is not initialized.
+  return llvm::any_of(function.getBody().front(), [&](Operation &op) {
+    return !isMemoryEffectFree(&op) && llvm::any_of(op.getResults(), isDrawn);
   });
 }
 
@@ -308,10 +309,16 @@ double ProgramComparison::getWork(bool reducesSizes) const {
         Value lhs = product.getLhs();
         int64_t rank = cast<RankedTensorType>(lhs.getType()).getRank();
         work += getCount(product.getResult()) * getExtent(lhs, rank - 1);
-      } else if (auto attention = dyn_cast<tp::AttentionOp>(op)) {
-        Value key = attention.getKey();
+      } else if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op)) {
+        Value rhs = grouped.getRhs();
+        int64_t rank = cast<RankedTensorType>(rhs.getType()).getRank();
+        work += getCount(grouped.getLhs()) * getExtent(rhs, rank - 1);
+      } else if (isa<tp::AttentionOp, tp::AttentionBackwardOp>(op)) {
+        bool isForward = isa<tp::AttentionOp>(op);
+        Value key = op.getOperand(isForward ? 1 : 2);
         int64_t rank = cast<RankedTensorType>(key.getType()).getRank();
-        work += getCount(attention.getResult()) * getExtent(key, rank - 2);
+        work += (isForward ? 1 : 5) * getCount(op.getResult(0)) *
+                getExtent(key, rank - 2);
       }
     }
   return work * static_cast<double>(placements.getWorld().size());

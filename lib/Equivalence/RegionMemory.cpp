@@ -253,7 +253,7 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
     return success(!context.problem);
   }
   ++numEvaluated;
-  bool isConstant = !isa<tp::CallOp>(step.op);
+  bool isConstant = isMemoryEffectFree(step.op);
   SmallVector<RankValues> operands, results;
   for (unsigned operand : step.operands) {
     operands.push_back(known[operand].values);

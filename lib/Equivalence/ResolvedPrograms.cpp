@@ -31,7 +31,7 @@ bool equivalence::hasSymbols(ModuleOp module) {
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>>
-equivalence::resolveSizes(ModuleOp module,
+equivalence::resolveSizes(ModuleOp module, unsigned program,
                           llvm::function_ref<int64_t(StringRef)> getValue) {
   OwningOpRef<ModuleOp> result = cast<ModuleOp>(module->clone());
   auto symbols = [&](StringRef name) { return std::optional(getValue(name)); };
@@ -54,12 +54,18 @@ equivalence::resolveSizes(ModuleOp module,
   func::FuncOp function = analysis::getMain(*result);
   llvm::for_each(function.getArguments(), convert);
   int64_t draws = 0;
+  // Memory that is not initialized differs between the programs too: they would
+  // be proven equal if both read it.
+  int64_t allocations = static_cast<int64_t>(program) << 32;
   Builder builder(result->getContext());
   function.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), convert);
-    if (auto call = dyn_cast<tp::CallOp>(op))
+    if (auto call = dyn_cast<tp::CallOp>(op)) {
       if (isRandomOperator(call.getCallee()))
         op->setAttr(drawAttrName, builder.getI64IntegerAttr(draws++));
+    } else if (hasSingleEffect<MemoryEffects::Allocate>(op)) {
+      op->setAttr(drawAttrName, builder.getI64IntegerAttr(allocations++));
+    }
   });
   if (!unknown.empty())
     return llvm::createStringError(

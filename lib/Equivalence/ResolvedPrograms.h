@@ -15,13 +15,16 @@
 namespace commute::equivalence {
 
 /// The number of a random operator's call, in program order. Generators have
-/// state: two calls return two values, on the same operands too.
+/// state: two calls return two values, on the same operands too. Of an op that
+/// allocates uninitialized memory, a number that no other op of either program
+/// has.
 inline constexpr llvm::StringLiteral drawAttrName = "equivalence.draw";
 
 /// A copy of a program in which symbolic sizes have values and types no
-/// layouts. The error says where the sizes do not fit.
+/// layouts. `program` numbers the programs that are compared. The error says
+/// where the sizes do not fit.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-resolveSizes(mlir::ModuleOp module,
+resolveSizes(mlir::ModuleOp module, unsigned program,
              llvm::function_ref<int64_t(llvm::StringRef)> symbols);
 
 /// Replaces inputs that are the same number in both programs by constants.

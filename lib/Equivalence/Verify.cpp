@@ -230,14 +230,14 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
       break;
     series.begin(attempt);
     auto getValue = [&](StringRef symbol) { return series.getValue(symbol); };
-    auto resolvedFirst = resolveSizes(first, getValue);
+    auto resolvedFirst = resolveSizes(first, 0, getValue);
     if (attempt > 0 && (series.isKnown() || !resolvedFirst)) {
       llvm::consumeError(resolvedFirst.takeError());
       continue;
     }
     if (!resolvedFirst)
       return resolvedFirst.takeError();
-    auto resolvedSecond = resolveSizes(second, getValue);
+    auto resolvedSecond = resolveSizes(second, 1, getValue);
     if (!resolvedSecond) {
       result.differences.push_back(
           {"the second program does not fit the sizes of the first: " +

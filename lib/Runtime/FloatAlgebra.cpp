@@ -202,6 +202,22 @@ AlgebraValue FloatAlgebra::matmul(const AlgebraValue &lhs,
   return check(std::move(result), message, sizes, type);
 }
 
+AlgebraValue FloatAlgebra::multiplyGroups(const AlgebraValue &lhs,
+                                          const AlgebraValue &rhs,
+                                          const AlgebraValue &offsets,
+                                          const AlgebraValue &rest, Type type) {
+  std::string message;
+  TensorValue result =
+      multiplyGroupedRows(asTensor(lhs), asTensor(rhs), asTensor(offsets),
+                          rest ? &asTensor(rest) : nullptr, type, message);
+  return check(std::move(result), message, {}, type);
+}
+
+AlgebraValue FloatAlgebra::uninitialized(Operation *, ArrayRef<int64_t> sizes,
+                                         Type type) {
+  return fillUninitialized(sizes, type);
+}
+
 //===----------------------------------------------------------------------===//
 // Positions
 //===----------------------------------------------------------------------===//

@@ -37,6 +37,8 @@ void castElementsInto(const Tensor &input, Tensor &result);
 TensorValue fill(const llvm::APFloat &value, llvm::ArrayRef<int64_t> sizes,
                  mlir::Type type);
 TensorValue fill(int64_t value, llvm::ArrayRef<int64_t> sizes, mlir::Type type);
+/// What stands for uninitialized memory: NaN, or the largest integer.
+TensorValue fillUninitialized(llvm::ArrayRef<int64_t> sizes, mlir::Type type);
 
 /// Computes `function` on arrays of Compute (int64_t, uint64_t, float or
 /// double). Unused operands are null. Returns false for an integer division by
@@ -91,6 +93,11 @@ TensorValue multiplyMatrices(MatmulOperand lhs, MatmulOperand rhs,
 bool multiplyMatricesInto(MatmulOperand lhs, MatmulOperand rhs,
                           const Tensor *bias, Tensor &result,
                           std::string &failure);
+
+/// The product of tp.grouped_matmul. `rest` may be null.
+TensorValue multiplyGroupedRows(const Tensor &lhs, const Tensor &rhs,
+                                const Tensor &offsets, const Tensor *rest,
+                                mlir::Type type, std::string &failure);
 
 //===----------------------------------------------------------------------===//
 // Positions

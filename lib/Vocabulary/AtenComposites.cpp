@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Fingerprint.h"
 #include "NodeReader.h"
 
 using namespace mlir;
@@ -35,20 +36,27 @@ static LogicalResult setCopy(NodeReader &reader, Value value) {
 /// copy(self, src), the functionalized form of `self.copy_(src)`: the elements
 /// of `src`, converted to the element type of `self`.
 static LogicalResult readCopy(NodeReader &reader) {
-  Value self = reader.tensor("self"), source = reader.tensor("src");
+  Value self = reader.tensor("self"), value = reader.tensor("src");
   RankedTensorType type = reader.getResultType();
-  // A source that is broadcast would need two ops.
-  if (!self || !source || !type ||
-      getTensor(source).getShape() != type.getShape() ||
-      reader.getSymbols().getSizes(getTensor(source)) !=
-          reader.getSymbols().getSizes(type))
+  if (!self || !value || !type || getTensor(value).getRank() > type.getRank())
     return failure();
-  if (getTensor(source).getElementType() == type.getElementType())
-    return setCopy(reader, source);
-  if (!isDense(reader, type))
-    return failure();
-  return reader.result(
-      reader.create<tp::CastOp>(type, source, /*contiguous=*/true));
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(type);
+  if (symbols.getSizes(getTensor(value)) != sizes)
+    value = reader.broadcast(value, sizes);
+  if (getElementType(value) != type.getElementType()) {
+    bool isLast = isDense(reader, type);
+    RankedTensorType dense =
+        isLast ? type
+               : symbols.getType(type.getElementType(), sizes,
+                                 tp::getContiguousStrides(sizes));
+    value = reader.create<tp::CastOp>(dense, value, /*contiguous=*/true);
+    if (isLast)
+      return reader.result(value);
+  }
+  // The result has the strides of `self`.
+  return reader.result(reader.create<tp::CopyOp>(
+      type, value, /*preserve_strides=*/!isDense(reader, type)));
 }
 
 /// Reshapes `value` to the result type and copies it. Repeated elements are
@@ -136,6 +144,34 @@ static LogicalResult readRoll(NodeReader &reader) {
   return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
 }
 
+/// Appends what covers the elements [start, start + size) of `value` along a
+/// dim. Of a concat, these are its inputs: programs fill a tensor piece by
+/// piece, and nothing of the tensor that they begin with remains.
+static void appendRange(NodeReader &reader, Value value, int64_t dim,
+                        int64_t start, int64_t size,
+                        SmallVectorImpl<Value> &parts) {
+  if (size == 0)
+    return;
+  auto concat = value.getDefiningOp<tp::ConcatOp>();
+  if (!concat || static_cast<int64_t>(concat.getDim()) != dim) {
+    parts.push_back(reader.slice(value, dim, start, size));
+    return;
+  }
+  int64_t offset = 0;
+  for (Value input : concat.getInputs()) {
+    int64_t own = getTensor(input).getDimSize(dim);
+    int64_t begin = std::max(offset, start);
+    int64_t end = std::min(offset + own, start + size);
+    Operation *op = input.getDefiningOp();
+    bool isNamed = !op || !op->hasAttr(innerAttrName);
+    if (begin < end && end - begin == own && isNamed)
+      parts.push_back(input);
+    else if (begin < end)
+      parts.push_back(reader.slice(value, dim, begin, end - begin));
+    offset += own;
+  }
+}
+
 /// Replaces the elements [start, start + size) of `self` along a dim by
 /// `source`.
 static LogicalResult setScattered(NodeReader &reader, Value self, Value source,
@@ -147,12 +183,9 @@ static LogicalResult setScattered(NodeReader &reader, Value self, Value source,
       !isDense(reader, type))
     return failure();
   SmallVector<Value> parts;
-  if (start > 0)
-    parts.push_back(reader.slice(self, dim, 0, start));
+  appendRange(reader, self, dim, 0, start, parts);
   parts.push_back(source);
-  if (start + size < whole)
-    parts.push_back(
-        reader.slice(self, dim, start + size, whole - start - size));
+  appendRange(reader, self, dim, start + size, whole - start - size, parts);
   if (parts.size() == 1)
     return setCopy(reader, source);
   return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
@@ -195,6 +228,82 @@ static LogicalResult readSelectScatter(NodeReader &reader) {
                       1);
 }
 
+/// The gradient of x[..., start:end:step]: zeros around the gradient's rows.
+static LogicalResult readSliceBackward(NodeReader &reader) {
+  Value gradient = reader.tensor("grad_output");
+  RankedTensorType type = reader.getResultType();
+  if (!gradient || !type || !reader.find("input_sizes"))
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank(), 0);
+  std::optional<int64_t> start = reader.integer("start", 0);
+  std::optional<int64_t> step = reader.integer("step", 1);
+  if (!dim || !start || !step || *step < 1 || type.isDynamicDim(*dim) ||
+      getTensor(gradient).isDynamicDim(*dim) || !isDense(reader, type))
+    return failure();
+  // The size of the gradient determines the end.
+  (void)reader.find("end");
+  int64_t whole = type.getDimSize(*dim);
+  int64_t count = getTensor(gradient).getDimSize(*dim);
+  start = std::clamp<int64_t>(*start < 0 ? *start + whole : *start, 0, whole);
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(getTensor(gradient));
+  Value value = gradient;
+  int64_t covered = count;
+  if (*step > 1 && count > 0) {
+    // Zeros after each row, as a new dim that is merged again.
+    tp::Sizes split = sizes, zeros = sizes;
+    split.insert(split.begin() + *dim + 1, 1);
+    zeros.insert(zeros.begin() + *dim + 1, *step - 1);
+    tp::Sizes spread = split;
+    spread[*dim + 1] = *step;
+    Value rows[] = {reader.reshape(value, split),
+                    reader.fill(0, zeros, type.getElementType())};
+    value = reader.create<tp::ConcatOp>(
+        symbols.getType(type.getElementType(), spread,
+                        tp::getContiguousStrides(spread)),
+        rows, *dim + 1);
+    sizes[*dim] = count * *step;
+    value = reader.reshape(value, sizes);
+    // The last row may have fewer zeros after it.
+    covered = std::min<int64_t>(count * *step, whole - *start);
+    if (covered < count * *step)
+      value = reader.slice(value, *dim, 0, covered);
+  }
+  SmallVector<Value> parts;
+  auto addZeros = [&](int64_t size) {
+    if (size <= 0)
+      return;
+    sizes[*dim] = size;
+    parts.push_back(reader.fill(0, sizes, type.getElementType()));
+  };
+  addZeros(*start);
+  parts.push_back(value);
+  addZeros(whole - *start - covered);
+  if (parts.size() == 1)
+    return setCopy(reader, value);
+  return reader.result(reader.create<tp::ConcatOp>(type, parts, *dim));
+}
+
+static LogicalResult readSelectBackward(NodeReader &reader) {
+  Value gradient = reader.tensor("grad_output");
+  RankedTensorType type = reader.getResultType();
+  if (!gradient || !type || !reader.find("input_sizes"))
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
+  std::optional<int64_t> index = reader.integer("index");
+  if (!dim || !index || type.isDynamicDim(*dim))
+    return failure();
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(getTensor(gradient));
+  sizes.insert(sizes.begin() + *dim, 1);
+  *index += *index < 0 ? type.getDimSize(*dim) : 0;
+  if (*index < 0 || *index >= type.getDimSize(*dim))
+    return failure();
+  Value zeros = reader.fill(0, symbols.getSizes(type), type.getElementType());
+  return setScattered(reader, zeros, reader.reshape(gradient, sizes), *dim,
+                      *index, 1);
+}
+
 /// one_hot(x, n): compares x with the positions along a new last dim.
 static LogicalResult readOneHot(NodeReader &reader) {
   Value self = reader.tensor("self");
@@ -229,5 +338,7 @@ void vocabulary::addAtenComposites(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.roll.default", readRoll);
   vocabulary.add("torch.ops.aten.slice_scatter.default", readSliceScatter);
   vocabulary.add("torch.ops.aten.select_scatter.default", readSelectScatter);
+  vocabulary.add("torch.ops.aten.slice_backward.default", readSliceBackward);
+  vocabulary.add("torch.ops.aten.select_backward.default", readSelectBackward);
   vocabulary.add("torch.ops.aten.one_hot.default", readOneHot);
 }

@@ -349,8 +349,41 @@ static LogicalResult writeCast(Operation *operation, NodeWriter &writer) {
   return node.finish(op.getResult());
 }
 
+/// Writes a copy into a layout that is not the operand's, as aten.copy makes
+/// it: PyTorch has no operator for this alone.
+static LogicalResult writeCopyInto(tp::CopyOp op, ArrayRef<tp::Size> strides,
+                                   NodeWriter &writer) {
+  auto type = cast<RankedTensorType>(op.getType());
+  SmallVector<int64_t> numbers;
+  for (const tp::Size &stride : strides)
+    if (std::optional<int64_t> number = tp::getConstant(stride))
+      numbers.push_back(*number);
+  if (numbers.size() != strides.size())
+    return op.emitError("cannot write a copy whose strides are symbolic");
+  StringRef target =
+      writer.node(op.getLoc(), "torch.ops.aten.empty_strided.default")
+          .sizes("size", type)
+          .integers("stride", numbers)
+          .keywords()
+          .scalarType("dtype", type.getElementType())
+          .device()
+          .finishIntermediate(type);
+  return writer.node(op.getLoc(), "torch.ops.aten.copy.default")
+      .named("self", target)
+      .tensor("src", op.getInput())
+      .finish(op.getResult());
+}
+
 static LogicalResult writeCopy(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::CopyOp>(operation);
+  if (op.getPreserveStrides()) {
+    tp::SymbolSpace symbols(op.getContext());
+    tp::StridedShape input = symbols.getShape(getTensor(op.getInput()));
+    tp::StridedShape own = symbols.getShape(getTensor(op.getResult()));
+    tp::Strides preserved = op.inferStrides(0, input, own.sizes);
+    if (own.strides && preserved && *preserved != *own.strides)
+      return writeCopyInto(op, *own.strides, writer);
+  }
   NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.clone.default");
   node.tensor("self", op.getInput());
   if (!op.getPreserveStrides())

@@ -54,6 +54,11 @@ static LogicalResult readOnes(NodeReader &reader) {
   return setConstant(reader, reader.getBuilder().getI64IntegerAttr(1));
 }
 
+static LogicalResult readEmpty(NodeReader &reader) {
+  RankedTensorType type = reader.getResultType();
+  return type ? reader.result(reader.create<tp::EmptyOp>(type)) : failure();
+}
+
 static LogicalResult readArange(NodeReader &reader) {
   RankedTensorType type = reader.getResultType();
   Builder &builder = reader.getBuilder();
@@ -108,6 +113,34 @@ static LogicalResult writeConstant(Operation *operation, NodeWriter &writer) {
   return node.finish(op.getResult());
 }
 
+static LogicalResult writeEmpty(Operation *operation, NodeWriter &writer) {
+  auto op = cast<tp::EmptyOp>(operation);
+  auto type = cast<RankedTensorType>(op.getType());
+  tp::SymbolSpace symbols(type.getContext());
+  tp::StridedShape shape = symbols.getShape(type);
+  if (tp::getDensity(shape) == tp::Density::Dense)
+    return writer.node(op.getLoc(), "torch.ops.aten.empty.memory_format")
+        .sizes("size", type)
+        .keywords()
+        .scalarType("dtype", type.getElementType())
+        .device()
+        .finish(op.getResult());
+  SmallVector<int64_t> strides;
+  for (const tp::Size &stride :
+       shape.strides.value_or(SmallVector<tp::Size, 4>()))
+    if (std::optional<int64_t> number = tp::getConstant(stride))
+      strides.push_back(*number);
+  if (static_cast<int64_t>(strides.size()) != type.getRank())
+    return op.emitError("cannot write a tensor whose strides are not known");
+  return writer.node(op.getLoc(), "torch.ops.aten.empty_strided.default")
+      .sizes("size", type)
+      .integers("stride", strides)
+      .keywords()
+      .scalarType("dtype", type.getElementType())
+      .device()
+      .finish(op.getResult());
+}
+
 static LogicalResult writeIota(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::IotaOp>(operation);
   auto type = cast<RankedTensorType>(op.getType());
@@ -155,6 +188,13 @@ void vocabulary::addAtenFactories(Vocabulary &vocabulary) {
                   "torch.ops.aten.ones_like.default",
                   "torch.ops.aten.new_ones.default"},
                  readOnes);
+  vocabulary.add({"torch.ops.aten.empty.memory_format",
+                  "torch.ops.aten.empty_like.default",
+                  "torch.ops.aten.empty_permuted.default",
+                  "torch.ops.aten.empty_strided.default",
+                  "torch.ops.aten.new_empty.default",
+                  "torch.ops.aten.new_empty_strided.default"},
+                 readEmpty);
   vocabulary.add({"torch.ops.aten.arange.default",
                   "torch.ops.aten.arange.start",
                   "torch.ops.aten.arange.start_step"},
@@ -162,6 +202,7 @@ void vocabulary::addAtenFactories(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.triu.default", readTriangular<true>);
   vocabulary.add("torch.ops.aten.tril.default", readTriangular<false>);
   vocabulary.addWriter<tp::ConstantOp>(writeConstant);
+  vocabulary.addWriter<tp::EmptyOp>(writeEmpty);
   vocabulary.addWriter<tp::IotaOp>(writeIota);
   vocabulary.addWriter<tp::TriangularOp>(writeTriangular);
 }

@@ -11,6 +11,8 @@
 
 #include "Formula.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
@@ -143,6 +145,34 @@ static LogicalResult readLogSumExp(NodeReader &reader) {
                   reader.reshape(result, reader.getSymbols().getSizes(type)));
 }
 
+/// A softmax in which a row of minus infinities is zero. PyTorch computes it in
+/// these steps too.
+static LogicalResult readSafeSoftmax(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  // Which is that of the result.
+  (void)reader.find("dtype");
+  if (!self || !type || !isFloat(self) ||
+      !isa<FloatType>(type.getElementType()))
+    return failure();
+  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
+  if (!dim)
+    return failure();
+  Formula f(reader, getElementType(self));
+  tp::Sizes sizes = reader.getSymbols().getSizes(type);
+  Value softmax = reader.create<tp::RowwiseOp>(
+      reader.getSymbols().getType(type.getElementType(), sizes,
+                                  tp::getContiguousStrides(sizes)),
+      tp::RowFunction::Softmax, self, *dim);
+  Value isMasked =
+      f.test(MapFunction::Equal,
+             {self, f.number(-std::numeric_limits<double>::infinity())});
+  Value isEmpty = f.reduce(ReductionKind::Min, isMasked, *dim);
+  return f.result(0, reader.map(MapFunction::Select,
+                                {isEmpty, f.number(0), softmax},
+                                type.getElementType()));
+}
+
 /// The variance, or its root, of the elements along some dims.
 template <bool takesRoot>
 static LogicalResult readVariance(NodeReader &reader) {
@@ -212,6 +242,68 @@ static LogicalResult readHistogram(NodeReader &reader) {
   Value isInside = f.test(MapFunction::Equal, {bin, positions});
   return f.result(0, f.reduce(ReductionKind::Sum, f.of(isInside), 0,
                               /*keepDims=*/false));
+}
+
+/// The indices 0, 1, ... of `repeats`, each as often as it says, of which there
+/// are `count`: as many as repeats end at or before a position.
+static Value getRepeatedIndices(NodeReader &reader, Value repeats,
+                                int64_t count) {
+  Builder &builder = reader.getBuilder();
+  Type integer = builder.getI64Type();
+  int64_t size = getTensor(repeats).getNumElements();
+  Value ends = reader.create<tp::RowwiseOp>(
+      RankedTensorType::get({size}, integer), tp::RowFunction::CumulativeSum,
+      repeats, /*dim=*/0);
+  Value positions = reader.create<tp::IotaOp>(
+      RankedTensorType::get({count}, integer), builder.getI64IntegerAttr(0),
+      builder.getI64IntegerAttr(1));
+  Value hasEnded = reader.map(MapFunction::LessEqual,
+                              {ends, reader.reshape(positions, {count, 1})},
+                              builder.getI1Type());
+  Formula f(reader, integer);
+  return f.reduce(ReductionKind::Sum, f.of(hasEnded), 1, /*keepDims=*/false);
+}
+
+/// repeat_interleave(repeats), and repeat_interleave(self, repeats, dim): the
+/// elements of self at these indices.
+static LogicalResult readRepeatInterleave(NodeReader &reader) {
+  Value repeats = reader.tensor("repeats");
+  RankedTensorType type = reader.getResultType();
+  // Which the result has.
+  (void)reader.find("output_size");
+  if (!repeats || !type || !getTensor(repeats).hasStaticShape() ||
+      getTensor(repeats).getRank() != 1 || isFloat(repeats))
+    return failure();
+  Value self = reader.tensor("self");
+  int64_t dim = 0;
+  if (self) {
+    // Without a dim, PyTorch flattens the tensor first.
+    if (reader.isAbsent("dim")) {
+      if (!getTensor(self).hasStaticShape())
+        return failure();
+      self = reader.reshape(self, {getTensor(self).getNumElements()});
+    } else {
+      std::optional<int64_t> stated = reader.dim("dim", type.getRank());
+      if (!stated)
+        return failure();
+      dim = *stated;
+    }
+    // One number for all elements is the other overload.
+    if (getTensor(self).getDimSize(dim) != getTensor(repeats).getNumElements())
+      return failure();
+  }
+  if (type.isDynamicDim(dim))
+    return failure();
+  Value indices = getRepeatedIndices(reader, repeats, type.getDimSize(dim));
+  Formula f(reader, type.getElementType());
+  if (!self)
+    return f.result(0, indices);
+  tp::Sizes sizes = reader.getSymbols().getSizes(type);
+  return f.result(
+      0, reader.create<tp::TakeOp>(
+             reader.getSymbols().getType(type.getElementType(), sizes,
+                                         tp::getContiguousStrides(sizes)),
+             self, indices, dim, /*wraps_negative=*/false));
 }
 
 //===----------------------------------------------------------------------===//
@@ -334,6 +426,10 @@ void vocabulary::addAtenFormulas(Vocabulary &vocabulary) {
   vocabulary.add({"torch.ops.aten.lerp.Scalar", "torch.ops.aten.lerp.Tensor"},
                  readLerp);
   vocabulary.add("torch.ops.aten.logsumexp.default", readLogSumExp);
+  vocabulary.add("torch.ops.aten._safe_softmax.default", readSafeSoftmax);
+  vocabulary.add({"torch.ops.aten.repeat_interleave.Tensor",
+                  "torch.ops.aten.repeat_interleave.self_Tensor"},
+                 readRepeatInterleave);
   vocabulary.add({"torch.ops.aten.var.correction", "torch.ops.aten.var.dim"},
                  readVariance</*takesRoot=*/false>);
   vocabulary.add({"torch.ops.aten.std.correction", "torch.ops.aten.std.dim"},

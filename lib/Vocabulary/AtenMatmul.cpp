@@ -220,6 +220,22 @@ static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
 // Attention
 //===----------------------------------------------------------------------===//
 
+static constexpr StringLiteral kernelTarget =
+    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default";
+static constexpr StringLiteral backwardTarget =
+    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward."
+    "default";
+
+/// The scale of an attention: null if it is the default, nullopt if it is not
+/// known.
+static std::optional<FloatAttr> getScale(NodeReader &reader) {
+  if (reader.isAbsent("scale"))
+    return FloatAttr();
+  std::optional<double> number = reader.number("scale");
+  return number ? std::optional(reader.getBuilder().getF64FloatAttr(*number))
+                : std::nullopt;
+}
+
 static LogicalResult readAttention(NodeReader &reader) {
   Value query = reader.tensor("query");
   Value key = reader.tensor("key");
@@ -238,8 +254,10 @@ static LogicalResult readAttention(NodeReader &reader) {
       getTensor(key).getRank() == getTensor(query).getRank())
     isGrouped = getTensor(query).getDimSize(headDim) !=
                 getTensor(key).getDimSize(headDim);
-  // The second result (logsumexp) is needed only in the backward graph.
-  for (size_t index = 1; index < reader.getNumResults(); ++index)
+  // The second result (logsumexp) is needed only in the backward graph, and the
+  // others only for dropout.
+  bool hasLogsumexp = isKernel && reader.isResultUsed(1);
+  for (size_t index = 2; index < reader.getNumResults(); ++index)
     if (reader.isResultUsed(index))
       return failure();
   Value mask;
@@ -248,19 +266,90 @@ static LogicalResult readAttention(NodeReader &reader) {
     if (!mask)
       return failure();
   }
-  FloatAttr scale;
-  if (!reader.isAbsent("scale")) {
-    std::optional<double> number = reader.number("scale");
-    if (!number)
+  std::optional<FloatAttr> scale = getScale(reader);
+  if (!scale)
+    return failure();
+  auto op = reader.create<tp::AttentionOp>(
+      type, hasLogsumexp ? reader.getResultType(1) : Type(), query, key, value,
+      mask, *isCausal, *isGrouped, *scale);
+  if (hasLogsumexp)
+    reader.setResult(1, op.getLogsumexp());
+  return reader.result(op.getResult());
+}
+
+static LogicalResult readAttentionBackward(NodeReader &reader) {
+  SmallVector<Value> tensors;
+  for (StringRef name :
+       {"grad_out", "query", "key", "value", "out", "logsumexp"}) {
+    tensors.push_back(reader.tensor(name));
+    if (!tensors.back())
       return failure();
-    scale = reader.getBuilder().getF64FloatAttr(*number);
   }
-  return reader.result(reader.create<tp::AttentionOp>(
-      type, query, key, value, mask, *isCausal, *isGrouped, scale));
+  std::optional<bool> isCausal = reader.boolean("is_causal", false);
+  std::optional<FloatAttr> scale = getScale(reader);
+  Value mask;
+  if (!reader.isAbsent("attn_mask")) {
+    mask = reader.tensor("attn_mask");
+    if (!mask)
+      return failure();
+  }
+  RankedTensorType types[3];
+  for (size_t index = 0; index < 3; ++index)
+    if (!(types[index] = reader.getResultType(index)))
+      return failure();
+  if (!isCausal || !scale || reader.number("dropout_p", 0.0) != 0.0)
+    return failure();
+  RankedTensorType query = getTensor(tensors[1]), key = getTensor(tensors[2]);
+  int64_t headDim = query.getRank() - 3;
+  bool isGrouped = headDim >= 0 && key.getRank() == query.getRank() &&
+                   query.getDimSize(headDim) != key.getDimSize(headDim);
+  auto op = reader.create<tp::AttentionBackwardOp>(
+      types[0], types[1], types[2], tensors[0], tensors[1], tensors[2],
+      tensors[3], tensors[4], tensors[5], mask, *isCausal, isGrouped, *scale);
+  for (auto [index, result] : llvm::enumerate(op.getResults()))
+    reader.setResult(index, result);
+  return success();
+}
+
+/// What the kernels for CPUs take after their tensors.
+template <typename Op>
+static LogicalResult finishKernel(Op op, NodeBuilder &node) {
+  node.number("dropout_p", 0.0).boolean("is_causal", op.getIsCausal());
+  node.keywords().optionalTensor("attn_mask", op.getMask());
+  if (op.getScale())
+    node.number("scale", op.getScale()->convertToDouble());
+  return node.finish(op->getResults());
+}
+
+static LogicalResult writeAttentionBackward(Operation *operation,
+                                            NodeWriter &writer) {
+  auto op = cast<tp::AttentionBackwardOp>(operation);
+  NodeBuilder node = writer.node(op.getLoc(), backwardTarget);
+  node.tensor("grad_out", op.getGradient())
+      .tensor("query", op.getQuery())
+      .tensor("key", op.getKey())
+      .tensor("value", op.getValue())
+      .tensor("out", op.getOutput())
+      .tensor("logsumexp", op.getLogsumexp());
+  return finishKernel(op, node);
 }
 
 static LogicalResult writeAttention(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AttentionOp>(operation);
+  if (op.getLogsumexp()) {
+    // Only kernels return it.
+    auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
+    if (!target || target.getValue() != kernelTarget)
+      return op.emitError("cannot write an attention that returns the "
+                          "logarithms of the sums of exponentials, other than "
+                          "as ")
+             << kernelTarget;
+    NodeBuilder node = writer.node(op.getLoc(), kernelTarget);
+    node.tensor("query", op.getQuery())
+        .tensor("key", op.getKey())
+        .tensor("value", op.getValue());
+    return finishKernel(op, node);
+  }
   NodeBuilder node = writer.node(
       op.getLoc(), "torch.ops.aten.scaled_dot_product_attention.default");
   node.tensor("query", op.getQuery())
@@ -291,6 +380,8 @@ void vocabulary::addAtenMatmul(Vocabulary &vocabulary) {
        "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default",
        "torch.ops.aten._scaled_dot_product_flash_attention.default"},
       readAttention);
+  vocabulary.add(backwardTarget, readAttentionBackward);
   vocabulary.addWriter<tp::MatmulOp>(writeMatmul);
   vocabulary.addWriter<tp::AttentionOp>(writeAttention);
+  vocabulary.addWriter<tp::AttentionBackwardOp>(writeAttentionBackward);
 }

@@ -183,15 +183,33 @@ static LogicalResult readConcat(NodeReader &reader) {
   if (!tensors || tensors->empty() || !type)
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", type.getRank(), 0);
-  // PyTorch skips empty tensors of rank 1 between tensors of higher rank, and
-  // promotes element types. Neither is modelled.
-  for (Value tensor : *tensors)
-    if (getTensor(tensor).getRank() != type.getRank() ||
-        getTensor(tensor).getElementType() != type.getElementType())
-      return failure();
   if (!dim)
     return failure();
-  return reader.result(reader.create<tp::ConcatOp>(type, *tensors, *dim));
+  SmallVector<Value> parts;
+  for (Value tensor : *tensors) {
+    RankedTensorType own = getTensor(tensor);
+    // PyTorch skips empty tensors of rank 1 between tensors of higher rank: a
+    // cache begins with torch.tensor([]).
+    if (own.getRank() == 1 && own.getDimSize(0) == 0 && type.getRank() > 1)
+      continue;
+    if (own.getRank() != type.getRank())
+      return failure();
+    // Element types are promoted.
+    if (own.getElementType() != type.getElementType()) {
+      tp::Sizes sizes = reader.getSymbols().getSizes(own);
+      tensor = reader.create<tp::CastOp>(
+          reader.getSymbols().getType(type.getElementType(), sizes,
+                                      tp::getContiguousStrides(sizes)),
+          tensor, /*contiguous=*/true);
+    }
+    parts.push_back(tensor);
+  }
+  if (parts.empty())
+    return failure();
+  if (parts.size() == 1)
+    return reader.result(reader.create<tp::CopyOp>(type, parts.front(),
+                                                   /*preserve_strides=*/false));
+  return reader.result(reader.create<tp::ConcatOp>(type, parts, *dim));
 }
 
 static LogicalResult readStack(NodeReader &reader) {

@@ -364,6 +364,10 @@ bool Exporter::checkOperands(
     if (meta.dtype == getScalarType(now.getElementType()) &&
         (readsTypes || hasSameSizes()))
       continue;
+    // The op does not use this operand of its node (full_like uses the shape
+    // alone), and can be written without it.
+    if (!llvm::is_contained(origin.leafNames, argument->text))
+      return false;
     emitError(origin.ops.front()->getLoc())
         << "the node '" << node.name << "' (" << node.target << ") would use '"
         << name << "' of type " << now << " in place of '" << argument->text

@@ -186,9 +186,11 @@ private:
 // Each of these adds the operators of one file.
 void addAtenBackward(Vocabulary &vocabulary);
 void addAtenComposites(Vocabulary &vocabulary);
+void addAtenContractions(Vocabulary &vocabulary);
 void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
 void addAtenFormulas(Vocabulary &vocabulary);
+void addAtenGrouped(Vocabulary &vocabulary);
 void addAtenIndexing(Vocabulary &vocabulary);
 void addAtenSorting(Vocabulary &vocabulary);
 void addAtenReindex(Vocabulary &vocabulary);

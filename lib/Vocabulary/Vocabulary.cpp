@@ -17,7 +17,9 @@ using llvm::StringRef;
 Vocabulary::Vocabulary() {
   addAtenElementwise(*this);
   addAtenFactories(*this);
+  addAtenContractions(*this);
   addAtenFormulas(*this);
+  addAtenGrouped(*this);
   addAtenIndexing(*this);
   addAtenSorting(*this);
   addAtenReindex(*this);

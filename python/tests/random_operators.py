@@ -7,6 +7,7 @@ There is one function for each family; it chooses operands, numbers and dims.
 """
 
 import torch
+import transformers.integrations.moe  # noqa: F401 (defines torch.ops.transformers)
 
 from random_programs import BOOLEAN, FLOATS, INTEGERS, NUMBERS, WORLD, aten, c10d
 
@@ -310,6 +311,40 @@ def scalar_tensor(p, target):
     p.call(target, p.choice([2, 0.5]), dtype=p.choice(FLOATS), exact=True)
 
 
+def overwritten(p, target, *arguments, **keywords):
+    """Uninitialized memory is not read before something is written into it."""
+    memory = p.call(target, *arguments, exact=True, **keywords)
+    memory.private = True
+    source = p.operand([memory.dtype], memory.shape, fits=is_dense)
+    p.call(aten.copy.default, memory, source, exact=True)
+
+
+@aten_operators("empty_like.default")
+def empty_like(p, target):
+    overwritten(p, target, p.operand(NUMBERS))
+
+
+@aten_operators("new_empty.default")
+def new_empty(p, target):
+    overwritten(p, target, p.operand(NUMBERS), p.sizes())
+
+
+@aten_operators("empty.memory_format")
+def empty(p, target):
+    overwritten(p, target, p.sizes(), dtype=p.choice(NUMBERS))
+
+
+@aten_operators("empty_strided.default new_empty_strided.default empty_permuted.default")
+def empty_strided(p, target):
+    rows, columns = p.choice([2, 3]), p.choice([2, 5])
+    layout = p.choice([[columns, 1], [1, rows], [2 * columns, 2]])
+    if "permuted" in str(target):
+        layout = p.choice([[0, 1], [1, 0]])
+    like = [p.operand(NUMBERS)] if "new" in str(target) else []
+    keywords = {} if like else {"dtype": p.choice(NUMBERS)}
+    overwritten(p, target, *like, [rows, columns], layout, **keywords)
+
+
 @aten_operators("arange.default")
 def arange(p, target):
     p.call(target, p.random.randint(1, 6), dtype=p.choice(FLOATS + [torch.int64]), exact=True)
@@ -391,6 +426,17 @@ def softmax(p, target):
 def softmax_kernel(p, target):
     x = p.operand(FLOATS, least=1)
     p.call(target, x, p.dim(x), False)
+
+
+@aten_operators("_safe_softmax.default")
+def safe_softmax(p, target):
+    x = p.operand(FLOATS, least=1)
+    if p.chance(0.5):
+        # Rows that are masked altogether are zero.
+        mask = p.operand(BOOLEAN, [size if dim == 0 else 1 for dim, size in enumerate(x.shape)])
+        x = p.call(aten.masked_fill.Scalar, x, mask, -float("inf"))
+        x.private = True
+    p.call(target, x, p.dim(x))
 
 
 @aten_operators("cumsum.default")
@@ -503,7 +549,81 @@ def attention_kernel(p, target):
     query, key, value, is_grouped = query_key_value(p)
     if is_grouped:
         key = value = p.operand([query.dtype], (*query.shape[:2], *key.shape[2:]))
-    p.call(target, query, key, value, 0.0, p.chance(0.5), keeps=1)
+    p.call(target, query, key, value, 0.0, p.chance(0.5), keeps=p.choice([1, 2]))
+
+
+@aten_operators("_scaled_dot_product_flash_attention_for_cpu_backward.default")
+def attention_backward(p, target):
+    dtype, shape = p.choice([torch.float32, torch.float64]), (p.choice([1, 2]), 2, 5, 4)
+    query = p.operand([dtype], shape)
+    key, value = (p.operand([dtype], (*shape[:2], 3, 4)) for _ in range(2))
+    options = {"scale": 0.25} if p.chance(0.3) else {}
+    is_causal = p.chance(0.5)
+    forward = aten._scaled_dot_product_flash_attention_for_cpu.default
+    output, logarithms = p.call(forward, query, key, value, 0.0, is_causal, **options)
+    gradient = p.operand([dtype], shape)
+    p.call(target, gradient, query, key, value, output, logarithms, 0.0, is_causal, **options)
+
+
+def grouped_rows(p, dtypes, rows):
+    """Sorted rows of a mixture of experts, the experts' matrices and the ends of groups."""
+    x = p.operand(dtypes, (rows, 8))
+    weight = p.operand([x.dtype], (3, 8, 4))
+    counts = torch.tensor(p.choice([[2, 0, rows - 2], [0, 1, rows - 1], [rows - 2, 1, 1]]))
+    ends = p.input(torch.int32, (3,), tensors=[counts.cumsum(0).int()] * p.world_size)
+    return x, weight, ends
+
+
+@operators(torch.ops.transformers, "grouped_mm_fallback.default")
+def grouped_product(p, target):
+    p.call(target, *grouped_rows(p, PRODUCTS[:4], p.choice([4, 7])))
+
+
+@operators(torch.ops.transformers, "grouped_mm_fallback_backward.default")
+def grouped_product_backward(p, target):
+    x, weight, ends = grouped_rows(p, [torch.float32, torch.float64], 6)
+    p.call(target, x, weight, ends, p.operand([x.dtype], (6, 4)))
+
+
+@aten_operators("_grouped_mm.default")
+def grouped_product_of_aten(p, target):
+    # PyTorch wants rows of 16 bytes.
+    x = p.operand([torch.bfloat16], (16, 8), fits=is_dense)
+    counts = torch.tensor(p.choice([[0, 16], [5, 11], [8, 8]]))
+    ends = p.input(torch.int32, (2,), tensors=[counts.cumsum(0).int()] * p.world_size)
+    kind = p.choice(["rows", "contraction", "columns"])
+    if kind == "rows":
+        p.call(target, x, p.operand([x.dtype], (2, 8, 16), fits=is_dense), ends)
+    elif kind == "contraction":
+        transposed = p.call(aten.t.default, x, exact=True)
+        p.call(target, transposed, p.operand([x.dtype], (16, 24), fits=is_dense), ends)
+    else:
+        transposed = p.call(aten.t.default, x, exact=True)
+        p.call(target, p.operand([x.dtype], (2, 16, 8), fits=is_dense), transposed, ends)
+
+
+@aten_operators("conv1d.default convolution.default")
+def convolution(p, target):
+    groups, taps = p.choice([1, 2, 4]), p.choice([1, 3, 4])
+    x = p.operand([torch.float32, torch.float64], (2, 4, 9))
+    weight = p.operand([x.dtype], (p.choice([4, 8]), 4 // groups, taps))
+    bias = p.choice([None, p.operand([x.dtype], weight.shape[:1])])
+    stride, padding = p.choice([1, 2]), p.choice([0, 3])
+    dilation = p.choice([1, 2])
+    if "convolution" in str(target):
+        return p.call(target, x, weight, bias, [stride], [padding], [dilation], False, [0], groups)
+    p.call(target, x, weight, bias, [stride], [padding], [dilation], groups)
+
+
+@aten_operators("einsum.default")
+def einsum(p, target):
+    sizes = dict(zip("bijk", (2, 3, 4, 5), strict=True))
+    equation = p.choice(
+        ["bik,bkj->bij", "ij,j->i", "bij,bij->b", "ik,jk->ji", "i,j->ij", "bij->jb", "ibk,j->kj"]
+    )
+    dtype = p.choice([torch.float32, torch.float64])
+    terms = equation.split("->")[0].split(",")
+    p.call(target, equation, [p.operand([dtype], [sizes[c] for c in term]) for term in terms])
 
 
 @aten_operators("embedding.default")
@@ -707,6 +827,37 @@ def histogram(p, target):
     p.call(target, x, p.choice([4, 8]), -4, p.choice([3, 4]), exact=True)
 
 
+@aten_operators("slice_backward.default")
+def slice_backward(p, target):
+    gradient = p.operand(FLOATS, least=1)
+    dim, start, step = p.random.randrange(gradient.rank), p.choice([0, 2]), p.choice([1, 1, 3])
+    count = gradient.shape[dim]
+    sizes = list(gradient.shape)
+    sizes[dim] = start + max(count - 1, 0) * step + min(count, 1) + p.choice([0, 1, 3])
+    end = start + (count - 1) * step + 1 if count else start
+    p.call(target, gradient, sizes, dim, start, end, step, exact=True)
+
+
+@aten_operators("select_backward.default")
+def select_backward(p, target):
+    gradient = p.operand(FLOATS)
+    dim = p.random.randint(0, gradient.rank)
+    sizes = [*gradient.shape[:dim], 3, *gradient.shape[dim:]]
+    p.call(target, gradient, sizes, dim, p.choice([0, 1, -1]), exact=True)
+
+
+@aten_operators("repeat_interleave.Tensor repeat_interleave.self_Tensor")
+def repeat_each(p, target):
+    counts = p.choice([[1, 2, 3], [0, 4, 2]])
+    dtype = p.choice([torch.int64, torch.int32])
+    repeats = p.input(dtype, (3,), tensors=[torch.tensor(counts, dtype=dtype)] * p.world_size)
+    if "self" not in str(target):
+        return p.call(target, repeats, output_size=6, exact=True)
+    x = p.operand(FLOATS, p.choice([(3,), (3, 2), (4, 3)]))
+    dim = x.shape.index(3) if x.rank > 1 else p.choice([0, None])
+    p.call(target, x, repeats, dim, output_size=6, exact=True)
+
+
 @aten_operators("diff.default")
 def difference(p, target):
     x = p.operand(FLOATS + [torch.int64] + BOOLEAN, least=1)
@@ -823,9 +974,9 @@ def view_as(p, target):
 
 @aten_operators("copy.default")
 def copy(p, target):
-    x = anything(p, fits=is_dense)
-    # Strides of their own would be the source's in the result's place.
-    p.call(target, x, p.operand([x.dtype], x.shape, fits=is_dense), exact=True)
+    x = p.operand(FLOATS)
+    shape = x.shape[p.random.randint(0, x.rank) :] if p.chance(0.3) else x.shape
+    p.call(target, x, p.operand(FLOATS, shape), exact=True)
 
 
 @aten_operators("expand_as.default")

@@ -52,10 +52,10 @@ def read_operators():
 
 def operators_of(seed, world_size):
     """Those that the program of a seed has: consecutive seeds go through all."""
-    names = [name for name in OPERATORS if world_size > 1 or name.startswith("aten.")]
+    names = [name for name in OPERATORS if world_size > 1 or not name.startswith("_c10d")]
     if world_size > 1:
         # Of the others each program has but a few.
-        collectives = [name for name in names if not name.startswith("aten.")]
+        collectives = [name for name in names if name.startswith("_c10d")]
         chosen = random.Random(seed).sample(names, OPERATORS_PER_PROGRAM - 3)
         return chosen + [collectives[(3 * seed + i) % len(collectives)] for i in range(3)]
     start = seed * OPERATORS_PER_PROGRAM

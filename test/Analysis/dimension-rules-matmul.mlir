@@ -63,3 +63,19 @@ func.func @take(%a: tensor<100x8xf32>, %b: tensor<2x4xi64>) {
   %1 = tp.take %a, %b dim 1 : (tensor<100x8xf32>, tensor<2x4xi64>) -> tensor<100x2x4xf32>
   return
 }
+
+func.func @grouped_matmul(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>, %r: tensor<16x2xf32>, %t: tensor<8x16xf32>) {
+  // expected-remark @below {{([j, l], [i, l, k], [i]) -> ([j, k]) {i=4, j=16, k=2, l=8} reduction={l: sum} whole={i, j} fixed={i, j}}}
+  %0 = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-remark @below {{([j, l], [i, l, k], [i], [j, k]) -> ([j, k]) {i=4, j=16, k=2, l=8} reduction={l: sum} whole={i, j} fixed={i, j}}}
+  %1 = tp.grouped_matmul %a, %b offsets %o rest %r : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>, tensor<16x2xf32>) -> tensor<16x2xf32>
+  // expected-remark @below {{([k, j], [j, l], [i]) -> ([i, k, l]) {i=4, j=16, k=8, l=2} whole={i, j} fixed={i, j}}}
+  %2 = tp.grouped_matmul %t, %r offsets %o : (tensor<8x16xf32>, tensor<16x2xf32>, tensor<4xi32>) -> tensor<4x8x2xf32>
+  return
+}
+
+func.func @attention_backward(%a: tensor<2x4x8x16xf32>, %b: tensor<2x2x8x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-remark @below {{([i, j.k, l, o], [i, j.k, l, n], [i, j, m, n], [i, j, m, o], [i, j.k, l, o], [i, j.k, l]) -> ([i, j.k, l, n], [i, j, m, n], [i, j, m, o]) {i=2, j=2, k=2, l=8, m=8, n=16, o=16} whole={k, l, m, n, o}}}
+  %0, %1, %2 = tp.attention_backward %a, %a, %b, %b, %a, %l grouped_heads : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8xf32>) -> (tensor<2x4x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>)
+  return
+}

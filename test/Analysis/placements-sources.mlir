@@ -63,4 +63,10 @@ func.func @opaque(%r: tensor<4x8xf32> {tp.placements = {"0" = #tp.placement<repl
   %0 = tp.call "my.op"(%r) arguments "[]" : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
+// Memory that is not initialized differs between ranks.
+func.func @empty() {
+  // expected-remark @below {{result 0 is varying on '0'}}
+  %0 = tp.empty : tensor<4x8xf32>
+  return
+}
 }

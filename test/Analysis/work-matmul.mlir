@@ -64,3 +64,26 @@ func.func @take(%a: tensor<100x8xf32>, %b: tensor<2x4xi64>) {
   %1 = tp.take %a, %b dim 1 : (tensor<100x8xf32>, tensor<2x4xi64>) -> tensor<100x2x4xf32>
   return
 }
+
+func.func @grouped_matmul(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>, %r: tensor<16x2xf32>, %t: tensor<8x16xf32>) {
+  // expected-remark @below {{matmul flops 512, elementwise flops 0, bytes read 784, bytes written 128}}
+  %0 = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-remark @below {{matmul flops 512, elementwise flops 0, bytes read 784, bytes written 128}}
+  %1 = tp.grouped_matmul %a, %b offsets %o rest %r : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>, tensor<16x2xf32>) -> tensor<16x2xf32>
+  // expected-remark @below {{matmul flops 512, elementwise flops 0, bytes read 656, bytes written 256}}
+  %2 = tp.grouped_matmul %t, %r offsets %o : (tensor<8x16xf32>, tensor<16x2xf32>, tensor<4xi32>) -> tensor<4x8x2xf32>
+  return
+}
+
+// Of more matrices than rows, some are not read.
+func.func @few_rows(%a: tensor<2x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>) {
+  // expected-remark @below {{matmul flops 64, elementwise flops 0, bytes read 208, bytes written 16}}
+  %0 = tp.grouped_matmul %a, %b offsets %o : (tensor<2x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<2x2xf32>
+  return
+}
+
+func.func @attention_backward(%a: tensor<2x4x8x16xf32>, %b: tensor<2x2x8x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-remark @below {{matmul flops 81920, elementwise flops 8192, bytes read 16640, bytes written 8192}}
+  %0, %1, %2 = tp.attention_backward %a, %a, %b, %b, %a, %l grouped_heads : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8xf32>) -> (tensor<2x4x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>)
+  return
+}

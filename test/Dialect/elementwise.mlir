@@ -172,3 +172,12 @@ func.func @triangular(%arg0: tensor<2x8x8xf32>) {
   %1 = tp.triangular %arg0 diagonal -2 : tensor<2x8x8xf32> -> tensor<2x8x8xf32>
   return
 }
+
+// CHECK-LABEL: func.func @empty(
+func.func @empty() {
+  // CHECK-NEXT: %0 = tp.empty : tensor<2x8xf32>
+  %0 = tp.empty : tensor<2x8xf32>
+  // CHECK-NEXT: %1 = tp.empty : tensor<2x8xi64, #tp.layout<strides = [1, 2]>>
+  %1 = tp.empty : tensor<2x8xi64, #tp.layout<strides = [1, 2]>>
+  return
+}

@@ -179,3 +179,120 @@ func.func @take_result(%a: tensor<4x8xf32>, %b: tensor<3xi64>) {
   %illegal = tp.take %a, %b dim 0 : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @grouped_rank(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op lhs has rank 3, expected 2}}
+  %illegal = tp.grouped_matmul %b, %b offsets %o : (tensor<4x8x2xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_rhs_rank(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %c: tensor<1x4x8x2xf32>, %o: tensor<4xi32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op rhs has rank 4, expected 2 or 3}}
+  %illegal = tp.grouped_matmul %a, %c offsets %o : (tensor<16x8xf32>, tensor<1x4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_element(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %c: tensor<16x8xi64>, %o: tensor<4xi32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op lhs has element type 'i64', expected floats}}
+  %illegal = tp.grouped_matmul %c, %b offsets %o : (tensor<16x8xi64>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_offsets(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>, %p: tensor<4xf32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op offsets have element type 'f32', expected integers}}
+  %illegal = tp.grouped_matmul %a, %b offsets %p : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xf32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_offsets_rank(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>, %p: tensor<4x1xi32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op offsets have rank 2, expected 1}}
+  %illegal = tp.grouped_matmul %a, %b offsets %p : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4x1xi32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_contraction(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %c: tensor<16x7xf32>, %o: tensor<4xi32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op contracts dim 1 of lhs (size 7) with dim 1 of rhs (size 8)}}
+  %illegal = tp.grouped_matmul %c, %b offsets %o : (tensor<16x7xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_groups(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>, %p: tensor<3xi32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op rhs has 4 matrices for 3 groups}}
+  %illegal = tp.grouped_matmul %a, %b offsets %p : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<3xi32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_rest(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>, %r: tensor<16x2xf32>, %s: tensor<16x3xf32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o rest %r : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>, tensor<16x2xf32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op rest has size 3 along dim 1, expected 2}}
+  %illegal = tp.grouped_matmul %a, %b offsets %o rest %s : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>, tensor<16x3xf32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_rest_element(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o: tensor<4xi32>, %r: tensor<16x2xf32>, %s: tensor<16x2xbf16>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o rest %r : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>, tensor<16x2xf32>) -> tensor<16x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op rest has element type 'bf16', expected 'f32'}}
+  %illegal = tp.grouped_matmul %a, %b offsets %o rest %s : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>, tensor<16x2xbf16>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_contraction_rest(%a: tensor<8x16xf32>, %b: tensor<16x2xf32>, %o: tensor<4xi32>) {
+  %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<8x16xf32>, tensor<16x2xf32>, tensor<4xi32>) -> tensor<4x8x2xf32>
+  // expected-error @below {{'tp.grouped_matmul' op there are no other rows where the contraction dim is grouped}}
+  %illegal = tp.grouped_matmul %a, %b offsets %o rest %b : (tensor<8x16xf32>, tensor<16x2xf32>, tensor<4xi32>, tensor<16x2xf32>) -> tensor<4x8x2xf32>
+  return
+}
+
+// -----
+
+func.func @attention_logsumexp(%a: tensor<4x8x16xf32>) {
+  %legal, %l = tp.attention %a, %a, %a : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> (tensor<4x8x16xf32>, tensor<4x8xf32>)
+  // expected-error @below {{'tp.attention' op logsumexp has 3 dims, expected 2}}
+  %illegal, %m = tp.attention %a, %a, %a : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x1xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_backward_output(%a: tensor<4x8x16xf32>, %b: tensor<4x8x15xf32>, %l: tensor<4x8xf32>) {
+  %q, %k, %v = tp.attention_backward %a, %a, %a, %a, %a, %l : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>)
+  // expected-error @below {{'tp.attention_backward' op output has size 15 along dim 2, expected 16}}
+  %r, %s, %t = tp.attention_backward %a, %a, %a, %a, %b, %l : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x15xf32>, tensor<4x8xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_backward_logsumexp(%a: tensor<4x8x16xf32>, %l: tensor<4x8xf32>, %m: tensor<4x7xf32>) {
+  %q, %k, %v = tp.attention_backward %a, %a, %a, %a, %a, %l : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>)
+  // expected-error @below {{'tp.attention_backward' op logsumexp has size 7 along dim 1, expected 8}}
+  %r, %s, %t = tp.attention_backward %a, %a, %a, %a, %a, %m : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x7xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>)
+  return
+}

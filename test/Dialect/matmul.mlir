@@ -56,3 +56,25 @@ func.func @take(%arg0: tensor<100x8xf32>, %arg1: tensor<2x4xi64>, %arg2: tensor<
   %1 = tp.take %arg0, %arg2 dim 1 wraps_negative : (tensor<100x8xf32>, tensor<3xi32>) -> tensor<100x3xf32>
   return
 }
+
+// CHECK-LABEL: func.func @attention_backward(
+func.func @attention_backward(%arg0: tensor<4x8x16xf32>) {
+  // CHECK-NEXT: %result, %logsumexp = tp.attention %arg0, %arg0, %arg0 : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> (tensor<4x8x16xf32>, tensor<4x8xf32>)
+  %0, %1 = tp.attention %arg0, %arg0, %arg0 : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> (tensor<4x8x16xf32>, tensor<4x8xf32>)
+  // CHECK-NEXT: %query_gradient, %key_gradient, %value_gradient = tp.attention_backward %arg0, %arg0, %arg0, %arg0, %result, %logsumexp is_causal scale 1.250000e-01 : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>)
+  %2, %3, %4 = tp.attention_backward %arg0, %arg0, %arg0, %arg0, %0, %1 is_causal scale 1.250000e-01 : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @grouped_matmul(
+func.func @grouped_matmul(%arg0: tensor<16x8xf32>, %arg1: tensor<4x8x2xf32>, %arg2: tensor<4xi32>, %arg3: tensor<16x2xf32>) {
+  // CHECK-NEXT: %0 = tp.grouped_matmul %arg0, %arg1 offsets %arg2 : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  %0 = tp.grouped_matmul %arg0, %arg1 offsets %arg2 : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+  // CHECK-NEXT: %1 = tp.grouped_matmul %arg0, %arg1 offsets %arg2 rest %arg3 : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>, tensor<16x2xf32>) -> tensor<16x2xf32>
+  %1 = tp.grouped_matmul %arg0, %arg1 offsets %arg2 rest %arg3 : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>, tensor<16x2xf32>) -> tensor<16x2xf32>
+  // CHECK-NEXT: %2 = tp.permute
+  %2 = tp.permute %arg0 [1, 0] : tensor<16x8xf32> -> tensor<8x16xf32, #tp.layout<strides = [1, 8]>>
+  // CHECK-NEXT: %3 = tp.grouped_matmul %2, %arg3 offsets %arg2 : (tensor<8x16xf32, #tp.layout<strides = [1, 8]>>, tensor<16x2xf32>, tensor<4xi32>) -> tensor<4x8x2xf32>
+  %3 = tp.grouped_matmul %2, %arg3 offsets %arg2 : (tensor<8x16xf32, #tp.layout<strides = [1, 8]>>, tensor<16x2xf32>, tensor<4xi32>) -> tensor<4x8x2xf32>
+  return
+}

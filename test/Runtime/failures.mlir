@@ -5,6 +5,7 @@
 // RUN: not commute run %t/symbol.mlir 2>&1 | FileCheck %s --check-prefix=SYMBOL
 // RUN: not commute run %t/complex.mlir 2>&1 | FileCheck %s --check-prefix=COMPLEX
 // RUN: not commute run %t/large.mlir 2>&1 | FileCheck %s --check-prefix=LARGE
+// RUN: not commute run %t/offsets.mlir 2>&1 | FileCheck %s --check-prefix=OFFSETS
 // RUN: not commute run %t/opaque.mlir 2>&1 | FileCheck %s --check-prefix=OPAQUE
 // RUN: not commute run %t/index.mlir --ranks=3 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: not commute run %t/index.mlir --timeout=0 2>&1 | FileCheck %s --check-prefix=TIMEOUT
@@ -75,3 +76,11 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 // RANKS: error: --ranks=3: the groups of the graph have 2 ranks; --group states the members of a group
 // TIMEOUT: error: --timeout=0: expected a number from 1 to
 // FILE: error: {{.*}}index.mlir: not a safetensors file: it states a header of
+
+// OFFSETS: error: {{.*}}tp.grouped_matmul at {{.*}}: offset 5 of group 1 is not between 4 and 4
+//--- offsets.mlir
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<2x8x3xf32>) -> tensor<4x3xf32> {
+  %i = tp.iota 4 : i64 step 1 : i64 -> tensor<2xi64>
+  %r = tp.grouped_matmul %x, %w offsets %i : (tensor<4x8xf32>, tensor<2x8x3xf32>, tensor<2xi64>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}

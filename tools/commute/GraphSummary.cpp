@@ -112,7 +112,8 @@ GraphSummary tool::summarize(const compiler::LoadedProgram &program) {
       return;
     ++summary.numOps;
     if (auto call = dyn_cast<tp::CallOp>(op)) {
-      ++summary.opaque[call.getCallee().str()];
+      ++(call.runsKernel() ? summary.opaque
+                           : summary.withoutKernel)[call.getCallee().str()];
       return;
     }
     ++summary.modelled[op->getName().getStringRef().str()];
@@ -185,6 +186,11 @@ void tool::print(const GraphSummary &summary, llvm::raw_ostream &os) {
     for (const std::string &constant : summary.constantsOfRanks)
       os << "  " << constant << '\n';
   }
+  if (!summary.withoutKernel.empty()) {
+    os << "\noperators on sizes, and assertions (copied unchanged):\n";
+    for (const auto &[name, count] : summary.withoutKernel)
+      os << "  " << llvm::format_decimal(count, 6) << "  " << name << '\n';
+  }
   if (!summary.assumptions.empty()) {
     os << "\nsize assumptions:\n";
     for (const std::string &assumption : summary.assumptions)
@@ -232,6 +238,7 @@ llvm::json::Object tool::toJson(const GraphSummary &summary) {
       {"modelled", toObject(summary.modelled)},
       {"opaque", toObject(summary.opaque)},
       {"constants_of_ranks", llvm::json::Array(summary.constantsOfRanks)},
+      {"without_kernel", toObject(summary.withoutKernel)},
       {"assumptions", llvm::json::Array(summary.assumptions)},
       {"placement_problems", toJson(summary.placementProblems)},
       {"unplaced_inputs", llvm::json::Array(summary.unplacedInputs)}};

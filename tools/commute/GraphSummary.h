@@ -46,6 +46,9 @@ struct GraphSummary {
   /// Number of modelled ops by name, and of opaque ones by PyTorch operator.
   std::map<std::string, size_t> modelled;
   std::map<std::string, size_t> opaque;
+  /// Number of operators on sizes, and of assertions: types state what they
+  /// find.
+  std::map<std::string, size_t> withoutKernel;
   std::vector<CollectiveSummary> collectives;
   /// Sorted by name, then by members.
   std::vector<GroupLine> groups;

@@ -177,6 +177,14 @@ const std::vector<Form> test::elementwiseForms = {
 };
 
 const std::vector<Form> test::factoriesForms = {
+    {"aten.new_empty.default",
+     {tensor("self", "x"), integers("size", {2, 3})},
+     {"z", {2, 3}},
+     "empty.memory_format"},
+    {"aten.empty_strided.default",
+     {integers("size", {2, 3}), integers("stride", {1, 2})},
+     {"z", {2, 3}, f32, {1, 2}},
+     "empty_strided.default"},
     {"aten.full.default",
      {integers("size", {2, 3}), number("fill_value", "\"-Infinity\"")},
      {"z", {2, 3}},
@@ -209,6 +217,10 @@ const std::vector<Form> test::factoriesForms = {
 };
 
 const std::vector<Form> test::reindexingForms = {
+    {"aten.copy.default",
+     {tensor("self", "x"), tensor("src", "y")},
+     {"z", {4, 6}, f32, {1, 4}},
+     "empty_strided.default copy.default"},
     {"aten.view.default",
      {tensor("self", "x"), integers("size", {2, -1})},
      {"z", {2, 12}},
@@ -370,6 +382,10 @@ const std::vector<Form> test::matmulsForms = {
       argument("out_dtype", R"({"as_scalar_type": 13})")},
      {"z", {4, 5}, bf16},
      "_scaled_mm.default"},
+    {"aten._grouped_mm.default",
+     {tensor("self", "x"), tensor("mat2", "m"), tensor("offs", "j")},
+     {"z", {3, 4, 5}},
+     "_to_copy.default _grouped_mm.default"},
     {"aten.scaled_dot_product_attention.default",
      {tensor("query", "q"), tensor("key", "q"), tensor("value", "q"),
       none("attn_mask"), number("dropout_p", "0.0"), truth("is_causal", true)},

@@ -107,6 +107,18 @@ public:
   virtual AlgebraValue matmul(const AlgebraValue &lhs, const AlgebraValue &rhs,
                               mlir::Type type) = 0;
 
+  /// The product of tp.grouped_matmul. `rest` may be null.
+  virtual AlgebraValue multiplyGroups(const AlgebraValue &lhs,
+                                      const AlgebraValue &rhs,
+                                      const AlgebraValue &offsets,
+                                      const AlgebraValue &rest,
+                                      mlir::Type type) = 0;
+  /// Elements that may be anything: those of the uninitialized memory that `op`
+  /// allocates.
+  virtual AlgebraValue uninitialized(mlir::Operation *op,
+                                     mlir::ArrayRef<int64_t> sizes,
+                                     mlir::Type type) = 0;
+
   //===--------------------------------------------------------------------===//
   // Positions
   //===--------------------------------------------------------------------===//

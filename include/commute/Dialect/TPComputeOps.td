@@ -153,6 +153,21 @@ def TP_IotaOp : TP_TensorOp<"iota"> {
   let assemblyFormat = "$start `step` $step attr-dict `->` type($result)";
 }
 
+def TP_EmptyOp : TP_TensorOp<"empty", [], /*isView=*/false, /*effects=*/[]> {
+  let summary = "A tensor of uninitialized memory";
+  let description = [{
+    `torch.empty`: the elements may be anything, and differ between ranks and
+    between two ops. A program whose results depend on them is not equivalent to
+    any program, not even to itself.
+
+    ```mlir
+    %r = tp.empty : tensor<4x8xf32>
+    ```
+  }];
+  let results = (outs Res<AnyRankedTensor, "", [MemAlloc]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def TP_TriangularOp : TP_TensorOp<"triangular", [TP_InferredTypes]> {
   let summary = "The upper or lower triangle of the last two dims";
   let description = [{
@@ -349,6 +364,47 @@ def TP_MatmulOp : TP_TensorOp<"matmul",
   }];
 }
 
+def TP_GroupedMatmulOp : TP_TensorOp<"grouped_matmul", [TP_InferredTypes]> {
+  let summary = "Matrix products of groups of rows";
+  let description = [{
+    Products of a mixture of experts: the rows of `lhs[T, K]` are sorted by
+    expert, and `rhs[E, K, N]` has one matrix for each expert. The rows in
+    `[offsets[e - 1], offsets[e])` are multiplied by `rhs[e]`. A row at or after
+    the last offset is that of `rest`, or zero without `rest`. Offsets are
+    integers that do not descend, between 0 and T.
+
+    With a matrix `rhs[T, N]`, the contraction dim is grouped: element `e` of the
+    result is `lhs[:, group] @ rhs[group, :]`, of size `[M, N]` for `lhs[M, T]`,
+    and zero for an empty group. This is the gradient of the weights.
+
+    ```mlir
+    %r = tp.grouped_matmul %x, %w offsets %ends
+      : (tensor<16x8xf32>, tensor<4x8x2xf32>, tensor<4xi32>) -> tensor<16x2xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs,
+                       AnyRankedTensor:$offsets,
+                       Optional<AnyRankedTensor>:$rest);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `offsets` $offsets (`rest` $rest^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands) {
+      // Like a bias, `rest` belongs to one summand.
+      if (getRest() && !operands[3])
+        return false;
+      return operands[0] != operands[1] && !operands[2];
+    }
+    bool addsOperands(::llvm::ArrayRef<bool> operands) {
+      return getRest() && operands[3];
+    }
+    /// Returns true if the contraction dim is grouped.
+    bool groupsContraction();
+  }];
+}
+
 def TP_AttentionOp : TP_TensorOp<"attention", [TP_InferredTypes]> {
   let summary = "Scaled dot-product attention";
   let description = [{
@@ -356,7 +412,9 @@ def TP_AttentionOp : TP_TensorOp<"attention", [TP_InferredTypes]> {
     [..., heads, length, width]. A boolean mask keeps the true positions.
     `is_causal` lets position i attend to positions up to i. With
     `grouped_heads` the heads of key and value each serve several consecutive
-    heads of query. Without a stated scale it is `1 / sqrt(width)`.
+    heads of query. Without a stated scale it is `1 / sqrt(width)`. The second
+    result, where present, is the logarithm of the sum of the exponentials of
+    each row's scores, from which the backward graph computes the softmax again.
 
     ```mlir
     %r = tp.attention %q, %k, %v is_causal
@@ -367,11 +425,45 @@ def TP_AttentionOp : TP_TensorOp<"attention", [TP_InferredTypes]> {
                        AnyRankedTensor:$value, Optional<AnyRankedTensor>:$mask,
                        UnitAttr:$is_causal, UnitAttr:$grouped_heads,
                        OptionalAttr<F64Attr>:$scale);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyRankedTensor:$result,
+                      Optional<AnyRankedTensor>:$logsumexp);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^)? (`is_causal` $is_causal^)?
     (`grouped_heads` $grouped_heads^)? (`scale` $scale^)?
     attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def TP_AttentionBackwardOp : TP_TensorOp<"attention_backward",
+    [TP_InferredTypes]> {
+  let summary = "Gradients of query, key and value of an attention";
+  let description = [{
+    The gradients of `tp.attention` for the gradient of its first result, given
+    both results. The softmax is computed again as
+    `exp(query @ key^T * scale + mask - logsumexp)`.
+
+    ```mlir
+    %dq, %dk, %dv = tp.attention_backward %g, %q, %k, %v, %out, %lse is_causal
+      : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8xf32>)
+      -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>)
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$gradient, AnyRankedTensor:$query,
+                       AnyRankedTensor:$key, AnyRankedTensor:$value,
+                       AnyRankedTensor:$output, AnyRankedTensor:$logsumexp,
+                       Optional<AnyRankedTensor>:$mask, UnitAttr:$is_causal,
+                       UnitAttr:$grouped_heads, OptionalAttr<F64Attr>:$scale);
+  let results = (outs AnyRankedTensor:$query_gradient,
+                      AnyRankedTensor:$key_gradient,
+                      AnyRankedTensor:$value_gradient);
+  let assemblyFormat = [{
+    $gradient `,` $query `,` $key `,` $value `,` $output `,` $logsumexp
+    (`mask` $mask^)? (`is_causal` $is_causal^)?
+    (`grouped_heads` $grouped_heads^)? (`scale` $scale^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    bool isLinearIn(::llvm::ArrayRef<bool> operands);
   }];
 }
 

@@ -84,11 +84,12 @@ def TP_InferredTypes : TraitList<[
     TP_InfersTypes]>;
 
 /// What every modelled op says of itself. `isView`: PyTorch may compute it
-/// without memory of its own.
+/// without memory of its own. `effects`: equal ops with equal operands have
+/// equal results, unless this says otherwise.
 class TP_TensorOp<string mnemonic, list<Trait> traits = [],
-                  bit isView = false>
-    : TP_Op<mnemonic, [
-        Pure, TP_InfersShapes,
+                  bit isView = false, list<Trait> effects = [Pure]>
+    : TP_Op<mnemonic, effects # [
+        TP_InfersShapes,
         DeclareOpInterfaceMethods<TP_ResultTypeOpInterface>,
         DeclareOpInterfaceMethods<TP_DimensionRuleOpInterface>,
         DeclareOpInterfaceMethods<TP_EvaluationOpInterface>,

@@ -74,6 +74,11 @@ def TP_CallOp : TP_Op<"call", [
     (`fresh` $fresh_results^)? (`reads_types` $reads_types^)? attr-dict `:` functional-type($operands, $outputs)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Returns true if the op computes or writes tensors. Others ask for a size,
+    /// compute with sizes, or check a fact: types state what they find.
+    bool runsKernel();
+  }];
 }
 
 #endif // COMMUTE_DIALECT_TPOPS

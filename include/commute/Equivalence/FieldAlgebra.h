@@ -201,6 +201,14 @@ public:
   tp::AlgebraValue matmul(const tp::AlgebraValue &lhs,
                           const tp::AlgebraValue &rhs,
                           mlir::Type type) override;
+  tp::AlgebraValue multiplyGroups(const tp::AlgebraValue &lhs,
+                                  const tp::AlgebraValue &rhs,
+                                  const tp::AlgebraValue &offsets,
+                                  const tp::AlgebraValue &rest,
+                                  mlir::Type type) override;
+  tp::AlgebraValue uninitialized(mlir::Operation *op,
+                                 mlir::ArrayRef<int64_t> sizes,
+                                 mlir::Type type) override;
   tp::AlgebraValue take(const tp::AlgebraValue &table,
                         const tp::AlgebraValue &indices, unsigned dim,
                         bool wrapsNegative) override;
@@ -261,6 +269,9 @@ private:
   FieldValue pick(const FieldValue &value, unsigned dim, SampledDim target,
                   llvm::ArrayRef<int64_t> positions);
 
+  /// Stores a tensor at all indices of `dim`. If it is stored at others, sets
+  /// the context's problem.
+  FieldValue makeWhole(const FieldValue &value, unsigned dim);
   /// Stores several tensors at the same indices of every dim but `dim`. If
   /// their samples do not match, returns false and sets the context's problem.
   bool joinBeside(llvm::MutableArrayRef<FieldValue> values, unsigned dim);

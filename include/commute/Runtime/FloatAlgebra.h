@@ -58,6 +58,14 @@ public:
   tp::AlgebraValue matmul(const tp::AlgebraValue &lhs,
                           const tp::AlgebraValue &rhs,
                           mlir::Type type) override;
+  tp::AlgebraValue multiplyGroups(const tp::AlgebraValue &lhs,
+                                  const tp::AlgebraValue &rhs,
+                                  const tp::AlgebraValue &offsets,
+                                  const tp::AlgebraValue &rest,
+                                  mlir::Type type) override;
+  tp::AlgebraValue uninitialized(mlir::Operation *op,
+                                 mlir::ArrayRef<int64_t> sizes,
+                                 mlir::Type type) override;
   tp::AlgebraValue take(const tp::AlgebraValue &table,
                         const tp::AlgebraValue &indices, unsigned dim,
                         bool wrapsNegative) override;

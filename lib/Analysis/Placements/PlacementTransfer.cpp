@@ -184,8 +184,9 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
   MLIRContext *context = op->getContext();
   SmallVector<PlacementAttr> varying(op->getNumResults(),
                                      PlacementAttr::getVarying(context));
-  // Nothing is known of what an opaque op computes.
-  if (!isa<tp::EvaluationOpInterface>(op))
+  // Nothing is known of what an opaque op computes, and memory that is not
+  // initialized differs between ranks.
+  if (!isa<tp::EvaluationOpInterface>(op) || !isMemoryEffectFree(op))
     return varying;
   if (auto grouped = dyn_cast<tp::GroupOpInterface>(op))
     if (auto results = transferOverGroup(grouped, group, operands, relations))

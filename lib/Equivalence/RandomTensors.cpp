@@ -1,0 +1,82 @@
+//===- RandomTensors.cpp - tensors without structure ------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomTensors.h"
+
+#include "FieldFunctions.h"
+#include "ResolvedPrograms.h"
+#include "commute/Equivalence/PrimeField.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+using tp::AlgebraValue;
+
+/// The index of an element in the whole tensor, of a dense row-major tensor's
+/// real sizes; modulo 2^64, which is as good as any.
+template <typename Visitor>
+static void forEachIndex(const FieldTensor &tensor, Visitor visit) {
+  SmallVector<int64_t> counts = tensor.getCounts();
+  SmallVector<int64_t> position(counts.size());
+  for (size_t element = 0; element < tensor.elements.size(); ++element) {
+    uint64_t index = 0;
+    for (auto [dim, at] : llvm::zip_equal(tensor.getDims(), position))
+      index =
+          index * static_cast<uint64_t>(dim.getSize()) +
+          static_cast<uint64_t>(dim.isUniform ? 0 : dim.sample->getIndex(at));
+    visit(element, index);
+    for (size_t dim = counts.size(); dim-- > 0;) {
+      if (++position[dim] < counts[dim])
+        break;
+      position[dim] = 0;
+    }
+  }
+}
+
+std::shared_ptr<FieldTensor> equivalence::makeRandom(ArrayRef<SampledDim> dims,
+                                                     Type type, uint64_t key,
+                                                     EvaluationContext &context,
+                                                     const IntegerPool &pool,
+                                                     IntegerPool::Drawing drawing) {
+  if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
+    return nullptr;
+  auto tensor = std::make_shared<FieldTensor>(dims, type);
+  forEachIndex(*tensor, [&](size_t element, uint64_t index) {
+    uint64_t value = PrimeField::mix(index, key);
+    if (tensor->isTruth())
+      value = context.scalars.drawTruth(value);
+    else if (!tensor->isField())
+      // A number is an offset more often than not, so that in some rounds it is
+      // zero.
+      value = tensor->elements.size() == 1 && context.scalars.getSeed() % 4 == 0
+                  ? wrapInteger(pool.getNumbers().front(), type)
+                  : pool.draw(value, drawing, type);
+    tensor->elements[element] = value;
+  });
+  return tensor;
+}
+
+AlgebraValue FieldAlgebra::uninitialized(Operation *op, ArrayRef<int64_t> sizes,
+                                         Type type) {
+  auto allocation = op->getAttrOfType<IntegerAttr>(drawAttrName);
+  assert(allocation && "an allocation that resolveSizes did not number");
+  Dims dims;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    bool isChosen =
+        dim < resultSamples.size() && resultSamples[dim]->getSize() == size;
+    dims.push_back(isChosen ? SampledDim{resultSamples[dim]} : getDim(size));
+  }
+  uint64_t seed = context.scalars.getSeed();
+  uint64_t key = PrimeField::mix(
+      rank, PrimeField::mix(allocation.getInt(), seed + 0x5be0cd19137e2179));
+  std::shared_ptr<FieldTensor> result =
+      makeRandom(dims, type, key, context, context.scalars.getPool(),
+                 IntegerPool::choose(seed, allocation.getInt(),
+                                     /*isListed=*/false));
+  if (!result)
+    return fail(SampleProblem::TooLarge, "", sizes, type);
+  return result;
+}

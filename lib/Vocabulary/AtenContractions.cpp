@@ -1,0 +1,307 @@
+//===- AtenContractions.cpp - convolutions, einsum --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+//
+// Contractions that are read as one matrix product of rearranged operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Formula.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::vocabulary;
+using tp::ReductionKind;
+
+static RankedTensorType getDense(NodeReader &reader, Type element,
+                                 const tp::Sizes &sizes) {
+  return reader.getSymbols().getType(element, sizes,
+                                     tp::getContiguousStrides(sizes));
+}
+
+static Value multiply(NodeReader &reader, Value lhs, Value rhs,
+                      const tp::Sizes &sizes) {
+  return reader.create<tp::MatmulOp>(
+      getDense(reader, getElementType(lhs), sizes), lhs, rhs, /*bias=*/Value(),
+      /*lhs_scale=*/Value(), /*rhs_scale=*/Value(), /*transpose_lhs=*/false,
+      /*transpose_rhs=*/false);
+}
+
+/// A view with the dims in another order.
+static Value permute(NodeReader &reader, Value value,
+                     ArrayRef<int64_t> permutation) {
+  if (llvm::is_sorted(permutation))
+    return value;
+  tp::StridedShape before = reader.getSymbols().getShape(getTensor(value));
+  tp::StridedShape after;
+  if (before.strides)
+    after.strides.emplace();
+  for (int64_t dim : permutation) {
+    after.sizes.push_back(before.sizes[dim]);
+    if (before.strides)
+      after.strides->push_back((*before.strides)[dim]);
+  }
+  return reader.create<tp::PermuteOp>(
+      reader.getSymbols().getType(getElementType(value), after.sizes,
+                                  after.strides),
+      value, permutation);
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions along one dim
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Convolution {
+  int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
+};
+} // namespace
+
+static std::optional<int64_t> getOnly(NodeReader &reader, StringRef name,
+                                      int64_t byDefault) {
+  if (reader.isAbsent(name))
+    return byDefault;
+  std::optional<SmallVector<int64_t>> numbers = reader.integers(name);
+  return numbers && numbers->size() == 1 ? std::optional(numbers->front())
+                                         : std::nullopt;
+}
+
+static std::optional<Convolution> getConvolution(NodeReader &reader) {
+  std::optional<int64_t> stride = getOnly(reader, "stride", 1);
+  std::optional<int64_t> padding = getOnly(reader, "padding", 0);
+  std::optional<int64_t> dilation = getOnly(reader, "dilation", 1);
+  std::optional<int64_t> groups = reader.integer("groups", 1);
+  bool isTransposed = reader.boolean("transposed", false) != false;
+  // Of transposed convolutions alone.
+  (void)reader.find("output_padding");
+  if (!stride || !padding || !dilation || !groups || isTransposed ||
+      *stride < 1 || *padding < 0 || *dilation < 1 || *groups < 1)
+    return std::nullopt;
+  return Convolution{*stride, *padding, *dilation, *groups};
+}
+
+/// x[N, C, L] with zeros on both sides of the last dim.
+static Value pad(NodeReader &reader, Value x, int64_t padding) {
+  if (padding == 0)
+    return x;
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(x)), side = sizes;
+  side[2] = padding;
+  Value zeros = reader.fill(0, side, getElementType(x));
+  sizes[2] = getTensor(x).getDimSize(2) + 2 * padding;
+  Value parts[] = {zeros, x, zeros};
+  return reader.create<tp::ConcatOp>(getDense(reader, getElementType(x), sizes),
+                                     parts, 2);
+}
+
+/// For each of `taps` elements of the kernel the elements of x[N, C, L] that it
+/// is multiplied with: [N, C, taps, length].
+static Value unfold(NodeReader &reader, Value x, const Convolution &how,
+                    int64_t taps, int64_t length) {
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  SmallVector<Value> parts;
+  tp::Sizes sizes = symbols.getSizes(getTensor(x));
+  sizes.insert(sizes.begin() + 2, 1);
+  sizes[3] = length;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    tp::StridedShape shape = symbols.getShape(getTensor(x));
+    shape.sizes[2] = length;
+    if (shape.strides)
+      (*shape.strides)[2] = tp::multiply((*shape.strides)[2], how.stride);
+    Value part = reader.create<tp::SliceOp>(
+        symbols.getType(getElementType(x), shape.sizes, shape.strides), x, 2,
+        tap * how.dilation, how.stride);
+    parts.push_back(reader.reshape(part, sizes));
+  }
+  sizes[2] = taps;
+  return parts.size() == 1
+             ? parts.front()
+             : reader.create<tp::ConcatOp>(
+                   getDense(reader, getElementType(x), sizes), parts, 2);
+}
+
+/// conv1d(input[N, C, L], weight[O, C / groups, K]): the product of
+/// weight[groups, O / groups, C / groups * K] and the unfolded input.
+static LogicalResult readConvolution(NodeReader &reader) {
+  Value input = reader.tensor("input"), weight = reader.tensor("weight");
+  RankedTensorType type = reader.getResultType();
+  if (!input || !weight || !type || getTensor(input).getRank() != 3 ||
+      getTensor(weight).getRank() != 3 || type.getRank() != 3 ||
+      !getTensor(weight).hasStaticShape() || getTensor(input).isDynamicDim(1) ||
+      getTensor(input).isDynamicDim(2) || type.isDynamicDim(2) ||
+      !isa<FloatType>(getElementType(input)) ||
+      getElementType(input) != getElementType(weight))
+    return failure();
+  std::optional<Convolution> how = getConvolution(reader);
+  if (!how)
+    return failure();
+  int64_t channels = getTensor(weight).getDimSize(1);
+  int64_t outputs = getTensor(weight).getDimSize(0);
+  int64_t taps = getTensor(weight).getDimSize(2);
+  int64_t length = type.getDimSize(2);
+  int64_t padded = getTensor(input).getDimSize(2) + 2 * how->padding;
+  int64_t reach = how->dilation * (taps - 1) + 1;
+  if (channels * how->groups != getTensor(input).getDimSize(1) ||
+      outputs % how->groups != 0 || taps < 1 || reach > padded ||
+      length != (padded - reach) / how->stride + 1)
+    return failure();
+  tp::Size batch = reader.getSymbols().getSizes(getTensor(input))[0];
+  Value columns =
+      unfold(reader, pad(reader, input, how->padding), *how, taps, length);
+  bool isGrouped = how->groups > 1;
+  tp::Sizes columnSizes{batch}, weightSizes, productSizes{batch};
+  if (isGrouped) {
+    columnSizes.push_back(how->groups);
+    weightSizes.push_back(how->groups);
+    productSizes.push_back(how->groups);
+  }
+  columnSizes.append({channels * taps, length});
+  weightSizes.append({outputs / how->groups, channels * taps});
+  productSizes.append({outputs / how->groups, length});
+  Value product = multiply(reader, reader.reshape(weight, weightSizes),
+                           reader.reshape(columns, columnSizes), productSizes);
+  Formula f(reader, getElementType(input));
+  Value result = reader.reshape(product, reader.getSymbols().getSizes(type));
+  if (!reader.isAbsent("bias")) {
+    Value bias = reader.tensor("bias");
+    if (!bias)
+      return failure();
+    result = reader.map(tp::MapFunction::Add,
+                        {result, reader.reshape(bias, {outputs, 1})},
+                        type.getElementType());
+  }
+  return f.result(0, result);
+}
+
+//===----------------------------------------------------------------------===//
+// einsum
+//===----------------------------------------------------------------------===//
+
+/// An operand of einsum with a letter for each dim. Dims whose letter no other
+/// operand and not the result has are summed up.
+static Value sumOwn(Formula &f, Value value, std::string &letters,
+                    StringRef others) {
+  SmallVector<int64_t> dims;
+  std::string kept;
+  for (auto [dim, letter] : llvm::enumerate(letters))
+    if (others.contains(letter))
+      kept.push_back(letter);
+    else
+      dims.push_back(dim);
+  letters = kept;
+  return dims.empty() ? value
+                      : f.reduce(ReductionKind::Sum, value, dims,
+                                 /*keepDims=*/false);
+}
+
+/// Where the letters of `to` are in `from`, which has the same.
+static SmallVector<int64_t> getPermutation(StringRef from, StringRef to) {
+  return llvm::map_to_vector(
+      to, [&](char letter) { return static_cast<int64_t>(from.find(letter)); });
+}
+
+static bool areLetters(StringRef letters) {
+  llvm::SmallDenseSet<char> seen;
+  return llvm::all_of(letters, [&](char letter) {
+    return llvm::isAlpha(letter) && seen.insert(letter).second;
+  });
+}
+
+/// einsum("bik,bkj->bij", [x, y]) of one or two operands, in which no operand
+/// has a letter twice.
+static LogicalResult readEinsum(NodeReader &reader) {
+  std::optional<StringRef> equation = reader.string("equation");
+  auto operands = reader.tensors("tensors");
+  RankedTensorType type = reader.getResultType();
+  if (!equation || !operands || !type || operands->empty() ||
+      operands->size() > 2 || !reader.isAbsent("path"))
+    return failure();
+  std::string text;
+  for (char letter : *equation)
+    if (letter != ' ')
+      text.push_back(letter);
+  auto [inputs, output] = StringRef(text).split("->");
+  SmallVector<StringRef> terms;
+  inputs.split(terms, ',');
+  if (!StringRef(text).contains("->") || terms.size() != operands->size() ||
+      !areLetters(output) ||
+      static_cast<int64_t>(output.size()) != type.getRank())
+    return failure();
+  for (auto [term, operand] : llvm::zip_equal(terms, *operands))
+    if (!areLetters(term) ||
+        static_cast<int64_t>(term.size()) != getTensor(operand).getRank() ||
+        !isa<FloatType>(getElementType(operand)) ||
+        getElementType(operand) != type.getElementType())
+      return failure();
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  Formula f(reader, type.getElementType());
+  auto finish = [&](Value value, StringRef letters) {
+    if (!llvm::all_of(output, [&](char c) { return letters.contains(c); }))
+      return failure();
+    value = permute(reader, value, getPermutation(letters, output));
+    // The result may be a view of what is computed.
+    if (value.getType() == type && value.getDefiningOp() &&
+        !llvm::is_contained(*operands, value))
+      return reader.result(value);
+    return f.result(0, value);
+  };
+  std::string left = terms[0].str();
+  Value lhs = operands->front();
+  if (operands->size() == 1)
+    return finish(sumOwn(f, lhs, left, output), left);
+  std::string right = terms[1].str();
+  Value rhs = operands->back();
+  lhs = sumOwn(f, lhs, left, (right + output).str());
+  rhs = sumOwn(f, rhs, right, (left + output).str());
+  std::string batch, rows, inner, columns;
+  for (char letter : left)
+    (!StringRef(right).contains(letter) ? rows
+     : output.contains(letter)          ? batch
+                                        : inner)
+        .push_back(letter);
+  for (char letter : right)
+    if (!StringRef(left).contains(letter))
+      columns.push_back(letter);
+  auto getSizes = [&](Value value, StringRef own, StringRef letters) {
+    tp::Sizes all = symbols.getSizes(getTensor(value)), sizes;
+    for (char letter : letters)
+      sizes.push_back(all[own.find(letter)]);
+    return sizes;
+  };
+  auto getProduct = [](ArrayRef<tp::Size> sizes) {
+    tp::Size product = 1;
+    for (const tp::Size &size : sizes)
+      product = tp::multiply(product, size);
+    return product;
+  };
+  tp::Sizes batchSizes = getSizes(lhs, left, batch);
+  tp::Sizes rowSizes = getSizes(lhs, left, rows);
+  tp::Sizes innerSizes = getSizes(lhs, left, inner);
+  tp::Sizes columnSizes = getSizes(rhs, right, columns);
+  // einsum broadcasts dims of size 1.
+  if (getSizes(rhs, right, batch) != batchSizes ||
+      getSizes(rhs, right, inner) != innerSizes)
+    return failure();
+  tp::Sizes lhsSizes = batchSizes, rhsSizes = batchSizes, sizes = batchSizes;
+  lhsSizes.append({getProduct(rowSizes), getProduct(innerSizes)});
+  rhsSizes.append({getProduct(innerSizes), getProduct(columnSizes)});
+  sizes.append({getProduct(rowSizes), getProduct(columnSizes)});
+  lhs = permute(reader, lhs, getPermutation(left, batch + rows + inner));
+  rhs = permute(reader, rhs, getPermutation(right, batch + inner + columns));
+  Value product = multiply(reader, reader.reshape(lhs, lhsSizes),
+                           reader.reshape(rhs, rhsSizes), sizes);
+  tp::Sizes split = batchSizes;
+  llvm::append_range(split, rowSizes);
+  llvm::append_range(split, columnSizes);
+  return finish(reader.reshape(product, split), batch + rows + columns);
+}
+
+void vocabulary::addAtenContractions(Vocabulary &vocabulary) {
+  vocabulary.add(
+      {"torch.ops.aten.conv1d.default", "torch.ops.aten.convolution.default"},
+      readConvolution);
+  vocabulary.add("torch.ops.aten.einsum.default", readEinsum);
+}
