@@ -49,8 +49,7 @@ DimensionRule CallOp::getDimensionRule() {
 
 bool CallOp::runsKernel() {
   return !getMutatedOperands().empty() ||
-         llvm::any_of(getOutputs().getTypes(),
-                      llvm::IsaPred<RankedTensorType>);
+         llvm::any_of(getOutputs().getTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
 std::optional<Work> CallOp::getWork(SymbolValues symbols) {

@@ -36,11 +36,10 @@ static void forEachIndex(const FieldTensor &tensor, Visitor visit) {
   }
 }
 
-std::shared_ptr<FieldTensor> equivalence::makeRandom(ArrayRef<SampledDim> dims,
-                                                     Type type, uint64_t key,
-                                                     EvaluationContext &context,
-                                                     const IntegerPool &pool,
-                                                     IntegerPool::Drawing drawing) {
+std::shared_ptr<FieldTensor>
+equivalence::makeRandom(ArrayRef<SampledDim> dims, Type type, uint64_t key,
+                        EvaluationContext &context, const IntegerPool &pool,
+                        IntegerPool::Drawing drawing) {
   if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
     return nullptr;
   auto tensor = std::make_shared<FieldTensor>(dims, type);

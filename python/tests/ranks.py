@@ -182,6 +182,8 @@ def _run(archive, rank, world_size, seed, weights, inputs, folder, timeout):
 
 def load(archive):
     """The exported program and its sidecar ({} if it has none)."""
+    if b"torch.ops.transformers." in Path(archive).read_bytes():
+        import transformers.integrations.moe  # noqa: F401 (defines these operators)
     extra = {"commute.json": ""}
     program = torch.export.load(archive, extra_files=extra)
     text = extra["commute.json"]

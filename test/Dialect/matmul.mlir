@@ -39,11 +39,11 @@ func.func @matmul_broadcasts_batch(%arg0: tensor<3x1x4x8xf32>, %arg1: tensor<2x8
 
 // CHECK-LABEL: func.func @attention(
 func.func @attention(%arg0: tensor<2x4x8x16xf32>, %arg1: tensor<2x2x8x16xf32>, %arg2: tensor<8x8xi1>) {
-  // CHECK-NEXT: %0 = tp.attention %arg0, %arg0, %arg0 : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  // CHECK-NEXT: %result = tp.attention %arg0, %arg0, %arg0 : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   %0 = tp.attention %arg0, %arg0, %arg0 : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
-  // CHECK-NEXT: %1 = tp.attention %arg0, %arg0, %arg0 is_causal : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  // CHECK-NEXT: %result_0 = tp.attention %arg0, %arg0, %arg0 is_causal : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   %1 = tp.attention %arg0, %arg0, %arg0 is_causal : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
-  // CHECK-NEXT: %2 = tp.attention %arg0, %arg1, %arg1 mask %arg2 grouped_heads scale 1.250000e-01 : (tensor<2x4x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>, tensor<8x8xi1>) -> tensor<2x4x8x16xf32>
+  // CHECK-NEXT: %result_1 = tp.attention %arg0, %arg1, %arg1 mask %arg2 grouped_heads scale 1.250000e-01 : (tensor<2x4x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>, tensor<8x8xi1>) -> tensor<2x4x8x16xf32>
   %2 = tp.attention %arg0, %arg1, %arg1 mask %arg2 grouped_heads scale 1.250000e-01 : (tensor<2x4x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>, tensor<8x8xi1>) -> tensor<2x4x8x16xf32>
   return
 }

@@ -18,6 +18,7 @@ ProgramBuilder test::makeFormInputs() {
       .input({"p", {4, 6}, boolean})
       .input({"i", {4, 6}, i64})
       .input({"j", {3}, i64})
+      .input({"ends", {3}, i32})
       .input({"b3", {2, 4, 6}})
       .input({"c3", {2, 6, 5}})
       .input({"a3", {2, 4, 5}})
@@ -383,9 +384,9 @@ const std::vector<Form> test::matmulsForms = {
      {"z", {4, 5}, bf16},
      "_scaled_mm.default"},
     {"aten._grouped_mm.default",
-     {tensor("self", "x"), tensor("mat2", "m"), tensor("offs", "j")},
+     {tensor("self", "x"), tensor("mat2", "m"), tensor("offs", "ends")},
      {"z", {3, 4, 5}},
-     "_to_copy.default _grouped_mm.default"},
+     "_grouped_mm.default"},
     {"aten.scaled_dot_product_attention.default",
      {tensor("query", "q"), tensor("key", "q"), tensor("value", "q"),
       none("attn_mask"), number("dropout_p", "0.0"), truth("is_causal", true)},
