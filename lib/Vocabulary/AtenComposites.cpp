@@ -55,8 +55,9 @@ static LogicalResult readCopy(NodeReader &reader) {
       return reader.result(value);
   }
   // The result has the strides of `self`.
+  bool preservesStrides = getTensor(value).getEncoding() == type.getEncoding();
   return reader.result(reader.create<tp::CopyOp>(
-      type, value, /*preserve_strides=*/!isDense(reader, type)));
+      type, value, preservesStrides || !isDense(reader, type)));
 }
 
 /// Reshapes `value` to the result type and copies it. Repeated elements are

@@ -80,22 +80,22 @@ class CopyInto(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("target", "source", "known"),
+    ("target", "source"),
     [
-        (torch.zeros(4, 6), torch.randn(4, 6), True),
+        (torch.zeros(4, 6), torch.randn(4, 6)),
         # Another element type.
-        (torch.zeros(4, 6, dtype=torch.bfloat16), torch.randn(4, 6), True),
+        (torch.zeros(4, 6, dtype=torch.bfloat16), torch.randn(4, 6)),
         # Strides of its own, to which those of the source are not copied.
-        (torch.zeros(6, 4).t(), torch.randn(4, 6), False),
-        (torch.zeros(4, 6), torch.randn(6, 4).t(), True),
+        (torch.zeros(6, 4).t(), torch.randn(4, 6)),
+        (torch.zeros(4, 6), torch.randn(6, 4).t()),
         # Spread over more elements.
-        (torch.zeros(4, 6), torch.randn(6), False),
+        (torch.zeros(4, 6), torch.randn(6)),
     ],
 )
-def test_copies(target, source, known, tmp_path):
+def test_copies(target, source, tmp_path):
     path = tmp_path / "in.pt2"
     export(CopyInto(), (target, source), path, {})
-    assert bool(show(path)["opaque"]) != known
+    assert not show(path)["opaque"]
     optimize(path, tmp_path / "out.pt2", "--policy=always")
     loaded = torch.export.load(tmp_path / "out.pt2").module()
     assert torch.equal(loaded(target, source), CopyInto()(target, source))
