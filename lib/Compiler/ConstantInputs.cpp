@@ -18,14 +18,15 @@ using namespace commute;
 using namespace commute::compiler;
 using archive::ScalarType;
 
-/// The number that `bytes` hold, as a 64-bit attribute; null for types that the
-/// checker does not compute with.
+/// The number of `type` at element `offset` of `bytes`, as a 64-bit attribute;
+/// null if there is none, and for types that the checker does not compute with.
 static TypedAttr readNumber(ScalarType type, ArrayRef<std::byte> bytes,
-                            Builder &builder) {
+                            uint64_t offset, Builder &builder) {
   auto read = [&]<typename T>(T number) -> std::optional<T> {
-    if (bytes.size() < sizeof(T))
+    // The offset is as little to be trusted as the sizes.
+    if (offset >= bytes.size() / sizeof(T))
       return std::nullopt;
-    std::memcpy(&number, bytes.data(), sizeof(T));
+    std::memcpy(&number, bytes.data() + offset * sizeof(T), sizeof(T));
     return number;
   };
   auto makeInteger = [&](auto number) -> TypedAttr {
@@ -82,34 +83,9 @@ static TypedAttr readConstant(const archive::Weights &weights,
     llvm::consumeError(bytes.takeError());
     return nullptr;
   }
-  // The offset counts elements, and is as little to be trusted as the sizes.
-  uint64_t width = 0;
-  switch (tensor.dtype) {
-  case ScalarType::Bool:
-  case ScalarType::Byte:
-  case ScalarType::Char:
-    width = 1;
-    break;
-  case ScalarType::Short:
-  case ScalarType::Half:
-  case ScalarType::BFloat16:
-    width = 2;
-    break;
-  case ScalarType::Int:
-  case ScalarType::Float:
-    width = 4;
-    break;
-  default:
-    width = 8;
-    break;
-  }
-  auto offset = static_cast<uint64_t>(tensor.storageOffset);
-  if (tensor.storageOffset < 0 || offset > bytes->size / width)
-    return nullptr;
-  return readNumber(tensor.dtype,
-                    ArrayRef(bytes->data.get() + offset * width,
-                             bytes->size - offset * width),
-                    builder);
+  // A negative offset, cast, is beyond the end.
+  return readNumber(tensor.dtype, ArrayRef(bytes->data.get(), bytes->size),
+                    static_cast<uint64_t>(tensor.storageOffset), builder);
 }
 
 void compiler::stateConstantInputs(const archive::ProgramArchive &archive,

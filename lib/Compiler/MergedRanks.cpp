@@ -9,6 +9,7 @@
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Compiler/RankPrograms.h"
+#include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -110,11 +111,6 @@ static std::string toText(Type type) {
 //===----------------------------------------------------------------------===//
 // Differences
 //===----------------------------------------------------------------------===//
-
-static StringAttr getFirstName(Operation *op) {
-  auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
-  return names ? cast<StringAttr>(names[0]) : StringAttr();
-}
 
 void RankMerger::collectOps(size_t rank) {
   DenseMap<StringRef, size_t> nodeOfName;

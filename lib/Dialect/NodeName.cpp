@@ -6,10 +6,18 @@
 
 #include "commute/Dialect/NodeName.h"
 
+#include "commute/Dialect/TPDialect.h"
+
 using namespace mlir;
 
 std::string commute::getNodeName(Operation *op) {
   if (auto name = dyn_cast<NameLoc>(op->getLoc()))
     return "'" + name.getName().str() + "'";
   return op->getName().getStringRef().str();
+}
+
+StringAttr commute::getFirstName(Operation *op) {
+  auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
+  return names && !names.empty() ? dyn_cast<StringAttr>(names[0])
+                                 : StringAttr();
 }

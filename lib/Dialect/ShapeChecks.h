@@ -11,10 +11,6 @@
 
 namespace commute::tp {
 
-inline mlir::RankedTensorType getTensor(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 /// Concrete sizes of an op's only result; failure is reported at the op.
 mlir::FailureOr<llvm::SmallVector<int64_t>> getResultSizes(mlir::Operation *op,
                                                            Algebra &algebra);

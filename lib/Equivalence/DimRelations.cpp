@@ -20,10 +20,6 @@ using namespace commute::equivalence;
 
 using Id = DimClasses::Id;
 
-static int64_t getSize(Value value, unsigned dim) {
-  return cast<RankedTensorType>(value.getType()).getDimSize(dim);
-}
-
 SmallVector<Id> &DimSamples::getDims(Value value) {
   auto [it, isNew] = dims.insert({value, {}});
   if (isNew)
@@ -126,8 +122,8 @@ void DimSamples::collect(func::FuncOp function) {
       continue;
     if (auto slice = dyn_cast<tp::SliceOp>(op)) {
       auto dim = static_cast<unsigned>(slice.getDim());
-      int64_t size = getSize(slice.getResult(), dim);
-      bool isWhole = size == getSize(slice.getInput(), dim);
+      int64_t size = tp::getTensor(slice.getResult()).getDimSize(dim);
+      bool isWhole = size == tp::getTensor(slice.getInput()).getDimSize(dim);
       collectRule(rule, isWhole ? std::nullopt : std::optional(dim));
       if (!isWhole && size > 0)
         slices.push_back({getDims(slice.getInput())[dim],
@@ -143,10 +139,10 @@ void DimSamples::collect(func::FuncOp function) {
       collectRule(rule, isWhole ? std::nullopt : std::optional(dim));
       int64_t start = 0;
       for (Value input : concat.getInputs()) {
-        if (!isWhole && getSize(input, dim) > 0)
+        if (!isWhole && tp::getTensor(input).getDimSize(dim) > 0)
           slices.push_back({getDims(concat.getResult())[dim],
                             getDims(input)[dim], start, 1});
-        start += getSize(input, dim);
+        start += tp::getTensor(input).getDimSize(dim);
       }
       continue;
     }

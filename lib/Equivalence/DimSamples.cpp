@@ -55,21 +55,17 @@ StringRef equivalence::getText(SampleReason reason) {
   llvm_unreachable("a reason that is not listed");
 }
 
-static int64_t getSize(Value value, unsigned dim) {
-  return cast<RankedTensorType>(value.getType()).getDimSize(dim);
-}
-
 //===----------------------------------------------------------------------===//
 // What indices meet
 //===----------------------------------------------------------------------===//
 
 void DimSamples::onCut(Value value, unsigned dim, int64_t index) {
-  if (index > 0 && index < getSize(value, dim))
+  if (index > 0 && index < tp::getTensor(value).getDimSize(dim))
     cuts[getDims(value)[dim]].insert(index);
 }
 
 void DimSamples::onSingle(Value value, unsigned dim, int64_t index) {
-  if (index >= 0 && index < getSize(value, dim))
+  if (index >= 0 && index < tp::getTensor(value).getDimSize(dim))
     singles[getDims(value)[dim]].insert(index);
 }
 
@@ -83,7 +79,7 @@ void DimSamples::onDiagonal(Value firstValue, unsigned firstDim,
 }
 
 void DimSamples::onUnknownUse(Value value, unsigned dim) {
-  if (getSize(value, dim) > 1)
+  if (tp::getTensor(value).getDimSize(dim) > 1)
     fix(getDims(value)[dim], SampleReason::Positions);
 }
 
@@ -93,11 +89,12 @@ void DimSamples::onMetByUnknown(Value value, unsigned dim) {
 
 void DimSamples::onIndexed(Value table, unsigned tableDim, Value indices,
                            unsigned indexDim, int64_t start) {
-  int64_t size = getSize(indices, indexDim);
-  if (size < 1 || start < 0 || start + size > getSize(table, tableDim))
+  int64_t size = tp::getTensor(indices).getDimSize(indexDim);
+  if (size < 1 || start < 0 ||
+      start + size > tp::getTensor(table).getDimSize(tableDim))
     return;
   Id whole = getDims(table)[tableDim], part = getDims(indices)[indexDim];
-  if (size == getSize(table, tableDim))
+  if (size == tp::getTensor(table).getDimSize(tableDim))
     classes.unite(whole, part);
   else
     slices.push_back({whole, part, start, 1});

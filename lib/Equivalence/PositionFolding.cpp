@@ -33,11 +33,7 @@ using MaybeColumn = std::optional<Column>;
 class PositionFolder {
 public:
   explicit PositionFolder(func::FuncOp function)
-      : function(function), memory(function),
-        writers(llvm::make_filter_range(
-            function.getOps<tp::CallOp>(), [](tp::CallOp call) {
-              return !call.getMutatedOperands().empty();
-            })) {}
+      : function(function), memory(function) {}
 
   void run();
 
@@ -51,11 +47,6 @@ private:
   const Column *get(Value value) const {
     auto known = columns.find(value);
     return known == columns.end() ? nullptr : &known->second;
-  }
-  bool isWritten(Value value) const {
-    return llvm::any_of(writers, [&](tp::CallOp call) {
-      return memory.isWritten(call, value) != SharedMemory::No;
-    });
   }
   /// As a column along `dim` of `size` elements.
   static PiecewiseAffine widen(const Column &column, int64_t size) {
@@ -83,7 +74,6 @@ private:
 
   func::FuncOp function;
   SharedMemory memory;
-  SmallVector<tp::CallOp> writers;
   DenseMap<Value, Column> columns;
 };
 
@@ -385,7 +375,8 @@ void PositionFolder::run() {
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
     auto element =
         type ? dyn_cast<IntegerType>(type.getElementType()) : IntegerType();
-    if (!element || type.getNumElements() == 0 || isWritten(op.getResult(0)))
+    if (!element || type.getNumElements() == 0 ||
+        memory.mayBeWritten(op.getResult(0)))
       continue;
     MaybeColumn column = evaluate(&op);
     if (!column || !fits(column->numbers, element))

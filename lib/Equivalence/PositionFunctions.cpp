@@ -239,17 +239,8 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
     form->hasUnknown |= operands[0].hasUnknown && form->candidates.size() > 1;
     break;
   }
-#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
-#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
-#include "commute/Dialect/ScalarFunctions.def"
-  case MapFunction::Div:
-  case MapFunction::Pow:
-  case MapFunction::Log:
-  case MapFunction::Sqrt:
-  case MapFunction::Rsqrt:
-  case MapFunction::Reciprocal:
-  case MapFunction::Silu:
-  case MapFunction::IsNan:
+  default:
+    // Nothing is known of it but what its operands are.
     break;
   }
   if (!form || form->candidates.size() > maxCandidates)

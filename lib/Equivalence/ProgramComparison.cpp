@@ -188,6 +188,7 @@ void ProgramComparison::noteChoices(const ScalarContext &scalars) {
   hasSampled |= scalars.hasSampled();
   hasChosen |= scalars.hasChosen();
   hasBounded |= scalars.hasBounded();
+  hasSorted |= scalars.hasSorted();
 }
 
 llvm::Expected<ProgramComparison::Outcome>
@@ -205,6 +206,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
     EvaluationContext context(samples, options.precision, choices, seed,
                               budget);
     context.scalars.setPool(*pool);
+    // Two rounds in four, so that both kinds of rounds above are among them.
+    context.repeatsElements = hasSorted && seed % 4 >= 2;
     differences.clear();
     places.clear();
     Operation *culprit = nullptr;

@@ -90,10 +90,11 @@ private:
   std::set<Place> places;
   bool sizesFit = true;
   /// Whether an evaluation looked at outcomes that are one of several, and
-  /// whether there was a choice, or a bound, at all.
+  /// whether there was a choice, a bound, or a sort of unknowns, at all.
   bool hasSampled = false;
   bool hasChosen = false;
   bool hasBounded = false;
+  bool hasSorted = false;
   void noteChoices(const ScalarContext &scalars);
 };
 

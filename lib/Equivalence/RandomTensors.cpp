@@ -15,18 +15,43 @@ using namespace commute;
 using namespace commute::equivalence;
 using tp::AlgebraValue;
 
+namespace {
+/// How the elements of a random tensor repeat: not at all, or only few numbers
+/// occur, or the slices along one dim.
+struct Repetition {
+  static Repetition choose(ArrayRef<SampledDim> dims, uint64_t key) {
+    uint64_t choice = PrimeField::mix(key, 0x3ade68b1a2c5d9f7);
+    uint64_t dim = (choice >> 8) % (dims.size() + 1);
+    if (choice % 4 < 2 || dim == dims.size())
+      return {.numNumbers = 2 + (choice >> 4) % 4};
+    // Each slice but one occurs twice.
+    return {.dim = static_cast<int64_t>(dim),
+            .numSlices = std::max<int64_t>(1, dims[dim].getSize() / 2)};
+  }
+
+  uint64_t numNumbers = 0;
+  int64_t dim = -1;
+  int64_t numSlices = 0;
+};
+} // namespace
+
 /// The index of an element in the whole tensor, of a dense row-major tensor's
-/// real sizes; modulo 2^64, which is as good as any.
+/// real sizes; modulo 2^64, which is as good as any. Elements that repeat have
+/// one index.
 template <typename Visitor>
-static void forEachIndex(const FieldTensor &tensor, Visitor visit) {
+static void forEachIndex(const FieldTensor &tensor,
+                         const Repetition &repetition, Visitor visit) {
   SmallVector<int64_t> counts = tensor.getCounts();
   SmallVector<int64_t> position(counts.size());
   for (size_t element = 0; element < tensor.elements.size(); ++element) {
     uint64_t index = 0;
-    for (auto [dim, at] : llvm::zip_equal(tensor.getDims(), position))
-      index =
-          index * static_cast<uint64_t>(dim.getSize()) +
-          static_cast<uint64_t>(dim.isUniform ? 0 : dim.sample->getIndex(at));
+    for (auto [number, dim] : llvm::enumerate(tensor.getDims())) {
+      int64_t own = dim.isUniform ? 0 : dim.sample->getIndex(position[number]);
+      if (static_cast<int64_t>(number) == repetition.dim)
+        own %= repetition.numSlices;
+      index = index * static_cast<uint64_t>(dim.getSize()) +
+              static_cast<uint64_t>(own);
+    }
     visit(element, index);
     for (size_t dim = counts.size(); dim-- > 0;) {
       if (++position[dim] < counts[dim])
@@ -43,8 +68,13 @@ equivalence::makeRandom(ArrayRef<SampledDim> dims, Type type, uint64_t key,
   if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
     return nullptr;
   auto tensor = std::make_shared<FieldTensor>(dims, type);
-  forEachIndex(*tensor, [&](size_t element, uint64_t index) {
+  Repetition repetition;
+  if (tensor->isField() && context.repeatsElements)
+    repetition = Repetition::choose(dims, key);
+  forEachIndex(*tensor, repetition, [&](size_t element, uint64_t index) {
     uint64_t value = PrimeField::mix(index, key);
+    if (repetition.numNumbers != 0)
+      value = PrimeField::mix(value % repetition.numNumbers, key);
     if (tensor->isTruth())
       value = context.scalars.drawTruth(value);
     else if (!tensor->isField())

@@ -91,22 +91,21 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
 }
 
 void equivalence::resolveConstants(func::FuncOp first, func::FuncOp second) {
+  auto getValue = [](func::FuncOp function, unsigned index) {
+    return function.getArgAttrOfType<TypedAttr>(index,
+                                                tp::TPDialect::valueAttrName);
+  };
   unsigned count = std::min(first.getNumArguments(), second.getNumArguments());
-  for (unsigned index = 0; index < count; ++index) {
-    auto value =
-        first.getArgAttrOfType<TypedAttr>(index, tp::TPDialect::valueAttrName);
-    if (!value || value != second.getArgAttrOfType<TypedAttr>(
-                               index, tp::TPDialect::valueAttrName))
-      continue;
-    for (func::FuncOp function : {first, second}) {
+  for (func::FuncOp function : {first, second}) {
+    SharedMemory memory(function);
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+    for (unsigned index = 0; index < count; ++index) {
+      TypedAttr value = getValue(first, index);
       BlockArgument argument = function.getArgument(index);
       // What is written to does not keep its value.
-      SharedMemory memory(function);
-      if (llvm::any_of(function.getOps<tp::CallOp>(), [&](tp::CallOp call) {
-            return memory.isWritten(call, argument) != SharedMemory::No;
-          }))
+      if (!value || value != getValue(second, index) ||
+          memory.mayBeWritten(argument))
         continue;
-      OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
       argument.replaceAllUsesWith(tp::ConstantOp::create(
           builder, argument.getLoc(), argument.getType(), value));
     }

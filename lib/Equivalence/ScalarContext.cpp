@@ -95,9 +95,15 @@ uint64_t ScalarContext::drawTruth(uint64_t content) {
   return drawBit(unknown);
 }
 
-std::optional<double> ScalarContext::getNumber(uint64_t element) const {
+std::optional<double> ScalarContext::getKnownNumber(uint64_t element) const {
   if (auto known = numbers.find(element); known != numbers.end())
     return known->second;
+  return PrimeField::toFraction(element);
+}
+
+std::optional<double> ScalarContext::getNumber(uint64_t element) const {
+  if (std::optional<double> known = getKnownNumber(element))
+    return known;
   if (auto drawn = drawnNumbers.find(element); drawn != drawnNumbers.end())
     return drawn->second;
   return std::nullopt;
@@ -171,13 +177,10 @@ bool ScalarContext::areAlike(uint64_t a, uint64_t b) const {
 }
 
 bool ScalarContext::isNegative(uint64_t element) const {
-  if (auto known = numbers.find(element); known != numbers.end())
-    return known->second < 0;
+  if (std::optional<double> known = getKnownNumber(element))
+    return *known < 0;
   auto opposite = numbers.find(PrimeField::negate(element));
-  if (opposite != numbers.end())
-    return opposite->second > 0;
-  std::optional<double> fraction = PrimeField::toFraction(element);
-  return fraction && *fraction < 0;
+  return opposite != numbers.end() && opposite->second > 0;
 }
 
 uint64_t ScalarContext::isNan(uint64_t a) {
@@ -191,12 +194,11 @@ uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
   uint64_t extreme = 0;
   std::vector<uint64_t> others;
   for (uint64_t element : elements) {
-    auto known = numbers.find(element);
-    if (known == numbers.end() || std::isnan(known->second)) {
+    std::optional<double> known = getKnownNumber(element);
+    if (!known || std::isnan(*known)) {
       others.push_back(element);
-    } else if (!number || (isMaximum ? known->second > *number
-                                     : known->second < *number)) {
-      number = known->second;
+    } else if (!number || (isMaximum ? *known > *number : *known < *number)) {
+      number = known;
       extreme = element;
     }
   }
@@ -277,10 +279,13 @@ uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
 }
 
 double ScalarContext::getSortKey(uint64_t element) {
-  if (std::optional<double> number = getNumber(element))
+  // What comparisons have drawn does not count: one program may sort before it
+  // compares, and the other afterwards.
+  if (std::optional<double> number = getKnownNumber(element))
     return std::isnan(*number) ? std::numeric_limits<double>::infinity()
                                : *number;
   noteSampled();
+  sorted = true;
   // On both sides of the constants of a program, near zero and far away.
   uint64_t random = PrimeField::mix(element, sortKey + seed);
   double unit = static_cast<double>(random >> 11) * 0x1p-52 - 1;

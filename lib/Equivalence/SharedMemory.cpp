@@ -11,10 +11,10 @@ using namespace commute;
 using namespace commute::equivalence;
 
 SharedMemory::SharedMemory(func::FuncOp function) {
-  bool hasWrites = llvm::any_of(function.getOps<tp::CallOp>(), [](auto call) {
-    return !call.getMutatedOperands().empty();
-  });
-  if (!hasWrites)
+  llvm::copy_if(
+      function.getOps<tp::CallOp>(), std::back_inserter(writers),
+      [](tp::CallOp call) { return !call.getMutatedOperands().empty(); });
+  if (writers.empty())
     return;
   for (BlockArgument argument : function.getArguments())
     homes[argument] = {{argument, true}};
@@ -59,4 +59,9 @@ SharedMemory::Sharing SharedMemory::isWritten(tp::CallOp call,
       }
   }
   return sharing;
+}
+
+bool SharedMemory::mayBeWritten(Value value) const {
+  return llvm::any_of(
+      writers, [&](tp::CallOp call) { return isWritten(call, value) != No; });
 }

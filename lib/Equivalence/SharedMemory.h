@@ -24,6 +24,8 @@ public:
 
   /// Whether `call` writes to the memory of `value`.
   Sharing isWritten(tp::CallOp call, mlir::Value value) const;
+  /// Whether any op may write to the memory of `value`.
+  bool mayBeWritten(mlir::Value value) const;
 
 private:
   /// The value whose memory it is, and whether it lies there for sure: a view
@@ -34,6 +36,7 @@ private:
   };
   const llvm::SmallVector<Home, 1> &getHomes(mlir::Value value) const;
 
+  llvm::SmallVector<tp::CallOp> writers;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Home, 1>> homes;
 };
 

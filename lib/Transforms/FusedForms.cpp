@@ -10,10 +10,7 @@
 
 using namespace mlir;
 using namespace commute;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+using tp::getTensor;
 
 analysis::Legal<> commute::checkFusedForm(Operation *op) {
   auto refuse = [&](std::string reason) {

@@ -8,10 +8,7 @@
 
 using namespace mlir;
 using namespace commute;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+using tp::getTensor;
 
 void OpDraft::clear() {
   // Destroy users before the ops they use.

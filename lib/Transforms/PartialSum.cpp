@@ -15,10 +15,7 @@ using analysis::ProductContext;
 using analysis::ProductSegment;
 using analysis::SegmentOperand;
 using analysis::ShardSource;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+using tp::getTensor;
 
 static bool isNumber(TypedAttr value, int64_t number) {
   if (auto real = dyn_cast_if_present<FloatAttr>(value))

@@ -12,14 +12,8 @@ using analysis::GatheredProduct;
 using analysis::GatherFusion;
 using analysis::PieceRange;
 using analysis::ScatterFusion;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static Type getElementType(Value value) {
-  return getTensor(value).getElementType();
-}
+using tp::getElementType;
+using tp::getTensor;
 
 /// The number of leading dims that can be dropped to turn blocks along `axis`
 /// into blocks along dim 0: all dims before `axis` if they have size 1 and at

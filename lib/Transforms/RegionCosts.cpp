@@ -17,10 +17,7 @@ using namespace mlir;
 using namespace commute;
 using analysis::RegionOp;
 using analysis::RegionRole;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+using tp::getTensor;
 
 std::optional<SliceMethod> commute::findSliceMethod(Value value, unsigned dim,
                                                     tp::GroupAttr group,

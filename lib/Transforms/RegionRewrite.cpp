@@ -16,10 +16,7 @@ using namespace commute;
 using analysis::RegionOp;
 using analysis::RegionRole;
 using tp::DimensionRule;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+using tp::getTensor;
 
 namespace {
 

@@ -23,14 +23,8 @@ using analysis::Refusal;
 using analysis::RefusalCode;
 using analysis::SegmentOperand;
 using analysis::SlicedProduct;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static Type getElementType(Value value) {
-  return getTensor(value).getElementType();
-}
+using tp::getElementType;
+using tp::getTensor;
 
 //===----------------------------------------------------------------------===//
 // Parts of drafts

@@ -17,12 +17,8 @@
 
 namespace commute::vocabulary {
 
-inline mlir::RankedTensorType getTensor(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-inline mlir::Type getElementType(mlir::Value value) {
-  return getTensor(value).getElementType();
-}
+using tp::getElementType;
+using tp::getTensor;
 
 /// The graph around a node, as its reader sees it.
 class GraphReader {

@@ -9,18 +9,12 @@
 #include "Fingerprint.h"
 #include "InPlace.h"
 
+#include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
-
-/// Returns the name of an op's first result, or null.
-static StringAttr getFirstName(Operation *op) {
-  auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
-  return names && !names.empty() ? dyn_cast<StringAttr>(names[0])
-                                 : StringAttr();
-}
 
 Origins::Origins(func::FuncOp function, const ImportedProgram &imported,
                  const archive::Graph &graph)

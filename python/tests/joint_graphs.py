@@ -406,9 +406,9 @@ def check_valid(module, original):
                     )
             elif node.op == "get_attr":
                 value = getattr(module, node.target)
-            # An opaque object, such as a mesh, is what it is.
-            if isinstance(value, torch.Tensor):
-                value = mode.from_tensor(value)
+                # An opaque object, such as a mesh, is what it is.
+                if isinstance(value, torch.Tensor):
+                    value = mode.from_tensor(value)
             else:
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), environment.__getitem__)
                 value = node.target(*args, **kwargs)

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_DIALECT_NODENAME_H
 #define COMMUTE_DIALECT_NODENAME_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
 namespace commute {
@@ -14,6 +15,10 @@ namespace commute {
 /// The quoted name of the node that an op was imported from ("'mm_1'"), or the
 /// op's own name ("tp.matmul") if it has none.
 std::string getNodeName(mlir::Operation *op);
+
+/// The name that the node of an op gives its first result, or null for an op
+/// that no node was imported as.
+mlir::StringAttr getFirstName(mlir::Operation *op);
 
 } // namespace commute
 

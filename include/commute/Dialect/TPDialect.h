@@ -41,6 +41,14 @@ struct GroupAttrStorage;
 #include "commute/Dialect/TPTypes.h.inc"
 
 namespace commute::tp {
+/// The type of a value that is a tensor.
+inline mlir::RankedTensorType getTensor(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+inline mlir::Type getElementType(mlir::Value value) {
+  return getTensor(value).getElementType();
+}
+
 /// "tp.reduce_scatter sum along dim 1": an op, its reduction and its axis.
 std::string getCollectiveText(mlir::Operation *op,
                               std::optional<ReductionKind> reduction,

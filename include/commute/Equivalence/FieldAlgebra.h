@@ -144,6 +144,9 @@ struct EvaluationContext {
   /// True if an op has read at an index that is out of bounds of its operand,
   /// which is an error in PyTorch.
   bool hasReadOutside = false;
+  /// Random floats occur more than once, so that a sort has equal elements:
+  /// drawn from the whole field, they would all be different.
+  bool repeatsElements = false;
 };
 
 /// Evaluates one op on one rank. Communication goes through `exchanges`, which

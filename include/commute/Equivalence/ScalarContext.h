@@ -145,6 +145,8 @@ public:
   /// choice for `hasChosen`, a bound by a constant for `hasBounded`.
   bool hasChosen() const { return chosen; }
   bool hasBounded() const { return bounded; }
+  /// True if unknowns were sorted, so that it matters whether some are equal.
+  bool hasSorted() const { return sorted; }
   void noteSampled() { sampled = true; }
 
 private:
@@ -153,6 +155,9 @@ private:
   /// zero, or above. The order is kept, and later orders of an unknown and
   /// numbers are consistent with it.
   int drawOrder(uint64_t a, uint64_t b);
+  /// The number that an element is known to be: one that was noted, or a small
+  /// fraction, such as a count.
+  std::optional<double> getKnownNumber(uint64_t element) const;
   /// The number that an element is known, or was drawn, to be.
   std::optional<double> getNumber(uint64_t element) const;
   uint64_t getExtreme(llvm::ArrayRef<uint64_t> elements,
@@ -190,6 +195,7 @@ private:
   unsigned rareness = 1;
   bool usual = false;
   bool sampled = false;
+  bool sorted = false;
   bool chosen = false;
   bool bounded = false;
   IntegerPool pool{{0, 1, 2, 3, -1, 7, 100}};

@@ -275,14 +275,6 @@ Operation *commute::analysis::findOtherReader(ArrayRef<Operation *> ops,
   return nullptr;
 }
 
-RankedTensorType commute::analysis::getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-Type commute::analysis::getElementType(Value value) {
-  return getTensor(value).getElementType();
-}
-
 bool commute::analysis::isBefore(Operation *a, Operation *b) {
   return a->isBeforeInBlock(b);
 }

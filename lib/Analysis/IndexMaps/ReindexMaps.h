@@ -40,8 +40,8 @@ private:
 /// The box that certainly holds the first element; null where none does.
 const IndexBox *findFirstBox(const IndexMap &map);
 
-mlir::RankedTensorType getTensor(mlir::Value value);
-mlir::Type getElementType(mlir::Value value);
+using tp::getElementType;
+using tp::getTensor;
 bool isBefore(mlir::Operation *a, mlir::Operation *b);
 /// Whether an op moves elements in memory, rather than being a view.
 bool moves(mlir::Operation *op);

@@ -14,10 +14,7 @@
 using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+using tp::getTensor;
 
 namespace {
 

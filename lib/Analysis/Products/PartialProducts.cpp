@@ -12,14 +12,8 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
 using tp::DimensionRule;
-
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static Type getElementType(Value value) {
-  return getTensor(value).getElementType();
-}
+using tp::getElementType;
+using tp::getTensor;
 
 //===----------------------------------------------------------------------===//
 // Facts about parts
