@@ -148,6 +148,9 @@ class _Writer:
         if isinstance(value, int):
             return {"as_int": value}
         if isinstance(value, float):
+            # JSON has no other numbers; PyTorch writes "Infinity" and "NaN".
+            if not math.isfinite(value):
+                return {"as_float": "NaN" if math.isnan(value) else str(value).replace("inf", "Infinity")}
             return {"as_float": value}
         if isinstance(value, str):
             return {"as_string": value}

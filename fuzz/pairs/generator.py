@@ -202,7 +202,11 @@ class Generator(Builder):
             for node in item.nodes if hasattr(item, "results") else [item]:
                 read.update(value.index for value in node.operands)
         computed = [value for value in self.visible if value.node.target is not None]
-        outputs = [value for value in computed if value.index not in read or self.chance(0.2)]
+        outputs = [
+            value
+            for value in computed
+            if not value.private and (value.index not in read or self.chance(0.2))
+        ]
         outputs = list(dict.fromkeys(outputs))[-5:]
         if not outputs:
             outputs = [self.call(aten.neg.default, self.operand([self.floats], least=1))]

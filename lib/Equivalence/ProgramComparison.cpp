@@ -21,6 +21,7 @@ using namespace commute::equivalence;
 /// Rounds that show a difference which half of all outcomes of a choice show,
 /// but with probability 2^-30.
 static constexpr unsigned leastRoundsOfChoices = 30;
+static constexpr unsigned mostRoundsOfChoices = 256;
 
 llvm::Expected<std::vector<RankValues>>
 ProgramComparison::evaluate(func::FuncOp function, EvaluationContext &context,
@@ -333,9 +334,10 @@ bool ProgramComparison::isCheapAtRealSizes() const {
 }
 
 unsigned ProgramComparison::getRoundsOfChoices(bool reducesSizes) const {
-  constexpr double maxWork = 3e7, mostRounds = 256;
-  return static_cast<unsigned>(std::clamp<double>(
-      maxWork / (getWork(reducesSizes) + 1), leastRoundsOfChoices, mostRounds));
+  constexpr double maxWork = 3e7;
+  return static_cast<unsigned>(
+      std::clamp<double>(maxWork / (getWork(reducesSizes) + 1),
+                         leastRoundsOfChoices, mostRoundsOfChoices));
 }
 
 llvm::Expected<ProgramComparison::Outcome>
@@ -450,8 +452,12 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
         outcome = Outcome::NotProven;
       }
     }
-    if (*outcome == Outcome::Equal && hasSampled)
+    if (*outcome == Outcome::Equal && hasSampled) {
+      // Each round draws more outcomes of all indices than of a few.
+      constexpr double maxWorkOfRound = 4e4;
+      reducesSizes &= getWork(/*reducesSizes=*/false) > maxWorkOfRound;
       numRounds = std::max(numRounds, getRoundsOfChoices(reducesSizes));
+    }
     ++result.numRounds;
     if (*outcome == Outcome::NotProven)
       break;
