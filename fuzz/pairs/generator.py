@@ -27,6 +27,12 @@ LEFT_OUT = {
     "aten.view.dtype",
     "aten.scaled_dot_product_attention.default",
     "aten._scaled_dot_product_flash_attention_for_cpu.default",
+    # Kernels that trust their offsets and counts, which samples do not keep.
+    "aten._grouped_mm.default",
+    "transformers.grouped_mm_fallback.default",
+    "transformers.grouped_mm_fallback_backward.default",
+    "aten.repeat_interleave.Tensor",
+    "aten.repeat_interleave.self_Tensor",
     # Splits into hundreds.
     "aten.unbind.int",
     "aten.split.Tensor",
@@ -135,7 +141,8 @@ class Generator(Builder):
         found = [
             value
             for value in self.visible
-            if value.dtype in dtypes
+            if not value.private
+            and value.dtype in dtypes
             and (shape is None or value.shape == tuple(shape))
             and least <= value.rank <= most
             and (value.exact or not exact)

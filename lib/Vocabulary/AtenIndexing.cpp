@@ -93,27 +93,26 @@ static std::optional<MergedIndex> mergeIndices(NodeReader &reader, Value table,
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(table)), merged;
   Type type = reader.getBuilder().getI64Type();
   Value sum;
-  int64_t product = 1;
+  tp::Size product = 1;
   for (auto [position, size] : llvm::enumerate(sizes)) {
     int64_t which = static_cast<int64_t>(position) - list.first;
     if (which < 0 || which >= static_cast<int64_t>(list.tensors.size())) {
       merged.push_back(size);
       continue;
     }
-    // The index in row-major order, which takes known sizes.
-    std::optional<int64_t> extent = size.getConstant();
-    if (!extent)
+    // The index in row-major order.
+    product = tp::multiply(product, size);
+    if (!product)
       return std::nullopt;
-    product *= *extent;
+    Value extent = reader.sizeAsNumber(size);
     Value index = list.tensors[which];
     Value isNegative =
         reader.map(MapFunction::Less, {index, reader.constant(int64_t(0))},
                    reader.getBuilder().getI1Type());
-    Value wrapped =
-        reader.map(MapFunction::Add, {index, reader.constant(*extent)}, type);
+    Value wrapped = reader.map(MapFunction::Add, {index, extent}, type);
     index = reader.map(MapFunction::Select, {isNegative, wrapped, index}, type);
     if (sum)
-      sum = reader.map(MapFunction::Mul, {sum, reader.constant(*extent)}, type);
+      sum = reader.map(MapFunction::Mul, {sum, extent}, type);
     sum = sum ? reader.map(MapFunction::Add, {sum, index}, type) : index;
     if (which + 1 == static_cast<int64_t>(list.tensors.size()))
       merged.push_back(product);

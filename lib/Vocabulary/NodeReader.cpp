@@ -267,6 +267,15 @@ Value NodeReader::constant(bool value) {
                                 IntegerAttr::get(type, value ? 1 : 0));
 }
 
+Value NodeReader::sizeAsNumber(const tp::Size &size) {
+  if (std::optional<int64_t> known = size.getConstant())
+    return constant(*known);
+  Type type = builder.getI64Type();
+  return create<tp::ReduceOp>(RankedTensorType::get({}, type),
+                              tp::ReductionKind::Sum, fill(1, {size}, type),
+                              ArrayRef<int64_t>{0}, /*keep_dims=*/false);
+}
+
 Value NodeReader::slice(Value input, int64_t dim, int64_t start, int64_t size) {
   auto type = cast<RankedTensorType>(input.getType());
   tp::StridedShape shape = getSymbols().getShape(type);

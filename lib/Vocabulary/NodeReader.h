@@ -121,6 +121,9 @@ public:
   mlir::Value constant(int64_t value);
   mlir::Value constant(double value);
   mlir::Value constant(bool value);
+  /// A known size as an integer. A symbolic one is counted, as the sum of so
+  /// many ones.
+  mlir::Value sizeAsNumber(const tp::Size &size);
   /// Slices the elements [start, start + size) along a dim, as a view.
   mlir::Value slice(mlir::Value input, int64_t dim, int64_t start,
                     int64_t size);
