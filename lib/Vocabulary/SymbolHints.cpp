@@ -49,8 +49,13 @@ SymbolHints vocabulary::collectSymbolHints(const archive::Graph &graph,
     if (unknown && known != 0 && !overflows && *size.hint % known == 0)
       hints.emplace(*unknown, *size.hint / known);
   };
-  for (const auto &[name, meta] : graph.tensorValues)
+  for (const auto &[name, meta] : graph.tensorValues) {
     llvm::for_each(meta.sizes, addHint);
+    // That of an empty tensor says nothing of the sizes; its parts do.
+    for (const archive::SymInt &stride : meta.strides)
+      if (!stride.isStatic())
+        readStride(stride, symbols, &parts);
+  }
   for (const auto &[name, size] : graph.symIntValues)
     addHint(size);
   // A part is listed after the parts that it contains.

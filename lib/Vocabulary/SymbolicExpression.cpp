@@ -28,6 +28,41 @@ static AffineExpr getOpaqueSymbol(StringRef key, tp::SymbolSpace &space) {
   return space.getSymbol(StringAttr::get(space.getContext(), name));
 }
 
+/// Unbacked symbols (u0) are not known to be positive, nor are opaque parts.
+static bool isBacked(StringRef symbol) {
+  return !symbol.starts_with("u") && !symbol.starts_with(opaquePrefix);
+}
+
+using IsPositive = llvm::function_ref<bool(AffineSymbolExpr)>;
+
+/// A number that an expression is never below.
+static std::optional<int64_t> getLowerBound(AffineExpr expression,
+                                            IsPositive isPositive) {
+  if (std::optional<int64_t> constant = tp::getConstant(expression))
+    return constant;
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+    return isPositive(symbol) ? std::optional<int64_t>(1) : std::nullopt;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+  if (!binary)
+    return std::nullopt;
+  std::optional<int64_t> lhs = getLowerBound(binary.getLHS(), isPositive);
+  std::optional<int64_t> rhs = getLowerBound(binary.getRHS(), isPositive);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  int64_t bound;
+  switch (binary.getKind()) {
+  case AffineExprKind::Add:
+    return llvm::AddOverflow(*lhs, *rhs, bound) ? std::nullopt
+                                                : std::optional(bound);
+  case AffineExprKind::Mul:
+    return *lhs < 0 || *rhs < 0 || llvm::MulOverflow(*lhs, *rhs, bound)
+               ? std::nullopt
+               : std::optional(bound);
+  default:
+    return std::nullopt;
+  }
+}
+
 namespace {
 /// A recursive-descent parser for both forms. `parse` returns null for text
 /// that is not an expression.
@@ -273,6 +308,29 @@ private:
     while (arguments.size() > 1 && tp::getConstant(arguments[0]) &&
            tp::getConstant(arguments[1]))
       arguments.erase(arguments.begin() + 1);
+    // Drop what another one is never above (Max) or below (Min), such as
+    // 64 * s in Min(64, 64 * s).
+    constexpr size_t maxCompared = 8;
+    // Where a size is zero, strides do not matter.
+    auto isPositive = [&](AffineSymbolExpr symbol) {
+      StringRef name = space.getNames()[symbol.getPosition()].getValue();
+      return positive.contains(symbol) || (isStride && isBacked(name));
+    };
+    auto isDropped = [&](AffineExpr argument) {
+      return llvm::any_of(arguments, [&](AffineExpr other) {
+        if (other == argument)
+          return false;
+        AffineExpr difference =
+            isMax ? other + negate(argument) : argument + negate(other);
+        return getLowerBound(difference, isPositive).value_or(-1) >= 0;
+      });
+    };
+    for (size_t index = 0;
+         arguments.size() <= maxCompared && index < arguments.size();)
+      if (isDropped(arguments[index]))
+        arguments.erase(arguments.begin() + index);
+      else
+        ++index;
     if (arguments.size() == 1)
       return arguments[0];
     if (isStride && isMax && arguments.size() == 2 &&
@@ -298,8 +356,11 @@ private:
         !llvm::all_of(name,
                       [](char c) { return llvm::isAlnum(c) || c == '_'; }))
       return {};
+    AffineExpr symbol = space.getSymbol(StringAttr::get(context, name));
+    if (rest.take_front(close).contains("positive=True"))
+      positive.insert(symbol);
     rest = rest.drop_front(close + 1);
-    return space.getSymbol(StringAttr::get(context, name));
+    return symbol;
   }
 
   StringRef rest;
@@ -307,6 +368,8 @@ private:
   tp::SymbolSpace &space;
   MLIRContext *context;
   SmallVectorImpl<OpaquePart> *parts;
+  /// Symbols that the text says are positive.
+  llvm::SmallDenseSet<AffineExpr> positive;
   unsigned depth = 0;
   unsigned numParts = 0;
   bool isTooLarge = false;
@@ -384,10 +447,8 @@ std::string vocabulary::writeSize(
     return known->str();
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
     StringRef name = symbolNames[symbol.getPosition()].getValue();
-    // Unbacked symbols (u0) are not known to be positive.
-    StringRef assumptions = name.starts_with("u")
-                                ? ", integer=True"
-                                : ", positive=True, integer=True";
+    StringRef assumptions =
+        isBacked(name) ? ", positive=True, integer=True" : ", integer=True";
     return ("Symbol('" + name + "'" + assumptions + ")").str();
   }
   auto binary = cast<AffineBinaryOpExpr>(expression);

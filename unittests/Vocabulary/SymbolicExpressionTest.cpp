@@ -121,7 +121,21 @@ TEST_F(SymbolicExpression, StridesOfDenseTensorsAreProductsOfSizes) {
   EXPECT_EQ(readAsStride("Max(1, s0)*Max(1, s1)"), read("s0*s1"));
   // A size may be none.
   EXPECT_NE(read("Max(1, s0)"), read("s0"));
+  // Unless it is stated, a size may be zero.
+  llvm::StringRef positive = "Symbol('s0', positive=True, integer=True)";
+  llvm::StringRef any = "Symbol('s0', integer=True)";
+  auto getMaximum = [&](llvm::StringRef symbol) {
+    return read(("Max(Integer(1), " + symbol + ")").str());
+  };
+  EXPECT_EQ(getMaximum(positive), read("s0"));
+  EXPECT_NE(getMaximum(any), read("s0"));
+  EXPECT_EQ(read(("Min(Integer(2), Add(" + positive + ", Integer(1)))").str()),
+            tp::Size(2));
   EXPECT_NE(readAsStride("Max(2, s0)"), read("s0"));
+  // A stride of an empty tensor does not matter.
+  EXPECT_EQ(readAsStride("Min(64, 64*s0)"), tp::Size(64));
+  EXPECT_NE(readAsStride("Min(64, 32*s0)"), tp::Size(64));
+  EXPECT_NE(readAsStride("Min(64, 64*u0)"), tp::Size(64));
 }
 
 TEST_F(SymbolicExpression, PartsAreEvaluated) {
