@@ -30,13 +30,6 @@ static bool isIdentity(Value input, Value result) {
 // tp.reshape
 //===----------------------------------------------------------------------===//
 
-static Size getProduct(ArrayRef<Size> sizes) {
-  Size product = 1;
-  for (const Size &size : sizes)
-    product = multiply(product, size);
-  return product;
-}
-
 LogicalResult ReshapeOp::inferShapes(Adaptor op, ShapeInference &inference) {
   std::optional<Sizes> sizes = inference.getStatedSizes();
   if (!sizes)
@@ -44,8 +37,8 @@ LogicalResult ReshapeOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (failed(inference.setResult(getTensor(op.getInput()).getElementType(),
                                  *sizes)))
     return failure();
-  Size before = getProduct(inference.getSizes(op.getInput()));
-  Size after = getProduct(*sizes);
+  Size before = multiply(inference.getSizes(op.getInput()));
+  Size after = multiply(*sizes);
   if (!areDifferent(before, after))
     return success();
   return inference.emitOpError()

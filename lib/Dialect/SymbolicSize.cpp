@@ -41,6 +41,13 @@ Size commute::tp::multiply(const Size &lhs, const Size &rhs) {
                                rhs.getExpression(context));
 }
 
+Size commute::tp::multiply(ArrayRef<Size> sizes) {
+  Size product = 1;
+  for (const Size &size : sizes)
+    product = multiply(product, size);
+  return product;
+}
+
 Size commute::tp::add(const Size &lhs, const Size &rhs) {
   if (!lhs || !rhs)
     return {};

@@ -160,6 +160,37 @@ void DimSamples::uniteTensors(Value a, Value b) {
       classes.unite(aDim, bDim);
 }
 
+void DimSamples::collectMetPoints() {
+  // Where they are many, other ones in each round.
+  constexpr size_t maxPoints = 10;
+  std::set<Id> met;
+  for (Id id : metByUnknown)
+    met.insert(classes.find(id));
+  std::set<int64_t> points;
+  auto addCut = [&](Id id, int64_t index) {
+    for (int64_t point : {index - 1, index})
+      if (point >= 0 && point < classes.getSize(id))
+        points.insert(point);
+  };
+  for (const Slice &slice : slices)
+    if (met.contains(classes.find(slice.whole))) {
+      addCut(slice.whole, slice.start);
+      addCut(slice.whole,
+             slice.start + (classes.getSize(slice.part) - 1) * slice.step + 1);
+    }
+  for (const auto &[id, own] : cuts)
+    if (met.contains(classes.find(id)))
+      for (int64_t index : own)
+        addCut(id, index);
+  metPoints.assign(points.begin(), points.end());
+  if (metPoints.size() <= maxPoints)
+    return;
+  llvm::sort(metPoints, [&](int64_t a, int64_t b) {
+    return PrimeField::mix(a, seed) < PrimeField::mix(b, seed);
+  });
+  metPoints.resize(maxPoints);
+}
+
 DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
                        IndexSamples &samples, uint64_t seed, bool reducesSizes)
     : first(first), second(second), samples(samples), seed(seed),
@@ -187,6 +218,7 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
       if (auto number = dyn_cast<IntegerAttr>(constant.getValue());
           number && !number.getType().isInteger(1))
         onNumber(number.getValue().getSExtValue());
+  collectMetPoints();
   // Where an integer from outside meets a position, it has to be one of those
   // that are evaluated.
   for (Id id : metByUnknown) {

@@ -123,6 +123,7 @@ IntegerPool DimSamples::getPool() const {
     if (auto known = singles.find(id); known != singles.end())
       for (int64_t index : known->second)
         add(index);
+  pool.insert(metPoints.begin(), metPoints.end());
   // Zero comes first: see makeRandom.
   pool.erase(0);
   std::vector<int64_t> numbersOfPool = {0};
@@ -151,6 +152,9 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
   add(0);
   add(low);
   add(high - 1);
+  // What it is compared with may be told apart there.
+  for (int64_t point : metPoints)
+    add(point);
   for (uint64_t draw = 0; draw < 6; ++draw)
     add(low + static_cast<int64_t>(PrimeField::mix(draw, seed + argument) %
                                    static_cast<uint64_t>(high - low)));

@@ -126,6 +126,7 @@ private:
   void collectRule(tp::DimensionRuleOpInterface op,
                    std::optional<unsigned> skippedDim);
   void uniteTensors(mlir::Value a, mlir::Value b);
+  void collectMetPoints();
   void fix(Id id, SampleReason reason);
 
   /// Adds the atoms' digits of an index of an extent.
@@ -152,6 +153,8 @@ private:
   /// What was reported of each extent.
   llvm::MapVector<Id, std::set<int64_t>> cuts, singles;
   std::vector<Id> metByUnknown;
+  /// Indices of these dims on both sides of each place where they are cut.
+  std::vector<int64_t> metPoints;
   llvm::MapVector<Id, SampleReason> fixed;
   std::set<int64_t> numbers;
   llvm::MapVector<unsigned, std::vector<Bound>> bounds;

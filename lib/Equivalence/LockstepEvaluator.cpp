@@ -212,6 +212,22 @@ LogicalResult LockstepEvaluator::evaluateModelled(
   }
 }
 
+/// The number of the allocation in its program if a value is uninitialized
+/// memory or a view of it. Most operators that get it write over it, so that
+/// what an opaque one finds there is not taken for a difference.
+static std::optional<uint64_t> findAllocation(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto number = op->getAttrOfType<IntegerAttr>(drawAttrName);
+        number && !isa<tp::CallOp>(op))
+      return static_cast<uint32_t>(number.getInt());
+    auto strides = dyn_cast<tp::StrideOpInterface>(op);
+    if (op->getNumOperands() != 1 || !strides || !strides.mayShareMemory())
+      return std::nullopt;
+    value = op->getOperand(0);
+  }
+  return std::nullopt;
+}
+
 /// A hash of what an opaque op is and of all that it reads on one rank.
 static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
                             size_t rank) {
@@ -219,10 +235,14 @@ static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
       llvm::xxh3_64bits((call.getCallee() + "\n" + call.getArguments()).str());
   bool readsTypes = readsTypesAlone(call);
   bool readsSizes = isSizeComputation(call);
-  for (const RankValues &operand : operands) {
+  for (auto [value, operand] : llvm::zip_equal(call.getOperands(), operands)) {
     hash = PrimeField::mix(0, hash + 1);
     if (!operand[rank])
       continue;
+    if (std::optional<uint64_t> allocation = findAllocation(value)) {
+      hash = PrimeField::mix(*allocation, hash + 3);
+      continue;
+    }
     if (readsTypes)
       hash = PrimeField::mix(getCastKey(operand[rank]->getElementType()), hash);
     if (readsTypes || (readsSizes && operand[rank]->getRank() > 0))

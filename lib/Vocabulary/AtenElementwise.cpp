@@ -349,17 +349,87 @@ static LogicalResult writeCast(Operation *operation, NodeWriter &writer) {
   return node.finish(op.getResult());
 }
 
+/// The dims of a tensor from the outermost to the innermost in memory; nullopt
+/// where that does not follow from the strides.
+static std::optional<SmallVector<int64_t>>
+findMemoryOrder(const tp::Sizes &sizes, ArrayRef<tp::Size> strides) {
+  auto isWithin = [&](int64_t inner, int64_t outer) {
+    return tp::isConstant(sizes[inner], 1) || tp::isConstant(sizes[outer], 1) ||
+           tp::divideExactly(strides[outer], strides[inner]);
+  };
+  SmallVector<int64_t> order;
+  auto left = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
+  while (!left.empty()) {
+    // Of equal strides, the first dim is the outer one.
+    auto next = llvm::find_if(left, [&](int64_t outer) {
+      return !tp::isConstant(strides[outer], 0) &&
+             llvm::all_of(
+                 left, [&](int64_t inner) { return isWithin(inner, outer); });
+    });
+    if (next == left.end())
+      return std::nullopt;
+    order.push_back(*next);
+    left.erase(next);
+  }
+  return order;
+}
+
+/// Writes a copy into a layout with symbolic strides: as a dense copy of the
+/// permuted tensor, permuted back. Gaps between the elements are left out; they
+/// allow no view that dense memory does not.
+static LogicalResult writePermutedCopy(tp::CopyOp op,
+                                       const tp::StridedShape &shape,
+                                       tp::SymbolSpace &symbols,
+                                       NodeWriter &writer) {
+  std::optional<SmallVector<int64_t>> order =
+      findMemoryOrder(shape.sizes, *shape.strides);
+  if (!order)
+    return op.emitError("cannot write a copy whose symbolic strides do not "
+                        "tell the order of its dims in memory");
+  tp::StridedShape input = symbols.getShape(getTensor(op.getInput()));
+  Type element = getElementType(op.getInput());
+  tp::StridedShape permuted;
+  if (input.strides)
+    permuted.strides.emplace();
+  SmallVector<int64_t> back(order->size());
+  for (auto [position, dim] : llvm::enumerate(*order)) {
+    back[dim] = static_cast<int64_t>(position);
+    permuted.sizes.push_back(input.sizes[dim]);
+    if (input.strides)
+      permuted.strides->push_back((*input.strides)[dim]);
+  }
+  StringRef before = writer.node(op.getLoc(), "torch.ops.aten.permute.default")
+                         .tensor("self", op.getInput())
+                         .integers("dims", *order)
+                         .finishIntermediate(symbols.getType(
+                             element, permuted.sizes, permuted.strides));
+  StringRef copied =
+      writer.node(op.getLoc(), "torch.ops.aten.clone.default")
+          .named("self", before)
+          .keywords()
+          .memoryFormat("memory_format", MemoryFormat::Contiguous)
+          .finishIntermediate(
+              symbols.getType(element, permuted.sizes,
+                              tp::getContiguousStrides(permuted.sizes)));
+  return writer.node(op.getLoc(), "torch.ops.aten.permute.default")
+      .named("self", copied)
+      .integers("dims", back)
+      .finish(op.getResult());
+}
+
 /// Writes a copy into a layout that is not the operand's, as aten.copy makes
 /// it: PyTorch has no operator for this alone.
-static LogicalResult writeCopyInto(tp::CopyOp op, ArrayRef<tp::Size> strides,
+static LogicalResult writeCopyInto(tp::CopyOp op, const tp::StridedShape &shape,
+                                   tp::SymbolSpace &symbols,
                                    NodeWriter &writer) {
+  ArrayRef<tp::Size> strides = *shape.strides;
   auto type = cast<RankedTensorType>(op.getType());
   SmallVector<int64_t> numbers;
   for (const tp::Size &stride : strides)
     if (std::optional<int64_t> number = tp::getConstant(stride))
       numbers.push_back(*number);
   if (numbers.size() != strides.size())
-    return op.emitError("cannot write a copy whose strides are symbolic");
+    return writePermutedCopy(op, shape, symbols, writer);
   StringRef target =
       writer.node(op.getLoc(), "torch.ops.aten.empty_strided.default")
           .sizes("size", type)
@@ -382,7 +452,7 @@ static LogicalResult writeCopy(Operation *operation, NodeWriter &writer) {
     tp::StridedShape own = symbols.getShape(getTensor(op.getResult()));
     tp::Strides preserved = op.inferStrides(0, input, own.sizes);
     if (own.strides && preserved && *preserved != *own.strides)
-      return writeCopyInto(op, *own.strides, writer);
+      return writeCopyInto(op, own, symbols, writer);
   }
   NodeBuilder node = writer.node(op.getLoc(), "torch.ops.aten.clone.default");
   node.tensor("self", op.getInput());

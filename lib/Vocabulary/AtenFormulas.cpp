@@ -216,13 +216,15 @@ static LogicalResult readHistogram(NodeReader &reader) {
   std::optional<double> low = reader.number("min", 0);
   std::optional<double> high = reader.number("max", 0);
   // Without bounds these are the extremes of the elements.
-  if (!self || !type || !bins || !low || !high || !(*low < *high) ||
-      *bins < 1 || !getTensor(self).hasStaticShape())
+  if (!self || !type || !bins || !low || !high || !(*low < *high) || *bins < 1)
+    return failure();
+  tp::Size count = tp::multiply(reader.getSymbols().getSizes(getTensor(self)));
+  if (!count)
     return failure();
   Type integer = reader.getBuilder().getI64Type();
   Formula f(reader, isFloat(self) ? getElementType(self)
                                   : Type(reader.getBuilder().getF32Type()));
-  Value x = f.of(reader.reshape(self, {getTensor(self).getNumElements(), 1}));
+  Value x = f.of(reader.reshape(self, {count, 1}));
   Value place = f.divide(f.multiply(f.subtract(x, f.number(*low)),
                                     f.number(static_cast<double>(*bins))),
                          f.number(*high - *low));

@@ -279,9 +279,9 @@ static LogicalResult readIndexPut(NodeReader &reader) {
   tp::Sizes indexSizes = symbols.getSizes(getTensor(merged->indices));
   tp::Sizes selected(ArrayRef(own).take_front(list->first));
   tp::Sizes rows = selected;
-  if (!getTensor(merged->indices).hasStaticShape())
+  tp::Size count = tp::multiply(indexSizes);
+  if (!count)
     return failure();
-  int64_t count = getTensor(merged->indices).getNumElements();
   selected.append(indexSizes);
   rows.push_back(count);
   llvm::append_range(selected, ArrayRef(own).drop_front(end));
@@ -318,9 +318,9 @@ static LogicalResult readEmbeddingBackward(NodeReader &reader) {
   tp::SymbolSpace &symbols = reader.getSymbols();
   tp::Sizes sizes = symbols.getSizes(type);
   tp::Sizes indexSizes = symbols.getSizes(getTensor(indices));
-  if (!getTensor(indices).hasStaticShape())
+  tp::Size count = tp::multiply(indexSizes);
+  if (!count)
     return failure();
-  int64_t count = getTensor(indices).getNumElements();
   if (*padding >= 0) {
     // The gradient of the padding row is zero.
     Value isPadding =

@@ -38,17 +38,26 @@ Value Formula::reduce(tp::ReductionKind kind, Value value,
 
 LogicalResult Formula::result(size_t index, Value value) {
   RankedTensorType wanted = reader.getResultType(index);
-  if (!wanted || tp::getDensity(reader.getSymbols().getShape(wanted)) !=
-                     tp::Density::Dense)
+  if (!wanted)
     return failure();
-  // A value that is an operand, or a view of one, would have its memory.
-  if (value.getType() != wanted || !value.getDefiningOp<tp::MapOp>()) {
-    if (getTensor(value).getElementType() != wanted.getElementType())
-      value = reader.create<tp::CastOp>(wanted, value, /*contiguous=*/true);
-    else
-      value = reader.create<tp::CopyOp>(wanted, value,
-                                        /*preserves_strides=*/false);
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::StridedShape shape = symbols.getShape(wanted);
+  if (!shape.strides)
+    return failure();
+  bool isDense = tp::getDensity(shape) == tp::Density::Dense;
+  bool isDone = value.getType() == wanted && value.getDefiningOp<tp::MapOp>();
+  if (getTensor(value).getElementType() != wanted.getElementType()) {
+    isDone = isDense;
+    RankedTensorType type =
+        isDense ? wanted
+                : symbols.getType(wanted.getElementType(), shape.sizes,
+                                  tp::getContiguousStrides(shape.sizes));
+    value = reader.create<tp::CastOp>(type, value, /*contiguous=*/true);
   }
+  // A value that is an operand, or a view of one, would have its memory.
+  if (!isDone)
+    value = reader.create<tp::CopyOp>(wanted, value,
+                                      /*preserves_strides=*/!isDense);
   reader.setResult(index, value);
   return success();
 }

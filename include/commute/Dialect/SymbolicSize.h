@@ -104,6 +104,8 @@ private:
 /// Product that may multiply symbols with each other. Not known where an
 /// operand is not, or where it cannot be counted in 64 bits.
 Size multiply(const Size &lhs, const Size &rhs);
+/// The product of all of them: the number of elements of a tensor.
+Size multiply(llvm::ArrayRef<Size> sizes);
 /// Sum, in the same way.
 Size add(const Size &lhs, const Size &rhs);
 /// The constant that a size is, or nullopt.
