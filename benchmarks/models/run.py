@@ -116,8 +116,9 @@ def case_of(small, mode, ranks, layers):
         layers = returned.past_key_values.layers
         expected = [returned.logits, *(layer.keys for layer in layers)]
         expected += [layer.values for layer in layers]
-        # The caches that ranks return hold their own heads.
-        outputs = {str(1 + index): "shard(1, tp)" for index in range(2 * len(layers))}
+        # The caches that ranks return hold their own heads, if heads are sharded.
+        relation = "shard(1, tp)" if small.shards_heads(model) else "replicated"
+        outputs = {str(1 + index): relation for index in range(2 * len(layers))}
     elif mode == "backward":
         given["labels"] = given["input_ids"].clone()
         options["backward"] = True

@@ -212,22 +212,6 @@ LogicalResult LockstepEvaluator::evaluateModelled(
   }
 }
 
-/// The number of the allocation in its program if a value is uninitialized
-/// memory or a view of it. Most operators that get it write over it, so that
-/// what an opaque one finds there is not taken for a difference.
-static std::optional<uint64_t> findAllocation(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto number = op->getAttrOfType<IntegerAttr>(drawAttrName);
-        number && !isa<tp::CallOp>(op))
-      return static_cast<uint32_t>(number.getInt());
-    auto strides = dyn_cast<tp::StrideOpInterface>(op);
-    if (op->getNumOperands() != 1 || !strides || !strides.mayShareMemory())
-      return std::nullopt;
-    value = op->getOperand(0);
-  }
-  return std::nullopt;
-}
-
 /// A hash of what an opaque op is and of all that it reads on one rank.
 static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
                             size_t rank) {

@@ -30,6 +30,19 @@ bool equivalence::hasSymbols(ModuleOp module) {
   });
 }
 
+std::optional<uint64_t> equivalence::findAllocation(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto number = op->getAttrOfType<IntegerAttr>(drawAttrName);
+        number && !isa<tp::CallOp>(op))
+      return static_cast<uint32_t>(number.getInt());
+    auto strides = dyn_cast<tp::StrideOpInterface>(op);
+    if (op->getNumOperands() != 1 || !strides || !strides.mayShareMemory())
+      return std::nullopt;
+    value = op->getOperand(0);
+  }
+  return std::nullopt;
+}
+
 llvm::Expected<OwningOpRef<ModuleOp>>
 equivalence::resolveSizes(ModuleOp module, unsigned program,
                           llvm::function_ref<int64_t(StringRef)> getValue) {

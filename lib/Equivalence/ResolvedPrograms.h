@@ -20,6 +20,11 @@ namespace commute::equivalence {
 /// has.
 inline constexpr llvm::StringLiteral drawAttrName = "equivalence.draw";
 
+/// The number of the allocation in its program if a value is uninitialized
+/// memory or a view of it. Most operators that get it write over it, so that
+/// what an opaque one finds there is not taken for a difference.
+std::optional<uint64_t> findAllocation(mlir::Value value);
+
 /// A copy of a program in which symbolic sizes have values and types no
 /// layouts. `program` numbers the programs that are compared. The error says
 /// where the sizes do not fit.

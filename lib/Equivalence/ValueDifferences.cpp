@@ -7,6 +7,7 @@
 #include "ValueDifferences.h"
 
 #include "OperatorEffects.h"
+#include "ResolvedPrograms.h"
 
 #include <set>
 
@@ -102,10 +103,13 @@ void equivalence::recordReads(Operation *op, ArrayRef<RankValues> operands,
   // Element types are compared without running anything.
   if (readsTypesAlone(call))
     return;
-  for (const RankValues &operand : operands) {
+  for (auto [value, operand] : llvm::zip_equal(call.getOperands(), operands)) {
+    std::optional<uint64_t> allocation = findAllocation(value);
     auto &hashes = read.contents.emplace_back();
-    for (const FieldValue &value : operand)
-      hashes.push_back(value ? getContentHash(value) : 0);
+    for (const FieldValue &own : operand)
+      hashes.push_back(allocation ? *allocation
+                       : own      ? getContentHash(own)
+                                  : 0);
   }
 }
 

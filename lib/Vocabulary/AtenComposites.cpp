@@ -33,6 +33,27 @@ static LogicalResult setCopy(NodeReader &reader, Value value) {
       reader.create<tp::CopyOp>(type, value, preservesStrides));
 }
 
+/// Whether elements may share memory, so that what is written last stays. Of
+/// symbolic sizes nobody makes such layouts.
+static bool mayOverlap(const tp::StridedShape &shape) {
+  SmallVector<std::pair<int64_t, int64_t>> dims;
+  for (auto [size, stride] : llvm::zip_equal(shape.sizes, *shape.strides)) {
+    std::optional<int64_t> count = size.getConstant();
+    std::optional<int64_t> step = stride.getConstant();
+    if (!count || !step || *count == 0)
+      return false;
+    if (*count > 1)
+      dims.push_back({*step, *count});
+  }
+  llvm::sort(dims);
+  int64_t last = 0, extent = 0;
+  for (auto [step, count] : dims)
+    if (step <= last || llvm::MulOverflow(step, count - 1, extent) ||
+        llvm::AddOverflow(last, extent, last))
+      return true;
+  return false;
+}
+
 /// copy(self, src), the functionalized form of `self.copy_(src)`: the elements
 /// of `src`, converted to the element type of `self`.
 static LogicalResult readCopy(NodeReader &reader) {
@@ -41,7 +62,10 @@ static LogicalResult readCopy(NodeReader &reader) {
   if (!self || !value || !type || getTensor(value).getRank() > type.getRank())
     return failure();
   tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes sizes = symbols.getSizes(type);
+  tp::StridedShape shape = symbols.getShape(type);
+  if (shape.strides && mayOverlap(shape))
+    return failure();
+  const tp::Sizes &sizes = shape.sizes;
   if (symbols.getSizes(getTensor(value)) != sizes)
     value = reader.broadcast(value, sizes);
   if (getElementType(value) != type.getElementType()) {

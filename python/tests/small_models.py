@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 import transformers
-from torch.distributed.tensor import Shard
+from torch.distributed.tensor import Replicate, Shard
 
 WIDTH, HEADS, KEY_HEADS, HEAD_SIZE, VOCABULARY = 64, 8, 4, 8, 64
 TOKENS = 8
@@ -66,15 +66,23 @@ class SmallModel:
 
     def decode(self, model: Any, size: int) -> tuple[dict[str, Any], dict[str, Any], Any]:
         """One more token with a cache: the arguments of one device, those of a rank, and the
-        placement of the cache. Key heads are sharded on the axis tp."""
+        placement of the cache. Key heads are sharded on the axis tp if the plan shards them."""
         prompt = self.prefill()
         with torch.no_grad():
             cache = model(input_ids=prompt["input_ids"], use_cache=True).past_key_values
         whole = {"input_ids": prompt["input_ids"][:, :1], "past_key_values": cache}
         local = transformers.DynamicCache(config=model.config)
+        sharded = self.shards_heads(model)
         for index, layer in enumerate(cache.layers):
-            local.update(*(t.chunk(size, 1)[0].clone() for t in (layer.keys, layer.values)), index)
-        return whole, {**whole, "past_key_values": local}, {"past_key_values": {"tp": Shard(1)}}
+            own = (t.chunk(size if sharded else 1, 1)[0] for t in (layer.keys, layer.values))
+            local.update(*(t.clone() for t in own), index)
+        placement = Shard(1) if sharded else Replicate()
+        return whole, {**whole, "past_key_values": local}, {"past_key_values": {"tp": placement}}
+
+    def shards_heads(self, model: Any) -> bool:
+        plan = self.plan or model.tp_plan
+        # The output of Phi-3's packed projection is gathered.
+        return any("attn.k_proj" in name for name in plan)
 
 
 def _pattern(prefix: str, columns: tuple[str, ...], rows: tuple[str, ...]) -> dict[str, str]:

@@ -99,3 +99,19 @@ def test_copies(target, source, tmp_path):
     optimize(path, tmp_path / "out.pt2", "--policy=always")
     loaded = torch.export.load(tmp_path / "out.pt2").module()
     assert torch.equal(loaded(target, source), CopyInto()(target, source))
+
+
+class CopyOver(torch.nn.Module):
+    """Rows that share elements: what is written last stays."""
+
+    def forward(self, source):
+        memory = torch.ops.aten.empty_strided.default([3, 5], [2, 1])
+        return torch.ops.aten.copy.default(memory, source)
+
+
+def test_a_copy_over_itself_is_opaque(tmp_path):
+    source = torch.arange(15.0).reshape(3, 5)
+    assert not torch.equal(CopyOver()(source), source)
+    path = tmp_path / "in.pt2"
+    export(CopyOver(), (source,), path, {})
+    assert show(path)["opaque"] == {"torch.ops.aten.copy.default": 1}

@@ -36,3 +36,30 @@ def test_outputs(name, layers, tmp_path):
         expected = model(**arguments).logits
     ours = read_safetensors(outputs)["rank0.output0"]
     assert torch.allclose(ours, expected, rtol=1e-4, atol=1e-4), (ours - expected).abs().max()
+
+
+@pytest.mark.parametrize("name", ["mixtral", "deepseek_v3"])
+def test_dynamic_sizes(name, tmp_path):
+    """Of batch and sequence: everything is modelled, and what opt writes loads and runs."""
+    small = MODELS[name]
+    model, arguments = small.make(layers=1), small.prefill()
+    any_size = torch.export.Dim.AUTO
+    captured = capture(
+        model, arguments, mesh={"tp": 2}, plan=small.plan, folder=tmp_path,
+        dynamic_shapes={
+            key: {0: any_size, 1: any_size} if key == "input_ids" else None for key in arguments
+        },
+    )  # fmt: skip
+    described = show(captured.folder)
+    assert not described["opaque"]
+    # Strides are products of these alone.
+    assert not [symbol for symbol in described["symbols"] if not symbol.startswith("s")]
+    optimized = tmp_path / "optimized"
+    process = commute("opt", captured.folder, "-o", optimized, "--policy=always")
+    assert process.returncode == 0, process.stderr
+    assert "proof: equivalent on 2 ranks" in process.stdout
+    rank = torch.export.load(optimized / "rank0.pt2")
+    assert rank.range_constraints
+    for command in ("run", "estimate"):
+        process = commute(command, optimized)
+        assert process.returncode == 0, process.stderr

@@ -7,6 +7,7 @@
 // RUN: commute verify %t/added.mlir %t/added-in-halves.mlir | FileCheck %s --check-prefix=EQUAL
 // RUN: not commute verify %t/added.mlir %t/replaced.mlir | FileCheck %s --check-prefix=DIFFERENT
 // RUN: not commute verify %t/added.mlir %t/added-shifted.mlir | FileCheck %s --check-prefix=DIFFERENT
+// RUN: not commute verify %t/one-hot.mlir %t/one-hot-moved.mlir | FileCheck %s --check-prefix=DIFFERENT
 // EQUAL: equivalent
 // DIFFERENT: different
 
@@ -95,4 +96,26 @@ func.func @main(%index: tensor<300xi64>, %x: tensor<300x128xf32>) -> tensor<1000
   %all = tp.broadcast %column : tensor<300x1xi64> -> tensor<300x128xi64, #tp.layout<strides = [1, 0]>>
   %r = tp.scatter %zeros, %all, %x dim 0 accumulate : (tensor<1000x128xf32>, tensor<300x128xi64, #tp.layout<strides = [1, 0]>>, tensor<300x128xf32>) -> tensor<1000x128xf32>
   return %r : tensor<1000x128xf32>
+}
+
+//--- one-hot.mlir
+// A target that indexes a table also meets the columns that are told apart.
+func.func @main(%x: tensor<12x96xf32>, %target: tensor<12x1xi64>) -> (tensor<12x1xf32>, tensor<12x96xi1>) {
+  %loss = tp.take_along %x, %target dim 1 : (tensor<12x96xf32>, tensor<12x1xi64>) -> tensor<12x1xf32>
+  %classes = tp.iota 0 : i64 step 1 : i64 -> tensor<96xi64>
+  %hot = tp.map equal(%target, %classes) : (tensor<12x1xi64>, tensor<96xi64>) -> tensor<12x96xi1>
+  return %loss, %hot : tensor<12x1xf32>, tensor<12x96xi1>
+}
+
+//--- one-hot-moved.mlir
+// Column 37 is column 36.
+func.func @main(%x: tensor<12x96xf32>, %target: tensor<12x1xi64>) -> (tensor<12x1xf32>, tensor<12x96xi1>) {
+  %loss = tp.take_along %x, %target dim 1 : (tensor<12x96xf32>, tensor<12x1xi64>) -> tensor<12x1xf32>
+  %classes = tp.iota 0 : i64 step 1 : i64 -> tensor<96xi64>
+  %hot = tp.map equal(%target, %classes) : (tensor<12x1xi64>, tensor<96xi64>) -> tensor<12x96xi1>
+  %before = tp.slice %hot dim 1 start 0 step 1 : tensor<12x96xi1> -> tensor<12x37xi1, #tp.layout<strides = [96, 1]>>
+  %moved = tp.slice %hot dim 1 start 36 step 1 : tensor<12x96xi1> -> tensor<12x1xi1, #tp.layout<strides = [96, 1]>>
+  %after = tp.slice %hot dim 1 start 38 step 1 : tensor<12x96xi1> -> tensor<12x58xi1, #tp.layout<strides = [96, 1]>>
+  %other = tp.concat %before, %moved, %after dim 1 : (tensor<12x37xi1, #tp.layout<strides = [96, 1]>>, tensor<12x1xi1, #tp.layout<strides = [96, 1]>>, tensor<12x58xi1, #tp.layout<strides = [96, 1]>>) -> tensor<12x96xi1>
+  return %loss, %other : tensor<12x1xf32>, tensor<12x96xi1>
 }

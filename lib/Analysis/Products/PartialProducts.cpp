@@ -114,6 +114,13 @@ private:
 
 } // namespace
 
+/// Whether the node that joins parts converts this one first.
+static bool isPromoted(Value part, Operation *source) {
+  auto cast = part.getDefiningOp<tp::CastOp>();
+  return cast && cast.getLoc() == source->getLoc() &&
+         getElementType(cast.getInput()) != getElementType(part);
+}
+
 Legal<> SegmentSearch::findOperands() {
   if (product.getLhsScale() || product.getRhsScale())
     return Refusal{product, RefusalCode::Scaled,
@@ -138,7 +145,7 @@ Legal<> SegmentSearch::findOperands() {
         Operation *source = operand.parts->source;
         Type joined = getElementType(source->getResult(0));
         for (Value part : operand.parts->parts)
-          if (getElementType(part) != joined)
+          if (getElementType(part) != joined || isPromoted(part, source))
             return Refusal{product, RefusalCode::ElementTypes,
                            getNodeName(source) +
                                " promotes parts of different element types"};
