@@ -76,6 +76,8 @@ class SmallModel:
         for index, layer in enumerate(cache.layers):
             own = (t.chunk(size if sharded else 1, 1)[0] for t in (layer.keys, layer.values))
             local.update(*(t.clone() for t in own), index)
+            if layer.is_sliding:
+                local.layers[index].cumulative_length = layer.cumulative_length
         placement = Shard(1) if sharded else Replicate()
         return whole, {**whole, "past_key_values": local}, {"past_key_values": {"tp": placement}}
 

@@ -94,6 +94,7 @@ class _Capturing:
     ) -> None:
         self.descriptions, self.arguments = descriptions, descriptions.arguments
         self.backward, self.dynamic_shapes, self.folder = backward, dynamic_shapes, folder
+        self.seen = transformers_models.SeenTokens(descriptions.arguments.named)
 
     def _trace(
         self,
@@ -109,7 +110,7 @@ class _Capturing:
             backward=self.backward,
             dynamic_shapes=self.dynamic_shapes,
             what=what,
-            for_model=for_model,
+            for_model=lambda given: self.seen.restore(for_model(given)),
         )
         return program, residue.clean(program.graph_module, self.descriptions.group_names)
 

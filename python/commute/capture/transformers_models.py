@@ -51,6 +51,28 @@ def register_caches() -> None:
         executorch.register_dynamic_cache_export_support()
 
 
+class SeenTokens:
+    """How many tokens the caches among some arguments have seen.
+
+    The layers of a cache with a window keep that beside their tensors, and a tree of
+    tensors loses it; positions and masks follow from it.
+    """
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self._counts = {
+            name: [getattr(layer, "cumulative_length", None) for layer in value.layers]
+            for name, value in arguments.items()
+            if "transformers" in sys.modules and isinstance(value, _import().DynamicCache)
+        }
+
+    def restore(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        for name, counts in self._counts.items():
+            for layer, count in zip(arguments[name].layers, counts):
+                if count is not None:
+                    layer.cumulative_length = count
+        return arguments
+
+
 def materialize_buffers(model: nn.Module) -> None:
     """Computes the buffers of a model that was made on the meta device.
 
