@@ -69,11 +69,11 @@ bool FieldAlgebra::joinBeside(MutableArrayRef<FieldValue> values,
   return !context.problem;
 }
 
-uint64_t FieldAlgebra::getOutsideElement(uint64_t index, int64_t position,
-                                         Type type) {
-  // No program may read there; what it would read is equal to nothing else.
-  uint64_t key = PrimeField::mix(index, 0xbb67ae8584caa73b);
-  return convertElement(context.scalars, PrimeField::mix(position, key),
+uint64_t FieldAlgebra::getOutsideElement(uint64_t index, Type type) {
+  // No program may read there. What it would read depends on the index alone:
+  // the place in the result is another one on shards.
+  return convertElement(context.scalars,
+                        PrimeField::mix(index, 0xbb67ae8584caa73b),
                         Float64Type::get(type.getContext()), type);
 }
 
@@ -120,8 +120,7 @@ AlgebraValue FieldAlgebra::take(const AlgebraValue &table,
       else
         context.hasReadOutside = true;
       for (int64_t i = 0; i < inner; ++i)
-        *output++ =
-            getOutsideElement(element, o * inner + i, from->getElementType());
+        *output++ = getOutsideElement(element, from->getElementType());
     }
   noteMissing(missing);
   return result;
@@ -161,7 +160,7 @@ AlgebraValue FieldAlgebra::takeAlong(const AlgebraValue &table,
           missing.push_back(*index);
         else
           context.hasReadOutside = true;
-        output = getOutsideElement(element, offset, type);
+        output = getOutsideElement(element, type);
       }
   noteMissing(missing);
   return result;

@@ -279,7 +279,7 @@ private:
   /// their samples do not match, returns false and sets the context's problem.
   bool joinBeside(llvm::MutableArrayRef<FieldValue> values, unsigned dim);
   /// What is read at an index outside of a dim, where nothing may be read.
-  uint64_t getOutsideElement(uint64_t index, int64_t position, mlir::Type type);
+  uint64_t getOutsideElement(uint64_t index, mlir::Type type);
   /// Sets the context's problem if there are indices that are not sampled.
   void noteMissing(llvm::ArrayRef<int64_t> indices);
 

@@ -164,12 +164,14 @@ class LocalModel:
     ) -> Any:
         """Runs a forward on this rank's shards; `prepare` sees every slot's tensor first."""
         traced = [(slot, slot.holder[slot.leaf]) for slot in self._slots]
+        # One for all slots of a tied parameter, for which the trace may hold several tensors.
         ready: dict[int, Any] = {}
         try:
             for slot, value in traced:
-                if id(value) not in ready:
-                    ready[id(value)] = self._distributed(prepare(slot.name, value), slot.original)
-                slot.holder[slot.leaf] = ready[id(value)]
+                tied = id(slot.original)
+                if tied not in ready:
+                    ready[tied] = self._distributed(prepare(slot.name, value), slot.original)
+                slot.holder[slot.leaf] = ready[tied]
             with self._recorded_inputs(arguments):
                 return forward(**arguments)
         finally:
