@@ -13,7 +13,7 @@ import torch
 from captured_models import Relations, check
 from commute.capture.__main__ import main
 from commute.torch import CaptureError, capture
-from commute_tool import BUILD, REPOSITORY, show
+from commute_tool import BUILD, REPOSITORY, commute, show
 from small_models import MODELS
 
 
@@ -80,6 +80,25 @@ def test_decode_with_a_cache(name, tmp_path):
     relations.outputs.update({"1": "shard(1, tp)", "2": "shard(1, tp)"})
     expected = [outputs.logits, layers[0].keys, layers[0].values]
     check(result, model, whole, expected=expected, outputs=relations.outputs)
+
+
+def test_gradients_of_tied_weights(tmp_path):
+    """One gradient for both names. The loss reads beyond the vocabulary for labels that no
+    program may get, on shards as on one device."""
+    small = MODELS["opt"]
+    model, given = small.make(layers=1), small.prefill()
+    given["labels"] = given["input_ids"].clone()
+    loss = model(**given).loss
+    parameters = list(model.parameters())
+    found = torch.autograd.grad(loss, parameters, allow_unused=True)
+    result = capture(
+        model, given, mesh={"tp": 2}, plan=small.plan, backward=True, folder=tmp_path
+    )
+    expected = [loss.detach(), *(value for value in found if value is not None)]
+    check(result, model, given, expected=expected, outputs=None)
+    optimized = tmp_path / "optimized"
+    process = commute("opt", result.folder, "-o", optimized, "--policy=always")
+    assert process.returncode == 0, process.stderr
 
 
 def test_a_module_that_no_rule_shards(tmp_path):
