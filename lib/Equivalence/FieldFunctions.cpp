@@ -394,8 +394,10 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
   case MapFunction::FloorDiv:
   case MapFunction::Remainder:
     // By zero: an error in PyTorch, and like no other value.
-    if (b == 0)
+    if (b == 0) {
+      context.noteDivisionByZero();
       return PrimeField::mix(ua, getKey(function));
+    }
     if (function == MapFunction::FloorDiv)
       return floorDivide();
     return ua - static_cast<uint64_t>(floorDivide()) * ub;

@@ -47,22 +47,29 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
                                 Operation *&culprit) {
   ArrayRef<int64_t> world = ranks->getRepresentatives();
   std::vector<OpaqueRead> firstReads, secondReads;
-  Operation *firstOutside = nullptr, *secondOutside = nullptr;
-  auto observeInto = [&](std::vector<OpaqueRead> &reads, Operation *&outside) {
+  // The first op that PyTorch's kernels would refuse.
+  struct Errors {
+    Operation *outside = nullptr;
+    Operation *division = nullptr;
+  } firstErrors, secondErrors;
+  auto observeInto = [&](std::vector<OpaqueRead> &reads, Errors &errors) {
     context.hasReadOutside = false;
+    context.scalars.clearDivisionByZero();
     return [&](Operation *op, ArrayRef<RankValues> operands,
                ArrayRef<RankValues>) {
       recordReads(op, operands, reads);
-      if (context.hasReadOutside && !outside)
-        outside = op;
+      if (context.hasReadOutside && !errors.outside)
+        errors.outside = op;
+      if (context.scalars.hasDividedByZero() && !errors.division)
+        errors.division = op;
     };
   };
   auto firstOutputs = evaluate(first, context, seed,
-                               observeInto(firstReads, firstOutside), culprit);
+                               observeInto(firstReads, firstErrors), culprit);
   if (!firstOutputs)
     return firstOutputs.takeError();
   auto secondOutputs = evaluate(
-      second, context, seed, observeInto(secondReads, secondOutside), culprit);
+      second, context, seed, observeInto(secondReads, secondErrors), culprit);
   if (!secondOutputs) {
     if (context.problem)
       return secondOutputs.takeError();
@@ -72,11 +79,16 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
                            firstMain.getLoc(), secondMain.getLoc()});
     return Outcome::Different;
   }
-  if (secondOutside && !firstOutside)
+  if (secondErrors.outside && !firstErrors.outside)
     differences.push_back(
         {"the second program reads at an index that is outside of the dim, for "
          "inputs that the first program runs with",
-         firstMain.getLoc(), secondOutside->getLoc()});
+         firstMain.getLoc(), secondErrors.outside->getLoc()});
+  if (secondErrors.division && !firstErrors.division)
+    differences.push_back({"the second program divides an integer by zero, for "
+                           "inputs that the first program runs with",
+                           firstMain.getLoc(),
+                           secondErrors.division->getLoc()});
   for (auto &[position, difference] :
        findOtherReads(firstReads, secondReads, world)) {
     places.insert({false, position});
@@ -220,7 +232,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       noteChoices(context.scalars);
       // Which of the programs reads where it must not is seen below.
       if (verdict.areEqual && !verdict.mayReadOutside &&
-          !context.hasReadOutside)
+          !context.hasReadOutside && !context.scalars.hasDividedByZero())
         return Outcome::Equal;
       culprit = verdict.culprit;
     }

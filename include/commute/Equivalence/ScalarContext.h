@@ -147,6 +147,11 @@ public:
   bool hasBounded() const { return bounded; }
   /// True if unknowns were sorted, so that it matters whether some are equal.
   bool hasSorted() const { return sorted; }
+  /// True if an integer was divided by zero, an error in PyTorch, since the
+  /// flag was cleared.
+  bool hasDividedByZero() const { return dividedByZero; }
+  void noteDivisionByZero() { dividedByZero = true; }
+  void clearDivisionByZero() { dividedByZero = false; }
   void noteSampled() { sampled = true; }
 
 private:
@@ -196,6 +201,7 @@ private:
   bool usual = false;
   bool sampled = false;
   bool sorted = false;
+  bool dividedByZero = false;
   bool chosen = false;
   bool bounded = false;
   IntegerPool pool{{0, 1, 2, 3, -1, 7, 100}};
