@@ -208,6 +208,33 @@ static bool addScoreWork(Work &work, RankedTensorType query, int64_t positions,
                                             work.elementwiseFlops));
 }
 
+/// The work of an op that computes `numScores` products of the size of query @
+/// key^T, `numValues` of the size of scores @ value, which gives `output`, and
+/// `perScore` scalar operations for each score.
+template <typename Op>
+static std::optional<Work>
+getAttentionWork(Op op, RankedTensorType output, int64_t numScores,
+                 int64_t numValues, int64_t perScore, SymbolValues symbols) {
+  RankedTensorType query = getTensor(op.getQuery());
+  RankedTensorType key = getTensor(op.getKey());
+  std::optional<Work> work = getStreamingWork(op, 0, symbols);
+  std::optional<int64_t> positions =
+      evaluateSize(key, key.getRank() - 2, symbols);
+  std::optional<int64_t> scores = getProductFlops(query, positions, symbols);
+  std::optional<int64_t> values = getProductFlops(output, positions, symbols);
+  if (!work || !positions || !scores || !values ||
+      llvm::MulOverflow(*scores, numScores, *scores) ||
+      llvm::MulOverflow(*values, numValues, *values) ||
+      llvm::AddOverflow(*scores, *values, work->matmulFlops))
+    return std::nullopt;
+  // Half of the scores are masked when causal, as fused kernels skip them.
+  if (op.getIsCausal())
+    work->matmulFlops /= 2;
+  if (!addScoreWork(*work, query, *positions, perScore, symbols))
+    return std::nullopt;
+  return work;
+}
+
 //===----------------------------------------------------------------------===//
 // tp.attention
 //===----------------------------------------------------------------------===//
@@ -306,24 +333,8 @@ LogicalResult AttentionOp::evaluate(Algebra &algebra,
 }
 
 std::optional<Work> AttentionOp::getWork(SymbolValues symbols) {
-  RankedTensorType query = getTensor(getQuery());
-  RankedTensorType key = getTensor(getKey());
-  int64_t rank = query.getRank();
-  std::optional<Work> work = getStreamingWork(*this, 0, symbols);
-  std::optional<int64_t> positions = evaluateSize(key, rank - 2, symbols);
-  std::optional<int64_t> scores = getProductFlops(query, positions, symbols);
-  std::optional<int64_t> values =
-      getProductFlops(getTensor(getResult()), positions, symbols);
-  if (!work || !positions || !scores || !values)
-    return std::nullopt;
-  if (llvm::AddOverflow(*scores, *values, work->matmulFlops))
-    return std::nullopt;
-  // Half of the scores are masked when causal, as fused kernels skip them.
-  if (getIsCausal())
-    work->matmulFlops /= 2;
-  if (!addScoreWork(*work, query, *positions, /*perScore=*/12, symbols))
-    return std::nullopt;
-  return work;
+  return getAttentionWork(*this, getTensor(getResult()), /*numScores=*/1,
+                          /*numValues=*/1, /*perScore=*/12, symbols);
 }
 
 Strides AttentionOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
@@ -448,27 +459,10 @@ bool AttentionBackwardOp::isLinearIn(ArrayRef<bool> operands) {
 }
 
 std::optional<Work> AttentionBackwardOp::getWork(SymbolValues symbols) {
-  RankedTensorType query = getTensor(getQuery());
-  RankedTensorType key = getTensor(getKey());
-  std::optional<Work> work = getStreamingWork(*this, 0, symbols);
-  std::optional<int64_t> positions =
-      evaluateSize(key, key.getRank() - 2, symbols);
-  std::optional<int64_t> scores = getProductFlops(query, positions, symbols);
-  std::optional<int64_t> values =
-      getProductFlops(getTensor(getGradient()), positions, symbols);
-  if (!work || !positions || !scores || !values)
-    return std::nullopt;
   // The scores and the gradients of query and key; the gradients of the weights
   // and of the values.
-  if (llvm::MulOverflow<int64_t>(*scores, 3, *scores) ||
-      llvm::MulOverflow<int64_t>(*values, 2, *values) ||
-      llvm::AddOverflow(*scores, *values, work->matmulFlops))
-    return std::nullopt;
-  if (getIsCausal())
-    work->matmulFlops /= 2;
-  if (!addScoreWork(*work, query, *positions, /*perScore=*/16, symbols))
-    return std::nullopt;
-  return work;
+  return getAttentionWork(*this, getTensor(getGradient()), /*numScores=*/3,
+                          /*numValues=*/2, /*perScore=*/16, symbols);
 }
 
 Strides AttentionBackwardOp::inferStrides(Adaptor, unsigned,

@@ -108,19 +108,23 @@ void equivalence::resolveConstants(func::FuncOp first, func::FuncOp second) {
     return function.getArgAttrOfType<TypedAttr>(index,
                                                 tp::TPDialect::valueAttrName);
   };
+  SmallVector<std::pair<unsigned, TypedAttr>> constants;
   unsigned count = std::min(first.getNumArguments(), second.getNumArguments());
+  for (unsigned index = 0; index < count; ++index)
+    if (TypedAttr value = getValue(first, index);
+        value && value == getValue(second, index))
+      constants.push_back({index, value});
+  if (constants.empty())
+    return;
   for (func::FuncOp function : {first, second}) {
     SharedMemory memory(function);
     OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
-    for (unsigned index = 0; index < count; ++index) {
-      TypedAttr value = getValue(first, index);
+    for (auto [index, value] : constants) {
       BlockArgument argument = function.getArgument(index);
       // What is written to does not keep its value.
-      if (!value || value != getValue(second, index) ||
-          memory.mayBeWritten(argument))
-        continue;
-      argument.replaceAllUsesWith(tp::ConstantOp::create(
-          builder, argument.getLoc(), argument.getType(), value));
+      if (!memory.mayBeWritten(argument))
+        argument.replaceAllUsesWith(tp::ConstantOp::create(
+            builder, argument.getLoc(), argument.getType(), value));
     }
   }
 }

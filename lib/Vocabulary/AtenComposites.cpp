@@ -69,14 +69,10 @@ static LogicalResult readCopy(NodeReader &reader) {
   if (symbols.getSizes(getTensor(value)) != sizes)
     value = reader.broadcast(value, sizes);
   if (getElementType(value) != type.getElementType()) {
-    bool isLast = isDense(reader, type);
-    RankedTensorType dense =
-        isLast ? type
-               : symbols.getType(type.getElementType(), sizes,
-                                 tp::getContiguousStrides(sizes));
-    value = reader.create<tp::CastOp>(dense, value, /*contiguous=*/true);
-    if (isLast)
-      return reader.result(value);
+    if (isDense(reader, type))
+      return reader.result(
+          reader.create<tp::CastOp>(type, value, /*contiguous=*/true));
+    value = reader.convert(value, type.getElementType());
   }
   // The result has the strides of `self`.
   bool preservesStrides = getTensor(value).getEncoding() == type.getEncoding();

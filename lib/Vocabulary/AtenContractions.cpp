@@ -31,24 +31,11 @@ static Value multiply(NodeReader &reader, Value lhs, Value rhs,
       /*transpose_rhs=*/false);
 }
 
-/// A view with the dims in another order.
+/// A view with the dims in another order, or the value if that is the same.
 static Value permute(NodeReader &reader, Value value,
                      ArrayRef<int64_t> permutation) {
-  if (llvm::is_sorted(permutation))
-    return value;
-  tp::StridedShape before = reader.getSymbols().getShape(getTensor(value));
-  tp::StridedShape after;
-  if (before.strides)
-    after.strides.emplace();
-  for (int64_t dim : permutation) {
-    after.sizes.push_back(before.sizes[dim]);
-    if (before.strides)
-      after.strides->push_back((*before.strides)[dim]);
-  }
-  return reader.create<tp::PermuteOp>(
-      reader.getSymbols().getType(getElementType(value), after.sizes,
-                                  after.strides),
-      value, permutation);
+  return llvm::is_sorted(permutation) ? value
+                                      : reader.permute(value, permutation);
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,12 +258,6 @@ static LogicalResult readEinsum(NodeReader &reader) {
       sizes.push_back(all[own.find(letter)]);
     return sizes;
   };
-  auto getProduct = [](ArrayRef<tp::Size> sizes) {
-    tp::Size product = 1;
-    for (const tp::Size &size : sizes)
-      product = tp::multiply(product, size);
-    return product;
-  };
   tp::Sizes batchSizes = getSizes(lhs, left, batch);
   tp::Sizes rowSizes = getSizes(lhs, left, rows);
   tp::Sizes innerSizes = getSizes(lhs, left, inner);
@@ -286,9 +267,12 @@ static LogicalResult readEinsum(NodeReader &reader) {
       getSizes(rhs, right, inner) != innerSizes)
     return failure();
   tp::Sizes lhsSizes = batchSizes, rhsSizes = batchSizes, sizes = batchSizes;
-  lhsSizes.append({getProduct(rowSizes), getProduct(innerSizes)});
-  rhsSizes.append({getProduct(innerSizes), getProduct(columnSizes)});
-  sizes.append({getProduct(rowSizes), getProduct(columnSizes)});
+  tp::Size numRows = tp::multiply(rowSizes);
+  tp::Size numInner = tp::multiply(innerSizes);
+  tp::Size numColumns = tp::multiply(columnSizes);
+  lhsSizes.append({numRows, numInner});
+  rhsSizes.append({numInner, numColumns});
+  sizes.append({numRows, numColumns});
   lhs = permute(reader, lhs, getPermutation(left, batch + rows + inner));
   rhs = permute(reader, rhs, getPermutation(right, batch + inner + columns));
   Value product = multiply(reader, reader.reshape(lhs, lhsSizes),

@@ -386,18 +386,12 @@ static LogicalResult writePermutedCopy(tp::CopyOp op,
   if (!order)
     return op.emitError("cannot write a copy whose symbolic strides do not "
                         "tell the order of its dims in memory");
-  tp::StridedShape input = symbols.getShape(getTensor(op.getInput()));
   Type element = getElementType(op.getInput());
-  tp::StridedShape permuted;
-  if (input.strides)
-    permuted.strides.emplace();
+  tp::StridedShape permuted =
+      permute(symbols.getShape(getTensor(op.getInput())), *order);
   SmallVector<int64_t> back(order->size());
-  for (auto [position, dim] : llvm::enumerate(*order)) {
+  for (auto [position, dim] : llvm::enumerate(*order))
     back[dim] = static_cast<int64_t>(position);
-    permuted.sizes.push_back(input.sizes[dim]);
-    if (input.strides)
-      permuted.strides->push_back((*input.strides)[dim]);
-  }
   StringRef before = writer.node(op.getLoc(), "torch.ops.aten.permute.default")
                          .tensor("self", op.getInput())
                          .integers("dims", *order)

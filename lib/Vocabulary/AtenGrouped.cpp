@@ -18,18 +18,10 @@ static constexpr StringLiteral fallbackTarget =
 
 /// A view with the last two dims swapped.
 static Value transpose(NodeReader &reader, Value value) {
-  RankedTensorType type = getTensor(value);
-  tp::StridedShape shape = reader.getSymbols().getShape(type);
-  int64_t rank = type.getRank();
+  int64_t rank = getTensor(value).getRank();
   auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   std::swap(permutation[rank - 2], permutation[rank - 1]);
-  std::swap(shape.sizes[rank - 2], shape.sizes[rank - 1]);
-  if (shape.strides)
-    std::swap((*shape.strides)[rank - 2], (*shape.strides)[rank - 1]);
-  return reader.create<tp::PermuteOp>(
-      reader.getSymbols().getType(type.getElementType(), shape.sizes,
-                                  shape.strides),
-      value, permutation);
+  return reader.permute(value, permutation);
 }
 
 static bool isMatrixStack(Value value, int64_t rank) {

@@ -236,6 +236,15 @@ static std::optional<FloatAttr> getScale(NodeReader &reader) {
                 : std::nullopt;
 }
 
+/// Whether several heads of a query share one of a key, which kernels see from
+/// the sizes alone.
+static bool groupsHeads(Value query, Value key) {
+  RankedTensorType ofQuery = getTensor(query), ofKey = getTensor(key);
+  int64_t headDim = ofQuery.getRank() - 3;
+  return headDim >= 0 && ofKey.getRank() == ofQuery.getRank() &&
+         ofQuery.getDimSize(headDim) != ofKey.getDimSize(headDim);
+}
+
 static LogicalResult readAttention(NodeReader &reader) {
   Value query = reader.tensor("query");
   Value key = reader.tensor("key");
@@ -249,11 +258,8 @@ static LogicalResult readAttention(NodeReader &reader) {
     return failure();
   // The kernels that ATen decomposes attention into group heads without a flag.
   bool isKernel = reader.getNumResults() > 1;
-  int64_t headDim = getTensor(query).getRank() - 3;
-  if (isKernel && headDim >= 0 &&
-      getTensor(key).getRank() == getTensor(query).getRank())
-    isGrouped = getTensor(query).getDimSize(headDim) !=
-                getTensor(key).getDimSize(headDim);
+  if (isKernel)
+    isGrouped = groupsHeads(query, key);
   // The second result (logsumexp) is needed only in the backward graph, and the
   // others only for dropout.
   bool hasLogsumexp = isKernel && reader.isResultUsed(1);
@@ -299,10 +305,7 @@ static LogicalResult readAttentionBackward(NodeReader &reader) {
       return failure();
   if (!isCausal || !scale || reader.number("dropout_p", 0.0) != 0.0)
     return failure();
-  RankedTensorType query = getTensor(tensors[1]), key = getTensor(tensors[2]);
-  int64_t headDim = query.getRank() - 3;
-  bool isGrouped = headDim >= 0 && key.getRank() == query.getRank() &&
-                   query.getDimSize(headDim) != key.getDimSize(headDim);
+  bool isGrouped = groupsHeads(tensors[1], tensors[2]);
   auto op = reader.create<tp::AttentionBackwardOp>(
       types[0], types[1], types[2], tensors[0], tensors[1], tensors[2],
       tensors[3], tensors[4], tensors[5], mask, *isCausal, isGrouped, *scale);

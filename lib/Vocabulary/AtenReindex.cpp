@@ -195,13 +195,8 @@ static LogicalResult readConcat(NodeReader &reader) {
     if (own.getRank() != type.getRank())
       return failure();
     // Element types are promoted.
-    if (own.getElementType() != type.getElementType()) {
-      tp::Sizes sizes = reader.getSymbols().getSizes(own);
-      tensor = reader.create<tp::CastOp>(
-          reader.getSymbols().getType(type.getElementType(), sizes,
-                                      tp::getContiguousStrides(sizes)),
-          tensor, /*contiguous=*/true);
-    }
+    if (own.getElementType() != type.getElementType())
+      tensor = reader.convert(tensor, type.getElementType());
     parts.push_back(tensor);
   }
   if (parts.empty())

@@ -11,14 +11,7 @@ using namespace commute;
 using namespace commute::vocabulary;
 
 Value Formula::of(Value value) {
-  RankedTensorType own = getTensor(value);
-  if (own.getElementType() == type)
-    return value;
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes sizes = symbols.getSizes(own);
-  return reader.create<tp::CastOp>(
-      symbols.getType(type, sizes, tp::getContiguousStrides(sizes)), value,
-      /*contiguous=*/true);
+  return getElementType(value) == type ? value : reader.convert(value, type);
 }
 
 Value Formula::reduce(tp::ReductionKind kind, Value value,
@@ -40,19 +33,16 @@ LogicalResult Formula::result(size_t index, Value value) {
   RankedTensorType wanted = reader.getResultType(index);
   if (!wanted)
     return failure();
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::StridedShape shape = symbols.getShape(wanted);
+  tp::StridedShape shape = reader.getSymbols().getShape(wanted);
   if (!shape.strides)
     return failure();
   bool isDense = tp::getDensity(shape) == tp::Density::Dense;
   bool isDone = value.getType() == wanted && value.getDefiningOp<tp::MapOp>();
   if (getTensor(value).getElementType() != wanted.getElementType()) {
     isDone = isDense;
-    RankedTensorType type =
-        isDense ? wanted
-                : symbols.getType(wanted.getElementType(), shape.sizes,
-                                  tp::getContiguousStrides(shape.sizes));
-    value = reader.create<tp::CastOp>(type, value, /*contiguous=*/true);
+    value = isDense ? Value(reader.create<tp::CastOp>(wanted, value,
+                                                      /*contiguous=*/true))
+                    : reader.convert(value, wanted.getElementType());
   }
   // A value that is an operand, or a view of one, would have its memory.
   if (!isDone)

@@ -52,7 +52,7 @@ public:
                      llvm::ArrayRef<int64_t> dims, bool keepDims = true);
 
   /// Makes `value`, rounded to the type of the node's result `index`, that
-  /// result. Fails for a result that is not dense.
+  /// result. Fails where the strides of the result are not known.
   mlir::LogicalResult result(size_t index, mlir::Value value);
 
 private:

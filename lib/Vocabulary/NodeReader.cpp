@@ -276,6 +276,35 @@ Value NodeReader::sizeAsNumber(const tp::Size &size) {
                               ArrayRef<int64_t>{0}, /*keep_dims=*/false);
 }
 
+tp::StridedShape vocabulary::permute(const tp::StridedShape &shape,
+                                     ArrayRef<int64_t> permutation) {
+  tp::StridedShape result;
+  if (shape.strides)
+    result.strides.emplace();
+  for (int64_t dim : permutation) {
+    result.sizes.push_back(shape.sizes[dim]);
+    if (shape.strides)
+      result.strides->push_back((*shape.strides)[dim]);
+  }
+  return result;
+}
+
+Value NodeReader::permute(Value input, ArrayRef<int64_t> permutation) {
+  RankedTensorType type = getTensor(input);
+  tp::StridedShape shape =
+      vocabulary::permute(getSymbols().getShape(type), permutation);
+  return create<tp::PermuteOp>(
+      getSymbols().getType(type.getElementType(), shape.sizes, shape.strides),
+      input, permutation);
+}
+
+Value NodeReader::convert(Value input, Type elementType) {
+  tp::Sizes sizes = getSymbols().getSizes(getTensor(input));
+  return create<tp::CastOp>(
+      getSymbols().getType(elementType, sizes, tp::getContiguousStrides(sizes)),
+      input, /*contiguous=*/true);
+}
+
 Value NodeReader::slice(Value input, int64_t dim, int64_t start, int64_t size) {
   auto type = cast<RankedTensorType>(input.getType());
   tp::StridedShape shape = getSymbols().getShape(type);

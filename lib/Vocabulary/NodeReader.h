@@ -20,6 +20,10 @@ namespace commute::vocabulary {
 using tp::getElementType;
 using tp::getTensor;
 
+/// The shape of a view with the dims in another order.
+tp::StridedShape permute(const tp::StridedShape &shape,
+                         llvm::ArrayRef<int64_t> permutation);
+
 /// The graph around a node, as its reader sees it.
 class GraphReader {
 public:
@@ -129,6 +133,10 @@ public:
                     int64_t size);
   /// Reshapes `input`; the result is a view if the strides allow it.
   mlir::Value reshape(mlir::Value input, const tp::Sizes &sizes);
+  /// The dims in another order, as a view.
+  mlir::Value permute(mlir::Value input, llvm::ArrayRef<int64_t> permutation);
+  /// The elements converted to another type, as a dense tensor.
+  mlir::Value convert(mlir::Value input, mlir::Type elementType);
   /// The elements repeated along dims of size 1 and new leading dims, as a
   /// view.
   mlir::Value broadcast(mlir::Value input, const tp::Sizes &sizes);
