@@ -11,7 +11,7 @@ import random
 import torch
 
 import random_operators
-from pairs import symbolic_themes, themes
+from pairs import computed_themes, symbolic_themes, themes  # noqa: F401 (registers its themes)
 from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten
 from pairs.samples import Sampler
 

@@ -41,7 +41,10 @@ class Sampler:
         for program in programs:
             for node in program.nodes():
                 collect([*node.args, *node.kwargs.values()])
-        self.integers = sorted(integers)
+        # Programs compare multiples and quotients of what they are given.
+        small = [number for number in sorted(integers) if 2 <= abs(number) < 1000][:12]
+        computed = {n for a in small for b in small for n in (a * b, a // b) if abs(n) < 10000}
+        self.integers = sorted(integers | computed)
         self.floats = sorted(number for number in floats | set(map(float, integers)) if abs(number) < 1e6)
 
     def __call__(self, pool, spec, sample):

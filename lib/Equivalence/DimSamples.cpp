@@ -20,16 +20,6 @@ using Id = DimClasses::Id;
 
 /// Dims up to this size are evaluated at all indices.
 static constexpr int64_t maxSmallSize = 6;
-/// How many indices within a cell are chosen besides those at its ends. With
-/// these, a polynomial that is symmetric in the indices of a cell is told from
-/// zero up to degree 5; see docs/equivalence.md.
-static constexpr int64_t numInnerPoints = 3;
-/// An atom of which more indices are needed is evaluated at all of them.
-static constexpr size_t maxPoints = 768;
-/// An extent of which more indices are needed has its atoms evaluated at all.
-static constexpr int64_t maxExtentPoints = int64_t(1) << 16;
-/// Indices of one dim that are carried across a diagonal.
-static constexpr size_t maxDiagonalPoints = 128;
 /// Values for inputs that index a dim.
 static constexpr size_t maxBoundValues = 24;
 
@@ -88,13 +78,13 @@ void DimSamples::onMetByUnknown(Value value, unsigned dim) {
 }
 
 void DimSamples::onIndexed(Value table, unsigned tableDim, Value indices,
-                           unsigned indexDim, int64_t start) {
+                           unsigned indexDim, int64_t start, int64_t step) {
   int64_t size = tp::getTensor(indices).getDimSize(indexDim);
-  if (size < 1 || start < 0 ||
-      start + size > tp::getTensor(table).getDimSize(tableDim))
-    return;
+  int64_t tableSize = tp::getTensor(table).getDimSize(tableDim);
   Id whole = getDims(table)[tableDim], part = getDims(indices)[indexDim];
-  if (size == tp::getTensor(table).getDimSize(tableDim))
+  if (step != 1 || start < 0 || start + size > tableSize)
+    lookups.push_back({whole, part, start, step});
+  else if (size == tableSize)
     classes.unite(whole, part);
   else
     slices.push_back({whole, part, start, 1});
@@ -165,179 +155,8 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Points
+// The choice
 //===----------------------------------------------------------------------===//
-
-void DimSamples::setFull(Id atom, SampleReason reason) {
-  Atom &info = atoms[atom];
-  if (info.isFull)
-    return;
-  info.isFull = true;
-  info.reason = reason;
-  info.points.clear();
-  changed.push_back(atom);
-}
-
-void DimSamples::addPoint(Id extent, int64_t index) {
-  if (index < 0 || index >= classes.getSize(extent))
-    return;
-  SmallVector<Id> factors = classes.getAtoms(extent);
-  for (Id atom : llvm::reverse(factors)) {
-    int64_t size = classes.getSize(atom);
-    int64_t digit = index % size;
-    index /= size;
-    Atom &info = atoms[atom];
-    if (info.isFull || !info.points.insert(digit).second)
-      continue;
-    changed.push_back(atom);
-    if (info.points.size() > maxPoints ||
-        static_cast<int64_t>(info.points.size()) == size)
-      setFull(atom, SampleReason::Closure);
-  }
-}
-
-void DimSamples::addSingle(Id extent, int64_t index) {
-  if (index < 0 || index >= classes.getSize(extent))
-    return;
-  // Along each factor.
-  SmallVector<Id> factors = classes.getAtoms(extent);
-  for (Id atom : llvm::reverse(factors)) {
-    int64_t size = classes.getSize(atom);
-    int64_t digit = index % size;
-    index /= size;
-    addPoint(atom, digit);
-    addPoint(atom, digit - 1);
-  }
-}
-
-void DimSamples::propagate() {
-  while (!changed.empty()) {
-    Id atom = changed.back();
-    changed.pop_back();
-    for (unsigned number : edgesOf.lookup(atom)) {
-      const DimClasses::Part &edge = edges[number];
-      bool isFull = atoms[atom].isFull;
-      if (edge.whole == atom) {
-        int64_t size = classes.getSize(edge.part);
-        if (isFull) {
-          setFull(edge.part, atoms[atom].reason);
-          continue;
-        }
-        std::vector<int64_t> points(
-            atoms[atom].points.lower_bound(edge.start),
-            atoms[atom].points.lower_bound(edge.start + size));
-        for (int64_t point : points)
-          addPoint(edge.part, point - edge.start);
-      }
-      if (edge.part == atom) {
-        if (isFull) {
-          if (classes.getSize(atom) > static_cast<int64_t>(maxPoints))
-            setFull(edge.whole, SampleReason::Closure);
-          for (int64_t index = 0;
-               index < classes.getSize(atom) && !atoms[edge.whole].isFull;
-               ++index)
-            addPoint(edge.whole, edge.start + index);
-          continue;
-        }
-        std::vector<int64_t> points(atoms[atom].points.begin(),
-                                    atoms[atom].points.end());
-        for (int64_t point : points)
-          addPoint(edge.whole, edge.start + point);
-      }
-    }
-  }
-}
-
-std::vector<int64_t> DimSamples::getPoints(Id extent) {
-  std::vector<int64_t> points = {0};
-  for (Id atom : classes.getAtoms(extent)) {
-    const Atom &info = atoms[atom];
-    int64_t size = classes.getSize(atom);
-    int64_t count =
-        info.isFull ? size : static_cast<int64_t>(info.points.size());
-    if (static_cast<int64_t>(points.size()) * count > maxExtentPoints)
-      return {};
-    std::vector<int64_t> next;
-    for (int64_t point : points) {
-      if (info.isFull)
-        for (int64_t digit = 0; digit < size; ++digit)
-          next.push_back(point * size + digit);
-      else
-        for (int64_t digit : info.points)
-          next.push_back(point * size + digit);
-    }
-    points = std::move(next);
-  }
-  return points;
-}
-
-void DimSamples::carryDiagonals() {
-  // All points are taken from before, so that each is carried once.
-  std::vector<std::pair<Id, int64_t>> carried;
-  std::set<std::tuple<Id, Id, int64_t, int64_t, int64_t>> done;
-  for (const Diagonal &diagonal : diagonals) {
-    if (!done.insert({classes.find(diagonal.first),
-                      classes.find(diagonal.second), diagonal.firstFactor,
-                      diagonal.secondFactor, diagonal.constant})
-             .second)
-      continue;
-    auto carry = [&](Id from, Id to, int64_t fromFactor, int64_t toFactor) {
-      std::vector<int64_t> points = getPoints(from);
-      if (points.size() > maxDiagonalPoints)
-        return;
-      for (int64_t point : points) {
-        int64_t sum;
-        if (llvm::MulOverflow(fromFactor, point, sum) ||
-            llvm::AddOverflow(sum, diagonal.constant, sum))
-          continue;
-        int64_t root = llvm::divideFloorSigned(-sum, toFactor);
-        carried.push_back({to, root});
-        carried.push_back({to, root + 1});
-      }
-    };
-    carry(diagonal.first, diagonal.second, diagonal.firstFactor,
-          diagonal.secondFactor);
-    carry(diagonal.second, diagonal.first, diagonal.secondFactor,
-          diagonal.firstFactor);
-  }
-  for (auto [extent, point] : carried)
-    addPoint(extent, point);
-  propagate();
-}
-
-void DimSamples::addInnerPoints() {
-  // The cells are those of before: points that are carried here from elsewhere
-  // are inner points like any other.
-  std::vector<std::pair<Id, std::vector<int64_t>>> cells;
-  for (Id id = 0; id < classes.getCount(); ++id)
-    if (classes.find(id) == id && classes.isAtom(id) && !atoms[id].isFull)
-      cells.push_back({id, {atoms[id].points.begin(), atoms[id].points.end()}});
-  for (auto &[atom, borders] : cells)
-    for (size_t index = 0; index + 1 < borders.size(); ++index) {
-      int64_t low = borders[index], high = borders[index + 1];
-      int64_t inside = high - low - 1;
-      if (inside < 1 || atoms[atom].isFull)
-        continue;
-      auto countPoints = [&] {
-        return std::distance(atoms[atom].points.upper_bound(low),
-                             atoms[atom].points.lower_bound(high));
-      };
-      uint64_t key = PrimeField::mix(
-          low,
-          PrimeField::mix(high, PrimeField::mix(classes.getSize(atom), seed)));
-      if (inside <= numInnerPoints) {
-        for (int64_t point = low + 1; point < high; ++point)
-          addPoint(atom, point);
-      } else {
-        for (uint64_t draw = 0; draw < 16 && countPoints() < numInnerPoints;
-             ++draw)
-          addPoint(atom, low + 1 +
-                             static_cast<int64_t>(PrimeField::mix(draw, key) %
-                                                  uint64_t(inside)));
-      }
-      propagate();
-    }
-}
 
 void DimSamples::choose() {
   atoms.clear();

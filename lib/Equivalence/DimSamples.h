@@ -115,7 +115,7 @@ private:
   void onUnknownUse(mlir::Value value, unsigned dim) override;
   void onMetByUnknown(mlir::Value value, unsigned dim) override;
   void onIndexed(mlir::Value table, unsigned tableDim, mlir::Value indices,
-                 unsigned indexDim, int64_t start) override;
+                 unsigned indexDim, int64_t start, int64_t step) override;
   void onNumber(int64_t number) override;
   void onBound(unsigned argument, mlir::Value table, unsigned dim, int64_t low,
                int64_t high) override;
@@ -135,7 +135,17 @@ private:
   void addSingle(Id extent, int64_t index);
   void setFull(Id atom, SampleReason reason);
   /// Carries new points along slices until nothing is new.
+  void propagateAlongSlices();
+  /// Carries points along slices and look-ups until nothing is new.
   void propagate();
+  /// The indices j of another dim at which `fromFactor * i + toFactor * j +
+  /// constant` changes its sign, for the points i of `from`: where it is zero,
+  /// with the next one if `addsNext`, or else the two around that. Nullopt if
+  /// there are too many points.
+  std::optional<std::vector<int64_t>> getRoots(Id from, int64_t fromFactor,
+                                               int64_t toFactor,
+                                               int64_t constant, bool addsNext);
+  void setFullExtent(Id extent);
   /// Carries the points of both dims of all diagonals to the other one, once.
   void carryDiagonals();
   void addInnerPoints();
@@ -150,6 +160,9 @@ private:
   llvm::MapVector<mlir::Value, llvm::SmallVector<Id>> dims;
   std::vector<Slice> slices;
   std::vector<Diagonal> diagonals;
+  /// Where index i of `part` reads index start + i * step of `whole`, but the
+  /// part is no slice: it is reversed, say, or other indices read elsewhere.
+  std::vector<Slice> lookups;
   /// What was reported of each extent.
   llvm::MapVector<Id, std::set<int64_t>> cuts, singles;
   std::vector<Id> metByUnknown;

@@ -52,6 +52,8 @@ public:
   void visit(mlir::func::FuncOp function);
 
 private:
+  friend class ThresholdFinder;
+
   /// More candidates than these are not followed.
   static constexpr size_t maxCandidates = 64;
   static constexpr size_t maxPairs = 1024;

@@ -7,6 +7,7 @@
 #include "PositionFinder.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace commute;
@@ -98,19 +99,36 @@ void PositionFinder::visitIndexing(tp::IndexingOpInterface op) {
     listener.onMetByUnknown(indexed, dim);
   if (own.hasUnknown || own.hasDerived)
     return;
+  ArrayRef<int64_t> sizes = getType(indices).getShape();
   for (const AffinePosition &candidate : own.candidates) {
     SmallVector<unsigned> terms;
+    int64_t low = candidate.constant, high = low;
+    bool isTooLarge = false;
     for (auto [index, k] : llvm::enumerate(candidate.coefficients))
-      if (k != 0)
+      if (k != 0 && sizes[index] > 1) {
         terms.push_back(index);
-    int64_t start = candidate.constant;
-    if (start < 0 && wraps)
-      start += size;
-    if (terms.empty())
-      listener.onSingle(indexed, dim, start);
-    else if (terms.size() == 1 && own.candidates.size() == 1 &&
-             candidate.coefficients[terms[0]] == 1)
-      listener.onIndexed(indexed, dim, indices, terms[0], start);
+        int64_t reach, &end = k < 0 ? low : high;
+        isTooLarge |= llvm::MulOverflow(k, sizes[index] - 1, reach) ||
+                      llvm::AddOverflow(end, reach, end);
+      }
+    if (terms.size() > 1 || isTooLarge) {
+      for (unsigned index : terms)
+        listener.onUnknownUse(indices, index);
+      continue;
+    }
+    auto report = [&](int64_t start) {
+      if (terms.empty())
+        listener.onSingle(indexed, dim, start);
+      else
+        listener.onIndexed(indexed, dim, indices, terms[0], start,
+                           candidate.coefficients[terms[0]]);
+    };
+    // Another candidate may apply where this one is out of range, so both sides
+    // of zero are possible.
+    if (!wraps || high >= 0)
+      report(candidate.constant);
+    if (wraps && low < 0)
+      report(candidate.constant + size);
   }
 }
 

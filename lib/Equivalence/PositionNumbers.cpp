@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PositionFinder.h"
+#include "Thresholds.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -301,5 +301,7 @@ void PositionFinder::visit(func::FuncOp function) {
 
 void equivalence::findPositionNumbers(func::FuncOp function,
                                       PositionListener &listener) {
-  PositionFinder(listener).visit(function);
+  PositionFinder positions(listener);
+  positions.visit(function);
+  ThresholdFinder(positions, listener).visit(function);
 }

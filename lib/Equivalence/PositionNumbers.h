@@ -40,10 +40,11 @@ public:
   virtual void onUnknownUse(mlir::Value value, unsigned dim) = 0;
   /// Positions are compared with integers that the program gets from outside.
   virtual void onMetByUnknown(mlir::Value value, unsigned dim) = 0;
-  /// Index i of dim `indexDim` of `indices` reads index `start + i` of a table.
+  /// Index i of dim `indexDim` of `indices` reads index `start + i * step` of a
+  /// table, at least for some i.
   virtual void onIndexed(mlir::Value table, unsigned tableDim,
-                         mlir::Value indices, unsigned indexDim,
-                         int64_t start) = 0;
+                         mlir::Value indices, unsigned indexDim, int64_t start,
+                         int64_t step) = 0;
   /// An integer from outside is compared with `number`.
   virtual void onNumber(int64_t number) = 0;
   /// The elements of an input index a dim, so that they lie in [low, high).

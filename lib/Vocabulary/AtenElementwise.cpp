@@ -182,6 +182,7 @@ static LogicalResult readCast(NodeReader &reader) {
   if (!self || !type || !format || !reader.isAbsent("layout") ||
       !reader.isAbsent("device"))
     return failure();
+  reader.skip("dtype");
   if (*format != MemoryFormat::Preserve && *format != MemoryFormat::Contiguous)
     return failure();
   auto op = reader.create<tp::CastOp>(type, self,
@@ -518,6 +519,9 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
   vocabulary.addView(
       {"torch.ops.aten.to.dtype", "torch.ops.aten.to.dtype_layout"}, readCast);
   vocabulary.add("torch.ops.aten._to_copy.default", readCast);
+  // What AOTAutograd's decompositions make of casts.
+  vocabulary.addAlias("torch.ops.prims.convert_element_type.default",
+                      "torch.ops.aten._to_copy.default", {{"self", "a"}});
   vocabulary.add({"torch.ops.aten.clone.default",
                   "torch.ops.aten.lift_fresh_copy.default"},
                  readClone);

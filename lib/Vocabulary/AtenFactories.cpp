@@ -197,7 +197,8 @@ void vocabulary::addAtenFactories(Vocabulary &vocabulary) {
                  readEmpty);
   vocabulary.add({"torch.ops.aten.arange.default",
                   "torch.ops.aten.arange.start",
-                  "torch.ops.aten.arange.start_step"},
+                  "torch.ops.aten.arange.start_step",
+                  "torch.ops.prims.iota.default"},
                  readArange);
   vocabulary.add("torch.ops.aten.triu.default", readTriangular<true>);
   vocabulary.add("torch.ops.aten.tril.default", readTriangular<false>);

@@ -66,6 +66,9 @@ public:
   const archive::Argument *find(llvm::StringRef argument) const;
   /// Returns true if the argument is absent or None.
   bool isAbsent(llvm::StringRef argument) const;
+  /// Notes that an argument is understood without being read, because something
+  /// else determines its value.
+  void skip(llvm::StringRef argument) const { find(argument); }
   /// Returns true if the reader has asked for every argument of the node that
   /// is not None.
   bool hasReadAll() const;

@@ -45,6 +45,8 @@ std::vector<StringRef> Vocabulary::getReadTargets() const {
   for (const auto &entry : operators)
     if (entry.getValue().read && entry.getKey().starts_with("torch.ops."))
       targets.push_back(entry.getKey());
+  for (const auto &entry : aliases)
+    targets.push_back(entry.getKey());
   llvm::sort(targets);
   return targets;
 }
@@ -60,6 +62,12 @@ WriteFunction Vocabulary::findWriter(mlir::OperationName name) const {
 
 WriteFunction Vocabulary::findFunctionWriter(mlir::OperationName name) const {
   return functionWriters.lookup(name.getStringRef());
+}
+
+void Vocabulary::addAlias(StringRef target, StringRef sameAs,
+                          std::map<std::string, std::string> arguments) {
+  assert(find(sameAs) && "the operator must be added first");
+  aliases[target] = {sameAs.str(), std::move(arguments), /*isBuiltIn=*/true};
 }
 
 void Vocabulary::addFunction(StringRef target, StringRef parameters,
@@ -141,7 +149,9 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
                        "\" is declared the same as \"" + alias.sameAs +
                        "\", which is in no built-in vocabulary; names must be "
                        "complete, such as torch.ops.aten.rms_norm.default");
-    if (const OperatorEntry *known = find(target); known && known->read)
+    const OperatorEntry *own = find(target);
+    const OperatorAlias *ownAlias = findAlias(target);
+    if ((own && own->read) || (ownAlias && ownAlias->isBuiltIn))
       return makeError("operator \"" + target +
                        "\" is built in and cannot be redefined");
     if (JsonValue arguments = entry.get("arguments")) {

@@ -35,13 +35,14 @@ using ReadFunction = mlir::LogicalResult (*)(NodeReader &reader);
 using WriteFunction = mlir::LogicalResult (*)(mlir::Operation *op,
                                               NodeWriter &writer);
 
-/// An operator of a user's vocabulary file, defined as equivalent to a known
-/// operator.
+/// An operator that is defined as equivalent to a known operator, by a user's
+/// vocabulary file or built in.
 struct OperatorAlias {
   /// The known operator, such as "torch.ops.tensor_cast.rms_norm.default".
   std::string sameAs;
   /// Maps the known operator's argument names to this operator's names.
   std::map<std::string, std::string> arguments;
+  bool isBuiltIn = false;
 
   /// Returns this operator's name for an argument of the known operator.
   llvm::StringRef getOwnName(llvm::StringRef argument) const {
@@ -107,6 +108,11 @@ public:
       operators[target].mayAlias = true;
     }
   }
+  /// Defines `target` as equivalent to `sameAs`, which must be known already,
+  /// but for the names of arguments. Ops read from `target` are also written as
+  /// `target`.
+  void addAlias(llvm::StringRef target, llvm::StringRef sameAs,
+                std::map<std::string, std::string> arguments);
   /// Sets the writer for an op.
   template <typename OpType>
   void addWriter(WriteFunction write) {
@@ -131,7 +137,7 @@ public:
 
   /// Returns nullptr for an unknown operator.
   const OperatorEntry *find(llvm::StringRef target) const;
-  /// Returns nullptr for an operator that no vocabulary file defines.
+  /// Returns nullptr for an operator that is not an alias.
   const OperatorAlias *findAlias(llvm::StringRef target) const;
   /// Both return nullptr for an op that has no such writer.
   WriteFunction findWriter(mlir::OperationName name) const;
