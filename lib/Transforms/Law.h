@@ -32,7 +32,7 @@
 
 namespace commute {
 
-/// A remark about a rewrite that was made.
+/// A remark about a rewrite that was made, or about one that is not needed.
 struct LawRemark {
   mlir::Location location;
   /// In one word, stable.
@@ -87,10 +87,24 @@ public:
   void refuse(mlir::Operation *site, analysis::Refusal refusal) {
     entries.push_back({site, std::move(refusal)});
   }
+  /// There is nothing to rewrite, for a reason worth telling; `statistic`
+  /// counts it. Only for laws that visit each site once.
+  struct Note {
+    mlir::Operation *site;
+    llvm::StringRef statistic;
+    LawRemark remark;
+  };
+  void tell(mlir::Operation *site, llvm::StringRef statistic,
+            LawRemark remark) {
+    notes.push_back({site, statistic, std::move(remark)});
+  }
+
   std::vector<Entry> &getEntries() { return entries; }
+  llvm::ArrayRef<Note> getNotes() const { return notes; }
 
 private:
   std::vector<Entry> entries;
+  std::vector<Note> notes;
 };
 
 class Law {

@@ -112,6 +112,14 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
 
 std::vector<LawDriver::Candidate> LawDriver::takeFindings(Law &law,
                                                           Findings &findings) {
+  for (const Findings::Note &note : findings.getNotes()) {
+    context.count(note.statistic, 1);
+    if (Decision *decision =
+            record(law, note.site, Decision::Outcome::NotApplicable, {}, {}))
+      decision->text = note.remark.text;
+    remark::analysis(note.remark.location, getRemark(note.remark.name))
+        << remark::add("{0}", note.remark.text);
+  }
   std::vector<Candidate> candidates;
   for (auto &[site, result] : findings.getEntries()) {
     if (result)

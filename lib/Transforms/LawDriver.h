@@ -35,6 +35,7 @@
 //   split-linear            predicted time (policy=profitable), or arithmetic,
 //                           concatenated bytes, slices and products
 //                           (policy=always)
+//   contiguous-collectives  operands that have to be dense and may not be
 //
 // `Price::isProgress` states that a draft lowers the measure where legality
 // does not imply it, and no strategy accepts a draft without it. A model that

@@ -14,7 +14,8 @@ using namespace commute;
 
 bool commute::isLawPass(llvm::StringRef name) {
   return llvm::is_contained({"normalize-collectives", "sequence-parallel",
-                             "micro-pipeline", "split-linear"},
+                             "micro-pipeline", "split-linear",
+                             "contiguous-collectives"},
                             name);
 }
 

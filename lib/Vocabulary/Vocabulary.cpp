@@ -149,9 +149,14 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
                        "\" is declared the same as \"" + alias.sameAs +
                        "\", which is in no built-in vocabulary; names must be "
                        "complete, such as torch.ops.aten.rms_norm.default");
-    const OperatorEntry *own = find(target);
-    const OperatorAlias *ownAlias = findAlias(target);
-    if ((own && own->read) || (ownAlias && ownAlias->isBuiltIn))
+    const OperatorAlias *builtIn = findAlias(target);
+    if (builtIn && !builtIn->isBuiltIn)
+      builtIn = nullptr;
+    // A file may state what has become built in since it was written.
+    if (builtIn && builtIn->sameAs == alias.sameAs)
+      continue;
+    if (const OperatorEntry *known = find(target);
+        builtIn || (known && known->read))
       return makeError("operator \"" + target +
                        "\" is built in and cannot be redefined");
     if (JsonValue arguments = entry.get("arguments")) {

@@ -4,6 +4,7 @@ and what is wrong is said."""
 
 import pytest
 import torch
+import torch.distributed._functional_collectives as fc
 import torch.nn.functional as F
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -156,6 +157,28 @@ def test_graph_of_operators_gets_operators():
         if node.op == "call_function":
             assert isinstance(node.target, torch._ops.OpOverload)
             assert isinstance(node.meta["val"], torch._subclasses.FakeTensor)
+
+
+@pytest.mark.parametrize("stated", [False, True])
+def test_casts_of_decompositions_are_casts(fake_group, stated):
+    """What AOTAutograd makes of casts does not stop a rewrite, and is written again."""
+    prims, size = torch.ops.prims, 2
+
+    def function(x, w):
+        whole = fc.all_reduce(x @ w, "sum", fake_group)
+        return prims.convert_element_type(torch.relu(prims.convert_element_type(whole, torch.float32)), torch.bfloat16)
+
+    module = make_fx(function, tracing_mode="fake")(*[t.detach() for t in tensors((16, 8), (8, 8), dtype=torch.bfloat16)])
+    entry = {"same_as": "torch.ops.aten._to_copy.default", "arguments": {"self": "a"}}
+    vocabulary = {"version": 1, "operators": {"torch.ops.prims.convert_element_type.default": entry}}
+    remarks = optimize_graph(
+        module.graph, passes="sequence-parallel,lower-collectives", policy="always", is_functional_graph=True,
+        vocabulary=vocabulary if stated else None,
+    )  # fmt: skip
+    assert any(remark.verdict == "applied" for remark in remarks)
+    casts = [node for node in module.graph.nodes if node.target is prims.convert_element_type.default]
+    assert [node.meta["val"].shape[0] for node in casts] == [16 // size] * 2
+    assert not any(node.target is torch.ops.aten._to_copy.default for node in module.graph.nodes)
 
 
 def test_remarks_name_the_line_of_python():

@@ -15,6 +15,8 @@ from pairs import campaign, export_schema
 from pairs.judge import judge
 from rewrites_of_numbers import REWRITES
 
+import rewrites_of_computed_numbers  # noqa: F401 (registers its rewrites)
+
 pytestmark = pytest.mark.in_process
 
 FAULTS = [(rewrite, fault) for rewrite in REWRITES for fault in rewrite.faults]
@@ -75,6 +77,7 @@ def test_each_cause_is_planted_in_several_forms():
     forms = collections.Counter(rewrite.cause for rewrite in REWRITES)
     assert set(forms) == {
         "cuts", "positions", "choices", "integers", "constants", "random operators",
-        "signatures", "symbolic sizes", "groups",
+        "signatures", "symbolic sizes", "groups", "computed integers", "computed positions",
+        "looked up positions",
     }  # fmt: skip
     assert min(forms.values()) >= FORMS_OF_EACH_CAUSE

@@ -22,8 +22,7 @@ class PolicyOption<string desc, bit hasUpstream>
              !if(hasUpstream, ", clEnumValN(::commute::Policy::Upstream, "
                               "\"upstream\", \"\")", "") # ")">;
 
-def ContiguousCollectives
-    : Pass<"contiguous-collectives", "::mlir::func::FuncOp"> {
+def ContiguousCollectives : LawPass<"contiguous-collectives"> {
   let summary = "Make the inputs of collectives dense";
   let description = [{
     Some of PyTorch's collectives need an input that is dense in row-major

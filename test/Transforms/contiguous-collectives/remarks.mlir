@@ -8,7 +8,7 @@
 // PASSED: [[#@LINE+12]]:8: remark: [Passed] copy | Category:contiguous-collectives | Function=f | Remark="copied operand 0 to dense memory: its strides are [1, 4]"
 // PASSED: [[#@LINE+12]]:8: remark: [Passed] shared-copy | Category:contiguous-collectives | Function=f
 // PASSED: [[#@LINE+12]]:8: remark: [Passed] write-dense | Category:contiguous-collectives | Function=f
-// MISSED: [[#@LINE+12]]:8: remark: [Missed] in-place | Category:contiguous-collectives | Function=f
+// MISSED: [[#@LINE+12]]:8: remark: [Missed] memory-write | Category:contiguous-collectives | Function=f
 // MISSED-SAME: Suggestion="use the functional form of the collective"
 func.func @f(%d: tensor<4x8xf32>, %t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
   %map = tp.map neg(%t) : (tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) -> tensor<4x8xf32, #tp.layout<strides = [1, 4]>>

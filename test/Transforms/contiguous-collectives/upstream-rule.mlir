@@ -45,6 +45,7 @@ func.func @after_a_collective(%x: tensor<4x8xf32>) {
 // CHECK-NEXT: return
 func.func @dense_copy(%t: tensor<4x8xf32, #tp.layout<strides = [1, 4]>>) {
   %0 = tp.copy %t : tensor<4x8xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x8xf32>
+  // expected-remark @below {{operand 0 is a dense copy already}}
   %1 = tp.all_gather %0 gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }
