@@ -141,7 +141,10 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
   if (settings.isForPyTorch) {
     auto lowered =
         llvm::find_if(llvm::reverse(steps), [](const PassStep &step) {
-          return step.name == "lower-collectives" || isLawPass(step.name);
+          // PyTorch has the copies that contiguous-collectives makes.
+          return step.name == "lower-collectives" ||
+                 (isLawPass(step.name) &&
+                  step.name != "contiguous-collectives");
         });
     if (lowered != steps.rend() && lowered->name != "lower-collectives")
       steps.insert(lowered.base(), {"lower-collectives", ""});

@@ -127,6 +127,24 @@ TEST_F(PassDriver, RecordsWhatLawsDecide) {
   EXPECT_FALSE(isApplied("scatter-fusion"));
 }
 
+TEST_F(PassDriver, RecordsWhatNeedsNoRewrite) {
+  OwningOpRef<ModuleOp> module = parse(/*isPicky=*/false);
+  ASSERT_TRUE(module);
+  OwningOpRef<ModuleOp> original = module->clone();
+  PassRun run = getRun("contiguous-collectives");
+  DecisionRecord record;
+  run.record = &record;
+  ASSERT_TRUE(bool(runPasses(*module, *original, run)));
+  ASSERT_FALSE(record.getSites().empty());
+  for (const DecisionRecord::Site &site : record.getSites())
+    for (const Decision &decision : site.decisions) {
+      EXPECT_EQ(decision.law, "dense-operand");
+      EXPECT_EQ(decision.outcome, Decision::Outcome::NotApplicable);
+      EXPECT_NE(decision.text.find("operand 0 is dense: "), std::string::npos)
+          << decision.text;
+    }
+}
+
 TEST_F(PassDriver, RunsAllPassesWhereNoneFails) {
   OwningOpRef<ModuleOp> module = parse(/*isPicky=*/false);
   ASSERT_TRUE(module);
