@@ -4,97 +4,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MergedRanks.h"
+#include "RankMerger.h"
 
-#include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Dialect/NodeName.h"
-#include "commute/Dialect/TPDialect.h"
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::compiler;
-
-namespace {
-
-/// A result of a node, by its name in the graph.
-struct NamedResult {
-  StringRef name;
-  Value value;
-};
-
-class RankMerger {
-public:
-  explicit RankMerger(MutableArrayRef<LoadedProgram> programs)
-      : programs(programs), merged(programs.size()), opsOfNode(programs.size()),
-        builder(programs.front().getModule().getContext()) {}
-
-  llvm::Error run();
-
-private:
-  using Ops = SmallVector<Operation *>;
-
-  llvm::Error makeError(size_t rank, const Twine &message) const {
-    return llvm::createStringError(programs[rank].origin + ": " + message);
-  }
-  /// The programs part at a node.
-  llvm::Error makeNodeError(size_t rank, size_t node,
-                            const Twine &message) const;
-
-  func::FuncOp getMain(size_t rank) const {
-    return analysis::getMain(programs[rank].getModule());
-  }
-  const archive::Graph &getGraph(size_t rank) const {
-    return programs[rank].getGraph()->graph;
-  }
-  void collectOps(size_t rank);
-  void collectGroups();
-
-  /// The merged value that a rank's own value has become.
-  Value lookup(size_t rank, Value value) const {
-    return rank == 0 ? value : merged[rank].lookup(value);
-  }
-  llvm::Error mergeNode(size_t node);
-  /// Whether the ops of a node correspond one to one in all ranks.
-  bool areAligned(size_t node) const;
-  llvm::Error mergeOps(size_t node, ArrayRef<Operation *> ops);
-  llvm::Error mergeOperands(size_t node, ArrayRef<Operation *> ops);
-  void mergeConstants(ArrayRef<Operation *> ops);
-  void mergeCalls(ArrayRef<Operation *> ops);
-  /// Of a node whose ops differ in more than a constant, each variant is kept.
-  llvm::Error mergeVariants(size_t node);
-  bool areSameVariant(size_t node, size_t first, size_t second) const;
-  Ops cloneVariant(size_t node, size_t rank, ArrayRef<NamedResult> ownResults,
-                   ArrayRef<NamedResult> firstResults);
-
-  /// A value that has `values[r]` on rank r, at the builder's place.
-  tp::RankSelectOp select(ArrayRef<Value> values, Location location);
-  tp::GroupAttr findGroup(ArrayRef<Value> values) const;
-  void noteName(size_t rank, StringRef first, StringRef own) {
-    if (first != own && !first.empty())
-      programs[rank].ownNames[first] = own.str();
-  }
-
-  MutableArrayRef<LoadedProgram> programs;
-  /// By rank, what the values of its module have become.
-  std::vector<DenseMap<Value, Value>> merged;
-  /// By rank and node.
-  std::vector<std::vector<Ops>> opsOfNode;
-  /// Groups that contain all ranks, small ones first.
-  SmallVector<tp::GroupAttr> groups;
-  std::map<std::vector<const void *>, Value> selects;
-  OpBuilder builder;
-};
-
-} // namespace
 
 llvm::Error RankMerger::makeNodeError(size_t rank, size_t node,
                                       const Twine &message) const {
@@ -147,29 +68,6 @@ void RankMerger::collectGroups() {
       groups.insert(llvm::upper_bound(groups, group, isSmaller), group);
 }
 
-tp::GroupAttr RankMerger::findGroup(ArrayRef<Value> values) const {
-  // On a mesh, values follow the position along one axis more often than not.
-  for (tp::GroupAttr group : groups) {
-    bool fits = true;
-    for (auto [rank, value] : llvm::enumerate(values))
-      fits &= value == values[group.getMembers(0)[*group.getPosition(rank)]];
-    if (fits)
-      return group;
-  }
-  int64_t numRanks = values.size();
-  return tp::GroupAttr::get(builder.getContext(), "", numRanks,
-                            llvm::to_vector(llvm::seq<int64_t>(0, numRanks)));
-}
-
-tp::RankSelectOp RankMerger::select(ArrayRef<Value> values, Location location) {
-  tp::GroupAttr group = findGroup(values);
-  SmallVector<Value> ofMembers;
-  for (int64_t member : group.getMembers(0))
-    ofMembers.push_back(values[member]);
-  return tp::RankSelectOp::create(builder, location, values.front().getType(),
-                                  ofMembers, group);
-}
-
 /// What has to be equal of two ops, besides their operands.
 static DictionaryAttr getComparable(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
@@ -181,7 +79,7 @@ static DictionaryAttr getComparable(Operation *op) {
   return attributes.getDictionary(op->getContext());
 }
 
-static bool areAlike(Operation *a, Operation *b) {
+bool compiler::areAlike(Operation *a, Operation *b) {
   return a->getName() == b->getName() &&
          a->getNumOperands() == b->getNumOperands() &&
          a->getResultTypes() == b->getResultTypes() &&
@@ -297,7 +195,9 @@ void RankMerger::mergeConstants(ArrayRef<Operation *> ops) {
     }
     values.push_back(variant);
   }
-  tp::RankSelectOp selected = select(values, ops[0]->getLoc());
+  auto selected =
+      select(values, ops[0]->getLoc()).getDefiningOp<tp::RankSelectOp>();
+  assert(selected && "only slices become shards");
   result.replaceUsesWithIf(selected.getResult(), [&](OpOperand &use) {
     return use.getOwner() != selected;
   });
@@ -337,138 +237,10 @@ void RankMerger::mergeCalls(ArrayRef<Operation *> ops) {
     number->setAttr(tp::TPDialect::variantAttrName, builder.getUnitAttr());
     values.push_back(number);
   }
-  tp::RankSelectOp selected = select(values, call.getLoc());
-  call->insertOperands(call->getNumOperands(), selected.getResult());
+  call->insertOperands(call->getNumOperands(), select(values, call.getLoc()));
   call->setAttr(tp::TPDialect::argumentsOfRanksAttrName,
                 builder.getArrayAttr(texts));
   call.setArguments(all);
-}
-
-//===----------------------------------------------------------------------===//
-// Variants of a node
-//===----------------------------------------------------------------------===//
-
-static SmallVector<NamedResult> getNamedResults(ArrayRef<Operation *> ops) {
-  SmallVector<NamedResult> results;
-  for (Operation *op : ops)
-    for (Value result : op->getResults())
-      if (StringRef name = vocabulary::getGraphName(result); !name.empty())
-        results.push_back({name, result});
-  return results;
-}
-
-bool RankMerger::areSameVariant(size_t node, size_t first,
-                                size_t second) const {
-  ArrayRef<Operation *> a = opsOfNode[first][node];
-  ArrayRef<Operation *> b = opsOfNode[second][node];
-  if (a.size() != b.size())
-    return false;
-  DenseMap<Value, Value> inner;
-  for (auto [x, y] : llvm::zip_equal(a, b)) {
-    NamedAttrList attributes(x->getAttrDictionary());
-    NamedAttrList others(y->getAttrDictionary());
-    for (NamedAttrList *list : {&attributes, &others}) {
-      list->erase(tp::TPDialect::namesAttrName);
-      list->erase(tp::TPDialect::variantAttrName);
-    }
-    if (!areAlike(x, y) || attributes != others)
-      return false;
-    for (auto [p, q] : llvm::zip_equal(x->getOperands(), y->getOperands()))
-      if (Value own = inner.lookup(q);
-          own ? own != p : lookup(first, p) != lookup(second, q))
-        return false;
-    for (auto [p, q] : llvm::zip_equal(x->getResults(), y->getResults()))
-      inner[q] = p;
-  }
-  return true;
-}
-
-RankMerger::Ops RankMerger::cloneVariant(size_t node, size_t rank,
-                                         ArrayRef<NamedResult> ownResults,
-                                         ArrayRef<NamedResult> firstResults) {
-  DenseMap<StringRef, StringRef> firstNames;
-  for (auto [own, first] : llvm::zip_equal(ownResults, firstResults))
-    firstNames[own.name] = first.name;
-  IRMapping mapping;
-  Ops clones;
-  for (Operation *op : opsOfNode[rank][node]) {
-    for (Value operand : op->getOperands())
-      if (!mapping.contains(operand))
-        mapping.map(operand, lookup(rank, operand));
-    Operation *clone = builder.clone(*op, mapping);
-    clone->setAttr(tp::TPDialect::variantAttrName, builder.getUnitAttr());
-    if (auto names =
-            op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName)) {
-      SmallVector<StringRef> renamed;
-      for (StringAttr name : names.getAsRange<StringAttr>())
-        renamed.push_back(firstNames.lookup(name.getValue()));
-      clone->setAttr(tp::TPDialect::namesAttrName,
-                     builder.getStrArrayAttr(renamed));
-    }
-    clones.push_back(clone);
-  }
-  return clones;
-}
-
-llvm::Error RankMerger::mergeVariants(size_t node) {
-  std::vector<SmallVector<NamedResult>> results;
-  for (size_t rank = 0; rank < programs.size(); ++rank) {
-    ArrayRef<Operation *> ops = opsOfNode[rank][node];
-    results.push_back(getNamedResults(ops));
-    bool isPure = llvm::all_of(ops, [](Operation *op) {
-      return isMemoryEffectFree(op) && !isa<tp::CollectiveOpInterface>(op);
-    });
-    bool hasSameTypes =
-        results.back().size() == results.front().size() &&
-        llvm::all_of(llvm::zip(results.back(), results.front()),
-                     [](const auto &pair) {
-                       return std::get<0>(pair).value.getType() ==
-                              std::get<1>(pair).value.getType();
-                     });
-    if (!isPure || !hasSameTypes)
-      return makeNodeError(
-          rank == 0 ? 1 : rank, node,
-          Twine("differs from '") + getGraph(0).nodes[node].name + "' of " +
-              programs[0].origin +
-              (hasSameTypes ? " in what it does to others"
-                            : " in the shapes of its results"));
-  }
-  if (opsOfNode[0][node].empty())
-    return makeNodeError(1, node, "has no counterpart");
-  // By rank, the rank whose ops it shares.
-  SmallVector<size_t> variantOf;
-  std::vector<SmallVector<NamedResult>> variants(programs.size());
-  variants[0] = results[0];
-  llvm::SmallPtrSet<Operation *, 4> firstOps(llvm::from_range,
-                                             opsOfNode[0][node]);
-  builder.setInsertionPointAfter(opsOfNode[0][node].back());
-  for (size_t rank = 0; rank < programs.size(); ++rank) {
-    size_t same = 0;
-    while (same < rank &&
-           (variantOf[same] != same || !areSameVariant(node, same, rank)))
-      ++same;
-    variantOf.push_back(same);
-    if (same == rank && rank > 0)
-      variants[rank] =
-          getNamedResults(cloneVariant(node, rank, results[rank], results[0]));
-  }
-  for (Operation *op : firstOps)
-    op->setAttr(tp::TPDialect::variantAttrName, builder.getUnitAttr());
-  for (size_t index = 0; index < results[0].size(); ++index) {
-    SmallVector<Value> values;
-    for (size_t rank = 0; rank < programs.size(); ++rank)
-      values.push_back(variants[variantOf[rank]][index].value);
-    Value first = values.front();
-    tp::RankSelectOp selected = select(values, first.getLoc());
-    first.replaceUsesWithIf(selected.getResult(), [&](OpOperand &use) {
-      return use.getOwner() != selected && !firstOps.contains(use.getOwner());
-    });
-    for (size_t rank = 1; rank < programs.size(); ++rank) {
-      merged[rank][results[rank][index].value] = selected.getResult();
-      noteName(rank, results[0][index].name, results[rank][index].name);
-    }
-  }
-  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -476,10 +248,7 @@ llvm::Error RankMerger::mergeVariants(size_t node) {
 //===----------------------------------------------------------------------===//
 
 llvm::Error RankMerger::run() {
-  bool isRankSpecific = true;
   for (size_t rank = 0; rank < programs.size(); ++rank) {
-    isRankSpecific &= programs[rank].getModule()->hasAttr(
-        tp::TPDialect::rankSpecificAttrName);
     if (llvm::Error error = checkRanks(programs[rank], programs[0]))
       return error;
     collectOps(rank);
@@ -498,8 +267,9 @@ llvm::Error RankMerger::run() {
     return error;
   ModuleOp module = programs[0].getModule();
   module->removeAttr(tp::TPDialect::rankAttrName);
-  if (!isRankSpecific)
-    module->removeAttr(tp::TPDialect::rankSpecificAttrName);
+  // Each rank has a program of its own.
+  module->setAttr(tp::TPDialect::rankSpecificAttrName,
+                  UnitAttr::get(module.getContext()));
   for (LoadedProgram &other : programs.drop_front())
     other.imported.module = {};
   return llvm::Error::success();

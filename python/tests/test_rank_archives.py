@@ -216,6 +216,44 @@ def test_ranks_that_use_other_results_of_a_split(tmp_path):
     assert "equivalent on 2 ranks" in succeed("verify", captured.folder, tmp_path / "out")
 
 
+class Rows(nn.Module):
+    """Sums that all ranks have, of which each then takes its own rows."""
+
+    def __init__(self, width=16):
+        super().__init__()
+        self.up = nn.Linear(width, 4 * width, bias=False)
+        self.down = nn.Linear(4 * width, width, bias=False)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x):
+        return self.norm(self.down(torch.relu(self.up(x))))
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_rows_of_a_sum_are_a_reduce_scatter(size, tmp_path):
+    """Slices that follow the rank are shards to the passes, though no graph says so."""
+    torch.manual_seed(0)
+    model, x = Rows().double(), torch.randn(8, 16, dtype=torch.float64)
+    captured = capture(
+        model, (x,), mesh={"tp": size}, folder=tmp_path / "in",
+        plan={
+            "up": ColwiseParallel(),
+            "down": RowwiseParallel(output_layouts=Replicate(), use_local_output=False),
+            "norm": SequenceParallel(sequence_dim=0),
+        },
+    )  # fmt: skip
+    def collectives(folder):
+        return [collective["kind"] for collective in show(folder)["collectives"]]
+
+    done = optimize(captured.folder, tmp_path / "out", "--policy=always", "--passes=sequence-parallel")
+    assert done["verification"]["equivalent"]
+    assert collectives(captured.folder) == ["all_reduce"]
+    assert collectives(tmp_path / "out") == ["reduce_scatter"]
+    graph = load(in_folder(captured, tmp_path / "out").ranks[0]).graph
+    assert not any("split" in str(node.target) or "slice" in str(node.target) for node in graph.nodes)
+    check(in_folder(captured, tmp_path / "out"), model, {"x": x}, rtol=1e-9, atol=1e-9)
+
+
 def test_data_parallel_ranks_share_constants(ids, tmp_path):
     """On a mesh, constants follow one axis."""
     torch.manual_seed(0)
