@@ -160,35 +160,53 @@ void DimSamples::uniteTensors(Value a, Value b) {
       classes.unite(aDim, bDim);
 }
 
-void DimSamples::collectMetPoints() {
-  // Where they are many, other ones in each round.
-  constexpr size_t maxPoints = 10;
-  std::set<Id> met;
-  for (Id id : metByUnknown)
-    met.insert(classes.find(id));
-  std::set<int64_t> points;
-  auto addCut = [&](Id id, int64_t index) {
-    for (int64_t point : {index - 1, index})
-      if (point >= 0 && point < classes.getSize(id))
-        points.insert(point);
-  };
-  for (const Slice &slice : slices)
-    if (met.contains(classes.find(slice.whole))) {
-      addCut(slice.whole, slice.start);
-      addCut(slice.whole,
-             slice.start + (classes.getSize(slice.part) - 1) * slice.step + 1);
-    }
-  for (const auto &[id, own] : cuts)
-    if (met.contains(classes.find(id)))
-      for (int64_t index : own)
-        addCut(id, index);
-  metPoints.assign(points.begin(), points.end());
-  if (metPoints.size() <= maxPoints)
+/// Some of many, others for each seed.
+static void takeSome(SmallVector<int64_t> &points, size_t most, uint64_t seed) {
+  if (points.size() <= most)
     return;
-  llvm::sort(metPoints, [&](int64_t a, int64_t b) {
+  llvm::sort(points, [&](int64_t a, int64_t b) {
     return PrimeField::mix(a, seed) < PrimeField::mix(b, seed);
   });
-  metPoints.resize(maxPoints);
+  points.resize(most);
+}
+
+SmallVector<int64_t> DimSamples::getBorders(Id extent) const {
+  constexpr size_t most = 10;
+  SmallVector<int64_t> some;
+  if (auto known = borders.find(extent); known != borders.end())
+    some.append(known->second.begin(), known->second.end());
+  takeSome(some, most, seed);
+  return some;
+}
+
+SmallVector<int64_t> DimSamples::getBorders(Value value, unsigned dim) {
+  Id id = getDims(value)[dim];
+  // Asked for before borders are known: note that they are needed.
+  borders.try_emplace(id);
+  return getBorders(id);
+}
+
+void DimSamples::collectMetPoints() {
+  for (Id id : metByUnknown)
+    borders.try_emplace(id);
+  for (const auto &[argument, own] : bounds)
+    for (const Bound &bound : own)
+      borders.try_emplace(bound.dim);
+  if (borders.empty())
+    return;
+  addBorders(/*keepsWhole=*/false);
+  for (auto &[id, points] : borders)
+    points = getPoints(id);
+  std::set<int64_t> met;
+  for (Id id : metByUnknown) {
+    const std::vector<int64_t> &points = borders.find(id)->second;
+    met.insert(points.begin(), points.end());
+  }
+  // Where they are many, other ones in each round.
+  constexpr size_t most = 10;
+  SmallVector<int64_t> some(met.begin(), met.end());
+  takeSome(some, most, seed);
+  metPoints.assign(some.begin(), some.end());
 }
 
 DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
@@ -210,8 +228,7 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
        llvm::zip(first.getOps<tp::CallOp>(), second.getOps<tp::CallOp>()))
     for (auto [p, q] : llvm::zip(x.getOutputs(), y.getOutputs()))
       uniteTensors(p, q);
-  findPositionNumbers(first, *this);
-  findPositionNumbers(second, *this);
+  PositionNumbers ofFirst(first, *this), ofSecond(second, *this);
   // What integers are added to, masked with or shifted by decides as well.
   for (func::FuncOp function : {first, second})
     for (auto constant : function.getOps<tp::ConstantOp>())
@@ -219,6 +236,8 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
           number && !number.getType().isInteger(1))
         onNumber(number.getValue().getSExtValue());
   collectMetPoints();
+  ofFirst.visitTables();
+  ofSecond.visitTables();
   // Where an integer from outside meets a position, it has to be one of those
   // that are evaluated.
   for (Id id : metByUnknown) {
@@ -236,9 +255,8 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
     if (std::optional<IntegerPool> pool = getPool(argument))
       for (const Bound &bound : own) {
         int64_t size = classes.getSize(bound.dim);
-        int64_t offset = size - bound.high;
         for (int64_t number : pool->getNumbers()) {
-          int64_t index = number + offset;
+          int64_t index = number + bound.offset;
           singles[bound.dim].insert(index < 0 ? index + size : index);
         }
       }

@@ -97,7 +97,8 @@ void DimSamples::onNumber(int64_t number) {
 
 void DimSamples::onBound(unsigned argument, Value table, unsigned dim,
                          int64_t low, int64_t high) {
-  bounds[argument].push_back({getDims(table)[dim], low, high});
+  bounds[argument].push_back({getDims(table)[dim], low, high,
+                              tp::getTensor(table).getDimSize(dim) - high});
 }
 
 IntegerPool DimSamples::getPool() const {
@@ -142,7 +143,10 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
   add(0);
   add(low);
   add(high - 1);
-  // What it is compared with may be told apart there.
+  // What it reads, or is compared with, may be told apart there.
+  for (const Bound &bound : known->second)
+    for (int64_t border : getBorders(bound.dim))
+      add(border - bound.offset);
   for (int64_t point : metPoints)
     add(point);
   for (uint64_t draw = 0; draw < 6; ++draw)
@@ -158,7 +162,7 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
 // The choice
 //===----------------------------------------------------------------------===//
 
-void DimSamples::choose() {
+void DimSamples::addBorders(bool keepsWhole) {
   atoms.clear();
   edges.clear();
   edgesOf.clear();
@@ -209,14 +213,15 @@ void DimSamples::choose() {
     int64_t size = classes.getSize(id);
     if (size <= maxSmallSize)
       setFull(id, SampleReason::Small);
-    else if (!reducesSizes)
+    else if (!reducesSizes && keepsWhole)
       setFull(id, SampleReason::Asked);
   });
-  for (auto [id, reason] : fixed)
-    for (Id atom : classes.getAtoms(id))
-      setFull(atom, reason);
+  if (keepsWhole)
+    for (auto [id, reason] : fixed)
+      for (Id atom : classes.getAtoms(id))
+        setFull(atom, reason);
   forEachAtom([&](Id id) {
-    if (classes.isFixed(id))
+    if (keepsWhole && classes.isFixed(id))
       setFull(id, SampleReason::Counted);
     addPoint(id, 0);
     addPoint(id, classes.getSize(id) - 1);
@@ -239,6 +244,10 @@ void DimSamples::choose() {
     for (int64_t index : indices)
       addSingle(id, index);
   propagate();
+}
+
+void DimSamples::choose() {
+  addBorders(/*keepsWhole=*/true);
   addInnerPoints();
   carryDiagonals();
   for (auto &[value, ids] : dims) {

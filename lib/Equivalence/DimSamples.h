@@ -96,9 +96,10 @@ private:
     Id first, second;
     int64_t firstFactor, secondFactor, constant;
   };
+  /// Integers in [low, high) read index `number + offset` of a dim.
   struct Bound {
     Id dim;
-    int64_t low, high;
+    int64_t low, high, offset;
   };
   /// What is chosen for an atom.
   struct Atom {
@@ -119,6 +120,8 @@ private:
   void onNumber(int64_t number) override;
   void onBound(unsigned argument, mlir::Value table, unsigned dim, int64_t low,
                int64_t high) override;
+  llvm::SmallVector<int64_t> getBorders(mlir::Value value,
+                                        unsigned dim) override;
 
   llvm::SmallVector<Id> &getDims(mlir::Value value);
   void collect(mlir::func::FuncOp function);
@@ -127,8 +130,14 @@ private:
                    std::optional<unsigned> skippedDim);
   void uniteTensors(mlir::Value a, mlir::Value b);
   void collectMetPoints();
+  /// Some of the indices on both sides of cuts, other ones in each round.
+  llvm::SmallVector<int64_t> getBorders(Id extent) const;
   void fix(Id id, SampleReason reason);
 
+  /// Begins a choice with the indices on both sides of all cuts. Unless
+  /// `keepsWhole`, dims that are evaluated at all indices are treated like
+  /// others.
+  void addBorders(bool keepsWhole);
   /// Adds the atoms' digits of an index of an extent.
   void addPoint(Id extent, int64_t index);
   /// Adds an index and the one before it, so that it stands for itself alone.
@@ -168,6 +177,9 @@ private:
   std::vector<Id> metByUnknown;
   /// Indices of these dims on both sides of each place where they are cut.
   std::vector<int64_t> metPoints;
+  /// Points of the extents that integers index or meet, before inner ones are
+  /// added.
+  llvm::DenseMap<Id, std::vector<int64_t>> borders;
   llvm::MapVector<Id, SampleReason> fixed;
   std::set<int64_t> numbers;
   llvm::MapVector<unsigned, std::vector<Bound>> bounds;

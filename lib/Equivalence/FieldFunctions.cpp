@@ -438,8 +438,17 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
 #define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
 #include "commute/Dialect/ScalarFunctions.def"
-  case MapFunction::Div:
   case MapFunction::Pow:
+    // Negative exponents are an error in PyTorch.
+    if (b >= 0) {
+      uint64_t power = 1;
+      for (; ub; ub >>= 1, ua *= ua)
+        if (ub & 1)
+          power *= ua;
+      return power;
+    }
+    [[fallthrough]];
+  case MapFunction::Div:
   case MapFunction::Log:
   case MapFunction::Sqrt:
   case MapFunction::Rsqrt:

@@ -16,11 +16,11 @@ using namespace commute::equivalence;
 
 IntegerPool::Drawing IntegerPool::choose(uint64_t round, uint64_t source,
                                          bool isListed) {
-  constexpr Way ways[] = {Way::Listed, Way::Wide,   Way::Near,
-                          Way::Odd,    Way::Listed, Way::Near};
+  constexpr Way ways[] = {Way::Listed, Way::Wide, Way::Near,  Way::Odd,
+                          Way::Listed, Way::Near, Way::Sparse};
   uint64_t choice = PrimeField::mix(round, source);
   Way way = ways[(round % 2 ? choice : round / 2) % std::size(ways)];
-  if (isListed && way != Way::Near)
+  if (isListed && (way == Way::Wide || way == Way::Odd))
     way = Way::Listed;
   return {way, PrimeField::mix(1, choice)};
 }
@@ -36,6 +36,12 @@ uint64_t IntegerPool::draw(uint64_t content, Drawing drawing,
   case Way::Near:
     return tp::wrapInteger(
         numbers[(drawing.choice + content % 3) % numbers.size()], type);
+  case Way::Sparse: {
+    // One in 2 to 64.
+    bool isOther = (content >> 40) % (uint64_t(2) << drawing.choice % 6) == 0;
+    return tp::wrapInteger(
+        isOther ? numbers[content % numbers.size()] : numbers.front(), type);
+  }
   case Way::Wide:
     return tp::wrapInteger(wide, type);
   case Way::Odd:

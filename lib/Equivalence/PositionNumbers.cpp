@@ -299,9 +299,19 @@ void PositionFinder::visit(func::FuncOp function) {
   }
 }
 
-void equivalence::findPositionNumbers(func::FuncOp function,
-                                      PositionListener &listener) {
-  PositionFinder positions(listener);
-  positions.visit(function);
-  ThresholdFinder(positions, listener).visit(function);
+PositionNumbers::PositionNumbers(func::FuncOp function,
+                                 PositionListener &listener)
+    : function(function), listener(listener),
+      positions(std::make_unique<PositionFinder>(listener)) {
+  positions->visit(function);
+  ThresholdFinder thresholds(*positions, listener);
+  thresholds.visit(function);
+  hasComputedIndices = thresholds.foundComputedIndices();
+}
+
+PositionNumbers::~PositionNumbers() = default;
+
+void PositionNumbers::visitTables() {
+  if (hasComputedIndices)
+    ThresholdFinder(*positions, listener).visit(function);
 }

@@ -18,6 +18,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <memory>
+
 namespace commute::equivalence {
 
 /// Told what the integers of a program meet. A dim is named by a value and the
@@ -50,11 +52,29 @@ public:
   /// The elements of an input index a dim, so that they lie in [low, high).
   virtual void onBound(unsigned argument, mlir::Value table, unsigned dim,
                        int64_t low, int64_t high) = 0;
+  /// Some indices on both sides of cuts of a dim, as far as they are known.
+  virtual llvm::SmallVector<int64_t> getBorders(mlir::Value value,
+                                                unsigned dim) = 0;
 };
 
+class PositionFinder;
+
 /// Goes through a program of static sizes.
-void findPositionNumbers(mlir::func::FuncOp function,
-                         PositionListener &listener);
+class PositionNumbers {
+public:
+  PositionNumbers(mlir::func::FuncOp function, PositionListener &listener);
+  ~PositionNumbers();
+
+  /// Goes through it once more, when the listener knows where tables are cut
+  /// that are read at computed indices.
+  void visitTables();
+
+private:
+  mlir::func::FuncOp function;
+  PositionListener &listener;
+  std::unique_ptr<PositionFinder> positions;
+  bool hasComputedIndices = false;
+};
 
 } // namespace commute::equivalence
 

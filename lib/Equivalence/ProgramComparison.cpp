@@ -256,7 +256,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
 /// Rounds of programs that compute with integers from outside, each on other
 /// ones: more of small programs, of which a number may be all there is.
 static unsigned getRoundsOfIntegers(size_t numOps) {
-  return static_cast<unsigned>(std::clamp<size_t>(8000 / (numOps + 1), 8, 64));
+  return static_cast<unsigned>(std::clamp<size_t>(8000 / (numOps + 1), 8, 128));
 }
 
 /// Whether what a program computes depends on integers that are drawn from a

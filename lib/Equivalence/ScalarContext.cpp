@@ -288,7 +288,8 @@ double ScalarContext::getSortKey(uint64_t element) {
   sorted = true;
   // On both sides of the constants of a program, near zero and far away.
   uint64_t random = PrimeField::mix(element, sortKey + seed);
-  double unit = static_cast<double>(random >> 11) * 0x1p-52 - 1;
+  static_assert(PrimeField::prime >> 60 == 1, "elements have 61 bits");
+  double unit = static_cast<double>(random >> 8) * 0x1p-52 - 1;
   return unit / (1.0 + 0x1p-20 - std::abs(unit));
 }
 

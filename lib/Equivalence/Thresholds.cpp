@@ -372,14 +372,20 @@ void ThresholdFinder::visitOperands(Operation *op, ArrayRef<double> numbers) {
 void ThresholdFinder::visit(Operation *op) {
   if (op->getNumResults() == 0)
     return;
-  // What is computed of an index should often be one.
+  // What is computed of an index should often be one, on both sides of where
+  // the table is cut.
   if (auto indexing = dyn_cast<tp::IndexingOpInterface>(op)) {
-    Value indices = indexing.getIndexValues();
+    Value table = indexing.getIndexed(), indices = indexing.getIndexValues();
+    unsigned dim = indexing.getIndexedDim();
     const PositionForm &form = positions.get(indices);
-    auto size = static_cast<double>(tp::getTensor(indexing.getIndexed())
-                                        .getDimSize(indexing.getIndexedDim()));
-    if ((form.hasUnknown || form.hasDerived) && !form.input)
-      addAll(indices, {0, std::floor(size / 2), size - 1});
+    if ((form.hasUnknown || form.hasDerived) && !form.input) {
+      hasComputedIndices = true;
+      int64_t size = tp::getTensor(table).getDimSize(dim);
+      for (int64_t border : listener.getBorders(table, dim))
+        add(indices, static_cast<double>(border));
+      for (int64_t index : {int64_t(0), size / 2, size - 1})
+        add(indices, static_cast<double>(index));
+    }
   }
   Numbers numbers;
   for (Value result : op->getResults())

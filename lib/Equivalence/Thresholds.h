@@ -28,6 +28,8 @@ public:
       : positions(positions), listener(listener) {}
 
   void visit(mlir::func::FuncOp function);
+  /// Whether some indices are computed from integers from outside.
+  bool foundComputedIndices() const { return hasComputedIndices; }
 
 private:
   using Numbers = llvm::SmallVector<double, 4>;
@@ -59,6 +61,7 @@ private:
   llvm::DenseSet<mlir::Value> exact;
   llvm::DenseMap<mlir::Value, Numbers> found;
   llvm::DenseSet<mlir::Value> kept;
+  bool hasComputedIndices = false;
 };
 
 } // namespace commute::equivalence

@@ -18,12 +18,13 @@ namespace commute::equivalence {
 /// The numbers from which unknown integers are drawn.
 ///
 /// Integers are evaluated exactly, so their distribution decides which
-/// differences are found. Four things hide differences: numbers without a
+/// differences are found. Five things hide differences: numbers without a
 /// threshold of the programs between them, thresholds that nearly all numbers
 /// are on one side of (some row then has no other ones), extremes that occur
 /// more than once (the largest element of half a tensor is then that of the
-/// whole), and factors of zero or two (a product of many is then zero).
-/// Therefore rounds alternate between four ways of drawing.
+/// whole), factors of zero or two (a product of many is then zero), and sums of
+/// many, which hardly ever are one given number. Therefore rounds alternate
+/// between five ways of drawing.
 class IntegerPool {
 public:
   enum class Way {
@@ -36,6 +37,9 @@ public:
     Wide,
     /// Odd numbers up to 2^20.
     Odd,
+    /// Numbers of the pool among many of its first one, which is zero where it
+    /// may be.
+    Sparse,
   };
 
   /// `numbers` are the numbers to draw from. Integers that are not elements of
