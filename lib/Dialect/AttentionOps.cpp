@@ -35,10 +35,11 @@ static FailureOr<Sizes> checkShapes(Adaptor op, ShapeInference &inference) {
   Sizes keySizes = inference.getSizes(op.getKey());
   Sizes valueSizes = inference.getSizes(op.getValue());
   if (areDifferent(querySizes[rank - 1], keySizes[rank - 1]))
-    return inference.emitOpError("query and key differ in width (last dim)");
+    return inference.emitOpError(
+        "query and key have different widths (last dim)");
   if (areDifferent(keySizes[rank - 2], valueSizes[rank - 2]))
     return inference.emitOpError(
-        "key and value differ in length (dim before the last)");
+        "key and value have different lengths (second-to-last dim)");
   for (int64_t dim = 0; dim + 2 < rank; ++dim) {
     if (areDifferent(keySizes[dim], valueSizes[dim]))
       return inference.emitOpError() << "key and value differ in dim " << dim;

@@ -16,8 +16,9 @@ LogicalResult CallOp::verify() {
                            ArrayRef<int64_t> indices) -> LogicalResult {
     for (int64_t index : indices) {
       if (index < 0 || index >= static_cast<int64_t>(getOperands().size()))
-        return emitOpError() << what << " names operand " << index
-                             << ", but there are " << getOperands().size();
+        return emitOpError()
+               << what << " names operand " << index << ", but the call has "
+               << getOperands().size() << " operands";
       if (!isa<RankedTensorType>(getOperands()[index].getType()))
         return emitOpError() << what << " names operand " << index
                              << ", which is not a tensor";

@@ -21,8 +21,8 @@ static LogicalResult inferGathered(ShapeInference &inference, StringRef name,
   Sizes sizes = inference.getSizes(input);
   if (auto stated = inference.getStatedSizes();
       stated && stated->size() != sizes.size())
-    return inference.emitOpError("operand and result differ in their number "
-                                 "of dims");
+    return inference.emitOpError(
+        "operand and result must have the same number of dims");
   sizes[axis] = multiply(sizes[axis], count);
   return inference.setResult(type.getElementType(), sizes);
 }
@@ -36,14 +36,14 @@ static LogicalResult inferBlock(ShapeInference &inference, StringRef name,
   Sizes sizes = inference.getSizes(input);
   std::optional<Sizes> stated = inference.getStatedSizes();
   if (stated && stated->size() != sizes.size())
-    return inference.emitOpError("operand and result differ in their number "
-                                 "of dims");
+    return inference.emitOpError(
+        "operand and result must have the same number of dims");
   if (stated && !getConstant(sizes[axis])) {
     // The block's size is checked through the whole.
     if (areDifferent(multiply((*stated)[axis], count), sizes[axis]))
       return inference.emitOpError()
-             << "result times " << count
-             << " is not the operand's size along dim " << axis;
+             << "size of the operand along dim " << axis << " must be " << count
+             << " times that of the result";
     sizes[axis] = (*stated)[axis];
     return inference.setResult(type.getElementType(), sizes);
   }
@@ -321,15 +321,16 @@ LogicalResult AllToAllOp::inferShapes(Adaptor op, ShapeInference &inference) {
     if (splits.empty())
       return Size();
     if (static_cast<int64_t>(splits.size()) != count)
-      return inference.emitOpError() << name << " has " << splits.size()
-                                     << " pieces for a group of " << count;
+      return inference.emitOpError()
+             << name << " has " << splits.size() << " entries, expected "
+             << count << ", one for each member of the group";
     if (llvm::any_of(splits, [](int64_t rows) { return rows < 0; }))
-      return inference.emitOpError() << name << " has a negative piece";
+      return inference.emitOpError() << name << " has a negative entry";
     int64_t total = 0;
     for (int64_t rows : splits)
       if (llvm::AddOverflow(total, rows, total))
         return inference.emitOpError()
-               << name << " adds up to more than can be counted";
+               << name << " adds up to more than fits in 64 bits";
     return Size(total);
   };
   auto verifyRows = [&](StringRef name, const Size &total,
@@ -418,9 +419,9 @@ LogicalResult AllToAllOp::evaluate(Algebra &algebra,
     return failure();
   for (auto [index, rows] : llvm::enumerate(getOutputSplits()))
     if ((*received)[index]->getSizes()[0] != rows)
-      return emitError("expected ")
-             << rows << " rows from member " << index << " of the group, but "
-             << (*received)[index]->getSizes()[0] << " came";
+      return emitError("expected ") << rows << " rows from member " << index
+                                    << " of the group, but received "
+                                    << (*received)[index]->getSizes()[0];
   results.push_back(algebra.concat(*received, 0));
   return success();
 }
@@ -466,7 +467,7 @@ LogicalResult RankSliceOp::evaluate(Algebra &algebra,
                                     SmallVectorImpl<AlgebraValue> &results) {
   FailureOr<int64_t> position = algebra.getPosition(getGroup());
   if (failed(position))
-    return emitError("this rank is in no group of the op");
+    return emitError("this rank is not a member of the op's group");
   results.push_back(cutBlocks(algebra, operands[0], getSliceAxis(),
                               getGroup().getSize())[*position]);
   return success();

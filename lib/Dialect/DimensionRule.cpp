@@ -95,7 +95,7 @@ unsigned
 DimensionRuleBuilder::addFactor(Factor::Kind kind, int64_t size,
                                 std::optional<ReductionKind> reduction) {
   assert((kind == Factor::Kind::Reduction) == reduction.has_value() &&
-         "a reduction says how, and nothing else does");
+         "exactly the reduction factors have a reduction kind");
   rule.factors.push_back({kind, size, reduction});
   return rule.factors.size() - 1;
 }

@@ -46,23 +46,25 @@ LogicalResult MapOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (op.getOperands().size() != arity)
     return inference.emitOpError()
            << stringifyMapFunction(function) << " takes " << arity
-           << " operands, but there are " << op.getOperands().size();
+           << " operands, but got " << op.getOperands().size();
   Sizes sizes;
   for (Value operand : op.getOperands()) {
     std::optional<Sizes> broadcast =
         broadcastSizes(sizes, inference.getSizes(operand));
     if (!broadcast)
-      return inference.emitOpError("operands cannot be broadcast to one shape");
+      return inference.emitOpError(
+          "operands cannot be broadcast to a common shape");
     sizes = std::move(*broadcast);
   }
   Type elementType = inference.getStatedElementType(getDefaultElementType(op));
   if (!elementType)
-    return inference.emitOpError("operands have different element types, and "
-                                 "that of the result is not stated");
+    return inference.emitOpError("operands have different element types, so "
+                                 "the element type of the result must be "
+                                 "stated");
   if (isPredicate(function) && !elementType.isInteger(1))
     return inference.emitOpError()
            << stringifyMapFunction(function)
-           << " gives i1, but the result has element type " << elementType;
+           << " returns i1, but the result has element type " << elementType;
   return inference.setResult(elementType, sizes);
 }
 
@@ -87,7 +89,7 @@ bool MapOp::isLinearIn(ArrayRef<bool> operands) {
   case Linearity::EitherBranch:
     return !operands[0] && operands[1] && operands[2];
   }
-  llvm_unreachable("a linearity that is not listed");
+  llvm_unreachable("unknown linearity");
 }
 
 LogicalResult MapOp::evaluate(Algebra &algebra, ArrayRef<AlgebraValue> operands,
@@ -161,9 +163,9 @@ LogicalResult BitcastOp::inferShapes(Adaptor op, ShapeInference &inference) {
       from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth() ||
       (!isa<FloatType>(from) && !isa<FloatType>(to)))
     return inference.emitOpError()
-           << "cannot take the bits of " << from << " as " << to
-           << ": element types have to be of one width, and one of them a "
-              "float";
+           << "cannot reinterpret the bits of " << from << " as " << to
+           << ": the element types must have the same width, and at least one "
+              "must be a float";
   return inference.setResult(to, inference.getSizes(op.getInput()));
 }
 
@@ -203,8 +205,9 @@ LogicalResult CopyOp::verifyLayout() {
       llvm::all_of(shape.sizes, [](const Size &size) { return bool(size); });
   if (!getPreserveStrides() && knowsSizes &&
       getDensity(shape) != Density::Dense)
-    return emitOpError("result is not dense: without `preserve_strides` a copy "
-                       "has the dense row-major layout");
+    return emitOpError(
+        "result is not dense: without `preserve_strides`, a copy has the "
+        "dense row-major layout");
   return success();
 }
 
@@ -258,7 +261,7 @@ static DimensionRule getFactoryRule(Operation *op) {
 
 LogicalResult ConstantOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (!isa<IntegerAttr, FloatAttr>(op.getValue()))
-    return inference.emitOpError("value is neither an integer nor a float");
+    return inference.emitOpError("value must be an integer or a float");
   Type elementType = inference.getStatedElementType(op.getValue().getType());
   return inference.setResult(elementType,
                              inference.getStatedSizes().value_or(Sizes()));
@@ -294,13 +297,14 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 LogicalResult IotaOp::inferShapes(Adaptor op, ShapeInference &inference) {
   std::optional<Sizes> sizes = inference.getStatedSizes();
   if (!sizes)
-    return inference.emitOpError("the size of the result is not stated");
+    return inference.emitOpError("the size of the result must be stated");
   if (sizes->size() != 1)
     return inference.emitOpError()
            << "result has " << sizes->size() << " dims, expected 1";
   if (op.getStart().getType() != op.getStep().getType() ||
       !isa<IntegerAttr, FloatAttr>(op.getStart()))
-    return inference.emitOpError("start and step are not numbers of one type");
+    return inference.emitOpError(
+        "start and step must be numbers of the same type");
   return inference.setResult(
       inference.getStatedElementType(op.getStart().getType()), *sizes);
 }
@@ -337,7 +341,7 @@ LogicalResult EmptyOp::inferShapes(Adaptor, ShapeInference &inference) {
   std::optional<Sizes> sizes = inference.getStatedSizes();
   Type elementType = inference.getStatedElementType(Type());
   if (!sizes || !elementType)
-    return inference.emitOpError("the type of the result is not stated");
+    return inference.emitOpError("the type of the result must be stated");
   return inference.setResult(elementType, *sizes);
 }
 
@@ -364,7 +368,7 @@ Strides EmptyOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
 
 LogicalResult TriangularOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (getTensor(op.getInput()).getRank() < 2)
-    return inference.emitOpError("operand has fewer than 2 dims");
+    return inference.emitOpError("operand must have at least 2 dims");
   return inference.setResultLike(op.getInput());
 }
 

@@ -59,8 +59,8 @@ static LogicalResult verifyShardScale(ShapeInference &inference, Value scale,
   if (!scale || hasOneElement(getTensor(scale)))
     return success();
   if (axis + 1 == rank)
-    return inference.emitOpError("gathers along the contraction, so that the "
-                                 "scale of its shard must be one element");
+    return inference.emitOpError("gathers along the contraction dim, so the "
+                                 "scale of the shard must have one element");
   if (getTensor(scale).getRank() != rank)
     return inference.emitOpError()
            << "scale of the shard has " << getTensor(scale).getRank()
@@ -76,19 +76,19 @@ LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
   size_t count = op.getRhs().size();
   int64_t axis = op.getGatherAxis();
   if (shard.getRank() < 2)
-    return inference.emitOpError("shard has fewer than 2 dims");
+    return inference.emitOpError("shard must have at least 2 dims");
   if (failed(inference.verifyDim("gather_axis", axis, shard.getRank())))
     return failure();
   if (count == 0)
-    return inference.emitOpError("has no right-hand side");
+    return inference.emitOpError("must have at least one right-hand side");
   if (!op.getBiases().empty() && op.getBiases().size() != count)
     return inference.emitOpError()
-           << "has " << op.getBiases().size() << " biases for " << count
-           << " right-hand sides";
+           << "has " << op.getBiases().size() << " biases, expected none or "
+           << count << ", one for each right-hand side";
   if (bool(op.getShardScale()) != !op.getRhsScales().empty() ||
       (op.getShardScale() && op.getRhsScales().size() != count))
-    return inference.emitOpError("needs scales of the shard and of every "
-                                 "right-hand side, or none");
+    return inference.emitOpError("must have scales of the shard and of every "
+                                 "right-hand side, or no scales");
   unsigned firstProduct = op.getReturnsGathered() ? 1 : 0;
   size_t numStated = inference.getNumStated();
   if (numStated != 0 && numStated != firstProduct + count)
@@ -110,7 +110,7 @@ LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
     if (areDifferent(rhsSizes[0], gathered.back()))
       return inference.emitOpError()
              << "right-hand side " << index << " has " << type.getDimSize(0)
-             << " rows, which does not fit the gathered operand";
+             << " rows, which do not match the columns of the gathered operand";
     Sizes sizes = gathered;
     sizes.back() = rhsSizes[1];
     unsigned result = firstProduct + index;
@@ -337,25 +337,27 @@ LogicalResult MatmulReduceScatterOp::inferShapes(Adaptor op,
   RankedTensorType lhs = getTensor(op.getLhs());
   int64_t axis = op.getScatterAxis();
   if (lhs.getRank() < 2 || getTensor(op.getRhs()).getRank() != 2)
-    return inference.emitOpError("expected lhs of 2 or more dims and rhs of 2 "
-                                 "dims");
+    return inference.emitOpError(
+        "expected lhs with 2 or more dims and rhs with 2 dims");
   if (failed(inference.verifyDim("scatter_axis", axis, lhs.getRank())))
     return failure();
   if (op.getReduction() != ReductionKind::Sum &&
       op.getReduction() != ReductionKind::Avg)
     return inference.emitOpError()
-           << "reduces by " << stringifyReductionKind(op.getReduction())
-           << "; only sum and avg go with matrix products";
+           << "has reduction " << stringifyReductionKind(op.getReduction())
+           << ", expected sum or avg";
   Sizes sizes = inference.getSizes(op.getLhs());
   Sizes rhsSizes = inference.getSizes(op.getRhs());
   if (areDifferent(sizes.back(), rhsSizes[0]))
-    return inference.emitOpError("lhs and rhs differ in the contracted size");
+    return inference.emitOpError(
+        "lhs and rhs have different sizes along the contraction dim");
   sizes.back() = rhsSizes[1];
   if (op.getBias() &&
       failed(inference.verifyBroadcastsTo("bias", op.getBias(), sizes)))
     return failure();
   if (bool(op.getLhsScale()) != bool(op.getRhsScale()))
-    return inference.emitOpError("needs scales of both operands, or none");
+    return inference.emitOpError(
+        "must have scales of both operands, or no scales");
   if (op.getLhsScale() && (failed(verifyScale(inference, "lhs scale",
                                               op.getLhsScale(), op.getLhs())) ||
                            failed(verifyScale(inference, "rhs scale",

@@ -53,7 +53,7 @@ LogicalResult GroupedMatmulOp::inferShapes(Adaptor op,
   if (::groupsContraction(rhs)) {
     if (op.getRest())
       return inference.emitOpError(
-          "there are no other rows where the contraction dim is grouped");
+          "must not have `rest` when the contraction dim is grouped");
     return inference.setResult(type, {groups, lhsSizes[0], rhsSizes[1]});
   }
   if (areDifferent(groups, rhsSizes[0]))

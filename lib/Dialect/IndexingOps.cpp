@@ -212,7 +212,7 @@ LogicalResult ScatterOp::inferShapes(Adaptor op, ShapeInference &inference) {
                                    inference.getSizes(op.getIndices()))))
     return failure();
   if (updates != input.getElementType())
-    return inference.emitOpError() << "updates has element type " << updates
+    return inference.emitOpError() << "updates have element type " << updates
                                    << ", expected " << input.getElementType();
   return inference.setResultLike(op.getInput());
 }

@@ -35,7 +35,7 @@ LogicalResult MatmulOp::inferShapes(Adaptor op, ShapeInference &inference) {
   RankedTensorType lhs = getTensor(op.getLhs());
   RankedTensorType rhs = getTensor(op.getRhs());
   if (lhs.getRank() < 2 || rhs.getRank() < 2)
-    return inference.emitOpError("an operand has fewer than 2 dims");
+    return inference.emitOpError("operands must have at least 2 dims");
   Sizes lhsSizes = inference.getSizes(op.getLhs());
   Sizes rhsSizes = inference.getSizes(op.getRhs());
   auto [rowDim, lhsInner] = getLhsDims(op);
@@ -48,7 +48,8 @@ LogicalResult MatmulOp::inferShapes(Adaptor op, ShapeInference &inference) {
   std::optional<Sizes> sizes = broadcastSizes(ArrayRef(lhsSizes).drop_back(2),
                                               ArrayRef(rhsSizes).drop_back(2));
   if (!sizes)
-    return inference.emitOpError("batch dims cannot be broadcast to one shape");
+    return inference.emitOpError(
+        "batch dims cannot be broadcast to a common shape");
   sizes->push_back(lhsSizes[rowDim]);
   sizes->push_back(rhsSizes[columnDim]);
   if (op.getBias() &&

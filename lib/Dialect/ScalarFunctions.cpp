@@ -42,8 +42,8 @@ FailureOr<MapFunction> commute::tp::parseMapFunction(AsmParser &parser) {
   if (std::optional<MapFunction> function = symbolizeMapFunction(name))
     return *function;
   return parser.emitError(location)
-         << "there is no scalar function `" << name << "`; expected one of "
-         << llvm::join(getNames(), ", ");
+         << "unknown scalar function `" << name
+         << "`; expected one of: " << llvm::join(getNames(), ", ");
 }
 
 uint64_t commute::tp::wrapInteger(int64_t value, Type type) {

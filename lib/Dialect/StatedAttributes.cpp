@@ -128,7 +128,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op,
       return op->emitError("attribute 'tp.value' must be a number");
     if (!type || !type.hasStaticShape() || type.getNumElements() != 1)
       return op->emitError(
-          "attribute 'tp.value' is for tensors of one element");
+          "attribute 'tp.value' requires a tensor with one element");
     return success();
   }
   if (name != placementsAttrName)
@@ -145,7 +145,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op,
   for (NamedAttribute entry : placements) {
     auto placement = dyn_cast<PlacementAttr>(entry.getValue());
     if (!placement)
-      return op->emitError("attribute 'tp.placements' must give a placement "
+      return op->emitError("attribute 'tp.placements' must map to a placement "
                            "for group '")
              << entry.getName().getValue()
              << "', for example #tp.placement<shard(0)>";

@@ -77,7 +77,7 @@ StringRef commute::tp::getName(CommunicationKind kind) {
   case CommunicationKind::AllToAll:
     return "all_to_all";
   }
-  llvm_unreachable("a kind of communication");
+  llvm_unreachable("unknown kind of communication");
 }
 
 //===----------------------------------------------------------------------===//

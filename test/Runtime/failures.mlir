@@ -35,7 +35,7 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1, 2]>]} {
   }
 }
 
-// ROWS: error: {{.*}}tp.all_to_all at {{.*}}: expected {{3 rows from member 0 of the group, but 1|1 rows from member 1 of the group, but 3}} came
+// ROWS: error: {{.*}}tp.all_to_all at {{.*}}: expected {{3 rows from member 0 of the group, but received 1|1 rows from member 1 of the group, but received 3}}
 //--- rows.mlir
 module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
