@@ -180,5 +180,5 @@ TEST_F(SymbolicSizesTest, ContradictionsAreRefused) {
   }
   llvm::Expected<SymbolicSizes> illFormed = resolve({"s0"});
   ASSERT_FALSE(bool(illFormed));
-  EXPECT_THAT(llvm::toString(illFormed.takeError()), HasSubstr("legal are"));
+  EXPECT_THAT(llvm::toString(illFormed.takeError()), HasSubstr("; expected "));
 }

@@ -188,7 +188,7 @@ TEST(AssumptionOption, GoodAndBad) {
   // The same one once.
   EXPECT_THAT(context.assumptions, ElementsAre("s0 % 8 == 0", "s0>=16"));
   EXPECT_THAT(llvm::toString(addAssumptionOption(context, "s0 = 8")),
-              HasSubstr("--assume=s0 = 8: 's0 = 8' is no assumption about "
-                        "sizes; legal are 's0 % 8 == 0'"));
+              HasSubstr("--assume=s0 = 8: 's0 = 8' is not an assumption "
+                        "about sizes; expected 's0 % 8 == 0'"));
   EXPECT_EQ(context.assumptions.size(), 2u);
 }
