@@ -214,7 +214,7 @@ ZIPS = {
     ),
     "inflates_to_too_much": (
         change_stated_size_of_deflated_program(0xFFFFFFF0),
-        (PROGRAM, "would grow to 4294967280, by more than a factor of 200"),
+        (PROGRAM, "would inflate to 4294967280, by more than a factor of 200"),
     ),
     "record_twice": (record_twice, ("model.json", "twice")),
     "flat_archive_of_old_pytorch": (flat_archive_of_old_pytorch, ("PyTorch 2.7 or older",)),
@@ -300,7 +300,7 @@ def test_damaged_weight_is_found_before_anything_is_written(fixture, tmp_path):
         (["opt", "{fixture}", "-o", "{out}", "--input-placement=(=replicated"], "regular"),
         (["opt", "{fixture}", "-o", "{out}", "--input-placement=q=replicated"], "no input matches"),
         (["opt", "{fixture}", "-o", "{out}", "--assume=s0"], "is not an assumption about sizes"),
-        (["opt", "{fixture}", "-o", "{out}", "--rank=-1"], "a rank must not be negative"),
+        (["opt", "{fixture}", "-o", "{out}", "--rank=-1"], "the rank must not be negative"),
         (["show", "{folder}"], "suffix"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
