@@ -116,8 +116,8 @@ static LogicalResult writeGrouped(Operation *operation, NodeWriter &writer) {
         .tensor("offs", op.getOffsets())
         .finish(op.getResult());
   if (op.getRest() && !op.getRest().getDefiningOp<tp::EmptyOp>())
-    return op.emitError("cannot write a grouped product that takes the rows of "
-                        "no group from another tensor");
+    return op.emitError("cannot write a grouped product with `rest`: PyTorch's "
+                        "operator has no such operand");
   StringRef offsets = writer.getName(op.getOffsets());
   RankedTensorType type = getTensor(op.getOffsets());
   if (!type.getElementType().isInteger(32)) {

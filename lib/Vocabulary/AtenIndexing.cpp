@@ -377,8 +377,8 @@ static LogicalResult writeTakeAlong(Operation *operation, NodeWriter &writer) {
 static LogicalResult writeScatter(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::ScatterOp>(operation);
   if (op.getWrapsNegative())
-    return op.emitError("cannot write a scatter whose indices may be negative; "
-                        "PyTorch's scatter takes none");
+    return op.emitError("cannot write a scatter whose indices may be negative: "
+                        "PyTorch's scatter does not accept them");
   return writer
       .node(op.getLoc(), op.getAccumulate()
                              ? "torch.ops.aten.scatter_add.default"

@@ -344,8 +344,7 @@ static LogicalResult writeAttention(Operation *operation, NodeWriter &writer) {
     auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
     if (!target || target.getValue() != kernelTarget)
       return op.emitError("cannot write an attention that returns the "
-                          "logarithms of the sums of exponentials, other than "
-                          "as ")
+                          "logarithms of the sums of exponentials, except as ")
              << kernelTarget;
     NodeBuilder node = writer.node(op.getLoc(), kernelTarget);
     node.tensor("query", op.getQuery())
