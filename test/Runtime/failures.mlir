@@ -66,7 +66,7 @@ func.func @main() -> tensor<1099511627776x1099511627776xf32> {
   return %0 : tensor<1099511627776x1099511627776xf32>
 }
 
-// OPAQUE: error: {{.*}}opaque.mlir:2: operator torch.ops.mylib.op.default is not modelled, and cannot be run
+// OPAQUE: error: {{.*}}opaque.mlir:2: operator torch.ops.mylib.op.default is not modelled and cannot be run
 //--- opaque.mlir
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = tp.call "torch.ops.mylib.op.default"(%x) arguments "[]" : (tensor<2xf32>) -> tensor<2xf32>
