@@ -135,23 +135,23 @@ compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
       return makeError(folder, "cannot create the folder", code);
   } else if (!fs::is_directory(folder)) {
     return llvm::createStringError(
-        folder + ": the archives of all ranks are written to a folder, and "
-                 "this is a file");
+        folder + ": expected a folder for the archives of all ranks, but this "
+                 "is a file");
   }
   llvm::Expected<std::set<uint64_t>> known = listRanks(folder);
   if (!known)
     return known.takeError();
   if (!known->empty() && *known->rbegin() >= program.ranks.size())
     return llvm::createStringError(
-        folder + ": the folder has a " + getRankFileName(*known->rbegin()) +
-        ", and the program has " + Twine(program.ranks.size()) +
+        folder + ": the folder contains " + getRankFileName(*known->rbegin()) +
+        ", but the program has only " + Twine(program.ranks.size()) +
         " ranks; give another folder");
   for (size_t rank = 0; rank < program.ranks.size(); ++rank)
     if (std::string path = join(folder, getRankFileName(rank));
         fs::is_directory(path))
       return llvm::createStringError(path +
-                                     ": a folder, where the archive of rank " +
-                                     Twine(rank) + " would be written");
+                                     ": cannot write the archive of rank " +
+                                     Twine(rank) + ": this is a folder");
   // Beside the results, so that these can be moved.
   SmallString<128> stage;
   fs::createUniquePath(join(folder, ".commute-%%%%%%%%"), stage,

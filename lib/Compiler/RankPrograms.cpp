@@ -159,8 +159,8 @@ llvm::Expected<LoadedProgram> compiler::readRankFiles(
   if (stated.rank)
     return llvm::createStringError(
         "--rank=" + Twine(*stated.rank) +
-        ": the rank of a program that is given alone; " + origin +
-        " are the programs of all ranks, in their order");
+        ": this option applies to a single program, but " + origin +
+        " are the programs of all ranks, in the order of ranks");
   if (llvm::Error error = checkDistinct(paths))
     return std::move(error);
   std::vector<LoadedProgram> programs;
