@@ -25,7 +25,7 @@ using namespace commute::compiler;
 
 namespace {
 
-/// A result of a node, by its name in the graph.
+/// A result of a node, identified by its name in the graph.
 struct NamedResult {
   StringRef name;
   Value value;
@@ -45,7 +45,7 @@ private:
   llvm::Error makeError(size_t rank, const Twine &message) const {
     return llvm::createStringError(programs[rank].origin + ": " + message);
   }
-  /// The programs part at a node.
+  /// Creates an error about a node at which the programs differ.
   llvm::Error makeNodeError(size_t rank, size_t node,
                             const Twine &message) const;
 
@@ -58,24 +58,25 @@ private:
   void collectOps(size_t rank);
   void collectGroups();
 
-  /// The merged value that a rank's own value has become.
+  /// Returns the merged value for a value of a rank's own module.
   Value lookup(size_t rank, Value value) const {
     return rank == 0 ? value : merged[rank].lookup(value);
   }
   llvm::Error mergeNode(size_t node);
-  /// Whether the ops of a node correspond one to one in all ranks.
+  /// Returns true if the ops of a node correspond one to one in all ranks.
   bool areAligned(size_t node) const;
   llvm::Error mergeOps(size_t node, ArrayRef<Operation *> ops);
   llvm::Error mergeOperands(size_t node, ArrayRef<Operation *> ops);
   void mergeConstants(ArrayRef<Operation *> ops);
   void mergeCalls(ArrayRef<Operation *> ops);
-  /// Of a node whose ops differ in more than a constant, each variant is kept.
+  /// Keeps each variant of a node whose ops differ in more than a constant.
   llvm::Error mergeVariants(size_t node);
   bool areSameVariant(size_t node, size_t first, size_t second) const;
   Ops cloneVariant(size_t node, size_t rank, ArrayRef<NamedResult> ownResults,
                    ArrayRef<NamedResult> firstResults);
 
-  /// A value that has `values[r]` on rank r, at the builder's place.
+  /// Returns a value that is `values[r]` on rank r, created at the builder's
+  /// insertion point.
   tp::RankSelectOp select(ArrayRef<Value> values, Location location);
   tp::GroupAttr findGroup(ArrayRef<Value> values) const;
   void noteName(size_t rank, StringRef first, StringRef own) {
@@ -84,11 +85,11 @@ private:
   }
 
   MutableArrayRef<LoadedProgram> programs;
-  /// By rank, what the values of its module have become.
+  /// By rank, the merged values of the values in its module.
   std::vector<DenseMap<Value, Value>> merged;
   /// By rank and node.
   std::vector<std::vector<Ops>> opsOfNode;
-  /// Groups that contain all ranks, small ones first.
+  /// Groups that contain all ranks, in ascending order of size.
   SmallVector<tp::GroupAttr> groups;
   std::map<std::vector<const void *>, Value> selects;
   OpBuilder builder;
@@ -119,7 +120,7 @@ void RankMerger::collectOps(size_t rank) {
       nodeOfName[root.name] = node;
   std::vector<Ops> &result = opsOfNode[rank];
   result.resize(getGraph(rank).nodes.size());
-  // The ops of a node end with the ones that its record names.
+  // The named ops of a node's record are the last of its ops.
   Ops pending;
   size_t node = 0;
   for (Operation &op : getMain(rank).getBody().front().without_terminator()) {
@@ -148,7 +149,7 @@ void RankMerger::collectGroups() {
 }
 
 tp::GroupAttr RankMerger::findGroup(ArrayRef<Value> values) const {
-  // On a mesh, values follow the position along one axis more often than not.
+  // On a mesh, values usually depend on the position along a single axis.
   for (tp::GroupAttr group : groups) {
     bool fits = true;
     for (auto [rank, value] : llvm::enumerate(values))
@@ -170,7 +171,7 @@ tp::RankSelectOp RankMerger::select(ArrayRef<Value> values, Location location) {
                                   ofMembers, group);
 }
 
-/// What has to be equal of two ops, besides their operands.
+/// The properties of two ops that must be equal, apart from operands.
 static DictionaryAttr getComparable(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase(tp::TPDialect::namesAttrName);
@@ -249,7 +250,7 @@ llvm::Error RankMerger::mergeOperands(size_t node, ArrayRef<Operation *> ops) {
     auto differing = llvm::find_if(
         values, [&](Value value) { return value != values.front(); });
     size_t rank = differing - values.begin();
-    // The operands of the return are no node's.
+    // The operands of the return belong to no node.
     auto fail = [&](const Twine &message) {
       return ops[0]->hasTrait<OpTrait::IsTerminator>()
                  ? makeError(rank, "an output " + message + sameNodes)
@@ -310,8 +311,8 @@ void RankMerger::mergeConstants(ArrayRef<Operation *> ops) {
 }
 
 void RankMerger::mergeCalls(ArrayRef<Operation *> ops) {
-  // To an opaque op, its arguments are a function of the rank: they become a
-  // list, and an operand the index in it.
+  // The arguments of an opaque op depend on the rank: replace them by a list,
+  // and pass the index in the list as an operand.
   auto call = cast<tp::CallOp>(ops[0]);
   SmallVector<Attribute> texts;
   SmallVector<Value> values;
@@ -435,7 +436,7 @@ llvm::Error RankMerger::mergeVariants(size_t node) {
   }
   if (opsOfNode[0][node].empty())
     return makeNodeError(1, node, "has no counterpart");
-  // By rank, the rank whose ops it shares.
+  // By rank, the rank whose variant of the ops it shares.
   SmallVector<size_t> variantOf;
   std::vector<SmallVector<NamedResult>> variants(programs.size());
   variants[0] = results[0];

@@ -31,7 +31,7 @@ LogicalResult CallOp::verify() {
 }
 
 DimensionRule CallOp::getDimensionRule() {
-  // Nothing is known: every dim of everything is whole.
+  // Nothing is known about the operator, so all dims are whole.
   DimensionRuleBuilder builder(*this);
   auto addAll = [&](TypeRange types, auto map) {
     for (auto [index, type] : llvm::enumerate(types))

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// The result is `count` times as long as the input along `axis`.
+/// Infers a result that is `count` times as long as the input along `axis`.
 static LogicalResult inferGathered(ShapeInference &inference, StringRef name,
                                    Value input, int64_t axis, int64_t count) {
   RankedTensorType type = getTensor(input);
@@ -27,7 +27,8 @@ static LogicalResult inferGathered(ShapeInference &inference, StringRef name,
   return inference.setResult(type.getElementType(), sizes);
 }
 
-/// The result is one of `count` equal blocks of the input along `axis`.
+/// Infers a result that is one of `count` equal blocks of the input along
+/// `axis`.
 static LogicalResult inferBlock(ShapeInference &inference, StringRef name,
                                 Value input, int64_t axis, int64_t count) {
   RankedTensorType type = getTensor(input);
@@ -39,7 +40,7 @@ static LogicalResult inferBlock(ShapeInference &inference, StringRef name,
     return inference.emitOpError(
         "operand and result must have the same number of dims");
   if (stated && !getConstant(sizes[axis])) {
-    // The block's size is checked through the whole.
+    // Check the size of the block by that of the whole.
     if (areDifferent(multiply((*stated)[axis], count), sizes[axis]))
       return inference.emitOpError()
              << "size of the operand along dim " << axis << " must be " << count
@@ -80,7 +81,7 @@ exchangeAll(Algebra &algebra, Operation *op, GroupAttr group,
   return algebra.exchange(op, group, toMembers);
 }
 
-/// Equal blocks of a tensor along `axis`, one for each member.
+/// Splits a tensor into equal blocks along `axis`, one for each member.
 static SmallVector<AlgebraValue> cutBlocks(Algebra &algebra,
                                            const AlgebraValue &input,
                                            int64_t axis, int64_t count) {
@@ -91,7 +92,7 @@ static SmallVector<AlgebraValue> cutBlocks(Algebra &algebra,
   return blocks;
 }
 
-/// What a collective over a whole tensor of type `whole` moves.
+/// Returns the communication of a collective on a whole tensor of type `whole`.
 static std::optional<Communication>
 getWholeCommunication(CommunicationKind kind, Type whole, int64_t axis,
                       SymbolValues symbols) {
@@ -196,7 +197,7 @@ std::string CollectiveBroadcastOp::getCollectiveText() {
          std::to_string(getRoot());
 }
 
-/// Every rank but one receives all bytes, as in an all-gather of them.
+/// All ranks but one receive all bytes, as in an all-gather of that size.
 std::optional<Communication>
 CollectiveBroadcastOp::getCommunication(SymbolValues symbols) {
   return getWholeCommunication(CommunicationKind::AllGather,
@@ -315,7 +316,7 @@ LogicalResult AllToAllOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (failed(inference.verifyDim("dim 0", 0, input.getRank())))
     return failure();
   int64_t count = op.getGroup().getSize();
-  // The rows of all pieces; not known for equal pieces.
+  // Returns the number of rows of all pieces; unknown for equal pieces.
   auto getTotal = [&](StringRef name,
                       ArrayRef<int64_t> splits) -> FailureOr<Size> {
     if (splits.empty())
@@ -365,7 +366,7 @@ LogicalResult AllToAllOp::inferShapes(Adaptor op, ShapeInference &inference) {
   return verifyRows("output_splits", *received, sizes[0]);
 }
 
-/// Rows that all pieces are multiples of.
+/// The number of rows of every piece is a multiple of this unit.
 static int64_t getPieceUnit(AllToAllOp op) {
   int64_t size = op.getGroup().getSize();
   RankedTensorType input = getTensor(op.getInput());

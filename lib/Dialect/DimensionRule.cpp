@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// i, j, ..., z, then f18, f19, ...: as in papers.
+/// Returns i, j, ..., z, then f18, f19, ..., as index names in papers.
 static std::string getFactorName(unsigned index) {
   if (index < 18)
     return std::string(1, static_cast<char>('i' + index));

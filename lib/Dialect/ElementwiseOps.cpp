@@ -23,8 +23,8 @@ bool MapOp::isPredicate(MapFunction function) {
   return getInfo(function).result == ScalarFunctionInfo::Result::Truth;
 }
 
-/// The element type of a result for which none is stated: that of the operands,
-/// if they agree.
+/// Returns the element type of a result for which none is stated: that of the
+/// operands if they agree, else null.
 static Type getDefaultElementType(MapOp::Adaptor op) {
   if (MapOp::isPredicate(op.getFunction()))
     return IntegerType::get(op.getFunctionAttr().getContext(), 1);
@@ -145,7 +145,7 @@ Strides CastOp::inferStrides(Adaptor op, unsigned,
   return getPreservedStrides(operandShapes[0]);
 }
 
-// `to` gives its operand back where there is nothing to convert.
+// `to` returns its operand if there is nothing to convert.
 bool CastOp::mayShareMemory() { return true; }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {
@@ -200,7 +200,7 @@ LogicalResult CopyOp::inferShapes(Adaptor op, ShapeInference &inference) {
 LogicalResult CopyOp::verifyLayout() {
   SymbolSpace space(getContext());
   StridedShape shape = space.getShape(getTensor(getResult()));
-  // A type without sizes says nothing of its layout either.
+  // A type without sizes does not state a layout either.
   bool knowsSizes =
       llvm::all_of(shape.sizes, [](const Size &size) { return bool(size); });
   if (!getPreserveStrides() && knowsSizes &&
@@ -220,7 +220,7 @@ DimensionRule CopyOp::getDimensionRule() {
 LogicalResult CopyOp::evaluate(Algebra &algebra,
                                ArrayRef<AlgebraValue> operands,
                                SmallVectorImpl<AlgebraValue> &results) {
-  // The same values: layouts are not part of what is computed.
+  // The same values, because layouts are not part of the semantics.
   results.push_back(operands[0]);
   return success();
 }
@@ -237,11 +237,11 @@ Strides CopyOp::inferStrides(Adaptor op, unsigned,
   return getPreservedStrides(operandShapes[0]);
 }
 
-// `contiguous` gives its operand back where that is dense.
+// `contiguous` returns its operand if that is dense.
 bool CopyOp::mayShareMemory() { return true; }
 
 OpFoldResult CopyOp::fold(FoldAdaptor) {
-  // copy(copy(x)) -> copy(x): the inner one is fresh memory already.
+  // copy(copy(x)) -> copy(x), because the inner copy already is fresh memory.
   auto inner = getInput().getDefiningOp<CopyOp>();
   if (inner && inner.getType() == getType())
     return inner.getResult();
@@ -252,7 +252,8 @@ OpFoldResult CopyOp::fold(FoldAdaptor) {
 // Factories
 //===----------------------------------------------------------------------===//
 
-/// A rule for ops without tensor operands: every result dim is free.
+/// Returns the rule of an op without tensor operands: all dims of the result
+/// are parallel.
 static DimensionRule getFactoryRule(Operation *op) {
   DimensionRuleBuilder builder(op);
   builder.addPointwise();
@@ -281,7 +282,8 @@ LogicalResult ConstantOp::evaluate(Algebra &algebra,
 }
 
 std::optional<Work> ConstantOp::getWork(SymbolValues symbols) {
-  // A Python scalar is an argument of the kernel that uses it.
+  // A Python scalar is an argument of the kernel that uses it, so it costs
+  // nothing.
   if (getTensor(getResult()).getRank() == 0)
     return Work();
   return getStreamingWork(*this, 0, symbols);
@@ -310,7 +312,7 @@ LogicalResult IotaOp::inferShapes(Adaptor op, ShapeInference &inference) {
 }
 
 DimensionRule IotaOp::getDimensionRule() {
-  // A shard does not start at `start`.
+  // The dim is whole, because a shard would not start at `start`.
   DimensionRuleBuilder builder(*this);
   builder.mapResult(0, 0,
                     builder.addWhole(getTensor(getResult()).getDimSize(0)));
@@ -362,7 +364,8 @@ std::optional<Work> EmptyOp::getWork(SymbolValues) { return Work(); }
 
 Strides EmptyOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                               ArrayRef<Size>) {
-  // torch.empty_like keeps the strides of a tensor that the op does not have.
+  // torch.empty_like keeps the strides of a tensor that is not an operand of
+  // this op.
   return std::nullopt;
 }
 
@@ -376,7 +379,7 @@ DimensionRule TriangularOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   RankedTensorType type = getTensor(getInput());
   for (unsigned dim = 0; dim < type.getRank(); ++dim) {
-    // Positions matter in the last two dims.
+    // The result depends on positions in the last two dims.
     unsigned factor = dim + 2 < type.getRank()
                           ? builder.addParallel(type.getDimSize(dim))
                           : builder.addWhole(type.getDimSize(dim));
@@ -419,8 +422,8 @@ std::optional<Work> TriangularOp::getWork(SymbolValues symbols) {
 Strides TriangularOp::inferStrides(Adaptor, unsigned,
                                    ArrayRef<StridedShape> shapes,
                                    ArrayRef<Size> resultSizes) {
-  // at::tril and at::triu allocate with the operand's layout only when it is
-  // row-major; other layouts are not relied on.
+  // at::tril and at::triu use the operand's layout only if it is row-major; do
+  // not rely on other layouts.
   if (getDensity(shapes[0]) == Density::Dense)
     return getContiguousStrides(resultSizes);
   return std::nullopt;

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// A rank, or a range "0 to 7" of ranks.
+/// Parses a rank, or a range "0 to 7" of ranks.
 static ParseResult parseRanks(AsmParser &parser,
                               SmallVectorImpl<int64_t> &ranks) {
   SMLoc location = parser.getCurrentLocation();
@@ -51,7 +51,7 @@ Attribute GroupAttr::parse(AsmParser &parser, Type) {
     return parser.getChecked<GroupAttr>(location, parser.getContext(), name,
                                         stated, ranks);
   }
-  // A list of groups opens with two brackets; one group with one.
+  // A list of groups starts with two brackets, a single group with one.
   bool isFirst = true, isAxis = false;
   auto parseItem = [&]() -> ParseResult {
     SMLoc itemLocation = parser.getCurrentLocation();
@@ -108,7 +108,7 @@ void GroupAttr::print(AsmPrinter &printer) const {
   os << '<';
   printer.printString(getName());
   os << ", ";
-  // Runs of fewer ranks are easier to read one by one.
+  // Short runs are easier to read as individual ranks.
   constexpr int64_t shortestRange = 32;
   auto printMembers = [&](int64_t index) {
     os << '[';

@@ -18,8 +18,8 @@ IndexAlgebra::~IndexAlgebra() = default;
 /// Views move nothing.
 static std::optional<Work> getViewWork() { return Work(); }
 
-/// Whether an op gives its operand back: same sizes and same layout. Sizes that
-/// no layout states are not known to be the same.
+/// Returns true if an op returns its operand: sizes and layout are equal. Sizes
+/// that no layout states are not known to be equal.
 static bool isIdentity(Value input, Value result) {
   RankedTensorType type = getTensor(input);
   return type == result.getType() &&
@@ -56,9 +56,9 @@ DimensionRule ReshapeOp::getDimensionRule() {
   Sizes before = space.getSizes(getTensor(getInput()));
   Sizes after = space.getSizes(getTensor(getResult()));
 
-  // Both shapes are walked from the major dim; `remaining` is what of the
-  // current dim is not yet covered by factors. The next factor is the smaller
-  // of the two when it divides the larger one.
+  // Walk both shapes from the major dim. `remaining` is the part of the current
+  // dim that factors do not cover yet. The next factor is the smaller of the
+  // two if it divides the larger one.
   size_t i = 0, j = 0;
   Size remainingBefore, remainingAfter;
   auto takeNext = [](ArrayRef<Size> sizes, size_t &index, Size &remaining) {
@@ -98,7 +98,7 @@ DimensionRule ReshapeOp::getDimensionRule() {
       break;
     }
   }
-  // What is left has no common factors: it stays whole.
+  // The remaining dims have no common factors, so they are whole.
   auto addRest = [&](ArrayRef<Size> sizes, size_t index, Size remaining,
                      auto map) {
     for (; index < sizes.size(); ++index) {
@@ -128,7 +128,7 @@ LogicalResult ReshapeOp::evaluate(Algebra &algebra,
 }
 
 std::optional<Work> ReshapeOp::getWork(SymbolValues symbols) {
-  // A copy where the operand's strides do not allow a view.
+  // The result is a copy if the operand's strides do not allow a view.
   if (isStaticDense(getTensor(getInput())))
     return getViewWork();
   SymbolSpace space(getContext());
@@ -244,7 +244,7 @@ LogicalResult SliceOp::inferShapes(Adaptor op, ShapeInference &inference) {
     return inference.emitOpError("the size of the result must be stated");
   Sizes sizes = inference.getSizes(op.getInput());
   std::optional<int64_t> available = getConstant(sizes[dim]);
-  // Only how many elements it takes is for the type to state.
+  // Only the result type states the number of elements.
   if (stated->size() == sizes.size())
     sizes[dim] = (*stated)[dim];
   if (failed(inference.setResult(input.getElementType(), sizes)))
@@ -292,7 +292,7 @@ DimensionRule SliceOp::getDimensionRule() {
       builder.mapResult(0, dim, factor);
       continue;
     }
-    // Start, size and extent count in units; with a step they do not.
+    // Without a step, start, size and extent count in units.
     unsigned unit =
         getStep() == 1
             ? builder.addWhole(getUnitSize(
@@ -438,10 +438,10 @@ LogicalResult ConcatOp::evaluate(Algebra &algebra,
 Strides ConcatOp::inferStrides(Adaptor, unsigned,
                                ArrayRef<StridedShape> operandShapes,
                                ArrayRef<Size> resultSizes) {
-  // cat allocates row-major unless its operands look like channels-last
-  // images, which only tensors of rank 4 and 5 can. A dense operand can be
-  // both, by the stride of a channel dim of size 1: only the very strides of a
-  // row-major tensor rule it out.
+  // cat allocates row-major memory unless its operands look like channels-last
+  // images, which is possible only for tensors of rank 4 and 5. Because of the
+  // stride of a channel dim of size 1, a dense operand can be both, so require
+  // the exact strides of a row-major tensor.
   bool mayBeChannelsLast = resultSizes.size() == 4 || resultSizes.size() == 5;
   bool anyStrided = llvm::any_of(operandShapes, [](const StridedShape &shape) {
     return !shape.strides || shape.strides != getContiguousStrides(shape.sizes);
@@ -501,8 +501,8 @@ Strides BroadcastOp::inferStrides(Adaptor, unsigned,
   const StridedShape &input = operandShapes[0];
   if (!input.strides)
     return std::nullopt;
-  // at::inferExpandGeometry: stride 0 where repeated; a new dim of size 1 gets
-  // the stride a dense tensor would have there.
+  // at::inferExpandGeometry: repeated dims have stride 0; a new dim of size 1
+  // gets the stride that it would have in a dense tensor.
   size_t offset = resultSizes.size() - input.sizes.size();
   SmallVector<Size, 4> strides(resultSizes.size());
   for (size_t dim = resultSizes.size(); dim-- > 0;) {

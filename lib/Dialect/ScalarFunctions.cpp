@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// The names of all functions, by their numbers.
+/// The names of all functions, in the order of their enumerators.
 static ArrayRef<std::string> getNames() {
   static const std::vector<std::string> names = {
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \

@@ -12,7 +12,7 @@
 using namespace commute::tp;
 using llvm::StringRef;
 
-/// No size of a tensor is larger; sums and products of two stay in an int64.
+/// An upper bound of tensor sizes, far from the limits of an int64_t.
 static constexpr int64_t maxNumber = int64_t(1) << 48;
 
 static bool isSymbol(StringRef text) {

@@ -260,8 +260,8 @@ PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (dim < 0)
     return emitError() << "the dim of a shard must not be negative, but is "
                        << dim;
-  // Unused parameters have one value, so that equal placements are equal
-  // attributes.
+  // Unused parameters must have their default values, so that equal placements
+  // are equal attributes.
   if (kind != PlacementKind::Shard && dim != 0)
     return emitError() << "only a shard placement has a dim";
   if (kind != PlacementKind::Partial && reduction != ReductionKind::Sum)
