@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What DimSamples learns from two programs before it chooses indices.
+// Collects the facts about two programs that DimSamples needs to choose
+// indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,8 +110,8 @@ void DimSamples::collect(func::FuncOp function) {
   for (Operation &op : function.getBody().front()) {
     for (Value value : op.getResults())
       getDims(value);
-    // What an opaque op does to dims is unknown, and does not matter: it is a
-    // function of all that it reads.
+    // The relation of an opaque op's dims is unknown, and does not matter,
+    // because the op is a function of all its operands.
     if (isa<tp::CallOp>(op))
       continue;
     if (auto reshape = dyn_cast<tp::ReshapeOp>(op)) {
@@ -161,7 +162,7 @@ void DimSamples::uniteTensors(Value a, Value b) {
 }
 
 void DimSamples::collectMetPoints() {
-  // Where they are many, other ones in each round.
+  // If there are many, choose different ones in each round.
   constexpr size_t maxPoints = 10;
   std::set<Id> met;
   for (Id id : metByUnknown)
@@ -197,8 +198,8 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
       reducesSizes(reducesSizes) {
   collect(first);
   collect(second);
-  // Inputs and outputs of both programs are the same tensors, and so are the
-  // results of an opaque call that both make.
+  // Corresponding inputs and outputs of both programs are the same tensors, and
+  // so are the results of an opaque call that both programs make.
   for (auto [x, y] : llvm::zip(first.getArguments(), second.getArguments()))
     uniteTensors(x, y);
   auto getResults = [](func::FuncOp function) {
@@ -212,15 +213,15 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
       uniteTensors(p, q);
   findPositionNumbers(first, *this);
   findPositionNumbers(second, *this);
-  // What integers are added to, masked with or shifted by decides as well.
+  // Numbers that integers are added to, masked with or shifted by also matter.
   for (func::FuncOp function : {first, second})
     for (auto constant : function.getOps<tp::ConstantOp>())
       if (auto number = dyn_cast<IntegerAttr>(constant.getValue());
           number && !number.getType().isInteger(1))
         onNumber(number.getValue().getSExtValue());
   collectMetPoints();
-  // Where an integer from outside meets a position, it has to be one of those
-  // that are evaluated.
+  // If an integer input is compared with a position, it must be one of the
+  // evaluated positions.
   for (Id id : metByUnknown) {
     std::set<int64_t> &own = singles[id];
     int64_t size = classes.getSize(id);
@@ -230,7 +231,7 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
           PrimeField::mix(draw, PrimeField::mix(size, seed)) %
           static_cast<uint64_t>(size)));
   }
-  // A table is read at what its indices are drawn from. Adding these indices
+  // A table is read at the indices that are drawn for it. Adding these indices
   // now saves an attempt for each table.
   for (auto &[argument, own] : bounds)
     if (std::optional<IntegerPool> pool = getPool(argument))

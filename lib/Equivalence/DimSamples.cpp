@@ -20,17 +20,18 @@ using Id = DimClasses::Id;
 
 /// Dims up to this size are evaluated at all indices.
 static constexpr int64_t maxSmallSize = 6;
-/// How many indices within a cell are chosen besides those at its ends. With
-/// these, a polynomial that is symmetric in the indices of a cell is told from
-/// zero up to degree 5; see docs/equivalence.md.
+/// The number of indices chosen inside a cell, in addition to those at its
+/// ends. With these, a polynomial that is symmetric in the indices of a cell is
+/// distinguished from zero up to degree 5; see docs/equivalence.md.
 static constexpr int64_t numInnerPoints = 3;
-/// An atom of which more indices are needed is evaluated at all of them.
+/// If more indices of an atom are needed, all are evaluated.
 static constexpr size_t maxPoints = 768;
-/// An extent of which more indices are needed has its atoms evaluated at all.
+/// If more indices of an extent are needed, all indices of its atoms are
+/// evaluated.
 static constexpr int64_t maxExtentPoints = int64_t(1) << 16;
-/// Indices of one dim that are carried across a diagonal.
+/// The number of indices of one dim that are carried across a diagonal.
 static constexpr size_t maxDiagonalPoints = 128;
-/// Values for inputs that index a dim.
+/// The number of values for inputs that index a dim.
 static constexpr size_t maxBoundValues = 24;
 
 StringRef equivalence::getText(SampleReason reason) {
@@ -124,7 +125,7 @@ IntegerPool DimSamples::getPool() const {
       for (int64_t index : known->second)
         add(index);
   pool.insert(metPoints.begin(), metPoints.end());
-  // Zero comes first: see makeRandom.
+  // Zero must come first; see makeRandom.
   pool.erase(0);
   std::vector<int64_t> numbersOfPool = {0};
   llvm::append_range(numbersOfPool, pool);
@@ -152,7 +153,7 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
   add(0);
   add(low);
   add(high - 1);
-  // What it is compared with may be told apart there.
+  // The other operand may have a cut there.
   for (int64_t point : metPoints)
     add(point);
   for (uint64_t draw = 0; draw < 6; ++draw)
@@ -272,7 +273,7 @@ std::vector<int64_t> DimSamples::getPoints(Id extent) {
 }
 
 void DimSamples::carryDiagonals() {
-  // All points are taken from before, so that each is carried once.
+  // Take all points from before this step, so that each is carried only once.
   std::vector<std::pair<Id, int64_t>> carried;
   std::set<std::tuple<Id, Id, int64_t, int64_t, int64_t>> done;
   for (const Diagonal &diagonal : diagonals) {
@@ -306,8 +307,8 @@ void DimSamples::carryDiagonals() {
 }
 
 void DimSamples::addInnerPoints() {
-  // The cells are those of before: points that are carried here from elsewhere
-  // are inner points like any other.
+  // Use the cells from before this step: points carried here from other dims
+  // are inner points like all others.
   std::vector<std::pair<Id, std::vector<int64_t>>> cells;
   for (Id id = 0; id < classes.getCount(); ++id)
     if (classes.find(id) == id && classes.isAtom(id) && !atoms[id].isFull)
@@ -346,7 +347,8 @@ void DimSamples::choose() {
   changed.clear();
   chosen.clear();
   result.clear();
-  // Aligning one slice may divide what another one was aligned with.
+  // Aligning one slice may divide an extent that another slice was aligned
+  // with.
   std::vector<std::optional<DimClasses::Part>> parts;
   auto countAtoms = [&] {
     size_t count = 0;
@@ -441,7 +443,7 @@ const IndexSample *DimSamples::getSample(Id extent) {
                                                     {info.points.begin(),
                                                      info.points.end()}));
   }
-  // An extent of single elements has no atoms but itself.
+  // An extent with a single element has only itself as an atom.
   return chosen[id] = samples.getProduct(factors);
 }
 
@@ -493,7 +495,7 @@ std::vector<DimSamples::Line> DimSamples::describe() {
         if (info.isFull)
           reason = std::max(reason, info.reason);
       }
-      // Of a merged dim, a small factor is not what makes it large.
+      // Small factors of a merged dim do not explain its size.
       if (!isFull && reason == SampleReason::Small)
         reason = SampleReason::Symmetric;
       lines.push_back({classes.getSize(id), getSample(id)->getCount(), reason,
