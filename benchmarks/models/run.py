@@ -7,6 +7,7 @@ Small random models are captured for several ranks. A table says for each whethe
               PyTorch's kernels)
     opt       every legal rewrite is applied; collectives before and after
     proof     the result is proven; seconds and peak memory of `commute opt`
+    gloo      so many ranks in PyTorch, under gloo, return what the model does after opt
     run       `commute run` runs rank 0's program on all ranks
     estimate  `commute estimate` prices it without guessing at an operator
 
@@ -160,7 +161,27 @@ def judge(tool, name, small, mode, ranks, layers, folder):
         if dist.is_initialized():
             dist.destroy_process_group()
     judge_archives(tool, captured.folder, ranks, row)
+    judge_processes(captured, model, whole, judged, row)
     return row
+
+
+def judge_processes(captured, model, whole, judged, row):
+    """The optimized programs, as PyTorch runs them."""
+    from captured_models import check, run_ranks_in_processes
+
+    folder = captured.folder / "optimized"
+    if not folder.exists():
+        return
+    programs = tuple(
+        dataclasses.replace(program, path=folder / program.path.name) for program in captured.ranks
+    )
+    optimized = dataclasses.replace(captured, ranks=programs, reference=None)
+    try:
+        check(optimized, model, whole, run=run_ranks_in_processes, **judged)
+        row.cells["gloo"] = "yes"
+    except Exception as error:
+        row.cells["gloo"] = "no"
+        row.reasons.append(f"gloo: {first_line(error)}")
 
 
 def judge_archives(tool, archive, ranks, row):
@@ -202,7 +223,8 @@ def judge_archives(tool, archive, ranks, row):
         row.cells["estimate"] = f"{len(guesses)} guesses" if guesses else "yes"
 
 
-COLUMNS = ("capture", "opaque", "opt", "proof", "seconds", "MiB", "run", "estimate", "collectives")
+COLUMNS = ("capture", "opaque", "opt", "proof", "gloo", "seconds", "MiB", "run", "estimate",
+           "collectives")  # fmt: skip
 
 
 def print_row(row):

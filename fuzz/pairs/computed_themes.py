@@ -173,3 +173,44 @@ def swapped_by_index(b, s, x, dim, cut):
         return b.call(aten.cat.default, parts, dim, exact=True)
     order = b.call(aten.cat.default, [iota(b, size, cut), iota(b, cut)], 0, exact=True)
     return b.call(aten.index_select.default, x, dim, order, exact=True)
+
+
+def draw_lookup(p):
+    count, width = p.random.randint(3, 60), p.random.randint(1, 4)
+    table = p.input(p.floats, (count, width))
+    ids = p.indices(2 * count, p.sizes(1, 1))
+    return [table, ids], {"row": p.random.randrange(1, count - 1), "scale": 2.0}
+
+
+@theme(3, draw_lookup)
+def rows_of_halves(b, s, table, ids, row, scale):
+    """One row is unlike the others, and two ids read it."""
+    count = table.shape[0]
+    other = mul(b, take(b, table, 0, row, row + 1), b.call(aten.full.default, [], scale, dtype=table.dtype))
+    rows = b.call(
+        aten.cat.default, [take(b, table, 0, 0, row), other, take(b, table, 0, row + 1, count)], 0, exact=True
+    )
+    if s == 0:
+        return b.call(aten.embedding.default, rows, b.call(aten.floor_divide.default, ids, 2, exact=True), exact=True)
+    if s == 1:
+        shifted = b.call(aten.__rshift__.Scalar, ids, 1, exact=True)
+        return b.call(aten.embedding.default, rows, shifted, exact=True)
+    twice = b.call(aten.repeat_interleave.self_int, rows, 2, 0, exact=True)
+    return b.call(aten.embedding.default, twice, ids, exact=True)
+
+
+def draw_sum(p):
+    ids = p.input(INT, p.sizes(1, 2))
+    return [ids], {"dim": p.random.randrange(ids.rank), "threshold": p.random.randint(1, 200)}
+
+
+@theme(3, draw_sum)
+def sum_below(b, s, ids, dim, threshold):
+    if s < 2:
+        total = b.call(aten.sum.dim_IntList, ids, [dim], exact=True)
+        if s == 0:
+            return like_float(b, b.call(aten.lt.Scalar, total, threshold))
+        return like_float(b, b.call(aten.logical_not.default, b.call(aten.ge.Scalar, total, threshold)))
+    more = b.call(aten.add.Scalar, ids, 1, exact=True)
+    total = b.call(aten.sum.dim_IntList, more, [dim], exact=True)
+    return like_float(b, b.call(aten.lt.Scalar, total, threshold + ids.shape[dim]))

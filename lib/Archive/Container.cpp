@@ -94,8 +94,8 @@ llvm::Error Container::Implementation::checkStatedEntryCount(
                    " bytes");
     if (entries > limits.maxRecords)
       return error("the archive has " + llvm::Twine(entries) +
-                   " records; at most " + llvm::Twine(limits.maxRecords) +
-                   " are read");
+                   " records, more than the limit of " +
+                   llvm::Twine(limits.maxRecords));
   }
   return llvm::Error::success();
 }
@@ -121,8 +121,8 @@ Container::Implementation::openSource(zip_source_t *source,
     return error("the archive is empty");
   if (count > limits.maxRecords)
     return error("the archive has " + llvm::Twine(count) +
-                 " records; at most " + llvm::Twine(limits.maxRecords) +
-                 " are read");
+                 " records, more than the limit of " +
+                 llvm::Twine(limits.maxRecords));
 
   // PyTorch 2.7 and older wrote a zip file without a root folder.
   if (zip_name_locate(archive, "serialized_exported_program.json", 0) >= 0)
@@ -145,8 +145,8 @@ Container::Implementation::checkName(llvm::StringRef name,
   };
   if (name.size() > limits.maxNameBytes)
     return refuse("the name has " + llvm::Twine(name.size()) +
-                  " bytes; at most " + llvm::Twine(limits.maxNameBytes) +
-                  " are read");
+                  " bytes, more than the limit of " +
+                  llvm::Twine(limits.maxNameBytes));
   if (!llvm::json::isUTF8(name))
     return refuse("the name is not valid UTF-8");
   if (llvm::any_of(name, [](char c) {
@@ -216,14 +216,15 @@ Container::Implementation::addRecord(uint64_t index,
     if (stat.size > ContainerLimits::smallRecordBytes &&
         stat.size / limits.maxInflation > stat.comp_size)
       return refuse("its " + llvm::Twine(stat.comp_size) +
-                    " bytes would grow to " + llvm::Twine(stat.size) +
+                    " bytes would inflate to " + llvm::Twine(stat.size) +
                     ", by more than a factor of " +
                     llvm::Twine(limits.maxInflation) +
                     " (--max-inflation=FACTOR allows more)");
     if (stat.size > limits.maxInflatedBytes - inflatedBytes)
-      return refuse("the archive's deflated records would grow to more than " +
-                    llvm::Twine(limits.maxInflatedBytes) +
-                    " bytes (--max-inflated-bytes=N allows more)");
+      return refuse(
+          "the archive's deflated records would inflate to more than " +
+          llvm::Twine(limits.maxInflatedBytes) +
+          " bytes (--max-inflated-bytes=N allows more)");
     inflatedBytes += stat.size;
   }
   if (!indices.try_emplace(rest, index).second)
@@ -324,7 +325,7 @@ llvm::Error Container::stream(
   if (total != record->size)
     return implementation->recordError(
         name, "damaged: the zip directory states " + llvm::Twine(record->size) +
-                  " bytes, but there are " +
+                  " bytes, but the record has " +
                   (total > record->size ? "more" : llvm::Twine(total)));
   return llvm::Error::success();
 }
@@ -334,8 +335,8 @@ llvm::Expected<std::string> Container::read(llvm::StringRef name,
   const Record *record = find(name);
   if (record && record->size > maxBytes)
     return implementation->recordError(
-        name, "it has " + llvm::Twine(record->size) + " bytes; at most " +
-                  llvm::Twine(maxBytes) + " are read");
+        name, "it has " + llvm::Twine(record->size) +
+                  " bytes, more than the limit of " + llvm::Twine(maxBytes));
   std::lock_guard<std::mutex> lock(implementation->reading);
   // The stated size may be wrong, so do not allocate more in advance than the
   // size of the file justifies.

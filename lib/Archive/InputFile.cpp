@@ -34,7 +34,7 @@ static llvm::Error readAll(int file, uint64_t maxBytes,
       return llvm::Error::success();
   }
   return createStringError("has more than " + llvm::Twine(maxBytes) +
-                           " bytes, the most that is read of such a file");
+                           " bytes, the limit for files of this kind");
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
@@ -62,8 +62,8 @@ archive::readInputFile(llvm::StringRef path, uint64_t maxBytes) {
     return fail("is a folder, not a file");
   if (status.getSize() > maxBytes)
     return fail("has " + llvm::Twine(status.getSize()) +
-                " bytes; no more than " + llvm::Twine(maxBytes) +
-                " are read of such a file");
+                " bytes, more than the limit of " + llvm::Twine(maxBytes) +
+                " for files of this kind");
   // Reads of a pipe that has a writer may block.
   if (path != "-")
     fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);

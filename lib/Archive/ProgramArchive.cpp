@@ -79,9 +79,9 @@ static llvm::Expected<std::string> chooseModel(const Container &container,
   if (models.empty()) {
     if (hasCompiledCode)
       return archiveError(container,
-                          "this package holds only code compiled by "
-                          "AOTInductor (data/aotinductor/); there is no graph "
-                          "in it. Save the program with torch.export.save");
+                          "this package contains only code compiled by "
+                          "AOTInductor (data/aotinductor/) and no graph; save "
+                          "the program with torch.export.save");
     return archiveError(
         container,
         "this archive contains no program (record models/NAME.json)");
@@ -93,8 +93,8 @@ static llvm::Expected<std::string> chooseModel(const Container &container,
   if (!model.empty()) {
     if (llvm::is_contained(models, model))
       return recordOf(model);
-    return archiveError(container, "there is no program " + quoted(model) +
-                                       " in this archive; it has " +
+    return archiveError(container, "this archive contains no program " +
+                                       quoted(model) + "; it contains " +
                                        listNames(models));
   }
   if (models.size() == 1)
@@ -102,9 +102,10 @@ static llvm::Expected<std::string> chooseModel(const Container &container,
   constexpr llvm::StringLiteral defaultModel = "model";
   if (llvm::is_contained(models, defaultModel))
     return recordOf(defaultModel);
-  return archiveError(container, "the archive has several programs; choose "
-                                 "one of " +
-                                     listNames(models));
+  return archiveError(container,
+                      "this archive contains several programs; choose "
+                      "one of " +
+                          listNames(models));
 }
 
 llvm::Expected<std::unique_ptr<ProgramArchive>>

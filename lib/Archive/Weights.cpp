@@ -257,11 +257,11 @@ llvm::Error Weights::checkRecords(const ProgramArchive &archive) {
           archive.container->path() + ": the program needs " +
           inputKindName(input.kind) + " " + quoted(input.target) +
           ", but no record data/weights/*_weights_config.json or "
-          "data/constants/*_constants_config.json says where it lies");
+          "data/constants/*_constants_config.json states where it is stored");
     if (!archive.container->find(tensor->record))
-      return weights->error(tensor->record, "missing, though " +
+      return weights->error(tensor->record, "missing, although " +
                                                 quoted(input.target) +
-                                                " is said to lie there");
+                                                " is listed as stored in it");
   }
   return llvm::Error::success();
 }
@@ -290,7 +290,7 @@ llvm::Expected<Weights::Bytes> Weights::load(const StoredTensor &tensor) const {
   const Record *record = archive->container->find(tensor.record);
   if (!record)
     return error(tensor.record, "the archive does not contain this record, "
-                                "although it is listed as holding weights");
+                                "although weights are listed as stored in it");
   Bytes result;
   result.size = record->size;
   auto payload = payloads.find(tensor.record);

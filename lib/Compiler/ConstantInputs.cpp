@@ -18,12 +18,13 @@ using namespace commute;
 using namespace commute::compiler;
 using archive::ScalarType;
 
-/// The number of `type` at element `offset` of `bytes`, as a 64-bit attribute;
-/// null if there is none, and for types that the checker does not compute with.
+/// Returns the number of `type` at element `offset` of `bytes` as a 64-bit
+/// attribute, or null if there is none, and for types that the checker does not
+/// compute with.
 static TypedAttr readNumber(ScalarType type, ArrayRef<std::byte> bytes,
                             uint64_t offset, Builder &builder) {
   auto read = [&]<typename T>(T number) -> std::optional<T> {
-    // The offset is as little to be trusted as the sizes.
+    // The offset is as untrusted as the sizes.
     if (offset >= bytes.size() / sizeof(T))
       return std::nullopt;
     std::memcpy(&number, bytes.data() + offset * sizeof(T), sizeof(T));
@@ -72,7 +73,7 @@ static TypedAttr readNumber(ScalarType type, ArrayRef<std::byte> bytes,
   }
 }
 
-/// The value of a constant of one element; null where it is not known.
+/// Returns the value of a constant with one element, or null if it is unknown.
 static TypedAttr readConstant(const archive::Weights &weights,
                               const archive::StoredTensor &tensor,
                               Builder &builder) {
@@ -83,7 +84,7 @@ static TypedAttr readConstant(const archive::Weights &weights,
     llvm::consumeError(bytes.takeError());
     return nullptr;
   }
-  // A negative offset, cast, is beyond the end.
+  // A negative offset becomes a large unsigned one, which is out of range.
   return readNumber(tensor.dtype, ArrayRef(bytes->data.get(), bytes->size),
                     static_cast<uint64_t>(tensor.storageOffset), builder);
 }

@@ -13,9 +13,9 @@
 
 namespace commute::compiler {
 
-/// Gives inputs that are constants of one element their value (`tp.value`).
-/// torch.export lifts the numbers of a program (what masked tokens are replaced
-/// by, a scale) to such inputs. What cannot be read stays unknown.
+/// Sets the value (`tp.value`) of inputs that are constants with one element.
+/// torch.export lifts the numbers of a program (the replacement of masked
+/// tokens, a scale) to such inputs. Values that cannot be read remain unknown.
 void stateConstantInputs(const archive::ProgramArchive &archive,
                          mlir::func::FuncOp function);
 

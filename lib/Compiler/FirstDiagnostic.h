@@ -11,8 +11,8 @@
 
 namespace commute::compiler {
 
-/// Keeps the first diagnostic of a context, with line and column where they are
-/// known, and prints none, as long as it lives.
+/// Captures the diagnostics of a context during its lifetime. Keeps the first
+/// one, with line and column if they are known, and prints none.
 class FirstDiagnostic {
 public:
   explicit FirstDiagnostic(mlir::MLIRContext *context)

@@ -47,11 +47,11 @@ llvm::Expected<FileKind> compiler::getFileKind(StringRef path) {
              "- for text on standard input or output");
 }
 
-/// Reads text or bytecode; the parser's first message becomes the error.
+/// Reads text or bytecode. The parser's first diagnostic becomes the error.
 static llvm::Error readModule(LoadedProgram &program, FileKind kind,
                               MLIRContext &context) {
   context.loadDialect<tp::TPDialect, func::FuncDialect>();
-  // Weights are no part of it: an 80-layer model takes some megabytes.
+  // Programs contain no weights: an 80-layer model takes a few megabytes.
   constexpr uint64_t largestFile = 1 << 30;
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
       archive::readInputFile(program.origin, largestFile);
@@ -171,7 +171,7 @@ compiler::getEdits(const LoadedProgram &program,
                                    *program.getGraph(), vocabulary);
 }
 
-/// The sidecar with the placements of all inputs as they were resolved.
+/// Returns the sidecar with the resolved placements of all inputs.
 static std::string getSidecar(const LoadedProgram &program) {
   vocabulary::DistributedContext resolved = program.distributed;
   func::FuncOp function = analysis::getMain(program.getModule());
@@ -184,7 +184,7 @@ static std::string getSidecar(const LoadedProgram &program) {
         index, tp::TPDialect::parameterAttrName);
     if (!placements)
       continue;
-    // An input keeps the key that the sidecar has for it.
+    // Keep the key that the sidecar uses for the input.
     bool byParameter = parameter && resolved.inputs.count(parameter.str()) > 0;
     auto &stated = resolved.inputs[byParameter ? parameter.str() : name.str()];
     for (NamedAttribute placement : placements)
@@ -211,7 +211,8 @@ writeArchive(const LoadedProgram &program, StringRef path,
   summary.numNodes = edits->getNumNodes();
   std::string json = edits->apply(graph);
   if (checkResult && !summary.isUnchanged) {
-    // What is written must be readable: names, types, order of nodes.
+    // The written text must be readable: check names, types and the order of
+    // nodes.
     llvm::Expected<std::unique_ptr<archive::Program>> reread =
         archive::parseProgram(json, path);
     if (!reread)

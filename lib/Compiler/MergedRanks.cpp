@@ -40,7 +40,7 @@ void RankMerger::collectOps(size_t rank) {
       nodeOfName[root.name] = node;
   std::vector<Ops> &result = opsOfNode[rank];
   result.resize(getGraph(rank).nodes.size());
-  // The ops of a node end with the ones that its record names.
+  // The named ops of a node's record are the last of its ops.
   Ops pending;
   size_t node = 0;
   for (Operation &op : getMain(rank).getBody().front().without_terminator()) {
@@ -68,7 +68,7 @@ void RankMerger::collectGroups() {
       groups.insert(llvm::upper_bound(groups, group, isSmaller), group);
 }
 
-/// What has to be equal of two ops, besides their operands.
+/// The properties of two ops that must be equal, apart from operands.
 static DictionaryAttr getComparable(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase(tp::TPDialect::namesAttrName);
@@ -147,7 +147,7 @@ llvm::Error RankMerger::mergeOperands(size_t node, ArrayRef<Operation *> ops) {
     auto differing = llvm::find_if(
         values, [&](Value value) { return value != values.front(); });
     size_t rank = differing - values.begin();
-    // The operands of the return are no node's.
+    // The operands of the return belong to no node.
     auto fail = [&](const Twine &message) {
       return ops[0]->hasTrait<OpTrait::IsTerminator>()
                  ? makeError(rank, "an output " + message + sameNodes)
@@ -210,8 +210,8 @@ void RankMerger::mergeConstants(ArrayRef<Operation *> ops) {
 }
 
 void RankMerger::mergeCalls(ArrayRef<Operation *> ops) {
-  // To an opaque op, its arguments are a function of the rank: they become a
-  // list, and an operand the index in it.
+  // The arguments of an opaque op depend on the rank: replace them by a list,
+  // and pass the index in the list as an operand.
   auto call = cast<tp::CallOp>(ops[0]);
   SmallVector<Attribute> texts;
   SmallVector<Value> values;

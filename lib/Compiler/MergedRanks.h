@@ -15,22 +15,23 @@ inline constexpr llvm::StringLiteral sameNodes =
     "; the programs of the ranks must have the same nodes and shapes, and may "
     "differ only in constants and in which values they use";
 
-/// "rank1.pt2: node 'lt' (#4)"
+/// Returns, for example, "rank1.pt2: node 'lt' (#4)".
 std::string describeNode(const LoadedProgram &program, size_t node);
 
-/// Checks that two programs can be those of two ranks: they take the same
-/// inputs, and have the same groups and nodes.
+/// Checks that two programs can belong to two ranks of one model: they have the
+/// same inputs, groups and nodes.
 llvm::Error checkRanks(const LoadedProgram &program,
                        const LoadedProgram &first);
 
-/// Merges the modules of all ranks into the first one; program i is that of
-/// rank i. Where values differ between the graphs, tp.rank_select holds those
-/// of all ranks. The graphs must have the same nodes; the error names the node
-/// at which they part. The other modules are used up.
+/// Merges the modules of all ranks into the first one. Program i belongs to
+/// rank i. A tp.rank_select represents values that differ between the graphs.
+/// The graphs must have the same nodes; the error names the first node that
+/// differs. The other modules are consumed.
 llvm::Error mergeRanks(llvm::MutableArrayRef<LoadedProgram> programs);
 
-/// The part of a merged module that one rank runs, as it was before the merge
-/// where no pass has changed it. `ownNames` are the rank's own names of values.
+/// Returns the part of a merged module that one rank runs. Where no pass has
+/// changed it, it equals the module before the merge. `ownNames` contains the
+/// rank's own names of values.
 mlir::OwningOpRef<mlir::ModuleOp>
 getModuleOfRank(mlir::ModuleOp merged, int64_t rank,
                 const llvm::StringMap<std::string> &ownNames);

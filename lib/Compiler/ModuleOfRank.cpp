@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::compiler;
 
-/// Gives a call the arguments that it has on this rank.
+/// Sets the arguments that a call has on this rank.
 static void restoreArguments(tp::CallOp call) {
   auto texts =
       call->getAttrOfType<ArrayAttr>(tp::TPDialect::argumentsOfRanksAttrName);
@@ -69,7 +69,7 @@ compiler::getModuleOfRank(ModuleOp merged, int64_t rank,
       restoreArguments(call);
     restoreNames(op, ownNames);
   }
-  // Variants of other ranks.
+  // Erase the variants of other ranks.
   for (Operation *op : llvm::reverse(ops)) {
     if (!op->hasAttr(tp::TPDialect::variantAttrName))
       continue;

@@ -20,7 +20,7 @@ static llvm::Error makeError(StringRef text, size_t at, StringRef message) {
 
 llvm::Error commute::compiler::checkNesting(StringRef text) {
   constexpr unsigned maxDepth = 200;
-  // Of one expression: "s0 + s1 + s2", "- - s0".
+  // The number of operators in one expression: "s0 + s1 + s2", "- - s0".
   constexpr unsigned maxOperators = 1000;
   unsigned depth = 0, numOperators = 0;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -29,7 +29,7 @@ llvm::Error commute::compiler::checkNesting(StringRef text) {
     case '"':
       for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
         at += text[at] == '\\';
-      // It may be the end of the text, or beyond.
+      // The place may be at the end of the text, or beyond it.
       continue;
     case '/':
       if (rest.starts_with("//"))
@@ -39,7 +39,7 @@ llvm::Error commute::compiler::checkNesting(StringRef text) {
     case '[':
     case '{':
     case '<':
-      // "<=" and "<-" compare in affine sets.
+      // "<=" and "<-" are comparisons in affine sets.
       if (rest.starts_with("<=") || rest.starts_with("<-"))
         break;
       numOperators = 0;
@@ -49,7 +49,7 @@ llvm::Error commute::compiler::checkNesting(StringRef text) {
                              llvm::utostr(maxDepth) + " levels deep");
       break;
     case '>':
-      // "->" and ">=" close nothing.
+      // "->" and ">=" do not close brackets.
       if ((at > 0 && text[at - 1] == '-') || rest.starts_with(">="))
         break;
       [[fallthrough]];
@@ -77,7 +77,7 @@ llvm::Error commute::compiler::checkNesting(StringRef text) {
     default:
       break;
     }
-    // Keywords that are operators: "s0 mod s1 floordiv s2".
+    // Operators that are keywords: "s0 mod s1 floordiv s2".
     if (llvm::isAlpha(text[at]) && (at == 0 || !llvm::isAlnum(text[at - 1])))
       for (StringRef keyword : {"mod ", "floordiv ", "ceildiv "})
         if (rest.starts_with(keyword) && ++numOperators > maxOperators)

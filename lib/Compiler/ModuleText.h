@@ -12,9 +12,9 @@
 
 namespace commute::compiler {
 
-/// Refuses text whose brackets or expressions nest deeper than any program's.
-/// MLIR's parser, and all that walk what it makes, descend recursively and
-/// would overflow the stack. The error gives line and column.
+/// Rejects text whose brackets or expressions are nested more deeply than in
+/// any real program. MLIR's parser, and everything that traverses its result,
+/// is recursive and would overflow the stack. The error states line and column.
 llvm::Error checkNesting(llvm::StringRef text);
 
 } // namespace commute::compiler

@@ -22,7 +22,7 @@ llvm::Error compiler::checkOptions(const OptimizationOptions &options) {
   return planPipeline(options.passes, options.settings).takeError();
 }
 
-/// Compares a module with what it was.
+/// Compares a module with the original.
 static void verify(mlir::ModuleOp module, const OptimizationOptions &options,
                    Optimization &result) {
   using Outcome = Optimization::Outcome;

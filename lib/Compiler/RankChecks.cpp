@@ -46,23 +46,23 @@ static llvm::Error checkInputs(const LoadedProgram &program,
     };
     if (getName(own) != getName(first))
       return makeError("input " + Twine(index) + " is '" + getName(own) +
-                       "', and '" + getName(first) + "' in " + firstOrigin +
+                       "', but '" + getName(first) + "' in " + firstOrigin +
                        ": these are not two ranks of one model");
     Type type = own.getArgumentTypes()[index];
     if (Type expected = first.getArgumentTypes()[index]; type != expected)
       return makeError("input '" + getName(own) + "' is " + toText(type) +
-                       ", and " + toText(expected) + " in " + firstOrigin +
+                       ", but " + toText(expected) + " in " + firstOrigin +
                        "; all ranks must have the same shapes");
     if (own.getArgAttrDict(index) != first.getArgAttrDict(index))
       return makeError("input '" + getName(own) +
-                       "' is another parameter or placed in another "
-                       "way than in " +
+                       "' is a different parameter or has a different "
+                       "placement than in " +
                        firstOrigin + ": the sidecars of all ranks must agree");
   }
   if (own->getAttr(tp::TPDialect::signatureAttrName) !=
           first->getAttr(tp::TPDialect::signatureAttrName) ||
       own.getNumResults() != first.getNumResults())
-    return makeError("the program is called in another way than " +
+    return makeError("the program has a different call signature than " +
                      firstOrigin + ": these are not two ranks of one model");
   return llvm::Error::success();
 }
@@ -77,7 +77,7 @@ static llvm::Error checkModule(const LoadedProgram &program,
         std::pair(tp::TPDialect::symbolHintsAttrName, "symbolic sizes")})
     if (own->getAttr(name) != first->getAttr(name))
       return llvm::createStringError(
-          program.origin + ": the program has other " + what + " than " +
+          program.origin + ": the program has different " + what + " than " +
           firstProgram.origin + "; they must be the same for all ranks");
   return llvm::Error::success();
 }
@@ -90,11 +90,11 @@ static llvm::Error checkNodes(const LoadedProgram &program,
     if (own[node].target != first[node].target)
       return llvm::createStringError(
           describeNode(program, node) + " calls " + own[node].target +
-          ", and '" + first[node].name + "' of " + firstProgram.origin +
+          ", but '" + first[node].name + "' of " + firstProgram.origin +
           " calls " + first[node].target + sameNodes);
   if (own.size() != first.size())
     return llvm::createStringError(program.origin + ": the program has " +
-                                   Twine(own.size()) + " nodes, and " +
+                                   Twine(own.size()) + " nodes, but " +
                                    firstProgram.origin + " has " +
                                    Twine(first.size()) + sameNodes);
   return llvm::Error::success();

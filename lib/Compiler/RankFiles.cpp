@@ -33,7 +33,7 @@ static llvm::Error makeError(const Twine &path, const Twine &what,
   return llvm::createStringError(path + ": " + what + ": " + code.message());
 }
 
-/// The ranks whose archives lie in a folder.
+/// Returns the ranks whose archives are in a folder.
 static llvm::Expected<std::set<uint64_t>> listRanks(StringRef folder) {
   std::set<uint64_t> ranks;
   std::error_code code;
@@ -73,7 +73,8 @@ compiler::findRankFiles(StringRef folder) {
 }
 
 namespace {
-/// Moves files into a folder; what was there comes back unless all are moved.
+/// Moves files into a folder. Unless all files are moved, the previous ones are
+/// restored.
 class FileExchange {
 public:
   FileExchange(StringRef source, StringRef folder)
@@ -105,14 +106,14 @@ private:
 };
 } // namespace
 
-/// Checks that the archives in a folder are read as one program.
+/// Checks that the archives in a folder can be read as one program.
 static llvm::Error checkReadable(StringRef folder, size_t numRanks,
                                  const vocabulary::Vocabulary &vocabulary) {
   std::vector<std::string> paths;
   for (size_t rank = 0; rank < numRanks; ++rank)
     paths.push_back(join(folder, getRankFileName(rank)));
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  // The sources were read with the user's limits.
+  // The sources have already been checked against the user's limits.
   archive::ContainerLimits limits;
   limits.maxInflation = limits.maxInflatedBytes =
       std::numeric_limits<uint64_t>::max();
@@ -135,30 +136,30 @@ compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
       return makeError(folder, "cannot create the folder", code);
   } else if (!fs::is_directory(folder)) {
     return llvm::createStringError(
-        folder + ": the archives of all ranks are written to a folder, and "
-                 "this is a file");
+        folder + ": expected a folder for the archives of all ranks, but this "
+                 "is a file");
   }
   llvm::Expected<std::set<uint64_t>> known = listRanks(folder);
   if (!known)
     return known.takeError();
   if (!known->empty() && *known->rbegin() >= program.ranks.size())
     return llvm::createStringError(
-        folder + ": the folder has a " + getRankFileName(*known->rbegin()) +
-        ", and the program has " + Twine(program.ranks.size()) +
+        folder + ": the folder contains " + getRankFileName(*known->rbegin()) +
+        ", but the program has only " + Twine(program.ranks.size()) +
         " ranks; give another folder");
   for (size_t rank = 0; rank < program.ranks.size(); ++rank)
     if (std::string path = join(folder, getRankFileName(rank));
         fs::is_directory(path))
       return llvm::createStringError(path +
-                                     ": a folder, where the archive of rank " +
-                                     Twine(rank) + " would be written");
-  // Beside the results, so that these can be moved.
+                                     ": cannot write the archive of rank " +
+                                     Twine(rank) + ": this is a folder");
+  // Stage the files in the same file system, so that they can be moved.
   SmallString<128> stage;
   fs::createUniquePath(join(folder, ".commute-%%%%%%%%"), stage,
                        /*MakeAbsolute=*/false);
   llvm::scope_exit cleanUp([&] {
     fs::remove_directories(stage);
-    // Fails if the archives are there.
+    // Fails if the folder contains the archives, as intended.
     if (isNew)
       fs::remove(folder);
   });

@@ -23,7 +23,7 @@ namespace commute::compiler {
 /// opaque call.
 bool areAlike(mlir::Operation *a, mlir::Operation *b);
 
-/// A result of a node, by its name in the graph.
+/// A result of a node, identified by its name in the graph.
 struct NamedResult {
   llvm::StringRef name;
   mlir::Value value;
@@ -43,7 +43,7 @@ private:
   llvm::Error makeError(size_t rank, const llvm::Twine &message) const {
     return llvm::createStringError(programs[rank].origin + ": " + message);
   }
-  /// The programs part at a node.
+  /// Creates an error about a node at which the programs differ.
   llvm::Error makeNodeError(size_t rank, size_t node,
                             const llvm::Twine &message) const;
 
@@ -56,25 +56,26 @@ private:
   void collectOps(size_t rank);
   void collectGroups();
 
-  /// The merged value that a rank's own value has become.
+  /// Returns the merged value for a value of a rank's own module.
   mlir::Value lookup(size_t rank, mlir::Value value) const {
     return rank == 0 ? value : merged[rank].lookup(value);
   }
   llvm::Error mergeNode(size_t node);
-  /// Whether the ops of a node correspond one to one in all ranks.
+  /// Returns true if the ops of a node correspond one to one in all ranks.
   bool areAligned(size_t node) const;
   llvm::Error mergeOps(size_t node, llvm::ArrayRef<mlir::Operation *> ops);
   llvm::Error mergeOperands(size_t node, llvm::ArrayRef<mlir::Operation *> ops);
   void mergeConstants(llvm::ArrayRef<mlir::Operation *> ops);
   void mergeCalls(llvm::ArrayRef<mlir::Operation *> ops);
-  /// Of a node whose ops differ in more than a constant, each variant is kept.
+  /// Keeps each variant of a node whose ops differ in more than a constant.
   llvm::Error mergeVariants(size_t node);
   bool areSameVariant(size_t node, size_t first, size_t second) const;
   Ops cloneVariant(size_t node, size_t rank,
                    llvm::ArrayRef<NamedResult> ownResults,
                    llvm::ArrayRef<NamedResult> firstResults);
 
-  /// A value that has `values[r]` on rank r, at the builder's place.
+  /// Returns a value that is `values[r]` on rank r, created at the builder's
+  /// insertion point.
   mlir::Value select(llvm::ArrayRef<mlir::Value> values,
                      mlir::Location location);
   tp::GroupAttr findGroup(llvm::ArrayRef<mlir::Value> values) const;
@@ -84,11 +85,11 @@ private:
   }
 
   llvm::MutableArrayRef<LoadedProgram> programs;
-  /// By rank, what the values of its module have become.
+  /// By rank, the merged values of the values in its module.
   std::vector<llvm::DenseMap<mlir::Value, mlir::Value>> merged;
   /// By rank and node.
   std::vector<std::vector<Ops>> opsOfNode;
-  /// Groups that contain all ranks, small ones first.
+  /// Groups that contain all ranks, in ascending order of size.
   llvm::SmallVector<tp::GroupAttr> groups;
   std::map<std::vector<const void *>, mlir::Value> selects;
   mlir::OpBuilder builder;

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::compiler;
 
-/// "ranks 1, 2 and 5", or "rank 1".
+/// Returns, for example, "ranks 1, 2 and 5" or "rank 1".
 static std::string listRanks(ArrayRef<int64_t> ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   constexpr size_t maxListed = 8;
@@ -33,10 +33,10 @@ static std::string listRanks(ArrayRef<int64_t> ranks) {
 }
 
 //===----------------------------------------------------------------------===//
-// Which files are those of the ranks
+// Which files belong to which rank
 //===----------------------------------------------------------------------===//
 
-/// A file may be named by two paths.
+/// Two paths may name the same file.
 static llvm::Error checkDistinct(ArrayRef<std::string> paths) {
   std::map<llvm::sys::fs::UniqueID, size_t> known;
   for (auto [rank, path] : llvm::enumerate(paths)) {
@@ -48,7 +48,7 @@ static llvm::Error checkDistinct(ArrayRef<std::string> paths) {
           path + ": several files are the archives of all ranks, which are "
                  ".pt2; a .mlir or .mlirbc is given alone");
     llvm::sys::fs::UniqueID id;
-    // Reading reports what is not there.
+    // Reading reports files that do not exist.
     if (llvm::sys::fs::getUniqueID(path, id))
       continue;
     auto [place, isNew] = known.try_emplace(id, rank);
@@ -61,7 +61,7 @@ static llvm::Error checkDistinct(ArrayRef<std::string> paths) {
   return llvm::Error::success();
 }
 
-/// Checks what the sidecars say of whose programs these are.
+/// Checks that the sidecars agree with the order of the programs.
 static llvm::Error checkOrder(ArrayRef<LoadedProgram> programs) {
   std::map<int64_t, size_t> fileOfRank;
   for (auto [index, program] : llvm::enumerate(programs)) {
@@ -79,7 +79,7 @@ static llvm::Error checkOrder(ArrayRef<LoadedProgram> programs) {
     std::optional<int64_t> stated = program.distributed.rank;
     if (!stated || *stated == static_cast<int64_t>(index))
       continue;
-    // Later ones follow from the first.
+    // Report only the first mismatch, because it usually causes all later ones.
     if (fileOfRank.count(index) || fileOfRank.size() < programs.size()) {
       return llvm::createStringError(
           program.origin + ": given as the program of rank " + Twine(index) +
@@ -114,14 +114,14 @@ static void addWorld(MutableArrayRef<LoadedProgram> programs) {
   }
 }
 
-/// Checks that there is one program for each rank of the groups.
+/// Checks that there is exactly one program for each rank of the groups.
 static llvm::Error checkWorld(const LoadedProgram &first, size_t numPrograms) {
   ModuleOp module = first.getModule();
   SmallVector<tp::GroupAttr> groups = analysis::getGroups(module);
   if (llvm::any_of(
           groups, [](tp::GroupAttr group) { return !group.hasKnownMembers(); }))
     return llvm::Error::success();
-  // Of programs that do not communicate, the files are the ranks.
+  // If programs do not communicate, the files determine the ranks.
   if (groups.empty())
     return llvm::Error::success();
   SmallVector<int64_t> world = analysis::getWorld(module);
@@ -159,8 +159,8 @@ llvm::Expected<LoadedProgram> compiler::readRankFiles(
   if (stated.rank)
     return llvm::createStringError(
         "--rank=" + Twine(*stated.rank) +
-        ": the rank of a program that is given alone; " + origin +
-        " are the programs of all ranks, in their order");
+        ": this option applies to a single program, but " + origin +
+        " are the programs of all ranks, in the order of ranks");
   if (llvm::Error error = checkDistinct(paths))
     return std::move(error);
   std::vector<LoadedProgram> programs;

@@ -21,7 +21,7 @@ using namespace commute::compiler;
 //===----------------------------------------------------------------------===//
 
 tp::GroupAttr RankMerger::findGroup(ArrayRef<Value> values) const {
-  // On a mesh, values follow the position along one axis more often than not.
+  // On a mesh, values usually depend on the position along a single axis.
   for (tp::GroupAttr group : groups) {
     bool fits = true;
     for (auto [rank, value] : llvm::enumerate(values))
@@ -167,7 +167,7 @@ llvm::Error RankMerger::mergeVariants(size_t node) {
   }
   if (opsOfNode[0][node].empty())
     return makeNodeError(1, node, "has no counterpart");
-  // By rank, the rank whose ops it shares.
+  // By rank, the rank whose variant of the ops it shares.
   SmallVector<size_t> variantOf;
   std::vector<SmallVector<NamedResult>> variants(programs.size());
   variants[0] = results[0];

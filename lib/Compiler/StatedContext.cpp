@@ -18,8 +18,8 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::compiler;
 
-/// Gives groups of stated names their stated members, in the module's list and
-/// in all ops. Sizes that do not fit them are an error.
+/// Sets the members of groups that the user states, in the module's list of
+/// groups and in all ops. Returns an error if the sizes of groups do not match.
 static llvm::Error applyGroups(ModuleOp module,
                                const vocabulary::DistributedContext &stated) {
   if (stated.groups.empty())

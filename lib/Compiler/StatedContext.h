@@ -13,8 +13,9 @@
 
 namespace commute::compiler {
 
-/// Overrides what a module says of groups, rank, input placements and sizes by
-/// what the command line states. The error says what does not fit the module.
+/// Overrides a module's statements about groups, rank, input placements and
+/// sizes by those of the command line. The error names the statement that
+/// contradicts the module.
 llvm::Error applyContext(mlir::ModuleOp module,
                          const vocabulary::DistributedContext &stated);
 

@@ -24,7 +24,7 @@ llvm::Error StatedFacts::addTo(vocabulary::DistributedContext &context) const {
     return llvm::Error::success();
   if (*rank < 0)
     return llvm::createStringError("--rank=" + llvm::Twine(*rank) +
-                                   ": a rank must not be negative");
+                                   ": the rank must not be negative");
   context.rank = rank;
   context.isRankSpecific = true;
   return llvm::Error::success();

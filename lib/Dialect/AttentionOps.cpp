@@ -35,10 +35,11 @@ static FailureOr<Sizes> checkShapes(Adaptor op, ShapeInference &inference) {
   Sizes keySizes = inference.getSizes(op.getKey());
   Sizes valueSizes = inference.getSizes(op.getValue());
   if (areDifferent(querySizes[rank - 1], keySizes[rank - 1]))
-    return inference.emitOpError("query and key differ in width (last dim)");
+    return inference.emitOpError(
+        "query and key have different widths (last dim)");
   if (areDifferent(keySizes[rank - 2], valueSizes[rank - 2]))
     return inference.emitOpError(
-        "key and value differ in length (dim before the last)");
+        "key and value have different lengths (second-to-last dim)");
   for (int64_t dim = 0; dim + 2 < rank; ++dim) {
     if (areDifferent(keySizes[dim], valueSizes[dim]))
       return inference.emitOpError() << "key and value differ in dim " << dim;
@@ -121,7 +122,7 @@ struct Scores {
         scale(scale.value_or(1 / std::sqrt(double(query->getSizes().back())))) {
   }
 
-  /// Each head of key or value repeated for the query heads that share it.
+  /// Repeats each head of key or value for the query heads that share it.
   AlgebraValue repeatHeads(const AlgebraValue &input) {
     SmallVector<int64_t> sizes(input->getSizes());
     int64_t heads = input->getRank() - 3;
@@ -136,7 +137,7 @@ struct Scores {
         algebra.broadcast(algebra.reshape(input, single), repeated), sizes);
   }
 
-  /// The sum over the query heads that share a head of key or value.
+  /// Sums over the query heads that share a head of key or value.
   AlgebraValue sumHeads(const AlgebraValue &input, int64_t keyHeads) {
     SmallVector<int64_t> sizes(input->getSizes());
     int64_t heads = input->getRank() - 3;
@@ -152,7 +153,7 @@ struct Scores {
     return algebra.map(function, operands, compute);
   }
 
-  /// query @ key^T * scale, masked.
+  /// Returns query @ key^T * scale, masked.
   AlgebraValue get(const AlgebraValue &key, const AlgebraValue &mask,
                    bool isCausal) {
     AlgebraValue scores =
@@ -208,9 +209,9 @@ static bool addScoreWork(Work &work, RankedTensorType query, int64_t positions,
                                             work.elementwiseFlops));
 }
 
-/// The work of an op that computes `numScores` products of the size of query @
-/// key^T, `numValues` of the size of scores @ value, which gives `output`, and
-/// `perScore` scalar operations for each score.
+/// Returns the work of an op that computes `numScores` products of the size of
+/// query @ key^T, `numValues` products of the size of scores @ value, whose
+/// result is `output`, and `perScore` scalar operations for each score.
 template <typename Op>
 static std::optional<Work>
 getAttentionWork(Op op, RankedTensorType output, int64_t numScores,
@@ -227,7 +228,7 @@ getAttentionWork(Op op, RankedTensorType output, int64_t numScores,
       llvm::MulOverflow(*values, numValues, *values) ||
       llvm::AddOverflow(*scores, *values, work->matmulFlops))
     return std::nullopt;
-  // Half of the scores are masked when causal, as fused kernels skip them.
+  // With a causal mask, fused kernels skip the masked half of the scores.
   if (op.getIsCausal())
     work->matmulFlops /= 2;
   if (!addScoreWork(*work, query, *positions, perScore, symbols))
@@ -275,8 +276,8 @@ DimensionRule AttentionOp::getDimensionRule() {
     builder.mapOperand(1, dim, batch.ofKey[dim]);
     builder.mapOperand(2, dim, batch.ofKey[dim]);
   }
-  // Query rows are independent of each other, but with a causal mask their
-  // position counts.
+  // Query rows are independent of each other, except that a causal mask depends
+  // on their positions.
   unsigned rows = getIsCausal()
                       ? builder.addWhole(query.getDimSize(rank - 2))
                       : builder.addParallel(query.getDimSize(rank - 2));
@@ -339,8 +340,9 @@ std::optional<Work> AttentionOp::getWork(SymbolValues symbols) {
 
 Strides AttentionOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                   ArrayRef<Size>) {
-  // Depends on the kernel that the device dispatches to: flash kernels write
-  // [batch, length, heads, width] memory, the composite form is dense.
+  // The layout depends on the kernel that the device dispatches to: flash
+  // kernels write memory in the order [batch, length, heads, width], while the
+  // composite form is dense.
   return std::nullopt;
 }
 
@@ -381,7 +383,8 @@ DimensionRule AttentionBackwardOp::getDimensionRule() {
     for (unsigned result : results)
       builder.mapResult(result, dim, factor);
   };
-  // A head that several query heads share has the sum of their gradients.
+  // The gradient of a head that several query heads share is the sum of their
+  // gradients.
   BatchFactors batch = addBatchFactors(builder, query, key, getGroupedHeads(),
                                        Factor::Kind::Whole);
   for (int64_t dim = 0; dim + 2 < rank; ++dim) {
@@ -391,8 +394,8 @@ DimensionRule AttentionBackwardOp::getDimensionRule() {
     }
     mapTo(dim, batch.ofKey[dim], {Key, Value}, {1, 2});
   }
-  // Rows are summed in the gradients of key and value, and not in that of the
-  // query.
+  // The gradients of key and value sum over query rows; that of the query does
+  // not.
   unsigned rows = builder.addWhole(query.getDimSize(rank - 2));
   mapTo(rank - 2, rows, {Gradient, Query, Output, Logsumexp}, {0});
   mapMask(builder, getMask(), Mask, rank, rank - 2, rows);
@@ -459,8 +462,8 @@ bool AttentionBackwardOp::isLinearIn(ArrayRef<bool> operands) {
 }
 
 std::optional<Work> AttentionBackwardOp::getWork(SymbolValues symbols) {
-  // The scores and the gradients of query and key; the gradients of the weights
-  // and of the values.
+  // Products for the scores and the gradients of query and key, and for the
+  // gradients of the weights and of the values.
   return getAttentionWork(*this, getTensor(getGradient()), /*numScores=*/3,
                           /*numValues=*/2, /*perScore=*/16, symbols);
 }

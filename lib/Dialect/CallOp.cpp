@@ -16,8 +16,9 @@ LogicalResult CallOp::verify() {
                            ArrayRef<int64_t> indices) -> LogicalResult {
     for (int64_t index : indices) {
       if (index < 0 || index >= static_cast<int64_t>(getOperands().size()))
-        return emitOpError() << what << " names operand " << index
-                             << ", but there are " << getOperands().size();
+        return emitOpError()
+               << what << " names operand " << index << ", but the call has "
+               << getOperands().size() << " operands";
       if (!isa<RankedTensorType>(getOperands()[index].getType()))
         return emitOpError() << what << " names operand " << index
                              << ", which is not a tensor";
@@ -30,7 +31,7 @@ LogicalResult CallOp::verify() {
 }
 
 DimensionRule CallOp::getDimensionRule() {
-  // Nothing is known: every dim of everything is whole.
+  // Nothing is known about the operator, so all dims are whole.
   DimensionRuleBuilder builder(*this);
   auto addAll = [&](TypeRange types, auto map) {
     for (auto [index, type] : llvm::enumerate(types))

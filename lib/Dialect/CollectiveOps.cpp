@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// The result is `count` times as long as the input along `axis`.
+/// Infers a result that is `count` times as long as the input along `axis`.
 static LogicalResult inferGathered(ShapeInference &inference, StringRef name,
                                    Value input, int64_t axis, int64_t count) {
   RankedTensorType type = getTensor(input);
@@ -21,13 +21,14 @@ static LogicalResult inferGathered(ShapeInference &inference, StringRef name,
   Sizes sizes = inference.getSizes(input);
   if (auto stated = inference.getStatedSizes();
       stated && stated->size() != sizes.size())
-    return inference.emitOpError("operand and result differ in their number "
-                                 "of dims");
+    return inference.emitOpError(
+        "operand and result must have the same number of dims");
   sizes[axis] = multiply(sizes[axis], count);
   return inference.setResult(type.getElementType(), sizes);
 }
 
-/// The result is one of `count` equal blocks of the input along `axis`.
+/// Infers a result that is one of `count` equal blocks of the input along
+/// `axis`.
 static LogicalResult inferBlock(ShapeInference &inference, StringRef name,
                                 Value input, int64_t axis, int64_t count) {
   RankedTensorType type = getTensor(input);
@@ -36,14 +37,14 @@ static LogicalResult inferBlock(ShapeInference &inference, StringRef name,
   Sizes sizes = inference.getSizes(input);
   std::optional<Sizes> stated = inference.getStatedSizes();
   if (stated && stated->size() != sizes.size())
-    return inference.emitOpError("operand and result differ in their number "
-                                 "of dims");
+    return inference.emitOpError(
+        "operand and result must have the same number of dims");
   if (stated && !getConstant(sizes[axis])) {
-    // The block's size is checked through the whole.
+    // Check the size of the block by that of the whole.
     if (areDifferent(multiply((*stated)[axis], count), sizes[axis]))
       return inference.emitOpError()
-             << "result times " << count
-             << " is not the operand's size along dim " << axis;
+             << "size of the operand along dim " << axis << " must be " << count
+             << " times that of the result";
     sizes[axis] = (*stated)[axis];
     return inference.setResult(type.getElementType(), sizes);
   }
@@ -80,7 +81,7 @@ exchangeAll(Algebra &algebra, Operation *op, GroupAttr group,
   return algebra.exchange(op, group, toMembers);
 }
 
-/// Equal blocks of a tensor along `axis`, one for each member.
+/// Splits a tensor into equal blocks along `axis`, one for each member.
 static SmallVector<AlgebraValue> cutBlocks(Algebra &algebra,
                                            const AlgebraValue &input,
                                            int64_t axis, int64_t count) {
@@ -91,7 +92,7 @@ static SmallVector<AlgebraValue> cutBlocks(Algebra &algebra,
   return blocks;
 }
 
-/// What a collective over a whole tensor of type `whole` moves.
+/// Returns the communication of a collective on a whole tensor of type `whole`.
 static std::optional<Communication>
 getWholeCommunication(CommunicationKind kind, Type whole, int64_t axis,
                       SymbolValues symbols) {
@@ -196,7 +197,7 @@ std::string CollectiveBroadcastOp::getCollectiveText() {
          std::to_string(getRoot());
 }
 
-/// Every rank but one receives all bytes, as in an all-gather of them.
+/// All ranks but one receive all bytes, as in an all-gather of that size.
 std::optional<Communication>
 CollectiveBroadcastOp::getCommunication(SymbolValues symbols) {
   return getWholeCommunication(CommunicationKind::AllGather,
@@ -315,21 +316,22 @@ LogicalResult AllToAllOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (failed(inference.verifyDim("dim 0", 0, input.getRank())))
     return failure();
   int64_t count = op.getGroup().getSize();
-  // The rows of all pieces; not known for equal pieces.
+  // Returns the number of rows of all pieces; unknown for equal pieces.
   auto getTotal = [&](StringRef name,
                       ArrayRef<int64_t> splits) -> FailureOr<Size> {
     if (splits.empty())
       return Size();
     if (static_cast<int64_t>(splits.size()) != count)
-      return inference.emitOpError() << name << " has " << splits.size()
-                                     << " pieces for a group of " << count;
+      return inference.emitOpError()
+             << name << " has " << splits.size() << " entries, expected "
+             << count << ", one for each member of the group";
     if (llvm::any_of(splits, [](int64_t rows) { return rows < 0; }))
-      return inference.emitOpError() << name << " has a negative piece";
+      return inference.emitOpError() << name << " has a negative entry";
     int64_t total = 0;
     for (int64_t rows : splits)
       if (llvm::AddOverflow(total, rows, total))
         return inference.emitOpError()
-               << name << " adds up to more than can be counted";
+               << name << " adds up to more than fits in 64 bits";
     return Size(total);
   };
   auto verifyRows = [&](StringRef name, const Size &total,
@@ -364,7 +366,7 @@ LogicalResult AllToAllOp::inferShapes(Adaptor op, ShapeInference &inference) {
   return verifyRows("output_splits", *received, sizes[0]);
 }
 
-/// Rows that all pieces are multiples of.
+/// The number of rows of every piece is a multiple of this unit.
 static int64_t getPieceUnit(AllToAllOp op) {
   int64_t size = op.getGroup().getSize();
   RankedTensorType input = getTensor(op.getInput());
@@ -418,9 +420,9 @@ LogicalResult AllToAllOp::evaluate(Algebra &algebra,
     return failure();
   for (auto [index, rows] : llvm::enumerate(getOutputSplits()))
     if ((*received)[index]->getSizes()[0] != rows)
-      return emitError("expected ")
-             << rows << " rows from member " << index << " of the group, but "
-             << (*received)[index]->getSizes()[0] << " came";
+      return emitError("expected ") << rows << " rows from member " << index
+                                    << " of the group, but received "
+                                    << (*received)[index]->getSizes()[0];
   results.push_back(algebra.concat(*received, 0));
   return success();
 }
@@ -466,7 +468,7 @@ LogicalResult RankSliceOp::evaluate(Algebra &algebra,
                                     SmallVectorImpl<AlgebraValue> &results) {
   FailureOr<int64_t> position = algebra.getPosition(getGroup());
   if (failed(position))
-    return emitError("this rank is in no group of the op");
+    return emitError("this rank is not a member of the op's group");
   results.push_back(cutBlocks(algebra, operands[0], getSliceAxis(),
                               getGroup().getSize())[*position]);
   return success();

@@ -11,8 +11,9 @@
 
 namespace commute::tp {
 
-/// All dims parallel, but for `axis`, which is whole on both sides and counts
-/// in units of `unitSize`. Without an axis it is -1.
+/// Returns a rule in which all dims are parallel except `axis`, which is whole
+/// in operand and result and counts in units of `unitSize`. Without an axis, it
+/// is -1.
 DimensionRule getCollectiveRule(mlir::Operation *op, int64_t axis,
                                 int64_t unitSize = 0);
 

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// i, j, ..., z, then f18, f19, ...: as in papers.
+/// Returns i, j, ..., z, then f18, f19, ..., as index names in papers.
 static std::string getFactorName(unsigned index) {
   if (index < 18)
     return std::string(1, static_cast<char>('i' + index));
@@ -95,7 +95,7 @@ unsigned
 DimensionRuleBuilder::addFactor(Factor::Kind kind, int64_t size,
                                 std::optional<ReductionKind> reduction) {
   assert((kind == Factor::Kind::Reduction) == reduction.has_value() &&
-         "a reduction says how, and nothing else does");
+         "exactly the reduction factors have a reduction kind");
   rule.factors.push_back({kind, size, reduction});
   return rule.factors.size() - 1;
 }

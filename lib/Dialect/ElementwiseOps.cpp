@@ -23,8 +23,8 @@ bool MapOp::isPredicate(MapFunction function) {
   return getInfo(function).result == ScalarFunctionInfo::Result::Truth;
 }
 
-/// The element type of a result for which none is stated: that of the operands,
-/// if they agree.
+/// Returns the element type of a result for which none is stated: that of the
+/// operands if they agree, else null.
 static Type getDefaultElementType(MapOp::Adaptor op) {
   if (MapOp::isPredicate(op.getFunction()))
     return IntegerType::get(op.getFunctionAttr().getContext(), 1);
@@ -46,23 +46,25 @@ LogicalResult MapOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (op.getOperands().size() != arity)
     return inference.emitOpError()
            << stringifyMapFunction(function) << " takes " << arity
-           << " operands, but there are " << op.getOperands().size();
+           << " operands, but got " << op.getOperands().size();
   Sizes sizes;
   for (Value operand : op.getOperands()) {
     std::optional<Sizes> broadcast =
         broadcastSizes(sizes, inference.getSizes(operand));
     if (!broadcast)
-      return inference.emitOpError("operands cannot be broadcast to one shape");
+      return inference.emitOpError(
+          "operands cannot be broadcast to a common shape");
     sizes = std::move(*broadcast);
   }
   Type elementType = inference.getStatedElementType(getDefaultElementType(op));
   if (!elementType)
-    return inference.emitOpError("operands have different element types, and "
-                                 "that of the result is not stated");
+    return inference.emitOpError("operands have different element types, so "
+                                 "the element type of the result must be "
+                                 "stated");
   if (isPredicate(function) && !elementType.isInteger(1))
     return inference.emitOpError()
            << stringifyMapFunction(function)
-           << " gives i1, but the result has element type " << elementType;
+           << " returns i1, but the result has element type " << elementType;
   return inference.setResult(elementType, sizes);
 }
 
@@ -87,7 +89,7 @@ bool MapOp::isLinearIn(ArrayRef<bool> operands) {
   case Linearity::EitherBranch:
     return !operands[0] && operands[1] && operands[2];
   }
-  llvm_unreachable("a linearity that is not listed");
+  llvm_unreachable("unknown linearity");
 }
 
 LogicalResult MapOp::evaluate(Algebra &algebra, ArrayRef<AlgebraValue> operands,
@@ -143,7 +145,7 @@ Strides CastOp::inferStrides(Adaptor op, unsigned,
   return getPreservedStrides(operandShapes[0]);
 }
 
-// `to` gives its operand back where there is nothing to convert.
+// `to` returns its operand if there is nothing to convert.
 bool CastOp::mayShareMemory() { return true; }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {
@@ -161,9 +163,9 @@ LogicalResult BitcastOp::inferShapes(Adaptor op, ShapeInference &inference) {
       from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth() ||
       (!isa<FloatType>(from) && !isa<FloatType>(to)))
     return inference.emitOpError()
-           << "cannot take the bits of " << from << " as " << to
-           << ": element types have to be of one width, and one of them a "
-              "float";
+           << "cannot reinterpret the bits of " << from << " as " << to
+           << ": the element types must have the same width, and at least one "
+              "must be a float";
   return inference.setResult(to, inference.getSizes(op.getInput()));
 }
 
@@ -198,13 +200,14 @@ LogicalResult CopyOp::inferShapes(Adaptor op, ShapeInference &inference) {
 LogicalResult CopyOp::verifyLayout() {
   SymbolSpace space(getContext());
   StridedShape shape = space.getShape(getTensor(getResult()));
-  // A type without sizes says nothing of its layout either.
+  // A type without sizes does not state a layout either.
   bool knowsSizes =
       llvm::all_of(shape.sizes, [](const Size &size) { return bool(size); });
   if (!getPreserveStrides() && knowsSizes &&
       getDensity(shape) != Density::Dense)
-    return emitOpError("result is not dense: without `preserve_strides` a copy "
-                       "has the dense row-major layout");
+    return emitOpError(
+        "result is not dense: without `preserve_strides`, a copy has the "
+        "dense row-major layout");
   return success();
 }
 
@@ -217,7 +220,7 @@ DimensionRule CopyOp::getDimensionRule() {
 LogicalResult CopyOp::evaluate(Algebra &algebra,
                                ArrayRef<AlgebraValue> operands,
                                SmallVectorImpl<AlgebraValue> &results) {
-  // The same values: layouts are not part of what is computed.
+  // The same values, because layouts are not part of the semantics.
   results.push_back(operands[0]);
   return success();
 }
@@ -234,11 +237,11 @@ Strides CopyOp::inferStrides(Adaptor op, unsigned,
   return getPreservedStrides(operandShapes[0]);
 }
 
-// `contiguous` gives its operand back where that is dense.
+// `contiguous` returns its operand if that is dense.
 bool CopyOp::mayShareMemory() { return true; }
 
 OpFoldResult CopyOp::fold(FoldAdaptor) {
-  // copy(copy(x)) -> copy(x): the inner one is fresh memory already.
+  // copy(copy(x)) -> copy(x), because the inner copy already is fresh memory.
   auto inner = getInput().getDefiningOp<CopyOp>();
   if (inner && inner.getType() == getType())
     return inner.getResult();
@@ -249,7 +252,8 @@ OpFoldResult CopyOp::fold(FoldAdaptor) {
 // Factories
 //===----------------------------------------------------------------------===//
 
-/// A rule for ops without tensor operands: every result dim is free.
+/// Returns the rule of an op without tensor operands: all dims of the result
+/// are parallel.
 static DimensionRule getFactoryRule(Operation *op) {
   DimensionRuleBuilder builder(op);
   builder.addPointwise();
@@ -258,7 +262,7 @@ static DimensionRule getFactoryRule(Operation *op) {
 
 LogicalResult ConstantOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (!isa<IntegerAttr, FloatAttr>(op.getValue()))
-    return inference.emitOpError("value is neither an integer nor a float");
+    return inference.emitOpError("value must be an integer or a float");
   Type elementType = inference.getStatedElementType(op.getValue().getType());
   return inference.setResult(elementType,
                              inference.getStatedSizes().value_or(Sizes()));
@@ -278,7 +282,8 @@ LogicalResult ConstantOp::evaluate(Algebra &algebra,
 }
 
 std::optional<Work> ConstantOp::getWork(SymbolValues symbols) {
-  // A Python scalar is an argument of the kernel that uses it.
+  // A Python scalar is an argument of the kernel that uses it, so it costs
+  // nothing.
   if (getTensor(getResult()).getRank() == 0)
     return Work();
   return getStreamingWork(*this, 0, symbols);
@@ -294,19 +299,20 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 LogicalResult IotaOp::inferShapes(Adaptor op, ShapeInference &inference) {
   std::optional<Sizes> sizes = inference.getStatedSizes();
   if (!sizes)
-    return inference.emitOpError("the size of the result is not stated");
+    return inference.emitOpError("the size of the result must be stated");
   if (sizes->size() != 1)
     return inference.emitOpError()
            << "result has " << sizes->size() << " dims, expected 1";
   if (op.getStart().getType() != op.getStep().getType() ||
       !isa<IntegerAttr, FloatAttr>(op.getStart()))
-    return inference.emitOpError("start and step are not numbers of one type");
+    return inference.emitOpError(
+        "start and step must be numbers of the same type");
   return inference.setResult(
       inference.getStatedElementType(op.getStart().getType()), *sizes);
 }
 
 DimensionRule IotaOp::getDimensionRule() {
-  // A shard does not start at `start`.
+  // The dim is whole, because a shard would not start at `start`.
   DimensionRuleBuilder builder(*this);
   builder.mapResult(0, 0,
                     builder.addWhole(getTensor(getResult()).getDimSize(0)));
@@ -337,7 +343,7 @@ LogicalResult EmptyOp::inferShapes(Adaptor, ShapeInference &inference) {
   std::optional<Sizes> sizes = inference.getStatedSizes();
   Type elementType = inference.getStatedElementType(Type());
   if (!sizes || !elementType)
-    return inference.emitOpError("the type of the result is not stated");
+    return inference.emitOpError("the type of the result must be stated");
   return inference.setResult(elementType, *sizes);
 }
 
@@ -358,13 +364,14 @@ std::optional<Work> EmptyOp::getWork(SymbolValues) { return Work(); }
 
 Strides EmptyOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                               ArrayRef<Size>) {
-  // torch.empty_like keeps the strides of a tensor that the op does not have.
+  // torch.empty_like keeps the strides of a tensor that is not an operand of
+  // this op.
   return std::nullopt;
 }
 
 LogicalResult TriangularOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (getTensor(op.getInput()).getRank() < 2)
-    return inference.emitOpError("operand has fewer than 2 dims");
+    return inference.emitOpError("operand must have at least 2 dims");
   return inference.setResultLike(op.getInput());
 }
 
@@ -372,7 +379,7 @@ DimensionRule TriangularOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   RankedTensorType type = getTensor(getInput());
   for (unsigned dim = 0; dim < type.getRank(); ++dim) {
-    // Positions matter in the last two dims.
+    // The result depends on positions in the last two dims.
     unsigned factor = dim + 2 < type.getRank()
                           ? builder.addParallel(type.getDimSize(dim))
                           : builder.addWhole(type.getDimSize(dim));
@@ -415,8 +422,8 @@ std::optional<Work> TriangularOp::getWork(SymbolValues symbols) {
 Strides TriangularOp::inferStrides(Adaptor, unsigned,
                                    ArrayRef<StridedShape> shapes,
                                    ArrayRef<Size> resultSizes) {
-  // at::tril and at::triu allocate with the operand's layout only when it is
-  // row-major; other layouts are not relied on.
+  // at::tril and at::triu use the operand's layout only if it is row-major; do
+  // not rely on other layouts.
   if (getDensity(shapes[0]) == Density::Dense)
     return getContiguousStrides(resultSizes);
   return std::nullopt;

@@ -51,7 +51,8 @@ AlgebraValue Algebra::linear(AlgebraValue lhs, AlgebraValue rhs,
 
 AlgebraValue Algebra::combine(ReductionKind kind, ArrayRef<AlgebraValue> inputs,
                               Type type) {
-  // One new leading dim to reduce over keeps the accumulation in one place.
+  // Add a leading dim and reduce over it, so that accumulation is implemented
+  // only once.
   SmallVector<AlgebraValue> stacked;
   for (const AlgebraValue &input : inputs) {
     SmallVector<int64_t> sizes(input->getSizes());

@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// The part of an op's work that goes with one of `parts` transfers: the
-/// arithmetic is cut evenly, the traffic is as stated.
+/// Returns the part of an op's work that belongs to one of `parts` transfers:
+/// the arithmetic is divided evenly, and the traffic is as stated.
 static Work getChunk(const Work &work, int64_t parts, int64_t bytesRead,
                      int64_t bytesWritten) {
   auto cut = [&](int64_t amount) -> int64_t {
@@ -35,7 +35,8 @@ static LogicalResult verifyScale(ShapeInference &inference, StringRef name,
 }
 
 /// Calls `map` for every dim of a value that is broadcast to the sizes `like`,
-/// with the dim that it becomes; repeated dims of size 1 have no factor.
+/// with the corresponding dim of the result. Repeated dims of size 1 have no
+/// factor.
 static void
 mapBroadcast(Value value, ArrayRef<int64_t> like,
              llvm::function_ref<void(int64_t dim, int64_t likeDim)> map) {
@@ -51,16 +52,16 @@ mapBroadcast(Value value, ArrayRef<int64_t> like,
 // tp.all_gather_matmul
 //===----------------------------------------------------------------------===//
 
-/// A shard's scale is one element for all ranks, or one a row, which is
-/// gathered with its row.
+/// The scale of a shard has one element for all ranks, or one for each row,
+/// which is gathered with the row.
 static LogicalResult verifyShardScale(ShapeInference &inference, Value scale,
                                       Value shard, int64_t axis) {
   int64_t rank = getTensor(shard).getRank();
   if (!scale || hasOneElement(getTensor(scale)))
     return success();
   if (axis + 1 == rank)
-    return inference.emitOpError("gathers along the contraction, so that the "
-                                 "scale of its shard must be one element");
+    return inference.emitOpError("gathers along the contraction dim, so the "
+                                 "scale of the shard must have one element");
   if (getTensor(scale).getRank() != rank)
     return inference.emitOpError()
            << "scale of the shard has " << getTensor(scale).getRank()
@@ -76,19 +77,19 @@ LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
   size_t count = op.getRhs().size();
   int64_t axis = op.getGatherAxis();
   if (shard.getRank() < 2)
-    return inference.emitOpError("shard has fewer than 2 dims");
+    return inference.emitOpError("shard must have at least 2 dims");
   if (failed(inference.verifyDim("gather_axis", axis, shard.getRank())))
     return failure();
   if (count == 0)
-    return inference.emitOpError("has no right-hand side");
+    return inference.emitOpError("must have at least one right-hand side");
   if (!op.getBiases().empty() && op.getBiases().size() != count)
     return inference.emitOpError()
-           << "has " << op.getBiases().size() << " biases for " << count
-           << " right-hand sides";
+           << "has " << op.getBiases().size() << " biases, expected none or "
+           << count << ", one for each right-hand side";
   if (bool(op.getShardScale()) != !op.getRhsScales().empty() ||
       (op.getShardScale() && op.getRhsScales().size() != count))
-    return inference.emitOpError("needs scales of the shard and of every "
-                                 "right-hand side, or none");
+    return inference.emitOpError("must have scales of the shard and of every "
+                                 "right-hand side, or no scales");
   unsigned firstProduct = op.getReturnsGathered() ? 1 : 0;
   size_t numStated = inference.getNumStated();
   if (numStated != 0 && numStated != firstProduct + count)
@@ -110,7 +111,7 @@ LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
     if (areDifferent(rhsSizes[0], gathered.back()))
       return inference.emitOpError()
              << "right-hand side " << index << " has " << type.getDimSize(0)
-             << " rows, which does not fit the gathered operand";
+             << " rows, which do not match the columns of the gathered operand";
     Sizes sizes = gathered;
     sizes.back() = rhsSizes[1];
     unsigned result = firstProduct + index;
@@ -152,7 +153,7 @@ DimensionRule AllGatherMatmulOp::getDimensionRule() {
         builder.mapResult(result, dim, factor);
     }
   }
-  // The contraction is kept whole so that the op stays one piece.
+  // Keep the contraction whole, so that the op is not split.
   unsigned inner = builder.addWhole(shard.getDimSize(rank - 1));
   factors.push_back(inner);
   builder.mapOperand(0, rank - 1, inner);
@@ -221,7 +222,7 @@ AllGatherMatmulOp::evaluate(Algebra &algebra, ArrayRef<AlgebraValue> operands,
   AlgebraValue shardScale;
   if (!scales.empty()) {
     shardScale = scales.front();
-    // One scale a row is cut like the rows.
+    // A scale with one element per row is sharded like the rows.
     if (shardScale->getNumElements() != 1) {
       FailureOr<AlgebraValue> all = gather(shardScale);
       if (failed(all))
@@ -257,7 +258,7 @@ std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
       return std::nullopt;
   }
   for (size_t index = 0; index < getBiases().size(); ++index)
-    // Checked above: it is a part of the product's flops.
+    // The size is known, because the product's flops above depend on it.
     work->elementwiseFlops += *evaluateNumElements(
         getTensor(getOutputs().take_back(getRhs().size())[index]), symbols);
   return work;
@@ -266,8 +267,9 @@ std::optional<Work> AllGatherMatmulOp::getWork(SymbolValues symbols) {
 Strides AllGatherMatmulOp::inferStrides(Adaptor op, unsigned,
                                         ArrayRef<StridedShape>,
                                         ArrayRef<Size> resultSizes) {
-  // PyTorch moves the gathered dim to the front, works on a dense matrix, and
-  // moves the dim back, by views. Along the contraction nothing is moved.
+  // PyTorch moves the gathered dim to the front by a view, works on a dense
+  // matrix, and moves the dim back by another view. Along the contraction,
+  // nothing is moved.
   auto axis = static_cast<int64_t>(op.getGatherAxis());
   if (axis + 1 == static_cast<int64_t>(resultSizes.size()))
     return getContiguousStrides(resultSizes);
@@ -283,7 +285,7 @@ Strides AllGatherMatmulOp::inferStrides(Adaptor op, unsigned,
   return strides;
 }
 
-/// The results are what the products of a replicated operand would be.
+/// The results have the placements of products of a replicated operand.
 SmallVector<PlacementAttr>
 AllGatherMatmulOp::inferPlacements(ArrayRef<PlacementAttr> operands) {
   MLIRContext *context = getContext();
@@ -316,9 +318,9 @@ AllGatherMatmulOp::getCommunication(SymbolValues symbols) {
   auto axis = static_cast<int64_t>(getGatherAxis());
   bool contracts = axis + 1 == type.getRank();
   int64_t others = work->bytesRead - *shard;
-  // Rows: each chunk reads the right-hand sides whole and writes its rows.
-  // Contraction: it reads its rows of the right-hand sides and adds to all of
-  // the results.
+  // If rows are gathered, each chunk reads the right-hand sides whole and
+  // writes its rows. If the contraction is gathered, it reads its rows of the
+  // right-hand sides and adds to all of the results.
   int64_t read = contracts ? *shard + others / parts : *shard + others;
   int64_t written = contracts ? work->bytesWritten : work->bytesWritten / parts;
   if (contracts && llvm::AddOverflow(read, written, read))
@@ -337,25 +339,27 @@ LogicalResult MatmulReduceScatterOp::inferShapes(Adaptor op,
   RankedTensorType lhs = getTensor(op.getLhs());
   int64_t axis = op.getScatterAxis();
   if (lhs.getRank() < 2 || getTensor(op.getRhs()).getRank() != 2)
-    return inference.emitOpError("expected lhs of 2 or more dims and rhs of 2 "
-                                 "dims");
+    return inference.emitOpError(
+        "expected lhs with 2 or more dims and rhs with 2 dims");
   if (failed(inference.verifyDim("scatter_axis", axis, lhs.getRank())))
     return failure();
   if (op.getReduction() != ReductionKind::Sum &&
       op.getReduction() != ReductionKind::Avg)
     return inference.emitOpError()
-           << "reduces by " << stringifyReductionKind(op.getReduction())
-           << "; only sum and avg go with matrix products";
+           << "has reduction " << stringifyReductionKind(op.getReduction())
+           << ", expected sum or avg";
   Sizes sizes = inference.getSizes(op.getLhs());
   Sizes rhsSizes = inference.getSizes(op.getRhs());
   if (areDifferent(sizes.back(), rhsSizes[0]))
-    return inference.emitOpError("lhs and rhs differ in the contracted size");
+    return inference.emitOpError(
+        "lhs and rhs have different sizes along the contraction dim");
   sizes.back() = rhsSizes[1];
   if (op.getBias() &&
       failed(inference.verifyBroadcastsTo("bias", op.getBias(), sizes)))
     return failure();
   if (bool(op.getLhsScale()) != bool(op.getRhsScale()))
-    return inference.emitOpError("needs scales of both operands, or none");
+    return inference.emitOpError(
+        "must have scales of both operands, or no scales");
   if (op.getLhsScale() && (failed(verifyScale(inference, "lhs scale",
                                               op.getLhsScale(), op.getLhs())) ||
                            failed(verifyScale(inference, "rhs scale",
@@ -377,7 +381,7 @@ DimensionRule MatmulReduceScatterOp::getDimensionRule() {
   RankedTensorType result = getTensor(getResult());
   int64_t rank = lhs.getRank();
   auto axis = static_cast<int64_t>(getScatterAxis());
-  // Of the product's dims; the scattered one counts in blocks.
+  // The factors of the product's dims; the scattered dim counts in blocks.
   SmallVector<unsigned> factors;
   auto mapLikeProduct = [&](unsigned operand, int64_t dim, int64_t as) {
     if (as == axis)
@@ -393,8 +397,8 @@ DimensionRule MatmulReduceScatterOp::getDimensionRule() {
     builder.mapResult(0, dim, factors.back());
     mapLikeProduct(isColumn ? 1 : 0, isColumn ? 1 : dim, dim);
   }
-  // With a bias the contraction stays whole: on shards of it, every rank would
-  // add the bias, so that the parts sum to something else.
+  // With a bias, keep the contraction whole: on shards of it, every rank would
+  // add the bias, and the sum of the parts would be wrong.
   unsigned inner =
       getBias() ? builder.addWhole(rhs.getDimSize(0))
                 : builder.addFactor(Factor::Kind::Reduction, rhs.getDimSize(0),
@@ -466,7 +470,7 @@ std::optional<Work> MatmulReduceScatterOp::getWork(SymbolValues symbols) {
       llvm::MulOverflow(work->elementwiseFlops, *inner, work->matmulFlops) ||
       llvm::MulOverflow<int64_t>(work->matmulFlops, 2, work->matmulFlops))
     return std::nullopt;
-  // One addition more for each element of the product.
+  // The reduction adds once for each element of the product.
   if (getBias() && llvm::MulOverflow<int64_t>(work->elementwiseFlops, 2,
                                               work->elementwiseFlops))
     return std::nullopt;
@@ -493,8 +497,8 @@ MatmulReduceScatterOp::getCommunication(SymbolValues symbols) {
   int64_t whole = 0;
   if (!work || !lhs || llvm::MulOverflow(work->bytesWritten, parts, whole))
     return std::nullopt;
-  // Each chunk is one block of the product: of its rows, from rows of lhs and
-  // all of rhs, or of its columns, the other way round.
+  // Each chunk is one block of the product: a block of rows, from rows of lhs
+  // and all of rhs, or a block of columns, from all of lhs and columns of rhs.
   RankedTensorType type = getTensor(getLhs());
   bool scattersColumns =
       static_cast<int64_t>(getScatterAxis()) + 1 == type.getRank();

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// A rank, or a range "0 to 7" of ranks.
+/// Parses a rank, or a range "0 to 7" of ranks.
 static ParseResult parseRanks(AsmParser &parser,
                               SmallVectorImpl<int64_t> &ranks) {
   SMLoc location = parser.getCurrentLocation();
@@ -51,7 +51,7 @@ Attribute GroupAttr::parse(AsmParser &parser, Type) {
     return parser.getChecked<GroupAttr>(location, parser.getContext(), name,
                                         stated, ranks);
   }
-  // A list of groups opens with two brackets; one group with one.
+  // A list of groups starts with two brackets, a single group with one.
   bool isFirst = true, isAxis = false;
   auto parseItem = [&]() -> ParseResult {
     SMLoc itemLocation = parser.getCurrentLocation();
@@ -62,8 +62,8 @@ Attribute GroupAttr::parse(AsmParser &parser, Type) {
     isFirst = false;
     if (isGroup != isAxis)
       return parser.emitError(itemLocation)
-             << (isAxis ? "expected a list of ranks, as before"
-                        : "expected a rank, as before");
+             << (isAxis ? "expected a list of ranks, like the elements before"
+                        : "expected a rank, like the elements before");
     if (!isGroup)
       return parseRanks(parser, ranks);
     bool isEmpty = succeeded(parser.parseOptionalRSquare());
@@ -74,7 +74,7 @@ Attribute GroupAttr::parse(AsmParser &parser, Type) {
     int64_t members = ranks.size() - before;
     if (size && *size != members)
       return parser.emitError(itemLocation)
-             << "the groups of one axis must have equal sizes, but there are "
+             << "the groups of one axis must have equal sizes, but two have "
              << *size << " and " << members << " members";
     size = members;
     return success();
@@ -108,7 +108,7 @@ void GroupAttr::print(AsmPrinter &printer) const {
   os << '<';
   printer.printString(getName());
   os << ", ";
-  // Runs of fewer ranks are easier to read one by one.
+  // Short runs are easier to read as individual ranks.
   constexpr int64_t shortestRange = 32;
   auto printMembers = [&](int64_t index) {
     os << '[';
@@ -160,7 +160,7 @@ LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " ranks";
   if (ranks.size() % size != 0)
     return emitError() << "group \"" << name << "\": " << ranks.size()
-                       << " ranks do not make groups of " << size;
+                       << " ranks cannot be divided into groups of " << size;
   llvm::BitVector seen;
   for (int64_t rank : ranks) {
     if (rank < 0 || rank >= maxRanks)
@@ -170,7 +170,7 @@ LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       seen.resize(rank + 1);
     if (seen.test(rank))
       return emitError() << "group \"" << name << "\": rank " << rank
-                         << " is in it twice";
+                         << " is listed twice";
     seen.set(rank);
   }
   return success();

@@ -13,8 +13,8 @@
 
 namespace commute::tp::detail {
 
-/// A group with its members and, for looking up ranks in groups of thousands,
-/// where each rank is.
+/// The storage of a group: its members and the index of each rank, for fast
+/// lookup in groups with thousands of ranks.
 struct GroupAttrStorage : mlir::AttributeStorage {
   using KeyTy = std::tuple<llvm::StringRef, int64_t, llvm::ArrayRef<int64_t>>;
   using Place = std::pair<int64_t, int64_t>;
@@ -47,8 +47,8 @@ struct GroupAttrStorage : mlir::AttributeStorage {
   llvm::StringRef name;
   int64_t size;
   llvm::ArrayRef<int64_t> ranks;
-  /// Ranks in ascending order, with their index in `ranks`; empty where every
-  /// rank is its own index.
+  /// Ranks in ascending order with their index in `ranks`; empty if every rank
+  /// is its own index.
   llvm::ArrayRef<Place> places;
 };
 

@@ -53,7 +53,7 @@ LogicalResult GroupedMatmulOp::inferShapes(Adaptor op,
   if (::groupsContraction(rhs)) {
     if (op.getRest())
       return inference.emitOpError(
-          "there are no other rows where the contraction dim is grouped");
+          "must not have `rest` when the contraction dim is grouped");
     return inference.setResult(type, {groups, lhsSizes[0], rhsSizes[1]});
   }
   if (areDifferent(groups, rhsSizes[0]))
@@ -74,7 +74,7 @@ LogicalResult GroupedMatmulOp::inferShapes(Adaptor op,
 DimensionRule GroupedMatmulOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   RankedTensorType lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
-  // Offsets count the rows of all groups.
+  // Offsets count the rows of all groups, so groups cannot be sharded.
   unsigned groups = builder.addFixed(getTensor(getOffsets()).getDimSize(0));
   builder.mapOperand(2, 0, groups);
   if (groupsContraction()) {
@@ -135,7 +135,7 @@ std::optional<Work> GroupedMatmulOp::getWork(SymbolValues symbols) {
   if (!elements || !columns || !groups || !rows || !lhsBytes || !rhsBytes ||
       !offsetBytes || !resultBytes)
     return std::nullopt;
-  // Each row is multiplied by one matrix.
+  // Each row is multiplied by a single matrix.
   std::optional<int64_t> products = llvm::checkedMul(*elements, *columns);
   std::optional<int64_t> flops =
       products ? llvm::checkedMul<int64_t>(2, *products) : std::nullopt;
@@ -155,6 +155,7 @@ std::optional<Work> GroupedMatmulOp::getWork(SymbolValues symbols) {
 
 Strides GroupedMatmulOp::inferStrides(Adaptor, unsigned, ArrayRef<StridedShape>,
                                       ArrayRef<Size> resultSizes) {
-  // On GPUs, rows may be padded to 16 bytes; see the type that is recorded.
+  // On GPUs, rows may be padded to 16 bytes; the recorded type states whether
+  // they are.
   return getContiguousStrides(resultSizes);
 }

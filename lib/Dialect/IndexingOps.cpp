@@ -35,7 +35,8 @@ static LogicalResult verifySizesBeside(ShapeInference &inference,
   return inference.verifySizes(name, value, sizes);
 }
 
-/// The number of bytes of several values together; nullopt for an unknown size.
+/// Returns the total number of bytes of several values, or nullopt for an
+/// unknown size.
 static std::optional<int64_t> getTotalBytes(ValueRange values,
                                             SymbolValues symbols) {
   int64_t total = 0;
@@ -79,7 +80,7 @@ DimensionRule TakeOp::getDimensionRule() {
   int64_t dim = getDim();
   for (int64_t tableDim = 0; tableDim < table.getRank(); ++tableDim) {
     if (tableDim == dim) {
-      // A shard of the table does not hold all that an index may mean.
+      // The dim is whole, because an index may refer to any row of the table.
       builder.mapOperand(0, dim, builder.addWhole(table.getDimSize(dim)));
       for (int64_t indexDim = 0; indexDim < indices.getRank(); ++indexDim) {
         unsigned factor = builder.addParallel(indices.getDimSize(indexDim));
@@ -109,7 +110,7 @@ bool TakeOp::isLinearIn(ArrayRef<bool> operands) {
 }
 
 std::optional<Work> TakeOp::getWork(SymbolValues symbols) {
-  // Only the chosen rows are read.
+  // Only the selected rows are read.
   std::optional<int64_t> bytes = getNumBytes(getResult().getType(), symbols);
   std::optional<int64_t> indices = getNumBytes(getIndices().getType(), symbols);
   if (!bytes || !indices)
@@ -159,7 +160,7 @@ DimensionRule TakeAlongOp::getDimensionRule() {
     unsigned factor = builder.addParallel(indices.getDimSize(dim));
     builder.mapOperand(1, dim, factor);
     builder.mapResult(0, dim, factor);
-    // A shard of the table does not hold all that an index may mean.
+    // The dim is whole, because an index may refer to any element of the table.
     bool isIndexed = dim == static_cast<int64_t>(getDim());
     builder.mapOperand(
         0, dim, isIndexed ? builder.addWhole(table.getDimSize(dim)) : factor);
@@ -175,7 +176,7 @@ LogicalResult TakeAlongOp::evaluate(Algebra &algebra,
 }
 
 std::optional<Work> TakeAlongOp::getWork(SymbolValues symbols) {
-  // Only the chosen elements are read.
+  // Only the selected elements are read.
   std::optional<int64_t> bytes = getTotalBytes(getResult(), symbols);
   std::optional<int64_t> indices = getTotalBytes(getIndices(), symbols);
   Work work;
@@ -212,7 +213,7 @@ LogicalResult ScatterOp::inferShapes(Adaptor op, ShapeInference &inference) {
                                    inference.getSizes(op.getIndices()))))
     return failure();
   if (updates != input.getElementType())
-    return inference.emitOpError() << "updates has element type " << updates
+    return inference.emitOpError() << "updates have element type " << updates
                                    << ", expected " << input.getElementType();
   return inference.setResultLike(op.getInput());
 }
@@ -229,8 +230,8 @@ DimensionRule ScatterOp::getDimensionRule() {
     builder.mapOperand(0, dim, factor);
     builder.mapResult(0, dim, factor);
     unsigned updated = factor;
-    // Sums of updates may be made in parts; which of them comes last needs all
-    // of them.
+    // Accumulation may be split into parts. Replacement may not: which update
+    // comes last depends on all of them.
     if (isIndexed && getAccumulate())
       updated = builder.addFactor(Factor::Kind::Reduction,
                                   indices.getDimSize(dim), ReductionKind::Sum);
@@ -252,7 +253,7 @@ LogicalResult ScatterOp::evaluate(Algebra &algebra,
 }
 
 std::optional<Work> ScatterOp::getWork(SymbolValues symbols) {
-  // The input is copied, and the elements that are updated are written again.
+  // The input is copied, and then the updated elements are written again.
   std::optional<int64_t> read = getTotalBytes(getOperands(), symbols);
   std::optional<int64_t> written =
       getTotalBytes({getResult(), getUpdates()}, symbols);
@@ -297,7 +298,7 @@ DimensionRule SortOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
   RankedTensorType input = getTensor(getInput());
   for (int64_t dim = 0; dim < input.getRank(); ++dim) {
-    // The order of some elements does not tell that of all.
+    // The order within a shard does not determine the order of the whole row.
     int64_t size = input.getDimSize(dim);
     unsigned factor = dim == static_cast<int64_t>(getDim())
                           ? builder.addFixed(size)
@@ -324,7 +325,7 @@ LogicalResult SortOp::evaluate(Algebra &algebra,
 }
 
 std::optional<Work> SortOp::getWork(SymbolValues symbols) {
-  // One pass over memory; log2(size) comparisons for each element.
+  // One pass over memory, and log2(size) comparisons for each element.
   std::optional<int64_t> size =
       evaluateSize(getTensor(getInput()), getDim(), symbols);
   if (!size)

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ops that give their operand on, and say something about the program.
+// Ops that return their operand and state a fact about the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ LogicalResult WaitOp::evaluate(Algebra &algebra,
 
 std::optional<Work> WaitOp::getWork(SymbolValues) { return Work(); }
 
-// PyTorch records a dense result also where the operand, which the result is,
-// has holes; such types are kept.
+// PyTorch records a dense result even if the operand, which is the result, has
+// holes. Keep such types.
 Strides WaitOp::inferStrides(Adaptor, unsigned,
                              ArrayRef<StridedShape> operandShapes,
                              ArrayRef<Size>) {

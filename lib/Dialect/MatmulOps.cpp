@@ -15,8 +15,8 @@ using namespace commute::tp;
 // tp.matmul
 //===----------------------------------------------------------------------===//
 
-/// Positions of the rows (or columns) and of the contraction dim in an operand
-/// of an op or its adaptor: the outer one of its matrix, then K.
+/// Positions of the row (or column) dim and of the contraction dim in an
+/// operand of an op or its adaptor.
 template <typename Op>
 static std::pair<int64_t, int64_t> getLhsDims(Op op) {
   int64_t rank = getTensor(op.getLhs()).getRank();
@@ -35,7 +35,7 @@ LogicalResult MatmulOp::inferShapes(Adaptor op, ShapeInference &inference) {
   RankedTensorType lhs = getTensor(op.getLhs());
   RankedTensorType rhs = getTensor(op.getRhs());
   if (lhs.getRank() < 2 || rhs.getRank() < 2)
-    return inference.emitOpError("an operand has fewer than 2 dims");
+    return inference.emitOpError("operands must have at least 2 dims");
   Sizes lhsSizes = inference.getSizes(op.getLhs());
   Sizes rhsSizes = inference.getSizes(op.getRhs());
   auto [rowDim, lhsInner] = getLhsDims(op);
@@ -48,7 +48,8 @@ LogicalResult MatmulOp::inferShapes(Adaptor op, ShapeInference &inference) {
   std::optional<Sizes> sizes = broadcastSizes(ArrayRef(lhsSizes).drop_back(2),
                                               ArrayRef(rhsSizes).drop_back(2));
   if (!sizes)
-    return inference.emitOpError("batch dims cannot be broadcast to one shape");
+    return inference.emitOpError(
+        "batch dims cannot be broadcast to a common shape");
   sizes->push_back(lhsSizes[rowDim]);
   sizes->push_back(rhsSizes[columnDim]);
   if (op.getBias() &&
@@ -60,7 +61,7 @@ LogicalResult MatmulOp::inferShapes(Adaptor op, ShapeInference &inference) {
 
 DimensionRule MatmulOp::getDimensionRule() {
   DimensionRuleBuilder builder(*this);
-  // Rows, columns and batch dims as in the result; the bias goes along.
+  // Maps rows, columns and batch dims as in the result, and the bias with them.
   SmallVector<unsigned> likeResult;
   unsigned firstScale = 2;
   if (getBias())
@@ -72,7 +73,7 @@ DimensionRule MatmulOp::getDimensionRule() {
     RankedTensorType type = getTensor(getOperand(operand));
     for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim) {
       int64_t resultDim = rank - type.getRank() + dim;
-      // A repeated batch dim of size 1 has no factor.
+      // A batch dim of size 1 that is repeated has no factor.
       if (type.getDimSize(dim) == 1 && result.getDimSize(resultDim) != 1)
         continue;
       builder.mapOperand(operand, dim, resultDim);
@@ -89,7 +90,7 @@ DimensionRule MatmulOp::getDimensionRule() {
                                      ReductionKind::Sum);
   builder.mapOperand(0, lhsInner, inner);
   builder.mapOperand(1, rhsInner, inner);
-  // A scale with one element a row or column is cut with it.
+  // A scale with one element per row or column is sharded with these.
   auto mapScale = [&](Value scale, unsigned operand, unsigned factor) {
     RankedTensorType type = getTensor(scale);
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -123,7 +124,7 @@ LogicalResult MatmulOp::evaluate(Algebra &algebra,
 }
 
 bool MatmulOp::isLinearIn(ArrayRef<bool> operands) {
-  // A bias belongs to one summand: it must be partial with the product.
+  // The bias is a part of one summand, so it must be partial if the product is.
   if (getBias() && !operands[2])
     return false;
   bool anyScale =
@@ -145,8 +146,8 @@ std::optional<Work> MatmulOp::getWork(SymbolValues symbols) {
   if (!work || !flops)
     return std::nullopt;
   work->matmulFlops = *flops;
-  // A product is added to a matrix in place: PyTorch's addmm copies the matrix
-  // into the result first, on CPUs (addmm_impl_cpu_) as on GPUs
+  // PyTorch computes a product plus a matrix in place: addmm first copies the
+  // matrix into the result, on both CPUs (addmm_impl_cpu_) and GPUs
   // (addmm_out_cuda_impl). A vector is added by the product's own kernel.
   if (hasBias && getTensor(getBias()).getRank() > 1) {
     std::optional<int64_t> bytes = getNumBytes(getBias().getType(), symbols);

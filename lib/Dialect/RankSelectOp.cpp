@@ -22,9 +22,10 @@ LogicalResult RankSelectOp::inferShapes(Adaptor op, ShapeInference &inference) {
   Value first = op.getValues().front();
   for (Value value : op.getValues()) {
     if (getTensor(value).getElementType() != getTensor(first).getElementType())
-      return inference.emitOpError("operands differ in their element types");
+      return inference.emitOpError("operands must have the same element type");
     if (getTensor(value).getRank() != getTensor(first).getRank())
-      return inference.emitOpError("operands differ in their number of dims");
+      return inference.emitOpError(
+          "operands must have the same number of dims");
     if (failed(
             inference.verifySizes("operand", value, inference.getSizes(first))))
       return failure();
@@ -49,7 +50,7 @@ LogicalResult RankSelectOp::evaluate(Algebra &algebra,
                                      SmallVectorImpl<AlgebraValue> &results) {
   FailureOr<int64_t> position = algebra.getPosition(getGroup());
   if (failed(position))
-    return emitError("this rank is in no group of the op");
+    return emitError("this rank is not a member of the op's group");
   results.push_back(operands[*position]);
   return success();
 }

@@ -18,8 +18,8 @@ IndexAlgebra::~IndexAlgebra() = default;
 /// Views move nothing.
 static std::optional<Work> getViewWork() { return Work(); }
 
-/// Whether an op gives its operand back: same sizes and same layout. Sizes that
-/// no layout states are not known to be the same.
+/// Returns true if an op returns its operand: sizes and layout are equal. Sizes
+/// that no layout states are not known to be equal.
 static bool isIdentity(Value input, Value result) {
   RankedTensorType type = getTensor(input);
   return type == result.getType() &&
@@ -33,7 +33,7 @@ static bool isIdentity(Value input, Value result) {
 LogicalResult ReshapeOp::inferShapes(Adaptor op, ShapeInference &inference) {
   std::optional<Sizes> sizes = inference.getStatedSizes();
   if (!sizes)
-    return inference.emitOpError("the sizes of the result are not stated");
+    return inference.emitOpError("the sizes of the result must be stated");
   if (failed(inference.setResult(getTensor(op.getInput()).getElementType(),
                                  *sizes)))
     return failure();
@@ -43,7 +43,7 @@ LogicalResult ReshapeOp::inferShapes(Adaptor op, ShapeInference &inference) {
     return success();
   return inference.emitOpError()
          << "operand has " << inference.toText(before)
-         << " elements, the result " << inference.toText(after);
+         << " elements, but the result has " << inference.toText(after);
 }
 
 static int64_t getExtent(const Size &size) {
@@ -56,9 +56,9 @@ DimensionRule ReshapeOp::getDimensionRule() {
   Sizes before = space.getSizes(getTensor(getInput()));
   Sizes after = space.getSizes(getTensor(getResult()));
 
-  // Both shapes are walked from the major dim; `remaining` is what of the
-  // current dim is not yet covered by factors. The next factor is the smaller
-  // of the two when it divides the larger one.
+  // Walk both shapes from the major dim. `remaining` is the part of the current
+  // dim that factors do not cover yet. The next factor is the smaller of the
+  // two if it divides the larger one.
   size_t i = 0, j = 0;
   Size remainingBefore, remainingAfter;
   auto takeNext = [](ArrayRef<Size> sizes, size_t &index, Size &remaining) {
@@ -98,7 +98,7 @@ DimensionRule ReshapeOp::getDimensionRule() {
       break;
     }
   }
-  // What is left has no common factors: it stays whole.
+  // The remaining dims have no common factors, so they are whole.
   auto addRest = [&](ArrayRef<Size> sizes, size_t index, Size remaining,
                      auto map) {
     for (; index < sizes.size(); ++index) {
@@ -128,7 +128,7 @@ LogicalResult ReshapeOp::evaluate(Algebra &algebra,
 }
 
 std::optional<Work> ReshapeOp::getWork(SymbolValues symbols) {
-  // A copy where the operand's strides do not allow a view.
+  // The result is a copy if the operand's strides do not allow a view.
   if (isStaticDense(getTensor(getInput())))
     return getViewWork();
   SymbolSpace space(getContext());
@@ -172,8 +172,8 @@ LogicalResult PermuteOp::inferShapes(Adaptor op, ShapeInference &inference) {
   llvm::sort(sorted);
   if (static_cast<int64_t>(sorted.size()) != input.getRank() ||
       !llvm::equal(sorted, llvm::seq<int64_t>(0, input.getRank())))
-    return inference.emitOpError("permutation does not name every dim of the "
-                                 "operand once");
+    return inference.emitOpError("permutation must list every dim of the "
+                                 "operand exactly once");
   Sizes before = inference.getSizes(op.getInput()), sizes;
   for (int64_t dim : op.getPermutation())
     sizes.push_back(before[dim]);
@@ -235,15 +235,16 @@ LogicalResult SliceOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (failed(inference.verifyDim("dim", dim, input.getRank())))
     return failure();
   if (start < 0 || step < 1)
-    return inference.emitOpError("start is negative or step less than 1");
+    return inference.emitOpError(
+        "start must not be negative, and step must be at least 1");
   if (op.getBlocks() && step != 1)
-    return inference.emitOpError("takes blocks at a step other than 1");
+    return inference.emitOpError("step must be 1 when `blocks` is set");
   std::optional<Sizes> stated = inference.getStatedSizes();
   if (!stated)
-    return inference.emitOpError("the size of the result is not stated");
+    return inference.emitOpError("the size of the result must be stated");
   Sizes sizes = inference.getSizes(op.getInput());
   std::optional<int64_t> available = getConstant(sizes[dim]);
-  // Only how many elements it takes is for the type to state.
+  // Only the result type states the number of elements.
   if (stated->size() == sizes.size())
     sizes[dim] = (*stated)[dim];
   if (failed(inference.setResult(input.getElementType(), sizes)))
@@ -256,8 +257,9 @@ LogicalResult SliceOp::inferShapes(Adaptor op, ShapeInference &inference) {
       llvm::MulOverflow<int64_t>(*size - 1, step, last) ||
       llvm::AddOverflow<int64_t>(last, first, last) || last >= *available)
     return inference.emitOpError()
-           << "takes " << *size << " elements from " << start << " on at step "
-           << step << ", but dim " << dim << " has " << *available;
+           << "takes " << *size << " elements starting at " << start
+           << " with step " << step << ", but dim " << dim << " has size "
+           << *available;
   return success();
 }
 
@@ -290,7 +292,7 @@ DimensionRule SliceOp::getDimensionRule() {
       builder.mapResult(0, dim, factor);
       continue;
     }
-    // Start, size and extent count in units; with a step they do not.
+    // Without a step, start, size and extent count in units.
     unsigned unit =
         getStep() == 1
             ? builder.addWhole(getUnitSize(
@@ -322,16 +324,17 @@ LogicalResult SliceOp::evaluate(Algebra &algebra,
   FailureOr<SmallVector<int64_t>> sizes = getResultSizes(*this, algebra);
   if (failed(sizes))
     return failure();
-  // With symbols, whether it fits is known only now.
+  // The verifier cannot check symbolic sizes, so check their values here.
   int64_t size = (*sizes)[getDim()], start, last;
   int64_t available = operands[0]->getSizes()[getDim()];
   if (llvm::MulOverflow<int64_t>(getStart(), getBlocks() ? size : 1, start) ||
       llvm::MulOverflow<int64_t>(size, getStep(), last) ||
       llvm::AddOverflow<int64_t>(last, start, last) ||
       (size > 0 && last - static_cast<int64_t>(getStep()) >= available))
-    return emitError() << "takes " << size << " elements from " << getStart()
-                       << (getBlocks() ? " blocks" : "") << " on, but dim "
-                       << getDim() << " has " << available;
+    return emitError() << "takes " << size << " elements starting at "
+                       << (getBlocks() ? "block " : "") << getStart()
+                       << " with step " << getStep() << ", but dim " << getDim()
+                       << " has size " << available;
   results.push_back(algebra.slice(operands[0], getDim(), size > 0 ? start : 0,
                                   getStep(), size));
   return success();
@@ -373,7 +376,7 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 
 LogicalResult ConcatOp::inferShapes(Adaptor op, ShapeInference &inference) {
   if (op.getInputs().empty())
-    return inference.emitOpError("has no operands");
+    return inference.emitOpError("must have at least one operand");
   RankedTensorType first = getTensor(op.getInputs().front());
   int64_t dim = op.getDim();
   if (failed(inference.verifyDim("dim", dim, first.getRank())))
@@ -382,7 +385,8 @@ LogicalResult ConcatOp::inferShapes(Adaptor op, ShapeInference &inference) {
   Size total = 0;
   for (Value input : op.getInputs()) {
     if (getTensor(input).getRank() != first.getRank())
-      return inference.emitOpError("operands differ in their number of dims");
+      return inference.emitOpError(
+          "operands must have the same number of dims");
     Size size = inference.getSizes(input)[dim];
     total = add(total, size);
     sizes[dim] = size;
@@ -434,10 +438,10 @@ LogicalResult ConcatOp::evaluate(Algebra &algebra,
 Strides ConcatOp::inferStrides(Adaptor, unsigned,
                                ArrayRef<StridedShape> operandShapes,
                                ArrayRef<Size> resultSizes) {
-  // cat allocates row-major unless its operands look like channels-last
-  // images, which only tensors of rank 4 and 5 can. A dense operand can be
-  // both, by the stride of a channel dim of size 1: only the very strides of a
-  // row-major tensor rule it out.
+  // cat allocates row-major memory unless its operands look like channels-last
+  // images, which is possible only for tensors of rank 4 and 5. Because of the
+  // stride of a channel dim of size 1, a dense operand can be both, so require
+  // the exact strides of a row-major tensor.
   bool mayBeChannelsLast = resultSizes.size() == 4 || resultSizes.size() == 5;
   bool anyStrided = llvm::any_of(operandShapes, [](const StridedShape &shape) {
     return !shape.strides || shape.strides != getContiguousStrides(shape.sizes);
@@ -466,7 +470,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
 LogicalResult BroadcastOp::inferShapes(Adaptor op, ShapeInference &inference) {
   std::optional<Sizes> sizes = inference.getStatedSizes();
   if (!sizes)
-    return inference.emitOpError("the sizes of the result are not stated");
+    return inference.emitOpError("the sizes of the result must be stated");
   if (failed(inference.setResult(getTensor(op.getInput()).getElementType(),
                                  *sizes)))
     return failure();
@@ -497,8 +501,8 @@ Strides BroadcastOp::inferStrides(Adaptor, unsigned,
   const StridedShape &input = operandShapes[0];
   if (!input.strides)
     return std::nullopt;
-  // at::inferExpandGeometry: stride 0 where repeated; a new dim of size 1 gets
-  // the stride a dense tensor would have there.
+  // at::inferExpandGeometry: repeated dims have stride 0; a new dim of size 1
+  // gets the stride that it would have in a dense tensor.
   size_t offset = resultSizes.size() - input.sizes.size();
   SmallVector<Size, 4> strides(resultSizes.size());
   for (size_t dim = resultSizes.size(); dim-- > 0;) {

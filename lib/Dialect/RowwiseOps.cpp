@@ -87,8 +87,8 @@ std::optional<Work> ReduceOp::getWork(SymbolValues symbols) {
 Strides ReduceOp::inferStrides(Adaptor, unsigned,
                                ArrayRef<StridedShape> operandShapes,
                                ArrayRef<Size> resultSizes) {
-  // The reduction's TensorIterator orders the result like the operand; only
-  // the plain case is relied on.
+  // TensorIterator orders the dims of the result like those of the operand;
+  // rely only on the row-major case.
   if (getDensity(operandShapes[0]) == Density::Dense)
     return getContiguousStrides(resultSizes);
   return std::nullopt;
@@ -107,8 +107,9 @@ LogicalResult RowwiseOp::inferShapes(Adaptor op, ShapeInference &inference) {
       inference.getSizes(op.getInput()));
 }
 
-/// The rule of ops that map rows over the dims from `firstWhole` on (or of the
-/// one dim `onlyWhole`), with operand 0 and all results of one shape.
+/// Returns the rule of ops that map rows over the dims from `firstWhole` on (or
+/// of the single dim `onlyWhole`), where operand 0 and all results have one
+/// shape.
 static DimensionRule getRowRule(Operation *op,
                                 llvm::function_ref<bool(unsigned)> isWhole,
                                 ArrayRef<unsigned> likeInput) {
@@ -121,7 +122,7 @@ static DimensionRule getRowRule(Operation *op,
       builder.mapOperand(operand, dim, factor);
     for (unsigned result = 0; result < op->getNumResults(); ++result)
       builder.mapResult(result, dim, factor);
-    // Weight and bias have the normalized dims.
+    // Weight and bias have the dims that are normalized.
     for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
       if (llvm::is_contained(likeInput, operand))
         continue;
@@ -182,7 +183,7 @@ std::optional<Work> RowwiseOp::getWork(SymbolValues symbols) {
 Strides RowwiseOp::inferStrides(Adaptor, unsigned,
                                 ArrayRef<StridedShape> operandShapes,
                                 ArrayRef<Size> resultSizes) {
-  // CPU and CUDA softmax differ in what they make of strided operands.
+  // The softmax kernels for CPU and CUDA treat strided operands differently.
   if (getDensity(operandShapes[0]) == Density::Dense)
     return getContiguousStrides(resultSizes);
   return std::nullopt;
@@ -192,8 +193,8 @@ Strides RowwiseOp::inferStrides(Adaptor, unsigned,
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Checks the weights of a norm over the last `dims` dims; all its results have
-/// the shape of the input.
+/// Checks the weights of a norm over the last `dims` dims. All results have the
+/// shape of the input.
 static LogicalResult inferNorm(ShapeInference &inference, Value input,
                                int64_t dims, ArrayRef<Value> weights) {
   RankedTensorType type = getTensor(input);
@@ -232,7 +233,7 @@ static Strides getNormStrides(const StridedShape &input,
   return std::nullopt;
 }
 
-/// x * rsqrt(mean(x^2) + epsilon), over the last `dims` dims.
+/// Computes x * rsqrt(mean(x^2) + epsilon) over the last `dims` dims.
 static AlgebraValue evaluateRms(Algebra &algebra, const AlgebraValue &input,
                                 int64_t dims, double epsilon, Type compute) {
   SmallVector<int64_t> normalized;
@@ -310,7 +311,7 @@ LogicalResult LayerNormOp::evaluate(Algebra &algebra,
   AlgebraValue mean =
       algebra.reduce(ReductionKind::Avg, input, normalized, true, compute);
   AlgebraValue centered = algebra.map(MapFunction::Sub, {input, mean}, compute);
-  // The variance is the mean square of what is left.
+  // The variance is the mean square of the centered values.
   AlgebraValue output = evaluateRms(algebra, centered, getNormalizedDims(),
                                     getEpsilon().convertToDouble(), compute);
   unsigned next = 1;

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// The names of all functions, by their numbers.
+/// The names of all functions, in the order of their enumerators.
 static ArrayRef<std::string> getNames() {
   static const std::vector<std::string> names = {
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
@@ -42,8 +42,8 @@ FailureOr<MapFunction> commute::tp::parseMapFunction(AsmParser &parser) {
   if (std::optional<MapFunction> function = symbolizeMapFunction(name))
     return *function;
   return parser.emitError(location)
-         << "there is no scalar function `" << name << "`; expected one of "
-         << llvm::join(getNames(), ", ");
+         << "unknown scalar function `" << name
+         << "`; expected one of: " << llvm::join(getNames(), ", ");
 }
 
 uint64_t commute::tp::wrapInteger(int64_t value, Type type) {

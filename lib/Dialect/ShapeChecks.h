@@ -11,23 +11,24 @@
 
 namespace commute::tp {
 
-/// Concrete sizes of an op's only result; failure is reported at the op.
+/// Returns the concrete sizes of an op's only result. Failure is reported at
+/// the op.
 mlir::FailureOr<llvm::SmallVector<int64_t>> getResultSizes(mlir::Operation *op,
                                                            Algebra &algebra);
 
-/// The size of one of `count` equal blocks along a dim; reports a size that
-/// cannot be cut. A symbolic size is assumed to be divisible.
+/// Returns the size of one of `count` equal blocks along a dim. Emits an error
+/// if the dim cannot be divided. A symbolic size is assumed to be divisible.
 mlir::FailureOr<Size> getBlockSize(ShapeInference &inference, const Size &size,
                                    int64_t dim, int64_t count);
 
-/// Sizes after PyTorch's broadcasting of two lists of sizes; nullopt where two
-/// sizes are certainly incompatible. Where symbols decide, the size that is
-/// not 1 is taken.
+/// Broadcasts two lists of sizes by PyTorch's rule. Returns nullopt if two
+/// sizes are certainly incompatible. If that depends on symbols, takes the size
+/// that is not 1.
 std::optional<Sizes> broadcastSizes(llvm::ArrayRef<Size> lhs,
                                     llvm::ArrayRef<Size> rhs);
 
-/// 2 * elements of `result` * `inner`: the multiplications and additions of a
-/// product.
+/// Returns 2 * elements of `result` * `inner`: the multiplications and
+/// additions of a product.
 std::optional<int64_t> getProductFlops(mlir::RankedTensorType result,
                                        std::optional<int64_t> inner,
                                        SymbolValues symbols);

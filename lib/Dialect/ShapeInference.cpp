@@ -102,7 +102,7 @@ void commute::tp::addResultTypes(
   }
   for (auto [index, shape] : llvm::enumerate(shapes)) {
     assert(shape.elementType && shape.sizes &&
-           "inference leaves nothing open of a result");
+           "shape inference must determine every result type");
     types.push_back(
         symbols.getType(shape.elementType, *shape.sizes,
                         inferStrides(index, operandShapes, *shape.sizes)));
@@ -111,7 +111,7 @@ void commute::tp::addResultTypes(
 
 void commute::tp::reportInferenceFailure(OperationState &state) {
   mlir::detail::reportFatalInferReturnTypesError(state);
-  llvm_unreachable("a fatal error returned");
+  llvm_unreachable("a fatal error must not return");
 }
 
 void commute::tp::stateElementTypes(OperationState &state,

@@ -12,7 +12,7 @@
 using namespace commute::tp;
 using llvm::StringRef;
 
-/// No size of a tensor is larger; sums and products of two stay in an int64.
+/// An upper bound of tensor sizes, far from the limits of an int64_t.
 static constexpr int64_t maxNumber = int64_t(1) << 48;
 
 static bool isSymbol(StringRef text) {
@@ -87,7 +87,7 @@ commute::tp::parseSizeAssumption(StringRef text) {
     return std::move(*assumption);
   return llvm::createStringError(
       "'" + text +
-      "' is no assumption about sizes; legal are 's0 % 8 == 0' and "
+      "' is not an assumption about sizes; expected 's0 % 8 == 0' or "
       "'s0 * s1 % 8 == 0' for divisibility, 's0 == 4096', and bounds such as "
       "'s0 >= 16' or 's0 < 512'");
 }

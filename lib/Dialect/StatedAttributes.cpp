@@ -13,7 +13,8 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// Passes and tools cast the elements of these attributes without asking.
+/// Passes and tools cast the elements of these attributes without checking, so
+/// verify them here.
 static LogicalResult
 verifyElements(Operation *op, NamedAttribute attribute, StringRef expected,
                llvm::function_ref<bool(Attribute)> isLegal) {
@@ -71,7 +72,7 @@ static LogicalResult verifySymbolHints(Operation *op,
                        "symbols to i64 values");
 }
 
-/// An op without results is known by one name all the same.
+/// An op without results still has one name.
 static LogicalResult verifyNames(Operation *op, NamedAttribute attribute) {
   auto isString = [](Attribute element) { return isa<StringAttr>(element); };
   if (failed(verifyElements(op, attribute, "strings", isString)))
@@ -115,7 +116,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op,
   StringRef name = attribute.getName();
   if (llvm::is_contained({nameAttrName, kindAttrName, parameterAttrName}, name))
     return verifyIs<StringAttr>(op, attribute, "a string");
-  // A declaration has types alone.
+  // A declaration has only types.
   auto signature = op->getAttrOfType<TypeAttr>("function_type");
   auto functionType =
       signature ? dyn_cast<FunctionType>(signature.getValue()) : FunctionType();
@@ -128,7 +129,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op,
       return op->emitError("attribute 'tp.value' must be a number");
     if (!type || !type.hasStaticShape() || type.getNumElements() != 1)
       return op->emitError(
-          "attribute 'tp.value' is for tensors of one element");
+          "attribute 'tp.value' requires a tensor with one element");
     return success();
   }
   if (name != placementsAttrName)
@@ -145,7 +146,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op,
   for (NamedAttribute entry : placements) {
     auto placement = dyn_cast<PlacementAttr>(entry.getValue());
     if (!placement)
-      return op->emitError("attribute 'tp.placements' must give a placement "
+      return op->emitError("attribute 'tp.placements' must map to a placement "
                            "for group '")
              << entry.getName().getValue()
              << "', for example #tp.placement<shard(0)>";

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace commute::tp;
 
-/// Strides are known all together, or not at all.
+/// Either all strides are known, or none.
 static Strides takeKnown(SmallVector<Size, 4> strides) {
   if (!llvm::all_of(strides, [](const Size &stride) { return bool(stride); }))
     return std::nullopt;
@@ -26,7 +26,7 @@ Strides commute::tp::getContiguousStrides(ArrayRef<Size> sizes) {
   Size stride = 1;
   for (size_t dim = sizes.size(); dim-- > 0;) {
     strides[dim] = stride;
-    // PyTorch counts an empty dim as 1 here.
+    // PyTorch treats the size of an empty dim as 1 here.
     if (!isConstant(sizes[dim], 0))
       stride = multiply(stride, sizes[dim]);
   }
@@ -58,13 +58,13 @@ Density commute::tp::getDensity(const StridedShape &shape) {
   for (size_t dim = shape.sizes.size(); dim-- > 0;) {
     const Size &size = shape.sizes[dim];
     const Size &stride = (*shape.strides)[dim];
-    // The size of the outermost dim does not matter where its stride is right.
+    // The size of the outermost dim does not matter if its stride is right.
     if (!size && (dim > 0 || stride != expected))
       return Density::Unknown;
     if (!isConstant(size, 1)) {
       if (stride != expected) {
-        // A symbolic size may turn out to be 1 or 0, which makes any stride
-        // legal: only a static tensor is certainly strided.
+        // A symbolic size may be 1 or 0 at run time, which makes any stride
+        // legal. Only a static tensor is certainly strided.
         bool isCertain = getConstant(size) && areDifferent(stride, expected) &&
                          llvm::all_of(shape.sizes, [](const Size &s) {
                            return getConstant(s).has_value();
@@ -80,7 +80,7 @@ Density commute::tp::getDensity(const StridedShape &shape) {
 }
 
 /// PyTorch's is_non_overlapping_and_dense: dense in some order of the dims.
-/// nullopt where it cannot be told.
+/// Returns nullopt if that is unknown.
 static std::optional<bool> isDenseInSomeOrder(const StridedShape &shape) {
   if (!shape.strides)
     return std::nullopt;
@@ -106,8 +106,8 @@ static std::optional<bool> isDenseInSomeOrder(const StridedShape &shape) {
   return true;
 }
 
-/// Orders two strides: -1, 0, 1, or nullopt where symbols decide. A product is
-/// at least as large as each of its positive factors.
+/// Compares two strides: -1, 0, 1, or nullopt if the order depends on symbols.
+/// A product is at least as large as each of its positive factors.
 static std::optional<int> compareStrides(const Size &lhs, const Size &rhs) {
   if (lhs == rhs)
     return 0;
@@ -135,8 +135,8 @@ Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
     return std::nullopt;
   size_t rank = resultSizes.size();
 
-  // Operands with the strides of the broadcast: 0 along repeated dims. Those
-  // without dims (scalars) have no say.
+  // Returns the operands with their strides after broadcasting: 0 along
+  // repeated dims. Scalars are omitted, because they do not affect the layout.
   SmallVector<SmallVector<Size, 4>> strides;
   bool sameShape = true;
   bool allContiguous = true;
@@ -162,8 +162,8 @@ Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
   }
   if (strides.empty())
     return getContiguousStrides(resultSizes);
-  // TensorIterator's fast paths: all operands of one shape and dense, or of
-  // one shape and equal strides that leave no gaps.
+  // TensorIterator's fast paths: all operands have one shape and are dense, or
+  // they have one shape and equal strides without gaps.
   if (sameShape && allContiguous)
     return getContiguousStrides(resultSizes);
   if (sameShape && llvm::all_equal(strides)) {
@@ -172,9 +172,9 @@ Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
       return strides.front();
   }
 
-  // Else dims are sorted by the operands' strides (insertion sort from the
-  // last dim, where a comparison may be ambiguous) and the result is dense in
-  // that order.
+  // Otherwise, dims are sorted by the operands' strides (by insertion sort from
+  // the last dim, in which a comparison may be ambiguous), and the result is
+  // dense in that order.
   bool isUnknown = false;
   auto shouldSwap = [&](unsigned dim0, unsigned dim1) -> int {
     for (const auto &operand : strides) {
@@ -189,7 +189,7 @@ Strides commute::tp::getElementwiseStrides(ArrayRef<StridedShape> operands,
       }
       if (*order != 0)
         return *order;
-      // Equal strides: the larger dim is the outer one.
+      // If strides are equal, the larger dim is the outer one.
       std::optional<int> sizes =
           compareStrides(resultSizes[dim0], resultSizes[dim1]);
       if (!sizes) {
@@ -233,7 +233,8 @@ Strides commute::tp::getPreservedStrides(const StridedShape &shape) {
   std::optional<bool> dense = isDenseInSomeOrder(shape);
   if (dense && *dense)
     return shape.strides;
-  // With gaps or overlaps the copy is made like an elementwise result.
+  // If there are gaps or overlaps, the copy has the layout of an elementwise
+  // result.
   return getElementwiseStrides({shape}, shape.sizes);
 }
 
@@ -241,7 +242,7 @@ Strides commute::tp::getReshapedStrides(const StridedShape &shape,
                                         ArrayRef<Size> resultSizes) {
   if (ArrayRef(shape.sizes) == resultSizes && shape.strides)
     return shape.strides;
-  // A dense tensor stays dense; so does one without elements.
+  // A dense tensor and a tensor without elements keep their strides.
   if (getDensity(shape) == Density::Dense)
     return getContiguousStrides(resultSizes);
   if (!shape.strides || shape.sizes.empty())
@@ -254,8 +255,8 @@ Strides commute::tp::getReshapedStrides(const StridedShape &shape,
   bool isStatic = llvm::none_of(shape.sizes, isSymbolic) &&
                   llvm::none_of(resultSizes, isSymbolic);
 
-  // at::detail::computeStride: runs of operand dims that lie without gaps are
-  // cut anew; a result dim that would span two runs makes a copy.
+  // at::detail::computeStride: runs of operand dims without gaps are split
+  // again. If a result dim would span two runs, the result is a copy.
   Strides copied = isStatic ? getContiguousStrides(resultSizes) : std::nullopt;
   SmallVector<Size, 4> result(resultSizes.size(), 1);
   int64_t resultDim = static_cast<int64_t>(resultSizes.size()) - 1;

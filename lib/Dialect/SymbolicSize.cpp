@@ -123,7 +123,7 @@ bool commute::tp::areDifferent(const Size &lhs, const Size &rhs) {
   AffineExpr difference =
       lhs.getExpression(context) - rhs.getExpression(context);
   if (!getConstant(difference)) {
-    // Subtraction alone does not cancel terms: s0 - (s0 + 1).
+    // MLIR's subtraction does not cancel terms: s0 - (s0 + 1).
     unsigned numSymbols = 0;
     difference.walk([&](AffineExpr part) {
       if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
@@ -193,7 +193,7 @@ void commute::tp::printSize(llvm::raw_ostream &os, const Size &size,
     expression.print(os);
     return;
   }
-  // Operands of a sum need no parentheses; all others do.
+  // Only the operands of a sum need no parentheses.
   auto printOperand = [&](AffineExpr operand) {
     bool parenthesize = isa<AffineBinaryOpExpr>(operand) &&
                         binary.getKind() != AffineExprKind::Add;
@@ -237,7 +237,7 @@ AffineExpr SymbolSpace::getSymbol(StringAttr name) {
   return getAffineSymbolExpr(position->second, context);
 }
 
-/// The expressions of a layout in the numbering of `space`.
+/// Returns the expressions of a layout, renumbered to the symbols of `space`.
 static Sizes renumber(SymbolSpace &space, LayoutAttr layout,
                       ArrayRef<AffineExpr> expressions) {
   if (layout.getSymbols().empty())
@@ -261,7 +261,7 @@ Sizes SymbolSpace::getSizes(RankedTensorType type) {
 Strides SymbolSpace::getStrides(RankedTensorType type) {
   auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
   if (!layout) {
-    // Where sizes are not stated, strides cannot be (see getType).
+    // Strides cannot be stated without sizes (see getType).
     if (!type.hasStaticShape())
       return std::nullopt;
     return getContiguousStrides(getSizes(type));
@@ -288,8 +288,7 @@ RankedTensorType SymbolSpace::getType(Type elementType, ArrayRef<Size> sizes,
     isStatic &= constant.has_value();
     knowsSizes &= bool(size);
   }
-  // Sizes that are not known have no expressions: nothing is said of such a
-  // tensor's layout.
+  // Unknown sizes have no expressions, so such a tensor has no layout.
   if (!knowsSizes)
     return RankedTensorType::get(shape, elementType);
   bool knowsStrides = strides && llvm::all_of(*strides, [](const Size &stride) {
@@ -299,8 +298,8 @@ RankedTensorType SymbolSpace::getType(Type elementType, ArrayRef<Size> sizes,
   if (isStatic && isContiguous)
     return RankedTensorType::get(shape, elementType);
 
-  // Symbols are numbered by their first appearance, so that equal layouts are
-  // equal attributes.
+  // Number symbols by their first appearance, so that equal layouts are equal
+  // attributes.
   SmallVector<StringAttr> used;
   DenseMap<unsigned, unsigned> renumbering;
   auto collect = [&](ArrayRef<Size> stated) {

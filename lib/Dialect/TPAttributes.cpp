@@ -122,10 +122,10 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<AffineExpr> strides,
                                  bool knowsStrides) {
   if (sizes.empty() && strides.empty() && knowsStrides)
-    return emitError() << "a layout states sizes, strides or both; a static "
-                          "dense tensor has none";
+    return emitError() << "a layout must state sizes or strides; a static "
+                          "dense tensor has no layout";
   if (!knowsStrides && !strides.empty())
-    return emitError() << "strides are stated and said to be unknown";
+    return emitError() << "strides cannot be both stated and unknown";
   auto usesOtherSymbols = [&](AffineExpr expression) {
     bool found = false;
     expression.walk([&](AffineExpr part) {
@@ -160,7 +160,7 @@ LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
     std::optional<int64_t> constant = getConstant(size);
     if (ShapedType::isDynamic(expected) ? constant.has_value()
                                         : constant != expected)
-      return emitError() << "layout and shape disagree about the size of dim "
+      return emitError() << "layout and shape have different sizes for dim "
                          << dim;
   }
   return success();
@@ -258,12 +258,13 @@ PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       PlacementKind kind, int64_t dim,
                       ReductionKind reduction) {
   if (dim < 0)
-    return emitError() << "a shard's dim is counted from 0, but is " << dim;
-  // Unused parameters have one value, so that equal placements are equal
-  // attributes.
+    return emitError() << "the dim of a shard must not be negative, but is "
+                       << dim;
+  // Unused parameters must have their default values, so that equal placements
+  // are equal attributes.
   if (kind != PlacementKind::Shard && dim != 0)
-    return emitError() << "only shard has a dim";
+    return emitError() << "only a shard placement has a dim";
   if (kind != PlacementKind::Partial && reduction != ReductionKind::Sum)
-    return emitError() << "only partial has a reduction";
+    return emitError() << "only a partial placement has a reduction";
   return success();
 }

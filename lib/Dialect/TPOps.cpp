@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each op means is beside this file, by the way ops treat dimensions:
-// ElementwiseOps, RowwiseOps, MatmulOps, ReindexOps, CollectiveOps, FusedOps,
-// CallOp.
+// The semantics of ops are in other files, grouped by how the ops treat
+// dimensions: ElementwiseOps, RowwiseOps, MatmulOps, ReindexOps, CollectiveOps,
+// FusedOps, CallOp.
 //
 //===----------------------------------------------------------------------===//
 

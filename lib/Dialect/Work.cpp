@@ -77,7 +77,7 @@ StringRef commute::tp::getName(CommunicationKind kind) {
   case CommunicationKind::AllToAll:
     return "all_to_all";
   }
-  llvm_unreachable("a kind of communication");
+  llvm_unreachable("unknown kind of communication");
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,7 +95,7 @@ static int64_t cut(int64_t amount, double parts) {
   return std::ceil(static_cast<double>(amount) / parts);
 }
 
-/// Bytes of these tensors, whole and with `factor` cut.
+/// Returns the bytes of these tensors, both whole and with `factor` split.
 static std::optional<std::pair<int64_t, int64_t>>
 getBytesWholeAndCut(TypeRange types,
                     ArrayRef<DimensionRule::TensorFactors> factors,
@@ -105,7 +105,7 @@ getBytesWholeAndCut(TypeRange types,
     std::optional<int64_t> bytes = getNumBytes(type, symbols);
     if (!bytes || llvm::AddOverflow(whole, *bytes, whole))
       return std::nullopt;
-    // No overflow: it is no more than the whole.
+    // This cannot overflow, because it is at most the whole.
     sharded += runsAlong(tensor, factor) ? cut(*bytes, parts) : *bytes;
   }
   return std::pair(whole, sharded);
@@ -124,9 +124,9 @@ std::optional<Work> commute::tp::getShardedWork(Operation *op,
                                      parts, symbols);
   if (!work || !read || !written)
     return std::nullopt;
-  // A factor is an index of the op's loops, so that cutting it cuts the
-  // arithmetic. An op that does not read its operands once (a look-up reads
-  // only the chosen rows) is cut evenly.
+  // A factor is a loop of the op, so splitting it splits the arithmetic. An op
+  // that does not read each operand exactly once (a lookup reads only the
+  // selected rows) is split evenly.
   auto cutBytes = [&](int64_t bytes, std::pair<int64_t, int64_t> streamed) {
     return bytes == streamed.first ? streamed.second : cut(bytes, parts);
   };

@@ -15,7 +15,7 @@ using namespace commute;
 using namespace commute::equivalence;
 
 namespace {
-/// What two programs may have in common: names, and uses of inputs.
+/// What two programs may have in common: the names of ops, and uses of inputs.
 struct Landmarks {
   explicit Landmarks(func::FuncOp function);
 
@@ -43,17 +43,18 @@ Landmarks::Landmarks(func::FuncOp function)
   }
 }
 
-/// The longest subsequence of `points`, which ascend in `first`, that ascends
-/// in both.
+/// Returns the longest subsequence of `points`, which are ascending in `first`,
+/// that is ascending in both.
 static std::vector<CutPoint> keepAscending(ArrayRef<CutPoint> points) {
-  // By length of a subsequence: the one that ends lowest.
+  // By length of a subsequence, the subsequence with the lowest end.
   std::vector<size_t> ends;
   std::vector<size_t> previous(points.size());
   for (auto [index, point] : llvm::enumerate(points)) {
     auto end = llvm::lower_bound(ends, point.second, [&](size_t a, unsigned b) {
       return points[a].second < b;
     });
-    // Of several with one place in the second program, the first one.
+    // Of several points with the same place in the second program, take the
+    // first.
     if (end != ends.end() && points[*end].second == point.second)
       continue;
     previous[index] = end == ends.begin() ? index : *(end - 1);
@@ -82,8 +83,7 @@ std::vector<CutPoint> equivalence::findCutPoints(func::FuncOp first,
     if (auto other = b.named.find(name); other != b.named.end())
       points.push_back({position, other->second});
   for (auto [aUses, bUses] : llvm::zip_equal(a.usesOfInputs, b.usesOfInputs)) {
-    // Where one program reads an input more often, the first reads alone are
-    // taken for the same.
+    // If one program uses an input more often, only its first uses are matched.
     size_t count =
         aUses.size() == bUses.size()
             ? aUses.size()
@@ -91,8 +91,8 @@ std::vector<CutPoint> equivalence::findCutPoints(func::FuncOp first,
     for (size_t index = 0; index < count; ++index)
       points.push_back({aUses[index], bUses[index]});
   }
-  // One point for each position of the first program: of several, a low one
-  // leaves the most room for others.
+  // Keep one point for each position of the first program. Of several, a low
+  // one leaves the most room for others.
   llvm::sort(points, [](CutPoint x, CutPoint y) {
     return std::tie(x.first, x.second) < std::tie(y.first, y.second);
   });

@@ -13,15 +13,16 @@
 
 namespace commute::equivalence {
 
-/// A place before an op of each of two programs, by position in their blocks.
+/// A place before an op of each of two programs, as positions in their blocks.
 struct CutPoint {
   unsigned first;
   unsigned second;
 };
 
-/// Places at which two programs have probably come equally far, in ascending
-/// order in both: before ops of one name, and before the n-th use of one input.
-/// This is a guess, and nothing but the time of a comparison depends on it.
+/// Returns places at which two programs have probably made equal progress, in
+/// ascending order in both: before ops of the same name, and before the n-th
+/// use of the same input. This is a heuristic; it affects only the time of a
+/// comparison.
 std::vector<CutPoint> findCutPoints(mlir::func::FuncOp first,
                                     mlir::func::FuncOp second);
 

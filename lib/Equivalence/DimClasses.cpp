@@ -14,7 +14,7 @@ using namespace commute::equivalence;
 
 DimClasses::Id DimClasses::add(int64_t size, bool isFixed) {
   Id id = nodes.size();
-  // There is nothing to make smaller about one element.
+  // A dim with one element cannot be made smaller.
   nodes.push_back({size, isFixed || size < 2, id, {}});
   return id;
 }
@@ -81,7 +81,8 @@ void DimClasses::unite(Id a, Id b) {
     fix(b);
     return;
   }
-  // One is the other times dims of size 1: a class cannot be a part of itself.
+  // One is the other times dims of size 1. Ignore this, because a class cannot
+  // be a part of itself.
   if (contains(a, b) || contains(b, a)) {
     fix(a);
     fix(b);
@@ -95,7 +96,7 @@ void DimClasses::unite(Id a, Id b) {
     unitePairwise(std::move(aAtoms), std::move(bAtoms));
     return;
   }
-  // The one that is known in more detail stands for both.
+  // The extent whose factors are known represents both.
   if (aIsAtom && !bIsAtom)
     std::swap(a, b);
   bool isFixed = nodes[b].isFixed;
@@ -117,7 +118,7 @@ void DimClasses::unitePairwise(llvm::SmallVector<Id> a,
                                llvm::SmallVector<Id> b) {
   size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
-    // Earlier steps may have joined or divided what was an atom.
+    // Earlier steps may have united or divided an extent that was an atom.
     auto refresh = [&](llvm::SmallVector<Id> &list, size_t index) {
       llvm::SmallVector<Id> atoms = getAtoms(list[index]);
       list.erase(list.begin() + index);
@@ -141,7 +142,7 @@ void DimClasses::unitePairwise(llvm::SmallVector<Id> a,
     } else if (aSize != 0 && bSize % aSize == 0) {
       b[j] = divide(b[j], a[i++]);
     } else {
-      // No common factors: nothing of either may change.
+      // There are no common factors, so neither may change.
       for (; i < a.size(); ++i)
         fix(a[i]);
       for (; j < b.size(); ++j)
@@ -159,7 +160,7 @@ DimClasses::alignPart(Id whole, Id part, int64_t start, int64_t step) {
     return std::nullopt;
   };
   Id originalPart = part;
-  // Every step-th index: one index of the minor factor, which is evaluated
+  // For every step-th index: one index of the minor factor, which is evaluated
   // whole.
   if (step > 1) {
     int64_t size = getSize(whole);
@@ -185,7 +186,7 @@ DimClasses::alignPart(Id whole, Id part, int64_t start, int64_t step) {
   while (true) {
     dropSingles(ofWhole);
     dropSingles(ofPart);
-    // A part of one index has no factors to compare.
+    // A part with a single index has no factors to compare.
     if (ofPart.empty())
       ofPart.push_back(originalPart);
     if (ofWhole.empty())
@@ -213,7 +214,7 @@ DimClasses::alignPart(Id whole, Id part, int64_t start, int64_t step) {
     Id wMinor = splitOff(ofWhole), pMinor = splitOff(ofPart);
     unite(wMinor, pMinor);
     start /= minor;
-    // What was an atom may have been divided on the way.
+    // Earlier steps may have divided an extent that was an atom.
     auto refresh = [&](llvm::SmallVector<Id> &atoms) {
       llvm::SmallVector<Id> next;
       for (Id atom : atoms)

@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What DimSamples learns from two programs before it chooses indices.
+// Collects the facts about two programs that DimSamples needs to choose
+// indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,8 +110,8 @@ void DimSamples::collect(func::FuncOp function) {
   for (Operation &op : function.getBody().front()) {
     for (Value value : op.getResults())
       getDims(value);
-    // What an opaque op does to dims is unknown, and does not matter: it is a
-    // function of all that it reads.
+    // The relation of an opaque op's dims is unknown, and does not matter,
+    // because the op is a function of all its operands.
     if (isa<tp::CallOp>(op))
       continue;
     if (auto reshape = dyn_cast<tp::ReshapeOp>(op)) {
@@ -202,7 +203,7 @@ void DimSamples::collectMetPoints() {
     const std::vector<int64_t> &points = borders.find(id)->second;
     met.insert(points.begin(), points.end());
   }
-  // Where they are many, other ones in each round.
+  // If there are many, choose different ones in each round.
   constexpr size_t most = 10;
   SmallVector<int64_t> some(met.begin(), met.end());
   takeSome(some, most, seed);
@@ -215,8 +216,8 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
       reducesSizes(reducesSizes) {
   collect(first);
   collect(second);
-  // Inputs and outputs of both programs are the same tensors, and so are the
-  // results of an opaque call that both make.
+  // Corresponding inputs and outputs of both programs are the same tensors, and
+  // so are the results of an opaque call that both programs make.
   for (auto [x, y] : llvm::zip(first.getArguments(), second.getArguments()))
     uniteTensors(x, y);
   auto getResults = [](func::FuncOp function) {
@@ -229,7 +230,7 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
     for (auto [p, q] : llvm::zip(x.getOutputs(), y.getOutputs()))
       uniteTensors(p, q);
   PositionNumbers ofFirst(first, *this), ofSecond(second, *this);
-  // What integers are added to, masked with or shifted by decides as well.
+  // Numbers that integers are added to, masked with or shifted by also matter.
   for (func::FuncOp function : {first, second})
     for (auto constant : function.getOps<tp::ConstantOp>())
       if (auto number = dyn_cast<IntegerAttr>(constant.getValue());
@@ -238,8 +239,8 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
   collectMetPoints();
   ofFirst.visitTables();
   ofSecond.visitTables();
-  // Where an integer from outside meets a position, it has to be one of those
-  // that are evaluated.
+  // If an integer input is compared with a position, it must be one of the
+  // evaluated positions.
   for (Id id : metByUnknown) {
     std::set<int64_t> &own = singles[id];
     int64_t size = classes.getSize(id);
@@ -249,7 +250,7 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
           PrimeField::mix(draw, PrimeField::mix(size, seed)) %
           static_cast<uint64_t>(size)));
   }
-  // A table is read at what its indices are drawn from. Adding these indices
+  // A table is read at the indices that are drawn for it. Adding these indices
   // now saves an attempt for each table.
   for (auto &[argument, own] : bounds)
     if (std::optional<IntegerPool> pool = getPool(argument))

@@ -20,7 +20,7 @@ using Id = DimClasses::Id;
 
 /// Dims up to this size are evaluated at all indices.
 static constexpr int64_t maxSmallSize = 6;
-/// Values for inputs that index a dim.
+/// The number of values for inputs that index a dim.
 static constexpr size_t maxBoundValues = 24;
 
 StringRef equivalence::getText(SampleReason reason) {
@@ -115,7 +115,7 @@ IntegerPool DimSamples::getPool() const {
       for (int64_t index : known->second)
         add(index);
   pool.insert(metPoints.begin(), metPoints.end());
-  // Zero comes first: see makeRandom.
+  // Zero must come first; see makeRandom.
   pool.erase(0);
   std::vector<int64_t> numbersOfPool = {0};
   llvm::append_range(numbersOfPool, pool);
@@ -169,7 +169,8 @@ void DimSamples::addBorders(bool keepsWhole) {
   changed.clear();
   chosen.clear();
   result.clear();
-  // Aligning one slice may divide what another one was aligned with.
+  // Aligning one slice may divide an extent that another slice was aligned
+  // with.
   std::vector<std::optional<DimClasses::Part>> parts;
   auto countAtoms = [&] {
     size_t count = 0;
@@ -269,7 +270,7 @@ const IndexSample *DimSamples::getSample(Id extent) {
                                                     {info.points.begin(),
                                                      info.points.end()}));
   }
-  // An extent of single elements has no atoms but itself.
+  // An extent with a single element has only itself as an atom.
   return chosen[id] = samples.getProduct(factors);
 }
 
@@ -321,7 +322,7 @@ std::vector<DimSamples::Line> DimSamples::describe() {
         if (info.isFull)
           reason = std::max(reason, info.reason);
       }
-      // Of a merged dim, a small factor is not what makes it large.
+      // Small factors of a merged dim do not explain its size.
       if (!isFull && reason == SampleReason::Small)
         reason = SampleReason::Symmetric;
       lines.push_back({classes.getSize(id), getSample(id)->getCount(), reason,

@@ -21,58 +21,62 @@
 
 namespace commute::equivalence {
 
-/// Why a dim is evaluated at the indices that it is: the clauses of the theorem
+/// The reason why a dim is evaluated at its sample: the clauses of the theorem
 /// in docs/equivalence.md.
 enum class SampleReason {
   /// Ops treat all indices of a cell alike.
   Symmetric,
   /// It has few indices.
   Small,
-  /// Nothing is to be left out.
+  /// All indices were requested.
   Asked,
-  /// It counts something: ranks of a group, pieces, every step-th index.
+  /// The dim counts something: ranks of a group, pieces, or every step-th
+  /// index.
   Counted,
-  /// What is computed from its positions is not understood.
+  /// Its positions are used in computations that the analysis does not
+  /// understand.
   Positions,
-  /// Reshapes and slices cut it in ways that have no common factors.
+  /// Reshapes and slices split it without a common factor.
   Misaligned,
   /// An op met samples that do not match.
   Mismatch,
-  /// Too many of its indices are related to others.
+  /// Too many of its indices are related to other indices.
   Closure
 };
 llvm::StringRef getText(SampleReason reason);
 
 /// Chooses samples for all dims of two programs of static sizes, consistently.
 ///
-/// Dims that ops treat as one are united. Every number that indices meet cuts
-/// the dim; a slice carries indices from the whole to the part and back, a
-/// diagonal from one dim to the other. Between two cuts a few indices are
-/// chosen at random, but the same ones in dims that are alike, so that equal
-/// layers have equal samples.
+/// Dims that ops identify are united. Every number that indices meet is a cut
+/// of the dim. A slice carries cuts from the whole to the part and back, and a
+/// diagonal from one dim to the other. Between two cuts, a few indices are
+/// chosen at random. Similar dims have the same indices, so that equal layers
+/// have equal samples.
 class DimSamples : PositionListener {
 public:
   DimSamples(mlir::func::FuncOp first, mlir::func::FuncOp second,
              IndexSamples &samples, uint64_t seed, bool reducesSizes);
 
-  /// Adds indices that a table is read at; true where that changes a sample.
+  /// Adds indices at which a table is read. Returns true if that changes a
+  /// sample.
   bool addIndices(mlir::Value value, unsigned dim,
                   llvm::ArrayRef<int64_t> indices);
-  /// Evaluates all dims of an op's operands and results at all indices; false
-  /// where that is so already.
+  /// Evaluates all dims of an op's operands and results at all indices. Returns
+  /// false if they already are.
   bool keepWhole(mlir::Operation *op);
-  /// Chooses, or chooses again after the above.
+  /// Chooses the samples, or chooses them again after one of the calls above.
   void choose();
 
   /// By dim.
   llvm::ArrayRef<const IndexSample *> get(mlir::Value value) const;
-  /// Numbers that the integers of both programs meet, with their neighbours.
+  /// Returns the numbers that the integers of both programs meet, and their
+  /// neighbours.
   IntegerPool getPool() const;
-  /// Numbers that the elements of an input may be, where they index something.
+  /// Returns values that the elements of an input may have if they index a dim.
   std::optional<IntegerPool> getPool(unsigned argument) const;
 
-  /// One line for each extent: its size, how many indices are evaluated, why,
-  /// and where it occurs first.
+  /// Returns one line for each extent: its size, the number of evaluated
+  /// indices, the reason, and its first occurrence.
   struct Line {
     int64_t size;
     int64_t count;
@@ -101,7 +105,7 @@ private:
     Id dim;
     int64_t low, high, offset;
   };
-  /// What is chosen for an atom.
+  /// The chosen indices of an atom.
   struct Atom {
     std::set<int64_t> points;
     bool isFull = false;
@@ -138,12 +142,13 @@ private:
   /// `keepsWhole`, dims that are evaluated at all indices are treated like
   /// others.
   void addBorders(bool keepsWhole);
-  /// Adds the atoms' digits of an index of an extent.
+  /// Adds the digits of an index of an extent to its atoms.
   void addPoint(Id extent, int64_t index);
-  /// Adds an index and the one before it, so that it stands for itself alone.
+  /// Adds an index and its predecessor, so that the index represents only
+  /// itself.
   void addSingle(Id extent, int64_t index);
   void setFull(Id atom, SampleReason reason);
-  /// Carries new points along slices until nothing is new.
+  /// Carries new points along slices until there are no new ones.
   void propagateAlongSlices();
   /// Carries points along slices and look-ups until nothing is new.
   void propagate();
@@ -155,7 +160,7 @@ private:
                                                int64_t toFactor,
                                                int64_t constant, bool addsNext);
   void setFullExtent(Id extent);
-  /// Carries the points of both dims of all diagonals to the other one, once.
+  /// Carries the points of both dims of all diagonals to the other dim, once.
   void carryDiagonals();
   void addInnerPoints();
   std::vector<int64_t> getPoints(Id extent);
@@ -172,10 +177,10 @@ private:
   /// Where index i of `part` reads index start + i * step of `whole`, but the
   /// part is no slice: it is reversed, say, or other indices read elsewhere.
   std::vector<Slice> lookups;
-  /// What was reported of each extent.
+  /// The facts reported about each extent.
   llvm::MapVector<Id, std::set<int64_t>> cuts, singles;
   std::vector<Id> metByUnknown;
-  /// Indices of these dims on both sides of each place where they are cut.
+  /// The indices of these dims on both sides of each cut.
   std::vector<int64_t> metPoints;
   /// Points of the extents that integers index or meet, before inner ones are
   /// added.

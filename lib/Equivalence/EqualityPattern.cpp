@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-/// Whether elements are stored for the same indices.
+/// Returns true if elements are stored for the same indices.
 static bool areEqual(ArrayRef<SampledDim> a, ArrayRef<SampledDim> b) {
   return llvm::equal(a, b, [](SampledDim x, SampledDim y) {
     return x.isUniform == y.isUniform &&
@@ -33,9 +33,9 @@ EqualityPattern::EqualityPattern(const RankValues &values, bool isConstant)
   for (const FieldValue &held : values) {
     auto [it, isNew] = known.try_emplace(held.get(), elements.size());
     if (isNew) {
-      // In one form, however it was computed.
+      // Normalize the sample, however it was computed.
       FieldValue tensor = collapse(held);
-      // Ranks may have computed the same each by itself.
+      // Ranks may have computed the same tensor separately.
       SmallVector<unsigned, 1> &candidates =
           byContent[llvm::hash_combine_range(tensor->elements)];
       auto *equal = llvm::find_if(candidates, [&](unsigned candidate) {

@@ -13,28 +13,28 @@
 
 namespace commute::equivalence {
 
-/// What is kept of a value at a cut, on all ranks. Unknown elements are
-/// numbered, equal ones alike, also across values; the numbers begin at
-/// `firstUnknown`. Zero, known truth values, integers, and what follows from no
-/// input are kept as they are.
+/// The information about a value that is kept at a cut, on all ranks. Unknown
+/// elements are numbered. Equal elements have equal numbers, also across
+/// values; the numbers start at `firstUnknown`. Zero, known truth values,
+/// integers and values that depend on no input are kept unchanged.
 struct EqualityPattern {
   static constexpr uint64_t firstUnknown = 2;
 
   mlir::Type elementType;
-  /// Follows from no input: its elements are numbers, not unknowns.
+  /// The value depends on no input: its elements are numbers, not unknowns.
   bool isConstant = false;
   /// By tensor.
   std::vector<llvm::SmallVector<SampledDim, 4>> dims;
   std::vector<std::vector<uint64_t>> elements;
-  /// By rank: its tensor. Ranks with equal tensors share one.
+  /// The tensor of each rank. Ranks with equal tensors share one.
   llvm::SmallVector<unsigned> tensorOfRank;
   CountedBytes counted;
 
-  /// Takes the values as they are: elements are not numbered yet.
+  /// Copies the values; elements are not numbered yet.
   EqualityPattern(const RankValues &values, bool isConstant);
 
   bool isTruth() const { return elementType.isInteger(1); }
-  /// Whether no element is an unknown.
+  /// Returns true if no element is an unknown.
   bool isKept() const {
     return isConstant ||
            (mlir::isa<mlir::IntegerType>(elementType) && !isTruth());
@@ -42,12 +42,12 @@ struct EqualityPattern {
   bool isKnown(uint64_t element) const {
     return isKept() || element == 0 || (isTruth() && element == 1);
   }
-  /// Calls `number` on every unknown element, to change it.
+  /// Calls `number` for every unknown element, to change it.
   template <typename Function>
   void renumber(Function number) {
     if (isKept())
       return;
-    // The element 1 is an unknown's, where it is not the truth value.
+    // The element 1 is known only as a truth value.
     uint64_t largestKnown = isTruth();
     for (std::vector<uint64_t> &tensor : elements)
       for (uint64_t &element : tensor)
@@ -65,13 +65,13 @@ struct EqualityPattern {
           visit(element);
   }
 
-  /// A random value with this pattern. Equal numbers become equal elements, in
-  /// all values that are made with one seed.
+  /// Creates a random value with this pattern. Equal numbers become equal
+  /// elements in all values that are created with the same seed.
   RankValues instantiate(uint64_t seed) const;
   size_t getNumBytes() const;
 };
 
-/// A hash of 128 bits: what has equal ones is taken for equal.
+/// A hash of 128 bits. Equal hashes are taken to mean equal content.
 using ContentHash = std::array<uint64_t, 2>;
 
 /// Hashes a sequence of numbers.
@@ -82,7 +82,7 @@ public:
     add(hash[0]);
     add(hash[1]);
   }
-  /// All of a pattern; `number` says what to take for an unknown.
+  /// Hashes a whole pattern; `number` returns the number to use for an unknown.
   template <typename Function>
   void add(const EqualityPattern &pattern, Function number) {
     addShape(pattern);

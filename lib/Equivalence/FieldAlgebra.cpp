@@ -40,7 +40,7 @@ static int64_t countElements(ArrayRef<SampledDim> dims) {
   return count;
 }
 
-/// Of the tensors of this thread's evaluations.
+/// The memory of the tensors of this thread's evaluations.
 thread_local int64_t CountedBytes::total = 0;
 
 int64_t FieldTensor::getNumBytes(ArrayRef<SampledDim> dims) {
@@ -80,7 +80,8 @@ AlgebraValue FieldAlgebra::fail(SampleProblem::Kind kind, const Twine &message,
                                 ArrayRef<int64_t> sizes, Type type) {
   if (!context.problem)
     context.problem = SampleProblem{kind, message.str(), {}};
-  // Of the right shape, for whoever looks at it before the problem is.
+  // A tensor of the right shape, because it may be used before the problem is
+  // checked.
   Dims dims;
   for (int64_t size : sizes)
     dims.push_back(getUniform(size));
@@ -276,7 +277,7 @@ AlgebraValue FieldAlgebra::map(tp::MapFunction function,
   std::array<const uint64_t *, 3> data{};
   std::array<FieldValue, 3> held;
   for (size_t which = 0; which < 3; ++which) {
-    // Absent operands stay at one dummy element.
+    // Absent operands have a single dummy element.
     static const uint64_t none = 0;
     data[which] = &none;
     strides[which].assign(sizes.size(), 0);
@@ -308,7 +309,7 @@ AlgebraValue FieldAlgebra::map(tp::MapFunction function,
   return result;
 }
 
-/// Whether every value of float type `from` is one of `to`.
+/// Returns true if float type `to` can represent every value of `from`.
 static bool holdsAll(FloatType from, FloatType to) {
   const llvm::fltSemantics &a = from.getFloatSemantics();
   const llvm::fltSemantics &b = to.getFloatSemantics();
@@ -323,8 +324,9 @@ static bool holdsAll(FloatType from, FloatType to) {
 AlgebraValue FieldAlgebra::bitcast(const AlgebraValue &input, Type type) {
   const FieldTensor &from = get(input);
   auto result = std::make_shared<FieldTensor>(from.getDims(), type);
-  // Numbers have other bits in each type, and the same in the same. As integers
-  // bits are larger than their type, until they are computed with.
+  // Equal numbers have equal bits in one type, and different bits in different
+  // types. As integers, the bits exceed their type until they are used in
+  // arithmetic.
   uint64_t fromKey = from.isField() ? getCastKey(from.getElementType()) : 0;
   uint64_t toKey = result->isField() ? getCastKey(type) : 0;
   for (auto [source, target] :

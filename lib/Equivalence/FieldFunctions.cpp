@@ -38,7 +38,7 @@ uint64_t equivalence::getConstant(TypedAttr value, Type type) {
                        : integer.getValue().getSExtValue();
   if (isTruthType(type))
     return number != 0;
-  // A whole number that floats are computed with is a constant like any other.
+  // An integer that floats are computed with is a constant like all others.
   return isFieldType(type) ? PrimeField::fromDouble(static_cast<double>(number))
                            : wrapInteger(number, type);
 }
@@ -63,7 +63,7 @@ uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
   if (isFieldType(from)) {
     if (isFieldType(to))
       return element;
-    // Truth is whether it is not zero.
+    // A number is true if it is not zero.
     if (isTruthType(to))
       return PrimeField::subtract(1, context.isEqual(element, 0));
     context.noteSampled();
@@ -75,8 +75,9 @@ uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
     return context.toBit(element);
   }
   if (isFieldType(to)) {
-    // Integers up to here have different images. Beyond, the prime itself would
-    // be zero; such a number is what the constant of its double is.
+    // Integers up to this bound have different images. Beyond it, the prime
+    // itself would be zero, so a number is represented like the constant of its
+    // double.
     constexpr int64_t largestExact = int64_t(1) << 60;
     auto number = static_cast<int64_t>(element);
     auto real = static_cast<double>(number);
@@ -92,7 +93,7 @@ uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
 
 uint64_t equivalence::dotField(const uint64_t *lhs, const uint64_t *rhs,
                                int64_t count) {
-  // A product has 122 bits: 32 of them fit into 127.
+  // A product has 122 bits, so 32 products fit in 127 bits.
   uint64_t result = 0;
   for (int64_t begin = 0; begin < count; begin += 32) {
     unsigned __int128 sum = 0;
@@ -130,8 +131,8 @@ ScalarFunction::ScalarFunction(ScalarContext &context, MapFunction function,
                                ArrayRef<tp::AlgebraValue> operands, Type type)
     : context(context), function(function), type(type), kind(Kind::Truth),
       resultKind(getKind(type)) {
-  // Operands are promoted: truth values to integers, these to floats. A result
-  // of floats is computed in floats.
+  // Operands are promoted: truth values to integers, and integers to floats. A
+  // float result is computed in floats.
   auto promote = [&](Kind other) {
     if (other == Kind::Field || kind == Kind::Truth)
       kind = other;
@@ -139,13 +140,13 @@ ScalarFunction::ScalarFunction(ScalarContext &context, MapFunction function,
   for (auto [index, operand] : llvm::enumerate(operands)) {
     operandTypes[index] = operand->getElementType();
     operandKinds[index] = getKind(operandTypes[index]);
-    // The condition of a selection has no say.
+    // The condition of a select does not take part in promotion.
     if (function != MapFunction::Select || index > 0)
       promote(getKind(operandTypes[index]));
   }
   if (!tp::MapOp::isPredicate(function))
     promote(getKind(type));
-  // Truth of numbers is asked for operand by operand.
+  // The truth value of numbers is computed for each operand separately.
   if (function == MapFunction::LogicalAnd ||
       function == MapFunction::LogicalOr || function == MapFunction::LogicalNot)
     kind = Kind::Truth;
@@ -223,8 +224,8 @@ uint64_t ScalarFunction::noteInfinite(uint64_t element) const {
 
 uint64_t ScalarFunction::add(uint64_t a, uint64_t b, bool subtracts) const {
   uint64_t term = subtracts ? PrimeField::negate(b) : b;
-  // What is finite does not change infinity: scores that a mask excludes are
-  // one value, and not as many as there are scores.
+  // Adding a finite value does not change infinity: all scores that a mask
+  // excludes have one value, not as many as there are scores.
   auto isInfinity = [](uint64_t element) {
     return element == infinity || element == PrimeField::negate(infinity);
   };
@@ -257,8 +258,8 @@ uint64_t ScalarFunction::evaluateSquareRoot(uint64_t a) const {
 }
 
 uint64_t ScalarFunction::evaluatePower(uint64_t base, uint64_t exponent) const {
-  // Small whole exponents are products, and halves are roots, so that a square
-  // is a square however it is written.
+  // Small integer exponents are products, and halves are roots, so that a
+  // square does not depend on its spelling.
   constexpr uint64_t largest = 64;
   if (exponent <= largest)
     return PrimeField::power(base, exponent);
@@ -273,7 +274,7 @@ uint64_t ScalarFunction::evaluatePower(uint64_t base, uint64_t exponent) const {
                          PrimeField::mix(exponent, getKey(MapFunction::Pow)));
 }
 
-/// A law: nothing is left to round.
+/// Idempotence: a rounded value does not change when it is rounded again.
 static constexpr uint64_t wholeNumbers = 0x428a2f98d728ae22;
 
 uint64_t ScalarFunction::applyOnce(uint64_t a, uint64_t key) const {
@@ -373,7 +374,7 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
 uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
   auto ua = static_cast<uint64_t>(a);
   auto ub = static_cast<uint64_t>(b);
-  // Python's division: towards minus infinity.
+  // Python's division, which rounds towards minus infinity.
   auto floorDivide = [&]() -> int64_t {
     if (b == -1 && a == std::numeric_limits<int64_t>::min())
       return a;
@@ -393,7 +394,7 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
     return std::min(a, b);
   case MapFunction::FloorDiv:
   case MapFunction::Remainder:
-    // By zero: an error in PyTorch, and like no other value.
+    // Division by zero: an error in PyTorch, and a value that equals no other.
     if (b == 0) {
       context.noteDivisionByZero();
       return PrimeField::mix(ua, getKey(function));
@@ -454,7 +455,7 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
   case MapFunction::Rsqrt:
   case MapFunction::Reciprocal:
   case MapFunction::Silu:
-    // Integers of integers by these are whatever they are.
+    // These functions return their operand for integers.
     return static_cast<uint64_t>(context.drawInteger(
         PrimeField::mix(ua, PrimeField::mix(ub, getKey(function))), type));
   case MapFunction::Select:

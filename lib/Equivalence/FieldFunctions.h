@@ -14,21 +14,22 @@ namespace commute::equivalence {
 
 using tp::wrapInteger;
 
-/// A constant as an element of a tensor of type `type`.
+/// Returns a constant as an element of a tensor of type `type`.
 uint64_t getConstant(mlir::TypedAttr value, mlir::Type type);
-/// A constant as a number.
+/// Returns a constant as a number.
 double getNumber(mlir::TypedAttr value);
-/// The key of the random function that a rounding cast to `type` is.
+/// Returns the key of the random function that represents a rounding cast to
+/// `type`.
 uint64_t getCastKey(mlir::Type type);
-/// An element of type `from` as an element of type `to`, as a cast that does
-/// not round.
+/// Converts an element of type `from` to type `to`, by a cast that does not
+/// round.
 uint64_t convertElement(ScalarContext &context, uint64_t element,
                         mlir::Type from, mlir::Type to);
 
 uint64_t dotField(const uint64_t *lhs, const uint64_t *rhs, int64_t count);
 uint64_t dotInteger(const uint64_t *lhs, const uint64_t *rhs, int64_t count);
 
-/// One function of tp.map for operands of given kinds.
+/// A function of tp.map for operands of given kinds.
 class ScalarFunction {
 public:
   ScalarFunction(ScalarContext &context, tp::MapFunction function,
@@ -37,7 +38,7 @@ public:
   uint64_t operator()(uint64_t a, uint64_t b, uint64_t c) const;
 
 private:
-  /// What elements are while they are computed with.
+  /// The kind of elements that the function computes with.
   enum class Kind { Field, Integer, Truth };
   static Kind getKind(mlir::Type type);
 
@@ -45,17 +46,18 @@ private:
   uint64_t finish(uint64_t value, Kind from) const;
   uint64_t select(uint64_t condition, uint64_t a, uint64_t b) const;
   uint64_t evaluateField(uint64_t a, uint64_t b) const;
-  /// Of known numbers below zero, that is no number.
+  /// The root of a number that is known to be negative is not a number.
   uint64_t evaluateSquareRoot(uint64_t a) const;
   uint64_t evaluatePower(uint64_t base, uint64_t exponent) const;
   /// 1/a, which is infinite for zero.
   uint64_t invert(uint64_t a) const;
-  /// Notes that an element is infinite or no number, and returns it.
+  /// Records that an element is infinite or not a number, and returns it.
   uint64_t noteInfinite(uint64_t element) const;
   uint64_t add(uint64_t a, uint64_t b, bool subtracts) const;
-  /// What a sum or a product of `a` and `b` comes to, if one is infinite.
+  /// Returns the result of a sum or product of `a` and `b` if one of them is
+  /// infinite.
   uint64_t keepInfinite(uint64_t a, uint64_t b, uint64_t result) const;
-  /// A function that is known by `key` and changes no result of its own.
+  /// An idempotent function, identified by `key`.
   uint64_t applyOnce(uint64_t a, uint64_t key) const;
   uint64_t evaluateInteger(int64_t a, int64_t b) const;
   uint64_t evaluateTruth(uint64_t a, uint64_t b) const;
@@ -67,23 +69,24 @@ private:
   Kind resultKind;
   mlir::Type operandTypes[3];
   Kind operandKinds[3];
-  /// The last divisor and its inverse: rows are divided by one number.
+  /// The last divisor and its inverse, because rows are divided by the same
+  /// number.
   mutable uint64_t divisor = 1, inverse = 1;
 };
 
-/// One reduction kind for elements of a type.
+/// A reduction kind for elements of one type.
 class Combiner {
 public:
   Combiner(ScalarContext &context, tp::ReductionKind kind, mlir::Type from,
            mlir::Type to);
 
-  /// An element of the operand as one that is combined, standing for `weight`
-  /// equal ones.
+  /// Converts an element of the operand to a summand that represents `weight`
+  /// equal elements.
   uint64_t prepare(uint64_t element, int64_t weight) const;
   uint64_t combine(uint64_t a, uint64_t b) const;
-  /// All elements, in order.
+  /// Combines all elements, in order.
   uint64_t combine(llvm::ArrayRef<uint64_t> elements) const;
-  /// After all `count` elements: the mean's division.
+  /// Finishes a reduction of `count` elements: the division of a mean.
   uint64_t finish(uint64_t value, int64_t count) const;
 
 private:

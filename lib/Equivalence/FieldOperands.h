@@ -11,7 +11,7 @@
 
 namespace commute::equivalence {
 
-/// All values that a FieldAlgebra is given are of its own kind.
+/// All operands of a FieldAlgebra are its own tensors.
 inline const FieldTensor &get(const tp::AlgebraValue &value) {
   return static_cast<const FieldTensor &>(*value);
 }

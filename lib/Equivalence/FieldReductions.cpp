@@ -38,7 +38,7 @@ AlgebraValue FieldAlgebra::reduce(tp::ReductionKind kind,
   for (auto [stride, dim] : llvm::zip_equal(outputStrides, kept))
     if (dim.getCount() == 1)
       stride = 0;
-  // How many elements each stored one stands for.
+  // Returns the number of elements that each stored element represents.
   SmallVector<int64_t> counts = from.getCounts();
   std::vector<int64_t> weights = {1};
   SmallVector<int64_t> weightStrides(counts.size(), 0);
@@ -60,7 +60,8 @@ AlgebraValue FieldAlgebra::reduce(tp::ReductionKind kind,
   Combiner combiner(context.scalars, kind, from.getElementType(), type);
   std::array<SmallVector<int64_t>, 3> strides = {getRowMajorStrides(counts),
                                                  outputStrides, weightStrides};
-  // What is reduced to one element lies together: a maximum is made of a set.
+  // Elements that are reduced to one are made contiguous, because a maximum is
+  // a function of a set.
   size_t numOutputs = result->elements.size();
   size_t numInputs = numOutputs == 0 ? 0 : from.elements.size() / numOutputs;
   std::vector<uint64_t> inputs(numOutputs * numInputs);
@@ -162,8 +163,8 @@ AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
   if (!result || context.problem)
     return fail(SampleProblem::TooLarge, "", sizes, type);
   bool isField = result->isField();
-  // Products of truth values or of integers with floats are those of what they
-  // are cast to.
+  // Products of truth values or integers with floats use the operands after
+  // promotion.
   auto prepare = [&](FieldValue &operand) {
     if (operand->isField() != isField)
       operand = share(cast(operand, type));
@@ -181,7 +182,8 @@ AlgebraValue FieldAlgebra::matmul(const AlgebraValue &lhs,
       llvm::map_to_vector(ArrayRef(dims).drop_back(2),
                           [](SampledDim dim) { return dim.getCount(); });
   uint64_t *output = result->elements.data();
-  // Columns of b lie apart: a transposed copy makes both inner loops walk.
+  // The columns of b are not contiguous; with a transposed copy, both inner
+  // loops read contiguous memory.
   std::vector<uint64_t> transposed(count * columns);
   forEachOffset<2>(
       batch,

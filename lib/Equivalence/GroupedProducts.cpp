@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which group a row is in depends on the row's position and on all offsets, so
-// that rows and groups are evaluated at all indices.
+// The group of a row depends on the row's position and on all offsets, so rows
+// and groups are evaluated at all indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ static FieldValue share(const AlgebraValue &value) {
   return std::static_pointer_cast<const FieldTensor>(value);
 }
 
-/// The group of each of `rows` rows: the first whose offset is greater than the
-/// row. For a row of no group, that is the number of groups.
+/// Returns the group of each of `rows` rows: the first group whose offset is
+/// greater than the row. For a row of no group, this is the number of groups.
 static std::vector<size_t> getGroups(ArrayRef<uint64_t> offsets, int64_t rows) {
   std::vector<size_t> groups(rows);
   for (int64_t row = 0; row < rows; ++row)

@@ -163,8 +163,8 @@ IndexSamples::split(const IndexSample *sample, llvm::ArrayRef<int64_t> sizes) {
   auto [it, isNew] = splits.try_emplace({sample, sizes.vec()}, std::nullopt);
   if (!isNew)
     return it->second;
-  // The weight of an index of one dim is the weight of all indices with it, by
-  // the number of indices of the other dims.
+  // The weight of an index of one dim is the total weight of all indices that
+  // contain it, divided by the number of indices of the other dims.
   int64_t minor = 1;
   for (size_t dim = sizes.size(); dim-- > 0;) {
     int64_t size = sizes[dim];
@@ -186,6 +186,6 @@ IndexSamples::split(const IndexSample *sample, llvm::ArrayRef<int64_t> sizes) {
   std::reverse(factors.begin(), factors.end());
   if (getProduct(factors) == sample)
     it->second = std::move(factors);
-  // `getProduct` may have added to other maps only.
+  // `getProduct` may have added entries to other maps only.
   return it->second;
 }

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Sorting, gather and scatter over the prime field. Rows are read and written
-// at the sampled indices; a row that is sorted is evaluated at all indices.
+// at the sampled indices. A sorted row is evaluated at all indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,8 @@ using namespace commute;
 using namespace commute::equivalence;
 using tp::AlgebraValue;
 
-/// The index that `element` means in a dim of `size`; nullopt outside of it.
+/// Returns the index that `element` denotes in a dim of `size`, or nullopt if
+/// it is out of range.
 static std::optional<int64_t> getIndex(uint64_t element, int64_t size,
                                        bool wrapsNegative) {
   auto index = static_cast<int64_t>(element);
@@ -70,8 +71,8 @@ bool FieldAlgebra::joinBeside(MutableArrayRef<FieldValue> values,
 }
 
 uint64_t FieldAlgebra::getOutsideElement(uint64_t index, Type type) {
-  // No program may read there. What it would read depends on the index alone:
-  // the place in the result is another one on shards.
+  // No program may read there. The value depends only on the index, because the
+  // position in the result differs on shards.
   return convertElement(context.scalars,
                         PrimeField::mix(index, 0xbb67ae8584caa73b),
                         Float64Type::get(type.getContext()), type);
@@ -192,7 +193,7 @@ AlgebraValue FieldAlgebra::scatter(const AlgebraValue &input,
   int64_t rows = updated->getCount(), resultRows = own.getCount();
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t j = 0; j < rows; ++j) {
-      // How many updates the stored one stands for.
+      // The number of updates that the stored one represents.
       auto weight = static_cast<uint64_t>(updated->isUniform
                                               ? updated->getSize()
                                               : updated->sample->getWeight(j));
@@ -221,9 +222,9 @@ AlgebraValue FieldAlgebra::scatter(const AlgebraValue &input,
   return result;
 }
 
-/// Puts what an algorithm leaves open into an order of its own: equal elements
-/// of a sorted row, and the first ones. That order depends on how the elements
-/// compare, and on nothing else.
+/// Gives elements whose order the algorithm leaves undefined an order of its
+/// own: equal elements of a sorted row, and the first ones. This order depends
+/// only on how the elements compare.
 static void shuffle(MutableArrayRef<int64_t> order, const tp::SortOrder &how,
                     llvm::function_ref<bool(int64_t, int64_t)> differ) {
   uint64_t key = PrimeField::mix(

@@ -50,10 +50,10 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
   std::optional<IntegerPool> pool;
   if (isa<IntegerType>(type.getElementType()))
     pool = pools(argument);
-  // An index stays one of those that its table is read at.
+  // The index must remain one at which the table is sampled.
   IntegerPool::Drawing drawing = IntegerPool::choose(
       context.scalars.getSeed(), argument, /*isListed=*/pool.has_value());
-  // Ranks that hold one part of one tensor share it.
+  // Ranks that hold the same part of the same tensor share it.
   std::map<std::pair<int64_t, std::vector<int64_t>>, FieldValue> known;
   for (int64_t rank : ranks.getRepresentatives()) {
     analysis::InputInstance instance = placements.getInstance(argument, rank);
@@ -137,7 +137,8 @@ LogicalResult LockstepEvaluator::completeExchanges(Operation *op) {
   return success();
 }
 
-/// Whether the result of an op depends on what it receives alone.
+/// Returns true if the result of an op depends only on the data that it
+/// receives.
 static bool readsReceivedOnly(Operation *op) {
   auto collective = dyn_cast<tp::CollectiveOpInterface>(op);
   return collective && collective.dependsOnReceivedOnly();
@@ -149,19 +150,19 @@ LogicalResult LockstepEvaluator::evaluateModelled(
     SmallVectorImpl<RankValues> &results) {
   for (FieldAlgebra &algebra : algebras)
     algebra.clearExchanges();
-  // Without communication, only a part of the own rank and memory that is not
-  // initialized depend on which rank it is.
+  // Without communication, only the rank's own part and uninitialized memory
+  // depend on the rank.
   bool isOfRank = (isa<tp::GroupOpInterface>(op.getOperation()) &&
                    !isa<tp::CollectiveOpInterface>(op.getOperation())) ||
                   !isMemoryEffectFree(op);
   bool readsOperands = !readsReceivedOnly(op);
-  // An op is evaluated again after each exchange: the first time ranks say what
-  // they send, then they know what they receive.
+  // An op is evaluated again after each exchange: first, ranks determine what
+  // they send; then, they know what they receive.
   while (true) {
     results.assign(op->getNumResults(), RankValues());
     bool isWaiting = false;
-    // Ranks that hold the same operands and receive the same compute the same:
-    // by what they hold, the first such rank.
+    // Ranks with equal operands and equal received data compute equal results.
+    // Maps these data to the first such rank.
     std::map<SmallVector<const void *>, size_t> firstRank;
     for (size_t rank = 0; rank < algebras.size(); ++rank) {
       FieldAlgebra &algebra = algebras[rank];
@@ -212,7 +213,7 @@ LogicalResult LockstepEvaluator::evaluateModelled(
   }
 }
 
-/// A hash of what an opaque op is and of all that it reads on one rank.
+/// Returns a hash of an opaque op and of all its operands on one rank.
 static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
                             size_t rank) {
   uint64_t hash =
@@ -235,15 +236,16 @@ static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
     else
       hash = PrimeField::mix(getContentHash(operand[rank]), hash);
   }
-  // Generators are not known to be in one state on all ranks.
+  // Generators may be in different states on different ranks.
   if (auto draw = call->getAttrOfType<IntegerAttr>(drawAttrName))
     hash = PrimeField::mix(rank, PrimeField::mix(draw.getInt(), hash + 2));
   return hash;
 }
 
-/// What a value is once memory that it may lie in has been written to: a random
-/// function of what it was and of all that the writer read. It works element by
-/// element, so that a view taken before is the view taken after.
+/// Returns a value after memory that it may share has been written: a random
+/// function of its old content and of all operands of the writer. It is applied
+/// elementwise, so that a view taken before the write equals one taken after
+/// it.
 static RankValues overwrite(const RankValues &values, tp::CallOp call,
                             ArrayRef<RankValues> operands, bool isCertain,
                             EvaluationContext &context) {
@@ -271,12 +273,13 @@ void LockstepEvaluator::evaluateOpaque(
   results.resize(call->getNumResults());
   DenseMap<uint64_t, SmallVector<FieldValue>> known;
   for (size_t rank = 0; rank < algebras.size(); ++rank) {
-    // A random function of everything that it reads.
+    // A random function of all operands.
     uint64_t hash = getCallHash(call, operands, rank);
     SmallVector<FieldValue> &values = known[hash];
     for (auto [index, result] : llvm::enumerate(call.getOutputs())) {
       if (values.size() == index) {
-        // What is no tensor is known by what it was made from.
+        // A value that is not a tensor is identified by the operands that it
+        // was computed from.
         RankedTensorType type = InputGenerator::getType(result.getType());
         uint64_t key = PrimeField::mix(index, hash);
         if (isa<RankedTensorType>(result.getType())) {
@@ -306,7 +309,8 @@ LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
   context.checkTime();
   if (context.problem)
     return failure();
-  // On all ranks at once, so that also what all ranks hold may be alike.
+  // Evaluate all ranks at once, so that values that all ranks hold may be
+  // equal.
   size_t numElements = 0;
   for (const RankValues &values : operands)
     numElements = std::max(numElements, values.front()->elements.size());
@@ -367,7 +371,7 @@ llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(
     for (auto [result, value] : llvm::zip_equal(op.getResults(), results))
       if (!result.use_empty())
         values[result] = std::move(value);
-    // A value is gone after its last use.
+    // Release a value after its last use.
     for (Value operand : op.getOperands()) {
       auto [uses, isNew] = remainingUses.try_emplace(operand, 0);
       if (isNew)

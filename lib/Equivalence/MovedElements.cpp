@@ -16,8 +16,9 @@ using tp::AlgebraValue;
 using tp::forEachOffset;
 using tp::getRowMajorStrides;
 
-/// The sizes of which some, from each list, have one product: where the two
-/// lists can be cut. Each entry is the number of sizes taken from either.
+/// Returns the places at which two lists of sizes can be split: where prefixes
+/// of both have equal products. Each entry is the number of sizes taken from
+/// either list.
 static std::optional<SmallVector<std::pair<unsigned, unsigned>>>
 matchProducts(ArrayRef<int64_t> before, ArrayRef<int64_t> after) {
   SmallVector<std::pair<unsigned, unsigned>> groups;
@@ -220,7 +221,7 @@ AlgebraValue FieldAlgebra::broadcast(const AlgebraValue &input,
                                : getUniform(size));
   }
   auto result = std::make_shared<FieldTensor>(dims, from.getElementType());
-  // Repeated dims are stored once, so that the elements are the same.
+  // Repeated dims are stored once, so the stored elements are unchanged.
   if (!result->elements.empty())
     result->elements = from.elements;
   return result;

@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-/// Calls `visit` with the attributes that no property of the op holds, but for
-/// the names of results.
+/// Calls `visit` with the attributes that are not properties of the op, except
+/// for the names of results.
 template <typename Visitor>
 static void forEachDiscardable(Operation *op, Visitor visit) {
   for (NamedAttribute attribute : op->getDiscardableAttrs())

@@ -14,14 +14,16 @@
 
 namespace commute::equivalence {
 
-/// Numbers for what ops do (their name, attributes and result types, but not
-/// the names of their results), and for what they do with given operands.
+/// Numbers for the functions that ops compute (their name, attributes and
+/// result types, but not the names of their results), and for the application
+/// of a function to given operands.
 class OpNumbering {
 public:
-  /// Equal for ops that compute the same function.
+  /// Returns equal numbers for ops that compute the same function.
   unsigned getFunction(mlir::Operation *op);
 
-  /// Where the results of this function of these operands were noted, or null.
+  /// Returns the slot for the results of this function of these operands, or
+  /// null.
   unsigned *lookup(unsigned function, llvm::ArrayRef<unsigned> operands);
   void note(unsigned function, llvm::ArrayRef<unsigned> operands,
             unsigned firstResult);

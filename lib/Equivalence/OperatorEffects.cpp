@@ -90,7 +90,7 @@ bool equivalence::readsTypesAlone(tp::CallOp call) {
       !call.getMutatedOperands().empty())
     return false;
   name = name.split('.').first;
-  // Numbers among the operands are read.
+  // Numbers among the operands are read, too.
   return (name.ends_with("_like") || name.starts_with("new_")) &&
          llvm::all_of(call.getOperandTypes(),
                       llvm::IsaPred<mlir::RankedTensorType>);

@@ -13,20 +13,21 @@
 
 namespace commute::equivalence {
 
-/// Whether an operator draws from the state of a generator, so that each call
-/// returns other numbers: those that PyTorch tags `nondeterministic_seeded`.
+/// Returns true if an operator draws from the state of a generator, so that
+/// each call returns different numbers. PyTorch tags such operators
+/// `nondeterministic_seeded`.
 bool isRandomOperator(llvm::StringRef callee);
 
-/// Whether an operator computes a number from sizes and numbers alone, as those
-/// of symbolic sizes do.
+/// Returns true if an operator computes a number from sizes and numbers alone,
+/// such as those for symbolic sizes.
 bool isSizeComputation(tp::CallOp call);
 
-/// Whether an opaque op reads no elements, only shapes and types: rand_like.
+/// Returns true if an opaque op depends only on shapes and types (rand_like).
 bool readsTypesAlone(tp::CallOp call);
 
-/// Whether a call may do more than compute its results, so that both programs
-/// have to make it. PyTorch's own operators that write to nothing, draw nothing
-/// and assert nothing do not.
+/// Returns true if a call may do more than compute its results, so that both
+/// programs must make it. PyTorch's own operators that neither write, draw nor
+/// assert do not.
 bool mayHaveEffects(tp::CallOp call);
 
 } // namespace commute::equivalence

@@ -16,8 +16,8 @@ using namespace commute::equivalence;
 using tp::MapFunction;
 
 static constexpr size_t maxPieces = 64;
-/// Intermediate results do not overflow: sums and products of numbers of 64
-/// bits have fewer than 128.
+/// Intermediate results do not overflow: sums and products of 64-bit numbers
+/// fit in 128 bits.
 using Wide = __int128;
 static constexpr Wide limit = Wide(1) << 62;
 
@@ -42,7 +42,7 @@ struct Line {
 };
 } // namespace
 
-/// Takes pieces in ascending order. Fails once for all.
+/// Collects pieces in ascending order. A failure is permanent.
 class PiecewiseAffine::Builder {
 public:
   void add(int64_t begin, int64_t end, Line line) {
@@ -67,7 +67,7 @@ public:
     }
     Piece &last = result.pieces.back();
     Wide lastElement = Line(last).at(previous - 1);
-    // One element lies on many lines.
+    // A single element lies on many lines.
     bool isLastSingle = previous - last.begin == 1;
     if (Line(last).at(begin) == line.at(begin) &&
         (isSingle || last.step == piece.step))
@@ -89,7 +89,7 @@ public:
     result.pieces.push_back(piece);
   }
 
-  /// Elements of the signs that `line` has, from `begin` on.
+  /// Appends the signs of the elements of `line`, starting at `begin`.
   template <typename Visit>
   static void forEachSign(int64_t begin, int64_t end, const Line &line,
                           Visit visit) {
@@ -98,7 +98,7 @@ public:
       visit(begin, end, getSign(line.constant));
       return;
     }
-    // The first index at or behind the root.
+    // Returns the first index at or after the root.
     Wide root = line.step > 0 ? divideCeil(-line.constant, line.step)
                               : divideCeil(line.constant, -line.step);
     auto clamp = [&](Wide index) {
@@ -192,7 +192,8 @@ std::optional<PiecewiseAffine> PiecewiseAffine::getPrefixSums() const {
   Wide sum = 0;
   for (auto [number, piece] : llvm::enumerate(pieces)) {
     int64_t end = getEnd(number);
-    // A sum of positions is a square, unless there are few of them.
+    // The sum of positions is quadratic, so it is a line only for few
+    // positions.
     if (piece.step != 0) {
       if (end - piece.begin > static_cast<int64_t>(maxPieces))
         return std::nullopt;
@@ -226,7 +227,7 @@ PiecewiseAffine::take(const PiecewiseAffine &indices) const {
                                       return value < piece.begin;
                                     });
       const Piece &own = *std::prev(next);
-      // As far as the indices stay in that piece.
+      // As long as the indices stay in that piece.
       Wide until = end;
       if (line.step > 0 && next != pieces.end())
         until = divideCeil(next->begin - line.constant, line.step);
@@ -248,7 +249,8 @@ PiecewiseAffine::take(const PiecewiseAffine &indices) const {
 // Scalar functions
 //===----------------------------------------------------------------------===//
 
-/// Whether a comparison holds, by the sign of the difference of its operands.
+/// Returns true if a comparison holds for this sign of the difference of its
+/// operands.
 static bool holds(MapFunction function, int sign) {
   switch (function) {
   case MapFunction::Equal:
@@ -277,7 +279,7 @@ PiecewiseAffine::map(MapFunction function,
                       }) &&
          "operands of different sizes");
   Builder builder;
-  // Where all operands are lines.
+  // For a range in which all operands are lines.
   auto mapLines = [&](int64_t begin, int64_t end, llvm::ArrayRef<Line> lines) {
     const Line &a = lines.front(), &b = lines.back();
     bool isNumber = begin + 1 == end;
@@ -382,7 +384,7 @@ PiecewiseAffine::map(MapFunction function,
     case MapFunction::BitwiseAnd:
     case MapFunction::BitwiseOr:
     case MapFunction::BitwiseXor: {
-      // Truth values are 0 and 1: two of them may still be one line.
+      // Truth values are 0 and 1, so two of them may still form one line.
       if (!areTruths)
         return false;
       forEachSign(a, [&](int64_t from, int64_t to, int x) {
@@ -405,7 +407,7 @@ PiecewiseAffine::map(MapFunction function,
       builder.add(begin, end, {1 - a.constant, -a.step});
       return true;
     default:
-      // Of lines, this is no line in general.
+      // For lines, the result is not a line in general.
       return false;
     }
   };

@@ -18,15 +18,15 @@
 
 namespace commute::equivalence {
 
-/// A sequence of integers, exact, as few pieces in which they are at equal
-/// distances: positions, shifted positions, which of them are below a number.
-/// Operations take time that depends on the number of pieces, not of integers,
-/// and return nullopt where the result has too many pieces, is not of this
-/// kind, or has elements that do not fit into 62 bits.
+/// An exact sequence of integers that consists of a few evenly spaced pieces:
+/// positions, shifted positions, or the positions below a number. Operations
+/// take time proportional to the number of pieces, not of integers. They return
+/// nullopt if the result has too many pieces, is not of this form, or has
+/// elements that do not fit in 62 bits.
 class PiecewiseAffine {
 public:
-  /// The integers at `begin` and behind, up to the next piece: at index i it is
-  /// `constant + step * i`.
+  /// The integers from `begin` to the next piece: at index i, `constant + step
+  /// * i`.
   struct Piece {
     int64_t begin;
     int64_t constant;
@@ -35,7 +35,7 @@ public:
     bool operator==(const Piece &) const = default;
   };
 
-  /// `size` elements, at least one.
+  /// Returns a sequence of `size` elements, at least one.
   static std::optional<PiecewiseAffine> get(int64_t size, int64_t constant,
                                             int64_t step = 0);
 
@@ -50,19 +50,20 @@ public:
   /// The sum of all elements.
   std::optional<int64_t> getSum() const;
 
-  /// Of a constant: as many elements as needed.
+  /// Extends a constant sequence to the number of elements needed.
   PiecewiseAffine repeat(int64_t count) const;
-  /// The elements `start + i * step` for i below `count`.
+  /// Selects the elements `start + i * step` for i below `count`.
   std::optional<PiecewiseAffine> slice(int64_t start, int64_t step,
                                        int64_t count) const;
   static std::optional<PiecewiseAffine>
   concat(llvm::ArrayRef<PiecewiseAffine> parts);
-  /// Element i is the sum of the elements 0 to i.
+  /// Returns prefix sums: element i is the sum of the elements 0 to i.
   std::optional<PiecewiseAffine> getPrefixSums() const;
-  /// Element i is element `indices[i]`; nullopt if an index is outside.
+  /// Returns a lookup: element i is element `indices[i]`; nullopt if an index
+  /// is out of range.
   std::optional<PiecewiseAffine> take(const PiecewiseAffine &indices) const;
-  /// A scalar function of sequences of one size; truth values are 0 and 1. With
-  /// `areTruths` the operands are truth values.
+  /// Applies a scalar function to sequences of one size. Truth values are 0 and
+  /// 1. With `areTruths`, the operands are truth values.
   static std::optional<PiecewiseAffine>
   map(tp::MapFunction function, llvm::ArrayRef<PiecewiseAffine> operands,
       bool areTruths);
@@ -70,7 +71,7 @@ public:
 private:
   class Builder;
 
-  /// The index behind a piece.
+  /// The index after a piece.
   int64_t getEnd(size_t number) const {
     return number + 1 < pieces.size() ? pieces[number + 1].begin : size;
   }

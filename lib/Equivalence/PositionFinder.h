@@ -28,23 +28,25 @@ struct AffinePosition {
   }
 };
 
-/// What is known of the elements of a value of integers or truth values.
+/// The facts known about the elements of a value of integers or truth values.
 struct PositionForm {
-  /// Each element is one of these, which one being the same within a cell, plus
-  /// what is unknown or derived. Empty for a value that is not followed.
+  /// Candidates: each element is one of these (the same one within a cell),
+  /// plus an unknown or derived number. Empty for a value that is not tracked.
   llvm::SmallVector<AffinePosition, 2> candidates;
-  /// Adds an integer from outside: an input, or what an opaque op returned.
+  /// True if an external integer is added: an input, or the result of an opaque
+  /// op.
   bool hasUnknown = false;
-  /// Adds a number that is computed in the program, but not known here.
+  /// True if a number is added that the program computes but the analysis does
+  /// not know.
   bool hasDerived = false;
-  /// The dims along which elements differ by their positions.
+  /// The dims along which elements depend on their positions.
   llvm::SmallBitVector varies;
-  /// An input whose elements these are, plus the offset.
+  /// The input whose elements these are, up to the offset.
   std::optional<unsigned> input;
   int64_t inputOffset = 0;
 };
 
-/// Follows the integers of a program; see PositionNumbers.h.
+/// Tracks the integers of a program; see PositionNumbers.h.
 class PositionFinder {
 public:
   explicit PositionFinder(PositionListener &listener) : listener(listener) {}
@@ -73,19 +75,21 @@ private:
   void visit(mlir::Operation *op);
   PositionForm evaluateMap(tp::MapOp op);
   void visitIndexing(tp::IndexingOpInterface op);
-  /// The integers that an op of indices returns.
+  /// Handles the integers that an op on indices returns.
   PositionForm evaluateTake(tp::TakeOp op);
   PositionForm moveDims(mlir::Operation *op);
   PositionForm evaluateReshape(tp::ReshapeOp op);
   PositionForm evaluateConcat(tp::ConcatOp op);
 
-  /// The form of an operand in the dims of the value that it is broadcast to.
+  /// Returns the form of an operand in the dims of the value that it is
+  /// broadcast to.
   PositionForm broadcast(mlir::Value operand, mlir::RankedTensorType type);
-  /// The operands are compared; `value` has the dims of both.
+  /// Reports a comparison of the operands; `value` has the dims of both.
   void compare(mlir::Value value, const PositionForm &a, const PositionForm &b);
-  /// The positions along the dims that `form` varies along are all needed.
+  /// Reports that all positions along the dims that `form` depends on are
+  /// needed.
   void keepVarying(mlir::Value value, const PositionForm &form);
-  /// A value of which nothing is known but its operands.
+  /// Returns a value of which only the operands are known.
   PositionForm derive(mlir::Operation *op);
   static PositionForm unite(const PositionForm &a, const PositionForm &b);
   std::optional<PositionForm> divide(tp::MapOp op, const PositionForm &a,

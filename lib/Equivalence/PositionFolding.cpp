@@ -22,10 +22,10 @@ using namespace commute::equivalence;
 
 namespace {
 
-/// The integers of a value: along one dim, and the same along all others.
+/// The integers of a value, which vary along one dim only.
 struct Column {
   PiecewiseAffine numbers;
-  /// None if all elements are equal; `numbers` has one element then.
+  /// nullopt if all elements are equal; `numbers` then has one element.
   std::optional<unsigned> dim;
 };
 using MaybeColumn = std::optional<Column>;
@@ -48,7 +48,8 @@ private:
     auto known = columns.find(value);
     return known == columns.end() ? nullptr : &known->second;
   }
-  /// As a column along `dim` of `size` elements.
+  /// Returns the integers of a column, repeated to `size` if they are all
+  /// equal.
   static PiecewiseAffine widen(const Column &column, int64_t size) {
     return column.dim ? column.numbers : column.numbers.repeat(size);
   }
@@ -64,7 +65,7 @@ private:
   MaybeColumn evaluateReduce(tp::ReduceOp op) const;
   MaybeColumn evaluatePrefixSums(tp::RowwiseOp op) const;
 
-  /// Whether a value is replaced; its users need nothing that it is made of.
+  /// True if the value is replaced, so that its users do not need its operands.
   bool isFolded(Value value) const {
     const Column *column = get(value);
     return column && column->numbers.isAffine() &&
@@ -111,7 +112,7 @@ MaybeColumn PositionFolder::evaluateMap(tp::MapOp op) const {
     const Column *column = get(operand);
     if (!column)
       return std::nullopt;
-    // Arithmetic of narrow types wraps around.
+    // Arithmetic in narrow types wraps around.
     unsigned width = getType(operand).getElementTypeBitWidth();
     areTruths &= width == 1;
     if (width != 1 && width < 32)
@@ -141,7 +142,7 @@ MaybeColumn PositionFolder::evaluateReshape(tp::ReshapeOp op) const {
   const Column *column = get(op.getInput());
   if (!column || !column->dim)
     return column ? MaybeColumn(*column) : std::nullopt;
-  // A dim with as many elements behind it.
+  // Returns a dim that has the same number of elements after it.
   auto countBehind = [](RankedTensorType type, unsigned dim) {
     int64_t count = 1;
     for (int64_t size : type.getShape().drop_front(dim + 1))
@@ -195,7 +196,7 @@ MaybeColumn PositionFolder::evaluateTake(tp::TakeOp op) const {
       return std::nullopt;
     numbers = std::move(*chosen);
   }
-  // A look-up outside of the table is an error, which has to stay.
+  // A lookup outside of the table is an error, which must be preserved.
   auto [low, high] = numbers.getRange();
   if (low < 0 || high >= size)
     return std::nullopt;
@@ -384,7 +385,7 @@ void PositionFolder::run() {
     columns.insert({op.getResult(0), std::move(*column)});
     ops.push_back(&op);
   }
-  // Where a folded value is used by another one, it need not be there.
+  // A folded value that only other folded values use need not be created.
   for (Operation *op : ops) {
     Value value = op->getResult(0);
     if (!isFolded(value) || isa<tp::IotaOp, tp::ConstantOp>(op))

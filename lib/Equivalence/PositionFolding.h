@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Models compute masks and positions in roundabout ways: neighbouring positions
-// are subtracted to find where a packed sequence begins, what is found is
-// counted, and the counts are looked up by positions. Evaluated op by op, each
-// index of such a chain depends on its neighbours, so that all of them would be
-// needed. The integers along one dim follow from positions alone, though, and
-// are known for all indices at once.
+// Models compute masks and positions in roundabout ways: they subtract
+// neighbouring positions to find where packed sequences begin, count these
+// places, and look the counts up by position. If such a chain were evaluated op
+// by op, each index would depend on its neighbours, so all indices would be
+// needed. But the integers along one dim depend on positions alone, so they are
+// known for all indices at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,11 @@
 
 namespace commute::equivalence {
 
-/// Replaces integers and truth values that are known to be at equal distances
-/// along one dim, and equal along all others, by `tp.iota` or `tp.constant`, in
-/// a program of static sizes. Ops that may fail (a look-up outside of a table)
-/// and values that share memory with what opaque ops write to stay.
+/// Replaces integers and truth values that are known to be evenly spaced along
+/// one dim and equal along all others by `tp.iota` or `tp.constant`, in a
+/// program of static sizes. Does not replace ops that may fail (a lookup
+/// outside of a table) and values that share memory with values that opaque ops
+/// write to.
 void foldPositions(mlir::func::FuncOp function);
 
 } // namespace commute::equivalence

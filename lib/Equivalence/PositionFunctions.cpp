@@ -13,8 +13,8 @@ using namespace commute;
 using namespace commute::equivalence;
 using tp::MapFunction;
 
-/// The sum of two affine expressions, of which the second is taken `factor`
-/// times; nullopt where a number does not fit into 64 bits.
+/// Returns the sum of two affine expressions, the second of which is multiplied
+/// by `factor`; nullopt if a number does not fit in 64 bits.
 static std::optional<AffinePosition>
 add(const AffinePosition &a, const AffinePosition &b, int64_t factor) {
   AffinePosition result = a;
@@ -87,7 +87,7 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
   SmallVector<PositionForm, 3> operands;
   for (Value operand : op.getOperands()) {
     if (!isFollowed(operand)) {
-      // Of floats: truth values that are unknown numbers, or another integer.
+      // For floats: truth values that are unknown numbers, or another integer.
       PositionForm form = getUnknown(result);
       for (Value other : op.getOperands())
         if (isFollowed(other))
@@ -190,7 +190,7 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
     compare(result, operands[0], zero);
     PositionForm signs = getConstants(result, {-1, 0, 1});
     signs.varies = operands[0].varies;
-    // Which of them it is is up to what is unknown.
+    // Unknown values determine which candidate it is.
     signs.hasUnknown = operands[0].hasUnknown;
     signs.hasDerived = operands[0].hasDerived;
     form = signs;
@@ -218,7 +218,7 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
   case MapFunction::LogicalNot: {
     PositionForm all = operands[0];
     for (auto [operand, own] : llvm::zip_equal(op.getOperands(), operands)) {
-      // Whether an integer is zero.
+      // Returns true if an integer is zero.
       if (!getType(operand).getElementType().isInteger(1))
         compare(result, own, zero);
       all = unite(all, own);
@@ -240,7 +240,7 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
     break;
   }
   default:
-    // Nothing is known of it but what its operands are.
+    // Only the operands of the value are known.
     break;
   }
   if (!form || form->candidates.size() > maxCandidates)

@@ -21,7 +21,7 @@ PositionForm PositionFinder::evaluateReshape(tp::ReshapeOp op) {
   form.varies.resize(after.getRank());
   for (AffinePosition &candidate : form.candidates)
     candidate.coefficients.assign(after.getRank(), 0);
-  // Dims of both sides with one product.
+  // Dims of both sides with equal products.
   int64_t i = 0, j = 0;
   while (i < before.getRank() || j < after.getRank()) {
     int64_t firstI = i, firstJ = j, a = 1, b = 1;
@@ -43,8 +43,8 @@ PositionForm PositionFinder::evaluateReshape(tp::ReshapeOp op) {
         form.varies.set(dim);
     for (auto [candidate, from] :
          llvm::zip_equal(form.candidates, own.candidates)) {
-      // One coefficient for the merged index: that of the minor dim, by which
-      // the others have to follow.
+      // The merged index has one coefficient: that of the minor dim. The
+      // coefficients of all other dims must be consistent with it.
       std::optional<int64_t> merged;
       int64_t minor = 1;
       for (int64_t dim = i; dim-- > firstI;) {
@@ -133,8 +133,8 @@ void PositionFinder::visitIndexing(tp::IndexingOpInterface op) {
 }
 
 PositionForm PositionFinder::evaluateTake(tp::TakeOp op) {
-  // A table of integers: what is in it is composed with the indices where both
-  // are simple.
+  // For a table of integers, compose its contents with the indices if both are
+  // simple.
   unsigned dim = op.getDim();
   const PositionForm own = get(op.getIndices());
   const PositionForm table = get(op.getTable());

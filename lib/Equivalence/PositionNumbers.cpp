@@ -138,7 +138,7 @@ PositionForm PositionFinder::derive(Operation *op) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Whether all integers of a form are in the range of a type.
+/// Returns true if all integers of a form are in the range of a type.
 static bool fits(const PositionForm &form, ArrayRef<int64_t> sizes,
                  IntegerType type) {
   if (type.getWidth() >= 32)
@@ -157,7 +157,7 @@ static bool fits(const PositionForm &form, ArrayRef<int64_t> sizes,
 void PositionFinder::visit(Operation *op) {
   if (auto triangular = dyn_cast<tp::TriangularOp>(op)) {
     unsigned last = getType(triangular.getResult()).getRank() - 1;
-    // column - row compared with the diagonal.
+    // column - row is compared with the diagonal.
     listener.onDiagonal(triangular.getResult(), last, triangular.getResult(),
                         last - 1, 1, -1,
                         -static_cast<int64_t>(triangular.getDiagonal()));
@@ -179,7 +179,7 @@ void PositionFinder::visit(Operation *op) {
   }
   if (op->getNumResults() == 0 || !llvm::any_of(op->getResults(), isFollowed))
     return;
-  // Opaque ops, and memory that is not initialized.
+  // Opaque ops and uninitialized memory.
   if (!isMemoryEffectFree(op))
     return;
   Value result = op->getResult(0);
@@ -234,7 +234,7 @@ void PositionFinder::visit(Operation *op) {
             auto dim = static_cast<unsigned>(rowwise.getDim());
             bool isNumber = own.candidates.size() == 1 &&
                             own.candidates[0].isConstant() && !own.hasDerived;
-            // Prefixes of equal numbers, or of what comes from outside.
+            // Prefix sums of equal numbers, or of external integers.
             if (rowwise.getFunction() == tp::RowFunction::CumulativeSum &&
                 isNumber && own.varies.none()) {
               if (own.hasUnknown)

@@ -5,11 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Programs compute with positions: causal masks, one-hot codes, thresholds of a
-// vocabulary's shards. Where a number decides about positions, the samples of
-// their dims have to be cut, so that the positions on both sides are evaluated.
-// This analysis follows integers from the positions (tp.iota) and constants
-// that they are made of, as sets of affine expressions, and reports what they
-// meet.
+// vocabulary's shards. If a number distinguishes positions, the samples of
+// their dims must have a cut there, so that positions on both sides are
+// evaluated. This analysis tracks integers from the positions (tp.iota) and
+// constants from which they are computed, as sets of affine expressions, and
+// reports the numbers that they meet.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,34 +22,34 @@
 
 namespace commute::equivalence {
 
-/// Told what the integers of a program meet. A dim is named by a value and the
-/// number of the dim.
+/// The receiver of the reports about the integers of a program. A dim is
+/// identified by a value and the number of the dim.
 class PositionListener {
 public:
   virtual ~PositionListener() = default;
 
-  /// Index `index` behaves otherwise than the one before it.
+  /// Index `index` behaves differently from its predecessor.
   virtual void onCut(mlir::Value value, unsigned dim, int64_t index) = 0;
-  /// One index is told apart from all others.
+  /// One index is distinguished from all others.
   virtual void onSingle(mlir::Value value, unsigned dim, int64_t index) = 0;
   /// `first * i + second * j + constant` is compared with 0, for indices i and
   /// j of two dims.
   virtual void onDiagonal(mlir::Value firstValue, unsigned firstDim,
                           mlir::Value secondValue, unsigned secondDim,
                           int64_t first, int64_t second, int64_t constant) = 0;
-  /// What is computed from the positions along a dim is not understood: all of
-  /// them have to be evaluated.
+  /// The positions along a dim are used in computations that are not
+  /// understood, so all of them must be evaluated.
   virtual void onUnknownUse(mlir::Value value, unsigned dim) = 0;
-  /// Positions are compared with integers that the program gets from outside.
+  /// Positions are compared with external integers.
   virtual void onMetByUnknown(mlir::Value value, unsigned dim) = 0;
   /// Index i of dim `indexDim` of `indices` reads index `start + i * step` of a
   /// table, at least for some i.
   virtual void onIndexed(mlir::Value table, unsigned tableDim,
                          mlir::Value indices, unsigned indexDim, int64_t start,
                          int64_t step) = 0;
-  /// An integer from outside is compared with `number`.
+  /// An external integer is compared with `number`.
   virtual void onNumber(int64_t number) = 0;
-  /// The elements of an input index a dim, so that they lie in [low, high).
+  /// The elements of an input index a dim, so they are in [low, high).
   virtual void onBound(unsigned argument, mlir::Value table, unsigned dim,
                        int64_t low, int64_t high) = 0;
   /// Some indices on both sides of cuts of a dim, as far as they are known.
@@ -59,7 +59,7 @@ public:
 
 class PositionFinder;
 
-/// Goes through a program of static sizes.
+/// Analyzes a program of static sizes.
 class PositionNumbers {
 public:
   PositionNumbers(mlir::func::FuncOp function, PositionListener &listener);

@@ -13,8 +13,8 @@
 
 using namespace commute::equivalence;
 
-/// The fraction of small whole numbers to which a positive double is nearest,
-/// by its continued fraction; nullopt where there is none.
+/// Returns the fraction of small integers that is nearest to a positive double,
+/// by its continued fraction, or nullopt if there is none.
 static std::optional<std::pair<uint64_t, uint64_t>> getFraction(double value) {
   constexpr double largest = 0x1p26;
   if (value > largest || value < 1 / largest)

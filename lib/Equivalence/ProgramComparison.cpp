@@ -18,8 +18,8 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-/// Rounds that show a difference which half of all outcomes of a choice show,
-/// but with probability 2^-30.
+/// The number of rounds after which a difference that occurs for half of all
+/// outcomes is missed with probability 2^-30.
 static constexpr unsigned leastRoundsOfChoices = 30;
 static constexpr unsigned mostRoundsOfChoices = 256;
 
@@ -47,7 +47,7 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
                                 Operation *&culprit) {
   ArrayRef<int64_t> world = ranks->getRepresentatives();
   std::vector<OpaqueRead> firstReads, secondReads;
-  // The first op that PyTorch's kernels would refuse.
+  // The first op of each kind that PyTorch's kernels would reject.
   struct Errors {
     Operation *outside = nullptr;
     Operation *division = nullptr;
@@ -73,7 +73,7 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
   if (!secondOutputs) {
     if (context.problem)
       return secondOutputs.takeError();
-    // The first program shows that it can be done on these inputs.
+    // The first program shows that these inputs are legal.
     differences.push_back({"the second program cannot run: " +
                                llvm::toString(secondOutputs.takeError()),
                            firstMain.getLoc(), secondMain.getLoc()});
@@ -118,7 +118,7 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
          getOutput(secondMain, index).getLoc()});
   }
   if (differs) {
-    // Only now values are kept, to say where it begins.
+    // Keep values only now, to find where the difference begins.
     NamedValues firstNamed, secondNamed;
     for (auto [function, named] :
          {std::pair(first, &firstNamed), std::pair(second, &secondNamed)}) {
@@ -135,7 +135,7 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
     if (std::optional<Difference> where =
             findFirstPartition(firstNamed, secondNamed, world, context))
       differences.push_back(std::move(*where));
-    // That samples do not match there says nothing.
+    // Mismatched samples do not imply anything there.
     context.problem.reset();
   }
   return differences.empty() ? Outcome::Equal : Outcome::Different;
@@ -187,7 +187,7 @@ void ProgramComparison::setNotProven(const SampleProblem &problem,
   if (culprit)
     os << ", at " << report::describeLocation(culprit->getLoc());
   sizesFit = problem.kind != SampleProblem::Sizes;
-  // What the memory and the time go to.
+  // The op that takes most of the memory and time.
   std::vector<DimSamples::Line> lines = dims->describe();
   auto largest = llvm::max_element(
       lines, [](const auto &a, const auto &b) { return a.count < b.count; });
@@ -206,20 +206,20 @@ void ProgramComparison::noteChoices(const ScalarContext &scalars) {
 
 llvm::Expected<ProgramComparison::Outcome>
 ProgramComparison::compare(uint64_t seed, Choices choices) {
-  // Regions draw other bits than an evaluation of the whole. What only few
-  // draws show would have to be met by both, so that in every other round there
-  // is only the one.
+  // Regions draw different bits than an evaluation of the whole. A difference
+  // that only few draws show would have to occur in both, so every other round
+  // evaluates only the whole.
   constexpr size_t maxOps = 2000;
   bool usesRegions =
       options.usesRegions && !(seed % 2 == 1 && result.numOps <= maxOps &&
                                (hasSampled || choices == Choices::Sampled));
-  // Each attempt is made with samples that fit the problem of the one before;
-  // in the end all dims are whole.
+  // Each attempt uses samples that are refined by the problem of the previous
+  // one; at the end, all dims are whole.
   for (int attempt = 0;; ++attempt) {
     EvaluationContext context(samples, options.precision, choices, seed,
                               budget);
     context.scalars.setPool(*pool);
-    // Two rounds in four, so that both kinds of rounds above are among them.
+    // Two rounds out of four, so that both kinds of rounds above are included.
     context.repeatsElements = hasSorted && seed % 4 >= 2;
     differences.clear();
     places.clear();
@@ -230,7 +230,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
           compareByRegions(first, second, inputs, context, lookup, seed);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       noteChoices(context.scalars);
-      // Which of the programs reads where it must not is seen below.
+      // The check below determines which program reads out of range.
       if (verdict.areEqual && !verdict.mayReadOutside &&
           !context.hasReadOutside && !context.scalars.hasDividedByZero())
         return Outcome::Equal;
@@ -253,18 +253,19 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
   }
 }
 
-/// Rounds of programs that compute with integers from outside, each on other
-/// ones: more of small programs, of which a number may be all there is.
+/// Returns the number of rounds of programs that use external integers, each
+/// with different ones. Small programs get more rounds, because they may
+/// consist of a single number.
 static unsigned getRoundsOfIntegers(size_t numOps) {
   return static_cast<unsigned>(std::clamp<size_t>(8000 / (numOps + 1), 8, 128));
 }
 
-/// Whether what a program computes depends on integers that are drawn from a
-/// few.
+/// Returns true if the results of a program depend on integers that are drawn
+/// from a few.
 static bool drawsIntegers(func::FuncOp function) {
   auto isDrawn = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    // What opaque ops make of integers does not depend on which they are.
+    // The results of opaque ops do not depend on which integers they get.
     return type && InputGenerator::isExact(type) &&
            llvm::any_of(value.getUsers(), [](Operation *user) {
              return !isa<tp::CallOp>(user) &&
@@ -273,7 +274,7 @@ static bool drawsIntegers(func::FuncOp function) {
   };
   if (llvm::any_of(function.getArguments(), isDrawn))
     return true;
-  // Opaque ops, and memory that is not initialized.
+  // Opaque ops and uninitialized memory.
   return llvm::any_of(function.getBody().front(), [&](Operation &op) {
     return !isMemoryEffectFree(&op) && llvm::any_of(op.getResults(), isDrawn);
   });
@@ -289,9 +290,9 @@ void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
   auto start = std::clock();
   dims.emplace(first, second, samples, seed, reducesSizes);
   dims->choose();
-  // Further attempts of the round draw the same integers. If they drew others,
-  // an attempt that ends because a difference leads to an index that is not
-  // sampled would be replaced by one without that difference.
+  // Further attempts of the round draw the same integers. Otherwise, an attempt
+  // that ends because a difference leads to an unsampled index would be
+  // replaced by an attempt without that difference.
   pool = dims->getPool();
   ranks = reducesSizes
               ? RankClasses::find(first, second, placements.getWorld(), seed)
@@ -357,7 +358,8 @@ ProgramComparison::compareInModels(uint64_t seed, Choices &choices) {
   llvm::Expected<Outcome> outcome = compare(seed, choices);
   if (!outcome || *outcome != Outcome::Different || !hasBounded)
     return outcome;
-  // Equal, perhaps, in another model of bounds: all, or what is left each time.
+  // The programs may be equal in another model of bounds: in all outputs, or in
+  // the remaining ones each time.
   std::vector<Difference> found = differences;
   std::set<Place> left = places;
   if (left.empty())
@@ -378,7 +380,7 @@ ProgramComparison::compareInModels(uint64_t seed, Choices &choices) {
       result.notProven.reset();
       continue;
     }
-    // A difference of another kind is one in every model.
+    // A difference of another kind occurs in every model.
     if (places.empty())
       break;
     std::erase_if(left, [&](Place place) { return !places.contains(place); });
@@ -423,15 +425,15 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   for (unsigned round = 0; round < numRounds; ++round) {
     uint64_t seed = options.seed + round;
     result.numPlannedRounds = result.numRounds + numRounds - round;
-    // Other indices in each round.
+    // Use different indices in each round.
     chooseSamples(seed, reducesSizes);
     llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
     if (!outcome)
       return outcome.takeError();
     if (*outcome == Outcome::Different && reducesSizes &&
         isCheapAtRealSizes()) {
-      // Equal, perhaps, by a law that sums of samples do not have, such as that
-      // a sum over rotated rows is the sum over the rows.
+      // The programs may be equal by a law that does not hold for weighted
+      // sums, such as that a sum over rotated rows is the sum over the rows.
       std::vector<Difference> sampled = std::move(differences);
       chooseSamples(seed, /*reducesSizes=*/false);
       outcome = compareInModels(seed, choices);
@@ -446,7 +448,8 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       }
     }
     if (*outcome == Outcome::Different && hasChosen) {
-      // By a law of truth values, perhaps, that unknown numbers do not have.
+      // The programs may be equal by a law of truth values that does not hold
+      // for unknown numbers.
       std::vector<Difference> found = differences;
       bool reducesAll = reducesSizes && !isCheapAtRealSizes();
       unsigned numOutcomes = getRoundsOfChoices(reducesAll);
@@ -465,7 +468,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       }
     }
     if (*outcome == Outcome::Equal && hasSampled) {
-      // Each round draws more outcomes of all indices than of a few.
+      // A round with all indices draws more outcomes than one with a few.
       constexpr double maxWorkOfRound = 4e4;
       reducesSizes &= getWork(/*reducesSizes=*/false) > maxWorkOfRound;
       numRounds = std::max(numRounds, getRoundsOfChoices(reducesSizes));

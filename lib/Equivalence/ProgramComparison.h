@@ -17,7 +17,7 @@
 
 namespace commute::equivalence {
 
-/// Compares two programs at sizes that are numbers.
+/// Compares two programs whose sizes are numbers.
 class ProgramComparison {
 public:
   ProgramComparison(mlir::func::FuncOp firstMain, mlir::func::FuncOp secondMain,
@@ -27,12 +27,12 @@ public:
       : firstMain(firstMain), secondMain(secondMain), placements(placements),
         options(options), budget(budget), result(result) {}
 
-  /// Adds what differs, or what is not proven, to the result. The error says
-  /// why the first program cannot run.
+  /// Adds differences, or the reason why nothing is proven, to the result.
+  /// Returns an error if the first program cannot run.
   llvm::Error run(mlir::func::FuncOp resolvedFirst,
                   mlir::func::FuncOp resolvedSecond);
 
-  /// Whether an op could not run at these sizes, which is why nothing is
+  /// Returns true if an op could not run at these sizes, so that nothing is
   /// proven.
   bool doSizesFit() const { return sizesFit; }
 
@@ -40,36 +40,36 @@ private:
   enum class Outcome { Equal, Different, NotProven };
 
   void chooseSamples(uint64_t seed, bool reducesSizes);
-  /// Elements of all values on all ranks, and multiplications, of the indices
-  /// that are evaluated or of all.
+  /// The number of elements of all values on all ranks, and of multiplications,
+  /// at the sampled indices or at all indices.
   double getWork(bool reducesSizes) const;
-  /// Whether it takes next to nothing to evaluate all indices of all dims.
+  /// Returns true if evaluating all indices of all dims costs next to nothing.
   bool isCheapAtRealSizes() const;
-  /// Rounds of programs in which truth values decide about integers, each with
-  /// other outcomes: more where a round is cheap. A count of many may have to
-  /// be one to show a difference.
+  /// Returns the number of rounds of programs in which truth values determine
+  /// integers, each with different outcomes: more if a round is cheap. Showing
+  /// a difference may require that a count of many is exactly one.
   unsigned getRoundsOfChoices(bool reducesSizes) const;
-  /// Compares in a model of choices and, where the programs differ in it, in
-  /// the others; `choices` becomes the one in which they are equal. Each output
-  /// may be equal in a model of its own.
+  /// Compares in a model of choices and, if the programs differ in it, in the
+  /// others. `choices` becomes the one in which they are equal. Each output may
+  /// be equal in a different model.
   llvm::Expected<Outcome> compareInModels(uint64_t seed, Choices &choices);
-  /// Whether the programs are equal for some random outcomes of all
+  /// Returns true if the programs are equal for some random outcomes of all
   /// comparisons.
   llvm::Expected<bool> looksEqual(bool reducesSizes, unsigned numRounds);
-  /// Compares on the inputs of one seed.
+  /// Compares the programs on the inputs of one seed.
   llvm::Expected<Outcome> compare(uint64_t seed, Choices choices);
-  /// Evaluates both programs whole and adds what differs to `differences`.
+  /// Evaluates both programs whole and adds the differences to `differences`.
   llvm::Expected<Outcome> compareWhole(EvaluationContext &context,
                                        uint64_t seed,
                                        mlir::Operation *&culprit);
   llvm::Expected<std::vector<RankValues>>
   evaluate(mlir::func::FuncOp function, EvaluationContext &context,
            uint64_t seed, Observer observe, mlir::Operation *&culprit);
-  /// Samples that fit the problem; false where there are none.
+  /// Refines the samples after a problem. Returns false if that is impossible.
   bool refine(const SampleProblem &problem, mlir::Operation *culprit);
   void setNotProven(const SampleProblem &problem, mlir::Operation *culprit);
 
-  /// As they were given, for what is reported.
+  /// The programs as given, for reports.
   mlir::func::FuncOp firstMain, secondMain;
   mlir::func::FuncOp first, second;
   const analysis::InputPlacements &placements;
@@ -84,13 +84,13 @@ private:
   std::function<llvm::ArrayRef<const IndexSample *>(mlir::Value)> lookup;
   InputGenerator::Pools pools;
   std::vector<Difference> differences;
-  /// What differs, as a name that it has in every model: an output, or what an
-  /// opaque op reads.
+  /// The location of a difference, by a name that is the same in every model:
+  /// an output, or an operand of an opaque op.
   using Place = std::pair<bool, size_t>;
   std::set<Place> places;
   bool sizesFit = true;
-  /// Whether an evaluation looked at outcomes that are one of several, and
-  /// whether there was a choice, a bound, or a sort of unknowns, at all.
+  /// Whether an evaluation used drawn outcomes, and whether there was a choice,
+  /// a bound, or a sort of unknowns at all.
   bool hasSampled = false;
   bool hasChosen = false;
   bool hasBounded = false;

@@ -16,8 +16,8 @@ using namespace commute::equivalence;
 using tp::AlgebraValue;
 
 namespace {
-/// How the elements of a random tensor repeat: not at all, or only few numbers
-/// occur, or the slices along one dim.
+/// How the elements of a random tensor repeat: not at all, only few numbers
+/// occur, or the slices along one dim repeat.
 struct Repetition {
   static Repetition choose(ArrayRef<SampledDim> dims, uint64_t key) {
     uint64_t choice = PrimeField::mix(key, 0x3ade68b1a2c5d9f7);
@@ -35,9 +35,8 @@ struct Repetition {
 };
 } // namespace
 
-/// The index of an element in the whole tensor, of a dense row-major tensor's
-/// real sizes; modulo 2^64, which is as good as any. Elements that repeat have
-/// one index.
+/// Returns the index of an element in the dense row-major tensor of real sizes,
+/// modulo 2^64, which suffices as a key. Repeated elements have the same index.
 template <typename Visitor>
 static void forEachIndex(const FieldTensor &tensor,
                          const Repetition &repetition, Visitor visit) {
@@ -78,8 +77,7 @@ equivalence::makeRandom(ArrayRef<SampledDim> dims, Type type, uint64_t key,
     if (tensor->isTruth())
       value = context.scalars.drawTruth(value);
     else if (!tensor->isField())
-      // A number is an offset more often than not, so that in some rounds it is
-      // zero.
+      // External integers are often offsets, so in some rounds they are zero.
       value = tensor->elements.size() == 1 && context.scalars.getSeed() % 4 == 0
                   ? wrapInteger(pool.getNumbers().front(), type)
                   : pool.draw(value, drawing, type);

@@ -11,10 +11,10 @@
 
 namespace commute::equivalence {
 
-/// Returns a tensor without any structure but that its elements may repeat (see
-/// EvaluationContext), keyed by `key`. An element depends on its index in the
-/// real tensor, not on the sample. Without memory for the tensor, returns null
-/// and sets the context's problem.
+/// Returns a random tensor, keyed by `key`, whose only structure is that
+/// elements may repeat (see EvaluationContext). An element depends on its index
+/// in the real tensor, not on the sample. If memory is insufficient, returns
+/// null and sets the context's problem.
 std::shared_ptr<FieldTensor> makeRandom(llvm::ArrayRef<SampledDim> dims,
                                         mlir::Type type, uint64_t key,
                                         EvaluationContext &context,

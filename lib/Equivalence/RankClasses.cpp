@@ -18,10 +18,10 @@ using namespace commute::equivalence;
 
 namespace {
 
-/// By index in the world: the index of the rank that stands for it.
+/// By index in the world, the index of the rank's representative.
 using RankMap = std::vector<unsigned>;
 
-/// What the programs use a group for.
+/// How the programs use a group.
 enum class Use { None, Reductions, Positions };
 
 struct KnownGroup {
@@ -38,12 +38,12 @@ public:
 private:
   void noteUses(func::FuncOp function);
   unsigned getIndex(int64_t rank) const { return indexOf.lookup(rank); }
-  /// Whether ranks that one group joins stand for ranks that it joins in the
-  /// same order.
+  /// Returns true if ranks in one group are represented by ranks in one group,
+  /// in the same order.
   bool keeps(const KnownGroup &known, const RankMap &map) const;
-  /// The ranks that no group joins with the first ones behave like those.
+  /// Ranks that no group connects with the first ones behave like these.
   std::optional<RankMap> mapComponents() const;
-  /// Few members of each group of an axis stand for the others.
+  /// A few members of each group of an axis represent the others.
   RankMap mapMembers(const KnownGroup &known) const;
 
   ArrayRef<int64_t> world;
@@ -55,7 +55,7 @@ private:
 
 } // namespace
 
-/// As many members are evaluated as indices of a cell, and its ends.
+/// As many members are evaluated as indices of a cell, including its ends.
 static constexpr int64_t numMembers = 6;
 
 ClassFinder::ClassFinder(func::FuncOp first, func::FuncOp second,
@@ -71,7 +71,7 @@ ClassFinder::ClassFinder(func::FuncOp first, func::FuncOp second,
           }))
         continue;
       groups.push_back({group});
-      // A rank outside of a group may hold parts of what members hold.
+      // A rank outside of a group may hold parts of values of its members.
       coversWorld &= group.getRanks().size() == world.size();
     }
   noteUses(first);
@@ -130,7 +130,7 @@ std::optional<RankMap> ClassFinder::mapComponents() const {
 
 RankMap ClassFinder::mapMembers(const KnownGroup &known) const {
   int64_t size = known.group.getSize();
-  // Members between which nothing is exchanged are alike.
+  // Members that exchange nothing are equivalent.
   int64_t count = known.use == Use::None ? 1 : numMembers;
   uint64_t state = PrimeField::mix(size, seed);
   auto draw = [&](int64_t bound) {
@@ -141,7 +141,7 @@ RankMap ClassFinder::mapMembers(const KnownGroup &known) const {
   while (static_cast<int64_t>(chosen.size()) < count)
     if (int64_t position = draw(size); !llvm::is_contained(chosen, position))
       chosen.push_back(position);
-  // How many each of them stands for is random as well.
+  // The number of ranks that each one represents is random as well.
   SmallVector<int64_t> imageOf(size);
   for (int64_t position = 0; position < size; ++position)
     imageOf[position] =
@@ -159,7 +159,7 @@ RankMap ClassFinder::find() const {
   RankMap map(world.size());
   for (unsigned index = 0; index < world.size(); ++index)
     map[index] = index;
-  // Each pair of groups is looked at.
+  // Check each pair of groups.
   constexpr size_t maxGroups = 32;
   if (!coversWorld || groups.empty() || groups.size() > maxGroups)
     return map;

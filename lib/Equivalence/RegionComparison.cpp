@@ -31,64 +31,65 @@ public:
 
 private:
   struct NumberInfo {
-    /// The number that it was found to be equal to.
+    /// The number that this value was found to be equal to.
     Number same;
-    /// Reads that are still to come, and results that wait for their
-    /// counterpart, by program.
+    /// Remaining uses, and results whose counterpart is not computed yet, by
+    /// program.
     unsigned uses[2] = {0, 0};
     bool isLive = true;
-    /// Who read it at the last cut.
+    /// The programs that read the value at the last cut.
     Readers readers = NoReader;
-    /// Among the values made or read since the last closed cut.
+    /// The position among the values made or read since the last closed cut.
     std::optional<unsigned> position;
-    /// How many elements of it are evaluated on a rank.
+    /// The number of elements evaluated on each rank.
     size_t size = 0;
 
     Readers getReaders() const {
       return equivalence::getReaders(uses[First] > 0, uses[Second] > 0);
     }
   };
-  /// Values that have to be equal.
+  /// Two values that must be equal.
   struct Claim {
     Number first, second;
   };
 
   Number find(Number number);
-  /// For a value at these samples.
+  /// Adds a number for a value with these samples.
   Number addNumber(ArrayRef<const IndexSample *> samples);
-  /// The number of a value of a program; an input gets one when it is read.
+  /// Returns the number of a value of a program. An input gets one on its first
+  /// use.
   Number getNumber(Side side, Value value);
   Number addInput(unsigned argument);
   void setNumber(Side side, Value value, Number number);
   void addOp(Side side, Operation *op);
   void addReads(Side side, tp::CallOp call);
-  /// Makes a value of before the last closed cut known to the region.
+  /// Adds a value from before the last closed cut to the region.
   void read(Number number);
-  /// Adds a number for what is at an address to the key of the region.
+  /// Appends a number for the object at an address to the key of the region.
   void describe(const void *what) {
     region.key.push_back(
         describedBy.try_emplace(what, describedBy.size()).first->second);
   }
-  /// Notes that a program has come by an output.
+  /// Records that a program has computed an output.
   void addOutput(Side side, unsigned output, Number number);
   void use(Side side, Number number) { --numbers[find(number)].uses[side]; }
 
-  /// Drops the claims that hold; false where one certainly does not, which is
-  /// known only where both programs know the same.
+  /// Drops the claims that hold. Returns false if one certainly does not, which
+  /// is known only if both programs hold the same elements.
   bool settleClaims(bool isClosed);
-  /// Ends the region here. False: the programs cannot be shown to be equal.
+  /// Ends the region here. Returns false if the programs cannot be shown to be
+  /// equal.
   bool cut();
-  /// Whether what a region begins with is small beside what it makes, so that
-  /// it does not matter how often the programs are cut. Otherwise many short
-  /// regions that read one large value take longer than the programs as a
-  /// whole.
+  /// Returns true if the input of a region is small compared with its results,
+  /// so that the number of cuts does not matter. Otherwise, many short regions
+  /// that read one large value would take longer than the programs as a whole.
   bool isWorthCutting() const {
     constexpr size_t share = 8, small = 4096;
     return sizeRead <= share * sizeMade + small;
   }
-  /// Evaluates what was deferred; false where that fails.
+  /// Evaluates the deferred regions. Returns false on failure.
   bool evaluateDeferred();
-  /// At a closed cut: names nothing by its position any more.
+  /// At a closed cut, forgets the positions of all values.
   void forgetPositions();
 
   func::FuncOp functions[2];
@@ -96,33 +97,35 @@ private:
   SampleLookup samples;
   RegionMemory memory;
   OpNumbering ops;
-  /// Numbers of input descriptions, which stand in the keys of regions.
+  /// Numbers of the descriptions of inputs, which occur in the keys of regions.
   DenseMap<const void *, unsigned> describedBy;
 
   std::vector<NumberInfo> numbers;
   DenseMap<Value, Number> numberOf[2];
-  /// By argument, once it is read.
+  /// By argument, its number once it is used.
   std::vector<std::optional<Number>> inputs;
   std::vector<Claim> claims;
-  /// By value: the outputs that it is; by output: its number, once computed.
+  /// By value, the outputs that it is; by output, its number once computed.
   DenseMap<Value, SmallVector<unsigned, 1>> outputsOf[2];
   std::vector<std::optional<Number>> outputs[2];
-  /// What each opaque op reads, until the other program's op has read too.
+  /// The operands of each opaque op, until the other program has reached its
+  /// counterpart.
   std::vector<SmallVector<Number>> reads[2];
   bool haveOtherCalls = false;
   bool hasOwnTakes = false;
 
-  /// What is live of before the last closed cut, and what was made since.
+  /// The live values from before the last closed cut, and those made since.
   SmallVector<Number> settled;
   SmallVector<Number> made;
-  /// Of `settled`: what has a position.
+  /// The values in `settled` that have a position.
   SmallVector<Number> settledRead;
   unsigned numPositions = 0;
   ProgramRegion region;
-  /// Elements of `settledRead`, and of what the region has made.
+  /// The number of elements of `settledRead`, and of the values that the region
+  /// has made.
   size_t sizeRead = 0, sizeMade = 0;
-  /// Regions that are the same in both programs so far, and need not be
-  /// evaluated as long as that holds.
+  /// Regions that have been the same in both programs so far, and need not be
+  /// evaluated unless that changes.
   std::vector<ProgramRegion> deferred;
 };
 
@@ -190,8 +193,8 @@ Number RegionComparison::addInput(unsigned argument) {
   step.argumentType =
       InputGenerator::getType(functions[First].getArgumentTypes()[argument]);
   step.samples.push_back(samples(functions[First].getArgument(argument)));
-  // Random inputs of one type, placement and sample are as good as one another,
-  // but integers are what they are.
+  // Random inputs of one type, placement and sample are interchangeable, but
+  // integers have particular values.
   region.key.push_back(0);
   describe(step.argumentType.getAsOpaquePointer());
   for (tp::PlacementAttr placement : generator.getPlacements().getAll(argument))
@@ -219,7 +222,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
   SmallVector<Number, 4> operands;
   for (Value operand : op->getOperands())
     operands.push_back(getNumber(side, operand));
-  // Outputs are used where they are compared.
+  // Outputs are used by the comparison.
   if (op->hasTrait<OpTrait::IsTerminator>())
     return;
   for (Number operand : operands)
@@ -229,7 +232,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
 
   unsigned function = ops.getFunction(op);
   Number *known = ops.lookup(function, operands);
-  // Results of which one is not at hand any more are made again.
+  // Results that are no longer available are computed again.
   bool isKnown = known != nullptr;
   for (unsigned index = 0; isKnown && index < op->getNumResults(); ++index)
     isKnown = numbers[find(*known + index)].isLive;
@@ -238,13 +241,13 @@ void RegionComparison::addOp(Side side, Operation *op) {
       setNumber(side, result, find(*known + index));
     return;
   }
-  // The first program comes first to each cut.
+  // At each cut, the first program is visited first.
   hasOwnTakes |= side == Second && isa<tp::IndexingOpInterface>(op);
   for (Number operand : operands)
     read(operand);
   ProgramRegion::Step &step = region.steps.emplace_back();
   step.op = op;
-  // 0 stands in front of inputs, 1 in front of settled values.
+  // In the key, 0 precedes inputs and 1 precedes settled values.
   region.key.push_back(function + 2);
   region.key.push_back(operands.size());
   for (Number operand : operands) {
@@ -275,11 +278,11 @@ void RegionComparison::read(Number number) {
 
 void RegionComparison::addReads(Side side, tp::CallOp call) {
   auto &own = reads[side].emplace_back();
-  // Element types are compared without running anything.
+  // Element types are compared by the static checks.
   for (Value operand :
        readsTypesAlone(call) ? OperandRange(nullptr, 0) : call->getOperands()) {
     own.push_back(getNumber(side, operand));
-    // They stay until they are compared.
+    // Keep the operands until they are compared.
     ++numbers[own.back()].uses[side];
   }
   size_t index = reads[side].size() - 1;
@@ -344,7 +347,7 @@ bool RegionComparison::evaluateDeferred() {
 bool RegionComparison::cut() {
   settleClaims(/*isClosed=*/false);
   bool isSame = claims.empty();
-  // Says what has become of the readers; true for what has some.
+  // Reports changes of the readers of a value. Returns true if it has any left.
   auto update = [&](Number number) {
     NumberInfo &info = numbers[number];
     info.readers = info.getReaders();
@@ -371,8 +374,8 @@ bool RegionComparison::cut() {
   region.key.push_back(made.size());
   deferred.push_back(std::exchange(region, {}));
   sizeMade = 0;
-  // Where both programs have done the same, there is nothing to show yet: the
-  // cut is closed.
+  // If both programs have computed the same so far, there is nothing to show
+  // yet, and the cut is closed.
   if (!isSame)
     return evaluateDeferred();
   forgetPositions();
@@ -429,12 +432,13 @@ static bool writesToMemory(func::FuncOp function) {
 RegionVerdict equivalence::compareByRegions(
     func::FuncOp first, func::FuncOp second, const InputGenerator &inputs,
     EvaluationContext &context, SampleLookup samples, uint64_t seed) {
-  // What is written to changes under the names that it has.
+  // Written values change under all of their names.
   if (writesToMemory(first) || writesToMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
       first.getNumResults() != second.getNumResults())
     return {};
-  // What cannot be evaluated is reported by who evaluates everything.
+  // Values that cannot be evaluated are reported by the evaluation of the
+  // whole.
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
   return RegionComparison(first, second, inputs, context, samples, seed).run();

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shows that two programs are equal without evaluating all of them. What both
-// have in common is evaluated once or, where nothing differs up to a place, not
-// at all; what is left is cut where both programs know the same, and regions
-// between cuts that are isomorphic are evaluated once. See docs/equivalence.md,
-// "Deep programs".
+// Shows that two programs are equal without evaluating all of them. The common
+// part is evaluated once or, if nothing differs up to a place, not at all. The
+// rest is cut where both programs hold the same elements, and isomorphic
+// regions between cuts are evaluated once. See docs/equivalence.md, "Deep
+// programs".
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +21,20 @@
 namespace commute::equivalence {
 
 struct RegionVerdict {
-  /// False says nothing: the programs may differ, or be equal for a reason that
-  /// regions do not show.
+  /// False does not imply a difference: the programs may also be equal for a
+  /// reason that regions do not show.
   bool areEqual = false;
   /// True if the second program reads at indices where the first one does not,
   /// in a region that was not evaluated. Only an evaluation of both programs as
-  /// a whole shows which of these indices exist.
+  /// a whole determines which of these indices exist.
   bool mayReadOutside = false;
   size_t numEvaluatedOps = 0;
-  /// Where the context has a problem: the op that could not be evaluated.
+  /// The op that could not be evaluated, if the context has a problem.
   mlir::Operation *culprit = nullptr;
 };
 
-/// Compares outputs, and what opaque ops read, of two programs of static sizes.
+/// Compares the outputs, and the operands of opaque ops, of two programs of
+/// static sizes.
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
                                const InputGenerator &inputs,

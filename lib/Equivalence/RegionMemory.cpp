@@ -114,7 +114,7 @@ bool RegionMemory::closes(const Outcome &outcome) const {
 
 void RegionMemory::settle(const Outcome &outcome,
                           ArrayRef<ProgramRegion::Exit> exits) {
-  // The programs know no more of new unknowns than which are equal.
+  // All that is known of new unknowns is which of them are equal.
   std::vector<uint64_t> newNumbers;
   size_t firstNew = firstUnknown + globalNumbers.size();
   auto getGlobal = [&](uint64_t local) {
@@ -189,7 +189,7 @@ FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {
   for (; numKnown < pending.size(); ++numKnown)
     if (failed(evaluate(pending[numKnown])))
       return failure();
-  // By element: the number that it has, or gets.
+  // By element: its number, which is assigned on first use.
   DenseMap<uint64_t, uint64_t> numbers;
   for (auto [index, number] : llvm::enumerate(globalNumbers))
     numbers.try_emplace(
@@ -223,7 +223,7 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion &region) {
     if (!step.settled)
       llvm::append_range(made, llvm::seq<unsigned>(begin, known.size()));
   }
-  // What neither program reads further on is not kept.
+  // Do not keep values that neither program uses any more.
   llvm::SmallDenseSet<unsigned> kept;
   for (const ProgramRegion::Exit &exit : region.exits)
     kept.insert(exit.position);
@@ -244,8 +244,8 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
     return success();
   }
   if (!step.op) {
-    // Integers are what they are in an evaluation of the whole. What comes
-    // again is another unknown each time.
+    // Integers have the values of the whole evaluation. Unknowns that recur are
+    // different each time.
     bool isExact = InputGenerator::isExact(step.argumentType);
     known.push_back(
         {inputs.generate(step.argument, step.argumentType, step.samples.front(),

@@ -67,8 +67,8 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
   func::FuncOp function = analysis::getMain(*result);
   llvm::for_each(function.getArguments(), convert);
   int64_t draws = 0;
-  // Memory that is not initialized differs between the programs too: they would
-  // be proven equal if both read it.
+  // Uninitialized memory also differs between the programs. Otherwise, they
+  // would be proven equal if both read it.
   int64_t allocations = static_cast<int64_t>(program) << 32;
   Builder builder(result->getContext());
   function.walk([&](Operation *op) {
@@ -89,7 +89,7 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
       terminator->getOperandTypes()));
   if (!wasSymbolic)
     return result;
-  // Sizes that merely could be equal are numbers now, and may differ.
+  // Sizes that could be equal are numbers now, and may differ.
   std::string message;
   ScopedDiagnosticHandler handler(
       module.getContext(), [&](Diagnostic &diagnostic) {
@@ -121,7 +121,7 @@ void equivalence::resolveConstants(func::FuncOp first, func::FuncOp second) {
     OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
     for (auto [index, value] : constants) {
       BlockArgument argument = function.getArgument(index);
-      // What is written to does not keep its value.
+      // A value that is written to does not keep its content.
       if (!memory.mayBeWritten(argument))
         argument.replaceAllUsesWith(tp::ConstantOp::create(
             builder, argument.getLoc(), argument.getType(), value));

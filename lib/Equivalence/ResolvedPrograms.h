@@ -14,20 +14,20 @@
 
 namespace commute::equivalence {
 
-/// The number of a random operator's call, in program order. Generators have
-/// state: two calls return two values, on the same operands too. Of an op that
-/// allocates uninitialized memory, a number that no other op of either program
-/// has.
+/// The attribute that numbers the calls of random operators in program order.
+/// Generators have state, so two calls return two values even for equal
+/// operands. An op that allocates uninitialized memory gets a number that no
+/// other op of either program has.
 inline constexpr llvm::StringLiteral drawAttrName = "equivalence.draw";
 
-/// The number of the allocation in its program if a value is uninitialized
-/// memory or a view of it. Most operators that get it write over it, so that
-/// what an opaque one finds there is not taken for a difference.
+/// If a value is uninitialized memory or a view of it, the number of the
+/// allocation in its program. Most operators overwrite such memory, so its
+/// content is not a difference between operands of opaque ops.
 std::optional<uint64_t> findAllocation(mlir::Value value);
 
-/// A copy of a program in which symbolic sizes have values and types no
-/// layouts. `program` numbers the programs that are compared. The error says
-/// where the sizes do not fit.
+/// Copies a program, with values for its symbolic sizes and without layouts in
+/// types. `program` numbers the compared programs. The error names the place
+/// where the sizes do not match.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 resolveSizes(mlir::ModuleOp module, unsigned program,
              llvm::function_ref<int64_t(llvm::StringRef)> symbols);
@@ -35,7 +35,7 @@ resolveSizes(mlir::ModuleOp module, unsigned program,
 /// Replaces inputs that are the same number in both programs by constants.
 void resolveConstants(mlir::func::FuncOp first, mlir::func::FuncOp second);
 
-/// Whether a program has symbolic sizes.
+/// Returns true if a program has symbolic sizes.
 bool hasSymbols(mlir::ModuleOp module);
 
 } // namespace commute::equivalence

@@ -20,13 +20,14 @@ using namespace commute::equivalence;
 
 using Id = DimClasses::Id;
 
-/// How many indices within a cell are chosen besides those at its ends. With
-/// these, a polynomial that is symmetric in the indices of a cell is told from
-/// zero up to degree 5; see docs/equivalence.md.
+/// The number of indices chosen inside a cell, in addition to those at its
+/// ends. With these, a polynomial that is symmetric in the indices of a cell is
+/// distinguished from zero up to degree 5; see docs/equivalence.md.
 static constexpr int64_t numInnerPoints = 3;
-/// An atom of which more indices are needed is evaluated at all of them.
+/// If more indices of an atom are needed, all are evaluated.
 static constexpr size_t maxPoints = 768;
-/// An extent of which more indices are needed has its atoms evaluated at all.
+/// If more indices of an extent are needed, all indices of its atoms are
+/// evaluated.
 static constexpr int64_t maxExtentPoints = int64_t(1) << 16;
 /// If one dim of a diagonal or of a look-up has more points, the other dim is
 /// evaluated at all indices.
@@ -193,7 +194,7 @@ void DimSamples::propagate() {
 }
 
 void DimSamples::carryDiagonals() {
-  // All points are taken from before, so that each is carried once.
+  // Take all points from before this step, so that each is carried only once.
   std::vector<std::pair<Id, std::optional<std::vector<int64_t>>>> carried;
   std::set<std::tuple<Id, Id, int64_t, int64_t, int64_t>> done;
   for (const Diagonal &diagonal : diagonals) {
@@ -222,8 +223,8 @@ void DimSamples::carryDiagonals() {
 }
 
 void DimSamples::addInnerPoints() {
-  // The cells are those of before: points that are carried here from elsewhere
-  // are inner points like any other.
+  // Use the cells from before this step: points carried here from other dims
+  // are inner points like all others.
   std::vector<std::pair<Id, std::vector<int64_t>>> cells;
   for (Id id = 0; id < classes.getCount(); ++id)
     if (classes.find(id) == id && classes.isAtom(id) && !atoms[id].isFull)

@@ -40,7 +40,7 @@ uint64_t FreeSemilattice::join(llvm::ArrayRef<uint64_t> elements) {
   all.erase(llvm::unique(all), all.end());
   if (all.size() == 1)
     return all.front();
-  // An element that has all members is the join.
+  // An element that contains all members is the join.
   for (const uint64_t &element : elements)
     if (getMembers(element).size() == all.size())
       return element;
@@ -56,7 +56,7 @@ uint64_t FreeSemilattice::join(llvm::ArrayRef<uint64_t> elements) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The difference of two elements, which decides about both orders of them.
+/// The difference of two elements, which determines both orders of them.
 struct Distance {
   Distance(uint64_t a, uint64_t b) : value(PrimeField::subtract(b, a)) {
     uint64_t opposite = PrimeField::negate(value);
@@ -74,12 +74,12 @@ static constexpr uint64_t lessKey = 0x9b05688c2b3e6c1f;
 static constexpr uint64_t nanKey = 0x1f83d9abfb41bd6b;
 static constexpr uint64_t bitKey = 0x5be0cd19137e2179;
 static constexpr uint64_t sortKey = 0xcbbb9d5dc1059ed8;
-/// A rareness: all bits are alike.
+/// The rareness at which all bits are equal.
 static constexpr unsigned never = 63;
 
 bool ScalarContext::drawBit(uint64_t random) const {
-  // In some rounds nearly all bits are alike, so that counts, and whether any
-  // or all of many hold, come out either way.
+  // In some rounds, nearly all bits are equal, so that counts, and whether any
+  // or all of many hold, take both outcomes.
   static constexpr unsigned shifts[] = {1, 1, 2, 1, 4, 1, 6, 2};
   unsigned shift = shifts[seed % std::size(shifts)];
   bool isRare = (random >> 8) % (uint64_t(1) << shift) == 0;
@@ -115,13 +115,13 @@ int ScalarContext::drawOrder(uint64_t a, uint64_t b) {
   if (!isNew)
     return distance.isSwapped ? -known->second : known->second;
   bool isEqual = drawTruth(PrimeField::mix(distance.value, equalKey)) != 0;
-  // The first of the two orders that is met is drawn, as that of a number and
-  // an unknown, so that nearly all of many unknowns may be above the number.
+  // Draw the order that is met first, as that of a number and an unknown, so
+  // that nearly all of many unknowns may be above the number.
   std::optional<double> first = getNumber(a), second = getNumber(b);
   bool isAbove = drawTruth(PrimeField::mix(distance.value, lessKey)) != 0;
   int order = isEqual ? 0 : isAbove == second.has_value() ? 1 : -1;
   if (first.has_value() != second.has_value()) {
-    // What an unknown was found to be before limits what it may be.
+    // Facts already known about an unknown limit its value.
     double number = first ? *first : *second;
     uint64_t unknown = first ? b : a;
     Range &range = drawnRanges[unknown];
@@ -158,7 +158,7 @@ uint64_t ScalarContext::isLess(uint64_t a, uint64_t b) {
     return *first < *second;
   if (choices == Choices::Sampled)
     return drawOrder(a, b) < 0;
-  // Exactly one of a < b, a == b and b < a holds: the three add up to 1.
+  // Exactly one of a < b, a == b and b < a holds, so the three add up to 1.
   Distance distance(a, b);
   uint64_t less = drawTruth(PrimeField::mix(distance.value, lessKey));
   return distance.isSwapped ? PrimeField::subtract(
@@ -189,7 +189,7 @@ uint64_t ScalarContext::isNan(uint64_t a) {
 
 uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
                                    FreeSemilattice &extremes, bool isMaximum) {
-  // Of numbers the extreme one is known.
+  // The extreme of known numbers is known.
   std::optional<double> number;
   uint64_t extreme = 0;
   std::vector<uint64_t> others;
@@ -218,7 +218,8 @@ uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
 uint64_t ScalarContext::bound(uint64_t a, uint64_t b, bool isBelow) {
   if (choices != Choices::Sampled)
     return findBound(a, b, isBelow);
-  // A bound stays as it was drawn, whatever is learned of both elements later.
+  // A bound does not change after it is drawn, whatever is learned about both
+  // elements later.
   uint64_t key = PrimeField::mix(
       std::min(a, b), PrimeField::mix(std::max(a, b), isBelow ? 1 : 2));
   auto known = drawnBounds.find(key);
@@ -241,14 +242,14 @@ uint64_t ScalarContext::findBound(uint64_t a, uint64_t b, bool isBelow) {
     range = {*other, *other};
   else if (auto bounded = ranges.find(a); bounded != ranges.end())
     range = bounded->second;
-  // What lies on one side of the bound already.
+  // The value is already on one side of the bound.
   if (isBelow ? range.least >= number : range.most <= number)
     return a;
   if (isBelow ? range.most <= number : range.least >= number)
     return b;
   uint64_t result = boundUnknown(a, b, isBelow);
   (isBelow ? range.least : range.most) = number;
-  // An operand that was chosen by a draw keeps what is known of it.
+  // An operand that was selected by a draw keeps the facts known about it.
   if (result != a && result != b)
     ranges.try_emplace(result, range);
   return result;
@@ -265,7 +266,7 @@ uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
     return a;
   if (constants.contains(a))
     std::swap(a, b);
-  // Of values, none of which is a bound, the order is as good as unknown.
+  // If none of the values is a bound, the order is as good as unknown.
   if (choices == Choices::Symbolic || !constants.contains(b) ||
       constants.contains(a))
     return isBelow ? maxima.join(a, b) : minima.join(a, b);
@@ -279,14 +280,14 @@ uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
 }
 
 double ScalarContext::getSortKey(uint64_t element) {
-  // What comparisons have drawn does not count: one program may sort before it
-  // compares, and the other afterwards.
+  // Outcomes of comparisons are not used, because one program may sort before
+  // it compares, and the other afterwards.
   if (std::optional<double> number = getKnownNumber(element))
     return std::isnan(*number) ? std::numeric_limits<double>::infinity()
                                : *number;
   noteSampled();
   sorted = true;
-  // On both sides of the constants of a program, near zero and far away.
+  // On both sides of a program's constants, near zero and far away.
   uint64_t random = PrimeField::mix(element, sortKey + seed);
   static_assert(PrimeField::prime >> 60 == 1, "elements have 61 bits");
   double unit = static_cast<double>(random >> 8) * 0x1p-52 - 1;
@@ -297,8 +298,8 @@ bool ScalarContext::toBit(uint64_t truth) {
   if (truth <= 1)
     return truth == 1;
   noteSampled();
-  // A truth value and its negation are opposite bits. The first of them that is
-  // met is drawn.
+  // A truth value and its negation are opposite bits. Draw the one that is met
+  // first.
   uint64_t opposite = PrimeField::subtract(1, truth);
   bool isNegated = opposite < truth;
   auto [bit, isNew] = bits.try_emplace(isNegated ? opposite : truth);
@@ -311,9 +312,9 @@ bool ScalarContext::toBit(uint64_t truth) {
 }
 
 void ScalarContext::beginOp(size_t numElements, size_t numRanks) {
-  // Counts of bits, and whether any, all or just one of them hold, have to take
+  // Counts of bits, and whether any, all or exactly one of them hold, must take
   // every outcome. Drawing the probability for each op, and not for each round,
-  // lets two ops of one round take different outcomes.
+  // allows two ops of a round to take different outcomes.
   uint64_t random = PrimeField::mix(++numOps, bitKey + seed);
   usual = random & 1;
   switch ((random >> 1) % 8) {

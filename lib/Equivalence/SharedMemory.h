@@ -13,23 +13,22 @@
 
 namespace commute::equivalence {
 
-/// Which values of a program lie in the memory of which others. Only opaque ops
-/// write to memory that is there already; a program without such writes is not
-/// looked at.
+/// Determines which values of a program share memory. Only opaque ops write to
+/// existing memory; a program without such writes is not analyzed.
 class SharedMemory {
 public:
   enum Sharing { No, Possibly, Certainly };
 
   explicit SharedMemory(mlir::func::FuncOp function);
 
-  /// Whether `call` writes to the memory of `value`.
+  /// Returns true if `call` writes to the memory of `value`.
   Sharing isWritten(tp::CallOp call, mlir::Value value) const;
-  /// Whether any op may write to the memory of `value`.
+  /// Returns true if any op may write to the memory of `value`.
   bool mayBeWritten(mlir::Value value) const;
 
 private:
-  /// The value whose memory it is, and whether it lies there for sure: a view
-  /// does, while a reshape may have copied.
+  /// The value whose memory is shared, and whether it certainly is: a view
+  /// shares memory, while a reshape may have copied.
   struct Home {
     mlir::Value owner;
     bool isCertain;

@@ -23,7 +23,7 @@ static std::string toText(Attribute attribute) {
   return result;
 }
 
-/// Kinds and targets of the inputs that are values.
+/// The kinds and targets of the inputs that are values.
 static void checkInputs(func::FuncOp first, func::FuncOp second,
                         VerifyResult &result) {
   auto get = [](func::FuncOp function, unsigned index, StringRef name) {
@@ -63,7 +63,7 @@ static void checkInputs(func::FuncOp first, func::FuncOp second,
   }
 }
 
-/// The first entry in which two lists of a signature differ.
+/// Returns the first entry in which two lists of a signature differ.
 static void checkList(func::FuncOp first, func::FuncOp second, StringRef what,
                       ArrayAttr a, ArrayAttr b, VerifyResult &result) {
   auto add = [&](const Twine &message) {

@@ -13,11 +13,11 @@
 
 namespace commute::equivalence {
 
-/// Adds what callers would notice although the values are equal: which inputs
-/// are parameters or buffers and their names in the module, which output is
-/// written to which buffer or input, constants among inputs and outputs, and
-/// the structure of both. What one of the programs does not state, as text
-/// written by hand need not, is not compared.
+/// Adds differences that callers would observe although the values are equal:
+/// which inputs are parameters or buffers and their names in the module, which
+/// output is written to which buffer or input, constants among inputs and
+/// outputs, and the structure of both. Facts that one of the programs does not
+/// state, as in handwritten text, are not compared.
 void checkSignatures(mlir::func::FuncOp first, mlir::func::FuncOp second,
                      VerifyResult &result);
 

@@ -51,7 +51,8 @@ static void checkOutputs(func::FuncOp first, func::FuncOp second,
       add("type " + toText(bType) + " instead of " + toText(aType));
       continue;
     }
-    // Both dense is the same, however the strides of single elements read.
+    // Two dense layouts are equal, even if the strides of single elements
+    // differ.
     tp::Density aDensity = firstStrides.getLayout(a).density;
     tp::Density bDensity = secondStrides.getLayout(b).density;
     bool bothDense =
@@ -62,7 +63,7 @@ static void checkOutputs(func::FuncOp first, func::FuncOp second,
   }
 }
 
-/// Inputs that have to be dense, by density.
+/// The inputs that must be dense, by density.
 static unsigned countNotDense(func::FuncOp function,
                               const analysis::StrideAnalysis &strides,
                               Operation *&culprit) {
@@ -108,7 +109,8 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
       }
   });
 
-  // Opaque ops may have effects: the same ones in the same order.
+  // Opaque ops may have side effects, so both programs must contain the same
+  // ones in the same order.
   auto collectCalls = [](func::FuncOp function) {
     return llvm::to_vector(llvm::make_filter_range(
         function.getOps<tp::CallOp>(),

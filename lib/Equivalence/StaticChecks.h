@@ -13,11 +13,11 @@
 
 namespace commute::equivalence {
 
-/// Adds to `result` what is wrong with the second program, or different from
-/// the first, though values may be equal: element types, sizes and strides of
-/// the outputs; collectives that need dense inputs and did not get worse inputs
-/// than the first program's; groups that a rank running the collective is not
-/// in; opaque ops made, dropped, or reordered.
+/// Adds differences and errors of the second program that values do not show:
+/// element types, sizes and strides of the outputs; collectives that need dense
+/// inputs and got worse inputs than in the first program; groups that do not
+/// contain a rank that runs the collective; opaque ops that were added,
+/// removed, or reordered.
 void checkStatically(mlir::func::FuncOp first, mlir::func::FuncOp second,
                      VerifyResult &result);
 

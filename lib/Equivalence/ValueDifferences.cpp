@@ -25,8 +25,8 @@ void equivalence::record(Operation *op, ArrayRef<RankValues> results,
       named.insert({text, {values, op->getLoc()}});
 }
 
-/// Where two tensors differ: the index in the program. nullopt for equal
-/// tensors. Where their samples do not match, the context has a problem.
+/// Returns the index in the program at which two tensors differ, or nullopt for
+/// equal tensors. If their samples do not match, the context has a problem.
 static std::optional<std::string> findDifference(const FieldValue &a,
                                                  const FieldValue &b,
                                                  EvaluationContext &context) {
@@ -100,7 +100,7 @@ void equivalence::recordReads(Operation *op, ArrayRef<RankValues> operands,
   if (!call || !mayHaveEffects(call))
     return;
   OpaqueRead &read = reads.emplace_back(OpaqueRead{call, {}});
-  // Element types are compared without running anything.
+  // Element types are compared by the static checks.
   if (readsTypesAlone(call))
     return;
   for (auto [value, operand] : llvm::zip_equal(call.getOperands(), operands)) {
@@ -113,7 +113,7 @@ void equivalence::recordReads(Operation *op, ArrayRef<RankValues> operands,
   }
 }
 
-/// The first operand that differs.
+/// Returns the first operand that differs.
 static std::optional<Difference> compareReads(const OpaqueRead &a,
                                               const OpaqueRead &b,
                                               ArrayRef<int64_t> world) {
@@ -137,7 +137,7 @@ equivalence::findOtherReads(ArrayRef<OpaqueRead> first,
   size_t count = std::min(first.size(), second.size());
   for (auto [position, a, b] :
        llvm::enumerate(first.take_front(count), second.take_front(count))) {
-    // Other ops in this place are reported by the static checks.
+    // If there is another op in this place, the static checks report it.
     tp::CallOp aCall = a.call, bCall = b.call;
     if (aCall.getCallee() != bCall.getCallee() ||
         a.contents.size() != b.contents.size())

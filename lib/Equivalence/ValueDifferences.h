@@ -12,8 +12,8 @@
 
 namespace commute::equivalence {
 
-/// What a program computed under the names of its graph: for finding the first
-/// place where two programs part.
+/// The values of a program by their names in the graph, to find the first place
+/// at which two programs differ.
 struct NamedValue {
   RankValues values;
   mlir::Location location;
@@ -23,35 +23,35 @@ using NamedValues = llvm::MapVector<mlir::StringAttr, NamedValue>;
 void record(mlir::Operation *op, llvm::ArrayRef<RankValues> results,
             NamedValues &named);
 
-/// The first rank on which two values differ, as "on rank 1 at index [0, 2]";
-/// nullopt for equal values. Where their samples do not match, the context has
-/// a problem.
+/// Describes the first rank on which two values differ, such as "on rank 1 at
+/// index [0, 2]"; nullopt for equal values. If their samples do not match, the
+/// context has a problem.
 std::optional<std::string> describeDifference(const RankValues &a,
                                               const RankValues &b,
                                               llvm::ArrayRef<int64_t> world,
                                               EvaluationContext &context);
 
-/// The earliest value that both programs have under one name and shape, but
-/// with other content.
+/// Returns the earliest value that has the same name and shape but different
+/// content in both programs.
 std::optional<Difference> findFirstPartition(const NamedValues &first,
                                              const NamedValues &second,
                                              llvm::ArrayRef<int64_t> world,
                                              EvaluationContext &context);
 
-/// What an opaque op read: it may have effects, whether its results are used or
-/// not.
+/// The operands of an opaque op, which may have side effects even if its
+/// results are unused.
 struct OpaqueRead {
   tp::CallOp call;
   /// Hashes, by operand and rank.
   llvm::SmallVector<llvm::SmallVector<uint64_t>> contents;
 };
 
-/// Adds what `op` reads, if it may have effects.
+/// Adds the operands of `op` if it may have side effects.
 void recordReads(mlir::Operation *op, llvm::ArrayRef<RankValues> operands,
                  std::vector<OpaqueRead> &reads);
 
-/// The opaque ops that read other values in the second program, by their
-/// position among those that may have effects.
+/// Returns the opaque ops whose operands differ in the second program, by their
+/// position among those that may have side effects.
 std::vector<std::pair<size_t, Difference>>
 findOtherReads(llvm::ArrayRef<OpaqueRead> first,
                llvm::ArrayRef<OpaqueRead> second,

@@ -30,8 +30,8 @@ static StringRef getInputName(func::FuncOp function, unsigned index) {
   return name ? name.getValue() : StringRef();
 }
 
-/// Two programs can be compared when they take the same inputs on the same
-/// ranks and give as many outputs.
+/// Two programs can be compared if they take the same inputs on the same ranks
+/// and return the same number of outputs.
 static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
   if (!first || !second)
     return llvm::createStringError("a program is one function with one block");
@@ -50,7 +50,8 @@ static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
       return llvm::createStringError("input " + Twine(index) + " ('" +
                                      firstName + "') has different types");
   }
-  // Premises that contradict each other would prove anything.
+  // Reject contradictory placements: from a contradiction, any two programs
+  // would be proven equal.
   for (unsigned index = 0; index < first.getNumArguments(); ++index) {
     auto stated = [&](func::FuncOp function) {
       auto placements = function.getArgAttrOfType<DictionaryAttr>(
@@ -78,16 +79,16 @@ static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
 namespace {
 
 /// The values of symbolic sizes at which programs are compared: first those at
-/// capture, then others, so that a number that stands beside a symbol is told
-/// from it.
+/// capture, then others, so that a number that equals a symbol by chance is
+/// distinguished from it.
 class SizeSeries {
 public:
   SizeSeries(const analysis::SymbolicSizes &first,
              const analysis::SymbolicSizes &second)
       : first(first), second(second) {}
 
-  /// Sets of other values to try: not every program runs at all sizes that its
-  /// constraints allow.
+  /// Sets of other values to try, because a program may not run at all sizes
+  /// that its constraints allow.
   static constexpr unsigned numOthers = 4;
 
   void begin(unsigned newAttempt) {
@@ -95,18 +96,19 @@ public:
     values.clear();
   }
   int64_t getValue(StringRef symbol);
-  /// Whether the values that were asked for are those of an earlier attempt.
+  /// Returns true if the requested values are those of an earlier attempt.
   bool isKnown() const { return llvm::is_contained(tried, values); }
   void noteCompared();
   bool hasSymbols() const { return !compared.empty(); }
   unsigned getNumCompared() const { return numCompared; }
-  /// Which sizes a verdict holds for; empty for programs without symbols.
+  /// Describes the sizes for which a verdict holds; empty for programs without
+  /// symbols.
   std::string describe() const;
 
 private:
   using Values = std::map<std::string, int64_t>;
 
-  /// Where to begin to look for another value.
+  /// The first candidate for another value.
   int64_t getStart(int64_t value) const;
 
   const analysis::SymbolicSizes &first, &second;
@@ -136,7 +138,7 @@ int64_t SizeSeries::getStart(int64_t value) const {
 }
 
 int64_t SizeSeries::getValue(StringRef symbol) {
-  // Both programs are looked at with the same sizes.
+  // Both programs are analyzed with the same sizes.
   const analysis::SymbolicSizes &known = first.knows(symbol) ? first : second;
   int64_t value = known.getExample(symbol);
   if (attempt > 0)
@@ -224,7 +226,7 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
 
   SizeSeries series(*sizes, *secondSizes);
   for (unsigned attempt = 0; attempt <= SizeSeries::numOthers; ++attempt) {
-    // One more set of sizes is enough.
+    // One more set of sizes suffices.
     if (attempt > 0 && (!result.isEquivalent() || !series.hasSymbols() ||
                         series.getNumCompared() > 1))
       break;
@@ -256,7 +258,7 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
                                        analysis::getMain(**resolvedSecond));
     if (error && attempt == 0)
       return std::move(error);
-    // Sizes that the program is not meant for, as nothing states.
+    // No statement says that the program is meant for these sizes.
     bool sizesFit = !error && comparison.doSizesFit();
     llvm::consumeError(std::move(error));
     if (attempt > 0 && !sizesFit)

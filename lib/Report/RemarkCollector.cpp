@@ -25,7 +25,7 @@ StringRef commute::report::describe(Verdict verdict) {
   case Verdict::Noted:
     return "noted";
   }
-  llvm_unreachable("a verdict that is not listed");
+  llvm_unreachable("unknown verdict");
 }
 
 RemarkEntry commute::report::describeFailure(StringRef pass,

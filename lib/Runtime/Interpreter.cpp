@@ -53,7 +53,7 @@ llvm::Error RunnableProgram::checkStep(Operation *op) const {
   };
   if (auto call = dyn_cast<tp::CallOp>(op))
     return refuse("operator " + call.getCallee() +
-                  " is not modelled, and cannot be run");
+                  " is not modelled and cannot be run");
   if (!op->hasTrait<OpTrait::IsTerminator>() &&
       !isa<tp::EvaluationOpInterface>(op))
     return refuse("op " + op->getName().getStringRef() + " cannot be run");
@@ -142,7 +142,7 @@ static llvm::Error evaluateStep(Operation *op, ArrayRef<AlgebraValue> operands,
     if (result->getSizes() != ArrayRef<int64_t>(sizes))
       return llvm::createStringError(
           "the result has sizes " + formatSizes(result->getSizes()) +
-          ", but its type says " + formatSizes(sizes));
+          ", but its type states " + formatSizes(sizes));
   return llvm::Error::success();
 }
 

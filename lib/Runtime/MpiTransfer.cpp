@@ -201,7 +201,7 @@ llvm::Error MpiTransfer::acceptHeader(MpiPeer &peer) {
     return llvm::Error::success();
   if (header.element != std::to_string(int(*getElementKind(elementType))))
     return llvm::createStringError("rank " + Twine(peer.rank) +
-                                   " sent elements of another type, in " +
+                                   " sent elements of a different type, in " +
                                    call.describe());
   if (llvm::Error error = checkMemory(header.sizes, elementType))
     return error;

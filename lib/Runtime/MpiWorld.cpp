@@ -84,7 +84,7 @@ static llvm::Expected<const MpiModule *> loadModule() {
   llvm::sys::DynamicLibrary library =
       llvm::sys::DynamicLibrary::getPermanentLibrary(path.c_str(), &message);
   if (!library.isValid())
-    return llvm::createStringError("started by mpirun, but the module for MPI "
+    return llvm::createStringError("started by mpirun, but the MPI module "
                                    "cannot be loaded: " +
                                    message);
   using GetModule = const MpiModule *(*)();

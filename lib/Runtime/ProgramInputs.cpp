@@ -112,9 +112,9 @@ llvm::Error ProgramInputs::addFileSizes() {
         auto [known, isNew] = given.try_emplace(name, value);
         if (!isNew && known->second != value)
           return error(number, "the tensor in " + sources.file->getPath() +
-                                   " makes size " + name + " " + Twine(value) +
-                                   ", but another tensor makes it " +
-                                   Twine(known->second));
+                                   " implies " + name + " = " + Twine(value) +
+                                   ", but another tensor implies " + name +
+                                   " = " + Twine(known->second));
       }
     }
   }

@@ -39,7 +39,7 @@ static Compute getNeutral(ReductionKind kind) {
   case ReductionKind::Min:
     return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
-  llvm_unreachable("no other kinds");
+  llvm_unreachable("unknown reduction kind");
 }
 
 /// Calls `visit` with the scalar function of a reduction. NaN takes precedence

@@ -100,7 +100,7 @@ computeCommon(MapFunction function, const C *a, const C *b, const C *c,
 #include "commute/Dialect/ScalarFunctions.def"
     return false;
   }
-  llvm_unreachable("a scalar function that is not listed");
+  llvm_unreachable("unknown scalar function");
 }
 #undef CASE_Common
 #undef CASE_Integers
@@ -226,7 +226,7 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
 #include "commute/Dialect/ScalarFunctions.def"
     return false;
   }
-  llvm_unreachable("a scalar function that is not listed");
+  llvm_unreachable("unknown scalar function");
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,7 +322,7 @@ COMMUTE_INLINED static inline bool computeIntegers(MapFunction function,
 #include "commute/Dialect/ScalarFunctions.def"
     return false;
   }
-  llvm_unreachable("a scalar function that is not listed");
+  llvm_unreachable("unknown scalar function");
 }
 #undef CASE_Common
 #undef CASE_Numbers

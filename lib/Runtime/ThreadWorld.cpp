@@ -191,10 +191,10 @@ std::string ThreadWorld::describeWaiting() const {
     if (state.isFinished)
       parts.push_back("rank " + std::to_string(rank) + " has finished");
     else if (state.waitsIn)
-      parts.push_back("rank " + std::to_string(rank) + " waits in " +
+      parts.push_back("rank " + std::to_string(rank) + " is waiting in " +
                       state.waitsIn->participants.at(rank).call.describe());
     else
-      parts.push_back("rank " + std::to_string(rank) + " computes");
+      parts.push_back("rank " + std::to_string(rank) + " is computing");
   }
   return llvm::join(parts, "; ");
 }

@@ -264,7 +264,7 @@ private:
     skipSeparators();
     if (openContainers.size() >= limits.maxDepth)
       return refuse(cursor, "arrays and objects nested more than " +
-                                llvm::Twine(limits.maxDepth) + " deep");
+                                llvm::Twine(limits.maxDepth) + " levels deep");
     openContainers.push_back(entries.size());
     return append(kind, cursor + 1, false);
   }
@@ -332,8 +332,8 @@ JsonDocument::parse(std::string text, const JsonLimits &limits) {
   uint64_t maxBytes = std::min<uint64_t>(limits.maxBytes, UINT32_MAX);
   if (text.size() > maxBytes)
     return llvm::createStringError(
-        "the JSON text has " + llvm::Twine(text.size()) + " bytes; at most " +
-        llvm::Twine(maxBytes) + " are read");
+        "the JSON text has " + llvm::Twine(text.size()) +
+        " bytes, more than the limit of " + llvm::Twine(maxBytes));
 
   auto document = std::make_unique<JsonDocument>();
   document->content = std::move(text);

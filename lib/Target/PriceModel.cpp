@@ -65,7 +65,7 @@ StringRef target::getName(Bound bound) {
   case Bound::Communication:
     return "communication";
   }
-  llvm_unreachable("a bound");
+  llvm_unreachable("unknown bound");
 }
 
 double OpPrice::getSeconds() const {

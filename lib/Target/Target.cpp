@@ -101,7 +101,7 @@ static llvm::Expected<Target> readTarget(llvm::StringRef path) {
     return llvm::createStringError(path + ": " + error.message());
   if (!llvm::sys::fs::is_regular_file(status) || status.getSize() > largestFile)
     return llvm::createStringError(
-        path + ": a target file is JSON text of at most 1 MiB");
+        path + ": a target file must be JSON text of at most 1 MiB");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError(path + ": " + buffer.getError().message());
@@ -118,9 +118,9 @@ llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
   if (nameOrPath == "local") {
     std::string path = getLocalTargetPath();
     if (!llvm::sys::fs::exists(path))
-      return llvm::createStringError("target local: there is no " + path +
-                                     "; 'commute calibrate' measures this "
-                                     "machine and writes it");
+      return llvm::createStringError("target local: " + path +
+                                     " does not exist; run 'commute calibrate' "
+                                     "to measure this machine and write it");
     return readTarget(path);
   }
   std::string known;

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A collective that was made from a spelling along dim 0 notes it in an
-// attribute. As long as nobody replaces the collective, the same ops can be had
-// back, with their attributes, types and locations: a graph that nothing
-// rewrote comes back identical.
+// A collective that was recognized from a spelling along dim 0 records this
+// spelling in an attribute. Unless the collective is replaced, the same ops can
+// be restored, with their attributes, types and locations. A graph that is not
+// rewritten is therefore written back identically.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,34 +19,35 @@
 
 namespace commute {
 
-/// Notes at `collective` the ops that it stands for. They are in order, make
-/// their last result from `input` and other results of theirs, and are still in
-/// their places.
+/// Records at `collective` the ops that it replaces. They are in order, compute
+/// their last result from `input` and each other, and are still at their
+/// original places.
 void noteSpelling(mlir::Operation *collective,
                   llvm::ArrayRef<mlir::Operation *> ops, mlir::Value input);
 
-/// Whether ops are noted at a collective.
+/// Returns true if a spelling is recorded at the collective.
 bool hasSpelling(mlir::Operation *collective);
 
-/// Seconds of the collectives that a chain over several groups is, to which
-/// `collective` goes back where nothing uses it; nullopt for any other.
+/// Returns the seconds of the chain of collectives over several groups that
+/// `collective` becomes again if no pass uses it, or nullopt for any other
+/// collective.
 std::optional<double> getChainSeconds(mlir::Operation *collective,
                                       const target::PriceModel &price);
 
-/// Puts spellings back in place of the collectives of one block.
+/// Restores the spellings of the collectives of one block.
 class SpellingRestorer {
 public:
   explicit SpellingRestorer(mlir::Block &block);
 
-  /// The collective as it was spelled, all of them of a chain; empty where it
-  /// has no spelling, or one that does not fit (any more). Else `collective` is
-  /// gone.
+  /// Restores the original spelling and erases `collective`. Returns the
+  /// restored collectives: all of them for a chain, none if there is no
+  /// spelling or it does not match the collective (any more).
   llvm::SmallVector<mlir::Operation *> restore(mlir::Operation *collective);
 
 private:
-  /// Moves `ops` to where they stood, as far as that can be told: behind the
-  /// ops of the locations `inFront`, the `last` collective among them in front
-  /// of `collective`, and its wait in front of `wait`.
+  /// Moves `ops` to their original places, as far as these are known: after the
+  /// ops with the locations `inFront`, with the `last` collective before
+  /// `collective` and its wait before `wait`.
   void place(llvm::ArrayRef<mlir::Operation *> ops, mlir::Operation *last,
              llvm::ArrayRef<mlir::LocationAttr> inFront,
              mlir::Operation *collective, mlir::Operation *wait);
@@ -54,8 +55,8 @@ private:
 
   /// The last op of each location.
   llvm::DenseMap<mlir::Attribute, mlir::Operation *> places;
-  /// The order of ops, which a block would number anew after each move. What is
-  /// put behind an op has its position.
+  /// The order of ops, which a block would renumber after each move. An op that
+  /// is inserted after another one gets its position.
   llvm::DenseMap<mlir::Operation *, uint64_t> positions;
 };
 

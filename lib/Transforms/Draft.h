@@ -13,16 +13,18 @@
 
 namespace commute {
 
-/// What a rewrite changes of a program, and what has to stay as it is for it.
-/// Two rewrites overlap if one changes what the other changes or relies on.
+/// The ops that a rewrite changes, and those that it relies on. Two rewrites
+/// overlap if one changes an op that the other changes or relies on.
 class Footprint {
 public:
-  /// The rewrite erases, moves or changes an op, or inserts others next to it.
+  /// The rewrite erases, moves or changes an op, or inserts other ops next to
+  /// it.
   void change(mlir::Operation *op) { changed.push_back(op); }
   void change(mlir::Value value) {
     changed.push_back(value.getAsOpaquePointer());
   }
-  /// The rewrite needs an op in its place, as others may, too.
+  /// The rewrite needs an op to remain in place. Other rewrites may rely on it,
+  /// too.
   void relyOn(mlir::Operation *op) { reliedOn.push_back(op); }
 
   void add(const Footprint &other) {
@@ -40,13 +42,13 @@ private:
 
 /// The predicted effect of a rewrite.
 struct Price {
-  /// Seconds of the ops that the rewrite replaces, and of those that replace
-  /// them; nullopt where a size is not known.
+  /// Seconds of the replaced ops and of their replacements; nullopt if a size
+  /// is unknown.
   std::optional<double> before, after;
-  /// By what rewrites are compared with each other: the seconds saved, unless
-  /// the law prefers something else.
+  /// The measure by which rewrites are compared: the seconds saved, unless the
+  /// law prefers another one.
   double gain = 0;
-  /// Whether the rewrite lowers the measure that makes its law terminate.
+  /// True if the rewrite lowers the measure that makes its law terminate.
   bool isProgress = true;
 
   static Price get(std::optional<double> before, std::optional<double> after) {
@@ -55,30 +57,30 @@ struct Price {
   bool isKnown() const { return before && after; }
 };
 
-/// A rewrite that can be priced, and made or dropped.
+/// A rewrite that can be priced, and then applied or dropped.
 class Draft {
 public:
   virtual ~Draft() = default;
 
   virtual Footprint getFootprint() const = 0;
   virtual Price getPrice(const target::PriceModel &model) const = 0;
-  /// The price to tell if the rewrite is refused.
+  /// Returns the price to report if the rewrite is refused.
   virtual Price getRefusedPrice(const target::PriceModel &model) const {
     return getPrice(model);
   }
-  /// Rewrites that could be made one without the other.
+  /// Returns rewrites that can be applied independently of each other.
   virtual llvm::SmallVector<const Draft *> getParts() const { return {}; }
-  /// Whether sums round in another order than before.
+  /// Returns true if sums are rounded in a different order than before.
   virtual bool reassociates() const { return false; }
   /// The new ops. They are in no block until the draft is applied.
   virtual void addOps(llvm::SmallVectorImpl<mlir::Operation *> &ops) const {}
   /// The ops that have no users once the draft is applied.
   virtual void
   addReplaced(llvm::SmallVectorImpl<mlir::Operation *> &replaced) const {}
-  /// Makes the rewrite. The driver erases what is replaced, and what only that
-  /// used.
+  /// Applies the rewrite. The driver erases the replaced ops and those that
+  /// only they used.
   virtual void apply(mlir::RewriterBase &rewriter) = 0;
-  /// What to add to which statistic of the pass, once it is applied.
+  /// Adds to statistics of the pass, after the draft is applied.
   virtual void
   count(llvm::function_ref<void(llvm::StringRef, unsigned)> add) const {}
 };
@@ -90,26 +92,26 @@ public:
   explicit ReplacementDraft(const tp::SymbolSpace &symbols) : ops(symbols) {}
   ReplacementDraft(ReplacementDraft &&) = default;
   ~ReplacementDraft() override {
-    // A tail may use those before it.
+    // Destroy in reverse order, because a tail may use earlier ones.
     while (!tails.empty())
       tails.pop_back();
   }
 
   OpDraft ops;
-  /// Before which `ops` are inserted.
+  /// The op before which `ops` are inserted.
   mlir::Operation *position = nullptr;
   /// Ops that use `ops` and values defined after `position`, with the op that
   /// each is inserted before.
   std::vector<std::pair<OpDraft, mlir::Operation *>> tails;
   /// Ops to move before `ops`, in order.
   llvm::SmallVector<mlir::Operation *> hoisted;
-  /// Values, and what replaces them.
+  /// Values and their replacements.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> values;
-  /// Values computed from those, whose strides change with them.
+  /// Values computed from these, whose strides change with them.
   llvm::SmallVector<std::pair<mlir::Value, mlir::RankedTensorType>> retyped;
-  /// Ops without users afterwards, those that define `values` among them.
+  /// Ops without users after the rewrite, including those that define `values`.
   llvm::SmallVector<mlir::Operation *> replaced;
-  /// Ops that have to keep their places.
+  /// Ops that must remain in place.
   llvm::SmallVector<mlir::Operation *> reliedOn;
   llvm::SmallVector<std::pair<llvm::StringRef, unsigned>> counts;
 
@@ -125,7 +127,7 @@ public:
       add(name, number);
   }
 
-  /// Seconds of all new ops; nullopt where a size is not known.
+  /// Returns the seconds of all new ops; nullopt if a size is unknown.
   std::optional<double> getSeconds(const target::PriceModel &model) const;
 };
 

@@ -11,10 +11,10 @@
 
 namespace commute {
 
-/// By how many seconds a collective over `bytes` makes these products longer
-/// when it is fused with them, which cut their rows into as many parts as the
-/// group has members; nullopt where a size is not known. There are `scale`
-/// times as many rows as the products have.
+/// Returns by how many seconds a collective over `bytes` prolongs these
+/// products if it is fused with them, which splits their rows into as many
+/// parts as the group has members; nullopt if a size is unknown. The products
+/// have `scale` times as many rows as stated.
 std::optional<double> getExposedSeconds(const tp::Communication &communication,
                                         tp::GroupAttr group,
                                         llvm::ArrayRef<tp::MatmulOp> products,

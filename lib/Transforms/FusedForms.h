@@ -12,10 +12,11 @@
 
 namespace commute {
 
-/// Whether PyTorch's symm_mem ops can express a fused op. Other ops pass.
+/// Checks whether PyTorch's symm_mem ops can express a fused op. All other ops
+/// pass.
 analysis::Legal<> checkFusedForm(mlir::Operation *op);
 
-/// Puts a fused op's collective and products in its place.
+/// Replaces a fused op by its collective and products.
 void takeApart(tp::AllGatherMatmulOp fused);
 void takeApart(tp::MatmulReduceScatterOp fused);
 

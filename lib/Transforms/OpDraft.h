@@ -14,13 +14,13 @@
 
 namespace commute {
 
-/// Ops that would replace others: built to be priced, and put into the program
-/// only if they pay.
+/// Ops that may replace others: they are built to be priced, and inserted into
+/// the program only if they pay.
 class OpDraft {
 public:
   explicit OpDraft(mlir::MLIRContext *context)
       : builder(context), symbols(context) {}
-  /// Sizes over the symbols of `symbols` may be used.
+  /// Ops may have sizes over the symbols of `symbols`.
   explicit OpDraft(const tp::SymbolSpace &symbols)
       : builder(symbols.getContext()), symbols(symbols) {}
   OpDraft(OpDraft &&) = default;
@@ -31,7 +31,7 @@ public:
   /// For ops whose sizes are stated.
   tp::SymbolSpace &getSymbols() { return symbols; }
 
-  /// Adds an op, whose result types follow from its operands.
+  /// Adds an op whose result types are inferred from its operands.
   template <typename Op, typename... Arguments>
   Op add(mlir::Location location, Arguments &&...arguments) {
     auto op =
@@ -39,26 +39,26 @@ public:
     ops.push_back(op);
     return op;
   }
-  /// Applies an op of one operand and one result to another value; `sizes` are
-  /// those of the result where the op leaves them open.
+  /// Applies an op with one operand and one result to another value. `sizes`
+  /// are the sizes of the result if the op does not determine them.
   mlir::Value addLike(mlir::Operation *op, mlir::Value operand,
                       const tp::Sizes &sizes);
-  /// The value itself where it has these sizes.
+  /// Reshapes a value. Returns the value itself if it already has these sizes.
   mlir::Value reshape(mlir::Value value, const tp::Sizes &sizes,
                       mlir::Location location);
-  /// The last two dims of a matrix the other way round.
+  /// Swaps the last two dims.
   mlir::Value transpose(mlir::Value matrix, mlir::Location location);
-  /// The value in this type: of the same sizes, and copied where it has other
-  /// strides than the type.
+  /// Converts a value to this type, which has the same sizes: adds a copy if
+  /// the strides differ.
   mlir::Value convert(mlir::Value value, mlir::RankedTensorType type,
                       mlir::Location location);
 
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
-  /// Seconds of all ops; nullopt where a size is not known.
+  /// Returns the seconds of all ops; nullopt if a size is unknown.
   std::optional<double> getSeconds(const target::PriceModel &price) const;
-  /// Puts the ops into the program.
+  /// Inserts the ops into the program.
   void insertBefore(mlir::Operation *position);
-  /// Puts the ops behind the op that defines `value`.
+  /// Inserts the ops after the op that defines `value`.
   void insertAfter(mlir::Value value);
 
 private:

@@ -16,8 +16,8 @@
 
 namespace commute {
 
-/// The target that a pass was given, and its prices at the sizes of one
-/// function: those stated, else examples.
+/// The target of a pass, and its prices at the sizes of one function: stated
+/// sizes, or else examples.
 class PassPrices {
 public:
   static llvm::Expected<std::unique_ptr<PassPrices>>
@@ -40,8 +40,8 @@ private:
 /// "12.3 us".
 std::string formatMicroseconds(double seconds);
 
-/// The end of a refusal where the rewrite is faster, but not by the margin that
-/// a pass asks for; empty where it is not faster.
+/// Returns the end of a refusal if the rewrite is faster, but by less than the
+/// pass's margin; empty if it is not faster.
 std::string describeMargin(double before, double after, double margin);
 
 } // namespace commute

@@ -13,7 +13,7 @@
 
 namespace commute {
 
-/// The fused op, and what goes before and after it.
+/// The fused op, and the ops before and after it.
 ReplacementDraft draftGatherFusion(const analysis::GatherFusion &fusion);
 ReplacementDraft draftScatterFusion(const analysis::ScatterFusion &fusion);
 

@@ -12,55 +12,55 @@
 namespace commute {
 
 /// The choice between shard and whole for the ops of one region, as a minimum
-/// cut: side A runs on shards. An op costs its time on either side, a source
-/// that of its collective; a value that is local somewhere and needed whole
-/// elsewhere costs one all_gather, one that is whole and needed as a shard one
-/// slice, however many want it.
+/// cut: side A runs on shards. An op costs its time on either side, and a
+/// source that of its collective. A value that is defined as a shard and used
+/// whole costs one all_gather; a value that is whole and used as a shard costs
+/// one slice, however many users it has.
 class RegionChoice {
 public:
   RegionChoice(const analysis::ShardRegion &region,
                const target::PriceModel &price, bool isRankSpecific,
                bool isPipelined, bool prefersShards);
 
-  /// False where a size that counts is not known.
+  /// Returns false if a required size is unknown.
   bool isPriced() const { return table.isComplete; }
   void solve();
 
   bool isLocal(unsigned op) const { return isOnShards[op]; }
   bool isAnyLocal() const;
-  /// What the choice is better by, in what was asked for: seconds, or, where
-  /// shards are preferred, shards first.
+  /// Returns the gain of the choice: seconds or, if shards are preferred,
+  /// shards first.
   double getGain() const { return gain; }
-  /// Seconds of the region as it is and as chosen.
+  /// Return the seconds of the region before and after the choice.
   double getSecondsBefore() const;
   double getSecondsAfter() const;
 
-  /// Seconds of the best choice with shards: the one made, or the best if the
-  /// region had many more rows, or what comes nearest. nullopt where there is
-  /// none.
+  /// Returns the seconds of the best choice with shards: the choice itself, or
+  /// the best one if the region had many more rows, or the closest to it.
+  /// nullopt if there is none.
   std::optional<double> getSecondsOfAlternative() const;
-  /// From about how many rows on shards pay, as a multiple of the rows that
-  /// there are; nullopt where they never do.
+  /// Returns the approximate number of rows from which shards pay, as a
+  /// multiple of the present number; nullopt if they never do.
   std::optional<double> getThreshold() const;
 
 private:
   using Cost = MinimumCut::Cost;
   using Node = MinimumCut::Node;
-  /// By node: whether it runs on shards.
+  /// By node, true if it runs on shards.
   using Sides = std::vector<bool>;
 
-  /// What is paid where `local` is on shards and `whole` is not.
+  /// The cost that arises if `local` is on shards and `whole` is not.
   struct Conversion {
     enum Kind { Gather, Slice, Forbidden };
     Kind kind;
     /// Of the value.
     unsigned valueClass;
     Node local;
-    /// nullopt: an op outside of the region, which is whole.
+    /// nullopt for an op outside of the region, which is whole.
     std::optional<Node> whole;
   };
-  /// How often a choice pays what: its cost at any number of rows is that of
-  /// the classes.
+  /// The number of ops and conversions of each class in a choice. Its cost at
+  /// any number of rows follows from the costs of the classes.
   struct Bill {
     std::vector<unsigned> local, whole;
     std::vector<unsigned> gathers, slices;
@@ -76,25 +76,26 @@ private:
     double gain;
   };
   Choice choose(const RegionCosts::Table &table, bool prefersShards) const;
-  /// All_reduces on shards where nothing follows that a shard makes cheaper.
+  /// Returns the all_reduces on shards that are not followed by an op that is
+  /// cheaper on shards.
   llvm::DenseSet<unsigned> findIdleReduces(const Sides &sides) const;
 
   Bill getBill(const Sides &sides) const;
   static double getSeconds(const Bill &bill, const RegionCosts::Table &table);
-  /// A choice with shards that pays when rows are many, if any.
+  /// Returns a choice with shards that pays for a large number of rows, if any.
   const Sides *findAlternative() const;
 
   const analysis::ShardRegion &region;
   RegionCosts costs;
   bool prefersShards;
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOfOp;
-  /// By op: whether an all_reduce of the region leads to it.
+  /// By op, true if it depends on an all_reduce of the region.
   std::vector<bool> behindReduce;
-  /// Ops come first; then nodes that stand for a value as a whole or as a
-  /// shard, where several read it.
+  /// Ops come first, followed by nodes for values with several users, as a
+  /// whole or as a shard.
   unsigned numNodes;
   std::vector<Conversion> conversions;
-  /// At the rows that there are.
+  /// Costs at the present number of rows.
   RegionCosts::Table table;
   Sides isOnShards;
   double gain = 0;

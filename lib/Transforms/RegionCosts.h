@@ -13,30 +13,31 @@
 
 namespace commute {
 
-/// How the shard of a replicated value is had.
+/// How the shard of a replicated value is obtained.
 enum class SliceMethod {
-  /// This rank's block is cut out.
+  /// By slicing this rank's block.
   RankSlice,
-  /// By a reduce_scatter of equal values, by maximum: exact, and no rank has to
-  /// be known when the program is written.
+  /// By a reduce_scatter(max) of equal values, which is exact and does not
+  /// require the rank to be known when the program is written.
   ReduceScatter,
 };
 
-/// How the shard of a value may be had; nullopt where no vocabulary can say it.
-/// `isRankSpecific`: the program is that of one rank alone.
+/// Returns how the shard of a value can be obtained; nullopt if no vocabulary
+/// can express it. `isRankSpecific`: the program is that of one rank only.
 std::optional<SliceMethod> findSliceMethod(mlir::Value value, unsigned dim,
                                            tp::GroupAttr group,
                                            bool isRankSpecific);
 
-/// What the ops of a region, and conversions of its values, cost on either
-/// side. Ops that are alike cost the same: a model repeats its layers, so that
-/// there are few classes of ops however deep it is, and only these are priced.
+/// The costs of the ops of a region on either side, and of conversions of its
+/// values. Identical ops cost the same, so only one op of each class is priced.
+/// A model repeats its layers, so the number of classes does not grow with its
+/// depth.
 class RegionCosts {
 public:
   using Cost = MinimumCut::Cost;
 
-  /// `isPipelined`: a gather that only products read, and a scatter of a
-  /// product, cost what micro-pipeline leaves of them.
+  /// `isPipelined`: price a gather that only products use, and a scatter of a
+  /// product, as micro-pipeline would leave them.
   RegionCosts(const analysis::ShardRegion &region,
               const target::PriceModel &price, bool isRankSpecific,
               bool isPipelined);
@@ -53,46 +54,47 @@ public:
     Cost whole = 0;
   };
   struct ValueCosts {
-    /// Joining the shards of a value that is local where it is made.
+    /// Gathering the shards of a value that is computed on shards.
     Cost gather = 0;
-    /// Cutting a value that is whole where it is made.
+    /// Slicing a value that is computed whole.
     Cost slice = 0;
   };
   /// By class.
   struct Table {
     std::vector<OpCosts> ops;
     std::vector<ValueCosts> values;
-    /// Costs are whole numbers: a cut in floating point might not end. Their
-    /// unit is a picosecond, and more where there are more rows, so that sums
-    /// are no larger for that.
+    /// Costs are integers, because a cut in floating point might not terminate.
+    /// Their unit is a picosecond, or more for larger numbers of rows, so that
+    /// sums do not grow.
     double unitsPerSecond = 1e12;
-    /// All sizes that count are known.
+    /// True if all required sizes are known.
     bool isComplete = true;
   };
-  /// All costs if there were `scale` times as many rows.
+  /// Returns all costs for `scale` times as many rows.
   Table getTable(double scale) const;
 
 private:
   using Products = llvm::SmallVector<tp::MatmulOp>;
 
-  /// The products that micro-pipeline would fuse with what an op communicates,
-  /// or with a gather of a value.
+  /// Returns the products that micro-pipeline would fuse with the collective of
+  /// an op, or with a gather of a value.
   Products findProducts(const analysis::RegionOp &entry) const;
   Products findProducts(mlir::Value value) const;
-  /// Rows with those that are added, as a multiple of those that there are.
+  /// The number of rows including padding, as a multiple of the present number.
   double getPaddedShare() const;
-  /// Seconds to add rows to a value of so many bytes.
+  /// Returns the seconds for padding the rows of a value with this many bytes.
   double getPadSeconds(double bytes) const;
-  // Seconds; nullopt where a size is not known.
+  // Returns seconds; nullopt if a size is unknown.
   std::optional<double> getCollectiveSeconds(tp::CommunicationKind kind,
                                              mlir::Value value,
                                              double scale) const;
-  /// A reduce_scatter of a value, with the copy of one that is not dense.
+  /// Returns the cost of a reduce_scatter of a value, including the copy of a
+  /// value that is not dense.
   std::optional<double> getScatterSeconds(mlir::Value value, bool isDense,
                                           double scale) const;
   std::optional<double> getCutSeconds(mlir::Value value, double scale) const;
-  /// What `seconds` of a collective come to beside these products: that, or
-  /// less where they hide some of it.
+  /// Returns the exposed part of `seconds` of a collective beside these
+  /// products, which may hide some of it.
   std::optional<double> getSecondsBeside(llvm::ArrayRef<tp::MatmulOp> products,
                                          std::optional<double> seconds,
                                          tp::CommunicationKind kind,
@@ -106,11 +108,11 @@ private:
   bool isPipelined;
   llvm::DenseSet<mlir::Operation *> regionOps;
   std::vector<unsigned> classOfOp;
-  /// An op of each class, and the products beside its collective.
+  /// One op of each class, and the products beside its collective.
   std::vector<unsigned> ops;
   std::vector<Products> productsOfOps;
   llvm::DenseMap<mlir::Value, unsigned> classOfValue;
-  /// A value of each class, and the products that a gather of it would feed.
+  /// One value of each class, and the products that would use a gather of it.
   std::vector<mlir::Value> values;
   std::vector<Products> productsOfValues;
 };

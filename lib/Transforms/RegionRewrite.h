@@ -13,14 +13,14 @@
 
 namespace commute {
 
-/// What a rewrite did to one region.
+/// The effects of a rewrite of one region.
 struct RegionChanges {
   unsigned numScatters = 0;
   unsigned numLocalOps = 0;
   unsigned numGathers = 0;
   unsigned numSlices = 0;
   unsigned numRemovedGathers = 0;
-  /// Replicated values of which shards were taken, and how.
+  /// Replicated values that were sharded, and by which means.
   llvm::SmallVector<std::pair<mlir::Value, SliceMethod>> sliced;
 };
 

@@ -11,13 +11,13 @@
 
 namespace commute {
 
-/// Gives all results of an op, whose sizes are right, the strides that follow
-/// from its operands.
+/// Sets the strides of all results of an op, whose sizes are already right, to
+/// those inferred from its operands.
 void inferStrides(tp::SymbolSpace &symbols, mlir::Operation *op);
 
-/// Puts `after` in place of `before`. Two dense tensors may state the strides
-/// of dims of size 1 in different ways: a function that returns the value
-/// states those of `after`.
+/// Replaces `before` by `after`. Two dense tensors may state different strides
+/// of dims of size 1; a function that returns the value then states those of
+/// `after`.
 void replaceValue(mlir::Value before, mlir::Value after);
 
 } // namespace commute

@@ -11,9 +11,9 @@
 
 namespace commute {
 
-/// Slices, reshapes and copies that passes made of the same value in the same
-/// way become one: several products read the same slice of a weight. No op of
-/// the block may write into memory.
+/// Merges equal slices, reshapes and copies that passes created of the same
+/// value, because several products use the same slice of a weight. No op of the
+/// block may write into memory.
 void shareViews(mlir::Block &block, mlir::RewriterBase &rewriter);
 
 } // namespace commute

@@ -11,10 +11,9 @@
 
 namespace commute {
 
-/// What ops cost. Times decide where rewrites have to pay. Where they are
-/// always wanted, the amounts behind them decide, the first that differs:
-/// every rewrite makes them less, so that none undoes another, in whatever
-/// order they are made.
+/// The cost of ops. If rewrites must pay, times are compared. If they are
+/// always wanted, the measures below are compared in lexicographic order: every
+/// rewrite lowers them, so that no rewrite undoes another, in any order.
 struct SplitCost {
   double seconds = 0;
   /// Arithmetic of products.
@@ -35,8 +34,8 @@ struct SplitCost {
   }
 };
 
-/// The ops that would go, if all values of the drafts were replaced: what is
-/// replaced, and whatever only they read.
+/// Returns the ops that would have no users if the drafts replaced all their
+/// values: the replaced ops, and all ops that only they use.
 llvm::SmallVector<mlir::Operation *>
 findUnread(llvm::ArrayRef<const SplitDraft *> drafts);
 

@@ -13,19 +13,20 @@
 
 namespace commute {
 
-/// How a sum of partial products is written.
+/// The form of a sum of partial products.
 struct SplitForm {
-  /// Products add to the sum of those before (addmm), rather than being added
-  /// afterwards.
+  /// Each product is added to the sum of the previous ones (addmm), rather than
+  /// separately.
   bool accumulates = true;
-  /// Slices of the right operand are copied, to be dense.
+  /// Slices of the right operand are copied to dense memory.
   bool copiesSlices = false;
-  /// Parts that are multiplied alike are multiplied once, rows that repeat once
-  /// as well, and constant parts become part of the bias.
+  /// Equal parts are multiplied once, repeated rows are multiplied once, and
+  /// constant parts become part of the bias.
   bool simplifies = true;
 };
 
-/// Products that replace one product, or what is made of several.
+/// Products that replace one product, or the ops computed from several
+/// products.
 class SplitDraft : public ReplacementDraft {
 public:
   explicit SplitDraft(analysis::ProductContext &context)
@@ -33,9 +34,9 @@ public:
 
   /// Products in the draft.
   unsigned numProducts = 0;
-  /// Sums are made in another order than before.
+  /// True if sums are computed in a different order than before.
   bool isReassociated = false;
-  /// What a person should know about rounding: the ends of sentences.
+  /// Remarks about rounding, as the ends of sentences.
   llvm::SmallVector<std::string> notes;
 
   void note(std::string text);
@@ -68,42 +69,43 @@ public:
   count(llvm::function_ref<void(llvm::StringRef, unsigned)> add) const override;
 };
 
-/// Whether a sum has no product that is not zero.
+/// Returns true if all products of a sum are zero.
 bool isSumOfZeros(const analysis::PartialProducts &products);
-/// Along the contraction: a sum. Null where it cannot be written in this form.
+/// Splits along the contraction into a sum. Returns null if the sum cannot be
+/// written in this form.
 std::unique_ptr<SplitDraft>
 draftPartialSum(const analysis::PartialProducts &products,
                 const SplitForm &form, analysis::ProductContext &context);
-/// Along a parallel factor: products side by side.
+/// Splits along a parallel factor into separate products.
 std::unique_ptr<SplitDraft>
 draftProductsSideBySide(const analysis::PartialProducts &products,
                         analysis::ProductContext &context);
-/// Refuses where a user depends on the strides of the slices.
+/// Refuses if a user depends on the strides of the slices.
 analysis::Legal<std::unique_ptr<SplitDraft>>
 draftSlicedProduct(const analysis::SlicedProduct &product,
                    analysis::ProductContext &context);
 std::unique_ptr<SplitDraft>
 draftJoinedProducts(const analysis::JoinedProducts &products,
                     analysis::ProductContext &context);
-/// A slice of a concatenation, of which only one part is used; null where that
-/// cannot be proven.
+/// Drafts a slice of a concatenation that uses only one part. Returns null if
+/// that cannot be proven.
 std::unique_ptr<SplitDraft>
 draftSlicedConcat(tp::SliceOp slice, analysis::ProductContext &context);
 
 //===----------------------------------------------------------------------===//
-// What drafts are made of
+// Building blocks of drafts
 //===----------------------------------------------------------------------===//
 
-/// An operand of a product on a segment of `size`, or, with `takesShard`, this
-/// rank's shard of it.
+/// Returns an operand of a product on a segment of `size` or, with
+/// `takesShard`, this rank's shard of it.
 mlir::Value takeSegment(OpDraft &ops, const analysis::SegmentOperand &operand,
                         tp::Size size, bool takesShard,
                         mlir::Location location);
-/// Ops that do what `steps` do, to another value.
+/// Applies the ops `steps` to another value.
 mlir::Value takeSteps(OpDraft &ops, mlir::Value value,
                       llvm::ArrayRef<analysis::DimStep> steps,
                       mlir::Location location);
-/// Joins values along a dim.
+/// Concatenates values along a dim.
 mlir::Value joinValues(OpDraft &ops, llvm::ArrayRef<mlir::Value> values,
                        unsigned dim, mlir::Location location);
 

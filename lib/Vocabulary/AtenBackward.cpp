@@ -24,8 +24,8 @@ using tp::ReductionKind;
 // Scalar functions
 //===----------------------------------------------------------------------===//
 
-/// Reads the gradient of a scalar function as what `build` makes of the
-/// gradient of its result and of one other tensor, whose argument is `name`.
+/// Reads the gradient of a scalar function. `build` computes it from the
+/// gradient of the function's result and one other tensor, the argument `name`.
 static LogicalResult
 setGradient(NodeReader &reader, StringRef name,
             llvm::function_ref<Value(Formula &, Value, Value)> build) {
@@ -58,7 +58,7 @@ static LogicalResult readSiluBackward(NodeReader &reader) {
   });
 }
 
-/// Phi(x) + x phi(x), or the derivative of the approximation by tanh.
+/// Phi(x) + x phi(x), or the derivative of the tanh approximation.
 static LogicalResult readGeluBackward(NodeReader &reader) {
   Value gradient = reader.tensor("grad_output");
   Value self = reader.tensor("self");
@@ -95,7 +95,7 @@ static LogicalResult readGeluBackward(NodeReader &reader) {
   return f.result(0, f.multiply(f.of(gradient), slope));
 }
 
-/// The gradient where self is above the threshold, else zero.
+/// The gradient if self is above the threshold, else zero.
 static LogicalResult readThresholdBackward(NodeReader &reader) {
   Value gradient = reader.tensor("grad_output");
   Value self = reader.tensor("self");
@@ -117,7 +117,7 @@ static LogicalResult readSoftmaxBackward(NodeReader &reader) {
   Value output = reader.tensor("output");
   if (!gradient || !output)
     return failure();
-  // Which is that of the gradient.
+  // It is the element type of the gradient.
   (void)reader.find("input_dtype");
   std::optional<int64_t> dim = reader.dim("dim", getTensor(output).getRank());
   if (!dim)
@@ -139,12 +139,13 @@ static LogicalResult readSoftmaxBackward(NodeReader &reader) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The gradient of a norm and what the forward operator has saved.
+/// The operands of the gradient of a norm: the gradient of its result, and the
+/// values that the forward operator saved.
 struct NormGradient {
   Value gradient, input, weight;
-  /// Positions of the dims that are normalized, and of the others.
+  /// Positions of the normalized dims, and of all others.
   SmallVector<int64_t> rows, batch;
-  /// Which results the node has.
+  /// The results that the node has.
   SmallVector<bool> mask;
 };
 } // namespace
@@ -178,7 +179,7 @@ static std::optional<NormGradient> getNormGradient(NodeReader &reader,
   return norm;
 }
 
-/// The gradients of input and weight, for the normalized input.
+/// Returns the gradients of input and weight, given the normalized input.
 static LogicalResult setNormGradients(NodeReader &reader, Formula &f,
                                       const NormGradient &norm,
                                       Value normalized, Value scale,
@@ -217,7 +218,7 @@ static LogicalResult readLayerNormBackward(NodeReader &reader) {
   Value mean = reader.tensor("mean"), rstd = reader.tensor("rstd");
   if (!norm || !mean || !rstd)
     return failure();
-  // Its gradient is a sum whatever it is.
+  // The gradient of the bias is a sum, which does not depend on the bias.
   (void)reader.find("bias");
   Formula f(reader, getElementType(norm->input));
   Value scale = f.of(rstd);
@@ -244,10 +245,11 @@ static LogicalResult readRmsNormBackward(NodeReader &reader) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The rows of class indices that count, of a loss without class weights.
+/// The class indices of a loss without class weights, and a mask of the rows
+/// that count.
 struct Targets {
   int64_t reduction;
-  /// One truth value and one class a row; all of them have one column.
+  /// One truth value and one class for each row; all have one column.
   Value isCounted, classes;
 };
 } // namespace
@@ -295,7 +297,7 @@ static LogicalResult readNllLoss(NodeReader &reader) {
     column.pop_back();
     if (failed(f.result(0, reader.reshape(losses, column))))
       return failure();
-    // There is no total where nothing is summed.
+    // Without a reduction, the total weight is zero.
     return reader.getNumResults() < 2 || !reader.isResultUsed(1)
                ? f.result(1, f.multiply(count, f.number(0)))
                : failure();

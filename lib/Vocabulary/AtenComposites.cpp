@@ -33,8 +33,8 @@ static LogicalResult setCopy(NodeReader &reader, Value value) {
       reader.create<tp::CopyOp>(type, value, preservesStrides));
 }
 
-/// Whether elements may share memory, so that what is written last stays. Of
-/// symbolic sizes nobody makes such layouts.
+/// Returns true if elements may share memory, in which case the last write
+/// wins. Symbolic layouts of this kind do not occur.
 static bool mayOverlap(const tp::StridedShape &shape) {
   SmallVector<std::pair<int64_t, int64_t>> dims;
   for (auto [size, stride] : llvm::zip_equal(shape.sizes, *shape.strides)) {
@@ -165,9 +165,9 @@ static LogicalResult readRoll(NodeReader &reader) {
   return reader.result(reader.create<tp::ConcatOp>(type, parts, dim));
 }
 
-/// Appends what covers the elements [start, start + size) of `value` along a
-/// dim. Of a concat, these are its inputs: programs fill a tensor piece by
-/// piece, and nothing of the tensor that they begin with remains.
+/// Appends values that cover the elements [start, start + size) of `value`
+/// along a dim. For a concat, these are its inputs: programs fill a tensor
+/// piece by piece until none of its original elements remain.
 static void appendRange(NodeReader &reader, Value value, int64_t dim,
                         int64_t start, int64_t size,
                         SmallVectorImpl<Value> &parts) {

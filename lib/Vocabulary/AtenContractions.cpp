@@ -31,7 +31,7 @@ static Value multiply(NodeReader &reader, Value lhs, Value rhs,
       /*transpose_rhs=*/false);
 }
 
-/// A view with the dims in another order, or the value if that is the same.
+/// Returns a view with permuted dims, or the value itself for the identity.
 static Value permute(NodeReader &reader, Value value,
                      ArrayRef<int64_t> permutation) {
   return llvm::is_sorted(permutation) ? value
@@ -63,7 +63,7 @@ static std::optional<Convolution> getConvolution(NodeReader &reader) {
   std::optional<int64_t> dilation = getOnly(reader, "dilation", 1);
   std::optional<int64_t> groups = reader.integer("groups", 1);
   bool isTransposed = reader.boolean("transposed", false) != false;
-  // Of transposed convolutions alone.
+  // For transposed convolutions only.
   (void)reader.find("output_padding");
   if (!stride || !padding || !dilation || !groups || isTransposed ||
       *stride < 1 || *padding < 0 || *dilation < 1 || *groups < 1)
@@ -71,7 +71,7 @@ static std::optional<Convolution> getConvolution(NodeReader &reader) {
   return Convolution{*stride, *padding, *dilation, *groups};
 }
 
-/// x[N, C, L] with zeros on both sides of the last dim.
+/// Pads the last dim of x[N, C, L] with zeros on both sides.
 static Value pad(NodeReader &reader, Value x, int64_t padding) {
   if (padding == 0)
     return x;
@@ -84,8 +84,8 @@ static Value pad(NodeReader &reader, Value x, int64_t padding) {
                                      parts, 2);
 }
 
-/// For each of `taps` elements of the kernel the elements of x[N, C, L] that it
-/// is multiplied with: [N, C, taps, length].
+/// For each of `taps` kernel elements, selects the elements of x[N, C, L] that
+/// it is multiplied with. Returns [N, C, taps, length].
 static Value unfold(NodeReader &reader, Value x, const Convolution &how,
                     int64_t taps, int64_t length) {
   tp::SymbolSpace &symbols = reader.getSymbols();
@@ -167,8 +167,8 @@ static LogicalResult readConvolution(NodeReader &reader) {
 // einsum
 //===----------------------------------------------------------------------===//
 
-/// An operand of einsum with a letter for each dim. Dims whose letter no other
-/// operand and not the result has are summed up.
+/// An operand of einsum with a letter for each dim. Dims whose letter occurs in
+/// neither the other operand nor the result are summed up.
 static Value sumOwn(Formula &f, Value value, std::string &letters,
                     StringRef others) {
   SmallVector<int64_t> dims;
@@ -184,7 +184,8 @@ static Value sumOwn(Formula &f, Value value, std::string &letters,
                                  /*keepDims=*/false);
 }
 
-/// Where the letters of `to` are in `from`, which has the same.
+/// Returns the positions in `from` of the letters of `to`, a permutation of
+/// `from`.
 static SmallVector<int64_t> getPermutation(StringRef from, StringRef to) {
   return llvm::map_to_vector(
       to, [&](char letter) { return static_cast<int64_t>(from.find(letter)); });
@@ -197,8 +198,8 @@ static bool areLetters(StringRef letters) {
   });
 }
 
-/// einsum("bik,bkj->bij", [x, y]) of one or two operands, in which no operand
-/// has a letter twice.
+/// einsum("bik,bkj->bij", [x, y]) with one or two operands, none of which
+/// contains a letter twice.
 static LogicalResult readEinsum(NodeReader &reader) {
   std::optional<StringRef> equation = reader.string("equation");
   auto operands = reader.tensors("tensors");
@@ -229,7 +230,7 @@ static LogicalResult readEinsum(NodeReader &reader) {
     if (!llvm::all_of(output, [&](char c) { return letters.contains(c); }))
       return failure();
     value = permute(reader, value, getPermutation(letters, output));
-    // The result may be a view of what is computed.
+    // The result may be a view of the computed value.
     if (value.getType() == type && value.getDefiningOp() &&
         !llvm::is_contained(*operands, value))
       return reader.result(value);

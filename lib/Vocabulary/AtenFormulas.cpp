@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operators that have no op of their own, because a few others compute them. As
-// long as no part of the formula is rewritten, the node stays as it is.
+// Operators without an op of their own, which are imported as formulas of other
+// ops. Unless a pass rewrites a part of the formula, the exporter keeps the
+// original node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@ static bool isFloat(Value value) {
 // Scalar functions
 //===----------------------------------------------------------------------===//
 
-/// Reads an operator of one float tensor `self` as what `build` makes of it.
+/// Reads an operator of one float tensor `self`, whose result `build` computes.
 template <Value (*build)(Formula &, NodeReader &, Value)>
 static LogicalResult readOfSelf(NodeReader &reader) {
   Value self = reader.tensor("self");
@@ -46,7 +47,7 @@ static Value buildExpm1(Formula &f, NodeReader &, Value x) {
   return f.subtract(f.apply(MapFunction::Exp, x), f.number(1));
 }
 
-/// log(1 + exp(beta x)) / beta, and x itself where beta x is large.
+/// log(1 + exp(beta x)) / beta, or x itself if beta x is large.
 static Value buildSoftplus(Formula &f, NodeReader &reader, Value x) {
   std::optional<double> beta = reader.number("beta", 1);
   std::optional<double> threshold = reader.number("threshold", 20);
@@ -115,8 +116,8 @@ static LogicalResult readLerp(NodeReader &reader) {
 // Statistics of rows
 //===----------------------------------------------------------------------===//
 
-/// The dims of a reduction of a tensor of this rank; nullopt if one is out of
-/// range.
+/// Returns the dims of a reduction of a tensor of this rank, or nullopt if one
+/// is out of range.
 static std::optional<SmallVector<int64_t>> getDims(NodeReader &reader,
                                                    int64_t rank) {
   std::optional<SmallVector<int64_t>> dims = reader.dims("dim", rank);
@@ -145,12 +146,12 @@ static LogicalResult readLogSumExp(NodeReader &reader) {
                   reader.reshape(result, reader.getSymbols().getSizes(type)));
 }
 
-/// A softmax in which a row of minus infinities is zero. PyTorch computes it in
-/// these steps too.
+/// A softmax in which a row of minus infinities becomes zero. PyTorch computes
+/// it in the same steps.
 static LogicalResult readSafeSoftmax(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
-  // Which is that of the result.
+  // It is the element type of the result.
   (void)reader.find("dtype");
   if (!self || !type || !isFloat(self) ||
       !isa<FloatType>(type.getElementType()))
@@ -173,7 +174,7 @@ static LogicalResult readSafeSoftmax(NodeReader &reader) {
                                 type.getElementType()));
 }
 
-/// The variance, or its root, of the elements along some dims.
+/// The variance, or its square root, of the elements along some dims.
 template <bool takesRoot>
 static LogicalResult readVariance(NodeReader &reader) {
   Value self = reader.tensor("self");
@@ -208,14 +209,14 @@ static LogicalResult readVariance(NodeReader &reader) {
                   reader.reshape(result, reader.getSymbols().getSizes(type)));
 }
 
-/// histc(x, bins, min, max): how many elements lie in each bin.
+/// histc(x, bins, min, max): the number of elements in each bin.
 static LogicalResult readHistogram(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
   std::optional<int64_t> bins = reader.integer("bins", 100);
   std::optional<double> low = reader.number("min", 0);
   std::optional<double> high = reader.number("max", 0);
-  // Without bounds these are the extremes of the elements.
+  // Without bounds, the extremes of the elements are used.
   if (!self || !type || !bins || !low || !high || !(*low < *high) || *bins < 1)
     return failure();
   tp::Size count = tp::multiply(reader.getSymbols().getSizes(getTensor(self)));
@@ -246,8 +247,9 @@ static LogicalResult readHistogram(NodeReader &reader) {
                               /*keepDims=*/false));
 }
 
-/// The indices 0, 1, ... of `repeats`, each as often as it says, of which there
-/// are `count`: as many as repeats end at or before a position.
+/// Returns the indices 0, 1, ... of `repeats`, each repeated as often as
+/// `repeats` states, `count` in total. The index at a position is the number of
+/// repeats that end at or before it.
 static Value getRepeatedIndices(NodeReader &reader, Value repeats,
                                 int64_t count) {
   Builder &builder = reader.getBuilder();
@@ -290,7 +292,7 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
         return failure();
       dim = *stated;
     }
-    // One number for all elements is the other overload.
+    // A single number for all elements is a different overload.
     if (getTensor(self).getDimSize(dim) != getTensor(repeats).getNumElements())
       return failure();
   }
@@ -312,7 +314,7 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
 // Neighbours
 //===----------------------------------------------------------------------===//
 
-/// x[1:] - x[:-1] along a dim; of truth values, whether they differ.
+/// x[1:] - x[:-1] along a dim; for truth values, whether they differ.
 static LogicalResult readDifference(NodeReader &reader) {
   Value self = reader.tensor("self");
   if (!self || reader.integer("n", 1) != 1 || !reader.isAbsent("prepend") ||
@@ -332,8 +334,8 @@ static LogicalResult readDifference(NodeReader &reader) {
   return f.result(0, reader.map(function, {next, previous}, element));
 }
 
-/// pad(x, [left, right, ...]): from the last dim to the first; negative numbers
-/// of elements are cut off.
+/// pad(x, [left, right, ...]): from the last dim to the first. Negative numbers
+/// of elements crop.
 static LogicalResult readPad(NodeReader &reader) {
   Value self = reader.tensor("self");
   std::optional<SmallVector<int64_t>> pad = reader.integers("pad");

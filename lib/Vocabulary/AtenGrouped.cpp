@@ -16,7 +16,7 @@ static constexpr StringLiteral atenTarget =
 static constexpr StringLiteral fallbackTarget =
     "torch.ops.transformers.grouped_mm_fallback.default";
 
-/// A view with the last two dims swapped.
+/// Returns a view with the last two dims swapped.
 static Value transpose(NodeReader &reader, Value value) {
   int64_t rank = getTensor(value).getRank();
   auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
@@ -29,7 +29,7 @@ static bool isMatrixStack(Value value, int64_t rank) {
          isa<FloatType>(getElementType(value));
 }
 
-/// transformers' operator: rows of no group are zero.
+/// The operator of transformers sets rows of no group to zero.
 static LogicalResult readFallback(NodeReader &reader) {
   Value input = reader.tensor("input"), weight = reader.tensor("weight");
   Value offsets = reader.tensor("offs");
@@ -59,8 +59,7 @@ static LogicalResult readFallbackBackward(NodeReader &reader) {
   return success();
 }
 
-/// A grouped product of rows, of which PyTorch does not write those of no
-/// group.
+/// A grouped product of rows. PyTorch does not write the rows of no group.
 static Value createRows(NodeReader &reader, Value lhs, Value rhs, Value offsets,
                         RankedTensorType type) {
   Value rest = reader.create<tp::EmptyOp>(type);
@@ -71,7 +70,7 @@ static Value createRows(NodeReader &reader, Value lhs, Value rhs, Value offsets,
 static LogicalResult readGrouped(NodeReader &reader) {
   Value self = reader.tensor("self"), other = reader.tensor("mat2");
   RankedTensorType type = reader.getResultType();
-  // The type of the result says it.
+  // The result type already states it.
   (void)reader.find("out_dtype");
   if (!self || !other || !type || !reader.isAbsent("bias"))
     return failure();
@@ -93,8 +92,8 @@ static LogicalResult readGrouped(NodeReader &reader) {
   if (!isStack)
     return reader.result(reader.create<tp::GroupedMatmulOp>(
         type, self, other, offsets, /*rest=*/Value()));
-  // Columns of the result belong to groups: those are the rows of its
-  // transposed.
+  // The columns of the result belong to groups, so compute the transposed
+  // product, whose rows do.
   tp::StridedShape shape = reader.getSymbols().getShape(type);
   std::swap(shape.sizes[0], shape.sizes[1]);
   RankedTensorType transposed =
@@ -108,7 +107,7 @@ static LogicalResult readGrouped(NodeReader &reader) {
 
 static LogicalResult writeGrouped(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::GroupedMatmulOp>(operation);
-  // With zeros as the rows of no group there is transformers' operator alone.
+  // Only the operator of transformers sets the rows of no group to zero.
   if (!op.getRest() && !op.groupsContraction())
     return writer.node(op.getLoc(), fallbackTarget)
         .tensor("input", op.getLhs())
@@ -116,8 +115,8 @@ static LogicalResult writeGrouped(Operation *operation, NodeWriter &writer) {
         .tensor("offs", op.getOffsets())
         .finish(op.getResult());
   if (op.getRest() && !op.getRest().getDefiningOp<tp::EmptyOp>())
-    return op.emitError("cannot write a grouped product that takes the rows of "
-                        "no group from another tensor");
+    return op.emitError("cannot write a grouped product with `rest`: PyTorch's "
+                        "operator has no such operand");
   StringRef offsets = writer.getName(op.getOffsets());
   RankedTensorType type = getTensor(op.getOffsets());
   if (!type.getElementType().isInteger(32)) {

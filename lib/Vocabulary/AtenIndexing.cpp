@@ -48,8 +48,8 @@ static LogicalResult readIndexSelect(NodeReader &reader) {
   return setTake(reader, self, index, *dim, /*wrapsNegative=*/false);
 }
 
-/// The indices of x[:, i, j] = y and the like: index tensors for neighbouring
-/// dims, the others being None.
+/// The indices of x[:, i, j] = y and similar operators: index tensors for
+/// adjacent dims, and None for all others.
 struct IndexList {
   int64_t first = 0;
   SmallVector<Value> tensors;
@@ -76,8 +76,8 @@ static std::optional<IndexList> getIndexList(NodeReader &reader) {
   return list.tensors.empty() ? std::nullopt : std::optional(list);
 }
 
-/// A tensor in which the dims that several index tensors refer to are one dim,
-/// and the indices of that dim.
+/// A tensor in which the dims that several index tensors refer to are merged,
+/// and the indices of the merged dim.
 struct MergedIndex {
   Value table;
   Value indices;
@@ -140,8 +140,9 @@ static LogicalResult readIndex(NodeReader &reader) {
 // Gather and scatter
 //===----------------------------------------------------------------------===//
 
-/// The elements of `input` that `indices` may refer to: along all dims but
-/// `dim` only as many as there are indices. Null where that is not known.
+/// Returns the elements of `input` that `indices` may refer to: along all dims
+/// but `dim`, only as many as there are indices. Returns null if that is
+/// unknown.
 static Value narrow(NodeReader &reader, Value input, Value indices,
                     std::optional<int64_t> dim) {
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(input));
@@ -192,7 +193,7 @@ static LogicalResult readScatter(NodeReader &reader) {
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", type.getRank());
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(index));
-  // Elements beside those that are indexed would have to be kept as they are.
+  // Elements beside the indexed ones would have to be preserved.
   if (!dim || narrow(reader, self, index, dim) != self)
     return failure();
   Value updates;
@@ -209,8 +210,8 @@ static LogicalResult readScatter(NodeReader &reader) {
   return setScatter(reader, self, index, updates, *dim, accumulates);
 }
 
-/// Writes whole rows along `dim`: `updates` has them in the order of
-/// `indices`, which has one dim.
+/// Writes whole rows along `dim`. `updates` contains them in the order of
+/// `indices`, which has rank 1.
 static LogicalResult setScatteredRows(NodeReader &reader, Value self,
                                       Value indices, Value updates, int64_t dim,
                                       bool accumulates,
@@ -273,7 +274,8 @@ static LogicalResult readIndexPut(NodeReader &reader) {
   std::optional<MergedIndex> merged = mergeIndices(reader, self, *list);
   if (!merged)
     return failure();
-  // The indices as one dim, and the values broadcast to what they select.
+  // Flatten the indices, and broadcast the values to the elements that they
+  // select.
   tp::SymbolSpace &symbols = reader.getSymbols();
   tp::Sizes own = symbols.getSizes(getTensor(self));
   tp::Sizes indexSizes = symbols.getSizes(getTensor(merged->indices));
@@ -304,7 +306,7 @@ static LogicalResult readIndexPut(NodeReader &reader) {
   return reader.result(reader.create<tp::ReshapeOp>(type, scattered));
 }
 
-/// The gradient of an embedding: rows of the gradient are added up by index.
+/// The gradient of an embedding: rows of the gradient are accumulated by index.
 static LogicalResult readEmbeddingBackward(NodeReader &reader) {
   Value gradient = reader.tensor("grad_output");
   Value indices = reader.tensor("indices");
@@ -377,8 +379,8 @@ static LogicalResult writeTakeAlong(Operation *operation, NodeWriter &writer) {
 static LogicalResult writeScatter(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::ScatterOp>(operation);
   if (op.getWrapsNegative())
-    return op.emitError("cannot write a scatter whose indices may be negative; "
-                        "PyTorch's scatter takes none");
+    return op.emitError("cannot write a scatter whose indices may be negative: "
+                        "PyTorch's scatter does not accept them");
   return writer
       .node(op.getLoc(), op.getAccumulate()
                              ? "torch.ops.aten.scatter_add.default"

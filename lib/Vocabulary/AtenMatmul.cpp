@@ -226,8 +226,7 @@ static constexpr StringLiteral backwardTarget =
     "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward."
     "default";
 
-/// The scale of an attention: null if it is the default, nullopt if it is not
-/// known.
+/// The scale of an attention: null for the default, nullopt if it is unknown.
 static std::optional<FloatAttr> getScale(NodeReader &reader) {
   if (reader.isAbsent("scale"))
     return FloatAttr();
@@ -236,8 +235,8 @@ static std::optional<FloatAttr> getScale(NodeReader &reader) {
                 : std::nullopt;
 }
 
-/// Whether several heads of a query share one of a key, which kernels see from
-/// the sizes alone.
+/// Returns true if several heads of the query share one head of the key, which
+/// kernels infer from the sizes alone.
 static bool groupsHeads(Value query, Value key) {
   RankedTensorType ofQuery = getTensor(query), ofKey = getTensor(key);
   int64_t headDim = ofQuery.getRank() - 3;
@@ -314,7 +313,7 @@ static LogicalResult readAttentionBackward(NodeReader &reader) {
   return success();
 }
 
-/// What the kernels for CPUs take after their tensors.
+/// Arguments of the CPU kernels after the tensors.
 template <typename Op>
 static LogicalResult finishKernel(Op op, NodeBuilder &node) {
   node.number("dropout_p", 0.0).boolean("is_causal", op.getIsCausal());
@@ -340,12 +339,11 @@ static LogicalResult writeAttentionBackward(Operation *operation,
 static LogicalResult writeAttention(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AttentionOp>(operation);
   if (op.getLogsumexp()) {
-    // Only kernels return it.
+    // Only kernels return the logarithms.
     auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
     if (!target || target.getValue() != kernelTarget)
       return op.emitError("cannot write an attention that returns the "
-                          "logarithms of the sums of exponentials, other than "
-                          "as ")
+                          "logarithms of the sums of exponentials, except as ")
              << kernelTarget;
     NodeBuilder node = writer.node(op.getLoc(), kernelTarget);
     node.tensor("query", op.getQuery())

@@ -62,14 +62,15 @@ static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
       return isWholeProduct ? "torch.ops.aten.prod.default"
                             : "torch.ops.aten.prod.dim_int";
     }
-    llvm_unreachable("a reduction that is not listed");
+    llvm_unreachable("unknown reduction kind");
   }());
   node.tensor("self", op.getInput());
   if (op.getKind() != ReductionKind::Product) {
     node.integers("dim", op.getDims()).boolean("keepdim", op.getKeepDims());
   } else if (!isWholeProduct) {
     if (op.getDims().size() != 1)
-      return op.emitError("cannot write a product over several dims");
+      return op.emitError("cannot write a product over several dims: PyTorch's "
+                          "prod reduces one dim");
     node.integer("dim", op.getDims()[0]).boolean("keepdim", op.getKeepDims());
   }
   Type input = getTensor(op.getInput()).getElementType();

@@ -36,7 +36,8 @@ static tp::SortOp createSort(NodeReader &reader, Value input, int64_t dim,
       dim, how);
 }
 
-/// How sort and argsort order a row; nullopt for what is not understood.
+/// The order in which sort and argsort arrange a row, or nullopt for forms that
+/// are not modelled.
 static std::optional<tp::SortOrder> readSortOrder(NodeReader &reader) {
   std::optional<bool> descending = reader.boolean("descending", false);
   std::optional<bool> isStable = reader.boolean("stable", false);
@@ -97,8 +98,8 @@ static LogicalResult readTopk(NodeReader &reader) {
   return success();
 }
 
-/// The index of the largest or smallest element of each row: the first one of
-/// several. Null where the rows have no known size.
+/// Returns the index of the largest or smallest element of each row, the first
+/// one in case of ties. Returns null if the size of the rows is unknown.
 static Value createExtremeIndex(NodeReader &reader, Value input, int64_t dim,
                                 bool isLargest, RankedTensorType type) {
   tp::SortOp sort =
@@ -118,7 +119,7 @@ static LogicalResult readExtremeIndex(NodeReader &reader) {
   int64_t rank = getTensor(self).getRank();
   std::optional<int64_t> dim = 0;
   if (reader.isAbsent("dim")) {
-    // Of all elements in a row.
+    // All elements form a single row.
     if (!getTensor(self).hasStaticShape())
       return failure();
     self = reader.reshape(self, {getTensor(self).getNumElements()});
@@ -130,7 +131,7 @@ static LogicalResult readExtremeIndex(NodeReader &reader) {
   return reader.result(createExtremeIndex(reader, self, *dim, isLargest, type));
 }
 
-/// max(x, dim): the extreme elements, and where they are.
+/// max(x, dim): the extreme elements and their indices.
 template <bool isLargest>
 static LogicalResult readExtreme(NodeReader &reader) {
   Value self = reader.tensor("self");
@@ -154,7 +155,8 @@ static LogicalResult readExtreme(NodeReader &reader) {
 
 static LogicalResult writeSort(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::SortOp>(operation);
-  // Where the order of equal elements is open, they may keep the one they have.
+  // If the order of equal elements is undefined, they may keep their current
+  // order.
   return writer.node(op.getLoc(), "torch.ops.aten.sort.stable")
       .tensor("self", op.getInput())
       .keywords()

@@ -38,7 +38,7 @@ static llvm::Error checkGroup(StringRef name, const GroupRanks &groups) {
                                  " is not a rank");
       if (!seen.insert(rank).second)
         return createStringError("group '" + name + "': rank " + Twine(rank) +
-                                 " is in it twice");
+                                 " is listed twice");
     }
   }
   return llvm::Error::success();

@@ -371,7 +371,7 @@ bool Exporter::checkOperands(
     emitError(origin.ops.front()->getLoc())
         << "the node '" << node.name << "' (" << node.target << ") would use '"
         << name << "' of type " << now << " in place of '" << argument->text
-        << "', which has another shape or element type";
+        << "', which has a different shape or element type";
     return false;
   }
   return true;

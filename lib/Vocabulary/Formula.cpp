@@ -44,7 +44,7 @@ LogicalResult Formula::result(size_t index, Value value) {
                                                       /*contiguous=*/true))
                     : reader.convert(value, wanted.getElementType());
   }
-  // A value that is an operand, or a view of one, would have its memory.
+  // A value that is an operand, or a view of one, would share its memory.
   if (!isDone)
     value = reader.create<tp::CopyOp>(wanted, value,
                                       /*preserves_strides=*/!isDense);

@@ -11,8 +11,8 @@
 
 namespace commute::vocabulary {
 
-/// Builds the ops of a node that is a formula of its operands. As PyTorch's
-/// kernels do, it computes in f32 where the operands are narrower, and rounds
+/// Builds the ops of a node that is imported as a formula of its operands. Like
+/// PyTorch's kernels, computes in f32 if the operands are narrower, and rounds
 /// the results once.
 class Formula {
 public:
@@ -52,7 +52,7 @@ public:
                      llvm::ArrayRef<int64_t> dims, bool keepDims = true);
 
   /// Makes `value`, rounded to the type of the node's result `index`, that
-  /// result. Fails where the strides of the result are not known.
+  /// result. Fails if the strides of the result are unknown.
   mlir::LogicalResult result(size_t index, mlir::Value value);
 
 private:

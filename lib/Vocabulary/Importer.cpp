@@ -329,8 +329,8 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
 void Importer::remarkMisfit(const Node &node, StringRef message) {
   remark::missed(getLocation(node),
                  remark::RemarkOpts::name("does-not-fit").category("import"))
-      << remark::add("{0} is not optimized: it does not fit the shapes that "
-                     "the graph states: {1}",
+      << remark::add("{0} is not optimized: it contradicts the shapes that the "
+                     "graph states: {1}",
                      node.target, message);
 }
 

@@ -78,7 +78,7 @@ std::string vocabulary::findRankProblem(
       else if (rule.max != rule.min)
         taken += " to " + std::to_string(rule.max);
       problem = ("argument " + rule.argument + " has " + llvm::Twine(*rank) +
-                 " dims, and the operator takes " + taken)
+                 " dims, but the operator takes " + taken)
                     .str();
     });
   }

@@ -434,7 +434,7 @@ std::optional<int64_t> vocabulary::evaluate(const OpaquePart &part,
   case Function::Mod:
     return llvm::mod(values[0], values[1]);
   }
-  llvm_unreachable("a function that is not listed");
+  llvm_unreachable("unknown function");
 }
 
 std::string vocabulary::writeSize(

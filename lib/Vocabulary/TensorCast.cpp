@@ -175,7 +175,8 @@ LogicalResult vocabulary::writeTensorCastCollective(Operation *op,
     return op->emitError("TensorCast has no such collective");
   }
   if (reduction && *reduction != tp::ReductionKind::Sum)
-    return op->emitError("TensorCast's collectives reduce by sum only");
+    return op->emitError(
+        "TensorCast's collectives support only the reduction sum");
   return node.integer("rank", rank.getInt())
       .integers("rank_group", group.getRanks())
       .finish(op->getResult(0));

@@ -124,7 +124,7 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
     return makeError(llvm::toString(document.takeError()));
   JsonValue root = (*document)->root();
   if (!root.is(JsonKind::Object))
-    return makeError("a vocabulary file is an object with \"version\" and "
+    return makeError("a vocabulary file must be an object with \"version\" and "
                      "\"operators\"");
   if (!root.get("version") || root.get("version").getInteger() != 1)
     return makeError(
@@ -147,8 +147,9 @@ llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
     if (const OperatorEntry *known = find(alias.sameAs); !known || !known->read)
       return makeError("operator \"" + target +
                        "\" is declared the same as \"" + alias.sameAs +
-                       "\", which is in no built-in vocabulary; names must be "
-                       "complete, such as torch.ops.aten.rms_norm.default");
+                       "\", which no built-in vocabulary contains; expected a "
+                       "complete name such as "
+                       "torch.ops.aten.rms_norm.default");
     const OperatorAlias *builtIn = findAlias(target);
     if (builtIn && !builtIn->isBuiltIn)
       builtIn = nullptr;

@@ -60,7 +60,7 @@ static std::string getRefusal(const Optimization &optimization) {
             *optimization.verification->notProven)
         .str();
   }
-  llvm_unreachable("an outcome that is not listed");
+  llvm_unreachable("unknown outcome");
 }
 
 OptimizedProgram python::optimizeProgram(std::string program,

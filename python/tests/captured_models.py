@@ -11,7 +11,9 @@ import re
 import torch
 from torch.export.graph_signature import InputKind
 
+from commute.torch import register_cpu_fused_ops
 from lockstep import run_in_lockstep
+from ranks import run_on_ranks
 
 
 class Relations:
@@ -93,14 +95,27 @@ def run_reference(captured, tensors):
     return outputs
 
 
-def run_ranks(captured, tensors):
-    """The outputs of every rank."""
+def _inputs_of_ranks(captured, programs, tensors):
     relations = Relations(captured.relations)
-    programs = [load(program) for program in captured.ranks]
-    inputs = [
+    return [
         _values(program, lambda name, rank=rank: relations.cut(name, tensors, rank))
         for rank, program in enumerate(programs)
     ]
+
+
+def run_ranks_in_processes(captured, tensors):
+    """The outputs of every rank, each a process of its own, under gloo."""
+    inputs = _inputs_of_ranks(captured, [load(program) for program in captured.ranks], tensors)
+    paths = [program.path for program in captured.ranks]
+    return run_on_ranks(
+        paths, len(paths), weights="given", inputs=inputs, prepare=register_cpu_fused_ops
+    )
+
+
+def run_ranks(captured, tensors):
+    """The outputs of every rank, all in this process."""
+    programs = [load(program) for program in captured.ranks]
+    inputs = _inputs_of_ranks(captured, programs, tensors)
     extra = {"commute.json": ""}
     torch.export.load(captured.ranks[0].path, extra_files=extra)
     groups = {}
@@ -117,11 +132,14 @@ def _close(found, value, what, tolerances):
     )
 
 
-def check(captured, model, arguments, *, expected=None, outputs=None, rtol=1e-4, atol=1e-5):
+def check(
+    captured, model, arguments, *, expected=None, outputs=None, run=run_ranks, rtol=1e-4, atol=1e-5
+):
     """Compares the ranks' outputs, and the reference's, with the model's own.
 
     expected: what the model returns, where calling it does not tell
     outputs: the relations of outputs by index, where relations.json does not tell
+    run: `run_ranks`, or `run_ranks_in_processes`
     """
     tolerances = {"rtol": rtol, "atol": atol}
     if expected is None:
@@ -134,7 +152,7 @@ def check(captured, model, arguments, *, expected=None, outputs=None, rtol=1e-4,
         for index, (found, value) in enumerate(pairs):
             _close(found, value, f"reference, output {index}", tolerances)
     stated = relations.outputs if outputs is None else outputs
-    for rank, results in enumerate(run_ranks(captured, tensors)):
+    for rank, results in enumerate(run(captured, tensors)):
         for index, (found, value) in enumerate(zip(results, expected, strict=True)):
             text = stated.get(str(index), "replicated")
             if text.startswith("shard("):

@@ -53,7 +53,8 @@ def run_on_ranks(
 
     archive: a path, or one path per rank (archives with each rank's weights).
     weights: "seeded" replaces what the sidecar does not call replicated by
-        random values of each rank's own; "archive" takes what is stored.
+        random values of each rank's own; "archive" takes what is stored; "given"
+        takes them from `inputs`, which then holds all inputs of the graph in order.
     inputs: a list of tensors per rank, in place of the seeded user inputs.
     prepare: a function of a module, which each rank calls first.
     """
@@ -63,8 +64,8 @@ def run_on_ranks(
         archives = [os.fspath(path) for path in archive]
     if len(archives) != world_size:
         raise ValueError(f"{len(archives)} archives for {world_size} ranks")
-    if weights not in ("seeded", "archive"):
-        raise ValueError(f"weights is {weights!r}; it is 'seeded' or 'archive'")
+    if weights not in ("seeded", "archive", "given"):
+        raise ValueError(f"weights is {weights!r}; it is 'seeded', 'archive' or 'given'")
     with tempfile.TemporaryDirectory(prefix="commute-ranks-") as folder:
         ranks = []
         try:
@@ -174,8 +175,9 @@ def _run(archive, rank, world_size, seed, weights, inputs, folder, timeout):
         values.replace_weights(program)
     if inputs is None:
         inputs = values.user_inputs(program)
+    run = program.graph_module if weights == "given" else program.module()
     with torch.no_grad():
-        outputs = program.module()(*inputs)
+        outputs = run(*inputs)
     flat, _ = torch.utils._pytree.tree_flatten(outputs)
     return [output.detach().clone() for output in flat]
 

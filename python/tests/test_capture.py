@@ -185,7 +185,7 @@ def test_a_function_of_collectives(tmp_path):
         function, (torch.randn(4, 8), torch.randn(8, 8)), mesh=mesh, ranks=[0, 3], folder=tmp_path
     )
     assert captured.reference is None
-    assert "no form on one device" in captured.reference_refusal
+    assert "cannot run on a single device" in captured.reference_refusal
     assert [program.rank for program in captured.ranks] == [0, 3]
     assert [c["kind"] for c in show(captured.ranks[1].path)["collectives"]] == ["all_reduce"]
 
@@ -270,14 +270,14 @@ def test_what_cannot_be_traced_says_which_module(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"plan": {"upp": ColwiseParallel()}}, "the plan names 'upp', and Mlp has no such module"),
-        ({"plan": [ColwiseParallel()]}, "a plan is a dict of module names"),
+        ({"plan": {"upp": ColwiseParallel()}}, "the plan names 'upp', but Mlp has no such module"),
+        ({"plan": [ColwiseParallel()]}, "plan is a list; expected a dict from module names"),
         ({"plan": {"up": "colwise"}}, "Mlp has no plan of its own"),
         ({"plan": None}, "Mlp is not parallel: it has no DTensor parameters"),
-        ({"ranks": [2]}, r"rank 2 is not in the mesh, whose ranks are \[0, 1\]"),
+        ({"ranks": [2]}, r"rank 2 is not in the mesh; its ranks are \[0, 1\]"),
         ({"ranks": []}, "pass 'all' or a list such as"),
         ({"mesh": 2}, "mesh is a int; pass a DeviceMesh"),
-        ({"mesh": {"tp": 0}}, "a mesh needs axes of at least one rank"),
+        ({"mesh": {"tp": 0}}, "a mesh needs at least one axis and axes of at least one rank"),
         ({"backward": True}, "backward=True needs a model that returns a loss"),
     ],
 )
@@ -290,13 +290,13 @@ def test_refusals(tmp_path, options, message):
 def test_a_plan_for_a_parallel_model(tmp_path):
     mesh = fake_mesh({"tp": 2})
     model = parallelize_module(Mlp(), mesh, PLAN)
-    with pytest.raises(CaptureError, match="has DTensor parameters already"):
+    with pytest.raises(CaptureError, match="already has DTensor parameters"):
         capture(model, (torch.randn(4, 8),), mesh=mesh, plan=PLAN, folder=tmp_path)
 
 
 def test_a_mesh_of_another_size(tmp_path):
     dist.init_process_group("fake", rank=0, world_size=4, store=_store())
-    with pytest.raises(CaptureError, match="the process group has 4 ranks, and the mesh 2"):
+    with pytest.raises(CaptureError, match="the process group has 4 ranks, but the mesh has 2"):
         capture(Mlp(), (torch.randn(4, 8),), mesh={"tp": 2}, plan=PLAN, folder=tmp_path)
 
 

@@ -191,7 +191,7 @@ def test_one_node_with_stale_metadata_is_left_alone():
     assert any(remark.verdict == "applied" for remark in remarks)
     (complaint,) = [remark for remark in remarks if remark.pass_name == "import"]
     assert (complaint.verdict, complaint.node) == ("refused", "exp")
-    assert "does not fit the shapes that the graph states" in complaint.message
+    assert "contradicts the shapes that the graph states" in complaint.message
     module.recompile()
     for expected, found in zip(function(*inputs()), module(*inputs()), strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)

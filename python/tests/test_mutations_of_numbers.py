@@ -11,11 +11,10 @@ import json
 import pytest
 import torch
 
+import rewrites_of_computed_numbers  # noqa: F401 (registers its rewrites)
 from pairs import campaign, export_schema
 from pairs.judge import judge
 from rewrites_of_numbers import REWRITES
-
-import rewrites_of_computed_numbers  # noqa: F401 (registers its rewrites)
 
 pytestmark = pytest.mark.in_process
 

@@ -12,12 +12,12 @@ func.func private @axis_of_nobody() attributes {group = #tp.group<"0", [[]]>}
 
 // -----
 
-// expected-error @below {{group "0": rank 1 is in it twice}}
+// expected-error @below {{group "0": rank 1 is listed twice}}
 func.func private @duplicate() attributes {group = #tp.group<"0", [0, 1, 1]>}
 
 // -----
 
-// expected-error @below {{group "tp": rank 1 is in it twice}}
+// expected-error @below {{group "tp": rank 1 is listed twice}}
 func.func private @duplicate_on_axis() attributes {group = #tp.group<"tp", [[0, 1], [1, 2]]>}
 
 // -----
@@ -27,17 +27,17 @@ func.func private @negative() attributes {group = #tp.group<"0", [0, -1]>}
 
 // -----
 
-// expected-error @below {{the groups of one axis must have equal sizes, but there are 2 and 1 members}}
+// expected-error @below {{the groups of one axis must have equal sizes, but two have 2 and 1 members}}
 func.func private @unequal() attributes {group = #tp.group<"tp", [[0, 1], [2]]>}
 
 // -----
 
-// expected-error @below {{expected a list of ranks, as before}}
+// expected-error @below {{expected a list of ranks, like the elements before}}
 func.func private @rank_after_list() attributes {group = #tp.group<"tp", [[0, 1], 2]>}
 
 // -----
 
-// expected-error @below {{expected a rank, as before}}
+// expected-error @below {{expected a rank, like the elements before}}
 func.func private @list_after_rank() attributes {group = #tp.group<"tp", [0, [1, 2]]>}
 
 // -----
@@ -57,7 +57,7 @@ func.func private @far_rank() attributes {group = #tp.group<"0", [9000000000]>}
 
 // -----
 
-// expected-error @below {{group "0": rank 2 is in it twice}}
+// expected-error @below {{group "0": rank 2 is listed twice}}
 func.func private @range_twice() attributes {group = #tp.group<"0", [0 to 2, 2 to 3]>}
 
 // -----
@@ -92,17 +92,17 @@ func.func private @no_sizes(tensor<?x2xf32, #tp.layout<strides = [2, 1]>>)
 
 // -----
 
-// expected-error @below {{layout and shape disagree about the size of dim 1}}
+// expected-error @below {{layout and shape have different sizes for dim 1}}
 func.func private @other_size(tensor<?x2xf32, #tp.layout<[s0] sizes = [s0, 3]>>)
 
 // -----
 
-// expected-error @below {{layout and shape disagree about the size of dim 0}}
+// expected-error @below {{layout and shape have different sizes for dim 0}}
 func.func private @static_dim_of_symbolic_size(tensor<4x2xf32, #tp.layout<[s0] sizes = [s0, 2]>>)
 
 // -----
 
-// expected-error @below {{layout and shape disagree about the size of dim 0}}
+// expected-error @below {{layout and shape have different sizes for dim 0}}
 func.func private @dynamic_dim_of_static_size(tensor<?x2xf32, #tp.layout<sizes = [4, 2]>>)
 
 // -----
@@ -117,7 +117,7 @@ func.func private @layout_of_nothing(tensor<4xf32, #tp.layout<>>)
 
 // -----
 
-// expected-error @below {{a layout states sizes, strides or both; a static dense tensor has none}}
+// expected-error @below {{a layout must state sizes or strides; a static dense tensor has no layout}}
 func.func private @empty_lists(tensor<4xf32, #tp.layout<strides = []>>)
 
 // -----
@@ -159,7 +159,7 @@ func.func @value_is_text(%arg0: tensor<i64> {tp.value = "three"}) {
 
 // -----
 
-// expected-error @below {{attribute 'tp.value' is for tensors of one element}}
+// expected-error @below {{attribute 'tp.value' requires a tensor with one element}}
 func.func @value_of_many(%arg0: tensor<4xi64> {tp.value = 3 : i64}) {
   return
 }

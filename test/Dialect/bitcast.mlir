@@ -15,7 +15,7 @@ func.func @bits(%x: tensor<4x8xf8E4M3FN>, %y: tensor<4x8xbf16>) {
 
 //--- illegal.mlir
 func.func @width(%x: tensor<4x8xf32>) {
-  // expected-error @below {{cannot take the bits of 'f32' as 'i16'}}
+  // expected-error @below {{cannot reinterpret the bits of 'f32' as 'i16'}}
   %0 = tp.bitcast %x : tensor<4x8xf32> -> tensor<4x8xi16>
   return
 }
@@ -31,7 +31,7 @@ func.func @sizes(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @blocks(%x: tensor<4x8xf32>) {
-  // expected-error @below {{takes 2 elements from 2 on at step 1, but dim 0 has 4}}
+  // expected-error @below {{takes 2 elements starting at 2 with step 1, but dim 0 has size 4}}
   %0 = tp.slice %x dim 0 start 2 blocks step 1 : tensor<4x8xf32> -> tensor<2x8xf32>
   return
 }
@@ -39,7 +39,7 @@ func.func @blocks(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @step(%x: tensor<4x8xf32>) {
-  // expected-error @below {{takes blocks at a step other than 1}}
+  // expected-error @below {{step must be 1 when `blocks` is set}}
   %0 = tp.slice %x dim 0 start 0 blocks step 2 : tensor<4x8xf32> -> tensor<2x8xf32>
   return
 }

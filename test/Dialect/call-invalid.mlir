@@ -4,7 +4,7 @@
 
 func.func @dense_out_of_range(%a: tensor<4x8xf32>) {
   %legal = tp.call "op"(%a) arguments "" dense [0] : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-error @below {{'tp.call' op dense_operands names operand 1, but there are 1}}
+  // expected-error @below {{'tp.call' op dense_operands names operand 1, but the call has 1 operands}}
   %illegal = tp.call "op"(%a) arguments "" dense [1] : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -13,7 +13,7 @@ func.func @dense_out_of_range(%a: tensor<4x8xf32>) {
 
 func.func @dense_negative(%a: tensor<4x8xf32>) {
   %legal = tp.call "op"(%a) arguments "" dense [0] : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-error @below {{'tp.call' op dense_operands names operand -1, but there are 1}}
+  // expected-error @below {{'tp.call' op dense_operands names operand -1, but the call has 1 operands}}
   %illegal = tp.call "op"(%a) arguments "" dense [-1] : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -31,7 +31,7 @@ func.func @dense_no_tensor(%a: tensor<4x8xf32>, %b: i64) {
 
 func.func @mutated_out_of_range(%a: tensor<4x8xf32>) {
   %legal = tp.call "op"(%a) arguments "" mutates [0] : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-error @below {{'tp.call' op mutated_operands names operand 1, but there are 1}}
+  // expected-error @below {{'tp.call' op mutated_operands names operand 1, but the call has 1 operands}}
   %illegal = tp.call "op"(%a) arguments "" mutates [1] : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }

@@ -77,7 +77,7 @@ func.func @all_gather_size(%a: tensor<4x8xf32>) {
 
 func.func @all_gather_rank(%a: tensor<4x8xf32>) {
   %legal = tp.all_gather %a gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<8x8xf32>
-  // expected-error @below {{'tp.all_gather' op operand and result differ in their number of dims}}
+  // expected-error @below {{'tp.all_gather' op operand and result must have the same number of dims}}
   %illegal = tp.all_gather %a gather_axis 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<2x4x8xf32>
   return
 }
@@ -122,7 +122,7 @@ func.func @reduce_scatter_axis(%a: tensor<4x8xf32>) {
 
 func.func @reduce_scatter_symbolic(%a: tensor<?x8xf32, #tp.layout<[s0] sizes = [s0 * 4, 8]>>) {
   %legal = tp.reduce_scatter sum %a scatter_axis 0 group <"0", [0, 1]> : tensor<?x8xf32, #tp.layout<[s0] sizes = [s0 * 4, 8]>> -> tensor<?x8xf32, #tp.layout<[s0] sizes = [s0 * 2, 8]>>
-  // expected-error @below {{'tp.reduce_scatter' op result times 2 is not the operand's size along dim 0}}
+  // expected-error @below {{'tp.reduce_scatter' op size of the operand along dim 0 must be 2 times that of the result}}
   %illegal = tp.reduce_scatter sum %a scatter_axis 0 group <"0", [0, 1]> : tensor<?x8xf32, #tp.layout<[s0] sizes = [s0 * 4, 8]>> -> tensor<?x8xf32, #tp.layout<[s0] sizes = [s0 * 2 + 1, 8]>>
   return
 }
@@ -131,7 +131,7 @@ func.func @reduce_scatter_symbolic(%a: tensor<?x8xf32, #tp.layout<[s0] sizes = [
 
 func.func @all_to_all_pieces(%a: tensor<4x8xf32>) {
   %legal = tp.all_to_all %a output_splits [2, 2] input_splits [1, 3] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-error @below {{'tp.all_to_all' op input_splits has 1 pieces for a group of 2}}
+  // expected-error @below {{'tp.all_to_all' op input_splits has 1 entries, expected 2, one for each member of the group}}
   %illegal = tp.all_to_all %a output_splits [2, 2] input_splits [4] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -140,7 +140,7 @@ func.func @all_to_all_pieces(%a: tensor<4x8xf32>) {
 
 func.func @all_to_all_negative(%a: tensor<4x8xf32>) {
   %legal = tp.all_to_all %a output_splits [2, 2] input_splits [0, 4] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-error @below {{'tp.all_to_all' op input_splits has a negative piece}}
+  // expected-error @below {{'tp.all_to_all' op input_splits has a negative entry}}
   %illegal = tp.all_to_all %a output_splits [2, 2] input_splits [-1, 5] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -229,7 +229,7 @@ func.func @rank_select_sizes(%a: tensor<4x8xf32>, %b: tensor<4x4xf32>) {
 // -----
 
 func.func @rank_select_dims(%a: tensor<4x8xf32>, %b: tensor<f32>) {
-  // expected-error @below {{'tp.rank_select' op operands differ in their number of dims}}
+  // expected-error @below {{'tp.rank_select' op operands must have the same number of dims}}
   %illegal = tp.rank_select %a, %b group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
   return
 }
@@ -238,7 +238,7 @@ func.func @rank_select_dims(%a: tensor<4x8xf32>, %b: tensor<f32>) {
 
 func.func @rank_select_elements(%a: tensor<4x8xf32>, %b: tensor<4x8xf64>) {
   %legal = tp.rank_select %a, %a group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-error @below {{'tp.rank_select' op operands differ in their element types}}
+  // expected-error @below {{'tp.rank_select' op operands must have the same element type}}
   %illegal = tp.rank_select %a, %b group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x8xf64>) -> tensor<4x8xf32>
   return
 }
@@ -274,7 +274,7 @@ func.func @region_marker_element_type(%a: tensor<4x8xf32>) {
 
 func.func @all_to_all_overflow(%a: tensor<4x8xf32>) {
   %legal = tp.all_to_all %a output_splits [2, 2] input_splits [2, 2] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-error @below {{'tp.all_to_all' op input_splits adds up to more than can be counted}}
+  // expected-error @below {{'tp.all_to_all' op input_splits adds up to more than fits in 64 bits}}
   %illegal = tp.all_to_all %a output_splits [2, 2] input_splits [9223372036854775807, 2] group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }

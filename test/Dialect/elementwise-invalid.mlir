@@ -4,7 +4,7 @@
 
 func.func @map_number_of_operands(%a: tensor<4x8xf32>) {
   %legal = tp.map neg(%a) : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-error @below {{'tp.map' op add takes 2 operands, but there are 1}}
+  // expected-error @below {{'tp.map' op add takes 2 operands, but got 1}}
   %illegal = tp.map add(%a) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -13,7 +13,7 @@ func.func @map_number_of_operands(%a: tensor<4x8xf32>) {
 
 func.func @map_select_needs_three(%a: tensor<4x8xf32>) {
   %legal = tp.map select(%a, %a, %a) : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-error @below {{'tp.map' op select takes 3 operands, but there are 2}}
+  // expected-error @below {{'tp.map' op select takes 3 operands, but got 2}}
   %illegal = tp.map select(%a, %a) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -22,7 +22,7 @@ func.func @map_select_needs_three(%a: tensor<4x8xf32>) {
 
 func.func @map_broadcast(%a: tensor<4x8xf32>, %b: tensor<4x1xf32>, %c: tensor<4xf32>) {
   %legal = tp.map add(%a, %b) : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
-  // expected-error @below {{'tp.map' op operands cannot be broadcast to one shape}}
+  // expected-error @below {{'tp.map' op operands cannot be broadcast to a common shape}}
   %illegal = tp.map add(%a, %c) : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
   return
 }
@@ -31,7 +31,7 @@ func.func @map_broadcast(%a: tensor<4x8xf32>, %b: tensor<4x1xf32>, %c: tensor<4x
 
 func.func @map_symbolic_broadcast(%a: tensor<?xf32, #tp.layout<[s0] sizes = [s0]>>, %b: tensor<?xf32, #tp.layout<[s1] sizes = [s1]>>, %c: tensor<?xf32, #tp.layout<[s0] sizes = [s0 + 1]>>) {
   %legal = tp.map add(%a, %b) : (tensor<?xf32, #tp.layout<[s0] sizes = [s0]>>, tensor<?xf32, #tp.layout<[s1] sizes = [s1]>>) -> tensor<?xf32, #tp.layout<[s0] sizes = [s0]>>
-  // expected-error @below {{'tp.map' op operands cannot be broadcast to one shape}}
+  // expected-error @below {{'tp.map' op operands cannot be broadcast to a common shape}}
   %illegal = tp.map add(%a, %c) : (tensor<?xf32, #tp.layout<[s0] sizes = [s0]>>, tensor<?xf32, #tp.layout<[s0] sizes = [s0 + 1]>>) -> tensor<?xf32, #tp.layout<[s0] sizes = [s0]>>
   return
 }
@@ -58,7 +58,7 @@ func.func @map_result_size(%a: tensor<4x8xf32>) {
 
 func.func @map_predicate(%a: tensor<4x8xf32>) {
   %legal = tp.map less(%a, %a) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
-  // expected-error @below {{'tp.map' op less gives i1, but the result has element type 'f32'}}
+  // expected-error @below {{'tp.map' op less returns i1, but the result has element type 'f32'}}
   %illegal = tp.map less(%a, %a) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -94,7 +94,7 @@ func.func @copy_size(%a: tensor<4x8xf32>) {
 
 func.func @copy_layout(%a: tensor<4x2xf32, #tp.layout<strides = [1, 4]>>) {
   %legal = tp.copy %a {preserve_strides} : tensor<4x2xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x2xf32, #tp.layout<strides = [1, 4]>>
-  // expected-error @below {{'tp.copy' op result is not dense: without `preserve_strides` a copy has the dense row-major layout}}
+  // expected-error @below {{'tp.copy' op result is not dense: without `preserve_strides`, a copy has the dense row-major layout}}
   %illegal = tp.copy %a : tensor<4x2xf32, #tp.layout<strides = [1, 4]>> -> tensor<4x2xf32, #tp.layout<strides = [1, 4]>>
   return
 }
@@ -112,7 +112,7 @@ func.func @copy_unknown_layout(%a: tensor<4x2xf32, #tp.layout<strides = ?>>) {
 
 func.func @constant_value() {
   %legal = tp.constant 1 : i64 -> tensor<f32>
-  // expected-error @below {{'tp.constant' op value is neither an integer nor a float}}
+  // expected-error @below {{'tp.constant' op value must be an integer or a float}}
   %illegal = tp.constant dense<1> : tensor<2xi64> -> tensor<2xi64>
   return
 }
@@ -130,7 +130,7 @@ func.func @iota_rank() {
 
 func.func @iota_types() {
   %legal = tp.iota 0.0 : f64 step 1.0 : f64 -> tensor<4xf32>
-  // expected-error @below {{'tp.iota' op start and step are not numbers of one type}}
+  // expected-error @below {{'tp.iota' op start and step must be numbers of the same type}}
   %illegal = tp.iota 0 : i64 step 1.0 : f64 -> tensor<4xf32>
   return
 }
@@ -139,7 +139,7 @@ func.func @iota_types() {
 
 func.func @triangular_rank(%a: tensor<4x8xf32>, %b: tensor<8xf32>) {
   %legal = tp.triangular %a diagonal 0 : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-error @below {{'tp.triangular' op operand has fewer than 2 dims}}
+  // expected-error @below {{'tp.triangular' op operand must have at least 2 dims}}
   %illegal = tp.triangular %b diagonal 0 : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -166,7 +166,7 @@ func.func @triangular_element_type(%a: tensor<4x8xf32>) {
 
 func.func @map_of_an_unknown_function(%a: tensor<4xf32>) {
   %legal = tp.map relu(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @below {{there is no scalar function `rely`; expected one of add, sub, mul, div, pow, maximum, minimum, floor_div}}
+  // expected-error @below {{unknown scalar function `rely`; expected one of: add, sub, mul, div, pow, maximum, minimum, floor_div}}
   // expected-error @below {{failed to parse TP_MapFunctionAttr parameter 'value'}}
   %illegal = tp.map rely(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return

@@ -4,7 +4,7 @@
 
 func.func @all_gather_matmul_rank(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<8xf32>) {
   %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
-  // expected-error @below {{'tp.all_gather_matmul' op shard has fewer than 2 dims}}
+  // expected-error @below {{'tp.all_gather_matmul' op shard must have at least 2 dims}}
   %illegal = tp.all_gather_matmul %c, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   return
 }
@@ -22,7 +22,7 @@ func.func @all_gather_matmul_axis(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
 
 func.func @all_gather_matmul_nothing(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
   %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
-  // expected-error @below {{'tp.all_gather_matmul' op has no right-hand side}}
+  // expected-error @below {{'tp.all_gather_matmul' op must have at least one right-hand side}}
   %none = tp.all_gather_matmul %a, rhs() gather_axis 0 group <"0", [0, 1]> returns_gathered : (tensor<4x8xf32>) -> tensor<8x8xf32>
   return
 }
@@ -31,7 +31,7 @@ func.func @all_gather_matmul_nothing(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) 
 
 func.func @all_gather_matmul_biases(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<16xf32>) {
   %legal = tp.all_gather_matmul %a, rhs(%b) biases(%c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
-  // expected-error @below {{'tp.all_gather_matmul' op has 2 biases for 1 right-hand sides}}
+  // expected-error @below {{'tp.all_gather_matmul' op has 2 biases, expected none or 1, one for each right-hand side}}
   %illegal = tp.all_gather_matmul %a, rhs(%b) biases(%c, %c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
   return
 }
@@ -40,7 +40,7 @@ func.func @all_gather_matmul_biases(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %
 
 func.func @all_gather_matmul_scales(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<f32>) {
   %legal = tp.all_gather_matmul %a, rhs(%b) shard_scale %c rhs_scales(%c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<f32>, tensor<f32>) -> tensor<8x16xf32>
-  // expected-error @below {{'tp.all_gather_matmul' op needs scales of the shard and of every right-hand side, or none}}
+  // expected-error @below {{'tp.all_gather_matmul' op must have scales of the shard and of every right-hand side, or no scales}}
   %illegal = tp.all_gather_matmul %a, rhs(%b) shard_scale %c gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
   return
 }
@@ -76,7 +76,7 @@ func.func @all_gather_matmul_rhs_rank(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>,
 
 func.func @all_gather_matmul_rows(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<4x16xf32>) {
   %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
-  // expected-error @below {{'tp.all_gather_matmul' op right-hand side 0 has 4 rows, which does not fit the gathered operand}}
+  // expected-error @below {{'tp.all_gather_matmul' op right-hand side 0 has 4 rows, which do not match the columns of the gathered operand}}
   %illegal = tp.all_gather_matmul %a, rhs(%c) gather_axis 0 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
   return
 }
@@ -94,7 +94,7 @@ func.func @all_gather_matmul_product(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) 
 
 func.func @all_gather_matmul_contraction(%a: tensor<4x8xf32>, %b: tensor<16x5xf32>, %c: tensor<8x16xf32>) {
   %legal = tp.all_gather_matmul %a, rhs(%b) gather_axis 1 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<16x5xf32>) -> tensor<4x5xf32>
-  // expected-error @below {{'tp.all_gather_matmul' op right-hand side 0 has 8 rows, which does not fit the gathered operand}}
+  // expected-error @below {{'tp.all_gather_matmul' op right-hand side 0 has 8 rows, which do not match the columns of the gathered operand}}
   %illegal = tp.all_gather_matmul %a, rhs(%c) gather_axis 1 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -103,7 +103,7 @@ func.func @all_gather_matmul_contraction(%a: tensor<4x8xf32>, %b: tensor<16x5xf3
 
 func.func @matmul_reduce_scatter_rank(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>, %c: tensor<1x8x16xf32>) {
   %legal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-  // expected-error @below {{'tp.matmul_reduce_scatter' op expected lhs of 2 or more dims and rhs of 2 dims}}
+  // expected-error @below {{'tp.matmul_reduce_scatter' op expected lhs with 2 or more dims and rhs with 2 dims}}
   %illegal = tp.matmul_reduce_scatter sum %a, %c scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<1x8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @matmul_reduce_scatter_axis(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>)
 
 func.func @matmul_reduce_scatter_reduction(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>) {
   %legal = tp.matmul_reduce_scatter avg %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-  // expected-error @below {{'tp.matmul_reduce_scatter' op reduces by max; only sum and avg go with matrix products}}
+  // expected-error @below {{'tp.matmul_reduce_scatter' op has reduction max, expected sum or avg}}
   %illegal = tp.matmul_reduce_scatter max %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -130,7 +130,7 @@ func.func @matmul_reduce_scatter_reduction(%a: tensor<8x8xf32>, %b: tensor<8x16x
 
 func.func @matmul_reduce_scatter_contraction(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>) {
   %legal = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-  // expected-error @below {{'tp.matmul_reduce_scatter' op lhs and rhs differ in the contracted size}}
+  // expected-error @below {{'tp.matmul_reduce_scatter' op lhs and rhs have different sizes along the contraction dim}}
   %illegal = tp.matmul_reduce_scatter sum %b, %b scatter_axis 0 group <"0", [0, 1]> : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -184,7 +184,7 @@ func.func @all_gather_matmul_shard_scale_rank(%a: tensor<4x8xf32>, %b: tensor<8x
 
 func.func @all_gather_matmul_shard_scale_contraction(%a: tensor<4x8xf32>, %b: tensor<16x5xf32>, %c: tensor<4x1xf32>, %e: tensor<f32>) {
   %legal = tp.all_gather_matmul %a, rhs(%b) shard_scale %e rhs_scales(%e) gather_axis 1 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<16x5xf32>, tensor<f32>, tensor<f32>) -> tensor<4x5xf32>
-  // expected-error @below {{'tp.all_gather_matmul' op gathers along the contraction, so that the scale of its shard must be one element}}
+  // expected-error @below {{'tp.all_gather_matmul' op gathers along the contraction dim, so the scale of the shard must have one element}}
   %illegal = tp.all_gather_matmul %a, rhs(%b) shard_scale %c rhs_scales(%e) gather_axis 1 group <"0", [0, 1]> : (tensor<4x8xf32>, tensor<16x5xf32>, tensor<4x1xf32>, tensor<f32>) -> tensor<4x5xf32>
   return
 }
@@ -220,7 +220,7 @@ func.func @matmul_reduce_scatter_bias_of_the_block(%a: tensor<8x8xf32>, %b: tens
 
 func.func @matmul_reduce_scatter_one_scale(%a: tensor<8x8xf32>, %b: tensor<8x16xf32>, %c: tensor<f32>) {
   %legal = tp.matmul_reduce_scatter sum %a, %b lhs_scale %c rhs_scale %c scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>, tensor<f32>, tensor<f32>) -> tensor<4x16xf32>
-  // expected-error @below {{'tp.matmul_reduce_scatter' op needs scales of both operands, or none}}
+  // expected-error @below {{'tp.matmul_reduce_scatter' op must have scales of both operands, or no scales}}
   %illegal = tp.matmul_reduce_scatter sum %a, %b lhs_scale %c scatter_axis 0 group <"0", [0, 1]> : (tensor<8x8xf32>, tensor<8x16xf32>, tensor<f32>) -> tensor<4x16xf32>
   return
 }

@@ -41,7 +41,7 @@ func.func @updates_of_other_sizes(%arg0: tensor<8x4xf32>, %arg1: tensor<2x4xi64>
 // -----
 
 func.func @updates_of_another_type(%arg0: tensor<8x4xf32>, %arg1: tensor<2x4xi64>, %arg2: tensor<2x4xf64>) {
-  // expected-error @below {{'tp.scatter' op updates has element type 'f64', expected 'f32'}}
+  // expected-error @below {{'tp.scatter' op updates have element type 'f64', expected 'f32'}}
   %0 = tp.scatter %arg0, %arg1, %arg2 dim 0 : (tensor<8x4xf32>, tensor<2x4xi64>, tensor<2x4xf64>) -> tensor<8x4xf32>
   return
 }

@@ -4,7 +4,7 @@
 
 func.func @matmul_rank(%a: tensor<4x8xf32>, %b: tensor<8xf32>) {
   %legal = tp.matmul %a, %a transpose_rhs : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
-  // expected-error @below {{'tp.matmul' op an operand has fewer than 2 dims}}
+  // expected-error @below {{'tp.matmul' op operands must have at least 2 dims}}
   %illegal = tp.matmul %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4xf32>
   return
 }
@@ -22,7 +22,7 @@ func.func @matmul_contraction(%a: tensor<4x8xf32>) {
 
 func.func @matmul_batch(%a: tensor<2x4x8xf32>, %b: tensor<1x8x5xf32>, %c: tensor<3x8x5xf32>) {
   %legal = tp.matmul %a, %b : (tensor<2x4x8xf32>, tensor<1x8x5xf32>) -> tensor<2x4x5xf32>
-  // expected-error @below {{'tp.matmul' op batch dims cannot be broadcast to one shape}}
+  // expected-error @below {{'tp.matmul' op batch dims cannot be broadcast to a common shape}}
   %illegal = tp.matmul %a, %c : (tensor<2x4x8xf32>, tensor<3x8x5xf32>) -> tensor<2x4x5xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @attention_rank(%a: tensor<2x4x8x16xf32>, %b: tensor<4x8xf32>) {
 
 func.func @attention_width(%a: tensor<2x4x8x16xf32>, %b: tensor<2x4x8x4xf32>) {
   %legal = tp.attention %a, %a, %b : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x4xf32>) -> tensor<2x4x8x4xf32>
-  // expected-error @below {{'tp.attention' op query and key differ in width (last dim)}}
+  // expected-error @below {{'tp.attention' op query and key have different widths (last dim)}}
   %illegal = tp.attention %a, %b, %a : (tensor<2x4x8x16xf32>, tensor<2x4x8x4xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   return
 }
@@ -76,7 +76,7 @@ func.func @attention_width(%a: tensor<2x4x8x16xf32>, %b: tensor<2x4x8x4xf32>) {
 
 func.func @attention_length(%a: tensor<2x4x8x16xf32>, %b: tensor<2x4x9x16xf32>) {
   %legal = tp.attention %a, %b, %b : (tensor<2x4x8x16xf32>, tensor<2x4x9x16xf32>, tensor<2x4x9x16xf32>) -> tensor<2x4x8x16xf32>
-  // expected-error @below {{'tp.attention' op key and value differ in length (dim before the last)}}
+  // expected-error @below {{'tp.attention' op key and value have different lengths (second-to-last dim)}}
   %illegal = tp.attention %a, %a, %b : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x9x16xf32>) -> tensor<2x4x8x16xf32>
   return
 }
@@ -265,7 +265,7 @@ func.func @grouped_rest_element(%a: tensor<16x8xf32>, %b: tensor<4x8x2xf32>, %o:
 
 func.func @grouped_contraction_rest(%a: tensor<8x16xf32>, %b: tensor<16x2xf32>, %o: tensor<4xi32>) {
   %legal = tp.grouped_matmul %a, %b offsets %o : (tensor<8x16xf32>, tensor<16x2xf32>, tensor<4xi32>) -> tensor<4x8x2xf32>
-  // expected-error @below {{'tp.grouped_matmul' op there are no other rows where the contraction dim is grouped}}
+  // expected-error @below {{'tp.grouped_matmul' op must not have `rest` when the contraction dim is grouped}}
   %illegal = tp.grouped_matmul %a, %b offsets %o rest %b : (tensor<8x16xf32>, tensor<16x2xf32>, tensor<4xi32>, tensor<16x2xf32>) -> tensor<4x8x2xf32>
   return
 }

@@ -4,7 +4,7 @@
 
 func.func @reshape_count(%a: tensor<4x8xf32>) {
   %legal = tp.reshape %a : tensor<4x8xf32> -> tensor<2x16xf32>
-  // expected-error @below {{'tp.reshape' op operand has 32 elements, the result 40}}
+  // expected-error @below {{'tp.reshape' op operand has 32 elements, but the result has 40}}
   %illegal = tp.reshape %a : tensor<4x8xf32> -> tensor<5x8xf32>
   return
 }
@@ -13,7 +13,7 @@ func.func @reshape_count(%a: tensor<4x8xf32>) {
 
 func.func @reshape_symbolic_count(%a: tensor<?x64xf32, #tp.layout<[s0] sizes = [s0 * 8, 64]>>) {
   %legal = tp.reshape %a : tensor<?x64xf32, #tp.layout<[s0] sizes = [s0 * 8, 64]>> -> tensor<?x8x64xf32, #tp.layout<[s0] sizes = [s0, 8, 64]>>
-  // expected-error @below {{'tp.reshape' op operand has s0 * 512 elements, the result s0 * 512 + 1}}
+  // expected-error @below {{'tp.reshape' op operand has s0 * 512 elements, but the result has s0 * 512 + 1}}
   %illegal = tp.reshape %a : tensor<?x64xf32, #tp.layout<[s0] sizes = [s0 * 8, 64]>> -> tensor<?xf32, #tp.layout<[s0] sizes = [s0 * 512 + 1]>>
   return
 }
@@ -31,7 +31,7 @@ func.func @reshape_element_type(%a: tensor<4x8xf32>) {
 
 func.func @permute_twice(%a: tensor<4x8xf32>) {
   %legal = tp.permute %a [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32, #tp.layout<strides = [1, 8]>>
-  // expected-error @below {{'tp.permute' op permutation does not name every dim of the operand once}}
+  // expected-error @below {{'tp.permute' op permutation must list every dim of the operand exactly once}}
   %illegal = tp.permute %a [1, 1] : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }
@@ -40,7 +40,7 @@ func.func @permute_twice(%a: tensor<4x8xf32>) {
 
 func.func @permute_short(%a: tensor<4x8xf32>) {
   %legal = tp.permute %a [0, 1] : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-error @below {{'tp.permute' op permutation does not name every dim of the operand once}}
+  // expected-error @below {{'tp.permute' op permutation must list every dim of the operand exactly once}}
   %illegal = tp.permute %a [0] : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @slice_dim(%a: tensor<4x8xf32>) {
 
 func.func @slice_step(%a: tensor<4x8xf32>) {
   %legal = tp.slice %a dim 0 start 0 step 1 : tensor<4x8xf32> -> tensor<4x8xf32>
-  // expected-error @below {{'tp.slice' op start is negative or step less than 1}}
+  // expected-error @below {{'tp.slice' op start must not be negative, and step must be at least 1}}
   %illegal = tp.slice %a dim 0 start 0 step 0 : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -76,7 +76,7 @@ func.func @slice_step(%a: tensor<4x8xf32>) {
 
 func.func @slice_start(%a: tensor<4x8xf32>) {
   %legal = tp.slice %a dim 0 start 3 step 1 : tensor<4x8xf32> -> tensor<1x8xf32>
-  // expected-error @below {{'tp.slice' op start is negative or step less than 1}}
+  // expected-error @below {{'tp.slice' op start must not be negative, and step must be at least 1}}
   %illegal = tp.slice %a dim 0 start -1 step 1 : tensor<4x8xf32> -> tensor<1x8xf32>
   return
 }
@@ -94,7 +94,7 @@ func.func @slice_other_dim(%a: tensor<4x8xf32>) {
 
 func.func @slice_end(%a: tensor<4x8xf32>) {
   %legal = tp.slice %a dim 0 start 1 step 2 : tensor<4x8xf32> -> tensor<2x8xf32>
-  // expected-error @below {{'tp.slice' op takes 2 elements from 2 on at step 2, but dim 0 has 4}}
+  // expected-error @below {{'tp.slice' op takes 2 elements starting at 2 with step 2, but dim 0 has size 4}}
   %illegal = tp.slice %a dim 0 start 2 step 2 : tensor<4x8xf32> -> tensor<2x8xf32>
   return
 }
@@ -103,7 +103,7 @@ func.func @slice_end(%a: tensor<4x8xf32>) {
 
 func.func @slice_overflow(%a: tensor<4x8xf32>) {
   %legal = tp.slice %a dim 0 start 9223372036854775807 step 9223372036854775807 : tensor<4x8xf32> -> tensor<0x8xf32>
-  // expected-error @below {{'tp.slice' op takes 2 elements from 9223372036854775807 on at step 9223372036854775807, but dim 0 has 4}}
+  // expected-error @below {{'tp.slice' op takes 2 elements starting at 9223372036854775807 with step 9223372036854775807, but dim 0 has size 4}}
   %illegal = tp.slice %a dim 0 start 9223372036854775807 step 9223372036854775807 : tensor<4x8xf32> -> tensor<2x8xf32>
   return
 }
@@ -112,7 +112,7 @@ func.func @slice_overflow(%a: tensor<4x8xf32>) {
 
 func.func @concat_nothing(%a: tensor<4x8xf32>) {
   %legal = tp.concat %a dim 0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-error @below {{'tp.concat' op has no operands}}
+  // expected-error @below {{'tp.concat' op must have at least one operand}}
   %illegal = tp.concat dim 0 : () -> tensor<4x8xf32>
   return
 }
@@ -130,7 +130,7 @@ func.func @concat_dim(%a: tensor<4x8xf32>) {
 
 func.func @concat_rank(%a: tensor<4x8xf32>, %b: tensor<8xf32>) {
   %legal = tp.concat %a, %a dim 0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
-  // expected-error @below {{'tp.concat' op operands differ in their number of dims}}
+  // expected-error @below {{'tp.concat' op operands must have the same number of dims}}
   %illegal = tp.concat %a, %b dim 0 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<5x8xf32>
   return
 }

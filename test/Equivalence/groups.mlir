@@ -18,7 +18,7 @@
 // FIRST: error: {{.*}}rank 2 runs a collective of group "1", of which it is not a member
 // FIRST-NOT: exit code
 
-// SPLITS: different: the second program cannot run: {{.*}}expected 1 rows from member 0 of the group, but 3 came
+// SPLITS: different: the second program cannot run: {{.*}}expected 1 rows from member 0 of the group, but received 3
 
 //--- expect-2.sh
 commute verify "$@" 2>&1

@@ -35,7 +35,7 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1, 2]>]} {
   }
 }
 
-// ROWS: error: {{.*}}tp.all_to_all at {{.*}}: expected {{3 rows from member 0 of the group, but 1|1 rows from member 1 of the group, but 3}} came
+// ROWS: error: {{.*}}tp.all_to_all at {{.*}}: expected {{3 rows from member 0 of the group, but received 1|1 rows from member 1 of the group, but received 3}}
 //--- rows.mlir
 module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -66,7 +66,7 @@ func.func @main() -> tensor<1099511627776x1099511627776xf32> {
   return %0 : tensor<1099511627776x1099511627776xf32>
 }
 
-// OPAQUE: error: {{.*}}opaque.mlir:2: operator torch.ops.mylib.op.default is not modelled, and cannot be run
+// OPAQUE: error: {{.*}}opaque.mlir:2: operator torch.ops.mylib.op.default is not modelled and cannot be run
 //--- opaque.mlir
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = tp.call "torch.ops.mylib.op.default"(%x) arguments "[]" : (tensor<2xf32>) -> tensor<2xf32>

@@ -81,8 +81,7 @@ private:
       "report", cl::sub(command), cl::value_desc("FILE.html"),
       cl::desc("Write all remarks as an HTML page")};
   cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
-  cl::opt<bool> quiet{"quiet", cl::sub(command),
-                      cl::desc("Print nothing but errors")};
+  cl::opt<bool> quiet{"quiet", cl::sub(command), cl::desc("Print only errors")};
   ProgramOptions options{command};
   ProofOptions proof{command};
 };
@@ -227,8 +226,8 @@ llvm::Expected<bool> OptCommand::writesFolder() const {
     return false;
   if (path.ends_with(".pt2"))
     return llvm::createStringError(
-        path + ": the archives of all ranks are written to a folder; give its "
-               "name, or a single archive as input");
+        path + ": expected a folder, because the archives of all ranks are "
+               "given; name a folder, or give a single archive as input");
   return true;
 }
 

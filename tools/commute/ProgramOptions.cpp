@@ -32,7 +32,8 @@ ProgramOptions::ProgramOptions(cl::SubCommand &command)
           cl::desc("Assumption about symbolic sizes, such as 's0 % 8 == 0'")),
       vocabularies(
           "vocabulary", cl::sub(command), cl::value_desc("F.json"),
-          cl::desc("File that describes your own operators by known ones")),
+          cl::desc(
+              "File that defines custom operators in terms of known ones")),
       maxInflation("max-inflation", cl::sub(command), cl::value_desc("FACTOR"),
                    cl::init(archive::ContainerLimits().maxInflation),
                    cl::desc("Largest factor by which a deflated record of an "

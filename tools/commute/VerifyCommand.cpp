@@ -55,7 +55,7 @@ private:
                           cl::desc("Print for each size how many indices were "
                                    "evaluated and why these suffice")};
   cl::opt<bool> whole{"whole", cl::sub(command),
-                      cl::desc("Evaluate both graphs completely, including "
+                      cl::desc("Evaluate both graphs in full, including "
                                "what they share and regions that repeat")};
   cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
   ProgramOptions options{command};

@@ -116,7 +116,7 @@ TEST(SizeAssumption, WhatIsNone) {
     llvm::Expected<tp::SizeAssumption> result = tp::parseSizeAssumption(text);
     ASSERT_FALSE(bool(result)) << text.str();
     EXPECT_THAT(llvm::toString(result.takeError()),
-                HasSubstr("is no assumption about sizes; legal are"));
+                HasSubstr("is not an assumption about sizes; expected"));
   }
 }
 
@@ -180,5 +180,5 @@ TEST_F(SymbolicSizesTest, ContradictionsAreRefused) {
   }
   llvm::Expected<SymbolicSizes> illFormed = resolve({"s0"});
   ASSERT_FALSE(bool(illFormed));
-  EXPECT_THAT(llvm::toString(illFormed.takeError()), HasSubstr("legal are"));
+  EXPECT_THAT(llvm::toString(illFormed.takeError()), HasSubstr("; expected "));
 }

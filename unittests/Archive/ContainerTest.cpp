@@ -183,7 +183,8 @@ TEST(Container, RefusesNamesThatCannotBeShown) {
   ContainerLimits limits;
   EXPECT_EQ(nameError("m/" + std::string(limits.maxNameBytes - 2, 'a')), "");
   std::string error = nameError("m/" + std::string(limits.maxNameBytes, 'a'));
-  EXPECT_THAT(error, HasSubstr("the name has 4098 bytes; at most 4096"));
+  EXPECT_THAT(
+      error, HasSubstr("the name has 4098 bytes, more than the limit of 4096"));
   EXPECT_LT(error.size(), 400u);
 }
 
@@ -227,7 +228,7 @@ TEST(Container, LimitsEntries) {
   EXPECT_EQ(openError(zip, limits), "");
   zip.add("m/d", "");
   EXPECT_EQ(openError(zip, limits),
-            "a.pt2: the archive has 4 records; at most 3 are read");
+            "a.pt2: the archive has 4 records, more than the limit of 3");
 }
 
 TEST(Container, RefusesLyingEntryCounts) {
@@ -250,7 +251,7 @@ TEST(Container, LimitsWhatIsRead) {
   ASSERT_TRUE(container);
   EXPECT_EQ(read(*container, "a", 5), "12345");
   EXPECT_EQ(read(*container, "a", 4),
-            "error: a.pt2: record a: it has 5 bytes; at most 4 are read");
+            "error: a.pt2: record a: it has 5 bytes, more than the limit of 4");
 }
 
 TEST(Container, RefusesWrongChecksums) {
@@ -291,7 +292,7 @@ TEST(Container, RefusesLyingSizes) {
   ZipEntry growing = deflatedEntry("m/a", data);
   growing.size = 0x7FFFFFFF;
   EXPECT_THAT(openError(ZipBuilder().add(growing)),
-              HasSubstr("would grow to 2147483647, by more than a factor of "
+              HasSubstr("would inflate to 2147483647, by more than a factor of "
                         "200"));
   bytes = ZipBuilder().add(deflatedEntry("m/a", data)).build();
   container = open(bytes);

@@ -182,7 +182,7 @@ TEST(Graph, DeepArgumentsAreRefused) {
   for (int i = 0; i < 150; ++i)
     tooDeep += "}}";
   EXPECT_THAT(errorOf(programWithArgument(tooDeep)),
-              HasSubstr("nested more than 200 deep"));
+              HasSubstr("nested more than 200 levels deep"));
 }
 
 TEST(Graph, ChecksTensorMetadata) {

@@ -102,8 +102,8 @@ TEST_F(ProgramArchiveTest, MissesWeights) {
   };
   EXPECT_EQ(withWeights(weightsConfig(), true), "");
   EXPECT_EQ(withWeights(weightsConfig(), false),
-            "record data/weights/weight_0: missing, though 'm.weight' is said "
-            "to lie there");
+            "record data/weights/weight_0: missing, although 'm.weight' is "
+            "listed as stored in it");
   EXPECT_THAT(withWeights(R"({"config": {}})", true),
               HasSubstr("the program needs parameter 'm.weight'"));
 }
@@ -145,8 +145,7 @@ TEST_F(ProgramArchiveTest, SaysWhatIsThereInsteadOfAProgram) {
             "this archive contains no program (record models/NAME.json)");
   zip.add("m/data/aotinductor/model/x.so", "");
   EXPECT_THAT(errorOf(zip), HasSubstr("only code compiled by AOTInductor "
-                                      "(data/aotinductor/); there is no graph "
-                                      "in it"));
+                                      "(data/aotinductor/) and no graph"));
   zip.add("m/models/model.json", programText())
       .add("m/data/weights/model.pt", "pickle");
   EXPECT_EQ(errorOf(zip), "");
@@ -161,11 +160,12 @@ TEST_F(ProgramArchiveTest, ChoosesAmongPrograms) {
   EXPECT_EQ(errorOf(zip), "");
   zip.add("m/models/second.json", programText())
       .add("m/data/weights/second.pt", "pickle");
-  EXPECT_EQ(errorOf(zip), "the archive has several programs; choose one of "
-                          "'first', 'second'");
+  EXPECT_EQ(errorOf(zip),
+            "this archive contains several programs; choose one of "
+            "'first', 'second'");
   EXPECT_EQ(errorOf(zip, "second"), "");
-  EXPECT_EQ(errorOf(zip, "third"), "there is no program 'third' in this "
-                                   "archive; it has 'first', 'second'");
+  EXPECT_EQ(errorOf(zip, "third"), "this archive contains no program 'third'; "
+                                   "it contains 'first', 'second'");
   zip.add("m/models/model.json", programText())
       .add("m/data/weights/model.pt", "pickle");
   folder.write("a.pt2", zip.build());
@@ -268,8 +268,8 @@ TEST_F(ProgramArchiveTest, LimitsTheSidecar) {
             "");
   EXPECT_THAT(errorOf(standardRecords().add("m/extra/commute.json",
                                             std::string(limit + 1, ' '))),
-              HasSubstr("record extra/commute.json: it has 16777217 bytes; at "
-                        "most 16777216 are read"));
+              HasSubstr("record extra/commute.json: it has 16777217 bytes, "
+                        "more than the limit of 16777216"));
 }
 
 TEST_F(ProgramArchiveTest, ADamagedWeightLeavesTheTargetAlone) {

@@ -153,5 +153,6 @@ TEST_F(ResultTypesTest, ReportsWhatDoesNotFit) {
   EXPECT_TRUE(failed(MapOp::inferReturnTypes(&context, builder.getUnknownLoc(),
                                              mixed, DictionaryAttr(),
                                              &properties, {}, types)));
-  EXPECT_EQ(error, "'tp.map' op operands cannot be broadcast to one shape");
+  EXPECT_EQ(error,
+            "'tp.map' op operands cannot be broadcast to a common shape");
 }

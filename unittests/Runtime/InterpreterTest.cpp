@@ -141,7 +141,7 @@ TEST_F(InterpreterTest, ResultIsOfTheStatedSizes) {
     })";
   EXPECT_EQ(getRunError(source, {floats({2}, {1, 2})}, {{"s0", 2}}), "");
   EXPECT_THAT(getRunError(source, {floats({2}, {1, 2})}, {{"s0", 3}}),
-              HasSubstr("has sizes [2], but its type says [3]"));
+              HasSubstr("has sizes [2], but its type states [3]"));
   EXPECT_THAT(getRunError(source, {floats({2}, {1, 2})}),
               HasSubstr("the sizes of the result are unknown"));
   EXPECT_THAT(

@@ -106,16 +106,17 @@ TEST_F(ThreadWorldTest, MismatchNamesBothOps) {
 TEST_F(ThreadWorldTest, OrderOfGroupsThatDiffersIsReported) {
   std::string message = run({inOrder({call("a", {0, 1}), call("b", {1, 0})}),
                              inOrder({call("b", {1, 0}), call("a", {0, 1})})});
-  EXPECT_EQ(message,
-            "mismatched collectives: no rank can continue: rank 0 waits "
-            "in a in group [0, 1]; rank 1 waits in b in group [1, 0]");
+  EXPECT_EQ(
+      message,
+      "mismatched collectives: no rank can continue: rank 0 is "
+      "waiting in a in group [0, 1]; rank 1 is waiting in b in group [1, 0]");
 }
 
 TEST_F(ThreadWorldTest, RankThatHasFinishedIsNotWaitedFor) {
   EXPECT_EQ(
       run({call("a", {0, 1}), doNothing()}),
-      "mismatched collectives: no rank can continue: rank 0 waits in a in "
-      "group [0, 1]; rank 1 has finished");
+      "mismatched collectives: no rank can continue: rank 0 is waiting in "
+      "a in group [0, 1]; rank 1 has finished");
 }
 
 TEST_F(ThreadWorldTest, FailingRankEndsAll) {
@@ -141,6 +142,6 @@ TEST_F(ThreadWorldTest, RankThatNeverComesIsNamedWhenTimeIsUp) {
         return error;
   };
   EXPECT_EQ(run({call("a", {0, 1}), computeForever}, std::chrono::seconds(1)),
-            "no answer within 1 s: rank 0 waits in a in group [0, 1]; rank 1 "
-            "computes");
+            "no answer within 1 s: rank 0 is waiting in a in group [0, 1]; "
+            "rank 1 is computing");
 }

@@ -223,9 +223,9 @@ TEST(Json, DepthLimit) {
   JsonLimits limits;
   EXPECT_EQ(errorOf(nested(limits.maxDepth)), "");
   EXPECT_THAT(errorOf(nested(limits.maxDepth + 1)),
-              HasSubstr("nested more than 200 deep"));
+              HasSubstr("nested more than 200 levels deep"));
   EXPECT_THAT(errorOf(std::string(1 << 20, '[')),
-              HasSubstr("nested more than 200 deep"));
+              HasSubstr("nested more than 200 levels deep"));
 }
 
 TEST(Json, SizeLimits) {
@@ -233,7 +233,7 @@ TEST(Json, SizeLimits) {
   limits.maxBytes = 5;
   EXPECT_EQ(errorOf("[1,2]", limits), "");
   EXPECT_EQ(errorOf("[1,23]", limits),
-            "the JSON text has 6 bytes; at most 5 are read");
+            "the JSON text has 6 bytes, more than the limit of 5");
   limits = {};
   limits.maxValues = 3;
   EXPECT_EQ(errorOf("[1,2]", limits), "");

@@ -91,9 +91,9 @@ TEST(Sidecar, ErrorsOfGroups) {
   EXPECT_THAT(getRanksError("[0, -1]"), HasSubstr("-1 is not a rank"));
   EXPECT_THAT(getRanksError("[0, 1048576]"),
               HasSubstr("1048576 is not a rank"));
-  EXPECT_THAT(getRanksError("[0, 1, 0]"), HasSubstr("rank 0 is in it twice"));
+  EXPECT_THAT(getRanksError("[0, 1, 0]"), HasSubstr("rank 0 is listed twice"));
   EXPECT_THAT(getRanksError("[[0, 1], [1, 2]]"),
-              HasSubstr("rank 1 is in it twice"));
+              HasSubstr("rank 1 is listed twice"));
 }
 
 TEST(Sidecar, ErrorsOfInputsAndAssumptions) {
@@ -110,7 +110,7 @@ TEST(Sidecar, ErrorsOfInputsAndAssumptions) {
   EXPECT_THAT(getError(R"({"version": 1, "assumptions": "s0 > 1"})"),
               HasSubstr("\"assumptions\" must be a list"));
   EXPECT_THAT(getError(R"({"version": 1, "assumptions": ["s0"]})"),
-              HasSubstr("is no assumption about sizes"));
+              HasSubstr("is not an assumption about sizes"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,7 +147,7 @@ TEST(GroupOption, Errors) {
   EXPECT_THAT(getOptionError("0=3-1"), HasSubstr("is not a range of ranks"));
   EXPECT_THAT(getOptionError("0=0-9999999999"),
               HasSubstr("is not a range of ranks"));
-  EXPECT_THAT(getOptionError("0=0-3,2"), HasSubstr("rank 2 is in it twice"));
+  EXPECT_THAT(getOptionError("0=0-3,2"), HasSubstr("rank 2 is listed twice"));
   EXPECT_THAT(getOptionError("0=0-1/2"), HasSubstr("different sizes"));
 }
 
@@ -188,7 +188,7 @@ TEST(AssumptionOption, GoodAndBad) {
   // The same one once.
   EXPECT_THAT(context.assumptions, ElementsAre("s0 % 8 == 0", "s0>=16"));
   EXPECT_THAT(llvm::toString(addAssumptionOption(context, "s0 = 8")),
-              HasSubstr("--assume=s0 = 8: 's0 = 8' is no assumption about "
-                        "sizes; legal are 's0 % 8 == 0'"));
+              HasSubstr("--assume=s0 = 8: 's0 = 8' is not an assumption "
+                        "about sizes; expected 's0 % 8 == 0'"));
   EXPECT_EQ(context.assumptions.size(), 2u);
 }

@@ -394,8 +394,8 @@ TEST_F(ExporterTest, OperatorsGetTensorsOfTheRanksThatTheyTake) {
     });
   };
   EXPECT_EQ(check(2, 2), "");
-  EXPECT_EQ(check(3, 2), "argument self has 3 dims, and the operator takes 2");
-  EXPECT_EQ(check(2, 1), "argument mat2 has 1 dims, and the operator takes 2");
+  EXPECT_EQ(check(3, 2), "argument self has 3 dims, but the operator takes 2");
+  EXPECT_EQ(check(2, 1), "argument mat2 has 1 dims, but the operator takes 2");
 }
 
 TEST_F(ExporterTest, FactoriesSayWhereTheirResultIs) {

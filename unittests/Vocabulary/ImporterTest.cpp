@@ -174,7 +174,7 @@ TEST_F(ImporterTest, ANodeThatDoesNotFitItsShapesIsOpaque) {
   EXPECT_EQ(translator.getImportRemarks(build({4, 16})), "");
   EXPECT_THAT(translator.getImportRemarks(build({4, 8})),
               AllOf(HasSubstr("import: y: torch.ops.aten.linear.default is not "
-                              "optimized: it does not fit the shapes that the "
+                              "optimized: it contradicts the shapes that the "
                               "graph states: "),
                     HasSubstr("result has size 8 along dim 1, expected 16")));
   // All others are read as ever.

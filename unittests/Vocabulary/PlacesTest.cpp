@@ -87,14 +87,14 @@ TEST_F(PlacesTest, TypeOfAResult) {
       getComplaint(makeGather(2, {"g", {8, 4}})),
       AllOf(HasSubstr("import: g: torch.ops._c10d_functional."
                       "all_gather_into_tensor.default is not optimized: it "
-                      "does not fit the shapes that the graph states: "),
+                      "contradicts the shapes that the graph states: "),
             HasSubstr("size 8")));
   EXPECT_THAT(getComplaint(makeGather(2, {"g", {4, 4}, i32})),
               HasSubstr("result has element type 'i32', expected 'f32'"));
   EXPECT_THAT(getComplaint(makeCoalesced(2, {"h", {8, 2}, i32})),
               HasSubstr("result has element type 'i32', expected 'f32'"));
   EXPECT_THAT(getComplaint(makeCoalesced(2, {"h", {8, 3}})),
-              HasSubstr("does not fit the shapes that the graph states: "));
+              HasSubstr("contradicts the shapes that the graph states: "));
 }
 
 TEST_F(PlacesTest, OperatorsThatAreNoCollectives) {

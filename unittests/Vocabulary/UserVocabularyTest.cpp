@@ -149,7 +149,7 @@ TEST(UserVocabulary, Errors) {
     return message;
   };
   EXPECT_THAT(getError("{"), HasSubstr("line 1"));
-  EXPECT_THAT(getError("[]"), HasSubstr("a vocabulary file is an object"));
+  EXPECT_THAT(getError("[]"), HasSubstr("a vocabulary file must be an object"));
   EXPECT_THAT(getError("{}"), HasSubstr("\"version\" is missing or not 1"));
   EXPECT_THAT(getError(R"({"version": 3})"), HasSubstr("not 1"));
   EXPECT_THAT(getError(R"({"version": 1})"),
@@ -168,7 +168,7 @@ TEST(UserVocabulary, Errors) {
               HasSubstr("lacks \"same_as\""));
   EXPECT_THAT(
       getOperatorError("torch.ops.m.f.default", R"({"same_as": "aten.add"})"),
-      HasSubstr("which is in no built-in vocabulary"));
+      HasSubstr("which no built-in vocabulary contains"));
   EXPECT_THAT(getOperatorError("torch.ops.aten.relu.default",
                                R"({"same_as": "torch.ops.aten.neg.default"})"),
               HasSubstr("is built in and cannot be redefined"));

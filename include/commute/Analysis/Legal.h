@@ -15,16 +15,16 @@
 
 namespace commute::analysis {
 
-/// Why a rewrite is not made. The spelling of each code (`stringify`) is part
-/// of the interface of `--json` and does not change.
+/// The reason why a rewrite is not made. The spelling of each code
+/// (`stringify`) is part of the interface of `--json` and does not change.
 enum class RefusalCode {
-  /// There is nothing to rewrite. Not worth telling anyone.
+  /// There is nothing to rewrite, and nothing to report.
   NotApplicable,
 
   // Values and memory.
   /// An intermediate value has users that need it.
   OtherUsers,
-  /// A user would observe other strides.
+  /// A user would observe different strides.
   Strides,
   /// An op in between may write into memory.
   MemoryWrite,
@@ -36,7 +36,7 @@ enum class RefusalCode {
   /// A limit of the search.
   Limit,
 
-  // Reassembly around a collective: what a concatenation does to blocks.
+  // Reassembly around a collective: how a concatenation arranges blocks.
   Layout,
   Duplicate,
   Gap,
@@ -91,14 +91,14 @@ enum class RefusalCode {
 };
 llvm::StringRef stringify(RefusalCode code);
 
-/// Why an op is not rewritten.
+/// The reason why an op is not rewritten.
 struct Refusal {
-  /// The op that the reason is about; null for the op that was asked about.
+  /// The op that causes the refusal; null for the op that was analyzed.
   mlir::Operation *op = nullptr;
   RefusalCode code = RefusalCode::NotApplicable;
   /// A sentence, or the end of one about `op`.
   std::string reason = {};
-  /// What would allow the rewrite, if anything would.
+  /// The change that would allow the rewrite, if there is one.
   std::string remedy = {};
 
   bool isApplicable() const { return code != RefusalCode::NotApplicable; }

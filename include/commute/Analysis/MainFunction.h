@@ -12,8 +12,8 @@
 
 namespace commute::analysis {
 
-/// The only function of a module, if it has one block: what a program is. Null
-/// for modules of another form.
+/// Returns the only function of a module if it has a single block: the program.
+/// Returns null for modules of any other form.
 mlir::func::FuncOp getMain(mlir::ModuleOp module);
 
 } // namespace commute::analysis

@@ -16,57 +16,59 @@
 namespace commute::compiler {
 
 enum class FileKind { Archive, Text, Bytecode };
-/// By suffix; "-" is text.
+/// Returns the kind of a file by its suffix; "-" is text. Returns an error for
+/// an unknown suffix.
 llvm::Expected<FileKind> getFileKind(llvm::StringRef path);
 
-/// A program as a module, with all that is needed to write it back.
+/// A program as a module, together with everything needed to write it back.
 struct LoadedProgram {
-  /// The path of the file, or what a program in memory is called in messages.
+  /// The path of the file, or the name of a program in memory, for messages.
   std::string origin;
-  /// Of a .pt2.
+  /// The archive of a .pt2; null otherwise.
   std::unique_ptr<archive::ProgramArchive> archive;
-  /// Of a program in memory.
+  /// The text of a program in memory; null otherwise.
   std::unique_ptr<archive::Program> text;
-  /// What sidecar and user state.
+  /// The facts that the sidecar and the user state.
   vocabulary::DistributedContext distributed;
-  /// Whether the user stated more than the sidecar.
+  /// True if the user states facts in addition to the sidecar.
   bool statesMore = false;
   vocabulary::ImportedProgram imported;
-  /// The programs of all ranks that the module is merged from, if those were
-  /// given: see RankPrograms.h. They have no modules of their own.
+  /// The programs of all ranks from which the module is merged, or empty; see
+  /// RankPrograms.h. They have no modules of their own.
   std::vector<LoadedProgram> ranks;
-  /// The names of one of `ranks` for values that the merged module calls
-  /// otherwise.
+  /// For one of `ranks`: its names of values that have a different name in the
+  /// merged module.
   llvm::StringMap<std::string> ownNames;
 
   mlir::ModuleOp getModule() const { return *imported.module; }
-  /// The archive of all ranks, or those of each rank; none for other files.
+  /// Returns the archive that all ranks run, or the archive of each rank; empty
+  /// for other files.
   std::vector<const archive::ProgramArchive *> getArchives() const;
-  /// The graph in PyTorch's terms; null for .mlir and .mlirbc, and for the
-  /// merged program of all ranks.
+  /// Returns the PyTorch graph; null for .mlir and .mlirbc, and for the merged
+  /// program of all ranks.
   archive::Program *getGraph() const {
     return archive ? archive->program.get() : text.get();
   }
 };
 
-/// Reads and translates a .pt2, .mlir or .mlirbc. Errors name the file and what
-/// is wrong in it.
+/// Reads a .pt2, .mlir or .mlirbc file and translates it to a module. Errors
+/// name the file.
 llvm::Expected<LoadedProgram>
 readProgramFile(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
                 const StatedFacts &stated,
                 const archive::ContainerLimits &limits,
                 mlir::MLIRContext &context);
 
-/// A program in memory.
+/// The input of `readProgramText`.
 struct ProgramText {
   /// An ExportedProgram of the export schema, as in models/NAME.json of a .pt2.
   std::string program;
-  /// What messages call it: "the graph".
+  /// The name of the program in messages, such as "the graph".
   std::string name;
   /// The text of extra/commute.json: groups, placements, assumptions. May be
   /// empty.
   std::string sidecar;
-  /// The program is a part of one that names more groups.
+  /// True if the program is part of a larger one that names further groups.
   bool hasOtherGroups = false;
 };
 
@@ -75,23 +77,25 @@ llvm::Expected<LoadedProgram>
 readProgramText(ProgramText text, const vocabulary::Vocabulary &vocabulary,
                 mlir::MLIRContext &context);
 
-/// The function that the program is; an error where there are none or several.
+/// Returns the only function of the program. Returns an error if there are no
+/// or several functions.
 llvm::Expected<mlir::func::FuncOp> getMain(const LoadedProgram &program);
 
-/// What has become of the nodes of a program that was read from PyTorch.
+/// Returns the edits that turn the PyTorch graph of the program into its
+/// module.
 llvm::Expected<archive::ProgramEdits>
 getEdits(const LoadedProgram &program,
          const vocabulary::Vocabulary &vocabulary);
 
-/// What writing did.
+/// The number of nodes that were written, and whether the program is unchanged.
 struct WriteSummary {
   size_t numNodes = 0;
   bool isUnchanged = false;
 };
 
-/// Writes the program to `path`, complete or not at all. An archive can only be
-/// written from an archive. With `checkResult` the new text is read again
-/// first.
+/// Writes the program to `path` atomically. An archive can be written only if
+/// the program was read from an archive. With `checkResult`, first checks that
+/// the new text can be read.
 llvm::Expected<WriteSummary>
 writeProgramFile(const LoadedProgram &program, llvm::StringRef path,
                  const vocabulary::Vocabulary &vocabulary, bool checkResult);

@@ -19,49 +19,51 @@ struct OptimizationOptions {
   /// "a,b{option=value}"; empty for all passes.
   std::string passes;
   PassSettings settings;
-  /// Proves the result equivalent.
+  /// Prove that the result is equivalent.
   bool verifies = true;
   equivalence::VerifyOptions proof;
-  /// The file for the reproducer of the n-th failed pass, from 1.
+  /// Returns the path of the reproducer of the n-th failed pass, counted
+  /// from 1.
   std::function<std::string(unsigned)> getReproducer;
-  /// Told what begins: "optimizing", "verifying".
+  /// Called at the start of each stage: "optimizing", "verifying".
   std::function<void(llvm::StringRef)> onStage;
 };
 
-/// Finds what is wrong with options before anything is read: an unknown target,
-/// pass or option of a pass.
+/// Checks options before any input is read. Returns an error for an unknown
+/// target, pass or option of a pass.
 llvm::Error checkOptions(const OptimizationOptions &options);
 
-/// What has become of a module.
+/// The result of `optimize`.
 struct Optimization {
   enum class Outcome {
-    /// No pass changed it.
+    /// No pass changed the module.
     Unchanged,
-    /// It was changed, and proven equivalent where that was asked for.
+    /// The module was changed, and proven equivalent if requested.
     Changed,
-    /// Nothing is proven as long as nobody states the members of its groups:
-    /// `reason` says how.
+    /// No proof is possible until the members of the program's groups are
+    /// stated. `reason` says how to state them.
     NeedsGroups,
-    /// It cannot be compared with what it was: `reason` says why.
+    /// The module cannot be compared with the original. `reason` says why.
     CannotBeVerified,
     /// The proof exceeds its budget.
     NotProven,
-    /// It computes something else: a defect of Commute.
+    /// The module computes different values, which is a bug in Commute.
     Different,
   };
   Outcome outcome = Outcome::Unchanged;
   std::string reason;
-  /// Passes that failed, and were left out.
+  /// Passes that failed and were skipped.
   std::vector<PassFailure> failures;
-  /// Of what was compared.
+  /// The result of the comparison, if there was one.
   std::optional<equivalence::VerifyResult> verification;
-  /// The module as it was.
+  /// The module before optimization.
   mlir::OwningOpRef<mlir::ModuleOp> original;
 };
 
-/// Runs passes over `module` and compares it with what it was. Remarks go to
-/// `remarks`, which has to be attached to the module's context. The error is
-/// for wrong options, and for a module that contradicts itself.
+/// Runs passes over `module` and compares the result with the original. Remarks
+/// go to `remarks`, which must be attached to the module's context. Returns an
+/// error for invalid options, and for a module whose statements contradict each
+/// other.
 llvm::Expected<Optimization> optimize(mlir::ModuleOp module,
                                       const OptimizationOptions &options,
                                       report::RemarkCollector &remarks);

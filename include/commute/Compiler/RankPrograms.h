@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Captured programs may differ between ranks, in constants of the rank. The
-// archives of all ranks are read as one module, in which tp.rank_select holds
-// what differs, so that every pass takes one decision for all ranks.
+// Captured programs may differ between ranks in constants that depend on the
+// rank. The archives of all ranks are read as one module, in which
+// tp.rank_select ops represent the differences, so that every pass makes one
+// decision for all ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,34 +19,34 @@
 
 namespace commute::compiler {
 
-/// "rank3.pt2"
+/// Returns "rank3.pt2".
 std::string getRankFileName(size_t rank);
 
-/// The archives of all ranks in a folder: rank0.pt2, rank1.pt2 and so on.
-/// The error says which one is missing.
+/// Returns the paths of the archives of all ranks in a folder: rank0.pt2,
+/// rank1.pt2 and so on. The error names the missing one.
 llvm::Expected<std::vector<std::string>> findRankFiles(llvm::StringRef folder);
 
-/// Reads the archives of all ranks, file i being the program of rank i. Errors
-/// name the file that is missing, given twice, in the wrong place or of another
-/// program. `origin` is what messages call all files.
+/// Reads the archives of all ranks. File i is the program of rank i. Errors
+/// name a file that is missing, given twice, in the wrong position or of a
+/// different program. Messages refer to the files together as `origin`.
 llvm::Expected<LoadedProgram>
 readRankFiles(llvm::ArrayRef<std::string> paths, llvm::StringRef origin,
               const vocabulary::Vocabulary &vocabulary,
               const StatedFacts &stated, const archive::ContainerLimits &limits,
               mlir::MLIRContext &context);
 
-/// The module that rank `rank` runs, of a program read by `readRankFiles`.
+/// Returns the module of rank `rank` in a program read by `readRankFiles`.
 mlir::OwningOpRef<mlir::ModuleOp> getModuleOfRank(const LoadedProgram &program,
                                                   size_t rank);
 
-/// Writes the archive of every rank into a folder, which is created if it is
-/// not there: all of them, or none.
+/// Writes the archives of all ranks, or none, into a folder, which is created
+/// if it does not exist.
 llvm::Expected<WriteSummary>
 writeRankFiles(LoadedProgram &program, llvm::StringRef folder,
                const vocabulary::Vocabulary &vocabulary, bool checkResult);
 
-/// "0 on rank 0, 128 on rank 1"; nullopt for an op that selects anything but
-/// constants.
+/// Returns, for example, "0 on rank 0, 128 on rank 1", or nullopt for an op
+/// that selects values other than constants.
 std::optional<std::string> describeConstants(tp::RankSelectOp op);
 
 } // namespace commute::compiler

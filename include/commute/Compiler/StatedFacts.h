@@ -15,16 +15,16 @@
 
 namespace commute::compiler {
 
-/// What a program does not say of itself, as options of the command line spell
-/// it: --group, --input-placement, --assume, --rank.
+/// Facts that a program does not state itself, as spelled in the command-line
+/// options --group, --input-placement, --assume and --rank.
 struct StatedFacts {
   std::vector<std::string> groups;
   std::vector<std::string> placements;
   std::vector<std::string> assumptions;
   std::optional<int64_t> rank;
 
-  /// Adds the facts to what the sidecar of an archive says. The error names the
-  /// option that cannot be read.
+  /// Adds the facts to those of an archive's sidecar. The error names the
+  /// invalid option.
   llvm::Error addTo(vocabulary::DistributedContext &context) const;
 };
 

@@ -14,9 +14,9 @@
 
 namespace commute::compiler {
 
-/// "equivalent on 4 ranks ..." or the differences, with where they arise.
+/// Prints "equivalent on 4 ranks ...", or the differences and their locations.
 void print(const equivalence::VerifyResult &result, llvm::raw_ostream &os);
-/// A table of the sizes in both programs, and how each was evaluated.
+/// Prints a table of the sizes in both programs, and how each was evaluated.
 void printExtents(const equivalence::VerifyResult &result,
                   llvm::raw_ostream &os);
 llvm::json::Array

@@ -20,32 +20,32 @@ namespace commute::tp {
 
 enum class ReductionKind : uint32_t;
 
-/// An index that runs over dims of operands and results.
+/// An index that iterates over dims of operands and results.
 struct Factor {
   enum class Kind {
     /// Rows are independent: an op may run on a shard along this factor, and
     /// its results are the matching shards.
     Parallel,
-    /// Combined: run on shards, an op gives partial results, which `reduction`
-    /// combines to the whole.
+    /// The factor is reduced: on shards, the op computes partial results, which
+    /// `reduction` combines.
     Reduction,
-    /// The op needs all of it on one rank.
+    /// The op needs the whole factor on every rank.
     Whole,
   };
   Kind kind = Kind::Parallel;
-  /// Extent; ShapedType::kDynamic when it is symbolic.
+  /// Extent, or ShapedType::kDynamic if it is symbolic.
   int64_t size = 0;
   /// For Kind::Reduction.
   std::optional<ReductionKind> reduction;
-  /// The extent is part of what the op means, such as the size of a group or a
-  /// number of pieces: it stays when the program is made smaller.
+  /// The extent is part of the op's meaning, such as the size of a group or a
+  /// number of pieces, and does not change when the program is made smaller.
   bool isFixed = false;
 };
 
-/// For every dim of every operand and result, the factors it is made of, from
-/// major to minor: one for a plain dim, several for dims merged by a reshape,
-/// none for a dim of size 1 that is repeated or new. In the manner of Shardy's
-/// sharding rules.
+/// The factors of every dim of every operand and result, from major to minor:
+/// one for a plain dim, several for dims merged by a reshape, and none for a
+/// dim of size 1 that is repeated or new. Modelled after Shardy's sharding
+/// rules.
 ///
 /// Printed as `([i, k], [k, j]) -> ([i, j]) {i=8, j=4, k=2} reduction={k:
 /// sum}`; the factors of a dim are joined by dots.
@@ -59,13 +59,13 @@ struct DimensionRule {
 
   void print(llvm::raw_ostream &os) const;
 
-  /// The factor that a shard along `dim` of a tensor would cut: the major one
-  /// of the dim; nullopt for a dim without factors.
+  /// Returns the factor that sharding along `dim` would split, which is the
+  /// major factor of the dim, or nullopt for a dim without factors.
   static std::optional<unsigned> getMajorFactor(const TensorFactors &tensor,
                                                 unsigned dim);
 };
 
-/// Builds the rule of one op. Operands and results start with dims that have
+/// Builds the rule of one op. Initially, the dims of operands and results have
 /// no factors.
 class DimensionRuleBuilder {
 public:
@@ -79,25 +79,25 @@ public:
   unsigned addWhole(int64_t size) {
     return addFactor(Factor::Kind::Whole, size);
   }
-  /// A whole factor whose extent is part of the op's meaning.
+  /// Adds a whole factor whose extent is part of the op's meaning.
   unsigned addFixed(int64_t size) {
     unsigned factor = addWhole(size);
     rule.factors[factor].isFixed = true;
     return factor;
   }
-  /// A dim of `size` elements that counts in units: a fixed number of them and
-  /// the shared factor `unit`, of `unitSize`. Maps both to the dim of an
-  /// operand or result. A symbolic size is whole, without a unit.
+  /// Maps a dim of `size` elements to two factors: a fixed number of units, and
+  /// the shared factor `unit` of extent `unitSize`. A dim of symbolic size is
+  /// mapped to one whole factor instead.
   void mapOperandUnits(unsigned operand, unsigned dim, unsigned unit);
   void mapResultUnits(unsigned result, unsigned dim, unsigned unit);
-  /// Appends `factor`, as the next minor one, to a dim. Operands that are not
+  /// Appends `factor` to a dim as its new minor factor. Operands that are not
   /// tensors have no dims.
   void mapOperand(unsigned operand, unsigned dim, unsigned factor);
   void mapResult(unsigned result, unsigned dim, unsigned factor);
 
-  /// One parallel factor for every dim of result 0, shared with the operands
-  /// (all, or those given) that are broadcast to it: aligned at the last dim,
-  /// dims of size 1 left without factor.
+  /// Adds one parallel factor for every dim of result 0, and maps it to the
+  /// operands (all, or those given) that are broadcast to the result. Dims are
+  /// aligned at the last one, and operand dims of size 1 get no factor.
   void addPointwise(std::optional<llvm::ArrayRef<unsigned>> operands = {});
 
   DimensionRule build() && { return std::move(rule); }
@@ -109,8 +109,8 @@ private:
   DimensionRule rule;
 };
 
-/// Greatest common divisor of sizes and positions along a dim, as the extent of
-/// a unit; kDynamic when one is symbolic.
+/// Returns the greatest common divisor of sizes and positions along a dim,
+/// which is the extent of a unit, or kDynamic if one of them is symbolic.
 int64_t getUnitSize(llvm::ArrayRef<int64_t> values);
 
 } // namespace commute::tp

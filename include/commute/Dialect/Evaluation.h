@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ops state what they compute through these primitives, once. Running a program
-// (floating point) and comparing two programs (a prime field, where scalar
-// nonlinearities are random functions) are two implementations of `Algebra`.
-// Row-wise ops are stated by their scalar steps, so that only scalars are
-// opaque to the prime field; an algebra may still compute a whole op by a fused
-// kernel (`tryWhole`).
+// Each op defines its semantics once, in terms of these primitives. `Algebra`
+// has two implementations: one in floating point, to run a program, and one in
+// a prime field, where scalar nonlinearities are random functions, to compare
+// two programs. Row-wise ops are decomposed into scalar functions, so that only
+// scalar functions are opaque to the prime field. An algebra may still compute
+// an op by one fused kernel (`tryWhole`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ class GroupAttr;
 enum class MapFunction : uint32_t;
 enum class ReductionKind : uint32_t;
 
-/// A tensor of an algebra, on one rank: what all algebras have in common.
+/// The common base class of tensors of all algebras, on one rank.
 class AlgebraTensor {
 public:
   AlgebraTensor(llvm::ArrayRef<int64_t> sizes, mlir::Type elementType)
@@ -57,26 +57,27 @@ using AlgebraValue = std::shared_ptr<const AlgebraTensor>;
 /// How rows are sorted.
 struct SortOrder {
   bool isDescending = false;
-  /// Which algorithm decides about the order of equal elements; empty if they
+  /// The algorithm that determines the order of equal elements; empty if they
   /// keep their order. An evaluation on numbers may always keep it.
   llvm::StringRef algorithm = {};
-  /// The order of so many of the first elements is left to the algorithm.
+  /// The number of leading elements whose order the algorithm determines.
   int64_t numUnordered = 0;
 };
 
-/// What can be done to tensors on one rank. Sizes are concrete and legal: ops
-/// are verified before they are evaluated. `type` is the element type of the
-/// result.
+/// The operations on tensors of one rank. Sizes are concrete and legal, because
+/// ops are verified before they are evaluated. `type` is the element type of
+/// the result.
 class Algebra {
 public:
   virtual ~Algebra() = default;
 
-  /// Concrete sizes of a tensor type, with the values its symbols have in this
-  /// evaluation; failure when one is not known.
+  /// Returns the sizes of a tensor type for the values of its symbols in this
+  /// evaluation. Fails if a value is unknown.
   virtual mlir::FailureOr<llvm::SmallVector<int64_t>>
   getSizes(mlir::RankedTensorType type) = 0;
 
-  /// Lets an algebra compute `op` in one kernel; false to go by the primitives.
+  /// Lets an algebra compute `op` in one kernel. Returns false if the op must
+  /// be decomposed into the primitives.
   virtual bool tryWhole(mlir::Operation *op,
                         mlir::ArrayRef<AlgebraValue> operands,
                         mlir::SmallVectorImpl<AlgebraValue> &results) = 0;
@@ -88,33 +89,34 @@ public:
   virtual AlgebraValue constant(mlir::TypedAttr value,
                                 mlir::ArrayRef<int64_t> sizes,
                                 mlir::Type type) = 0;
-  /// start + i * step, in one dim.
+  /// Returns the vector of start + i * step.
   virtual AlgebraValue iota(mlir::TypedAttr start, mlir::TypedAttr step,
                             int64_t size, mlir::Type type) = 0;
-  /// Elementwise with broadcasting, in the promoted type of the operands.
+  /// Applies a function elementwise with broadcasting, in the promoted type of
+  /// the operands.
   virtual AlgebraValue map(MapFunction function,
                            mlir::ArrayRef<AlgebraValue> operands,
                            mlir::Type type) = 0;
   virtual AlgebraValue cast(const AlgebraValue &input, mlir::Type type) = 0;
-  /// The same bits as a type of the same width.
+  /// Reinterprets the bits as another type of the same width.
   virtual AlgebraValue bitcast(const AlgebraValue &input, mlir::Type type) = 0;
   virtual AlgebraValue reduce(ReductionKind kind, const AlgebraValue &input,
                               mlir::ArrayRef<int64_t> dims, bool keepDims,
                               mlir::Type type) = 0;
   virtual AlgebraValue cumulativeSum(const AlgebraValue &input, unsigned dim,
                                      mlir::Type type) = 0;
-  /// Product of [..., M, K] and [..., K, N], batch dims broadcast.
+  /// Returns the product of [..., M, K] and [..., K, N] with batch dims
+  /// broadcast.
   virtual AlgebraValue matmul(const AlgebraValue &lhs, const AlgebraValue &rhs,
                               mlir::Type type) = 0;
 
-  /// The product of tp.grouped_matmul. `rest` may be null.
+  /// Returns the product of tp.grouped_matmul. `rest` may be null.
   virtual AlgebraValue multiplyGroups(const AlgebraValue &lhs,
                                       const AlgebraValue &rhs,
                                       const AlgebraValue &offsets,
                                       const AlgebraValue &rest,
                                       mlir::Type type) = 0;
-  /// Elements that may be anything: those of the uninitialized memory that `op`
-  /// allocates.
+  /// Returns arbitrary elements: the uninitialized memory that `op` allocates.
   virtual AlgebraValue uninitialized(mlir::Operation *op,
                                      mlir::ArrayRef<int64_t> sizes,
                                      mlir::Type type) = 0;
@@ -129,15 +131,16 @@ public:
   /// result[i, j, k] = table[i, indices[i, j, k], k] for dim 1.
   virtual AlgebraValue takeAlong(const AlgebraValue &table,
                                  const AlgebraValue &indices, unsigned dim) = 0;
-  /// A copy of `input` in which element [i, indices[i, j, k], k] is replaced by
-  /// updates[i, j, k], or has it added if `accumulates`, for dim 1. Of several
-  /// updates of one element the last one stays.
+  /// Returns a copy of `input` in which, for dim 1, element
+  /// [i, indices[i, j, k], k] is replaced by updates[i, j, k] or, if
+  /// `accumulates`, has it added. If several updates replace one element, the
+  /// last one wins.
   virtual AlgebraValue scatter(const AlgebraValue &input,
                                const AlgebraValue &indices,
                                const AlgebraValue &updates, unsigned dim,
                                bool accumulates, bool wrapsNegative) = 0;
-  /// For each row along `dim`, the indices of its elements in order. NaN is
-  /// greater than every number.
+  /// Returns, for each row along `dim`, the indices of its elements in sorted
+  /// order. NaN is greater than every number.
   virtual AlgebraValue sortedOrder(const AlgebraValue &input, unsigned dim,
                                    const SortOrder &order, mlir::Type type) = 0;
   virtual AlgebraValue reshape(const AlgebraValue &input,
@@ -155,31 +158,33 @@ public:
   // Ranks
   //===--------------------------------------------------------------------===//
 
-  /// Sends one tensor to each member of this rank's group, and gives what each
-  /// of them sent here, in the order of the members. All collectives are stated
-  /// by this and by local primitives. Failure has been reported.
+  /// Sends one tensor to each member of this rank's group, and returns the
+  /// tensors received from the members, in their order. All collectives are
+  /// composed of this function and local primitives. Failures are already
+  /// reported.
   virtual mlir::FailureOr<mlir::SmallVector<AlgebraValue>>
   exchange(mlir::Operation *op, GroupAttr group,
            mlir::ArrayRef<AlgebraValue> toMembers) = 0;
-  /// This rank's position in its group; failure when it is in none.
+  /// Returns this rank's position in its group. Fails if the rank is not a
+  /// member.
   virtual mlir::FailureOr<int64_t> getPosition(GroupAttr group) = 0;
 
   //===--------------------------------------------------------------------===//
-  // Steps that several ops share
+  // Helpers that several ops share
   //===--------------------------------------------------------------------===//
 
-  /// The type that a row-wise op computes in: f32 for narrower floats.
+  /// Returns the type that a row-wise op computes in: f32 for narrower floats.
   static mlir::Type getComputeType(mlir::Type type);
   AlgebraValue scalar(double value, mlir::Type type);
-  /// A tensor with its last two dims swapped.
+  /// Returns a tensor with its last two dims swapped.
   AlgebraValue transpose(const AlgebraValue &input);
-  /// lhs @ rhs + bias in element type `type`; scales (fp8) multiply the
+  /// Returns lhs @ rhs + bias in element type `type`. Scales (fp8) multiply the
   /// operands first. Bias and scales may be null.
   AlgebraValue linear(AlgebraValue lhs, AlgebraValue rhs,
                       const AlgebraValue &lhsScale,
                       const AlgebraValue &rhsScale, const AlgebraValue &bias,
                       mlir::Type type);
-  /// Sum, mean, maximum, ... of several tensors of one shape, in order.
+  /// Reduces several tensors of the same shape elementwise, in order.
   AlgebraValue combine(ReductionKind kind, mlir::ArrayRef<AlgebraValue> inputs,
                        mlir::Type type);
 };

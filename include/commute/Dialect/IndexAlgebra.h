@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A reindexing op states where the elements of its result come from once, in
-// these primitives. An analysis implements them over index maps of its own.
+// A reindexing op defines once, in terms of these primitives, where the
+// elements of its result come from. Each analysis implements them for its own
+// index maps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +19,20 @@ namespace commute::tp {
 
 class IndexAlgebra {
 public:
-  /// An index map, by a number that the algebra gives it.
+  /// The number by which the algebra identifies an index map.
   enum class Map : unsigned {};
 
   virtual ~IndexAlgebra();
 
-  /// The same elements in row-major order, under other sizes.
+  /// The same elements in row-major order, with new sizes.
   virtual Map reshape(Map input, llvm::ArrayRef<Size> sizes) = 0;
   /// Dim i of the result is dim `permutation[i]` of the input.
   virtual Map permute(Map input, llvm::ArrayRef<int64_t> permutation) = 0;
-  /// `size` indices of one dim, from `start` on, `step` apart.
+  /// `size` indices of one dim, starting at `start`, `step` apart.
   virtual Map slice(Map input, unsigned dim, const Size &start, int64_t step,
                     const Size &size) = 0;
   virtual Map concat(llvm::ArrayRef<Map> inputs, unsigned dim) = 0;
-  /// Dims of size 1, and new leading dims, repeated.
+  /// Repetition along dims of size 1 and new leading dims.
   virtual Map broadcast(Map input, llvm::ArrayRef<Size> sizes) = 0;
 };
 

@@ -12,12 +12,12 @@
 
 namespace commute {
 
-/// The quoted name of the node that an op was imported from ("'mm_1'"), or the
-/// op's own name ("tp.matmul") if it has none.
+/// Returns the quoted name of the node that an op was imported from ("'mm_1'"),
+/// or the name of the op ("tp.matmul") if there is no such node.
 std::string getNodeName(mlir::Operation *op);
 
-/// The name that the node of an op gives its first result, or null for an op
-/// that no node was imported as.
+/// Returns the name of the op's first result in the graph, or null for an op
+/// that was not imported from a node.
 mlir::StringAttr getFirstName(mlir::Operation *op);
 
 } // namespace commute

@@ -21,7 +21,7 @@ enum class MapFunction : uint32_t {
 #include "commute/Dialect/ScalarFunctions.def"
 };
 
-/// The name of a function in the IR.
+/// Returns the name of a function in the IR.
 llvm::StringRef stringifyMapFunction(MapFunction function);
 std::optional<MapFunction> symbolizeMapFunction(llvm::StringRef name);
 mlir::FailureOr<MapFunction> parseMapFunction(mlir::AsmParser &parser);
@@ -29,16 +29,16 @@ mlir::FailureOr<MapFunction> parseMapFunction(mlir::AsmParser &parser);
 /// A row of ScalarFunctions.def.
 struct ScalarFunctionInfo {
   enum class Result { Number, Truth };
-  /// In which operands the function is linear, the others being fixed.
+  /// The operands in which the function is linear, with the others fixed.
   enum class Linearity {
     NotLinear,
-    /// In both at once: f(a + a', b + b') = f(a, b) + f(a', b').
+    /// In both together: f(a + a', b + b') = f(a, b) + f(a', b').
     SumOfBoth,
-    /// In either one.
+    /// In each operand separately.
     ProductOfOne,
-    /// In the first one.
+    /// In the first operand.
     FirstAlone,
-    /// In the second and third at once.
+    /// In the second and third operands together.
     EitherBranch,
   };
 
@@ -61,11 +61,11 @@ constexpr ScalarFunctionInfo getInfo(MapFunction function) {
   llvm_unreachable("a scalar function that is not listed");
 }
 
-/// An integer in the range of `type`, as two's complement arithmetic leaves it.
+/// Wraps an integer to the range of `type` by two's complement arithmetic.
 uint64_t wrapInteger(int64_t value, mlir::Type type);
 
-/// PyTorch's epsilon of an RMS norm that states none: the distance from 1 to
-/// the next number of the type that the norm computes in.
+/// Returns PyTorch's default epsilon of an RMS norm: the distance from 1 to the
+/// next number of the type that the norm computes in.
 double getDefaultEpsilon(mlir::Type computeType);
 
 } // namespace commute::tp

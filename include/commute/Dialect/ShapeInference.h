@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every op of tp states once, in `inferShapes`, which element types and sizes
-// its results have. Its verifier and its builders follow from that statement.
+// Every op of tp defines the element types and sizes of its results once, in
+// `inferShapes`. Its verifier and its builders are derived from this
+// definition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,20 +22,21 @@
 
 namespace commute::tp {
 
-/// Element type and sizes of a result. What operands and attributes leave open,
-/// such as the sizes of a reshape or the element type of a cast, is stated by
-/// the builder of the op, or by the type of an op that is verified.
+/// Element type and sizes of a result. Parts that operands and attributes do
+/// not determine, such as the sizes of a reshape or the element type of a cast,
+/// are stated by the builder of an op, or by the result type of an op that is
+/// verified.
 struct ResultShape {
   /// Null if not stated.
   mlir::Type elementType = {};
   std::optional<Sizes> sizes = {};
 };
 
-/// The shapes of an op's results, while its `inferShapes` infers them.
+/// The shapes of an op's results during the call of its `inferShapes`.
 class ShapeInference {
 public:
-  /// `emitError` begins a diagnostic of the op. `results` is what is stated,
-  /// and becomes what is inferred.
+  /// `emitError` starts a diagnostic at the op. `results` contains the stated
+  /// shapes, and receives the inferred ones.
   ShapeInference(SymbolSpace &symbols,
                  llvm::SmallVectorImpl<ResultShape> &results,
                  llvm::function_ref<mlir::InFlightDiagnostic()> emitError)
@@ -50,13 +52,14 @@ public:
         mlir::cast<mlir::RankedTensorType>(value.getType()));
   }
 
-  /// The number of results that are stated; 0 if the op is being built from its
+  /// Returns the number of stated results; 0 if the op is being built from its
   /// operands and attributes alone.
   size_t getNumStated() const { return results.size(); }
   std::optional<Sizes> getStatedSizes(unsigned result = 0) const {
     return result < results.size() ? results[result].sizes : std::nullopt;
   }
-  /// The stated element type of a result, else `otherwise`.
+  /// Returns the stated element type of a result, or `otherwise` if none is
+  /// stated.
   mlir::Type getStatedElementType(mlir::Type otherwise,
                                   unsigned result = 0) const {
     return result < results.size() && results[result].elementType
@@ -64,20 +67,22 @@ public:
                : otherwise;
   }
 
-  /// States what a result has. Reports what is certainly stated otherwise:
-  /// "result has size 3 along dim 1, expected 4". Stated sizes are kept, since
-  /// equal sizes may be spelled in different symbols.
+  /// Sets the shape of a result. Emits an error if the stated shape is
+  /// certainly different: "result has size 3 along dim 1, expected 4". Keeps
+  /// the stated sizes, because equal sizes may be expressed in different
+  /// symbols.
   mlir::LogicalResult setResult(mlir::Type elementType,
                                 llvm::ArrayRef<Size> sizes, unsigned result = 0,
                                 llvm::StringRef name = "result");
-  /// A result with the element type and the sizes of `value`.
+  /// Sets a result to the element type and the sizes of `value`.
   mlir::LogicalResult setResultLike(mlir::Value value, unsigned result = 0);
 
   //===--------------------------------------------------------------------===//
   // Checks of operands and attributes
   //===--------------------------------------------------------------------===//
 
-  /// Checks that a tensor has these sizes; `name` says which one it is.
+  /// Checks that a tensor has these sizes. `name` is the tensor's name in the
+  /// error.
   mlir::LogicalResult verifySizes(llvm::StringRef name, mlir::Value value,
                                   llvm::ArrayRef<Size> expected) {
     return verifySizes(name, getSizes(value), expected);
@@ -86,7 +91,7 @@ public:
   mlir::LogicalResult verifyBroadcastsTo(llvm::StringRef name,
                                          mlir::Value value,
                                          llvm::ArrayRef<Size> target);
-  /// Checks `0 <= dim < rank`; `name` is that of the attribute.
+  /// Checks `0 <= dim < rank`. `name` is the name of the attribute.
   mlir::LogicalResult verifyDim(llvm::StringRef name, int64_t dim,
                                 int64_t rank);
   std::string toText(const Size &size) const;
@@ -101,8 +106,8 @@ private:
   llvm::function_ref<mlir::InFlightDiagnostic()> emitError;
 };
 
-/// The result types of an op whose results have the shapes `shapes`: strides
-/// are those that `inferStrides` says for a result.
+/// Computes the result types of an op whose results have the shapes `shapes`
+/// and the strides that `inferStrides` returns.
 void addResultTypes(
     SymbolSpace &symbols, mlir::ValueRange operands,
     llvm::ArrayRef<ResultShape> shapes,
@@ -111,7 +116,7 @@ void addResultTypes(
         inferStrides,
     llvm::SmallVectorImpl<mlir::Type> &types);
 
-/// Begins an error at an op that may not exist yet.
+/// Starts an error at an op that may not exist yet.
 mlir::InFlightDiagnostic emitOpError(mlir::Location location,
                                      llvm::StringRef opName);
 
@@ -139,11 +144,11 @@ inferResultTypes(SymbolSpace &symbols, typename Op::Adaptor adaptor,
   return mlir::success();
 }
 
-/// Ends the process: an op is built of operands that do not fit.
+/// Ends the process, because an op is built with mismatched operands.
 [[noreturn]] void reportInferenceFailure(mlir::OperationState &state);
 
-/// Gives an op that is being built its result types. Its operands and
-/// attributes are in `state`, and must fit together.
+/// Adds the result types of an op that is being built. Its operands and
+/// attributes are in `state` and must match.
 template <typename Op>
 void addInferredTypes(mlir::OperationState &state, SymbolSpace &symbols,
                       llvm::ArrayRef<ResultShape> stated) {
@@ -157,12 +162,12 @@ void addInferredTypes(mlir::OperationState &state, SymbolSpace &symbols,
   state.addTypes(types);
 }
 
-/// Gives the last results of an op that is being built other element types
-/// than were inferred.
+/// Replaces the inferred element types of the last results of an op that is
+/// being built.
 void stateElementTypes(mlir::OperationState &state,
                        mlir::TypeRange elementTypes);
 
-/// Element types and sizes of results, as their types state them.
+/// Returns the element types and sizes that result types state.
 llvm::SmallVector<ResultShape, 2> getStatedShapes(SymbolSpace &symbols,
                                                   mlir::TypeRange types);
 
@@ -186,7 +191,7 @@ mlir::LogicalResult verifyResultTypes(Op op) {
 template <typename ConcreteOp>
 class InfersShapes : public mlir::OpTrait::TraitBase<ConcreteOp, InfersShapes> {
 };
-/// Ops whose result types follow from operands and attributes alone.
+/// Ops whose result types are determined by operands and attributes alone.
 template <typename ConcreteOp>
 class InfersTypes : public mlir::OpTrait::TraitBase<ConcreteOp, InfersTypes> {};
 

@@ -15,23 +15,23 @@
 
 namespace commute::tp {
 
-/// One fact about symbolic sizes, as `--assume`, the sidecar and the module's
-/// attribute `tp.assumptions` state it: a comparison with a number of a symbol,
-/// or of a product of symbols modulo a number.
+/// A fact about symbolic sizes, as stated by `--assume`, the sidecar and the
+/// module's attribute `tp.assumptions`: a comparison of a symbol with a number,
+/// or the divisibility of a product of symbols by a number.
 struct SizeAssumption {
   enum class Kind { MultipleOf, Equal, AtLeast, AtMost };
 
   Kind kind = Kind::MultipleOf;
-  /// The symbols that are multiplied, in ascending order; one alone but for
-  /// MultipleOf.
+  /// The multiplied symbols, in ascending order; a single one unless the kind
+  /// is MultipleOf.
   llvm::SmallVector<std::string, 1> symbols;
   int64_t number = 1;
-  /// As it was written.
+  /// The assumption as the user wrote it.
   std::string text;
 };
 
-/// Reads "s0 % 8 == 0", "s0 * s1 % 8 == 0", "s0 == 4096", "s0 >= 16" (or <=, >,
-/// <). The error says which forms there are.
+/// Parses "s0 % 8 == 0", "s0 * s1 % 8 == 0", "s0 == 4096" or "s0 >= 16" (or <=,
+/// >, <). The error lists the legal forms.
 llvm::Expected<SizeAssumption> parseSizeAssumption(llvm::StringRef text);
 
 } // namespace commute::tp

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For evaluation, where sizes are numbers: what both algebras need to read the
-// elements of a dense row-major tensor in another order. Strides.h is about
-// layouts in the types of programs.
+// Iteration over the elements of a dense row-major tensor in another order, for
+// the evaluation in both algebras, where sizes are numbers. SymbolicSize.h has
+// the symbolic strides of tensor types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,20 +22,21 @@
 
 namespace commute::tp {
 
-/// Product of sizes.
+/// Returns the product of sizes.
 int64_t getNumElements(llvm::ArrayRef<int64_t> sizes);
-/// Strides of a dense row-major tensor.
+/// Returns the strides of a dense row-major tensor.
 llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> sizes);
-/// Strides of a dense operand broadcast to `sizes`: 0 where it is repeated.
+/// Returns the strides of a dense operand broadcast to `sizes`: 0 along
+/// repeated dims.
 llvm::SmallVector<int64_t> getBroadcastStrides(llvm::ArrayRef<int64_t> operand,
                                                llvm::ArrayRef<int64_t> sizes);
-/// Widens `sizes` by those of an operand that is broadcast against the others;
-/// false when they do not fit.
+/// Extends `sizes` by those of an operand that is broadcast against the others.
+/// Returns false if they cannot be broadcast together.
 bool broadcastSizes(llvm::ArrayRef<int64_t> operand,
                     llvm::SmallVectorImpl<int64_t> &sizes);
 
-/// Elements of a dense tensor in another order: the one at an index lies at
-/// `start` plus the index times `strides`.
+/// The elements of a dense tensor in another order: the element at an index is
+/// at offset `start` plus the inner product of index and `strides`.
 struct StridedView {
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<int64_t> strides;
@@ -79,7 +80,7 @@ void forEachOffset(llvm::ArrayRef<int64_t> sizes,
                           visit(llvm::ArrayRef<int64_t>(offsets));
                         });
 }
-/// The same for a number of tensors that the compiler knows.
+/// The same for a number of tensors that is known at compile time.
 template <size_t count, typename Visitor>
 void forEachOffset(
     llvm::ArrayRef<int64_t> sizes,

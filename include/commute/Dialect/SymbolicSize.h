@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sizes and strides of tensors, numbers or expressions over named symbols, and
-// the arithmetic that PyTorch does on them.
+// Sizes and strides of tensors, which are numbers or expressions over named
+// symbols, and PyTorch's arithmetic on them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,29 +21,30 @@
 
 namespace commute::tp {
 
-/// A size or a stride: a number, an expression over symbols, or not known.
-/// Nearly all are numbers. They are kept as such, because a context makes
-/// expressions unique, which costs more than all that is asked of most of them.
+/// A size or a stride: a number, an expression over symbols, or unknown.
+/// Numbers are stored as such: nearly all sizes are numbers, and uniquing an
+/// expression in the context would cost more than all other work on most of
+/// them.
 class Size {
 public:
-  /// Of which nothing is known.
+  /// Creates an unknown size.
   Size() = default;
-  /// What MLIR writes for a dynamic size is not known.
+  /// ShapedType::kDynamic becomes an unknown size.
   Size(int64_t number) : number(number) {}
-  /// A null expression is not known.
+  /// A null expression becomes an unknown size.
   Size(mlir::AffineExpr expression);
 
-  /// Whether anything is known of it.
+  /// Returns true if the size is known.
   explicit operator bool() const { return number != none || expression; }
   std::optional<int64_t> getConstant() const {
     return number == none ? std::nullopt : std::optional(number);
   }
-  /// Null for a number, and for what is not known.
+  /// Returns null for a number and for an unknown size.
   mlir::AffineExpr getSymbolic() const { return expression; }
-  /// Null for what is not known.
+  /// Returns null for an unknown size.
   mlir::AffineExpr getExpression(mlir::MLIRContext *context) const;
 
-  /// Whether both are spelled in one way.
+  /// Returns true if both are the same number or the same expression.
   bool operator==(const Size &other) const {
     return number == other.number && expression == other.expression;
   }
@@ -59,8 +60,7 @@ private:
 };
 
 using Sizes = llvm::SmallVector<Size, 4>;
-/// Strides in elements, one a dim, all of them known; nullopt when they are
-/// not.
+/// Strides in elements, one for each dim; nullopt unless all are known.
 using Strides = std::optional<llvm::SmallVector<Size, 4>>;
 
 /// Sizes and strides of one tensor.
@@ -69,14 +69,13 @@ struct StridedShape {
   Strides strides;
 };
 
-/// The value of a symbol, for turning symbolic sizes into numbers; nullopt for
-/// a symbol that is not known.
+/// Returns the value of a symbol, or nullopt for an unknown symbol.
 using SymbolValues =
     llvm::function_ref<std::optional<int64_t>(llvm::StringRef)>;
 
-/// Numbers the symbols of several tensors, so that their sizes and strides can
-/// be compared: equal names are equal symbols, and equal expressions of one
-/// space are equal sizes.
+/// Numbers the symbols of several tensors consistently, so that their sizes and
+/// strides can be compared: within one space, equal names are equal symbols,
+/// and equal expressions are equal sizes.
 class SymbolSpace {
 public:
   explicit SymbolSpace(mlir::MLIRContext *context) : context(context) {}
@@ -89,8 +88,8 @@ public:
   Strides getStrides(mlir::RankedTensorType type);
   StridedShape getShape(mlir::RankedTensorType type);
 
-  /// The tensor type with these sizes and strides, in the canonical form of
-  /// `#tp.layout`: no encoding for a static dense tensor.
+  /// Returns the tensor type with these sizes and strides, with a canonical
+  /// `#tp.layout`: a static dense tensor has no encoding.
   mlir::RankedTensorType getType(mlir::Type elementType,
                                  llvm::ArrayRef<Size> sizes,
                                  const Strides &strides) const;
@@ -101,14 +100,14 @@ private:
   llvm::DenseMap<mlir::StringAttr, unsigned> positions;
 };
 
-/// Product that may multiply symbols with each other. Not known where an
-/// operand is not, or where it cannot be counted in 64 bits.
+/// Returns the product, which may multiply symbols with each other. Unknown if
+/// an operand is unknown or if the product does not fit in 64 bits.
 Size multiply(const Size &lhs, const Size &rhs);
-/// The product of all of them: the number of elements of a tensor.
+/// Returns the product of all sizes: the number of elements of a tensor.
 Size multiply(llvm::ArrayRef<Size> sizes);
-/// Sum, in the same way.
+/// Returns the sum; unknown under the same conditions.
 Size add(const Size &lhs, const Size &rhs);
-/// The constant that a size is, or nullopt.
+/// Returns the value of a constant size, or nullopt.
 inline std::optional<int64_t> getConstant(const Size &size) {
   return size.getConstant();
 }
@@ -121,26 +120,27 @@ struct Monomial {
   int64_t coefficient = 1;
   llvm::SmallVector<unsigned, 2> symbols;
 };
-/// nullopt for sums, remainders and the like.
+/// Returns nullopt for sums, remainders and the like.
 std::optional<Monomial> getMonomial(const Size &size);
-/// `lhs / rhs` where it provably leaves no remainder, else not known.
+/// Returns `lhs / rhs` if the division is provably exact; unknown otherwise.
 Size divideExactly(const Size &lhs, const Size &rhs);
 
-/// Whether two sizes are certainly different; false for what is not known.
+/// Returns true if two sizes are certainly different; false if one is unknown.
 bool areDifferent(const Size &lhs, const Size &rhs);
 
-/// The value of a size at these values of the symbols named `names`.
+/// Returns the value of a size for these values of the symbols named `names`.
 std::optional<int64_t> evaluate(const Size &size,
                                 llvm::ArrayRef<mlir::StringAttr> names,
                                 SymbolValues symbols);
-/// Size of `dim`, or number of elements of a tensor type, at these values.
+/// Return the size of `dim`, or the number of elements of a tensor type, for
+/// these values.
 std::optional<int64_t> evaluateSize(mlir::RankedTensorType type, unsigned dim,
                                     SymbolValues symbols);
 std::optional<int64_t> evaluateNumElements(mlir::RankedTensorType type,
                                            SymbolValues symbols);
 
-/// Whether a tensor certainly has one element: every size is the number 1. Asks
-/// for no product of the sizes, which MLIR has for static shapes only.
+/// Returns true if a tensor certainly has one element: every size is the number
+/// 1. Unlike getNumElements, this is legal for dynamic shapes.
 bool hasOneElement(mlir::RankedTensorType type);
 
 /// Prints a size with the symbols' names.
@@ -148,47 +148,47 @@ void printSize(llvm::raw_ostream &os, const Size &size,
                llvm::ArrayRef<mlir::StringAttr> names);
 
 //===----------------------------------------------------------------------===//
-// Strides, as PyTorch's kernels make them
+// Strides, as PyTorch's kernels produce them
 //===----------------------------------------------------------------------===//
 
-/// Strides of a dense row-major tensor; nullopt when a size that matters is
-/// not known.
+/// Returns the strides of a dense row-major tensor, or nullopt if they depend
+/// on an unknown size.
 Strides getContiguousStrides(llvm::ArrayRef<Size> sizes);
 
-/// Whether these are they.
+/// Returns true if these are the strides of a dense row-major tensor.
 bool areContiguousStrides(llvm::ArrayRef<Size> strides,
                           llvm::ArrayRef<Size> sizes);
-/// Whether a type says without any expression that its tensors are dense and
-/// row-major: most do, and nothing more need be asked of them.
+/// Returns true if a type states without expressions that its tensors are dense
+/// in row-major order. This is a fast path: most types do.
 inline bool isStaticDense(mlir::RankedTensorType type) {
   return !type.getEncoding() && type.hasStaticShape();
 }
 
 enum class Density {
-  /// Dense in row-major order, whatever the symbols are.
+  /// Dense in row-major order for all values of the symbols.
   Dense,
-  /// Certainly not.
+  /// Certainly not dense in row-major order.
   Strided,
-  /// Depends on symbols, or on strides that are not known.
+  /// Depends on symbols or on unknown strides.
   Unknown,
 };
 /// PyTorch's `is_contiguous`: dims of size 1 may have any stride, and a tensor
 /// without elements is dense.
 Density getDensity(const StridedShape &shape);
 
-/// Strides of the result of an elementwise kernel (TensorIterator): those of
-/// the operands where they agree, else dense in the order of the operands'
-/// strides.
+/// Returns the strides of the result of an elementwise kernel (TensorIterator):
+/// those of the operands if all agree, else dense strides in the order of the
+/// operands' strides.
 Strides getElementwiseStrides(llvm::ArrayRef<StridedShape> operands,
                               llvm::ArrayRef<Size> resultSizes);
 
-/// Strides after reading the elements under other sizes: a view where the
-/// strides allow it, else a dense copy.
+/// Returns the strides after a reshape: those of a view if the operand's
+/// strides allow it, else those of a dense copy.
 Strides getReshapedStrides(const StridedShape &shape,
                            llvm::ArrayRef<Size> resultSizes);
 
-/// Strides of a copy that keeps the order of dims where the operand is dense
-/// in some order (PyTorch's preserve_format).
+/// Returns the strides of a copy that keeps the order of dims if the operand is
+/// dense in some order (PyTorch's preserve_format).
 Strides getPreservedStrides(const StridedShape &shape);
 
 } // namespace commute::tp

@@ -25,35 +25,37 @@ def TP_GroupAttr : TP_Attr<"Group", "group"> {
   let summary = "A group of ranks, with its members in order";
   let description = [{
     The ranks that take part in a collective. A group is one ordered list of
-    members, or, for an axis of a device mesh, the list of all its groups:
-    every rank runs the same graph and takes the group it is in. Blocks of a
-    collective are in the order of the members, not of the rank numbers.
+    members or, for an axis of a device mesh, the list of all groups along the
+    axis: every rank runs the same graph and uses the group that it belongs to.
+    The blocks of a collective are in the order of the members, not of the rank
+    numbers.
 
     ```mlir
     #tp.group<"0", [0, 1, 2, 3]>
     #tp.group<"tp", [[0, 1], [2, 3]]>
     ```
 
-    Two groups are the same only if their members are (`hasSameMembers`):
-    groups of equal size are not interchangeable, and one group may have
-    several names. The name is PyTorch's; it is empty for groups that a program
-    states by their ranks alone. Long runs of ranks are printed as ranges.
+    Two groups are the same only if they have the same members
+    (`hasSameMembers`): groups of equal size are not interchangeable, and one
+    group may have several names. The name is PyTorch's name of the process
+    group; it is empty for groups that a program identifies by their ranks
+    alone. Long runs of ranks are printed as ranges.
 
     ```mlir
     #tp.group<"world", [0 to 4095]>
     #tp.group<"dp", size = 2>
     ```
 
-    A group whose members nobody states has a size and no ranks. It is the same
-    as a group of its own name, and of every other group it is unknown which
-    ranks they share: see `hasKnownMembers`.
+    A group with unknown members has a size but no ranks. It is the same as any
+    group with its name; whether it shares ranks with any other group is
+    unknown. See `hasKnownMembers`.
   }];
   let parameters = (ins
     StringRefParameter<"registered name of the process group">:$name,
     "int64_t":$size,
     ArrayRefParameter<"int64_t", "members, one group after the other; none "
                                  "where they are not known">:$ranks);
-  // The storage also keeps where each rank is.
+  // The storage also holds the index of each rank.
   let genStorageClass = 0;
   let builders = [
     AttrBuilderWithInferredContext<(ins "::mlir::MLIRContext *":$context,
@@ -64,36 +66,39 @@ def TP_GroupAttr : TP_Attr<"Group", "group"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// More ranks than any machine has: a bound for hostile input.
+    /// The largest number of ranks, a bound for hostile input.
     static constexpr int64_t maxRanks = 1 << 20;
 
-    /// Whether the program or the user states which ranks are members.
+    /// Returns true if the program or the user states the members.
     bool hasKnownMembers() const { return !getRanks().empty(); }
-    /// The members as --group takes them: "0-3", "0-1/2-3".
+    /// Formats the members as in --group: "0-3", "0-1/2-3".
     std::string formatMembers() const;
-    /// The name, or, for a group that has none, its ranks: "0,1". Placements
-    /// are stated by it.
+    /// Returns the name or, for a group without a name, its ranks: "0,1".
+    /// Placements are keyed by it.
     std::string getKey() const;
-    /// Number of groups of the axis: 1 for a plain group, 0 where the members
-    /// are not known.
+    /// Returns the number of groups along the axis: 1 for a plain group, 0 if
+    /// the members are unknown.
     int64_t getNumGroups() const { return getRanks().size() / getSize(); }
-    /// The members of the `index`-th group.
+    /// Returns the members of group number `index`.
     ::llvm::ArrayRef<int64_t> getMembers(int64_t index) const {
       return getRanks().slice(index * getSize(), getSize());
     }
-    /// The members of the group that `rank` is in; empty if it is in none.
+    /// Returns the members of the group that contains `rank`, or an empty list
+    /// if no group does.
     ::llvm::ArrayRef<int64_t> getMembersAround(int64_t rank) const;
-    /// The position of `rank` in its group; nullopt if it is in none.
+    /// Returns the position of `rank` in its group, or nullopt if no group
+    /// contains it.
     std::optional<int64_t> getPosition(int64_t rank) const;
-    /// Same groups with the same order of members, whatever the names. Groups
-    /// of unknown members are the same only by their name.
+    /// Returns true if both have the same groups with members in the same
+    /// order, whatever their names. Groups with unknown members are compared by
+    /// name.
     bool hasSameMembers(GroupAttr other) const {
       return getSize() == other.getSize() && getRanks() == other.getRanks() &&
              (hasKnownMembers() || getName() == other.getName());
     }
 
   private:
-    /// Where `rank` is among all ranks.
+    /// Returns the index of `rank` in the list of all ranks.
     std::optional<int64_t> findRank(int64_t rank) const;
 
   public:
@@ -108,10 +113,10 @@ def TP_LayoutAttr : TP_Attr<"Layout", "layout",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "Symbolic sizes and strides of a tensor";
   let description = [{
-    The encoding of tensors whose sizes are symbolic or whose elements do not
-    lie densely in row-major order. Sizes and strides (in elements) are
-    expressions over named symbols, so that divisibility can be proven: `8 * s0`
-    is divisible by 4 whatever `s0` is.
+    The encoding of tensors whose sizes are symbolic or whose elements are not
+    dense in row-major order. Sizes and strides (in elements) are expressions
+    over named symbols, so divisibility can be proven: `8 * s0` is divisible by
+    4 for every `s0`.
 
     ```mlir
     tensor<4x2xf32, #tp.layout<strides = [1, 4]>>
@@ -121,9 +126,9 @@ def TP_LayoutAttr : TP_Attr<"Layout", "layout",
     tensor<4x2xf32, #tp.layout<strides = ?>>
     ```
 
-    Sizes are left out where all are static. Strides are left out where they are
-    the dense row-major ones, and are `?` where nothing is known of them. A
-    static dense tensor has no encoding at all.
+    Sizes are omitted if all are static. Strides are omitted if they are dense
+    in row-major order, and are `?` if they are unknown. A static dense tensor
+    has no encoding.
   }];
   let parameters = (ins
     ArrayRefParameter<"::mlir::StringAttr", "names of symbols s0, s1, ...">:$symbols,
@@ -166,7 +171,7 @@ def TP_PlacementAttr : TP_Attr<"Placement", "placement"> {
     |---|---|
     | `replicated` | are equal |
     | `shard(d)` | are the blocks of one tensor along dim d, in the order of the group |
-    | `partial(kind)` | give one tensor when combined by the reduction |
+    | `partial(kind)` | reduce to one tensor by the reduction `kind` |
     | `varying` | differ in an unknown way |
 
     ```mlir
@@ -185,8 +190,8 @@ def TP_PlacementAttr : TP_Attr<"Placement", "placement"> {
     static PlacementAttr getPartial(::mlir::MLIRContext *context,
                                     ReductionKind reduction);
     static PlacementAttr getVarying(::mlir::MLIRContext *context);
-    /// Reads "replicated", "shard(0)", "partial(sum)", "varying"; a null
-    /// attribute for anything else.
+    /// Parses "replicated", "shard(0)", "partial(sum)" or "varying". Returns a
+    /// null attribute for any other text.
     static PlacementAttr parseText(::mlir::MLIRContext *context,
                                    ::llvm::StringRef text);
     /// The inverse of `parseText`.

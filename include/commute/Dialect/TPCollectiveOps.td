@@ -1,4 +1,4 @@
-//===- TPCollectiveOps.td - ops of all ranks of a group ----*- tablegen -*-===//
+//===- TPCollectiveOps.td - collectives and fused ops ------*- tablegen -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -42,20 +42,19 @@ class TP_InPlaceCollectiveOp<string mnemonic>
 
 defvar TP_AsyncDescription = [{
 
-    With `async` the result may be read only through `tp.wait`.
+    With `async`, the result may be used only by `tp.wait`.
 }];
 
 defvar TP_InPlaceDescription = [{
 
-    With `in_place` PyTorch writes the result into the operand's memory, which
-    therefore has to be dense, and gives the result the operand's strides. It is
-    a function all the same: the flag is there only where nobody reads the old
-    value later, and an exporter for which that no longer holds writes the
-    functional form.
+    With `in_place`, PyTorch writes the result into the operand's memory, which
+    must be dense, and the result has the operand's strides. The op is still
+    pure: the flag is set only if the old value has no later users. If that no
+    longer holds on export, the exporter writes the functional form.
 }];
 
 def TP_AllReduceOp : TP_InPlaceCollectiveOp<"all_reduce"> {
-  let summary = "Values of all ranks combined, the result on every rank";
+  let summary = "Reduction over all ranks, with the result on every rank";
   let description = [{
     ```mlir
     %r = tp.all_reduce sum %x group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
@@ -82,10 +81,10 @@ def TP_AllReduceOp : TP_InPlaceCollectiveOp<"all_reduce"> {
 }
 
 def TP_CollectiveBroadcastOp : TP_InPlaceCollectiveOp<"collective_broadcast"> {
-  let summary = "The value of one rank, on every rank";
+  let summary = "Broadcast of the value of one rank to every rank";
   let description = [{
-    Every member of the group gets the operand of the member at position `root`
-    of the group.
+    Every member of the group receives the operand of the member at position
+    `root` of the group.
 
     ```mlir
     %r = tp.collective_broadcast %x root 0 group <"0", [0, 1]> : tensor<4x8xf32> -> tensor<4x8xf32>
@@ -107,7 +106,7 @@ def TP_CollectiveBroadcastOp : TP_InPlaceCollectiveOp<"collective_broadcast"> {
 
 def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
     [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
-  let summary = "The shards of all ranks one behind the other";
+  let summary = "Concatenation of the shards of all ranks";
   let description = [{
     Concatenates the operands of the ranks, in the order of the group's members,
     along `gather_axis`.
@@ -132,10 +131,10 @@ def TP_AllGatherOp : TP_CollectiveOp<"all_gather",
 
 def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
     [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
-  let summary = "Values of all ranks combined, one block on each rank";
+  let summary = "Reduction over all ranks, with one block of the result on each";
   let description = [{
-    Combines the operands of the ranks, cuts the result along `scatter_axis`
-    into equal blocks, and gives block i to the i-th member of the group.
+    Reduces the operands of the ranks and splits the result along `scatter_axis`
+    into equal blocks. The i-th member of the group receives block i.
 
     ```mlir
     %r = tp.reduce_scatter sum %x scatter_axis 0 group <"0", [0, 1]>
@@ -165,12 +164,13 @@ def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter",
 
 def TP_AllToAllOp : TP_CollectiveOp<"all_to_all",
     [DeclareOpInterfaceMethods<TP_DenseOperandsOpInterface, ["requiresDense"]>]> {
-  let summary = "Every rank sends a piece to every other";
+  let summary = "Exchange of one piece between every pair of ranks";
   let description = [{
-    Cuts the operand along dim 0 into one piece for each member of the group, of
-    `input_splits` rows, sends piece i to member i, and concatenates the
-    received pieces in the order of their senders; `output_splits` are the rows
-    received. Empty splits mean equal pieces.
+    Splits the operand along dim 0 into one piece for each member of the group,
+    with the number of rows that `input_splits` states, sends piece i to member
+    i, and concatenates the received pieces in the order of their senders.
+    `output_splits` states the number of rows received from each member. Empty
+    splits mean equal pieces.
 
     ```mlir
     %r = tp.all_to_all %x output_splits [2, 2] input_splits [2, 2] group <"0", [0, 1]>
@@ -199,8 +199,8 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice",
     /*isView=*/true> {
   let summary = "This rank's block of a replicated value";
   let description = [{
-    Cuts the operand along `slice_axis` into equal blocks and takes that of this
-    rank's position in the group. No communication.
+    Splits the operand along `slice_axis` into equal blocks and selects the block
+    at this rank's position in the group. No communication.
 
     ```mlir
     %r = tp.rank_slice %x slice_axis 0 group <"0", [0, 1]> : tensor<8x8xf32> -> tensor<4x8xf32>
@@ -221,11 +221,11 @@ def TP_RankSliceOp : TP_TensorOp<"rank_slice",
 def TP_RankSelectOp : TP_TensorOp<"rank_select",
     [TP_InferredTypes, DeclareOpInterfaceMethods<TP_GroupOpInterface>],
     /*isView=*/true> {
-  let summary = "The value of this rank's position, of one value for each";
+  let summary = "Selection of one operand by this rank's position in a group";
   let description = [{
-    Selects the operand of this rank's position in the group. No communication.
-    The programs of the ranks differ where this op stands: the graph that rank r
-    runs has operand r there, a constant more often than not.
+    Selects the operand at this rank's position in the group. No communication.
+    The op stands for a difference between the programs of the ranks: the graph
+    of rank r uses operand r, usually a constant, in its place.
 
     ```mlir
     %first = tp.constant 0 : i64 -> tensor<i64>
@@ -240,7 +240,7 @@ def TP_RankSelectOp : TP_TensorOp<"rank_select",
     $values `group` $group attr-dict `:` functional-type($values, $result)
   }];
   let extraClassDeclaration = [{
-    /// The operand that a rank has; null for a rank outside of the group.
+    /// Returns the operand that `rank` selects, or null if it is not a member.
     ::mlir::Value getValueOfRank(int64_t rank);
     bool isLinearIn(::llvm::ArrayRef<bool> operands) {
       return ::llvm::all_of(operands, [](bool isSummand) { return isSummand; });
@@ -251,7 +251,7 @@ def TP_RankSelectOp : TP_TensorOp<"rank_select",
 def TP_WaitOp : TP_TensorOp<"wait", [
     TP_InferredTypes, DeclareOpInterfaceMethods<TP_ReindexOpInterface>,
     DeclareOpInterfaceMethods<TP_CompletionOpInterface>], /*isView=*/true> {
-  let summary = "The value of an async collective, once it is there";
+  let summary = "Completion of an asynchronous collective";
   let description = [{
     ```mlir
     %r = tp.wait %x : tensor<4x8xf32> -> tensor<4x8xf32>
@@ -273,11 +273,11 @@ def TP_AllGatherMatmulOp : TP_CollectiveOp<"all_gather_matmul",
     [AttrSizedOperandSegments]> {
   let summary = "All-gather of one operand, pipelined with its matrix products";
   let description = [{
-    With `A = all_gather(shard, gather_axis)`, one result `A @ rhs_i (+ bias_i)`
-    for every right-hand side, and, with `returns_gathered`, A itself as the
-    first result. Right-hand sides are [K, N]. `shard_scale` and `rhs_scales`
-    are those of `tp.matmul`; the shard's scale is gathered with it when it has
-    one element a row.
+    With `A = all_gather(shard, gather_axis)`, the op returns one result
+    `A @ rhs_i (+ bias_i)` for each right-hand side. With `returns_gathered`, the
+    first result is A itself. Right-hand sides are [K, N]. `shard_scale` and
+    `rhs_scales` are as in `tp.matmul`. A scale with one element for each row of
+    the shard is gathered with the shard.
 
     ```mlir
     %r:2 = tp.all_gather_matmul %x, rhs(%b0, %b1) gather_axis 0 group <"0", [0, 1]>
@@ -318,8 +318,8 @@ def TP_MatmulReduceScatterOp : TP_CollectiveOp<"matmul_reduce_scatter",
     [AttrSizedOperandSegments]> {
   let summary = "Matrix product, pipelined with the reduce-scatter of its result";
   let description = [{
-    `reduce_scatter(lhs @ rhs (+ bias), scatter_axis)`; `rhs` is [K, N]. Scales
-    are those of `tp.matmul`.
+    `reduce_scatter(lhs @ rhs (+ bias), scatter_axis)`, where `rhs` is [K, N].
+    Scales are as in `tp.matmul`.
 
     ```mlir
     %r = tp.matmul_reduce_scatter sum %a, %b scatter_axis 0 group <"0", [0, 1]>

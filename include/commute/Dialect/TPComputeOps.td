@@ -16,11 +16,12 @@ include "commute/Dialect/TPOpBase.td"
 def TP_MapOp : TP_TensorOp<"map", [TP_InferredTypes]> {
   let summary = "A scalar function applied elementwise, with broadcasting";
   let description = [{
-    Operands are broadcast to the result's shape by PyTorch's rule: aligned at
-    the last dim, a dim of size 1 repeated. Operands may have other element
-    types than the result; they are promoted as PyTorch does, the function is
-    computed in the promoted type, and the result has the stated type (i1 for
-    comparisons). `select` takes condition, value where true, value where false.
+    Operands are broadcast to the result's shape by PyTorch's rule: dims are
+    aligned at the last one, and dims of size 1 are repeated. The element types
+    of operands and result may differ: operands are promoted as in PyTorch, the
+    function is computed in the promoted type, and the result has the stated
+    type (i1 for comparisons). The operands of `select` are the condition, the
+    value if true, and the value if false.
 
     ```mlir
     %r = tp.map add(%x, %bias) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
@@ -43,9 +44,9 @@ def TP_MapOp : TP_TensorOp<"map", [TP_InferredTypes]> {
     }]>];
   let extraClassDeclaration = [{
     bool isLinearIn(::llvm::ArrayRef<bool> operands);
-    /// Number of operands that the function takes.
+    /// Returns the number of operands that the function takes.
     static unsigned getArity(MapFunction function);
-    /// Whether the function gives a truth value.
+    /// Returns true if the function returns a truth value.
     static bool isPredicate(MapFunction function);
   }];
 }
@@ -53,8 +54,8 @@ def TP_MapOp : TP_TensorOp<"map", [TP_InferredTypes]> {
 def TP_CastOp : TP_TensorOp<"cast", [], /*isView=*/true> {
   let summary = "Conversion to another element type";
   let description = [{
-    Keeps the operand's strides where they are dense in some order, as PyTorch
-    does, unless `contiguous` asks for row-major order.
+    Keeps the operand's strides if they are dense in some order of the dims, as
+    PyTorch does. With `contiguous`, the result is in row-major order.
 
     ```mlir
     %r = tp.cast %x : tensor<4x8xf32> -> tensor<4x8xbf16>
@@ -77,10 +78,10 @@ def TP_CastOp : TP_TensorOp<"cast", [], /*isView=*/true> {
 
 def TP_BitcastOp : TP_TensorOp<"bitcast",
     [DeclareOpInterfaceMethods<TP_ReindexOpInterface>], /*isView=*/true> {
-  let summary = "The same bits as another element type";
+  let summary = "The same bits reinterpreted as another element type";
   let description = [{
-    Element types of one width, a view: values of eight-bit floats travel as
-    integers where a backend does not know them.
+    Both element types have the same width, and the result is a view. Collectives
+    of a backend without eight-bit floats transfer them as integers.
 
     ```mlir
     %r = tp.bitcast %x : tensor<4x8xf8E4M3FN> -> tensor<4x8xui8>
@@ -96,9 +97,9 @@ def TP_CopyOp : TP_TensorOp<"copy",
     /*isView=*/true> {
   let summary = "A copy in fresh memory, dense in row-major order";
   let description = [{
-    The same values in a new tensor. With `preserve_strides` the copy keeps the
-    operand's strides where they are dense in some order (PyTorch's
-    `clone()`); without, it is dense in row-major order
+    The same values in a new tensor. With `preserve_strides`, the copy keeps the
+    operand's strides if they are dense in some order of the dims (PyTorch's
+    `clone()`). Otherwise, the copy is dense in row-major order
     (`clone(memory_format=torch.contiguous_format)`).
 
     ```mlir
@@ -116,10 +117,10 @@ def TP_CopyOp : TP_TensorOp<"copy",
 }
 
 def TP_ConstantOp : TP_TensorOp<"constant", [ConstantLike]> {
-  let summary = "A tensor with one value in all elements";
+  let summary = "A tensor with the same value in all elements";
   let description = [{
-    Python scalars in a graph are tensors without dims; `torch.full` and the
-    like have dims.
+    Python scalars of a graph are tensors of rank 0. `torch.full` and similar
+    operators create tensors with dims.
 
     ```mlir
     %r = tp.constant 1.0e-05 : f64 -> tensor<f32>
@@ -140,7 +141,7 @@ def TP_ConstantOp : TP_TensorOp<"constant", [ConstantLike]> {
 }
 
 def TP_IotaOp : TP_TensorOp<"iota"> {
-  let summary = "Numbers at equal distances";
+  let summary = "Evenly spaced numbers";
   let description = [{
     Element i of the one-dimensional result is `start + i * step`.
 
@@ -156,7 +157,7 @@ def TP_IotaOp : TP_TensorOp<"iota"> {
 def TP_EmptyOp : TP_TensorOp<"empty", [], /*isView=*/false, /*effects=*/[]> {
   let summary = "A tensor of uninitialized memory";
   let description = [{
-    `torch.empty`: the elements may be anything, and differ between ranks and
+    `torch.empty`: the elements are arbitrary, and differ between ranks and
     between two ops. A program whose results depend on them is not equivalent to
     any program, not even to itself.
 
@@ -171,8 +172,8 @@ def TP_EmptyOp : TP_TensorOp<"empty", [], /*isView=*/false, /*effects=*/[]> {
 def TP_TriangularOp : TP_TensorOp<"triangular", [TP_InferredTypes]> {
   let summary = "The upper or lower triangle of the last two dims";
   let description = [{
-    Keeps the elements with `column - row >= diagonal` (`upper`) or
-    `column - row <= diagonal`, and makes the others zero.
+    Keeps the elements with `column - row >= diagonal` if `upper` is set, else
+    those with `column - row <= diagonal`, and sets all others to zero.
 
     ```mlir
     %r = tp.triangular %x upper diagonal 1 : tensor<8x8xf32>
@@ -193,11 +194,11 @@ def TP_TriangularOp : TP_TensorOp<"triangular", [TP_InferredTypes]> {
 //===----------------------------------------------------------------------===//
 
 def TP_ReduceOp : TP_TensorOp<"reduce", [TP_InferredTypes]> {
-  let summary = "Elements combined along dims";
+  let summary = "Reduction along dims";
   let description = [{
-    Combines the elements along `dims` by sum, mean (`avg`), max, min or
-    product. `keep_dims` leaves the reduced dims with size 1; else they are
-    gone.
+    Reduces the elements along `dims` by sum, mean (`avg`), max, min or product.
+    With `keep_dims`, the reduced dims remain with size 1; otherwise, they are
+    removed.
 
     ```mlir
     %r = tp.reduce avg %x dims [1] keep_dims : tensor<4x8xf32> -> tensor<4x1xf32>
@@ -218,8 +219,8 @@ def TP_ReduceOp : TP_TensorOp<"reduce", [TP_InferredTypes]> {
 def TP_RowwiseOp : TP_TensorOp<"rowwise", [TP_InferredTypes]> {
   let summary = "A function of whole rows along one dim";
   let description = [{
-    Every row along `dim` is mapped to a row of the same length, independent of
-    the other rows.
+    Maps every row along `dim` to a row of the same length, independently of the
+    other rows.
 
     ```mlir
     %r = tp.rowwise softmax %x dim 3 : tensor<2x4x8x8xf32> -> tensor<2x4x8x8xf32>
@@ -239,10 +240,10 @@ def TP_RowwiseOp : TP_TensorOp<"rowwise", [TP_InferredTypes]> {
 def TP_RmsNormOp : TP_TensorOp<"rms_norm", [TP_InferredTypes]> {
   let summary = "Root-mean-square normalization of the last dims";
   let description = [{
-    `x * rsqrt(mean(x^2) + epsilon) * weight`, the mean over the last
+    `x * rsqrt(mean(x^2) + epsilon) * weight`, with the mean over the last
     `normalized_dims` dims, computed in f32 for narrower element types. Without
-    a stated epsilon it is the machine epsilon of the element type, as in
-    PyTorch. The weight has the sizes of the normalized dims.
+    `epsilon`, the machine epsilon of the element type is used, as in PyTorch.
+    The weight has the sizes of the normalized dims.
 
     ```mlir
     %r = tp.rms_norm %x weight %w epsilon 1.0e-05 dims 1
@@ -267,8 +268,8 @@ def TP_LayerNormOp : TP_TensorOp<"layer_norm",
     [TP_InferredTypes, AttrSizedOperandSegments]> {
   let summary = "Layer normalization of the last dims";
   let description = [{
-    `(x - mean(x)) * rsqrt(var(x) + epsilon) * weight + bias`, mean and
-    (biased) variance over the last `normalized_dims` dims.
+    `(x - mean(x)) * rsqrt(var(x) + epsilon) * weight + bias`, with the mean and
+    the biased variance over the last `normalized_dims` dims.
 
     ```mlir
     %r = tp.layer_norm %x weight %w bias %b epsilon 1.0e-05 dims 1
@@ -294,8 +295,8 @@ def TP_AddRmsNormOp : TP_TensorOp<"add_rms_norm"> {
   let summary = "Sum of two tensors and its RMS normalization";
   let description = [{
     With `s = x + residual`, the first result is `rms_norm(s)` over the last
-    dim; the second, where present, is `s`. Both operands have the result's
-    shape.
+    dim, and the optional second result is `s`. Both operands have the shape of
+    the result.
 
     ```mlir
     %n, %s = tp.add_rms_norm %x, %residual weight %w epsilon 1.0e-06
@@ -326,11 +327,11 @@ def TP_MatmulOp : TP_TensorOp<"matmul",
   let summary = "Matrix product, with batch dims, bias and scales";
   let description = [{
     `lhs[..., M, K] @ rhs[..., K, N] (+ bias)`. `transpose_lhs` and
-    `transpose_rhs` read the last two dims of an operand the other way round
-    (a linear's weight is [N, K]). Leading dims are batch dims, broadcast
+    `transpose_rhs` swap the last two dims of an operand before the product (the
+    weight of a linear is [N, K]). Leading dims are batch dims, broadcast
     against each other as in `torch.matmul`. The bias is broadcast to the
-    result. Scales (fp8) multiply the operands before the product: a scale has
-    one element, or one a row of lhs ([M, 1]) and one a column of rhs ([1, N]).
+    result. Scales (fp8) multiply the operands before the product. A scale has
+    one element, or one for each row of lhs ([M, 1]) or column of rhs ([1, N]).
 
     ```mlir
     %r = tp.matmul %x, %w transpose_rhs bias %b
@@ -367,15 +368,15 @@ def TP_MatmulOp : TP_TensorOp<"matmul",
 def TP_GroupedMatmulOp : TP_TensorOp<"grouped_matmul", [TP_InferredTypes]> {
   let summary = "Matrix products of groups of rows";
   let description = [{
-    Products of a mixture of experts: the rows of `lhs[T, K]` are sorted by
+    The products of a mixture of experts. The rows of `lhs[T, K]` are sorted by
     expert, and `rhs[E, K, N]` has one matrix for each expert. The rows in
-    `[offsets[e - 1], offsets[e])` are multiplied by `rhs[e]`. A row at or after
-    the last offset is that of `rest`, or zero without `rest`. Offsets are
-    integers that do not descend, between 0 and T.
+    `[offsets[e - 1], offsets[e])` are multiplied by `rhs[e]`. Result rows at or
+    after the last offset are taken from `rest`, or are zero without `rest`.
+    Offsets are non-decreasing integers between 0 and T.
 
-    With a matrix `rhs[T, N]`, the contraction dim is grouped: element `e` of the
-    result is `lhs[:, group] @ rhs[group, :]`, of size `[M, N]` for `lhs[M, T]`,
-    and zero for an empty group. This is the gradient of the weights.
+    If `rhs[T, N]` is a matrix, the contraction dim is grouped: for `lhs[M, T]`,
+    matrix `e` of the result is `lhs[:, group] @ rhs[group, :]` of size
+    `[M, N]`, and zero for an empty group. This is the gradient of the weights.
 
     ```mlir
     %r = tp.grouped_matmul %x, %w offsets %ends
@@ -409,12 +410,12 @@ def TP_AttentionOp : TP_TensorOp<"attention", [TP_InferredTypes]> {
   let summary = "Scaled dot-product attention";
   let description = [{
     `softmax(query @ key^T * scale + mask) @ value` over operands
-    [..., heads, length, width]. A boolean mask keeps the true positions.
-    `is_causal` lets position i attend to positions up to i. With
-    `grouped_heads` the heads of key and value each serve several consecutive
-    heads of query. Without a stated scale it is `1 / sqrt(width)`. The second
-    result, where present, is the logarithm of the sum of the exponentials of
-    each row's scores, from which the backward graph computes the softmax again.
+    [..., heads, length, width]. A boolean mask keeps the positions that are
+    true. With `is_causal`, position i attends to positions up to i. With
+    `grouped_heads`, each head of key and value serves several consecutive heads
+    of query. The default scale is `1 / sqrt(width)`. The optional second result
+    is the logarithm of the sum of exponentials of each row's scores, from which
+    a backward graph recomputes the softmax.
 
     ```mlir
     %r = tp.attention %q, %k, %v is_causal
@@ -438,8 +439,8 @@ def TP_AttentionBackwardOp : TP_TensorOp<"attention_backward",
     [TP_InferredTypes]> {
   let summary = "Gradients of query, key and value of an attention";
   let description = [{
-    The gradients of `tp.attention` for the gradient of its first result, given
-    both results. The softmax is computed again as
+    The gradients of `tp.attention`, given both of its results and the gradient
+    of the first. The softmax is recomputed as
     `exp(query @ key^T * scale + mask - logsumexp)`.
 
     ```mlir
@@ -469,11 +470,11 @@ def TP_AttentionBackwardOp : TP_TensorOp<"attention_backward",
 
 def TP_TakeOp : TP_TensorOp<"take", [
     TP_InferredTypes, DeclareOpInterfaceMethods<TP_IndexingOpInterface>]> {
-  let summary = "Slices of a tensor chosen by indices along one dim";
+  let summary = "Slices of a tensor selected by indices along one dim";
   let description = [{
-    An embedding look-up: dim `dim` of `table` is replaced by all dims of
-    `indices`. Indices are integers; with `wraps_negative`, -1 is the last one,
-    as in Python indexing.
+    An embedding lookup: dim `dim` of `table` is replaced by all dims of
+    `indices`. Indices are integers. With `wraps_negative`, -1 means the last
+    index, as in Python.
 
     ```mlir
     %r = tp.take %table, %ids dim 0 : (tensor<100x8xf32>, tensor<2x4xi64>) -> tensor<2x4x8xf32>

@@ -41,7 +41,7 @@ struct GroupAttrStorage;
 #include "commute/Dialect/TPTypes.h.inc"
 
 namespace commute::tp {
-/// The type of a value that is a tensor.
+/// Returns the type of a value that must be a tensor.
 inline mlir::RankedTensorType getTensor(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
@@ -49,7 +49,8 @@ inline mlir::Type getElementType(mlir::Value value) {
   return getTensor(value).getElementType();
 }
 
-/// "tp.reduce_scatter sum along dim 1": an op, its reduction and its axis.
+/// Describes an op by its name, reduction and axis: "tp.reduce_scatter sum
+/// along dim 1".
 std::string getCollectiveText(mlir::Operation *op,
                               std::optional<ReductionKind> reduction,
                               std::optional<int64_t> axis);

@@ -11,12 +11,12 @@ include "commute/Dialect/TPOpBase.td"
 
 def TP_TakeAlongOp : TP_TensorOp<"take_along", [
     TP_InferredTypes, DeclareOpInterfaceMethods<TP_IndexingOpInterface>]> {
-  let summary = "Elements chosen by an index each, along one dim";
+  let summary = "Elements selected one by one along one dim";
   let description = [{
-    `result[i, j, k] = table[i, indices[i, j, k], k]` for `dim` 1: numpy's
-    take_along_axis, `aten.gather`. The result has the sizes of `indices`, and
-    the table has the same sizes along all other dims. Indices are integers in
-    `[0, size of dim)`.
+    For `dim` 1, `result[i, j, k] = table[i, indices[i, j, k], k]`, as in
+    NumPy's take_along_axis and in `aten.gather`. The result has the sizes of
+    `indices`, and the table has the same sizes along all other dims. Indices
+    are integers in `[0, size of dim)`.
 
     ```mlir
     %r = tp.take_along %table, %indices dim 1
@@ -43,9 +43,9 @@ def TP_ScatterOp : TP_TensorOp<"scatter", [
     A copy of `input` in which, for `dim` 1 and every `i, j, k`, the element
     `[i, indices[i, j, k], k]` is replaced by `updates[i, j, k]`, or, with
     `accumulate`, has it added: `aten.scatter`, `aten.scatter_add`. `indices`
-    and `updates` have the same sizes, and `input` has these along all other
-    dims. With `wraps_negative`, -1 is the last index. Of several updates of one
-    element the last one stays; PyTorch leaves open which one does.
+    and `updates` have the same sizes, which `input` also has along all other
+    dims. With `wraps_negative`, -1 means the last index. If several updates
+    replace one element, the last one wins; PyTorch leaves the winner undefined.
 
     ```mlir
     %r = tp.scatter %input, %indices, %updates dim 0 accumulate
@@ -75,11 +75,11 @@ def TP_SortOp : TP_TensorOp<"sort", [TP_InferredTypes]> {
     Sorts every row along `dim`, independently of the others. `order` holds the
     index that each element had in its row.
 
-    Equal elements keep their order, unless `algorithm` names one that leaves
-    their order open (PyTorch's `sort` without `stable`, `topk`). It is then a
-    function of the algorithm and of how the elements of the row compare. So is
-    the order of the first `unordered` elements, if that is stated (`topk`
-    without `sorted`).
+    Equal elements keep their order, unless `algorithm` names an algorithm that
+    leaves their order open (PyTorch's `sort` without `stable`, `topk`). Their
+    order is then a function of the algorithm and of how the elements of the row
+    compare. If `unordered` is stated (`topk` without `sorted`), the same holds
+    for the order of the first `unordered` elements.
 
     ```mlir
     %values, %order = tp.sort %x dim 1 descending algorithm "topk" unordered 2

@@ -1,4 +1,4 @@
-//===- TPInterfaces.td - what passes ask of an op ----------*- tablegen -*-===//
+//===- TPInterfaces.td - op interfaces of tp ---------------*- tablegen -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -12,31 +12,34 @@ include "mlir/IR/OpBase.td"
 def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    Which dims of operands and results belong together, and whether an op may
-    run on a shard along them: see `DimensionRule`.
+    States which dims of operands and results correspond, and whether the op can
+    run on shards along them; see `DimensionRule`.
   }];
   let methods = [
-    InterfaceMethod<"The rule of this op, for the types it has.",
+    InterfaceMethod<"Returns the rule of this op for its present types.",
                     "::commute::tp::DimensionRule", "getDimensionRule">,
     InterfaceMethod<[{
-      Whether the op distributes over sums in these operands taken together, the
-      others held fixed: f(a + b) = f(a) + f(b). A sum is linear in both of its
-      operands and in neither alone; a product in either alone and not in both.
+      Returns true if the op is additive in these operands taken together, with
+      the others fixed: f(a + b) = f(a) + f(b). A sum is additive in both of its
+      operands together but in neither alone; a product is additive in either
+      operand alone but not in both together.
     }], "bool", "isLinearIn", (ins "::llvm::ArrayRef<bool>":$operands), [{}],
     "return false;">,
     InterfaceMethod<[{
-      Whether one of these operands is added to what the op reduces, so that it
-      would be counted once for each part of the reduction (a bias).
+      Returns true if one of these operands, such as a bias, is added to the
+      value that the op reduces. If the reduction is split into parts, such an
+      operand must be added in one part only.
     }], "bool", "addsOperands", (ins "::llvm::ArrayRef<bool>":$operands), [{}],
     "return false;">,
     InterfaceMethod<[{
-      Whether this operand holds parameters of a normalization, one for each
-      feature. By convention every rank has all of them.
+      Returns true if this operand holds the parameters of a normalization, one
+      for each feature. By convention, every rank has all of them.
     }], "bool", "isNormalizationParameter", (ins "::mlir::OpOperand &":$operand),
     [{}], "return false;">,
     InterfaceMethod<[{
-      Adjusts positions and counts among the attributes of a copy of the op in
-      which the factors of `rule`, the op's rule before, have new extents.
+      Adjusts the positions and counts among the attributes of a copy of the op
+      in which the factors of `rule`, the rule of the original op, have the
+      sizes `newSizes`.
     }], "void", "scaleAttributes",
     (ins "const ::commute::tp::DimensionRule &":$rule,
          "::llvm::ArrayRef<int64_t>":$newSizes), [{}], [{ return; }]>];
@@ -45,13 +48,13 @@ def TP_DimensionRuleOpInterface : OpInterface<"DimensionRuleOpInterface"> {
 def TP_ResultTypeOpInterface : OpInterface<"ResultTypeOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    Ops whose result types follow from operands, attributes and what is stated
-    of the results: see `ResultShape`.
+    Ops whose result types are determined by the operands, the attributes and
+    the stated parts of the result types; see `ResultShape`.
   }];
   let methods = [
     InterfaceMethod<[{
-      Appends the types that the results have with the op's present operands.
-      Sizes in `stated` are over `symbols`. Errors are emitted at the op.
+      Appends the result types for the op's present operands. The sizes in
+      `stated` are expressions over `symbols`. Errors are emitted at the op.
     }], "::llvm::LogicalResult", "inferResultTypes",
     (ins "::commute::tp::SymbolSpace &":$symbols,
          "::llvm::ArrayRef<::commute::tp::ResultShape>":$stated,
@@ -61,9 +64,9 @@ def TP_ResultTypeOpInterface : OpInterface<"ResultTypeOpInterface"> {
 def TP_EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    What an op computes, written once over an `Algebra`: floating point when a
-    program is run, a prime field when two programs are compared. An op that
-    has no such meaning (an opaque call) does not implement the interface.
+    The semantics of an op, written once over an `Algebra`: floating point when
+    a program is run, a prime field when two programs are compared. Opaque
+    calls have no such semantics and do not implement the interface.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -78,12 +81,12 @@ def TP_EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
 def TP_WorkOpInterface : OpInterface<"WorkOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    How much an op computes and moves on one rank: see `Work`.
+    The arithmetic and memory traffic of an op on one rank; see `Work`.
   }];
   let methods = [
     InterfaceMethod<[{
-      The work at the given values of the symbols; nullopt where a size is not
-      known.
+      Returns the work for the given values of the symbols, or nullopt if a size
+      is unknown.
     }], "std::optional<::commute::tp::Work>", "getWork",
     (ins "::commute::tp::SymbolValues":$symbols)>];
 }
@@ -95,16 +98,16 @@ def TP_StrideOpInterface : OpInterface<"StrideOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-      Strides of one result, given the sizes and strides of the operands (one
-      entry an operand; not tensors: empty) and the sizes of that result. All
-      are in one symbol space. nullopt where they cannot be told.
+      Returns the strides of one result, given its sizes and the sizes and
+      strides of the operands, in one symbol space. `operandShapes` has one
+      entry for each operand, which is empty if the operand is not a tensor.
+      Returns nullopt if the strides are unknown.
     }], "::commute::tp::Strides", "inferStrides",
     (ins "unsigned":$resultIndex,
          "::llvm::ArrayRef<::commute::tp::StridedShape>":$operandShapes,
          "::llvm::ArrayRef<::commute::tp::Size>":$resultSizes)>,
     InterfaceMethod<[{
-      Whether a result may be a view of an operand, rather than memory of its
-      own.
+      Returns true if a result may be a view of an operand.
     }], "bool", "mayShareMemory", (ins), [{}], "return false;">];
 }
 
@@ -115,11 +118,11 @@ def TP_DenseOperandsOpInterface : OpInterface<"DenseOperandsOpInterface"> {
     dense in row-major order.
   }];
   let methods = [
-    InterfaceMethod<"Whether this operand has to be dense.", "bool",
+    InterfaceMethod<"Returns true if this operand must be dense.", "bool",
                     "requiresDense", (ins "::mlir::OpOperand &":$operand)>,
     InterfaceMethod<[{
-      Whether the op writes into this operand, so that a copy of it would not
-      do instead.
+      Returns true if the op writes into this operand, so that a copy cannot
+      replace it.
     }], "bool", "writesInto", (ins "::mlir::OpOperand &":$operand), [{}],
     "return false;">];
 }
@@ -127,69 +130,72 @@ def TP_DenseOperandsOpInterface : OpInterface<"DenseOperandsOpInterface"> {
 def TP_ReindexOpInterface : OpInterface<"ReindexOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    Ops of one result that only place the elements of their operands. By
-    default the result is the operand, element by element.
+    Ops with one result that only rearrange the elements of their operands. By
+    default, the result equals the operand, element by element.
   }];
   let methods = [
     InterfaceMethod<[{
-      The index map of the result, of sizes `sizes`, from those of the operands.
+      Computes the index map of the result, whose sizes are `sizes`, from the
+      index maps of the operands.
     }], "::commute::tp::IndexAlgebra::Map", "reindex",
     (ins "::commute::tp::IndexAlgebra &":$algebra,
          "::llvm::ArrayRef<::commute::tp::IndexAlgebra::Map>":$operands,
          "::llvm::ArrayRef<::commute::tp::Size>":$sizes), [{}],
     "return operands.front();">,
     InterfaceMethod<[{
-      Whether the result has every element of the operands, and each once.
+      Returns true if the result contains every element of the operands exactly
+      once.
     }], "bool", "keepsEachElement", (ins), [{}], "return true;">];
 }
 
 def TP_GroupOpInterface : OpInterface<"GroupOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    Ops whose results depend on the ranks of a group: collectives, and the ops
-    that take a rank's own part.
+    Ops whose results depend on the ranks of a group: collectives, and ops that
+    select this rank's part of a value.
   }];
   let methods = [
     InterfaceMethod<"The group.", "::commute::tp::GroupAttr", "getRankGroup",
                     (ins), [{}], "return $_op.getGroup();">,
     InterfaceMethod<[{
-      What the results are on the ranks of the group, given what the operands
-      are on them.
+      Returns the placements of the results over the group, given those of the
+      operands.
     }], "::llvm::SmallVector<::commute::tp::PlacementAttr>", "inferPlacements",
     (ins "::llvm::ArrayRef<::commute::tp::PlacementAttr>":$operands)>,
     InterfaceMethod<[{
-      Whether the results depend on the order of the members. A sum over the
-      group does not.
+      Returns true if the results depend on the order of the members. A sum over
+      the group does not.
     }], "bool", "dependsOnPositions", (ins), [{}], "return true;">];
 }
 
 def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    Ops in which all ranks of a group take part. All ranks of a group execute
-    its collectives in the same order.
+    Ops that all ranks of a group execute together. The ranks of a group must
+    execute its collectives in the same order.
   }];
   let methods = [
-    InterfaceMethod<"The ranks that take part.", "::commute::tp::GroupAttr",
+    InterfaceMethod<"Returns the ranks that take part.", "::commute::tp::GroupAttr",
                     "getCollectiveGroup", (ins), [{}],
                     "return $_op.getGroup();">,
     InterfaceMethod<[{
-      What is moved between them at the given values of the symbols; nullopt
-      where a size is not known.
+      Returns the communication for the given values of the symbols, or nullopt
+      if a size is unknown.
     }], "std::optional<::commute::tp::Communication>", "getCommunication",
     (ins "::commute::tp::SymbolValues":$symbols)>,
     InterfaceMethod<[{
-      The dim of the results along which the parts of all ranks are, or that of
-      which each rank has a part; nullopt if there is none.
+      Returns the dim of the results along which the parts of all ranks are
+      concatenated, or of which each rank has a part; nullopt if there is none.
     }], "std::optional<int64_t>", "getCollectiveAxis", (ins), [{}],
     "return std::nullopt;">,
     InterfaceMethod<[{
-      How the first operand is combined over the ranks; nullopt if it is only
-      moved, or if something computed from it is combined.
+      Returns the reduction that combines the first operand over the ranks, or
+      nullopt if the operand is only moved, or if the op reduces a value that it
+      computes from the operand.
     }], "std::optional<::commute::tp::ReductionKind>", "getCollectiveReduction",
     (ins), [{}], "return std::nullopt;">,
     InterfaceMethod<[{
-      Whether the result may be read only through a completion.
+      Returns true if the result may be used only by a completion.
     }], "bool", "isAsynchronous", (ins), [{}], [{
       if constexpr (requires { $_op.getAsync(); })
         return $_op.getAsync();
@@ -197,14 +203,16 @@ def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         return false;
     }]>,
     InterfaceMethod<[{
-      Whether the results depend on nothing but what a rank receives, of the
-      others and of itself: ranks that receive the same have the same.
+      Returns true if the results depend only on the data that a rank receives,
+      from itself and from others: ranks that receive the same data have equal
+      results.
     }], "bool", "dependsOnReceivedOnly", (ins), [{}], "return false;">,
     InterfaceMethod<[{
-      Whether the first operand has the same sizes on all ranks.
+      Returns true if the first operand must have the same sizes on all ranks.
     }], "bool", "hasEqualOperands", (ins), [{}], "return true;">,
     InterfaceMethod<[{
-      The op in words that are equal on all ranks which run the same collective.
+      Describes the op by a text that is equal on all ranks that run the same
+      collective.
     }], "std::string", "getCollectiveText", (ins), [{}], [{
       return ::commute::tp::getCollectiveText($_op, $_op.getCollectiveReduction(),
                                               $_op.getCollectiveAxis());
@@ -214,19 +222,19 @@ def TP_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
 def TP_CompletionOpInterface : OpInterface<"CompletionOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    Ops that wait for what an asynchronous op has begun. Their result is the
-    value that was begun, in its type; between the two nobody can read it.
+    Ops that wait for the result of an asynchronous op. Their result is that
+    value, with its type; no other op may use the value.
   }];
   let methods = [
-    InterfaceMethod<"The value that is waited for.", "::mlir::Value",
+    InterfaceMethod<"Returns the value that the op waits for.", "::mlir::Value",
                     "getBegun">];
 }
 
 def TP_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    Ops that read or write elements of a tensor at indices which are values of
-    the program.
+    Ops that read or write the elements of a tensor at indices that the program
+    computes.
   }];
   let methods = [
     InterfaceMethod<"Returns the tensor that the indices refer to.",
@@ -235,22 +243,22 @@ def TP_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
                     "unsigned", "getIndexedDim">,
     InterfaceMethod<"Returns the indices, a tensor of integers.",
                     "::mlir::Value", "getIndexValues">,
-    InterfaceMethod<"Returns true if -1 is the last index, as in Python.",
+    InterfaceMethod<"Returns true if -1 means the last index, as in Python.",
                     "bool", "wrapsNegativeIndices">];
 }
 
 def TP_RepetitionOpInterface : OpInterface<"RepetitionOpInterface"> {
   let cppNamespace = "::commute::tp";
   let description = [{
-    Ops that mark the values at the borders of a layer which stands for several:
-    what goes into one of its repetitions came out of the one before. The values
-    that are marked for one layer are therefore alike, shards or whole.
+    Ops that mark the values at the borders of a layer that stands for several
+    layers. The inputs of one repetition are the outputs of the previous one, so
+    the marked values of a layer must have equal placements.
   }];
   let methods = [
-    InterfaceMethod<"The layer that is repeated.", "int64_t", "getLayer">,
+    InterfaceMethod<"Returns the repeated layer.", "int64_t", "getLayer">,
     InterfaceMethod<[{
-      Which border is marked. Marks of a layer belong together in the order in
-      which they stand at each border.
+      Returns the border that is marked. The marks of a layer correspond by
+      their order at each border.
     }], "unsigned", "getBorder">];
 }
 

@@ -1,4 +1,4 @@
-//===- TPOpBase.td - what all ops of tp have in common -----*- tablegen -*-===//
+//===- TPOpBase.td - base classes of the ops of tp ---------*- tablegen -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -17,10 +17,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class TP_Op<string mnemonic, list<Trait> traits = []>
     : Op<TP_Dialect, mnemonic, traits>;
 
-/// What every modelled op says of its results: their shapes in `inferShapes`
-/// and their strides in `inferStrides`, both from operands and attributes that
-/// need not be an op yet. The verifier, `inferResultTypes` and the builders
-/// without result types follow from them.
+/// Result types of a modelled op: `inferShapes` infers the shapes and
+/// `inferStrides` the strides of the results. Both take operands and attributes
+/// that need not belong to an op yet. The verifier, `inferResultTypes` and the
+/// builders without result types are derived from them.
 def TP_InfersShapes : NativeOpTrait<"InfersShapes", [], [{
     static ::llvm::LogicalResult inferShapes(Adaptor op,
                                              ShapeInference &inference);
@@ -65,8 +65,8 @@ def TP_InfersTypes : NativeOpTrait<"InfersTypes", [], [{}], [{
           symbols, Adaptor(operands, attributes, properties, regions), {},
           location.value_or(::mlir::UnknownLoc::get(context)), types);
     }
-    // The verifier compares shapes alone: a type may have other strides, those
-    // that PyTorch recorded.
+    // The verifier compares only shapes: the type may have the strides that
+    // PyTorch recorded, which may differ from the inferred ones.
     ::llvm::LogicalResult $cppClass::refineReturnTypes(
         ::mlir::MLIRContext *, std::optional<::mlir::Location>,
         ::mlir::ValueRange, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties,
@@ -77,15 +77,15 @@ def TP_InfersTypes : NativeOpTrait<"InfersTypes", [], [{}], [{
   let cppNamespace = "::commute::tp";
 }
 
-/// Ops whose result types follow from operands and attributes alone: MLIR
-/// declares their builders without result types.
+/// Ops whose result types are determined by operands and attributes alone. MLIR
+/// declares builders without result types for them.
 def TP_InferredTypes : TraitList<[
     DeclareOpInterfaceMethods<InferTypeOpInterface, ["refineReturnTypes"]>,
     TP_InfersTypes]>;
 
-/// What every modelled op says of itself. `isView`: PyTorch may compute it
-/// without memory of its own. `effects`: equal ops with equal operands have
-/// equal results, unless this says otherwise.
+/// The base class of modelled ops. `isView`: PyTorch may compute the op without
+/// allocating memory. `effects`: by default, equal ops with equal operands have
+/// equal results.
 class TP_TensorOp<string mnemonic, list<Trait> traits = [],
                   bit isView = false, list<Trait> effects = [Pure]>
     : TP_Op<mnemonic, effects # [

@@ -22,7 +22,7 @@ def TP_RegionMarkerOp : TP_TensorOp<"region_marker", [
   let summary = "TensorCast's bracket around a repeated layer";
   let description = [{
     The identity on values. `begin` and `end` bracket a layer that stands for
-    several; `copy` says that the layer `id` is repeated.
+    several layers; `copy` marks a repetition of the layer `id`.
 
     ```mlir
     %r = tp.region_marker begin %x id 3 : tensor<4x8xf32> -> tensor<4x8xf32>
@@ -48,14 +48,14 @@ def TP_CallOp : TP_Op<"call", [
                               ["requiresDense", "writesInto"]>]> {
   let summary = "An operator that Commute does not model";
   let description = [{
-    Carried whole and never touched: it may read all its operands, have effects,
+    Passes copy the call unchanged. It may read all operands, have side effects,
     and write into the operands listed in `mutated_operands`. `arguments` is the
-    PyTorch node's list of arguments as JSON text, in which the operands stand as
-    "%0", "%1", ... in order. `dense_operands` lists the operands that PyTorch
-    requires to be dense (the `out` forms of collectives, say). With
-    `fresh_results` the results are no views of the operands. With `reads_types`
-    the op looks at nothing of its operands but their element types, as the
-    assertions do that torch.export leaves behind a cast.
+    argument list of the PyTorch node as JSON text, in which "%0", "%1", ...
+    refer to the operands in order. `dense_operands` lists the operands that
+    PyTorch requires to be dense, as in the `out` forms of collectives. With
+    `fresh_results`, the results are not views of the operands. With
+    `reads_types`, the op depends only on the element types of its operands; the
+    assertions that torch.export inserts after a cast are such ops.
 
     ```mlir
     %r = tp.call "torch.ops.mylib.op.default"(%x) arguments "[...]"
@@ -75,8 +75,8 @@ def TP_CallOp : TP_Op<"call", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Returns true if the op computes or writes tensors. Others ask for a size,
-    /// compute with sizes, or check a fact: types state what they find.
+    /// Returns true if the op computes or writes tensors. Other ops query a
+    /// size, compute sizes, or check a fact that the types already state.
     bool runsKernel();
   }];
 }

@@ -12,10 +12,10 @@ include "commute/Dialect/TPOpBase.td"
 def TP_ReshapeOp : TP_TensorOp<"reshape",
     [DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>],
     /*isView=*/true> {
-  let summary = "The same elements in row-major order, under other sizes";
+  let summary = "The same elements in row-major order, with new sizes";
   let description = [{
-    A view where the operand's strides allow it, else a copy, as
-    `torch.reshape`. To the same shape it is the identity.
+    As in `torch.reshape`, the result is a view if the operand's strides allow
+    it, and a copy otherwise. A reshape to the same shape is the identity.
 
     ```mlir
     %r = tp.reshape %x : tensor<2x4x8xf32> -> tensor<8x8xf32>
@@ -40,10 +40,10 @@ def TP_PermuteOp : TP_TensorOp<"permute",
     [TP_InferredTypes,
      DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>],
     /*isView=*/true> {
-  let summary = "Dims in another order";
+  let summary = "Permutation of dims";
   let description = [{
-    Dim i of the result is dim `permutation[i]` of the operand. A view: the
-    strides move with the dims.
+    Dim i of the result is dim `permutation[i]` of the operand. The result is a
+    view whose strides are permuted with the dims.
 
     ```mlir
     %r = tp.permute %x [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32, #tp.layout<strides = [1, 2]>>
@@ -65,11 +65,11 @@ def TP_SliceOp : TP_TensorOp<"slice",
     /*isView=*/true> {
   let summary = "Every step-th index along one dim";
   let description = [{
-    Result index i along `dim` is operand index `start + i * step`. How many
-    there are is said by the result type. A view.
+    Index i of the result along `dim` is index `start + i * step` of the operand.
+    The result type states the number of indices. The result is a view.
 
-    With `blocks` the start counts in sizes of the result, which may be
-    symbolic: it is the start-th block of that size, at step 1.
+    With `blocks`, `start` counts blocks of the size of the result, which may be
+    symbolic, and `step` is 1: the result is block number `start`.
 
     ```mlir
     %r = tp.slice %x dim 0 start 2 step 1 : tensor<4x8xf32> -> tensor<2x8xf32>
@@ -98,7 +98,7 @@ def TP_SliceOp : TP_TensorOp<"slice",
 def TP_ConcatOp : TP_TensorOp<"concat",
     [TP_InferredTypes,
      DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>]> {
-  let summary = "Tensors one behind the other along a dim";
+  let summary = "Concatenation of tensors along a dim";
   let description = [{
     ```mlir
     %r = tp.concat %a, %b dim 1 : (tensor<4x2xf32>, tensor<4x6xf32>) -> tensor<4x8xf32>
@@ -118,9 +118,10 @@ def TP_ConcatOp : TP_TensorOp<"concat",
 def TP_BroadcastOp : TP_TensorOp<"broadcast",
     [DeclareOpInterfaceMethods<TP_ReindexOpInterface, ["reindex"]>],
     /*isView=*/true> {
-  let summary = "Dims of size 1, and new leading dims, repeated";
+  let summary = "Repetition along dims of size 1 and new leading dims";
   let description = [{
-    As `torch.expand`: a view with stride 0 along the repeated dims.
+    As in `torch.expand`, the result is a view with stride 0 along the repeated
+    dims.
 
     ```mlir
     %r = tp.broadcast %x : tensor<4x1xf32> -> tensor<2x4x8xf32, #tp.layout<strides = [0, 1, 0]>>

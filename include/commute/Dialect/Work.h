@@ -17,15 +17,15 @@
 
 namespace commute::tp {
 
-/// Work of one op on one rank. Communication between ranks is not in it: that
-/// follows from a collective's operand, group and kind.
+/// The work of one op on one rank. It does not include communication between
+/// ranks, which is described by `Communication`.
 struct Work {
-  /// Multiplications and additions of matrix products: 2 M N K.
+  /// Multiplications and additions in matrix products: 2 M N K.
   int64_t matmulFlops = 0;
   /// Scalar operations on elements.
   int64_t elementwiseFlops = 0;
-  /// Memory traffic with every operand read and every result written once;
-  /// views move nothing.
+  /// Memory traffic if every operand is read once and every result written
+  /// once. Views cause no traffic.
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;
 
@@ -36,37 +36,39 @@ enum class CommunicationKind { AllReduce, AllGather, ReduceScatter, AllToAll };
 /// "all_reduce" and so on.
 llvm::StringRef getName(CommunicationKind kind);
 
-/// What a collective moves between the ranks of its group.
+/// The data that a collective moves between the ranks of its group.
 struct Communication {
   CommunicationKind kind = CommunicationKind::AllReduce;
-  /// Bytes of the whole tensor: of what an all-gather gives and of what the
-  /// others take.
+  /// Bytes of the whole tensor: the result of an all-gather, and the operand of
+  /// all other kinds.
   int64_t bytes = 0;
-  /// Blocks lie along another dim than the first. PyTorch's collectives know
-  /// only that one, so that one side of the exchange is copied into order.
+  /// True if blocks are along a dim other than the first. PyTorch's collectives
+  /// support only the first dim, so one side of the exchange needs a reordering
+  /// copy.
   bool rearranges = false;
-  /// For an op that computes while it communicates: the work between two
-  /// transfers, of as many as the group has members.
+  /// For an op that overlaps computation and communication: the work of one of
+  /// its chunks, of which there are as many as the group has members.
   std::optional<Work> chunkWork;
 };
 
-/// Bytes of a tensor at these values of the symbols. Sub-byte elements are
-/// counted as whole bytes, as PyTorch stores them.
+/// Returns the bytes of a tensor for these values of the symbols. Sub-byte
+/// elements count as whole bytes, as PyTorch stores them.
 std::optional<int64_t> getNumBytes(mlir::Type type, SymbolValues symbols);
 
-/// An op that reads its operands and writes its results once, and does
-/// `flopsPerElement` scalar operations for every element of its first result.
+/// Returns the work of an op that reads its operands once, writes its results
+/// once, and does `flopsPerElement` scalar operations for every element of its
+/// first result.
 std::optional<Work> getStreamingWork(mlir::Operation *op,
                                      int64_t flopsPerElement,
                                      SymbolValues symbols);
 
-/// The work on one rank when `factor` of the op's dimension rule is cut into
-/// `parts` (or, for fewer than one, is longer): tensors that run along the
-/// factor are cut with it, the others (weights) are read whole.
+/// Returns the work on one rank if `factor` of the op's dimension rule is split
+/// into `parts` (or extended, if `parts` is less than 1). Tensors along the
+/// factor are split; others, such as weights, are read whole.
 std::optional<Work> getShardedWork(mlir::Operation *op,
                                    const DimensionRule &rule, unsigned factor,
                                    double parts, SymbolValues symbols);
-/// The same for what a collective moves.
+/// The same for the communication of a collective.
 std::optional<Communication>
 getShardedCommunication(mlir::Operation *op, const DimensionRule &rule,
                         unsigned factor, double parts, SymbolValues symbols);

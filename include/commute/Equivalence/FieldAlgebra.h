@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Floats are elements of a prime field: sums, products, means and everything
-// that moves elements is exact, whatever the order. Scalar nonlinearities are
-// random functions with a key each. Integers and truth values stay what they
-// are. See PrimeField.h and docs/equivalence.md.
+// Floats are elements of a prime field: sums, products, means and all moves of
+// elements are exact, in any order. Scalar nonlinearities are random functions,
+// each with its own key. Integers and truth values are represented exactly. See
+// PrimeField.h and docs/equivalence.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,7 +90,7 @@ private:
 
 using FieldValue = std::shared_ptr<const FieldTensor>;
 
-/// Why an op could not be evaluated on the samples.
+/// The reason why an op could not be evaluated on the samples.
 struct SampleProblem {
   enum Kind {
     /// Samples do not match, or have no cuts where the op needs them: the dims
@@ -118,7 +118,7 @@ struct ProofBudget {
   /// Memory of all tensors and patterns that are live at one time.
   int64_t bytes = int64_t(4) << 30;
   std::clock_t start = std::clock();
-  /// Told of the seconds that have passed, often; may be empty.
+  /// Called frequently with the elapsed seconds; may be empty.
   std::function<void(double)> onTime = {};
 };
 
@@ -278,7 +278,8 @@ private:
   /// Stores several tensors at the same indices of every dim but `dim`. If
   /// their samples do not match, returns false and sets the context's problem.
   bool joinBeside(llvm::MutableArrayRef<FieldValue> values, unsigned dim);
-  /// What is read at an index outside of a dim, where nothing may be read.
+  /// The value that is read at an index out of range, which no program may
+  /// read.
   uint64_t getOutsideElement(uint64_t index, mlir::Type type);
   /// Sets the context's problem if there are indices that are not sampled.
   void noteMissing(llvm::ArrayRef<int64_t> indices);

@@ -13,9 +13,9 @@
 namespace commute::equivalence {
 
 /// The field of integers modulo the prime 2^61 - 772171. Elements are numbers
-/// in [0, p). Reduction modulo the Mersenne prime 2^61 - 1 is slightly faster,
-/// but 2^61 is then 1, so scaling by powers of two, which programs do, wraps
-/// around.
+/// in [0, p). Reduction modulo the Mersenne prime 2^61 - 1 would be slightly
+/// faster, but 2^61 would then be 1, so a scale of 2^61, which occurs in
+/// programs, would be lost.
 struct PrimeField {
   /// 2^61 in the field.
   static constexpr uint64_t excess = 772171;
@@ -28,7 +28,7 @@ struct PrimeField {
   }
   /// Reduces any 128-bit number.
   static constexpr uint64_t reduceWide(unsigned __int128 value) {
-    // What is above 61 bits has 67, then 26, then at most 1 bit.
+    // The part above 61 bits has 67, then 26, then at most 1 bit.
     for (int fold = 0; fold < 2; ++fold)
       value = (value & mask) + (value >> 61) * excess;
     return reduce(static_cast<uint64_t>(value));

@@ -23,8 +23,8 @@ namespace commute::equivalence {
 struct ProofProgress {
   /// Processor time.
   double seconds = 0;
-  /// Rounds on other inputs that are done, and all that are planned so far: a
-  /// round may show that there have to be more.
+  /// The numbers of rounds that are done, and that are planned so far. A round
+  /// may show that more are needed.
   unsigned numRounds = 0;
   unsigned numPlannedRounds = 0;
   bool isDone = false;
@@ -69,7 +69,7 @@ struct EvaluatedExtent {
 struct VerifyResult {
   /// Empty if the programs are equivalent or not proven equivalent.
   std::vector<Difference> differences;
-  /// Why the programs could be neither proven equal nor told apart.
+  /// The reason why the programs could be proven neither equal nor different.
   std::optional<std::string> notProven;
   std::vector<std::string> assumptions;
   /// The scope of the verdict, and its premises besides the field.
@@ -94,9 +94,9 @@ struct VerifyResult {
 };
 
 /// Compares two programs on all ranks: values by evaluation over a prime field,
-/// and layouts, types and the order of opaque calls by static checks. The error
-/// says why the programs cannot be compared: inputs that do not match, or
-/// contradictory placements.
+/// and layouts, types and the order of opaque calls by static checks. Returns
+/// an error if the programs cannot be compared: if their inputs do not match,
+/// or if placements are contradictory.
 llvm::Expected<VerifyResult> verifyEquivalence(mlir::ModuleOp first,
                                                mlir::ModuleOp second,
                                                const VerifyOptions &options);

@@ -35,39 +35,39 @@ struct Decision {
   /// The predicted time of the ops before and after the rewrite, if it got as
   /// far as a price.
   std::optional<double> secondsBefore, secondsAfter;
-  /// What was done, or why it was not.
+  /// The rewrite that was made, or the reason why it was not.
   std::string text;
-  /// What would change that.
+  /// The change that would allow the rewrite, if there is one.
   std::string remedy;
 };
 llvm::StringRef stringify(Decision::Outcome outcome);
 
-/// For each site, every law that was tried there, with its outcome and price.
-/// A pass may visit a site in several rounds: the last round counts.
+/// All laws that were tried at each site, with their outcomes and prices. A
+/// pass may visit a site in several rounds, of which the last counts.
 class DecisionRecord {
 public:
   struct Site {
-    /// The name of the node, its op, and where it is.
+    /// The name of the node, its op, and its location.
     std::string node;
     std::string op;
     mlir::Location location;
     std::vector<Decision> decisions;
   };
 
-  /// In the order of their first decision.
+  /// Sites in the order of their first decision.
   llvm::ArrayRef<Site> getSites() const { return sites; }
 
   /// Begins a round, whose decisions replace those of earlier rounds by the
   /// same pass and law at the same site.
   void beginRound() { ++round; }
   Decision &add(mlir::Operation *site, Decision decision);
-  /// The op is about to be erased. What was decided about it stays.
+  /// Must be called before the op is erased. Decisions about it are kept.
   void forget(mlir::Operation *op) { indexOfSite.erase(op); }
   void clear();
 
 private:
   std::vector<Site> sites;
-  /// By site and decision: the round in which it was made.
+  /// By site and decision, the round in which it was made.
   std::vector<std::vector<unsigned>> rounds;
   llvm::DenseMap<mlir::Operation *, size_t> indexOfSite;
   unsigned round = 0;

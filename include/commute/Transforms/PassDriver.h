@@ -17,42 +17,42 @@
 
 namespace commute {
 
-/// A pass that failed, by an error of its own.
+/// A pass that failed because of an internal error.
 struct PassFailure {
   std::string pass;
   /// Where and why.
   std::string message;
-  /// A file with the module and the passes that show the failure; empty where
-  /// none could be written.
+  /// The path of a file with the module and the passes that reproduce the
+  /// failure; empty if none could be written.
   std::string reproducer;
-  /// False if the pass did what it cannot do in a program that differs between
-  /// ranks.
+  /// False if the pass made a rewrite that is impossible in a program that
+  /// differs between ranks.
   bool isDefect = true;
 
-  /// A sentence for the user, without the pass.
+  /// Returns a sentence for the user, without the name of the pass.
   std::string describe() const;
 };
 
 struct PassRun {
-  /// As `buildPipeline` takes them.
+  /// The passes, in the format of `buildPipeline`.
   std::string passes;
   PassSettings settings;
-  /// The file for the reproducer of the n-th failure, from 1; no reproducers
-  /// without.
+  /// Returns the path of the reproducer of the n-th failure, counted from 1. If
+  /// empty, no reproducers are written.
   std::function<std::string(unsigned)> getReproducer;
-  /// Called before the passes run anew: remarks made until then do not hold.
+  /// Called before the passes are run again; earlier remarks are then invalid.
   std::function<void()> onRestart;
-  /// Where passes with laws note what they decided; null for nowhere. Cleared
-  /// before the passes run anew.
+  /// Receives the decisions of passes with laws; may be null. Cleared before
+  /// the passes are run again.
   DecisionRecord *record = nullptr;
 };
 
-/// Runs passes over a module, which `original` is a copy of. The module is
-/// verified after each. Ops that nobody reads are erased first, unless no pass
-/// rewrites anything. A failed pass costs what it would have done, not the
-/// run: the module is restored and the others run anew, as if the pass had not
-/// been named. The error is for a wrong pass or option, and for a module that
-/// contradicts itself.
+/// Runs passes over a module. `original` must be a copy of it. Verifies the
+/// module after each pass. First erases ops without users, unless no pass
+/// rewrites anything. If a pass fails, restores the module and runs the other
+/// passes again, as if the failed pass had not been requested. Returns an error
+/// for an invalid pass or option, and for a module whose statements contradict
+/// each other.
 llvm::Expected<std::vector<PassFailure>>
 runPasses(mlir::ModuleOp module, mlir::ModuleOp original, const PassRun &run);
 

@@ -17,17 +17,17 @@
 
 namespace commute {
 
-/// What holds for all passes that ask for it, unless their own options say
-/// otherwise.
+/// Settings of all passes that support them, unless a pass's own options
+/// override them.
 struct PassSettings {
   Policy policy = Policy::Profitable;
-  /// A name of commute targets, or a file.
+  /// The name of a target, or the path of a target file.
   std::string target = "h100x8";
-  /// Nothing is rewritten that rounds sums in another order, where a pass can
-  /// tell.
+  /// Do not make rewrites that are known to change the order of rounding in
+  /// sums.
   bool exactRounding = false;
-  /// The result has to be spelled in PyTorch's operators: where the passes that
-  /// are named leave ops that have no such form, lower-collectives runs last.
+  /// The result must be expressible in PyTorch's operators: if the requested
+  /// passes leave ops without such a form, lower-collectives runs last.
   bool isForPyTorch = false;
 };
 
@@ -37,20 +37,19 @@ struct PassStep {
   std::string options;
 };
 
-/// The user's passes in the order of the default pipeline.
+/// The requested passes, in the order of the default pipeline.
 llvm::ArrayRef<llvm::StringRef> getPipelinePasses();
 void registerPipelinePasses();
 
-/// The passes of "a,b{option=value}", with the settings that they take; an
-/// empty text means all of them. The error is for a pass or an option that is
-/// wrong.
+/// Parses "a,b{option=value}" and applies the settings to these passes. An
+/// empty text means all passes. Returns an error for an invalid pass or option.
 llvm::Expected<std::vector<PassStep>>
 planPipeline(llvm::StringRef text, const PassSettings &settings = {});
 /// Adds passes to a function's pass manager.
 llvm::Error addPasses(mlir::OpPassManager &functions,
                       llvm::ArrayRef<PassStep> steps);
-/// Adds the passes of "a,b{option=value}" to a module's pass manager; an empty
-/// text means all of them. The error for an unknown name lists those there are.
+/// Adds the passes of "a,b{option=value}" to a module's pass manager. An empty
+/// text means all passes. The error for an unknown name lists the known ones.
 llvm::Error buildPipeline(mlir::OpPassManager &manager, llvm::StringRef text,
                           const PassSettings &settings = {});
 

@@ -14,19 +14,19 @@
 
 namespace commute {
 
-/// Which legal rewrites a pass makes.
+/// The legal rewrites that a pass makes.
 enum class Policy : uint8_t {
-  /// Those that the price model predicts a gain for.
+  /// Rewrites for which the price model predicts a gain.
   Profitable,
-  /// All that make progress, at any price.
+  /// All rewrites that make progress, at any price.
   Always,
-  /// Those that the upstream compiler's pass makes, for comparison.
+  /// The rewrites of the upstream compiler's pass, for comparison.
   Upstream,
 };
 
-/// The spelling of a policy in options: "profitable".
+/// Returns the spelling of a policy in options, such as "profitable".
 llvm::StringRef stringify(Policy policy);
-/// The error lists the policies.
+/// Parses a policy. The error lists all policies.
 llvm::Expected<Policy> parsePolicy(llvm::StringRef text);
 
 } // namespace commute

@@ -14,15 +14,17 @@
 
 namespace commute::analysis {
 
-/// Collectives of one kind, each behind the one before through reindexing, and
-/// what they may be as one.
+/// Collectives of one kind that follow each other through reindexing ops, and
+/// the single collective that they may be equal to.
 class CollectiveChain {
 public:
-  /// More ranks are not joined, nor more ops undone in search of what is in
-  /// front: what is asked of each collective stays bounded.
+  /// The largest number of ranks in a merged collective, and of ops that are
+  /// undone in search of the previous collective. This bounds the cost per
+  /// collective.
   static constexpr int64_t maxRanks = 1024;
   static constexpr size_t maxUndone = 1024;
-  /// Nor more ranks of the world, times the ranks that each would reach.
+  /// The largest number of ranks of the world times ranks that each one
+  /// reaches.
   static constexpr int64_t maxMembers = 1 << 20;
 
   /// `links` are in order.
@@ -30,37 +32,38 @@ public:
                   llvm::ArrayRef<tp::GroupAttr> groups, Refusal &refusal);
 
 protected:
-  /// One position in the group of each link.
+  /// A position in the group of each link.
   using Positions = llvm::SmallVector<int64_t, 2>;
 
   mlir::Operation *first() const { return links.front(); }
   mlir::Operation *last() const { return links.back(); }
-  /// The `index`-th of all positions, those of the last link outermost.
+  /// Returns position number `index`, where the last link is the outermost.
   Positions getPositions(int64_t index) const;
 
   std::nullopt_t refuse(RefusalCode code, std::string reason,
                         std::string remedy = "");
-  /// The group of these members; says where there is none. `what` is the
-  /// collective that it would be for.
+  /// Returns the group with these members. Refuses if there is none; `what`
+  /// names the collective that needs it.
   tp::GroupAttr getGroupOf(const RankMembers &members, const llvm::Twine &what);
 
   llvm::ArrayRef<mlir::Operation *> links;
   llvm::ArrayRef<tp::GroupAttr> groups;
   Refusal &refusal;
   tp::SymbolSpace symbols;
-  /// All positions, or more than `maxRanks`.
+  /// The number of all positions; any number above `maxRanks` if there are
+  /// more.
   int64_t numRanks = 1;
 };
 
 tp::GroupAttr getCollectiveGroup(mlir::Operation *op);
 
-/// The position of block 0 in `part`, one block of the whole whose blocks have
-/// `distance` elements; nullopt where that is none.
+/// Returns the position of block 0 in `part`, which must be one block of a
+/// whole whose blocks have `distance` elements; nullopt if it is not.
 std::optional<int64_t> getBlock(const IndexMap &part,
                                 const SizePolynomial &distance);
 
-/// The collective that the longest chain ending with `last` is equivalent to,
-/// according to `find`. A refusal is about the shortest chain.
+/// Returns the collective that is equal to the longest chain that ends with
+/// `last`, according to `find`. A refusal is about the shortest chain.
 Legal<ReindexedCollective>
 findChained(mlir::Operation *last,
             llvm::function_ref<std::optional<ReindexedCollective>(

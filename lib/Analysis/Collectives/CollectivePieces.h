@@ -11,30 +11,29 @@
 
 namespace commute::analysis {
 
-/// Pieces along one dim, which ops beside a collective put together: of what is
-/// gathered, or of what is scattered.
+/// Pieces along one dim that the ops around a collective concatenate: pieces of
+/// the gathered value, or of the scattered one.
 struct CollectivePieces {
-  /// At the far end of the ops: what they make, or what they make it from.
+  /// The value at the far end of the ops: their result, or their source.
   mlir::Value value;
   int64_t axis;
-  /// Along `axis`, one behind the other.
+  /// The pieces, in order along `axis`.
   llvm::SmallVector<PieceRange> ranges;
   /// The ops between the collective and `value`, in order.
   llvm::SmallVector<mlir::Operation *> ops;
 };
 
-/// What the ops behind an all_gather put together, if that is all that is read
-/// of it: `value` consists of pieces of the all_gather of its operand along
-/// `axis`.
-/// Refuses where a product uses something else that is made from what was
-/// gathered; not applicable where no product does.
+/// Returns the value that the ops after an all_gather reassemble, if all uses
+/// are through it: `value` consists of pieces of the all_gather of its operand
+/// along `axis`. Refuses if a product uses another value computed from the
+/// gathered one; not applicable if no product does.
 Legal<CollectivePieces> findGatheredPieces(tp::AllGatherOp gather);
 
-/// What a reduce_scatter scatters, if that is put together from one value and
-/// every rank gets one block of it along some dim, in whatever order: the
-/// pieces are blocks of `value`. Nothing else reads it, nor what the ops make.
-/// Refuses where it is made from a product otherwise; not applicable where it
-/// is made from something else.
+/// Returns the source of a reduce_scatter, if its operand is reassembled from
+/// one value and every rank receives one block of this value along some dim, in
+/// any order: the pieces are blocks of `value`. The source and the results of
+/// the ops must have no other users. Refuses if it is computed from a product
+/// in another way; not applicable if it is not computed from a product.
 Legal<CollectivePieces> findScatteredPieces(tp::ReduceScatterOp scatter);
 
 } // namespace commute::analysis

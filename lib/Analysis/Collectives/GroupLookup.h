@@ -14,23 +14,24 @@
 
 namespace commute::analysis {
 
-/// For every rank the members of its group, in order; -1 for one that is not
-/// there.
+/// For every rank, the members of its group in order; -1 for a member that does
+/// not exist.
 using RankMembers = llvm::MapVector<int64_t, llvm::SmallVector<int64_t>>;
 
-/// Whether these are groups: every rank is in its own, once, and all members of
-/// a group see it in one order.
+/// Returns true if these are groups: every rank occurs exactly once in its own
+/// group, and all members of a group have the same list.
 Legal<> checkMembership(const RankMembers &members);
 
-/// The first of `groups` of which every rank has exactly these members in this
-/// order, and which has no other ranks; null where there is none.
+/// Returns the first of `groups` in which every rank has exactly these members
+/// in this order, and which contains no other ranks; null if there is none.
 tp::GroupAttr findGroup(const RankMembers &members,
                         llvm::ArrayRef<tp::GroupAttr> groups);
-/// The first whose groups are the same but for the order of the members.
+/// Returns the first group that is the same except for the order of its
+/// members.
 tp::GroupAttr findGroupInAnyOrder(const RankMembers &members,
                                   llvm::ArrayRef<tp::GroupAttr> groups);
 
-/// As --group takes them: "0-3", "0,2/1,3".
+/// Formats members as in --group: "0-3", "0,2/1,3".
 std::string formatMembers(const RankMembers &members);
 
 } // namespace commute::analysis

@@ -11,11 +11,10 @@
 
 namespace commute::analysis {
 
-/// Longer chains of steps are not followed: what is asked of each op stays
-/// bounded.
+/// The longest chain of steps that is followed. This bounds the cost per op.
 inline constexpr unsigned maxDimSteps = 16;
 
-/// A dim of an op's result, and what makes of it the dim asked about.
+/// A dim of an op's result, and the steps that turn it into the requested dim.
 struct DimOrigin {
   mlir::Value value;
   unsigned dim;
@@ -24,7 +23,7 @@ struct DimOrigin {
 };
 
 /// Goes back from a dim of a value, step by step, to the nearest result of an
-/// op of which `isOrigin` is true; nullopt where none is reached.
+/// op for which `isOrigin` is true. Returns nullopt if there is none.
 std::optional<DimOrigin>
 findDimOrigin(mlir::Value value, unsigned dim,
               llvm::function_ref<bool(mlir::Value, unsigned)> isOrigin);

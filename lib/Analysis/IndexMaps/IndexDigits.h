@@ -11,7 +11,7 @@
 
 namespace commute::analysis {
 
-/// Brings digits into their unique form.
+/// Converts digits to their unique normal form.
 void normalizeDigits(IndexDigits &digits);
 
 /// A position in blocks of some size.
@@ -19,11 +19,11 @@ struct SizePosition {
   SizePolynomial quotient;
   SizePolynomial remainder;
 };
-/// `position` by blocks of `block`, as far as that is provable.
+/// Expresses `position` in blocks of `block`, as far as that is provable.
 std::optional<SizePosition> divide(const SizePolynomial &position,
                                    const SizePolynomial &block);
 
-/// Consecutive positions along a dim whose addresses digits can count.
+/// Consecutive positions along a dim whose addresses can be counted by digits.
 struct DigitRun {
   /// Where it begins.
   SizePolynomial position;
@@ -32,15 +32,15 @@ struct DigitRun {
   SizePolynomial base;
 };
 
-/// The positions [start, start + size) of `digits` as runs, in order. Failure
-/// where it depends on symbols where a run ends.
+/// Splits the positions [start, start + size) of `digits` into runs, in order.
+/// Fails if the end of a run depends on symbols.
 mlir::LogicalResult sliceDigits(llvm::ArrayRef<IndexDigit> digits,
                                 const SizePolynomial &start,
                                 const SizePolynomial &size,
                                 llvm::SmallVectorImpl<DigitRun> &runs);
 
-/// Cuts digits in two: `minor` counts `extent`, `major` the rest. Failure where
-/// no digit ends or can be cut there.
+/// Splits digits in two: `minor` counts `extent`, and `major` the rest. Fails
+/// if no digit ends or can be split there.
 mlir::LogicalResult splitDigits(llvm::ArrayRef<IndexDigit> digits,
                                 const SizePolynomial &extent,
                                 IndexDigits &major, IndexDigits &minor);

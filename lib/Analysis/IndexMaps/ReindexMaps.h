@@ -14,7 +14,7 @@
 
 namespace commute::analysis {
 
-/// The index maps of values that are made from one root by reindexing.
+/// The index maps of values that are computed from one root by reindexing ops.
 class ReindexMaps {
 public:
   explicit ReindexMaps(tp::SymbolSpace &symbols) : symbols(symbols) {}
@@ -22,14 +22,15 @@ public:
   IndexMap::Sizes getSizes(mlir::Value value);
   /// Gives `value` a map.
   void set(mlir::Value value, IndexMap map) { maps[value] = std::move(map); }
-  /// Null for a value that has none.
+  /// Returns null for a value without a map.
   const IndexMap *get(mlir::Value value) const;
-  /// Gives the result of an op its map, where all operands have one; false
-  /// where that cannot be proven.
+  /// Computes the map of an op's result if all operands have maps. Returns
+  /// false if the map cannot be proven.
   bool add(mlir::Operation *op);
-  /// Follows the users of a value, and theirs, in its block.
+  /// Follows all direct and indirect users of a value in its block.
   void follow(mlir::Value value);
-  /// All values that have maps, users behind what they read.
+  /// Returns all values that have maps, in an order in which operands come
+  /// before users.
   auto getValues() const { return llvm::make_first_range(maps); }
 
 private:
@@ -37,13 +38,14 @@ private:
   llvm::MapVector<mlir::Value, IndexMap> maps;
 };
 
-/// The box that certainly holds the first element; null where none does.
+/// Returns the box that certainly contains the first element, or null if there
+/// is none.
 const IndexBox *findFirstBox(const IndexMap &map);
 
 using tp::getElementType;
 using tp::getTensor;
 bool isBefore(mlir::Operation *a, mlir::Operation *b);
-/// Whether an op moves elements in memory, rather than being a view.
+/// Returns true if an op moves elements in memory, rather than being a view.
 bool moves(mlir::Operation *op);
 /// Whether a value is certainly dense, as collectives need it.
 bool isDense(mlir::Value value, tp::SymbolSpace &symbols);
@@ -53,31 +55,31 @@ mlir::RankedTensorType getDenseType(tp::SymbolSpace &symbols,
                                     mlir::Type elementType,
                                     llvm::ArrayRef<SizePolynomial> sizes);
 
-/// Whether nobody would see it if `value` were dense in memory: it is, or its
-/// readers give results of the same layout all the same.
+/// Returns true if making `value` dense would not be observable: it is dense,
+/// or its users return results of the same layout in either case.
 bool mayBeDense(mlir::Value value, mlir::RankedTensorType dense,
                 tp::SymbolSpace &symbols);
 
-/// The values that a value is reindexed from, through single operands that
-/// nobody else reads, the nearest first.
+/// Returns the values from which a value is computed by reindexing ops with a
+/// single operand and no other users, nearest first.
 llvm::SmallVector<mlir::Value> getOrigins(mlir::Value value);
 
-/// The reindexing ops behind a value, in its block: all that `follow` may give
-/// maps to, and those that it cannot.
+/// Returns the reindexing ops after a value in its block: all ops for which
+/// `follow` may compute maps, and those for which it cannot.
 llvm::SmallVector<mlir::Operation *> getReindexingBehind(mlir::Value value);
 
-/// The ops that make `results` from `root` and from nothing else, in order.
+/// Returns the ops that compute `results` from `root` alone, in order.
 llvm::SmallVector<mlir::Operation *>
 getOpsBetween(mlir::Value root, llvm::ArrayRef<mlir::Value> results);
 
-/// Of `ops`, in order, the first that an op outside reads although it makes
-/// none of `results`; null where there is none.
+/// Returns the first of `ops`, which are in order, whose result has a user
+/// outside of `ops` although it is not in `results`; null if there is none.
 mlir::Operation *findOtherReader(llvm::ArrayRef<mlir::Operation *> ops,
                                  llvm::ArrayRef<mlir::Value> results);
 
-/// Says how the operands of `concat`, which have maps, fail to be the blocks,
-/// one a rank, of `whole` along `axis`. The blocks of a gather are those of the
-/// ranks; those of a scatter go to them.
+/// Explains why the operands of `concat`, which have maps, are not the blocks
+/// of `whole` along `axis`, one for each rank. The blocks of a gather come from
+/// the ranks; those of a scatter go to them.
 Refusal describeReassembly(tp::ConcatOp concat, const ReindexMaps &maps,
                            mlir::Value whole, int64_t axis, int64_t numRanks,
                            bool isGather);

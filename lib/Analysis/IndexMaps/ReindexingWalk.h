@@ -12,20 +12,20 @@
 
 namespace commute::analysis {
 
-/// Goes back from a value through the reindexing ops that make it, in its
-/// block. Undoes the latest op of those still open: where one value is left,
-/// all is made from it.
+/// Goes back from a value through the reindexing ops that compute it, in its
+/// block. Always undoes the latest op among the open values. If a single value
+/// is left, everything is computed from it.
 class ReindexingWalk {
 public:
   explicit ReindexingWalk(mlir::Value value) { open.insert(value); }
 
-  /// Undoes one more op; false where there is none that `mayUndo` allows.
+  /// Undoes one more op. Returns false if there is none that `mayUndo` allows.
   bool step(llvm::function_ref<bool(mlir::Operation *)> mayUndo);
-  /// The one value that is left; null where there are several.
+  /// Returns the only value that is left; null if there are several.
   mlir::Value getOrigin() const {
     return open.size() == 1 ? open.front() : mlir::Value();
   }
-  /// What was undone, the latest first.
+  /// Returns the undone ops, latest first.
   llvm::ArrayRef<mlir::Operation *> getUndone() const { return undone; }
 
 private:

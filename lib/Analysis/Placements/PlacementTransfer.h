@@ -11,15 +11,16 @@
 
 namespace commute::analysis {
 
-/// How pairs of groups relate. Each pair is looked at once, not once for every
-/// op: a world may have thousands of ranks.
+/// The relations between pairs of groups. Each pair is analyzed once, not for
+/// every op, because a world may have thousands of ranks.
 class GroupRelations {
 public:
-  /// Whether all ranks of each `group` are of one `other` group.
+  /// Returns true if every `group` is contained in a single `other` group.
   bool isWithin(tp::GroupAttr group, tp::GroupAttr other);
-  /// Whether ranks of one `group` communicate, in a collective over `other`,
-  /// with ranks that are of one `group` again, position by position: the axes
-  /// of a mesh do. Of groups of unknown members neither is known to hold.
+  /// Returns true if, in a collective over `other`, the ranks of one `group`
+  /// communicate with ranks that form one `group` again, position by position,
+  /// as for the axes of a mesh. Neither relation is known for groups with
+  /// unknown members.
   bool areIndependent(tp::GroupAttr group, tp::GroupAttr other);
 
 private:
@@ -27,15 +28,15 @@ private:
   llvm::DenseMap<Pair, bool> within, independent;
 };
 
-/// Placements of an op's results on `group`, given those of its operands (null
-/// for operands that are no tensors).
+/// Returns the placements of an op's results on `group`, given those of its
+/// operands (null for operands that are not tensors).
 llvm::SmallVector<tp::PlacementAttr>
 transferPlacements(mlir::Operation *op, tp::GroupAttr group,
                    llvm::ArrayRef<tp::PlacementAttr> operands,
                    GroupRelations &relations);
 
-/// Why an op misuses the placement of an operand on `group`; nullopt where it
-/// does not.
+/// Returns why an op misuses the placement of an operand on `group`, or nullopt
+/// if it does not.
 std::optional<std::string>
 findMisuse(mlir::Operation *op, tp::GroupAttr group,
            llvm::ArrayRef<tp::PlacementAttr> operands,

@@ -11,23 +11,24 @@
 
 namespace commute::analysis {
 
-/// Why an op has to see all rows: a predicate of a sentence about it. For the
-/// codes of shards of rows that need no numbers.
+/// Returns the refusal of an op that needs all rows, whose reason is the
+/// predicate of a sentence. For codes that need no numbers.
 Refusal refuseRows(mlir::Operation *op, RefusalCode code);
 
-/// The factor of `rule`, of `op`, that a cut along `dim` of `tensor` would cut,
-/// if the op works on each of its indices alone.
+/// Returns the factor of `rule`, the rule of `op`, that sharding along `dim` of
+/// `tensor` would split, if the op processes each of its indices independently.
 Legal<unsigned> findRowFactor(mlir::Operation *op,
                               const tp::DimensionRule &rule,
                               const tp::DimensionRule::TensorFactors &tensor,
                               unsigned dim);
 
-/// The dim of a tensor that `factor` leads; nullopt where it is in none.
+/// Returns the dim of a tensor whose major factor is `factor`; nullopt if there
+/// is none.
 std::optional<unsigned>
 findRowDim(const tp::DimensionRule::TensorFactors &tensor, unsigned factor);
 
-/// Whether the op has `factor` at `dim` wherever it has `value`: it may read a
-/// value twice, by rows and as a whole.
+/// Returns true if the op has `factor` at `dim` for every operand that is
+/// `value`: an op may use a value twice, once by rows and once as a whole.
 bool hasRowsEverywhere(mlir::Operation *op, const tp::DimensionRule &rule,
                        mlir::Value value, unsigned dim, unsigned factor);
 

@@ -11,15 +11,16 @@
 
 namespace commute::analysis {
 
-/// More ops are not moved, and more products not joined, for one collective:
-/// what is asked of each stays bounded.
+/// The largest number of ops that are moved, and of products that are merged,
+/// for one collective. This bounds the cost per collective.
 inline constexpr unsigned maxOps = 256;
 
-/// Whether two tensors have the same last dim. A reshape that keeps it only
-/// regroups the rows.
+/// Returns true if two tensors have the same last dim. A reshape that keeps it
+/// only regroups the rows.
 bool haveSameLastDim(mlir::Value a, mlir::Value b);
 
-/// Whether a product can take its left rows one by one.
+/// Returns true if a product processes the rows of its left operand
+/// independently.
 Legal<> checkRowProduct(tp::MatmulOp matmul);
 
 } // namespace commute::analysis

@@ -1,5 +1,5 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Captures parallel models as archives, without GPUs, weights or processes.
+"""Captures parallel models as archives, without GPUs, weights or other processes.
 
     python -m commute.capture transformers:config.json --tp 8 --seq 4096 -o DIR
 """

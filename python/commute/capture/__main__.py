@@ -1,5 +1,5 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Captures a model from the shell:
+"""Captures a model from the command line:
 
     python -m commute.capture transformers:config.json --tp 8 --seq 4096 -o DIR
 """
@@ -41,8 +41,8 @@ def _ranks(text: str) -> Any:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m commute.capture",
-        description="Writes the programs of all ranks of a parallel model, and of one device,"
-        " as archives. Needs no weights, no GPU and no other process.",
+        description="Write the programs of all ranks of a parallel model, and the program of a"
+        " single device, as archives. Needs no weights, no GPU and no other process.",
     )
     parser.add_argument("model", metavar="transformers:CONFIG.json", help="a model's configuration")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True)
@@ -51,17 +51,17 @@ def _parser() -> argparse.ArgumentParser:
     axis.add_argument("--ep", type=_positive, metavar="N", help="expert parallelism, by the model's ep_plan")
     parser.add_argument("--seq", type=_positive, default=128, metavar="N", help="tokens (default 128)")
     parser.add_argument("--batch", type=_positive, default=1, metavar="N", help="sequences (default 1)")
-    parser.add_argument("--layers", type=_positive, metavar="N", help="fewer layers than configured")
-    parser.add_argument("--head", metavar="CLASS", help="a class of transformers (default: as configured)")
-    parser.add_argument("--dtype", choices=DTYPES, help="of the parameters (default: as configured)")
-    parser.add_argument("--backward", action="store_true", help="loss and gradients in one program")
-    parser.add_argument("--dynamic", action="store_true", help="symbolic batch and sequence")
-    parser.add_argument("--ranks", type=_ranks, default="all", metavar="R,...", help="default: all")
+    parser.add_argument("--layers", type=_positive, metavar="N", help="keep only the first N layers")
+    parser.add_argument("--head", metavar="CLASS", help="class of transformers to build (default: as configured)")
+    parser.add_argument("--dtype", choices=DTYPES, help="element type of the parameters (default: as configured)")
+    parser.add_argument("--backward", action="store_true", help="capture loss and gradients in one program")
+    parser.add_argument("--dynamic", action="store_true", help="make batch and sequence sizes symbolic")
+    parser.add_argument("--ranks", type=_ranks, default="all", metavar="R,...", help="ranks to write (default: all)")
     return parser
 
 
 def _arguments(options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
-    """Example arguments, and their dynamic sizes."""
+    """Returns example arguments and their dynamic sizes."""
     tokens = torch.zeros(options.batch, options.seq, dtype=torch.long)
     given: dict[str, Any] = {"input_ids": tokens}
     if options.backward:
@@ -76,7 +76,7 @@ def _arguments(options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
 def _run(options: argparse.Namespace) -> Capture:
     kind, _, path = options.model.partition(":")
     if kind != "transformers" or not path:
-        raise CaptureError(f"{options.model!r} is no model; write transformers:CONFIG.json")
+        raise CaptureError(f"{options.model!r} is not a model; expected transformers:CONFIG.json")
     config = transformers_models.read_configuration(path)
     if options.layers:
         transformers_models.set_layers(config, options.layers)
@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{program.path}  {program.nodes} nodes, {program.seconds:.1f} s")
     print(result.relations)
     for constant in result.constants_of_rank[:8]:
-        print(f"follows the rank: {constant}")
+        print(f"depends on the rank: {constant}")
     if result.reference_refusal:
         print(f"no reference.pt2: {result.reference_refusal}")
     print(f"captured in {time.perf_counter() - start:.1f} s")

@@ -1,5 +1,5 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Writes captured programs: archives with their sidecar, without weights."""
+"""Writes captured programs as archives with a sidecar and without weights."""
 
 import json
 import zipfile
@@ -13,10 +13,10 @@ from torch.export import ExportedProgram
 
 
 def _put_largest_first(state: dict[str, Any]) -> None:
-    """Orders weights that are not stored so that PyTorch can load the archive.
+    """Orders weights without storage so that PyTorch can load the archive.
 
-    PyTorch 2.13 gives all of them one empty record, reads it back as zeros of the first
-    weight's size, and makes all weights views of that.
+    PyTorch 2.13 writes one empty record for all of them, reads it back as zeros of the
+    first weight's size, and makes all weights views of these zeros.
     """
     fake = {name: value for name, value in state.items() if isinstance(value, FakeTensor)}
     real = {name: value for name, value in state.items() if name not in fake}
@@ -26,8 +26,8 @@ def _put_largest_first(state: dict[str, Any]) -> None:
 
 
 def _is_storable(value: Any) -> bool:
-    """Whether PyTorch loads an example argument again: tensors with values, in plain
-    containers."""
+    """Returns true if PyTorch can load an example argument back: tensors with values, in
+    plain containers."""
     if isinstance(value, (list, tuple)):
         return all(_is_storable(part) for part in value)
     if isinstance(value, dict):
@@ -46,19 +46,19 @@ def save(program: ExportedProgram, path: Path) -> None:
 
 
 def add_sidecar(path: Path, sidecar: Mapping[str, Any]) -> None:
-    """Adds the sidecar to an archive: what it says of constants is known when all ranks
-    have been traced."""
+    """Adds the sidecar to an archive. It lists the constants that differ between ranks, so
+    it is complete only after all ranks have been traced."""
     with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
         root = archive.namelist()[0].split("/")[0]
         archive.writestr(f"{root}/extra/commute.json", json.dumps(sidecar, indent=1))
 
 
 def input_names(program: ExportedProgram) -> dict[str, str]:
-    """The graph names of what callers pass, by the path that leads to them."""
+    """Returns the graph names of the user inputs, keyed by their path in the arguments."""
     return {name: name for name in program.graph_signature.user_inputs if isinstance(name, str)}
 
 
 def parameter_names(program: ExportedProgram) -> list[str]:
-    """The names of parameters and buffers that the program reads."""
+    """Returns the names of the parameters and buffers that the program uses."""
     signature = program.graph_signature
     return [*signature.inputs_to_parameters.values(), *signature.inputs_to_buffers.values()]

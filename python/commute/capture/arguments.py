@@ -1,5 +1,5 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""The arguments of a model, as a rank passes them and as one device does."""
+"""The arguments of a model, as passed on a rank and on a single device."""
 
 import inspect
 import re
@@ -19,7 +19,7 @@ from commute.capture.ranks import axis_names
 
 
 def named_arguments(forward: Callable[..., Any], example: Any) -> dict[str, Any]:
-    """Example arguments by the names of the parameters of a forward."""
+    """Returns the example arguments, keyed by the parameter names of the forward."""
     signature = inspect.signature(forward)
     try:
         if isinstance(example, Mapping):
@@ -28,7 +28,7 @@ def named_arguments(forward: Callable[..., Any], example: Any) -> dict[str, Any]
             given = tuple(example) if isinstance(example, (tuple, list)) else (example,)
             bound = signature.bind(*given)
     except TypeError as error:
-        raise CaptureError(f"example_args do not fit the forward{signature}: {error}") from None
+        raise CaptureError(f"example_args do not match forward{signature}: {error}") from None
     named: dict[str, Any] = {}
     for name, value in bound.arguments.items():
         kind = signature.parameters[name].kind
@@ -36,8 +36,8 @@ def named_arguments(forward: Callable[..., Any], example: Any) -> dict[str, Any]
             named.update(value)
         elif kind is inspect.Parameter.VAR_POSITIONAL:
             raise CaptureError(
-                f"the forward takes *{name}, whose values have no names; wrap it in a function"
-                " that names them"
+                f"the forward takes *{name}, whose values have no names; wrap the model in one"
+                " whose forward names them"
             )
         else:
             named[name] = value
@@ -45,7 +45,7 @@ def named_arguments(forward: Callable[..., Any], example: Any) -> dict[str, Any]
 
 
 def _without_memory(values: Any, mode: FakeTensorMode, device: str) -> Any:
-    """Tensors of the meta device as fake ones of another device."""
+    """Replaces tensors on the meta device with fake tensors on another device."""
 
     def stand_in(value: torch.Tensor) -> torch.Tensor:
         return fake_like(mode, value.shape, value, device) if value.is_meta else value
@@ -54,7 +54,7 @@ def _without_memory(values: Any, mode: FakeTensorMode, device: str) -> Any:
 
 
 class Arguments:
-    """Named arguments. A tensor inside one is known by the path to it: x, cache['k'][0]."""
+    """Named arguments. A tensor in an argument is identified by its path: x, cache['k'][0]."""
 
     def __init__(self, named: Mapping[str, Any], mesh: DeviceMesh) -> None:
         self.named, self._mesh = dict(named), mesh
@@ -66,7 +66,8 @@ class Arguments:
                     yield name + pytree.keystr(path), leaf
 
     def path_of(self, graph_name: str) -> str | None:
-        """The tensor behind an input of a graph: names differ in punctuation only."""
+        """Returns the path of the tensor that a graph input stands for. Graph names differ
+        from paths in punctuation only."""
 
         def plain(text: str) -> str:
             return re.sub(r"[\W_]+", "_", text).strip("_")
@@ -75,7 +76,8 @@ class Arguments:
         return found[0] if len(found) == 1 else None
 
     def of_rank(self, mode: FakeTensorMode) -> dict[str, Any]:
-        """What this rank's program takes: the shards of DTensors, everything else as it is."""
+        """Returns the inputs of this rank's program: local shards of DTensors, and all other
+        values unchanged."""
         device = self._mesh.device_type
 
         def shard(value: DTensor) -> torch.Tensor:
@@ -84,7 +86,8 @@ class Arguments:
         return _without_memory(pytree.tree_map_only(DTensor, shard, self.named), mode, device)
 
     def for_model(self, of_rank: Mapping[str, Any]) -> dict[str, Any]:
-        """What the model takes: of this rank's shards, the DTensors that the caller passes."""
+        """Returns the arguments of the model: rebuilds the caller's DTensors from this rank's
+        shards."""
         leaves, spec = pytree.tree_flatten(self.named)
         made = [
             materialized(leaf, part) if isinstance(leaf, DTensor) else part
@@ -95,7 +98,7 @@ class Arguments:
     def of_one_device(
         self, mode: FakeTensorMode, placements: Mapping[str, AxisPlacements]
     ) -> dict[str, Any]:
-        """What one device takes: where ranks have shards, all of them."""
+        """Returns the arguments on a single device: sharded values are passed whole."""
         device = self._mesh.device_type
         sizes = dict(zip(axis_names(self._mesh), self._mesh.mesh.shape))
 

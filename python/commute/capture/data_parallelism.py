@@ -1,8 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Hooks that parallelize a model, and `fully_shard` as plain collectives.
+"""Removes the hooks that parallelize a model, and expresses `fully_shard` as collectives.
 
-The hooks of `fully_shard` manage memory and streams, which no graph can hold. In a
-captured program each parameter that it shards is gathered where the forward begins, by
+The hooks of `fully_shard` manage memory and streams, which a graph cannot represent. A
+captured program instead gathers each sharded parameter at the start of the forward, with
 an all_gather that autograd differentiates to a reduce_scatter.
 """
 
@@ -16,7 +16,7 @@ _PARALLEL = ("torch.distributed.", "transformers.distributed.")
 
 
 def _state_of(module: nn.Module) -> Any:
-    """The state that fully_shard keeps of a module, if it was applied to it."""
+    """Returns the state that fully_shard attached to a module, or None."""
     from torch.distributed.fsdp._fully_shard._fully_shard import FSDPModule
 
     if not isinstance(module, FSDPModule):
@@ -25,7 +25,7 @@ def _state_of(module: nn.Module) -> Any:
 
 
 class ShardedParameters:
-    """The parameters that fully_shard shards, and over which mesh axes."""
+    """The parameters that fully_shard shards, and the mesh axes it shards them over."""
 
     def __init__(self, model: nn.Module) -> None:
         self._axes: dict[int, tuple[Any, Any]] = {}
@@ -38,7 +38,8 @@ class ShardedParameters:
                     self._axes[id(parameter.sharded_param)] = (group.mesh_info.mesh, whole)
 
     def gathered(self, original: DTensor, value: DTensor) -> Any:
-        """A parameter as the forward uses it: whole along the axes of fully_shard."""
+        """Returns a parameter as the forward uses it: gathered along the axes of
+        fully_shard."""
         if id(original) not in self._axes:
             return value
         mesh, spec = self._axes[id(original)]
@@ -63,7 +64,7 @@ def find(model: nn.Module) -> ShardedParameters:
 def _remove_hooks(
     model: nn.Module, is_meant: Callable[[Any], bool]
 ) -> list[Callable[[], None]]:
-    """Takes hooks out of force; gives what puts them back."""
+    """Removes the matching hooks; returns functions that restore them."""
     restore: list[Callable[[], None]] = []
     for module in model.modules():
         for hooks in (module._forward_pre_hooks, module._forward_hooks):
@@ -87,12 +88,13 @@ def _module_of(function: Any) -> str:
 
 
 def disable(model: nn.Module) -> list[Callable[[], None]]:
-    """Takes the hooks of fully_shard out of force."""
+    """Removes the hooks of fully_shard; returns functions that restore them."""
     return _remove_hooks(model, lambda hook: _module_of(hook).startswith("torch.distributed.fsdp."))
 
 
 def disable_parallel_hooks(model: nn.Module) -> list[Callable[[], None]]:
-    """Takes every hook out of force that turns tensors into DTensors or back."""
+    """Removes every hook that converts tensors to DTensors or back; returns functions that
+    restore them."""
     restore = _remove_hooks(model, lambda hook: _module_of(hook).startswith(_PARALLEL))
     for module in model.modules():
         forward = module.__dict__.get("forward")

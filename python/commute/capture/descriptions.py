@@ -1,6 +1,6 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""What is known of captured programs besides their graphs: the sidecars of the ranks, and
-their relations to one device."""
+"""Facts about captured programs that their graphs do not state: the sidecars of the ranks,
+and the relations of their tensors to those of a single device."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,10 +26,11 @@ from commute.capture.ranks import axis_names, groups_by_name, groups_of_axis
 
 
 def name_groups(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
-    """What to call each process group, and the ranks of all of that name.
+    """Returns the new name of each process group, and the members of the groups with each
+    new name.
 
-    A group of all ranks keeps its name, by which every process of PyTorch knows it; groups
-    along a mesh axis take the name of the axis.
+    A group of all ranks keeps its name, which is the same in every PyTorch process. Groups
+    along a mesh axis are named after the axis.
     """
     own: dict[str, str] = {}
     members: dict[str, Any] = {}
@@ -52,19 +53,19 @@ def check_stated_inputs(
     for name, axes in stated.items():
         if name not in arguments:
             raise CaptureError(
-                f"input_placements names {name!r}, and the arguments are {', '.join(arguments)}"
+                f"input_placements names {name!r}, but the arguments are {', '.join(arguments)}"
             )
         for axis in axes:
             if axis not in axis_names(mesh):
                 raise CaptureError(
-                    f"input_placements: {name} has the axis {axis!r}, and the mesh has"
+                    f"input_placements: {name} has the axis {axis!r}, but the mesh has"
                     f" {', '.join(axis_names(mesh))}"
                 )
     return {name: dict(axes) for name, axes in stated.items()}
 
 
 class Descriptions:
-    """Of one capture, collected rank by rank."""
+    """The sidecars and relations of one capture, collected rank by rank."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class Descriptions:
     def add(
         self, rank: int, program: ExportedProgram, local: LocalModel, used: set[str], backward: bool
     ) -> None:
-        """Notes the program of one more rank; `used` are the process groups in it."""
+        """Records the program of one more rank, which uses the process groups `used`."""
         for path, value in self.arguments.tensors():
             if isinstance(value, DTensor):
                 self.inputs[path] = of_dtensor(value)
@@ -104,9 +105,10 @@ class Descriptions:
     #
 
     def _default_placements(self, local: LocalModel, path: str) -> AxisPlacements:
-        """What a model takes a plain input for: where it makes a DTensor of it, it says so.
-        Ranks that shard data have a batch of their own; on other axes of a parallel model
-        an input is the same everywhere."""
+        """Returns the placements of a plain input along each axis. Placements that the caller
+        states come first, then those of the DTensor that the model converts the input to. On
+        axes of data parallelism, where every rank has its own batch, the default is a shard
+        of dim 0; on other axes of a parallel model, it is replicated."""
         of_caller = next(
             (axes for name, axes in self.stated_inputs.items() if path.startswith(name)), {}
         )
@@ -134,7 +136,8 @@ class Descriptions:
     def _add_gradients(
         self, program: ExportedProgram, originals: Mapping[str, torch.Tensor]
     ) -> None:
-        """The gradient of a shard is the shard of the gradient."""
+        """States the placements of gradients: the gradient of a shard is a shard of the
+        gradient."""
         spec = program.call_spec.out_spec
         if spec is None:
             return
@@ -198,7 +201,7 @@ class Descriptions:
     def _in_words(
         self, axes: AxisPlacements, shape: Sequence[int], used: set[str]
     ) -> dict[str, str]:
-        """Placements by process group, of those that the program uses."""
+        """Returns the placements for each process group that the program uses."""
         stated = {}
         for index, axis in enumerate(axis_names(self.mesh)):
             name = str(self.mesh.get_group(index).group_name)
@@ -208,8 +211,8 @@ class Descriptions:
         return stated
 
     def sidecars(self) -> tuple[dict[int, dict[str, Any]], tuple[rank_constants.RankConstant, ...]]:
-        """The sidecar of every rank, now that all are traced; and what differs between the
-        ranks' programs."""
+        """Returns the sidecar of every rank, and the constants that differ between ranks. Call
+        this after all ranks have been traced."""
         found = rank_constants.differences(self._outlines)
         differing = {constant.node for constant in found}
         is_complete = len(self._sidecars) == self.mesh.size()

@@ -1,5 +1,5 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""What capture raises, and where in a model a trace ended."""
+"""The exceptions of capture, which state where in a model a trace failed."""
 
 import traceback
 from pathlib import Path
@@ -16,17 +16,17 @@ _PARALLEL = "/transformers/distributed/"
 
 
 class CaptureError(CommuteError):
-    """A model cannot be captured; the message names the module and says why."""
+    """A model cannot be captured. The message names the module and the reason."""
 
 
 def is_of_model(path: str) -> bool:
-    """Whether a source file may be a model's: no library that stands between its lines and
-    the operators, and no generated code."""
+    """Returns true if a source file may belong to a model: it is neither generated code nor
+    part of a library between the model and the operators."""
     return not path.startswith(("<", _OF_PYTORCH, _OF_COMMUTE)) and _PARALLEL not in path
 
 
 def _place(model: nn.Module, trace: TracebackType | None) -> tuple[str, str]:
-    """The innermost module of the model, and the last line that is no one's library."""
+    """Returns the innermost module of the model, and the last line outside of libraries."""
     names = {id(module): name for name, module in model.named_modules()}
     module, line = "", ""
     for frame, number in traceback.walk_tb(trace):
@@ -38,18 +38,18 @@ def _place(model: nn.Module, trace: TracebackType | None) -> tuple[str, str]:
     return module, line
 
 
-# What an exception of PyTorch means, by a part of its type's name or of its text.
+# Explanations of PyTorch's exceptions, by a substring of the type's name or of the message.
 _MEANINGS = (
     ("DataDependent", "a size or a branch depends on the values of a tensor"),
     ("data-dependent", "a size or a branch depends on the values of a tensor"),
     ("Unsupported", "PyTorch cannot trace an operation"),
     ("no sharding strategy", "DTensor has no sharding rule for an operator"),
-    ("mixed torch.Tensor and DTensor", "an operator takes a DTensor beside a plain tensor"),
+    ("mixed torch.Tensor and DTensor", "an operator mixes a DTensor with a plain tensor"),
 )
 
 
 def explain(model: nn.Module, error: BaseException, what: str) -> CaptureError:
-    """An error of a trace, in terms of the model."""
+    """Restates an error of a trace in terms of the model."""
     module, line = _place(model, error.__traceback__)
     text = str(error).strip()
     first = next((part.strip() for part in text.splitlines() if part.strip()), "")

@@ -1,10 +1,10 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""A model as one rank's program: its parameters are that rank's shards.
+"""A model as the program of one rank, with that rank's shards as parameters.
 
-While a `LocalModel` is entered, every parameter of the model is a fake tensor with the
-shape of the rank's shard, so that weights take no memory and a trace finds plain tensors.
-The forward turns the shards into the DTensors that the model was written for. Afterwards
-the model is as it was.
+Inside the context of a `LocalModel`, every parameter of the model is a fake tensor with the
+shape of the rank's shard, so that weights take no memory and a trace sees plain tensors.
+The forward converts the shards to the DTensors that the model expects. On exit, the model
+is restored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from commute.capture.placements import AxisPlacements, of_dtensor
 
 
 def local_shape(value: DTensor) -> tuple[int, ...]:
-    """The shape of this rank's shard, whichever rank the process stands for."""
+    """Returns the shape of the shard of the rank that this process stands for."""
     shape, _ = compute_local_shape_and_global_offset(
         value.shape, value.device_mesh, value.placements
     )
@@ -30,7 +30,8 @@ def local_shape(value: DTensor) -> tuple[int, ...]:
 
 
 def _strides_like(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
-    """Dense strides for a shape, with the dims in memory as in a tensor of other sizes."""
+    """Returns dense strides for a shape, with its dims in the memory order that `strides`
+    imply."""
     result = [0] * len(shape)
     step = 1
     for dim in sorted(range(len(shape)), key=lambda dim: (strides[dim], -dim)):
@@ -42,7 +43,7 @@ def _strides_like(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
 def fake_like(
     mode: FakeTensorMode, shape: Sequence[int], value: torch.Tensor, device: Any = None
 ) -> torch.Tensor:
-    """A tensor without memory, of a shape and otherwise as another tensor."""
+    """Returns a fake tensor of the given shape that is otherwise like `value`."""
     device = device or value.device
     if str(device) == "meta":
         device = "cpu"
@@ -53,7 +54,7 @@ def fake_like(
 
 
 def materialized(value: DTensor, local: torch.Tensor) -> DTensor:
-    """A DTensor like another, of a rank's shard."""
+    """Returns a DTensor like `value` whose local shard is `local`."""
     return DTensor.from_local(
         local,
         value.device_mesh,
@@ -65,15 +66,15 @@ def materialized(value: DTensor, local: torch.Tensor) -> DTensor:
 
 
 class _Slot:
-    """One place of a module where a parameter or buffer is held."""
+    """An attribute of a module that holds a parameter or buffer."""
 
     def __init__(self, holder: dict[str, Any], leaf: str, name: str, original: Any) -> None:
         self.holder, self.leaf, self.name, self.original = holder, leaf, name, original
 
 
 def _in_plain_containers(value: Any) -> Any:
-    """Outputs in the containers of Python: PyTorch loads those of a library, such as its
-    model outputs, only where that library is imported."""
+    """Converts outputs to Python's own containers. PyTorch can load the containers of a
+    library, such as its model outputs, only if that library is imported."""
     if isinstance(value, (torch.Tensor, str, int, float, bool, type(None))):
         return value
     if isinstance(value, Mapping):
@@ -86,10 +87,10 @@ def _in_plain_containers(value: Any) -> Any:
 
 
 class LocalModel:
-    """See the module's description.
+    """A context in which a model has the parameters of one rank; see the module docstring.
 
-    whole: the model on one device: parameters are whole, and the hooks that parallelize
-        it are out of force.
+    whole: use the model as on a single device: parameters are whole, and the hooks that
+        parallelize the model are removed.
     """
 
     def __init__(self, model: nn.Module, *, whole: bool = False) -> None:
@@ -115,7 +116,7 @@ class LocalModel:
                         yield _Slot(holder, leaf, f"{path}.{leaf}" if path else leaf, value)
 
     def _stand_in(self, value: torch.Tensor) -> Any:
-        """What a slot holds during the trace."""
+        """Returns the value that a slot holds during the trace."""
         is_parameter = isinstance(value, nn.Parameter)
         if isinstance(value, DTensor):
             shape = tuple(value.shape) if self.whole else local_shape(value)
@@ -146,7 +147,7 @@ class LocalModel:
         self._restore, self._slots = [], []
 
     def parameters(self) -> dict[str, torch.Tensor]:
-        """The originals, by all of their names."""
+        """Returns the original parameters and buffers, under all of their names."""
         return {slot.name: slot.original for slot in self._slots}
 
     #
@@ -154,7 +155,7 @@ class LocalModel:
     #
 
     def _distributed(self, value: Any, original: Any) -> Any:
-        """What the model was written for, of the tensor that the trace gave a slot."""
+        """Converts the traced tensor of a slot to the DTensor that the model expects."""
         if not isinstance(original, DTensor) or self.whole:
             return value
         return self._sharding.gathered(original, materialized(original, value))
@@ -162,9 +163,10 @@ class LocalModel:
     def run(
         self, forward: Callable[..., Any], arguments: Mapping[str, Any], prepare: Callable[..., Any]
     ) -> Any:
-        """Runs a forward on this rank's shards; `prepare` sees every slot's tensor first."""
+        """Runs a forward on this rank's shards, after applying `prepare` to the tensor of
+        every slot."""
         traced = [(slot, slot.holder[slot.leaf]) for slot in self._slots]
-        # One for all slots of a tied parameter, for which the trace may hold several tensors.
+        # Share one tensor among all slots of a tied parameter; the trace may have several.
         ready: dict[int, Any] = {}
         try:
             for slot, value in traced:
@@ -179,7 +181,7 @@ class LocalModel:
                 slot.holder[slot.leaf] = value
 
     def returned(self, values: Any) -> Any:
-        """Outputs as this rank's tensors; their placements are kept."""
+        """Converts outputs to this rank's local tensors, and records their placements."""
         self.output_placements = []
         leaves, spec = torch.utils._pytree.tree_flatten(_in_plain_containers(values))
         result = []
@@ -197,7 +199,7 @@ class LocalModel:
     #
 
     def _recorded_inputs(self, arguments: Mapping[str, Any]) -> Any:
-        """Notes what the model takes its inputs for, where it makes DTensors of them."""
+        """Records the placements with which the model converts its inputs to DTensors."""
         names: dict[int, str] = {}
         for name, value in arguments.items():
             for path, leaf in torch.utils._pytree.tree_leaves_with_path(value):

@@ -1,5 +1,5 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""`capture`: from a parallel model to the archives of its ranks.
+"""`capture`, which writes a parallel model as one archive per rank.
 
     mesh = commute.torch.fake_mesh({"tp": 8})
     commute.torch.capture(model, (tokens,), mesh=mesh, folder="out")
@@ -43,10 +43,10 @@ class Capture:
     ranks: tuple[CapturedProgram, ...]
     reference: CapturedProgram | None
     reference_refusal: str | None
-    """Why there is no reference.pt2, if there is none."""
+    """Why no reference.pt2 was written; None if it was."""
     relations: Path
     constants_of_rank: tuple[rank_constants.RankConstant, ...]
-    """What differs between the programs, of the ranks that were captured."""
+    """The constants that differ between the programs of the captured ranks."""
 
 
 class _FunctionModule(nn.Module):
@@ -61,7 +61,7 @@ def _mesh_of(mesh: DeviceMesh | Mapping[str, int]) -> DeviceMesh:
     if isinstance(mesh, Mapping):
         return fake_mesh(mesh)
     raise CaptureError(
-        f"mesh is a {type(mesh).__name__}; pass a DeviceMesh, or sizes by axis such as {{'tp': 8}}"
+        f"mesh is a {type(mesh).__name__}; pass a DeviceMesh, or axis sizes such as {{'tp': 8}}"
     )
 
 
@@ -73,21 +73,21 @@ def _ranks_of(mesh: DeviceMesh, ranks: Literal["all"] | Sequence[int]) -> list[i
         raise CaptureError(f"ranks is {ranks!r}; pass 'all' or a list such as [0]")
     for rank in ranks:
         if rank not in known:
-            raise CaptureError(f"rank {rank} is not in the mesh, whose ranks are {known}")
+            raise CaptureError(f"rank {rank} is not in the mesh; its ranks are {known}")
     return list(dict.fromkeys(ranks))
 
 
 def _why_not_parallel(model: nn.Module) -> str:
     if isinstance(model, _FunctionModule):
-        return "the function calls no collective; a program of several ranks needs one"
+        return "the function calls no collective, so there is nothing to run on several ranks"
     return (
-        f"{type(model).__name__} is not parallel: it has no DTensor parameters, brings no plan of"
-        " its own and calls no collective; pass plan={module name: style}"
+        f"{type(model).__name__} is not parallel: it has no DTensor parameters and no plan of its"
+        " own, and it calls no collective; pass plan={module name: style}"
     )
 
 
 class _Capturing:
-    """One call of `capture`: traces, cleans and writes."""
+    """The state of one call of `capture`, which traces, cleans up and writes programs."""
 
     def __init__(
         self, descriptions: Descriptions, backward: bool, dynamic_shapes: Any, folder: Path
@@ -103,7 +103,7 @@ class _Capturing:
         for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
         what: str,
     ) -> tuple[ExportedProgram, set[str]]:
-        """A program, and the process groups that it uses."""
+        """Returns a program and the process groups that it uses."""
         program = trace(
             local,
             arguments,
@@ -134,7 +134,7 @@ class _Capturing:
             program, used = self._trace(local, given, dict, "reference")
             if used:
                 raise CaptureError(
-                    "reference: the model itself calls collectives, so that it has no form on one"
+                    "reference: the model calls collectives itself, so it cannot run on a single"
                     " device"
                 )
             path = self.folder / "reference.pt2"
@@ -143,7 +143,7 @@ class _Capturing:
         return CapturedProgram(path, None, nodes, time.perf_counter() - start)
 
     def finish(self) -> tuple[rank_constants.RankConstant, ...]:
-        """Writes what is known when all ranks are traced."""
+        """Writes the sidecars and relations, which depend on all ranks."""
         sidecars, constants = self.descriptions.sidecars()
         for rank, sidecar in sidecars.items():
             archives.add_sidecar(self.folder / f"rank{rank}.pt2", sidecar)
@@ -164,21 +164,25 @@ def capture(
     folder: str | Path = "out",
     input_placements: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Capture:
-    """Writes the program of every rank, and of one device, as archives of torch.export.
+    """Writes the program of every rank, and of a single device, as torch.export archives.
 
     model: a module with DTensor parameters (parallelize_module, fully_shard); a module on
-        one device with a plan; a model of transformers, whose own plan is applied; or a
-        function that calls collectives. Weights may be on the meta device.
-    example_args: a tuple of positional or a dict of keyword arguments, as this rank passes
-        them.
-    mesh: the DeviceMesh of the model, or sizes by axis, such as {"tp": 8}: then the ranks
-        exist for the capture only.
-    plan: {module name: parallel style}, as for parallelize_module, or rules of transformers.
-    backward: loss and gradients of all parameters, in one program.
-    dynamic_shapes: as torch.export.export takes them, by argument.
-    ranks: which ranks to write.
-    input_placements: {argument: {axis: placement}} of plain tensors that the model neither
-        makes DTensors of nor takes whole, such as a cache of the rank's own heads.
+        a single device, together with `plan`; a model of transformers, whose own plan is
+        applied; or a function that calls collectives. Weights may be on the meta device.
+    example_args: a tuple of positional or a dict of keyword arguments, as passed on this
+        rank.
+    mesh: the DeviceMesh of the model, or axis sizes such as {"tp": 8}. With axis sizes, the
+        ranks exist only during the capture.
+    plan: {module name: parallel style} as in parallelize_module, or {module name: rule} as in
+        transformers.
+    backward: capture the loss and the gradients of all parameters in one program.
+    dynamic_shapes: as in torch.export.export, keyed by argument.
+    ranks: the ranks to write.
+    input_placements: {argument: {axis: placement}} for plain tensors that are not whole and
+        that the model does not convert to DTensors, such as a cache of the rank's own heads.
+
+    Raises CaptureError if a rank's program cannot be captured. If only the program of the
+    single device cannot be captured, `reference_refusal` of the result states why.
     """
     transformers_models.register_caches()
     mesh = _mesh_of(mesh)
@@ -189,10 +193,10 @@ def capture(
     stated = check_stated_inputs(input_placements or {}, arguments.named, mesh)
     whole, refusal = module, None
     if not isinstance(model, nn.Module):
-        refusal = "a function of collectives has no form on one device"
+        refusal = "a function that calls collectives cannot run on a single device"
     elif is_parallel(module):
         if plan is not None:
-            raise CaptureError("the model has DTensor parameters already; pass it without a plan")
+            raise CaptureError("the model already has DTensor parameters; pass it without a plan")
     elif plan is not None or plans.has_own_plan(module):
         module = plans.apply(module, mesh, plan)
     descriptions = Descriptions(mesh, arguments, stated, is_function=refusal is not None)

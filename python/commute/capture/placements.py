@@ -1,8 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""DTensor placements in the words of a sidecar, and as relations to one device.
+"""DTensor placements as spelled in a sidecar, and as relations to a single device.
 
-A sidecar says of each group how the ranks' values differ ("shard(0)"). A relation says
-how a rank's tensor is cut from the reference's ("shard(w, 0, tp)").
+A sidecar states, for each group, how values differ between ranks ("shard(0)"). A relation
+states how a rank's tensor is cut from the reference's tensor ("shard(w, 0, tp)").
 """
 
 from collections.abc import Sequence
@@ -29,32 +29,33 @@ def _dim(placement: Any, rank: int) -> int:
 
 
 def in_words(placement: Any, shape: Sequence[int], size: int) -> str:
-    """A placement as a sidecar states it; `shape` is that of the whole value."""
+    """Spells a placement as in a sidecar; `shape` is the shape of the whole value."""
     if isinstance(placement, Replicate):
         return "replicated"
     if isinstance(placement, Partial):
         return f"partial({placement.reduce_op})"
     if isinstance(placement, (Shard, _StridedShard)):
         dim = _dim(placement, len(shape))
-        # A shard of a sidecar is one of equal shards.
+        # In a sidecar, all shards must have the same size.
         return f"shard({dim})" if int(shape[dim]) % size == 0 else "varying"
     return "varying"
 
 
 def _cut(text: str, placement: Any, shape: list[int], size: int, axis: str) -> str:
-    """A relation's expression, cut along one more axis; `shape` becomes the shard's."""
+    """Extends a relation by a cut along one more axis, and updates `shape` to that of the
+    shard."""
     if isinstance(placement, Replicate):
         return text
     if isinstance(placement, Partial):
         return f"partial({text}, {axis})"
     if not isinstance(placement, (Shard, _StridedShard)):
-        raise CaptureError(f"the placement {placement} has no relation to one device")
+        raise CaptureError(f"the placement {placement} cannot be related to a single device")
     dim = _dim(placement, len(shape))
     parts = placement.split_factor if isinstance(placement, _StridedShard) else 1
     if parts == 1:
         shape[dim] = -(-shape[dim] // size)
         return f"shard({text}, {dim}, {axis})"
-    # Packed projections: every part of the dim is sharded on its own.
+    # Packed projections: each part of the dim is sharded separately.
     sizes = [shape[dim] // parts] * parts
     shards = [f"shard(split({text}, {sizes}, {dim})[{i}], {dim}, {axis})" for i in range(parts)]
     shape[dim] //= size
@@ -62,7 +63,7 @@ def _cut(text: str, placement: Any, shape: list[int], size: int, axis: str) -> s
 
 
 def relation(name: str, value: DTensor) -> str:
-    """How a rank's shard of a DTensor is cut from the whole of that name."""
+    """Returns the relation of a rank's shard to the whole tensor `name`."""
     shape = [int(size) for size in value.shape]
     mesh = value.device_mesh
     text = name
@@ -72,7 +73,8 @@ def relation(name: str, value: DTensor) -> str:
 
 
 def output_relation(placements: AxisPlacements, rank: int) -> str | None:
-    """What `outputs` of relations.json says of a DTensor that is returned."""
+    """Returns the entry in `outputs` of relations.json for a DTensor that is returned, or None
+    if its placements cannot be stated there."""
     stated = []
     for axis, placement in placements.items():
         if isinstance(placement, Shard):

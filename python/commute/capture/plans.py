@@ -1,6 +1,6 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Applies a plan to a model on one device: PyTorch's parallel styles by module, or the
-plan that a model of `transformers` brings."""
+"""Applies a plan to a model on a single device: PyTorch's parallel styles keyed by module,
+or the plan that comes with a model of `transformers`."""
 
 import copy
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from commute.capture.ranks import axis_names
 
 
 def copy_without_weights(model: nn.Module) -> nn.Module:
-    """A copy of a model whose parameters take no memory."""
+    """Copies a model onto the meta device, where parameters take no memory."""
     memo: dict[int, Any] = {}
     for value in model.parameters():
         meta = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
@@ -26,13 +26,13 @@ def copy_without_weights(model: nn.Module) -> nn.Module:
         return copy.deepcopy(model, memo)
     except Exception as error:
         raise CaptureError(
-            f"{type(model).__name__} cannot be copied for the plan ({error}); apply the plan"
-            " yourself, and capture the parallel model without one"
+            f"{type(model).__name__} cannot be copied to apply the plan ({error}); apply the plan"
+            " yourself, and capture the parallel model without a plan"
         ) from error
 
 
 def _check_modules(model: nn.Module, plan: Mapping[str, Any]) -> None:
-    """parallelize_module warns of a pattern that no module has; here it is a mistake."""
+    """Raises if no module matches a pattern; parallelize_module would only warn."""
     from fnmatch import fnmatch
 
     names = [name for name, _ in model.named_modules()]
@@ -41,24 +41,24 @@ def _check_modules(model: nn.Module, plan: Mapping[str, Any]) -> None:
             near = ", ".join(name for name in names if name.endswith(pattern.split(".")[-1]))
             hint = f"; did you mean {near}?" if near else ""
             raise CaptureError(
-                f"the plan names {pattern!r}, and {type(model).__name__} has no such module{hint}"
+                f"the plan names {pattern!r}, but {type(model).__name__} has no such module{hint}"
             )
 
 
 def _tensor_axis(mesh: DeviceMesh) -> DeviceMesh:
-    """The axis of a mesh that a plan of tensor parallelism is for."""
+    """Returns the axis of a mesh to which a tensor-parallel plan applies."""
     if mesh.ndim == 1:
         return mesh
     if "tp" in axis_names(mesh) and mesh.mesh_dim_names:
         return mesh["tp"]
     raise CaptureError(
-        f"a plan is for one axis of a mesh, and this mesh has {', '.join(axis_names(mesh))};"
-        " call one of them tp, or pass mesh[AXIS]"
+        f"a plan applies to one axis of a mesh, but this mesh has {', '.join(axis_names(mesh))};"
+        " name one of them tp, or pass mesh[AXIS]"
     )
 
 
 def apply(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
-    """A copy of the model with the plan applied; the model itself stays as it is."""
+    """Returns a copy of the model with the plan applied; the model itself is unchanged."""
     if plan is None or plan == "auto" or _is_of_strings(plan):
         return transformers_models.apply_plan(copy_without_weights(model), mesh, plan)
     if isinstance(plan, ParallelStyle):
@@ -67,9 +67,9 @@ def apply(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
         isinstance(style, ParallelStyle) for style in plan.values()
     ):
         raise CaptureError(
-            "a plan is a dict of module names and parallel styles of"
-            " torch.distributed.tensor.parallel, or for a model of transformers a dict of its"
-            f" rules; this one is {type(plan).__name__}"
+            f"plan is a {type(plan).__name__}; expected a dict from module names to parallel"
+            " styles of torch.distributed.tensor.parallel or, for a model of transformers, to"
+            " its rules"
         )
     _check_modules(model, plan)
     parallel = copy_without_weights(model)
@@ -85,5 +85,5 @@ def _is_of_strings(plan: Any) -> bool:
 
 
 def has_own_plan(model: nn.Module) -> bool:
-    """Whether a model brings a plan that nobody has applied yet."""
+    """Returns true if a model comes with a plan that has not been applied yet."""
     return bool(getattr(model, "_tp_plan", None)) and hasattr(model, "_resolve_parallel_plans")

@@ -1,9 +1,9 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Constants that follow the rank: what differs between the programs of the ranks.
+"""Constants that depend on the rank and so differ between the programs of the ranks.
 
 A vocabulary-parallel embedding compares tokens with the first row of the rank's shard:
-`lt 0` on rank 0, `lt 128` on rank 1. Such a program is one rank's own, and running it on
-all ranks would be wrong.
+`lt 0` on rank 0, `lt 128` on rank 1. Such a program is valid for one rank only; running it
+on all ranks would be wrong.
 """
 
 import dataclasses
@@ -34,13 +34,13 @@ Outline = dict[tuple[str, str], Any]
 
 
 def _is_item(node: Node) -> bool:
-    """Whether a node picks one of another node's results."""
+    """Returns true if a node selects one of the results of another node."""
     return node.target is operator.getitem
 
 
 def _plain(value: Any) -> Any:
-    """A constant as something that compares and prints; nodes are all alike, but for
-    results of one node, such as the parts of a split."""
+    """Converts a constant to a value that can be compared and printed. All nodes compare
+    equal, except for different results of one node, such as the parts of a split."""
     if isinstance(value, Node):
         return f"{value.args[0]}[{value.args[1]}]" if _is_item(value) else None
     if isinstance(value, (list, tuple)):
@@ -73,7 +73,7 @@ def outline(program: ExportedProgram) -> Outline:
 
 
 def differences(outlines: Mapping[int, Outline]) -> list[RankConstant]:
-    """What differs, in the order of the first rank's program."""
+    """Returns the constants that differ, in the order of the first rank's program."""
     ranks = list(outlines)
     places = {place: None for rank in ranks for place in outlines[rank]}
     found = []
@@ -85,5 +85,5 @@ def differences(outlines: Mapping[int, Outline]) -> list[RankConstant]:
 
 
 def constant_inputs(program: ExportedProgram) -> Sequence[str]:
-    """The graph names of constant tensors."""
+    """Returns the graph names of constant tensors."""
     return list(program.graph_signature.inputs_to_lifted_tensor_constants)

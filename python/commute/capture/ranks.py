@@ -1,12 +1,12 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Ranks that exist for a trace only.
+"""Ranks that exist only during a trace.
 
     mesh = fake_mesh({"dp": 2, "tp": 4})     # rank 0 of 8, without processes
     with acting_as_rank(5):
-        ...                                  # everything in PyTorch sees rank 5
+        ...                                  # PyTorch reports rank 5 everywhere
 
-A trace on fake tensors never communicates, so that one process can stand in for every
-rank: only what PyTorch answers about "this rank" has to change.
+A trace on fake tensors never communicates, so one process can stand in for every rank. Only
+PyTorch's notion of "this rank" has to change.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ from commute.capture.errors import CaptureError
 
 
 def start_fake_processes(world_size: int) -> None:
-    """Makes the default process group, of ranks that only this process knows."""
+    """Creates a default process group whose ranks exist only in this process."""
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     if dist.is_initialized():
         if dist.get_world_size() != world_size:
             raise CaptureError(
-                f"the process group has {dist.get_world_size()} ranks, and the mesh"
+                f"the process group has {dist.get_world_size()} ranks, but the mesh has"
                 f" {world_size}; call torch.distributed.destroy_process_group() first"
             )
         return
@@ -38,33 +38,36 @@ def start_fake_processes(world_size: int) -> None:
 
 
 def fake_mesh(axes: Mapping[str, int], device_type: str = "cpu") -> DeviceMesh:
-    """A mesh whose ranks exist for the trace only, for example {"dp": 2, "tp": 4}."""
+    """Returns a mesh whose ranks exist only during the trace, such as {"dp": 2, "tp": 4}."""
     if not axes or any(size < 1 for size in axes.values()):
-        raise CaptureError(f"a mesh needs axes of at least one rank, and {dict(axes)} has others")
+        raise CaptureError(
+            f"a mesh needs at least one axis and axes of at least one rank, not {dict(axes)}"
+        )
     start_fake_processes(math.prod(axes.values()))
     return init_device_mesh(device_type, tuple(axes.values()), mesh_dim_names=tuple(axes))
 
 
 def axis_names(mesh: DeviceMesh) -> tuple[str, ...]:
-    """The names of the axes; those of a mesh without names are axis0, axis1, ..."""
+    """Returns the names of the axes, or axis0, axis1, ... for a mesh without names."""
     return mesh.mesh_dim_names or tuple(f"axis{index}" for index in range(mesh.ndim))
 
 
 def groups_of_axis(mesh: DeviceMesh, axis: int) -> list[list[int]]:
-    """The ranks of all process groups along an axis, in order."""
+    """Returns the members of all process groups along an axis, in order."""
     return cast(
         "list[list[int]]", mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis)).tolist()
     )
 
 
 def _known_meshes() -> list[DeviceMesh]:
-    """All meshes of the process: PyTorch keeps no list of them, and hooks hold theirs."""
+    """Returns all meshes of the process. PyTorch keeps no list of them, and hooks hold
+    meshes of their own."""
     return [mesh for mesh in gc.get_objects() if type(mesh) is DeviceMesh]
 
 
 def _is_alive(name: str, groups: list[list[int]]) -> bool:
-    """Whether a group of that name exists and is one of these: meshes outlive the process
-    groups that they were made for."""
+    """Returns true if the named group exists and is one of `groups`. A mesh may outlive its
+    process groups."""
     try:
         group = dist.distributed_c10d._resolve_process_group(cast(Any, name))
         return dist.get_process_group_ranks(group) in groups
@@ -73,26 +76,27 @@ def _is_alive(name: str, groups: list[list[int]]) -> bool:
 
 
 def _rows_by_group(meshes: list[DeviceMesh]) -> dict[str, list[list[int]]]:
-    """The groups of every mesh axis, by the name of this rank's own group."""
+    """Returns the groups of every mesh axis, keyed by the name of this rank's group."""
     rows: dict[str, list[list[int]]] = {}
     for mesh in meshes:
         for axis, name in enumerate(getattr(mesh, "_dim_group_names", ())):
             groups = groups_of_axis(mesh, axis)
-            # The axis of a submesh has this rank's group only; that of its root has all.
+            # An axis of a submesh has this rank's group only; its root mesh has all groups.
             if _is_alive(str(name), groups) and len(groups) > len(rows.get(str(name), ())):
                 rows[str(name)] = groups
     return rows
 
 
 def groups_by_name(mesh: DeviceMesh) -> dict[str, list[list[int]]]:
-    """The groups of all axes of all meshes over the ranks of this one, by group name."""
+    """Returns the groups of all axes of all meshes over ranks of this mesh, keyed by group
+    name."""
     ranks = set(mesh.mesh.flatten().tolist())
     meshes = [m for m in _known_meshes() if set(m.mesh.flatten().tolist()) <= ranks]
     return _rows_by_group(meshes)
 
 
 def _forget_propagated_shards() -> None:
-    """DTensor remembers local sizes, which differ between ranks where shards are uneven."""
+    """Clears DTensor's cache of local sizes, which depend on the rank if shards are uneven."""
     clear = getattr(torch._C, "_clear_DTensor_sharding_propagator_cache", None)
     if clear is not None:
         clear()
@@ -100,7 +104,7 @@ def _forget_propagated_shards() -> None:
 
 @contextlib.contextmanager
 def acting_as_rank(rank: int) -> Iterator[None]:
-    """Lets PyTorch answer as it does on another rank."""
+    """Makes PyTorch behave as on another rank."""
     if rank == dist.get_rank():
         yield
         return
@@ -115,7 +119,7 @@ def acting_as_rank(rank: int) -> Iterator[None]:
             if row is not None:
                 world.pg_group_ranks[group] = {member: i for i, member in enumerate(row)}
         for mesh in meshes:
-            # A submesh is this rank's part of its root, which follows the rank.
+            # A submesh is the part of its root that contains the rank, so it changes too.
             mesh._coordinate_on_dim = _coordinate(mesh, rank)
         _forget_propagated_shards()
 

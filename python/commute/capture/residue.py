@@ -1,6 +1,6 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""What a trace leaves behind: copies of functionalized in-place operators, other names of
-a value, and stacks of the libraries between a user's line and an operator."""
+"""Removes what a trace leaves behind: copies from functionalized in-place operators,
+aliases of a value, and stack frames of libraries between a user's line and an operator."""
 
 import re
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from torch.fx import GraphModule, Node
 
 from commute.capture.errors import is_of_model
 
-# What these return is their operand, if it has the type, sizes and strides of their operand:
-# the shard of a parameter is a view of the parameter of the same sizes.
+# These return their operand if type, sizes and strides are unchanged. Otherwise they do not:
+# the shard of a parameter, for example, is a view of the parameter.
 _SAME_VALUE = (
     "aten.alias.default",
     "aten.detach.default",
@@ -38,14 +38,14 @@ def _is_same_tensor(one: Node, other: Node) -> bool:
 
 
 def _value_of(node: Node) -> Node | None:
-    """The node that has the same value and layout as this one, which is then superfluous."""
+    """Returns the node with the same value and layout that can replace this one, or None."""
     name = str(node.target)
     if node.op != "call_function":
         return None
     if name in _SAME_VALUE:
         source = node.args[0]
     elif name == _COPY:
-        # An in-place collective, functionalized: its result is copied over its operand.
+        # A functionalized in-place collective copies its result over its operand.
         source = node.args[1]
     else:
         return None
@@ -53,7 +53,7 @@ def _value_of(node: Node) -> Node | None:
 
 
 def remove_copies(module: GraphModule) -> None:
-    """Takes copies out that only functionalization made; the graph is functional."""
+    """Removes copies that come from functionalization only; the graph must be functional."""
     for node in list(module.graph.nodes):
         source = _value_of(node)
         if source is None:
@@ -67,7 +67,7 @@ def remove_copies(module: GraphModule) -> None:
 
 
 def rename_groups(module: GraphModule, names: Mapping[str, str]) -> set[str]:
-    """Calls process groups by the names of their mesh axes; gives the names in use."""
+    """Renames process groups after their mesh axes; returns the names in use."""
     used = set()
     for node in module.graph.nodes:
         schema = getattr(node.target, "_schema", None)
@@ -88,7 +88,7 @@ def rename_groups(module: GraphModule, names: Mapping[str, str]) -> set[str]:
 
 
 def _frames(trace: str) -> list[tuple[str, str]]:
-    """A stack as (file, text) of its frames, outermost first."""
+    """Splits a stack into (file, text) pairs of its frames, outermost first."""
     frames: list[tuple[str, list[str]]] = []
     for line in trace.splitlines():
         match = _FRAME.match(line)
@@ -100,8 +100,8 @@ def _frames(trace: str) -> list[tuple[str, str]]:
 
 
 def shorten_stacks(module: GraphModule) -> None:
-    """Leaves of every stack the lines of the model: neither the script that captures it,
-    nor PyTorch's own, nor those of generated code."""
+    """Reduces every stack to the lines of the model. Frames of the capturing script, of
+    PyTorch and of generated code are dropped."""
     known: dict[str, str] = {}
     for node in module.graph.nodes:
         trace = node.meta.get("stack_trace")
@@ -124,7 +124,7 @@ def _shortened(trace: str) -> str:
 
 
 def forget_addresses(module: GraphModule) -> None:
-    """Metadata that only a process understands."""
+    """Removes metadata that is meaningful in this process only."""
     keys = ("from_node", "seq_nr", "partitioner_tag", "desc", "unbacked_bindings_placeholder")
     for node in module.graph.nodes:
         for key in keys:
@@ -132,7 +132,7 @@ def forget_addresses(module: GraphModule) -> None:
 
 
 def clean(module: GraphModule, groups: Mapping[str, str]) -> set[str]:
-    """All of the above; gives the process groups that the program uses."""
+    """Applies all of the above; returns the process groups that the program uses."""
     remove_copies(module)
     shorten_stacks(module)
     forget_addresses(module)

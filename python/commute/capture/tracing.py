@@ -1,5 +1,5 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Traces one rank's program of a model, forward alone or with its backward."""
+"""Traces the program of one rank of a model, with or without the backward."""
 
 import contextlib
 import functools
@@ -20,7 +20,7 @@ from commute.capture.local_model import LocalModel
 
 
 def _loss_of(outputs: Any) -> torch.Tensor:
-    """The loss among what a model returns."""
+    """Returns the loss among the outputs of a model."""
     loss = getattr(outputs, "loss", None)
     if loss is None and isinstance(outputs, Mapping):
         loss = outputs.get("loss")
@@ -28,15 +28,15 @@ def _loss_of(outputs: Any) -> torch.Tensor:
         loss = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
     if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or not loss.is_floating_point():
         raise CaptureError(
-            "backward=True needs a model that returns a loss: a scalar, a tuple that begins with"
-            " one, or an output with the attribute loss"
+            "backward=True needs a model that returns a loss: a floating-point scalar, a tuple"
+            " that starts with one, or an output with the attribute loss"
         )
     return loss
 
 
 @contextlib.contextmanager
 def _lines_of_forward(loss: torch.Tensor) -> Iterator[None]:
-    """Gives the operators of a backward the lines of the forward that they belong to."""
+    """Records the source lines of the forward on the operators of its backward."""
     if loss.grad_fn is None:
         raise CaptureError("backward=True needs a loss that depends on a parameter")
     with traceback.preserve_node_meta():
@@ -45,7 +45,7 @@ def _lines_of_forward(loss: torch.Tensor) -> Iterator[None]:
 
 
 class _Gradients:
-    """The parameters as leaves of autograd, and their gradients."""
+    """The parameters as autograd leaves, and their gradients."""
 
     def __init__(self, trainable: Mapping[str, bool]) -> None:
         self._trainable = trainable
@@ -65,7 +65,7 @@ class _Gradients:
         for (name, leaf), value in zip(self._leaves.items(), values):
             if value is None:
                 continue
-            # Hooks that reduce the gradient where it has been accumulated.
+            # Run the hooks that reduce a gradient after it has been accumulated.
             hooks = getattr(leaf, "_post_accumulate_grad_hooks", None) or {}
             if hooks:
                 leaf.grad = value
@@ -82,7 +82,7 @@ def _program_forward(
     backward: bool,
     for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> Callable[..., Any]:
-    """The forward to trace: of plain tensors, to plain tensors."""
+    """Returns the forward to trace, which takes and returns plain tensors."""
     trainable = {name: value.requires_grad for name, value in local.parameters().items()}
 
     def run_forward(arguments: Mapping[str, Any]) -> Any:
@@ -91,7 +91,7 @@ def _program_forward(
 
     def run_both(arguments: Mapping[str, Any]) -> Any:
         gradients = _Gradients(trainable)
-        # Anomaly mode keeps the line that made each node of autograd.
+        # Anomaly mode records the line that created each autograd node.
         with torch.enable_grad(), torch.autograd.set_detect_anomaly(True, check_nan=False):
             outputs = local.run(forward, for_model(arguments), gradients.leaf)
             loss = _loss_of(outputs)
@@ -105,7 +105,7 @@ def _program_forward(
 def _forward_in_place(
     model: nn.Module, forward: Callable[..., Any], names: tuple[str, ...]
 ) -> Iterator[None]:
-    """Lets a module run another forward, of parameters with these names."""
+    """Replaces the forward of a module with one whose parameters have the given names."""
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         return forward({**dict(zip(names, args)), **kwargs})
@@ -127,7 +127,7 @@ def _forward_in_place(
 
 @contextlib.contextmanager
 def _quiet_hooks(model: nn.Module) -> Iterator[None]:
-    """Hooks of the model itself run inside its forward, where DTensors are."""
+    """Disables the root module's hooks: they run inside the traced forward, on DTensors."""
     kept = model._forward_pre_hooks, model._forward_hooks
     model._forward_pre_hooks, model._forward_hooks = type(kept[0])(), type(kept[1])()
     try:
@@ -137,7 +137,7 @@ def _quiet_hooks(model: nn.Module) -> Iterator[None]:
 
 
 def _call_with_hooks(model: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A forward with the hooks of the model itself, as calling the model would run it."""
+    """Wraps a forward with the root module's hooks, as a call of the model would run it."""
     before = list(model._forward_pre_hooks.items())
     after = list(model._forward_hooks.items())
     if not before and not after:
@@ -146,7 +146,7 @@ def _call_with_hooks(model: nn.Module, forward: Callable[..., Any]) -> Callable[
 
     @functools.wraps(forward)
     def call(**arguments: Any) -> Any:
-        # Hooks see what positional arguments a caller would write.
+        # Pass arguments to hooks by position, as a caller would write them.
         args: tuple[Any, ...] = tuple(arguments.values())
         kwargs: dict[str, Any] = {}
         for key, hook in before:
@@ -171,7 +171,7 @@ def _call_with_hooks(model: nn.Module, forward: Callable[..., Any]) -> Callable[
 
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
-    """PyTorch logs what it raises; here it is raised again, in terms of the model."""
+    """Silences PyTorch's logs of exceptions, which are raised again in terms of the model."""
     loggers = [logging.getLogger(name) for name in ("torch", "torch._subclasses.fake_tensor")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -192,9 +192,10 @@ def trace(
     what: str,
     for_model: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> ExportedProgram:
-    """The program of the rank that the process stands for; `local` is entered.
+    """Returns the program of the rank that this process stands for. Call it inside the
+    context of `local`.
 
-    for_model: makes the arguments that the model takes of a rank's plain tensors.
+    for_model: converts a rank's plain tensors to the arguments of the model.
     """
     model = local.model
     forward = _call_with_hooks(model, model.forward)
@@ -207,7 +208,7 @@ def trace(
             _quiet_hooks(model),
             _forward_in_place(model, program, tuple(arguments)),
         ):
-            # Not pre-dispatch: operators of DTensor exist after dispatch only.
+            # Trace after dispatch, because DTensor issues its operators only then.
             return _export(
                 model,
                 (),

@@ -1,5 +1,6 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Models of `transformers`: from a configuration without weights, with their own plans."""
+"""Builds models of `transformers` from a configuration, without weights, and applies their
+own plans."""
 
 import inspect
 import json
@@ -20,12 +21,12 @@ def _import() -> Any:
     try:
         import transformers
     except ImportError as error:
-        raise CaptureError(f"this model needs the package transformers ({error})") from None
+        raise CaptureError(f"this model requires the package transformers ({error})") from None
     return transformers
 
 
 def read_configuration(path: str | Path) -> Any:
-    """A configuration of transformers, from its config.json."""
+    """Reads a configuration of transformers from its config.json."""
     transformers = _import()
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -44,7 +45,7 @@ def read_configuration(path: str | Path) -> Any:
 
 
 def register_caches() -> None:
-    """Makes the caches of transformers trees of tensors, which can be passed and returned."""
+    """Registers the caches of transformers as pytrees, which can be passed and returned."""
     if "transformers" in sys.modules:
         from transformers.integrations import executorch
 
@@ -52,10 +53,10 @@ def register_caches() -> None:
 
 
 class SeenTokens:
-    """How many tokens the caches among some arguments have seen.
+    """The number of tokens that the caches among some arguments have seen.
 
-    The layers of a cache with a window keep that beside their tensors, and a tree of
-    tensors loses it; positions and masks follow from it.
+    A layer of a sliding-window cache stores this number outside of its tensors, so it is
+    lost when the cache is flattened. Positions and masks depend on it.
     """
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
@@ -74,10 +75,10 @@ class SeenTokens:
 
 
 def materialize_buffers(model: nn.Module) -> None:
-    """Computes the buffers of a model that was made on the meta device.
+    """Computes the buffers of a model that was created on the meta device.
 
-    They follow from the configuration (frequencies, positions), and transformers computes
-    them where it initializes the weights of a module.
+    Buffers such as frequencies and positions depend only on the configuration, and
+    transformers computes them when it initializes the weights of a module.
     """
     initialize: Any = getattr(model, "_init_weights", lambda module: None)
     for module in model.modules():
@@ -91,10 +92,10 @@ def materialize_buffers(model: nn.Module) -> None:
 
 
 def set_layers(config: Any, layers: int) -> None:
-    """Cuts a configuration down to its first layers."""
+    """Reduces a configuration to its first `layers` layers."""
     text = config.get_text_config()
     if not hasattr(text, "num_hidden_layers"):
-        raise CaptureError(f"{type(config).__name__} does not say how many layers it has")
+        raise CaptureError(f"{type(config).__name__} has no num_hidden_layers, so layers cannot be dropped")
     text.num_hidden_layers = min(layers, text.num_hidden_layers)
     kinds = getattr(text, "layer_types", None)
     if kinds:
@@ -102,13 +103,13 @@ def set_layers(config: Any, layers: int) -> None:
 
 
 def without_cache(model: nn.Module) -> dict[str, Any]:
-    """The argument that keeps a model from returning its cache, if it has one."""
+    """Returns the argument that keeps a model from returning its cache, if it takes one."""
     names = inspect.signature(model.forward).parameters
     return {"use_cache": False} if "use_cache" in names else {}
 
 
 def from_configuration(config: Any, head: str | None = None, dtype: Any = None) -> nn.Module:
-    """A model without weights: parameters on the meta device, buffers as they are."""
+    """Builds a model without weights: parameters are on the meta device, buffers are not."""
     transformers = _import()
     architecture = head or next(iter(getattr(config, "architectures", None) or ()), None)
     kind = getattr(transformers, architecture, None) if architecture else None
@@ -121,7 +122,7 @@ def from_configuration(config: Any, head: str | None = None, dtype: Any = None) 
             model = make(config)
     except Exception as error:
         raise CaptureError(
-            f"{getattr(kind, '__name__', kind)} cannot be made of this configuration:"
+            f"{getattr(kind, '__name__', kind)} cannot be built from this configuration:"
             f" {type(error).__name__}: {str(error).splitlines()[0]}"
         ) from error
     finally:
@@ -136,7 +137,7 @@ def _has_tied_parameters(model: nn.Module) -> bool:
 
 
 def _untie(model: nn.Module) -> None:
-    """Gives every module parameters of its own: a plan shards them one by one."""
+    """Unties shared parameters, because a plan shards the parameters of each module."""
     seen: set[int] = set()
     for module in model.modules():
         for name, value in module._parameters.items():
@@ -150,11 +151,11 @@ def _untie(model: nn.Module) -> None:
 
 
 def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
-    """Shards a model by its own plans: tp_plan on the axis tp, ep_plan on the axis ep."""
+    """Shards a model by its own plans: tp_plan along the axis tp, ep_plan along the axis ep."""
     if not hasattr(model, "_resolve_parallel_plans"):
         raise CaptureError(
             f"{type(model).__name__} has no plan of its own; pass plan={{module name: style}} or"
-            " a model that is parallel already"
+            " a model that is already parallel"
         )
     from transformers.distributed.configuration_utils import DistributedConfig
     from transformers.distributed.expert_parallel import apply_expert_parallelism
@@ -165,11 +166,11 @@ def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
         axes = ("tp",)
     sizes = dict(zip(axes, mesh.mesh.shape))
     if not set(sizes) & {"tp", "ep"}:
-        raise CaptureError(f"the mesh has the axes {', '.join(axes)}, and none is tp or ep")
+        raise CaptureError(f"the mesh has the axes {', '.join(axes)}, but none is tp or ep")
     tensor, experts = int(sizes.get("tp", 1)), int(sizes.get("ep", 1))
     if "ep" in sizes and "tp" in sizes:
         raise CaptureError("a mesh with both axes tp and ep is not supported; pass one of them")
-    # Experts share the axis: the rest of the model is sharded over it too.
+    # Experts share the axis with the rest of the model, which is sharded along it too.
     config = DistributedConfig(
         tp_size=tensor if "tp" in sizes else experts,
         ep_size=experts,

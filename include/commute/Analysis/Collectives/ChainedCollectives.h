@@ -19,8 +19,8 @@
 
 namespace commute::analysis {
 
-/// The all_gather or reduce_scatter that the operand of `op` is made from by
-/// reindexing; null where there is none.
+/// Returns the all_gather or reduce_scatter from which the operand of `op` is
+/// computed by reindexing; null if there is none.
 mlir::Operation *findCollectiveInFront(mlir::Operation *op);
 
 /// Finds the all_gather over one of `groups` that is equivalent to `last`

@@ -20,48 +20,50 @@
 
 namespace commute::analysis {
 
-/// Whether an op does nothing but place the elements of its operands.
+/// Returns true if an op only rearranges the elements of its operands.
 bool isReindexing(mlir::Operation *op);
-/// Whether its result also has the elements as they are: it is neither a wait
+/// Returns true if its result also has unchanged elements: it is neither a wait
 /// nor a bitcast.
 bool keepsElements(mlir::Operation *op);
-/// Whether it also has a single operand.
+/// Returns true if it also has a single operand.
 bool keepsElementsOfOperand(mlir::Operation *op);
-/// The map of a reindexing op's result, of rank and sizes `sizes`, from those
-/// of its operands; nullopt where it cannot be proven.
+/// Returns the map of a reindexing op's result, of rank and sizes `sizes`,
+/// given those of its operands; nullopt if it cannot be proven.
 std::optional<IndexMap> composeIndexMap(mlir::Operation *op,
                                         llvm::ArrayRef<const IndexMap *> maps,
                                         llvm::ArrayRef<tp::Size> sizes);
 
-/// A collective that is, with the ops around it, one along `axis`.
+/// A collective along `axis` that is equivalent to another collective together
+/// with the ops around it.
 struct ReindexedCollective {
   /// The operand of that collective.
   mlir::Value input;
-  /// The type to which the input is reshaped first; its own where it is not.
+  /// The type to which the input is reshaped first; the input's own type if it
+  /// is not.
   mlir::RankedTensorType inputType;
   int64_t axis;
   /// The group of that collective.
   tp::GroupAttr group;
   /// The result type of that collective.
   mlir::RankedTensorType resultType;
-  /// The values that are its result, or, where their type is another one, are
-  /// reshaped from it. The last one in the program is the first here.
+  /// The values that are its result or, if their type differs, a reshape of it.
+  /// They are in reverse program order.
   llvm::SmallVector<mlir::Value, 1> results;
   /// The ops that compute `results` from the input, including the collective
   /// and its waits, in program order. Their other results have no other users.
   llvm::SmallVector<mlir::Operation *> ops;
 };
 
-/// The all_gather along another axis that `gather` and the ops after it are
-/// equivalent to. Not applicable if nothing reassembles what is gathered.
+/// Returns the all_gather along another axis that `gather` and the ops after it
+/// are equivalent to. Not applicable if the gathered value is not reassembled.
 Legal<ReindexedCollective> findReindexedGather(tp::AllGatherOp gather);
 
-/// Concatenations that reassemble the result of `gather` unchanged.
+/// Returns concatenations that reassemble the result of `gather` unchanged.
 llvm::SmallVector<mlir::Value> findIdentities(tp::AllGatherOp gather);
 
-/// The reduce_scatter that `scatter` and the ops before it are equivalent to,
-/// if it differs from `scatter`. Not applicable if nothing reassembles what is
-/// scattered.
+/// Returns the reduce_scatter that `scatter` and the ops before it are
+/// equivalent to, if it differs from `scatter`. Not applicable if the scattered
+/// value is not reassembled.
 Legal<ReindexedCollective> findReindexedScatter(tp::ReduceScatterOp scatter);
 
 } // namespace commute::analysis

@@ -4,18 +4,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a chain of reindexing ops (slices, concatenations, reshapes,
-// permutations, broadcasts) does to a tensor: for every element of its result,
-// the address of the element of the source that stands there. The address is
-// the row-major position in the source; of a value gathered from n ranks it is
+// The effect of a chain of reindexing ops (slices, concatenations, reshapes,
+// permutations, broadcasts) on a tensor: for every element of the result, the
+// address of the corresponding element of the source. The address is the
+// row-major position in the source. For a value gathered from n ranks, it is
 // the rank's position times the number of elements of a shard, plus the
 // position in the shard.
 //
-// A map is a set of boxes that tile the result. In each, the address is a sum
-// over the dims, and along each dim it is counted off by digits, as hours,
-// minutes and seconds count time: a gather along any dim, or a transposition,
-// is one box. Composition is exact. Symbolic sizes take part as polynomials;
-// what depends on symbols and cannot be proven is refused.
+// A map is a set of boxes that tile the result. In each box, the address is a
+// sum over the dims, and along each dim it is counted by digits, as hours,
+// minutes and seconds count time. A gather along any dim, or a transposition,
+// is a single box. Composition is exact. Symbolic sizes are polynomials; a step
+// that depends on symbols and cannot be proven is refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,15 +37,15 @@ struct IndexDigit {
     return extent == other.extent && stride == other.stride;
   }
 };
-/// The digits of one dim, the major one first, in the unique form in which no
-/// two can be one and none has extent 1. No digits are extent 1.
+/// The digits of one dim, major first, in the unique normal form: no two digits
+/// can be merged, and none has extent 1. A dim without digits has extent 1.
 using IndexDigits = llvm::SmallVector<IndexDigit, 1>;
 
-/// A part of the result: its place along each dim, and the digits there.
+/// A part of the result: its position along each dim, and its digits.
 struct IndexBox {
   llvm::SmallVector<SizePolynomial, 4> offsets;
   llvm::SmallVector<IndexDigits, 4> dims;
-  /// The address at its first element.
+  /// The address of its first element.
   SizePolynomial base;
 };
 
@@ -56,17 +56,17 @@ class IndexMap {
 public:
   using Sizes = llvm::SmallVector<SizePolynomial, 4>;
 
-  /// A composition that would need more boxes is refused: the cost of an op is
-  /// bounded by this times its operands.
+  /// The largest number of boxes in a composition. It bounds the cost of an op
+  /// by this number times its operands.
   static constexpr size_t maxBoxes = 1024;
 
-  /// Every element at its row-major place.
+  /// Returns the identity map.
   static IndexMap getIdentity(llvm::ArrayRef<SizePolynomial> sizes);
 
   llvm::ArrayRef<SizePolynomial> getSizes() const { return sizes; }
   llvm::ArrayRef<IndexBox> getBoxes() const { return boxes; }
 
-  // The map after one more op; nullopt where that cannot be proven, or takes
+  // Returns the map after one more op; nullopt if it cannot be proven, or has
   // too many boxes.
 
   std::optional<IndexMap> slice(unsigned dim, const SizePolynomial &start,
@@ -84,8 +84,7 @@ public:
   std::optional<IndexMap> repeat(unsigned dim, int64_t count,
                                  const SizePolynomial &distance) const;
 
-  /// Whether both put the same element everywhere. With symbols: whether that
-  /// is proven.
+  /// Returns true if both maps are certainly equal.
   bool isSameAs(const IndexMap &other) const;
 
 private:

@@ -18,66 +18,66 @@
 
 namespace commute::analysis {
 
-/// All groups that a module states or that its collectives name, one for each
-/// name and membership, in order of appearance.
+/// Returns all groups that a module states or that its collectives name, one
+/// for each name and membership, in order of appearance.
 llvm::SmallVector<tp::GroupAttr> getGroups(mlir::ModuleOp module);
 
 /// Returns an error if the members of any group are unknown. The error names
-/// all such groups and the options that would declare them. Call this before
-/// any analysis that follows values from rank to rank.
+/// all such groups and the options that state their members. Call this before
+/// any analysis that depends on individual ranks.
 llvm::Error checkGroupsAreKnown(mlir::ModuleOp module);
 
-/// The ranks of all groups, in ascending order; rank 0 alone without groups.
-/// Groups of unknown members add none.
+/// Returns the ranks of all groups in ascending order, or only rank 0 if there
+/// are no groups. Groups with unknown members add none.
 llvm::SmallVector<int64_t> getWorld(mlir::ModuleOp module);
 
-/// Which tensor a rank holds of an input.
+/// The tensor that a rank holds of an input.
 struct InputInstance {
-  /// A cut of the tensor along `dim` into `count` equal blocks, of which this
-  /// rank holds block `index`; several cuts apply in order.
+  /// A division of the tensor along `dim` into `count` equal blocks, of which
+  /// this rank holds block `index`. Several divisions apply in order.
   struct Cut {
     int64_t dim;
     int64_t index;
     int64_t count;
   };
-  /// Ranks with equal numbers hold one tensor, or blocks of it.
+  /// Ranks with equal numbers hold the same tensor, or blocks of it.
   int64_t tensor = 0;
   llvm::SmallVector<Cut, 1> cuts;
 };
 
-/// How each input of a program differs between ranks: what the sidecar and the
-/// command line state, and for the rest the default: weights and biases of
-/// norms are replicated on every group, other inputs are varying.
+/// How each input of a program differs between ranks, as stated by the sidecar
+/// and the command line. By default, weights and biases of norms are replicated
+/// on every group, and all other inputs are varying.
 class InputPlacements {
 public:
-  /// Rejects statements that contradict each other, or that no tensor of the
-  /// input's shape fulfils, and groups of unknown members.
+  /// Returns an error for statements that contradict each other or the input's
+  /// shape, and for groups with unknown members.
   static llvm::Expected<InputPlacements> resolve(mlir::func::FuncOp function);
   /// The same, but accepts groups of unknown members. `getWorld` and
   /// `getInstance` must not be called on the result.
   static llvm::Expected<InputPlacements>
   resolveInAnyWorld(mlir::func::FuncOp function);
 
-  /// Placement of an input with respect to a group.
+  /// Returns the placement of an input with respect to a group.
   tp::PlacementAttr get(unsigned argument, tp::GroupAttr group) const;
-  /// Placements of an input on all groups.
+  /// Returns the placements of an input on all groups.
   llvm::ArrayRef<tp::PlacementAttr> getAll(unsigned argument) const {
     return placements[argument];
   }
-  /// What rank `rank` holds of an input.
+  /// Returns the tensor that rank `rank` holds of an input.
   InputInstance getInstance(unsigned argument, int64_t rank) const;
   llvm::ArrayRef<int64_t> getWorld() const { return world; }
-  /// What was assumed without a statement, one sentence each.
+  /// Assumptions that were made without a statement, one sentence each.
   llvm::ArrayRef<std::string> getAssumptions() const { return assumptions; }
 
 private:
-  /// One for each membership: names do not matter.
+  /// One group for each membership, regardless of names.
   llvm::SmallVector<tp::GroupAttr> groups;
   llvm::SmallVector<int64_t> world;
   /// By argument, then by group.
   std::vector<llvm::SmallVector<tp::PlacementAttr, 2>> placements;
-  /// Which ranks of the world hold one tensor: inputs whose ranks are joined by
-  /// the same groups share a numbering.
+  /// The ranks of the world that hold the same tensor. Inputs whose ranks are
+  /// joined by the same groups share a numbering.
   std::vector<std::vector<unsigned>> tensors;
   std::vector<unsigned> tensorsOfInput;
   std::vector<std::string> assumptions;

@@ -4,10 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For every value and every group: is it equal on all ranks, a shard along a
-// dim, a summand, or none of these? Forward from the inputs, through the ops'
-// dimension rules and linearity; collectives change the placement on their own
-// group. Built on MLIR's sparse dataflow framework.
+// Determines for every value and every group whether the value is equal on all
+// ranks, a shard along a dim, a summand, or none of these. Placements are
+// propagated forward from the inputs, through the ops' dimension rules and
+// linearity; collectives change the placement on their own group. Implemented
+// on MLIR's sparse dataflow framework.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,26 +28,26 @@ class GroupRelations;
 /// An op that loses a partial value, or reduces a value that is not partial.
 struct PlacementProblem {
   mlir::Operation *op;
-  /// One sentence that names the group and what would be right.
+  /// One sentence that names the group and the expected placement.
   std::string message;
 };
 
 class PlacementAnalysis {
 public:
-  /// Analyses a function; the error is that of InputPlacements.
+  /// Analyzes a function. Returns the errors of InputPlacements.
   static llvm::Expected<PlacementAnalysis> run(mlir::func::FuncOp function);
 
   llvm::ArrayRef<tp::GroupAttr> getGroups() const { return groups; }
-  /// The placement of a value on the group with these members; varying for
-  /// what is not known.
+  /// Returns the placement of a value on the group with these members; varying
+  /// if it is unknown.
   tp::PlacementAttr getPlacement(mlir::Value value, tp::GroupAttr group) const;
   const InputPlacements &getInputs() const { return inputs; }
-  /// How the program's groups relate to each other.
+  /// The relations between the program's groups.
   GroupRelations &getRelations() const { return *relations; }
 
-  /// All ops that misuse a placement: those that apply a nonlinear function to
-  /// a partial value, gather it or return it, and those that reduce a value
-  /// that is not partial.
+  /// Returns all ops that misuse a placement: those that apply a nonlinear
+  /// function to a partial value, gather it or return it, and those that reduce
+  /// a value that is not partial.
   std::vector<PlacementProblem> findProblems(mlir::func::FuncOp function) const;
 
 private:

@@ -24,9 +24,9 @@
 
 namespace commute::analysis {
 
-/// What an op does with the rows of its region.
+/// The role of an op with regard to the rows of its region.
 enum class RegionRole {
-  /// Maps rows to rows, one by one: it may run on a shard.
+  /// Maps rows to rows independently, so it can run on a shard.
   RowLocal,
   /// An all_reduce over the group: as a reduce_scatter it returns a shard.
   Reduce,
@@ -41,35 +41,36 @@ enum class RegionRole {
 struct RegionOp {
   mlir::Operation *op = nullptr;
   RegionRole role = RegionRole::RowLocal;
-  /// RowLocal: the factor of its dimension rule that is cut.
+  /// RowLocal: the factor of the op's dimension rule that is sharded.
   unsigned factor = 0;
   /// Reduce: the all_reduce and the ops that rearrange its result, the last of
   /// which is `op`. The values between them have no other users.
   llvm::SmallVector<mlir::Operation *, 2> chain;
 };
 
-/// Whether an op sees no difference between a value and a shard of it.
+/// Returns true if an op gives the same result on a value and on its shard.
 bool readsOnlyTypes(mlir::Operation *op);
 
-/// Ops connected by values that one group may hold as shards along
+/// Ops connected by values that can be sharded over one group along
 /// corresponding dims. All of these values are replicated on the group.
 struct ShardRegion {
   tp::GroupAttr group;
   /// In program order.
   std::vector<RegionOp> ops;
-  /// Pairs of ops, by their indices, that run on shards together or not at all.
+  /// Pairs of ops, by their indices, that must both run on shards or both run
+  /// whole.
   std::vector<std::pair<unsigned, unsigned>> ties;
-  /// The dim along which a value of the region would be cut.
+  /// The dim along which a value of the region would be sharded.
   llvm::DenseMap<mlir::Value, unsigned> dims;
   /// Ops that use a value of the region and need all of it. The reasons are
   /// predicates: "uses every row, ...".
   llvm::MapVector<mlir::Operation *, Refusal> borders;
-  /// Rows before they are shared, where static; else kDynamic. With padding
-  /// they need not be a multiple of the group's size.
+  /// The number of rows before sharding if static, else kDynamic. With padding,
+  /// it need not be a multiple of the group's size.
   int64_t rows = 0;
-  /// Rows have to be padded to the next multiple.
+  /// True if rows must be padded to the next multiple.
   bool isPadded = false;
-  /// What divisibility rests on, as the user wrote it.
+  /// The assumptions on which divisibility depends, as the user wrote them.
   llvm::SmallVector<std::string, 1> assumptions;
 };
 
@@ -77,15 +78,15 @@ struct ShardRegions {
   std::vector<ShardRegion> regions;
   /// The all_reduces that no region can use.
   std::vector<Refusal> unused;
-  /// For all_reduces with a region along some dims: a clause that lists the
+  /// For all_reduces that have regions along some dims: a clause that lists the
   /// dims of the result that cannot be sharded equally.
   llvm::DenseMap<mlir::Operation *, Refusal> indivisible;
 };
 
-/// All regions of one group, one for each class of corresponding dims that an
-/// all_reduce or all_gather of the group leads to. With `allowsPadding`, dims
-/// that the group's size does not divide count as well, where they are static
-/// and merged with no other.
+/// Returns all regions of one group, one for each class of corresponding dims
+/// that an all_reduce or all_gather of the group leads to. With
+/// `allowsPadding`, this includes dims that are not divisible by the group's
+/// size, if they are static and not merged with another dim.
 ShardRegions findShardRegions(mlir::func::FuncOp function, tp::GroupAttr group,
                               const PlacementAnalysis &placements,
                               const SymbolicSizes &sizes, bool allowsPadding);

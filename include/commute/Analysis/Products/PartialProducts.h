@@ -5,10 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A matrix product has factors: rows, columns and batches, which are parallel,
-// and the contraction, which is a sum. Along each of them it may be computed in
-// segments, which are concatenated or added. The searches here find where the
-// program has such segments: operands that are concatenations, results of which
-// slices are read, concatenations of results. They are pure, and know no price.
+// and the contraction, which is a sum. Along each factor, it may be computed in
+// segments, which are concatenated or added. The searches here find such
+// segments in the program: operands that are concatenations, results of which
+// slices are used, and concatenations of results. They only determine legality
+// and do not use prices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,32 +29,33 @@ namespace commute::analysis {
 ///     steps(range(base))
 struct SegmentOperand {
   mlir::Value base;
-  /// Of `base`, which runs along the factor.
+  /// The dim of `base` that runs along the factor.
   unsigned dim = 0;
   llvm::SmallVector<DimStep> steps;
-  /// A range of `base` from `start` on, which counts in sizes of the segment
-  /// with `countsBlocks`; else all of it.
+  /// A range of `base` that starts at `start`, counted in sizes of the segment
+  /// if `countsBlocks`; otherwise, all of `base`.
   bool isSliced = false;
   int64_t start = 0;
   bool countsBlocks = false;
 
-  /// `base` is gathered along `dim`, in whole segments.
+  /// The all_gather of `base` along `dim`, in whole segments; null if there is
+  /// none.
   tp::AllGatherOp gather;
   /// The common value of all elements; null if there is none.
   mlir::TypedAttr fill;
-  /// What `base` repeats along its leading dims, all but the last; null where
-  /// it does not.
+  /// The value that `base` repeats along its leading dims (all but the last);
+  /// null if it does not.
   mlir::Value repeated;
 };
 
-/// Which part of an operand each rank multiplies when the product of a segment
+/// The part of an operand that each rank multiplies if the product of a segment
 /// is partial.
 enum class ShardSource {
   /// The whole operand, on every rank.
   Whole,
   /// The operand of the all_gather.
   Gathered,
-  /// This rank's block, sliced by the rank's number.
+  /// This rank's block, sliced at the rank's position.
   RankSlice,
 };
 
@@ -66,11 +68,11 @@ struct ProductSegment {
   std::vector<std::optional<SegmentOperand>> operands;
   /// Of left and right operand.
   ShardSource lhsSource = ShardSource::Whole, rhsSource = ShardSource::Whole;
-  /// The ranks whose summands are added; null where no rank has a summand.
+  /// The ranks whose summands are added; null if there are no partial products.
   tp::GroupAttr group;
 };
 
-/// A product that may be computed in segments of one of its factors:
+/// A product that can be computed in segments of one of its factors:
 ///
 ///     cat_k(a_0, a_1) @ b = a_0 @ b_0 + a_1 @ b_1
 ///     cat_m(a_0, a_1) @ b = cat_m(a_0 @ b, a_1 @ b)
@@ -93,26 +95,26 @@ Legal<PartialProducts> findPartialProducts(tp::MatmulOp product,
 /// A slice of a product's result, reached through `steps`.
 struct ProductSlice {
   tp::SliceOp slice;
-  /// From the value that is sliced to the slice.
+  /// The ops from the sliced value to the slice.
   llvm::SmallVector<DimStep> steps;
-  /// The dim of that value that is sliced.
+  /// The sliced dim of that value.
   unsigned resultDim;
 };
 
-/// A product of whose result only slices are used:
+/// A product of which only slices of the result are used:
 ///
 ///     slice_n(a @ b) = a @ slice_n(b)
 struct SlicedProduct {
   tp::MatmulOp product;
-  /// The rows of the product regrouped, where slices are those of a group: the
-  /// product is then that of regrouped rows. Null where they are not.
+  /// The reshape that regroups the product's rows, if the slices are those of
+  /// a group: the product is then that of the regrouped rows. Null otherwise.
   tp::ReshapeOp rows;
   std::vector<ProductSlice> slices;
 
-  /// What is sliced: the product's result, or that with regrouped rows.
+  /// The sliced value: the product's result, or the result with regrouped rows.
   mlir::Value getResult();
-  /// The dim of an operand, with its rows regrouped, that belongs to a dim of
-  /// the result; nullopt where it has none.
+  /// Returns the dim of an operand, with its rows regrouped, that corresponds
+  /// to a dim of the result; nullopt if there is none.
   std::optional<unsigned> getOperandDim(unsigned operand, unsigned resultDim);
 };
 
@@ -128,7 +130,8 @@ struct JoinedRun {
   /// Of all products; and the dim of their results that it is.
   unsigned factor;
   unsigned resultDim;
-  /// From the results to the concatenation, alike for all; those of the first.
+  /// The ops from the results to the concatenation, which are the same for all
+  /// results; those of the first result.
   llvm::SmallVector<DimStep> steps;
 };
 struct JoinedProducts {
@@ -136,7 +139,7 @@ struct JoinedProducts {
   std::vector<JoinedRun> runs;
 };
 
-/// Not applicable if no two neighbors are products alike.
+/// Not applicable if no two neighbors are similar products.
 Legal<JoinedProducts> findJoinedProducts(tp::ConcatOp concat,
                                          ProductContext &context);
 

@@ -22,12 +22,13 @@ class FusionContext {
 public:
   explicit FusionContext(mlir::func::FuncOp function);
 
-  /// Its all_gathers and reduce_scatters, in order; not those of regions in it.
+  /// The all_gathers and reduce_scatters of the function in order, without
+  /// those in nested regions.
   llvm::ArrayRef<mlir::Operation *> getCollectives() const {
     return collectives;
   }
-  /// Whether an op strictly between the two writes into one of its operands, so
-  /// that an op moved past it might read other values.
+  /// Returns true if an op strictly between the two writes into one of its
+  /// operands, so that an op moved past it might read different values.
   bool writesBetween(mlir::Operation *first, mlir::Operation *last) const;
 
 private:
@@ -60,30 +61,33 @@ struct PieceRange {
 /// Along the contraction dimension, the pieces cover every position exactly
 /// once, and the rows of b_i are reordered to match.
 ///
-/// One product at least; all read one matrix a right-hand side, none of which
-/// depends on `g`. Products with scales have the same scale of `g`.
+/// The products, at least one. Each right-hand side is one matrix for all rows
+/// and does not depend on `g`. If products have scales, they have the same
+/// scale of `g`.
 struct GatherFusion {
   tp::AllGatherOp gather;
-  /// Along which the fused op gathers: the collective's own but for pieces.
+  /// The dim along which the fused op gathers: that of the collective, unless
+  /// there are pieces.
   int64_t axis = 0;
-  /// The gathered value where it can be read: of waits, or of the gather, or
-  /// what its pieces are.
+  /// The values through which the gathered value is used: results of waits or
+  /// of the gather, or the value that the pieces form.
   llvm::SmallVector<mlir::Value> gathered;
-  /// Along `axis`; empty where the gathered value is read as it is.
+  /// The pieces along `axis`; empty if the gathered value is used unchanged.
   llvm::SmallVector<PieceRange> pieces;
-  /// The ops that put them together, in order. Nothing else reads what they
-  /// make.
+  /// The ops that concatenate the pieces, in order. Their results have no other
+  /// users.
   llvm::SmallVector<mlir::Operation *> reassembly;
   llvm::SmallVector<GatheredProduct> products;
-  /// All products sum over the rows of the gathered matrix, so that its
-  /// transposed form is what is gathered.
+  /// True if all products sum over the rows of the gathered matrix, so that its
+  /// transpose is gathered instead.
   bool transposesShard = false;
-  /// The gathered dim is the one that the products sum over.
+  /// True if the products sum over the gathered dim.
   bool contracts = false;
-  /// The gathered value has other users, so the fused op must return it.
+  /// True if the gathered value has other users, so that the fused op must
+  /// return it.
   bool returnsGathered = false;
-  /// Scale of this rank's shard; null without. One element, or one a row, and
-  /// then gathered along the same dim.
+  /// The scale of this rank's shard; null if there is none. It has one element,
+  /// or one for each row, which is then gathered along the same dim.
   mlir::Value shardScale;
   /// The first user of the results; the fused op is inserted before it.
   mlir::Operation *position = nullptr;
@@ -96,26 +100,26 @@ struct GatherFusion {
 ///
 ///     reduce_scatter(reshape(a_0 @ b_0 + a_1 @ b_1 + ...), axis)
 ///
-/// None of the sums and products has another reader. With more than one product
-/// none has a bias or scales. With `pieces`, what is scattered are these pieces
-/// of the sum, one for each rank: those of the columns of every b_i, or of the
-/// rows of every a_i, are multiplied.
+/// The sums and products have no other users. If there are several products,
+/// none has a bias or scales. With `pieces`, these pieces of the sum are
+/// scattered, one to each rank: the fused op multiplies the corresponding
+/// columns of every b_i, or rows of every a_i.
 struct ScatterFusion {
   tp::ReduceScatterOp scatter;
-  /// Of the sum, along which the fused op scatters: the collective's own but
-  /// for pieces.
+  /// The dim of the sum along which the fused op scatters: that of the
+  /// collective, unless there are pieces.
   int64_t axis = 0;
-  /// What is scattered, or what its pieces are taken of.
+  /// The scattered value, or the value that its pieces are taken from.
   mlir::Value scattered;
-  /// Along `axis`; empty where the sum is scattered as it is.
+  /// The pieces along `axis`; empty if the sum is scattered unchanged.
   llvm::SmallVector<PieceRange> pieces;
-  /// The ops that put them together, in order.
+  /// The ops that concatenate the pieces, in order.
   llvm::SmallVector<mlir::Operation *> reassembly;
   llvm::SmallVector<tp::MatmulOp> products;
 };
 
 /// Appends a refusal to `products` for each product that cannot be fused,
-/// whether or not others can. If that is all there is to say, the result is not
+/// whether or not others can. If there is no other reason, the result is not
 /// applicable.
 Legal<GatherFusion> findGatherFusion(tp::AllGatherOp gather,
                                      const FusionContext &context,
@@ -124,18 +128,18 @@ Legal<GatherFusion> findGatherFusion(tp::AllGatherOp gather,
 Legal<ScatterFusion> findScatterFusion(tp::ReduceScatterOp scatter,
                                        const FusionContext &context);
 
-/// The products that a gather of `value` along `dim` would be fused with, if
-/// `value` has no other users. For the price model only: unlike
+/// Returns the products that a gather of `value` along `dim` would be fused
+/// with, if `value` has no other users. For the price model only: unlike
 /// `findGatherFusion`, this does not check the order of ops.
 llvm::SmallVector<tp::MatmulOp> findGatherableProducts(mlir::Value value,
                                                        unsigned dim);
-/// The product, or products, that a reduce_scatter of `value` would be fused
-/// with; none where something else makes it.
+/// Returns the product or products that a reduce_scatter of `value` would be
+/// fused with; none if the value is not computed by products.
 llvm::SmallVector<tp::MatmulOp> findScatterableProducts(mlir::Value value);
 
-/// The matrix [K, N] (or [N, K] with `isTransposed`) that a product multiplies
-/// every row with: its right operand, without batch dims of size 1 or that
-/// only repeat it. Null where batches have matrices of their own.
+/// Returns the matrix [K, N] (or [N, K] with `isTransposed`) by which a product
+/// multiplies every row: its right operand, without batch dims that have size 1
+/// or only repeat it. Returns null if batches have different matrices.
 mlir::Value getRightMatrix(tp::MatmulOp matmul);
 
 } // namespace commute::analysis

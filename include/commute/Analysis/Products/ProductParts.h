@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the elements of a value along one dim come from and which ops use them,
-// seen through ops that treat every position of that dim alike.
+// Traces the elements of a value along one dim to their origins and their
+// users, through ops that treat all positions of that dim alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +23,18 @@
 
 namespace commute::analysis {
 
-/// An op of one operand and one result that does the same at every place of a
-/// dim: what it makes of a part is that part of what it makes of the whole.
+/// An op with one operand and one result that applies the same function at
+/// every position of a dim: its result on a part is that part of its result on
+/// the whole.
 struct DimStep {
   mlir::Operation *op;
   unsigned operandDim;
   unsigned resultDim;
 };
 
-/// The step that `op` is for a dim of its operand, or of its result; nullopt
-/// where it mixes places, moves data between ranks, or has effects.
+/// Returns the step that `op` is for a dim of its operand, or of its result;
+/// nullopt if it mixes positions, moves data between ranks, or has side
+/// effects.
 std::optional<DimStep> findStepFrom(mlir::Operation *op, unsigned operandDim);
 std::optional<DimStep> findStepTo(mlir::Operation *op, unsigned resultDim);
 
@@ -45,15 +47,15 @@ struct DimParts {
   llvm::SmallVector<mlir::Value> parts;
   /// The dim along which the parts are concatenated.
   unsigned dim;
-  /// From what joins the parts to the value, in this order.
+  /// The ops from the value that joins the parts to the value, in this order.
   llvm::SmallVector<DimStep> steps;
   /// What joins the parts.
   mlir::Operation *source;
 };
 std::optional<DimParts> findDimParts(mlir::Value value, unsigned dim);
 
-/// The all_gather along `dim` that gives a value, perhaps through the op that
-/// waits for it; null for none.
+/// Returns the all_gather along `dim` that computes a value, possibly through a
+/// wait; null if there is none.
 tp::AllGatherOp findGatherAlong(mlir::Value value, unsigned dim);
 
 /// A product that a value reaches as an operand, along a dim of the value.
@@ -73,20 +75,20 @@ struct DimReaders {
 };
 DimReaders findDimReaders(mlir::Value value, unsigned dim);
 
-/// The factor that a dim consists of; nullopt for none and for several.
+/// Returns the factor of a dim; nullopt if it has no or several factors.
 std::optional<unsigned> getOnlyFactor(const tp::DimensionRule::TensorFactors &,
                                       unsigned dim);
-/// The dim of a tensor that consists of a factor alone; nullopt where there is
-/// none.
+/// Returns the dim of a tensor that consists of a single factor; nullopt if
+/// there is none.
 std::optional<unsigned>
 findDimOfFactor(const tp::DimensionRule::TensorFactors &, unsigned factor);
 
-/// Where ops of a block stand among those that write into memory.
+/// The positions of ops of a block relative to those that write into memory.
 class WriteOrder {
 public:
   explicit WriteOrder(mlir::func::FuncOp function);
-  /// Whether an op between the two writes into one of its operands: what is
-  /// computed at the one and not at the other may read other values.
+  /// Returns true if an op between the two writes into one of its operands, in
+  /// which case a value computed at one place may differ at the other.
   bool isWriteBetween(mlir::Operation *first, mlir::Operation *last) const {
     return numWriters.lookup(first) != numWriters.lookup(last);
   }
@@ -97,7 +99,7 @@ public:
   std::pair<unsigned, unsigned> getPosition(mlir::Operation *op) const {
     return positions.lookup(op);
   }
-  /// Whether an op was added since the function was looked at.
+  /// Returns true if an op was added after the function was analyzed.
   bool isNew(mlir::Operation *op) const { return added.contains(op); }
   bool hasWriters() const { return writes; }
 
@@ -123,10 +125,10 @@ public:
   }
   WriteOrder &getWriteOrder() { return writeOrder; }
   const WriteOrder &getWriteOrder() const { return writeOrder; }
-  /// Whether a block of a value can be cut out by the rank's number.
+  /// Returns true if a block of a value can be selected by the rank's position.
   bool isRankSpecific() const { return rankSpecific; }
-  /// Whether all ranks of a group certainly hold the same value. A value that
-  /// was made since is not known.
+  /// Returns true if all ranks of a group certainly hold the same value.
+  /// Returns false for values created since the analysis.
   bool isReplicated(mlir::Value value, tp::GroupAttr group);
 
 private:

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Affine expressions have many spellings of one value, and products of symbols
-// are not simplified at all. Proofs about positions need equality: sums of
-// products of symbols in a normal form.
+// Affine expressions can spell one value in many ways, and products of symbols
+// are not simplified at all. Proofs about positions need a test for equality,
+// so they use sums of products of symbols in a normal form.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ namespace commute::analysis {
 
 /// A polynomial with integer coefficients in the symbols of one SymbolSpace.
 /// Quotients and remainders are symbols of their own, and so are products that
-/// would have too many terms when multiplied out. What cannot be counted in 64
-/// bits, and everything computed from it, is not known, and equal to nothing.
+/// would have too many terms when multiplied out. A value that does not fit in
+/// 64 bits, and everything computed from it, is unknown, and equal to nothing.
 class SizePolynomial {
 public:
   SizePolynomial(int64_t constant = 0) : constant(constant) {}
@@ -75,15 +75,16 @@ public:
   bool operator!=(const SizePolynomial &other) const {
     return !(*this == other);
   }
-  /// The quotient where it provably leaves no remainder, else not known.
+  /// Returns the quotient if the division is provably exact, else unknown.
   SizePolynomial divideExactly(const SizePolynomial &divisor) const;
-  /// Whether it is at least 0 for all symbols that are.
+  /// Returns true if the value is at least 0 for all nonnegative symbols.
   bool isNonNegative() const;
 
   tp::Size getSize() const;
 
 private:
-  /// A coefficient, not 0, and the symbols that it stands with, in order.
+  /// A nonzero coefficient, and the symbols that it is multiplied with, in
+  /// order.
   struct Term {
     llvm::SmallVector<mlir::AffineExpr, 2> symbols;
     int64_t coefficient = 0;
@@ -102,11 +103,11 @@ private:
 
   int64_t constant;
   bool known = true;
-  /// The others, in descending order of their symbols, no two alike.
+  /// All other terms, in descending order of their symbols, without duplicates.
   llvm::SmallVector<Term, 0> terms;
 };
 
-/// The number of elements of a tensor of these sizes.
+/// Returns the number of elements of a tensor of these sizes.
 SizePolynomial getProduct(llvm::ArrayRef<SizePolynomial> sizes);
 
 } // namespace commute::analysis

@@ -16,18 +16,19 @@
 
 namespace commute::analysis {
 
-/// What is known of one value's layout.
+/// The known facts about a value's layout.
 struct LayoutFact {
   tp::Density density = tp::Density::Unknown;
-  /// Why, as the end of a sentence ("the result of a collective is dense").
+  /// The reason, as the end of a sentence ("the result of a collective is
+  /// dense").
   std::string reason;
 };
 
-/// Strides of all values of a function: those of its arguments are as stated by
-/// their types; those of results follow from the operands by the ops' stride
-/// rules. A result for which an op has no rule has the strides of its type,
-/// which is what PyTorch's own kernels reported at capture. Where rule and type
-/// disagree one of them is wrong, and nothing is taken for known.
+/// The strides of all values of a function. Those of arguments are stated by
+/// their types. Those of results are inferred from the operands by the ops'
+/// stride rules. If an op has no rule for a result, the result has the strides
+/// of its type, which PyTorch recorded at capture. If rule and type disagree,
+/// one of them is wrong, and the strides are unknown.
 class StrideAnalysis {
 public:
   explicit StrideAnalysis(mlir::FunctionOpInterface function);
@@ -43,11 +44,12 @@ private:
   enum class Source {
     /// An argument's type.
     Stated,
-    /// An op's rule, which the type confirms.
+    /// The op has a rule, and the type agrees with it.
     Inferred,
-    /// The type of a result whose op has no rule for these operands.
+    /// The op has no rule for these operands; the strides are those of the
+    /// type.
     Recorded,
-    /// Rule and type disagree.
+    /// Rule and type disagree, so the strides are unknown.
     Contradicted,
   };
   struct Entry {

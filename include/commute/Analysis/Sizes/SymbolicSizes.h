@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether a size can be cut into equal pieces: proven from its expression,
-// assumed by the user, or unknown.
+// Determines whether a size can be divided into equal pieces: proven from its
+// expression, assumed by the user, or unknown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +23,9 @@ namespace commute::analysis {
 /// The answer to "is this size divisible by N?".
 struct Divisibility {
   enum Answer {
-    /// Whatever the symbols are.
+    /// For all values of the symbols.
     Proved,
-    /// As far as the assumptions below hold.
+    /// If the assumptions below hold.
     Assumed,
     /// Certainly not.
     Refuted,
@@ -38,17 +38,19 @@ struct Divisibility {
   bool holds() const { return answer == Proved || answer == Assumed; }
 };
 
-/// What a module states of its symbolic sizes: the assumptions in its attribute
-/// `tp.assumptions`, and the values at capture.
+/// The statements of a module about its symbolic sizes: the assumptions in its
+/// attribute `tp.assumptions`, and the values at capture.
 class SymbolicSizes {
 public:
-  /// The error names assumptions that are ill-formed or contradict each other.
+  /// Returns an error that names assumptions that are ill-formed or contradict
+  /// each other.
   static llvm::Expected<SymbolicSizes> resolve(mlir::ModuleOp module);
 
-  /// Whether dim `dim` of a tensor is a multiple of `divisor` (at least 1).
+  /// Determines whether the size of dim `dim` of a tensor is a multiple of
+  /// `divisor`, which is at least 1.
   Divisibility isDivisible(mlir::RankedTensorType type, unsigned dim,
                            int64_t divisor) const;
-  /// The same of a size over symbols of these names.
+  /// The same for a size over symbols with these names.
   Divisibility isDivisible(const tp::Size &size,
                            llvm::ArrayRef<mlir::StringAttr> names,
                            int64_t divisor) const;
@@ -56,13 +58,13 @@ public:
   llvm::ArrayRef<tp::SizeAssumption> getAssumptions() const {
     return assumptions;
   }
-  /// Whether anything is stated of a symbol.
+  /// Returns true if anything is stated about a symbol.
   bool knows(llvm::StringRef symbol) const;
-  /// A value that a symbol may have: the one at capture, or else the next one
-  /// that fulfils the assumptions about that symbol alone.
+  /// Returns a value that a symbol may have: the one at capture, or else the
+  /// next one that fulfils the assumptions about that symbol alone.
   int64_t getExample(llvm::StringRef symbol) const;
-  /// The smallest value from `start` on that fulfils the assumptions about a
-  /// symbol alone, or nullopt.
+  /// Returns the smallest value from `start` on that fulfils the assumptions
+  /// about a symbol alone, or nullopt.
   std::optional<int64_t> getValueFrom(llvm::StringRef symbol,
                                       int64_t start) const {
     return findValue(symbol, start);
@@ -70,8 +72,8 @@ public:
 
 private:
   llvm::Error checkConsistency() const;
-  /// The smallest value from `start` on that fulfils what is assumed of
-  /// `symbol` alone, or nullopt.
+  /// Returns the smallest value from `start` on that fulfils the assumptions
+  /// about `symbol` alone, or nullopt.
   std::optional<int64_t> findValue(llvm::StringRef symbol, int64_t start) const;
 
   std::vector<tp::SizeAssumption> assumptions;
