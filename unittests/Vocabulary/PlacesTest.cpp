@@ -128,7 +128,7 @@ TEST_F(PlacesTest, CollectivesInPlace) {
               IsEmpty());
   EXPECT_THAT(
       getComplaint(makeReduction(target, "0", {"g", {2, 2}})),
-      HasSubstr("all_reduce_.default is not optimized: it does not fit"));
+      HasSubstr("all_reduce_.default is not optimized: it contradicts"));
 }
 
 // What writes into a place stays as it is, whoever the members are; what only
