@@ -97,7 +97,7 @@ TEST_F(InterpreterTest, OpaqueOperatorIsNamed) {
       %0 = tp.call "torch.ops.lib.op.default"(%x) arguments "" : (tensor<2xf32>) -> tensor<2xf32> loc("y")
       return %0 : tensor<2xf32>
     })"),
-              HasSubstr("y: operator torch.ops.lib.op.default is not modelled, "
+              HasSubstr("y: operator torch.ops.lib.op.default is not modelled "
                         "and cannot be run"));
 }
 

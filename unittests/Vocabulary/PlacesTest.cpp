@@ -107,7 +107,7 @@ TEST_F(PlacesTest, OperatorsThatAreNoCollectives) {
   EXPECT_THAT(getComplaint(makeSum({"g", {2, 4}})), IsEmpty());
   EXPECT_THAT(getComplaint(makeSum({"g", {2, 3}})),
               HasSubstr("g: torch.ops.aten.add.Tensor is not optimized: "
-                        "it does not fit"));
+                        "it contradicts"));
 }
 
 /// `all_reduce_` of an input, whose memory is the caller's.
@@ -166,5 +166,5 @@ TEST_F(PlacesTest, ShapesOfAnotherTime) {
   EXPECT_THAT(getComplaint(makeTransposed(/*holdsFunctions=*/true)), IsEmpty());
   EXPECT_THAT(getComplaint(makeTransposed(/*holdsFunctions=*/false)),
               HasSubstr("g: torch.ops.aten.relu.default is not optimized: it "
-                        "does not fit"));
+                        "contradicts"));
 }
