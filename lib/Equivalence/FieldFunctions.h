@@ -14,6 +14,12 @@ namespace commute::equivalence {
 
 using tp::wrapInteger;
 
+inline bool isTruthType(mlir::Type type) { return type.isInteger(1); }
+/// Whether values of the type are field elements: floats are.
+inline bool isFieldType(mlir::Type type) {
+  return !mlir::isa<mlir::IntegerType>(type);
+}
+
 /// Returns a constant as an element of a tensor of type `type`.
 uint64_t getConstant(mlir::TypedAttr value, mlir::Type type);
 /// Returns a constant as a number.

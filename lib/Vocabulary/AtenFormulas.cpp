@@ -413,7 +413,31 @@ static LogicalResult readFlip(NodeReader &reader) {
   return f.result(0, value);
 }
 
+/// Integers shifted by a constant: products by a power of two, or their
+/// quotients rounded down.
+template <bool toLeft>
+static LogicalResult readShift(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  std::optional<int64_t> distance = reader.integer("other");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !distance || !type)
+    return failure();
+  auto integer = dyn_cast<IntegerType>(getTensor(self).getElementType());
+  if (!integer || type.getElementType() != integer || *distance < 0 ||
+      *distance + 1 >= static_cast<int64_t>(integer.getWidth()))
+    return failure();
+  return reader.result(reader.create<tp::MapOp>(
+      type, toLeft ? tp::MapFunction::Mul : tp::MapFunction::FloorDiv,
+      ValueRange{self, reader.constant(int64_t(1) << *distance)}));
+}
+
 void vocabulary::addAtenFormulas(Vocabulary &vocabulary) {
+  vocabulary.add({"torch.ops.aten.__lshift__.Scalar",
+                  "torch.ops.aten.bitwise_left_shift.Tensor_Scalar"},
+                 readShift</*toLeft=*/true>);
+  vocabulary.add({"torch.ops.aten.__rshift__.Scalar",
+                  "torch.ops.aten.bitwise_right_shift.Tensor_Scalar"},
+                 readShift</*toLeft=*/false>);
   vocabulary.add("torch.ops.aten.log1p.default", readOfSelf<buildLog1p>);
   vocabulary.add("torch.ops.aten.expm1.default", readOfSelf<buildExpm1>);
   vocabulary.add("torch.ops.aten.softplus.default", readOfSelf<buildSoftplus>);

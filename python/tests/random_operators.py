@@ -199,6 +199,14 @@ def bitwise_with_number(p, target):
     p.call(target, p.operand(INTEGERS), p.choice([1, 3, 5]), exact=True)
 
 
+@aten_operators(
+    "__lshift__.Scalar __rshift__.Scalar bitwise_left_shift.Tensor_Scalar"
+    " bitwise_right_shift.Tensor_Scalar"
+)
+def shift(p, target):
+    p.call(target, p.operand(INTEGERS), p.choice([0, 1, 3]), exact=True)
+
+
 def condition(p, value):
     return p.partner(value, dtypes=BOOLEAN)
 
@@ -249,6 +257,19 @@ def convert(p, target):
 @aten_operators("_to_copy.default")
 def convert_to_copy(p, target):
     p.call(target, p.operand(FLOATS), dtype=p.choice(FLOATS), exact=True)
+
+
+@operators(torch.ops.prims, "convert_element_type.default")
+def convert_element_type(p, target):
+    p.call(target, p.operand(FLOATS), p.choice(FLOATS), exact=True)
+
+
+@operators(torch.ops.prims, "iota.default")
+def iota(p, target):
+    p.call(
+        target, p.random.randint(1, 6), start=p.choice([-2, 0, 3]), step=p.choice([1, 2]),
+        dtype=torch.int64, device=torch.device("cpu"), requires_grad=False, exact=True,
+    )  # fmt: skip
 
 
 @aten_operators("to.dtype_layout")
