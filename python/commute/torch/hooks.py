@@ -23,7 +23,11 @@ from types import TracebackType
 from typing import Any
 
 from torch._inductor import config
-from torch._inductor.custom_graph_pass import CustomGraphPass, get_custom_graph_passes
+from torch._inductor.custom_graph_pass import (
+    CustomGraphPass,
+    CustomGraphPassCallable,
+    get_custom_graph_passes,
+)
 from torch.fx import Graph
 
 from commute.errors import CommuteError
@@ -121,7 +125,7 @@ def options_of_inductor(settings: Settings) -> dict[str, Any]:
         theirs = [
             custom
             for custom in get_custom_graph_passes(getattr(config, name))
-            if _installed is None or custom not in _installed.ours
+            if not any(custom in installed.ours for installed in _in_force)
         ]
         options[name] = ours + theirs if name == _POST_GRAD else theirs + ours
     if "micro-pipeline" in _selected(settings.passes):
@@ -137,7 +141,7 @@ class _Installed:
     left: Mapping[str, Any]
 
     @property
-    def ours(self) -> list[CustomGraphPass]:
+    def ours(self) -> list[CustomGraphPassCallable]:
         return [
             custom
             for name in (_PRE_GRAD, _JOINT, _POST_GRAD)
@@ -156,7 +160,8 @@ class _Installed:
                 setattr(config, name, [custom for custom in passes if custom not in self.ours])
 
 
-_installed: _Installed | None = None
+# The one that `enable` made, while it is in force.
+_in_force: list[_Installed] = []
 
 
 class Enabled:
@@ -195,11 +200,10 @@ def enable(
 
     Raises CommuteError for wrong options, and where the passes are installed already.
     """
-    global _installed
-    if _installed is not None:
+    if _in_force:
         raise CommuteError("Commute's passes are enabled already; call disable() first")
     options = options_of_inductor(Settings(target, policy, passes, verify, context, fatal))
-    _installed = _Installed({name: getattr(config, name) for name in options}, options)
+    _in_force.append(_Installed({name: getattr(config, name) for name in options}, options))
     for name, value in options.items():
         setattr(config, name, value)
     return Enabled()
@@ -208,7 +212,5 @@ def enable(
 def disable() -> None:
     """Brings the options of Inductor back to what `enable` found. Does nothing where the
     passes are not installed."""
-    global _installed
-    if _installed is not None:
-        _installed.restore()
-    _installed = None
+    if _in_force:
+        _in_force.pop().restore()
