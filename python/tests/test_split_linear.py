@@ -15,7 +15,7 @@ from torch._dynamo.utils import counters
 from captured_graphs import Captured, check_metadata, results_and_gradients
 from commute.torch import (
     CatLinearFusedPreGradPass,
-    cat_linear_fused_pre_grad_pass,
+    fuse_cat_linear_in_graph,
     graph_passes,
 )
 from concatenated_linears import PARTS, SPELLINGS, check_close, tensors
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.in_process
 
 
 def rewrite(graph, **options):
-    return cat_linear_fused_pre_grad_pass(graph, **{"policy": "always", **options})
+    return fuse_cat_linear_in_graph(graph, **{"policy": "always", **options})
 
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic rows"])
