@@ -11,6 +11,7 @@ from torch.distributed._functional_collectives import AsyncCollectiveTensor
 from torch.distributed.device_mesh import init_device_mesh
 
 import commute.torch
+from commute.torch.graph_edits import GraphEdits
 from inductor_graphs import InductorGraphs
 from parallel_modules import MODULES, make_input
 from ranks import call_on_ranks
@@ -103,3 +104,34 @@ def test_weights_of_norms_are_replicated_because_dtensor_says_so(results):
 @pytest.mark.parametrize("name", MODULES)
 def test_compiled_once(results, name):
     assert [of_rank[name]["compiled"] for of_rank in results] == [1] * SIZE
+
+
+def fail(*_):
+    raise RuntimeError("no such thing")
+
+
+def compile_alike_or_not(rank, policies, broken_rank):
+    """On one rank: the communication of a module compiled with a policy of its own."""
+    if rank == broken_rank:
+        GraphEdits.apply = fail
+    mesh = init_device_mesh("cpu", (SIZE,), mesh_dim_names=("tp",))
+    name, graphs = "functional_feed_forward", InductorGraphs()
+    compiled = torch.compile(MODULES[name](mesh), backend=graphs)
+    with commute.torch.enable(policy=policies[rank], check_ranks=True), torch.no_grad():
+        compiled(make_input(name, mesh))
+    return graphs.communication()
+
+
+@pytest.mark.parametrize(
+    "policies, broken_rank, are_alike",
+    [
+        (("always", "always"), None, True),
+        (("always", "profitable"), None, False),
+        (("always", "always"), 1, False),
+    ],
+)
+def test_ranks_that_do_not_decide_alike_leave_the_graph(policies, broken_rank, are_alike):
+    results = call_on_ranks(compile_alike_or_not, SIZE, policies, broken_rank, timeout=300)
+    fused = {"fused_all_gather_matmul": 1, "fused_matmul_reduce_scatter": 1}
+    whole = {"all_gather_into_tensor": 1, "reduce_scatter_tensor": 1}
+    assert results == [[fused if are_alike else whole]] * SIZE

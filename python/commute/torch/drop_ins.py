@@ -13,6 +13,8 @@ target    the machine to price for: a name of `commute targets`, or a file, such
 verify    prove the result equal before the graph is changed
 context   groups, placements of inputs and assumptions, as a dict in the form of a sidecar.
           What the process knows need not be stated (see `optimize_graph`)
+allow_unused_context, check_ranks
+          as in `optimize_graph`
 fatal     raise errors of Commute. Otherwise they are logged as warnings of the logger
           "commute", once for each cause, and the graph is left as it was
 
@@ -75,6 +77,7 @@ def micro_pipeline_tp_pass(
     verify: bool = True,
     context: Context = None,
     allow_unused_context: bool = False,
+    check_ranks: bool = False,
     groups: Collection[str] | None = None,
     only_enabled_groups: bool = False,
     fatal: bool = False,
@@ -98,6 +101,7 @@ def micro_pipeline_tp_pass(
         verify=verify,
         context=context,
         allow_unused_context=allow_unused_context,
+        check_ranks=check_ranks,
         groups=groups,
         is_functional_graph=True,
     )
@@ -111,6 +115,7 @@ def sequence_parallel_pass(
     verify: bool = True,
     context: Context = None,
     allow_unused_context: bool = False,
+    check_ranks: bool = False,
     counts: dict[str, int] | None = None,
     fatal: bool = False,
 ) -> GraphModule:
@@ -131,6 +136,7 @@ def sequence_parallel_pass(
         verify=verify,
         context=context,
         allow_unused_context=allow_unused_context,
+        check_ranks=check_ranks,
         is_functional_graph=True,
     )
     if counts is not None:
@@ -194,6 +200,7 @@ def contiguous_collectives_pass(
     verify: bool = True,
     context: Context = None,
     allow_unused_context: bool = False,
+    check_ranks: bool = False,
     fatal: bool = False,
 ) -> None:
     """Makes the inputs of collectives contiguous.
@@ -218,6 +225,7 @@ def contiguous_collectives_pass(
         verify=verify,
         context=context,
         allow_unused_context=allow_unused_context,
+        check_ranks=check_ranks,
         is_functional_graph=True,
     )
 

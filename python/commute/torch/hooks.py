@@ -95,6 +95,7 @@ class Settings:
     passes: str | Sequence[str] | None = None
     verify: bool = True
     context: Context = None
+    check_ranks: bool = False
     fatal: bool = False
 
     def make_passes(self) -> dict[str, list[CustomGraphPass]]:
@@ -103,7 +104,12 @@ class Settings:
         common = dict(
             target=self.target, policy=self.policy, verify=self.verify, fatal=self.fatal
         )
-        stated = dict(common, context=self.context, allow_unused_context=True)
+        stated = dict(
+            common,
+            context=self.context,
+            allow_unused_context=True,
+            check_ranks=self.check_ranks,
+        )
         after: list[CustomGraphPass] = []
         if "micro-pipeline" in names:
             after.append(_MicroPipelinePass(**stated))
@@ -186,6 +192,7 @@ def enable(
     passes: str | Sequence[str] | None = None,
     verify: bool = True,
     context: Context = None,
+    check_ranks: bool = False,
     fatal: bool = False,
 ) -> Enabled:
     """Installs Commute's passes in torch.compile, until `disable` or the end of a `with`.
@@ -197,12 +204,16 @@ def enable(
               of other groups, inputs and sizes than a graph has is ignored; inputs go by
               the names of parameters and arguments
     passes    names of `PASSES`; all, if not stated
+    check_ranks  whether to compare the rewrites of all ranks, which must compile the same
+              graphs: where they differ, the graph stays on all ranks
 
     Raises CommuteError for wrong options, and where the passes are installed already.
     """
     if _in_force:
         raise CommuteError("Commute's passes are enabled already; call disable() first")
-    options = options_of_inductor(Settings(target, policy, passes, verify, context, fatal))
+    options = options_of_inductor(
+        Settings(target, policy, passes, verify, context, check_ranks, fatal)
+    )
     _in_force.append(_Installed({name: getattr(config, name) for name in options}, options))
     for name, value in options.items():
         setattr(config, name, value)

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +22,7 @@ from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_program import GraphProgram, get_value
 from commute.torch.graph_transaction import GraphTransaction
 from commute.torch.process_groups import group_name_of, names_with_size, waits_for
+from commute.torch.rank_agreement import agreement
 from commute.torch.stated_context import StatedContext
 
 _log = logging.getLogger("commute")
@@ -128,6 +129,15 @@ def _left_alone(nodes: Collection[Node]) -> list[Remark]:
     ]
 
 
+def _decisions(remarks: Sequence[Remark]) -> list[str]:
+    """The rewrites, without the lines of code: ranks may have their files elsewhere."""
+    return [
+        f"{remark.pass_name} {remark.node}: {remark.message}"
+        for remark in remarks
+        if remark.verdict == "applied"
+    ]
+
+
 def check_options(
     *,
     passes: str = "",
@@ -147,6 +157,59 @@ def check_options(
         raise CommuteError(str(error)) from None
 
 
+def _optimize_runs(
+    graph: Graph,
+    *,
+    context: Mapping[str, Any] | None,
+    is_functional_graph: bool,
+    allow_unused_context: bool,
+    groups: Collection[str] | None,
+    check: Callable[[Sequence[str]], None],
+    options: Mapping[str, Any],
+) -> list[Remark]:
+    """Optimizes each run of a graph, and changes the graph if `check` takes the decisions."""
+
+    def get_program(nodes: Sequence[Node]) -> GraphProgram:
+        return GraphProgram(nodes, is_functional_graph=is_functional_graph)
+
+    runs = _runs(graph, ())
+    programs = [get_program(nodes) for nodes in runs]
+    stated = StatedContext(context, programs, allow_unused=allow_unused_context)
+    excluded = _without_known_ranks(graph, stated, options["verify"])
+    remarks = _left_alone(_collectives_of(graph, excluded))
+    if groups is not None:
+        excluded |= {name for node in graph.nodes if (name := group_name_of(node))} - {*groups}
+    if excluded:
+        runs = _runs(graph, _collectives_of(graph, excluded))
+        programs = [get_program(nodes) for nodes in runs]
+    transaction = None
+    try:
+        for index, nodes in enumerate(runs):
+            # Edits of the runs before may have replaced what this one reads.
+            program = get_program(nodes) if index > 0 else programs[0]
+            try:
+                edits, text = _native().optimize(
+                    program.to_json(),
+                    **options,
+                    context=json.dumps(stated.of(program)),
+                    has_other_groups=stated.has_other_groups(program),
+                )
+            except (RuntimeError, ValueError) as error:
+                raise CommuteError(str(error)) from None
+            if edits is not None:
+                transaction = transaction or GraphTransaction(graph)
+                GraphEdits(graph, program, json.loads(edits), transaction).apply()
+            remarks += _remarks(text)
+        check(_decisions(remarks))
+        if transaction is not None:
+            transaction.commit()
+    except BaseException:
+        if transaction is not None:
+            transaction.roll_back()
+        raise
+    return remarks
+
+
 def optimize_graph(
     graph: Graph,
     *,
@@ -159,6 +222,7 @@ def optimize_graph(
     is_functional_graph: bool = False,
     allow_unused_context: bool = False,
     groups: Collection[str] | None = None,
+    check_ranks: bool = False,
 ) -> list[Remark]:
     """Optimizes an fx.Graph in place, and gives the remarks of the passes.
 
@@ -183,53 +247,29 @@ def optimize_graph(
                 does not have
     groups      only collectives of these process groups are rewritten; None: of all. Those
                 of groups whose ranks nobody knows are left alone, with a remark
+    check_ranks  compare the rewrites of all ranks of the default group, each of which must
+                optimize the same graph; where they differ the graph stays on all ranks
 
     Raises CommuteError for options that are wrong, and for errors of Commute's own; the
     graph is then as it was, as after any other error.
     """
-    native = _native()
-
-    def get_program(nodes: Sequence[Node]) -> GraphProgram:
-        return GraphProgram(nodes, is_functional_graph=is_functional_graph)
-
-    runs = _runs(graph, ())
-    programs = [get_program(nodes) for nodes in runs]
-    stated = StatedContext(context, programs, allow_unused=allow_unused_context)
-    excluded = _without_known_ranks(graph, stated, verify)
-    remarks = _left_alone(_collectives_of(graph, excluded))
-    if groups is not None:
-        excluded |= {name for node in graph.nodes if (name := group_name_of(node))} - {*groups}
-    if excluded:
-        runs = _runs(graph, _collectives_of(graph, excluded))
-        programs = [get_program(nodes) for nodes in runs]
-    transaction = None
-    try:
-        for index, nodes in enumerate(runs):
-            # Edits of the runs before may have replaced what this one reads.
-            program = get_program(nodes) if index > 0 else programs[0]
-            try:
-                edits, text = native.optimize(
-                    program.to_json(),
-                    passes=passes,
-                    policy=policy,
-                    target=str(target),
-                    verify=verify,
-                    context=json.dumps(stated.of(program)),
-                    has_other_groups=stated.has_other_groups(program),
-                    vocabulary="" if vocabulary is None else json.dumps(vocabulary),
-                )
-            except (RuntimeError, ValueError) as error:
-                raise CommuteError(str(error)) from None
-            if edits is not None:
-                transaction = transaction or GraphTransaction(graph)
-                GraphEdits(graph, program, json.loads(edits), transaction).apply()
-            remarks += _remarks(text)
-        if transaction is not None:
-            transaction.commit()
-    except BaseException:
-        if transaction is not None:
-            transaction.roll_back()
-        raise
+    options = dict(
+        passes=passes,
+        policy=policy,
+        target=str(target),
+        verify=verify,
+        vocabulary="" if vocabulary is None else json.dumps(vocabulary),
+    )
+    with agreement(is_checked=check_ranks) as check:
+        remarks = _optimize_runs(
+            graph,
+            context=context,
+            is_functional_graph=is_functional_graph,
+            allow_unused_context=allow_unused_context,
+            groups=groups,
+            check=check,
+            options=options,
+        )
     for remark in remarks:
         _log.log(logging.INFO if remark.verdict == "applied" else logging.DEBUG, "%s", remark)
     return remarks

@@ -2,7 +2,8 @@
 """The process groups that this process knows, and which nodes communicate in them."""
 
 import gc
-from collections.abc import Collection, Iterable, Iterator
+import weakref
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -28,23 +29,41 @@ def lists_of(ranks: Any) -> Ranks:
     return lists
 
 
-def _axes_of_meshes() -> Iterator[tuple[str, Ranks]]:
-    """The name of this rank's group along each axis of each mesh of all ranks, and all
-    groups of that axis.
+# The meshes in which groups were found, with the axis of the group.
+_found: dict[str, tuple["weakref.ref[DeviceMesh]", int]] = {}
 
-    PyTorch keeps no list of its meshes, so they are looked for among all objects, which
-    takes about a tenth of a second.
-    """
+
+def _groups_along(mesh: DeviceMesh, axis: int) -> tuple[str, Ranks] | None:
+    """The name of this rank's group along an axis of a mesh, and all groups of that axis;
+    None if the mesh does not have all ranks, or no groups."""
+    if mesh.mesh.numel() != dist.get_world_size():
+        return None
+    try:
+        name = str(mesh.get_group(axis).group_name)
+    except (RuntimeError, LookupError, ValueError):
+        return None  # Of groups that were destroyed, or never made.
+    groups = mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis))
+    return name, cast("Ranks", groups.tolist())
+
+
+def _find_axes() -> None:
+    """Looks for all meshes. PyTorch keeps no list of them, so they are looked for among all
+    objects, which takes a tenth of a second and more."""
     for mesh in gc.get_objects():
-        if type(mesh) is not DeviceMesh or mesh.mesh.numel() != dist.get_world_size():
+        if type(mesh) is not DeviceMesh:
             continue
         for axis in range(mesh.ndim):
-            try:
-                name = str(mesh.get_group(axis).group_name)
-            except (RuntimeError, LookupError, ValueError):
-                continue  # Of groups that were destroyed, or never made.
-            groups = mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis))
-            yield name, cast("Ranks", groups.tolist())
+            if named := _groups_along(mesh, axis):
+                _found[named[0]] = weakref.ref(mesh), axis
+
+
+def _axis_of(name: str) -> Ranks | None:
+    """All groups of the axis along which this rank's group has a name, if the axis was
+    found."""
+    reference, axis = _found.get(name, (lambda: None, 0))
+    mesh = reference()
+    named = None if mesh is None else _groups_along(mesh, axis)
+    return named[1] if named is not None and named[0] == name else None
 
 
 class ProcessGroups:
@@ -55,7 +74,7 @@ class ProcessGroups:
     """
 
     def __init__(self) -> None:
-        self._axes: dict[str, Ranks] | None = None
+        self._has_looked = False
 
     def own_members(self, name: str) -> list[int] | None:
         """The ranks of this rank's group; None if the process has no such group."""
@@ -74,11 +93,14 @@ class ProcessGroups:
             return None
         if len(own) == dist.get_world_size():
             return [own]
-        if self._axes is None:
-            # Passes run while PyTorch traces, where a mesh's tensor would be a fake one.
-            with unset_fake_temporarily():
-                self._axes = dict(_axes_of_meshes())
-        return self._axes.get(name)
+        # Passes run while PyTorch traces, where a mesh's tensor would be a fake one.
+        with unset_fake_temporarily():
+            known = _axis_of(name)
+            if known is None and not self._has_looked:
+                self._has_looked = True
+                _find_axes()
+                known = _axis_of(name)
+        return known
 
 
 def _argument(node: Node, *names: str) -> Any:
