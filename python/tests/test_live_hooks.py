@@ -7,14 +7,18 @@ import logging
 import pytest
 import torch
 import torch._dynamo
+import torch.distributed as dist
+from torch._guards import TracingContext, tracing
 from torch._inductor import config
 from torch._inductor.custom_graph_pass import CustomGraphPass
 from torch.distributed.device_mesh import init_device_mesh
+from torch.fx import Graph
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 import commute.torch
 from commute.torch import CommuteError, containment, drop_ins, hooks, optimize_graph
 from commute.torch.backend import commute_backend
-from commute.torch.traced_inputs import TracedInputs
+from commute.torch.traced_inputs import Layout, TracedInputs
 from inductor_graphs import InductorGraphs
 from parallel_modules import MODULES, make_input
 
@@ -263,6 +267,53 @@ def test_placements_and_names_come_from_the_traced_graph(mesh, monkeypatch):
     assert joint.pop("block.attention_norm.weight") and joint.pop("block.norm.weight")
     assert len(joint) == 7 and not any(joint.values())
     assert "block.feed_forward.down.weight" in joint
+
+
+def placeholders(*values):
+    graph = Graph()
+    for index, value in enumerate(values):
+        graph.placeholder(f"input{index}").meta["example_value"] = value
+    graph.output(())
+    return graph
+
+
+def test_inputs_that_cannot_be_told_apart_are_not_recorded():
+    x = torch.empty(2)
+    for graphs, known in (
+        ([placeholders(x, x)], 2),
+        ([placeholders(x, x), placeholders(x)], 0),
+        ([placeholders([x], x)], 0),
+        ([placeholders(None)], 0),
+    ):
+        with tracing(TracingContext(None)):
+            for graph in graphs:
+                TracedInputs.record(graph)
+            assert len(TracedInputs.current().layouts) == known
+    assert TracedInputs.current() == TracedInputs()
+
+
+def test_layout_of_one_axis_and_of_a_whole_mesh():
+    tp, dp = [[0, 1], [2, 3]], [[0, 2], [1, 3]]
+    everywhere = Layout((frozenset(range(4)),))
+    assert everywhere.is_replicated(tp) and everywhere.is_replicated([[0, 1, 2, 3]])
+    along_tp = Layout((frozenset({0, 1}), frozenset({2, 3})))
+    assert along_tp.is_replicated(tp) and not along_tp.is_replicated(dp)
+    # A mesh that is one group of the axis says nothing of other axes.
+    one_group = Layout((frozenset({0, 1}),))
+    assert one_group.is_replicated(tp)
+    assert not one_group.is_replicated(dp) and not one_group.is_replicated([[2, 3]])
+    shards = Layout((frozenset({0}), frozenset({1})))
+    assert not shards.is_replicated(tp)
+
+
+def test_axis_of_a_larger_mesh():
+    """Of four ranks; the other axis is in no graph."""
+    dist.init_process_group(backend="fake", world_size=4, rank=3, store=FakeStore())
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    with commute.torch.enable(policy="always", fatal=True):
+        forward, _ = compile_step(mesh["tp"], "replicated_block").communication()
+    assert not {"all_reduce", "all_reduce_"} & set(forward)
+    assert forward["fused_matmul_reduce_scatter"] == 2
 
 
 def test_context_goes_by_the_names_of_users(mesh):

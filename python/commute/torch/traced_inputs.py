@@ -42,7 +42,16 @@ class Layout:
     parts: tuple[frozenset[int], ...]
 
     def is_replicated(self, groups: Ranks) -> bool:
-        return all(any(part.issuperset(ranks) for part in self.parts) for ranks in groups)
+        """Whether all ranks of each group hold the same local tensor.
+
+        A mesh may have some of the groups alone, such as one axis of a larger mesh. The
+        others are in the meshes of other ranks, which run the same program.
+        """
+        ranks_of_mesh: frozenset[int] = frozenset().union(*self.parts)
+        own = [ranks for ranks in groups if not ranks_of_mesh.isdisjoint(ranks)]
+        return bool(own) and all(
+            any(part.issuperset(ranks) for part in self.parts) for ranks in own
+        )
 
 
 def _layout_of(value: Any) -> Layout | None:
@@ -100,13 +109,21 @@ class TracedInputs:
         if context is None:
             return
         inputs = graph.find_nodes(op="placeholder")
+        values = [node.meta.get("example_value") for node in inputs]
+        # Nested inputs are numbered otherwise, and a context with several graphs (such as
+        # the buckets of DDP) does not say which of them is asked for.
+        if context in _recorded or any(
+            value is None or isinstance(value, (list, tuple, dict)) for value in values
+        ):
+            _recorded[context] = TracedInputs()
+            return
         returned = graph.output_node().args[0]
         outputs = returned if isinstance(returned, (list, tuple)) else (returned,)
         _recorded[context] = TracedInputs(
             [_name_of(node) for node in inputs],
             [
-                _layout_of(node.meta.get("example_value")) or _wrapped_layout(node)
-                for node in inputs
+                _layout_of(value) or _wrapped_layout(node)
+                for node, value in zip(inputs, values)
             ],
             [
                 _layout_of(node.meta.get("example_value")) if isinstance(node, Node) else None
