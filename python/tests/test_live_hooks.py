@@ -124,6 +124,16 @@ def test_passes_that_are_selected_alone_are_installed():
         assert len(config.joint_custom_post_pass) == 1
 
 
+@pytest.mark.parametrize("name", hooks.PASSES)
+def test_each_pass_alone_gives_graphs_that_run(mesh, name):
+    for module in MODULES:
+        torch._dynamo.reset()
+        with commute.torch.enable(passes=name, policy="always", fatal=True):
+            graphs = compile_step(mesh, module)
+        if name != "micro-pipeline":
+            assert num_fused(graphs) == 0
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
