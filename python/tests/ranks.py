@@ -4,6 +4,8 @@
     outputs = run_on_ranks("model.pt2", world_size=2, seed=0)
     outputs[rank][index]   # a tensor
 
+    results = call_on_ranks(function, 2, *arguments)     # function(rank, *arguments) on each
+
 Inputs and weights are drawn from `seed` so that they respect the placements
 in the archive's sidecar (`extra/commute.json`): two archives with the same
 inputs get the same values, and can be compared bit by bit.
@@ -24,6 +26,7 @@ import tempfile
 import time
 import traceback
 import zlib
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -66,22 +69,40 @@ def run_on_ranks(
         raise ValueError(f"{len(archives)} archives for {world_size} ranks")
     if weights not in ("seeded", "archive", "given"):
         raise ValueError(f"weights is {weights!r}; it is 'seeded', 'archive' or 'given'")
+    givens = [None if inputs is None else _to_bytes(inputs[rank]) for rank in range(world_size)]
+    acts = [
+        partial(_run, archives[rank], seed=seed, weights=weights, given=givens[rank])
+        for rank in range(world_size)
+    ]
+    return _on_ranks(acts, archives, timeout, prepare)
+
+
+def call_on_ranks(function, world_size, *arguments, timeout=120):
+    """What `function(rank, *arguments)` returns on every rank of a gloo group of all.
+
+    Functions are those of modules; results are tensors, numbers and text, in lists and
+    dicts.
+    """
+    acts = [partial(_call, function, arguments)] * world_size
+    return _on_ranks(acts, [function.__name__] * world_size, timeout, None)
+
+
+def _on_ranks(acts, names, timeout, prepare):
+    """The results of one function a rank, which gets the rank and the number of ranks."""
     with tempfile.TemporaryDirectory(prefix="commute-ranks-") as folder:
         ranks = []
         try:
-            for rank in range(world_size):
-                given = None if inputs is None else _to_bytes(inputs[rank])
+            for rank, act in enumerate(acts):
                 ours, theirs = _processes.Pipe(duplex=False)
                 process = _processes.Process(
                     target=_rank_main,
-                    args=(theirs, archives[rank], rank, world_size, seed, weights, given),
-                    kwargs={"folder": folder, "timeout": timeout, "prepare": prepare},
+                    args=(theirs, act, rank, len(acts), folder, timeout, prepare),
                     daemon=True,
                 )
                 process.start()
                 theirs.close()
                 ranks.append((process, ours))
-            return _collect(ranks, folder, archives, timeout)
+            return _collect(ranks, folder, names, timeout)
         finally:
             for process, connection in ranks:
                 process.kill()
@@ -89,7 +110,7 @@ def run_on_ranks(
                 connection.close()
 
 
-def _collect(ranks, folder, archives, timeout):
+def _collect(ranks, folder, names, timeout):
     """The ranks' answers; raises at the first failure, or when time is up."""
     results = [None] * len(ranks)
     waiting = {connection: rank for rank, (_, connection) in enumerate(ranks)}
@@ -99,7 +120,7 @@ def _collect(ranks, folder, archives, timeout):
         ready = multiprocessing.connection.wait(list(waiting), left)
         if not ready:
             stacks = _stacks(ranks, folder, waiting.values())
-            message = f"{archives[0]}: no answer from ranks {sorted(waiting.values())}"
+            message = f"{names[0]}: no answer from ranks {sorted(waiting.values())}"
             raise RankError(f"{message} within {timeout} s\n{stacks}")
         for connection in ready:
             rank = waiting.pop(connection)
@@ -108,10 +129,10 @@ def _collect(ranks, folder, archives, timeout):
             except EOFError:
                 ranks[rank][0].join(5)
                 code = ranks[rank][0].exitcode
-                message = f"{archives[rank]}: rank {rank} died with exit code {code}"
+                message = f"{names[rank]}: rank {rank} died with exit code {code}"
                 raise RankError(message, rank) from None
             if outcome == "error":
-                raise RankError(f"{archives[rank]}: rank {rank} failed\n{payload}", rank)
+                raise RankError(f"{names[rank]}: rank {rank} failed\n{payload}", rank)
             results[rank] = torch.load(io.BytesIO(payload))
     return results
 
@@ -136,7 +157,7 @@ def _to_bytes(tensors):
     return buffer.getvalue()
 
 
-def _rank_main(answer, archive, rank, world_size, seed, weights, given, folder, timeout, prepare):
+def _rank_main(answer, act, rank, world_size, folder, timeout, prepare):
     """The life of one rank."""
     with open(Path(folder) / f"stack-{rank}", "w") as log:
         faulthandler.register(signal.SIGUSR1, file=log)
@@ -145,9 +166,10 @@ def _rank_main(answer, archive, rank, world_size, seed, weights, given, folder, 
             torch.set_num_threads(1)
             if prepare:
                 prepare()
-            inputs = None if given is None else torch.load(io.BytesIO(given))
-            outputs = _run(archive, rank, world_size, seed, weights, inputs, folder, timeout)
-            answer.send(("outputs", _to_bytes(outputs)))
+            # The group is made first: a rank that cannot load its archive must not
+            # leave the others waiting for it before they report the same.
+            _join(rank, world_size, folder, timeout)
+            answer.send(("outputs", _to_bytes(act(rank, world_size))))
         except BaseException:
             answer.send(("error", traceback.format_exc()))
         answer.close()
@@ -156,9 +178,7 @@ def _rank_main(answer, archive, rank, world_size, seed, weights, given, folder, 
         signal.pause()
 
 
-def _run(archive, rank, world_size, seed, weights, inputs, folder, timeout):
-    # The group is made first: a rank that cannot load its archive must not
-    # leave the others waiting for it before they report the same.
+def _join(rank, world_size, folder, timeout):
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     dist.init_process_group(
         "gloo",
@@ -168,6 +188,14 @@ def _run(archive, rank, world_size, seed, weights, inputs, folder, timeout):
         # Ours ends first, and says more.
         timeout=datetime.timedelta(seconds=2 * timeout + 60),
     )
+
+
+def _call(function, arguments, rank, world_size):
+    return function(rank, *arguments)
+
+
+def _run(archive, rank, world_size, *, seed, weights, given):
+    inputs = None if given is None else torch.load(io.BytesIO(given))
     program, sidecar = load(archive)
     groups = _register_groups(sidecar, rank, world_size)
     values = _Values(sidecar, groups, rank, seed)

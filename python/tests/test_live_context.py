@@ -53,15 +53,55 @@ def state(**groups):
     return {"version": 1, "groups": {name: {"ranks": ranks} for name, ranks in groups.items()}}
 
 
-def test_groups_that_nobody_states_cannot_be_proven():
+def check_left_alone(remarks, *groups):
+    """Each collective of these groups, and no other, has a remark."""
+    noted = [remark for remark in remarks if remark.verdict == "noted" and "left alone" in str(remark)]
+    assert len(noted) == len(groups)
+    for remark, group in zip(noted, groups):
+        assert repr(group) in remark.message and "DeviceMesh" in remark.suggestion
+
+
+def test_collectives_of_groups_that_nobody_states_are_left_alone():
     graph = make_graph()
-    remarks = optimize_graph(graph, **OPTIONS)
-    assert copies_in(graph) == 0
-    (refused,) = [remark for remark in remarks if remark.pass_name == "verify"]
-    assert "'tp' (2 ranks)" in refused.message and "'dp' (2 ranks)" in refused.message
+    before = list(graph.nodes)
+    check_left_alone(optimize_graph(graph, **OPTIONS), "tp", "dp")
+    assert list(graph.nodes) == before
     # What is not proven is done all the same.
     optimize_graph(graph, verify=False, **OPTIONS)
     assert copies_in(graph) > 0
+
+
+def test_other_collectives_are_rewritten_all_the_same():
+    graph = make_graph()
+    check_left_alone(optimize_graph(graph, context=state(tp=[[0, 1], [2, 3]]), **OPTIONS), "dp")
+    (copy,) = [node for node in graph.nodes if "clone" in str(node.target)]
+    (user,) = copy.users
+    assert "tp" in user.args
+
+
+def test_lone_all_reduce_of_an_unknown_group_is_no_error():
+    """It does not say how many ranks it has."""
+    graph = Graph()
+    x = graph.placeholder("x")
+    reduced = graph.call_function(collectives.all_reduce.default, (x, "sum", "tp"))
+    waited = graph.call_function(collectives.wait_tensor.default, (reduced,))
+    for node in (x, reduced, waited):
+        node.meta["val"] = torch.empty(8, 4, device="meta")
+    graph.output(waited)
+    before = list(graph.nodes)
+    for verify in (True, False):
+        remarks = optimize_graph(graph, is_functional_graph=True, verify=verify)
+        check_left_alone(remarks, "tp")
+    assert list(graph.nodes) == before
+
+
+def test_only_collectives_of_selected_groups_are_rewritten():
+    context = state(tp=[[0, 1], [2, 3]], dp=[[0, 2], [1, 3]])
+    graph = make_graph()
+    check_left_alone(optimize_graph(graph, context=context, groups=["dp"], **OPTIONS))
+    (copy,) = [node for node in graph.nodes if "clone" in str(node.target)]
+    (user,) = copy.users
+    assert "dp" in user.args
 
 
 def test_stated_groups():
@@ -87,11 +127,29 @@ def test_groups_of_a_mesh_need_not_be_stated():
     assert groups[names[1]] == {"ranks": [[0, 2], [1, 3]]}
 
 
+def test_own_group_is_completed_by_its_mesh():
+    """What a process states of itself: the groups that it is in."""
+    dist.init_process_group(backend="fake", world_size=4, rank=3, store=FakeStore())
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    groups = [mesh.get_group(axis) for axis in ("tp", "dp")]
+    own = {group.group_name: dist.get_process_group_ranks(group) for group in groups}
+    graph = make_graph(*own)
+    check_left_alone(optimize_graph(graph, context=state(**own), **OPTIONS))
+    assert copies_in(graph) > 0
+    program = GraphProgram(list(make_graph(*own).nodes), is_functional_graph=True)
+    known = StatedContext(state(**own), [program]).of(program)
+    assert [known["groups"][name]["ranks"] for name in own] == [
+        [[0, 1], [2, 3]],
+        [[0, 2], [1, 3]],
+    ]
+    assert known["rank"] == 3
+
+
 def test_a_group_that_is_no_axis_of_a_mesh_is_not_known():
     dist.init_process_group(backend="fake", world_size=4, rank=0, store=FakeStore())
     names = [dist.new_group(ranks).group_name for ranks in ([0, 1], [0, 2])]
     graph = make_graph(*names)
-    optimize_graph(graph, **OPTIONS)
+    check_left_alone(optimize_graph(graph, **OPTIONS), *names)
     assert copies_in(graph) == 0
 
 
@@ -114,6 +172,15 @@ def test_the_only_group_need_not_be_stated():
 def test_statements_about_nothing(context):
     with pytest.raises(CommuteError):
         optimize_graph(make_graph("tp", "tp"), context=context, **OPTIONS)
+
+
+def test_statements_about_other_graphs_on_request():
+    context = state(tp=[0, 1], pp=[0, 1])
+    context["inputs"] = {"y": {"tp": "replicated"}, "x": {"pp": "replicated"}}
+    context["assumptions"] = ["s0 % 2 == 0"]
+    graph = make_graph("tp", "tp")
+    optimize_graph(graph, context=context, allow_unused_context=True, **OPTIONS)
+    assert copies_in(graph) > 0
 
 
 def test_statements_about_something():

@@ -12,6 +12,7 @@ from captured_graphs import Captured, check_metadata, results_and_gradients
 from commute.torch import CommuteError, optimize_graph
 from commute.torch.effects import is_functional
 from commute.torch.graph_edits import GraphEdits
+from commute.torch.source_lines import user_frames
 
 pytestmark = pytest.mark.in_process
 
@@ -193,6 +194,38 @@ def test_remarks_name_the_line_of_python():
     assert applied.file.endswith("test_live_graph.py")
     assert applied.line == function.__code__.co_firstlineno + 1
     assert str(applied.line) in str(applied)
+
+
+def test_remarks_name_the_users_line_inside_of_pytorchs_modules():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.Sequential(torch.nn.Linear(24, 5, dtype=torch.float64))
+
+        def forward(self, a, b):
+            return self.layers(torch.cat([a, b], -1))
+
+    captured = Captured(Model(), lambda graph: optimize_graph(graph, passes=ALWAYS))
+    captured(*tensors((3, 8), (3, 16)))
+    (applied,) = [remark for remark in captured.changes[0] if remark.verdict == "applied"]
+    assert applied.file.endswith("test_live_graph.py")
+    assert applied.line == Model.forward.__code__.co_firstlineno + 1
+
+
+def frame(path, line):
+    return f'  File "{path}", line {line}, in forward\n    return x\n           ^\n'
+
+
+def test_frames_inside_of_libraries_are_dropped():
+    users, notebook = frame("/home/user/model.py", 3), frame("<ipython-input-1>", 1)
+    linear = frame(torch.nn.modules.linear.__file__, 134)
+    ours = frame(GraphEdits.__init__.__code__.co_filename, 9)
+    generated = frame("<eval_with_key>.12", 5)
+    assert user_frames(users) == users
+    assert user_frames(users + linear + ours + generated) == users
+    # What is around the user's frame stays.
+    assert user_frames(linear + notebook + linear) == linear + notebook
+    assert user_frames(linear + generated) == user_frames("") == ""
 
 
 def test_nothing_moves_past_a_switch_of_mode():

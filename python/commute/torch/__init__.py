@@ -3,50 +3,92 @@
 
     import commute.torch
 
-    commute.torch.register_cpu_fused_ops()          # fused collectives on the CPU
+    commute.torch.enable()                          # passes in torch.compile, until disable()
+    torch.compile(model, backend="commute")         # the same, for one model
     commute.torch.optimize_graph(module.graph)      # passes over a live graph
     commute.torch.capture(model, args, mesh={"tp": 8})   # archives of a parallel model
-    torch._inductor.config.pre_grad_custom_pass = commute.torch.CatLinearFusedPreGradPass()
+    commute.torch.register_cpu_fused_ops()          # fused collectives on the CPU
 """
 
+import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from commute.errors import CommuteError
+from commute.torch.backend import register_backend
 from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
 from commute.torch.live_graph import Remark, optimize_graph
 
 if TYPE_CHECKING:
     from commute.capture import CaptureError, capture, fake_mesh
+    from commute.torch.drop_ins import (
+        cat_linear_fused_pre_grad_pass,
+        contiguous_collectives_pass,
+        fuse_cat_linear_in_graph,
+        make_collectives_contiguous,
+        micro_pipeline_tp_pass,
+        sequence_parallel_pass,
+    )
     from commute.torch.graph_passes import (
         CatLinearFusedPreGradPass,
-        cat_linear_fused_pre_grad_pass,
+        ContiguousCollectivesPass,
+        MicroPipelinePass,
+        SequenceParallelPass,
     )
+    from commute.torch.hooks import disable, enable
 
-# They import the compiler, which takes as long as PyTorch itself.
-_OF_THE_COMPILER = ("CatLinearFusedPreGradPass", "cat_linear_fused_pre_grad_pass")
-# They import torch.export.
-_OF_CAPTURE = ("CaptureError", "capture", "fake_mesh")
+# By module. They import PyTorch's compiler, which takes as long as PyTorch itself, or
+# torch.export.
+_LAZY = {
+    "commute.capture": ("CaptureError", "capture", "fake_mesh"),
+    "commute.torch.drop_ins": (
+        "cat_linear_fused_pre_grad_pass",
+        "contiguous_collectives_pass",
+        "fuse_cat_linear_in_graph",
+        "make_collectives_contiguous",
+        "micro_pipeline_tp_pass",
+        "sequence_parallel_pass",
+    ),
+    "commute.torch.graph_passes": (
+        "CatLinearFusedPreGradPass",
+        "ContiguousCollectivesPass",
+        "MicroPipelinePass",
+        "SequenceParallelPass",
+    ),
+    "commute.torch.hooks": ("disable", "enable"),
+}
 
 __all__ = [
     "CaptureError",
     "CatLinearFusedPreGradPass",
     "CommuteError",
+    "ContiguousCollectivesPass",
+    "MicroPipelinePass",
     "Remark",
+    "SequenceParallelPass",
     "capture",
     "cat_linear_fused_pre_grad_pass",
+    "contiguous_collectives_pass",
+    "disable",
+    "enable",
     "fake_mesh",
+    "fuse_cat_linear_in_graph",
+    "make_collectives_contiguous",
+    "micro_pipeline_tp_pass",
     "optimize_graph",
+    "register_backend",
     "register_cpu_fused_ops",
+    "sequence_parallel_pass",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_THE_COMPILER:
-        from commute.torch import graph_passes
-
-        return getattr(graph_passes, name)
-    if name in _OF_CAPTURE:
-        import commute.capture
-
-        return getattr(commute.capture, name)
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# Importing Dynamo for the backend's sake would take seconds.
+if "torch._dynamo" in sys.modules:
+    register_backend()

@@ -1,54 +1,30 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Commute as custom passes of torch.compile.
+"""Commute's passes as objects, for the custom passes of torch.compile.
 
-    torch._inductor.config.pre_grad_custom_pass = (
-        commute.torch.CatLinearFusedPreGradPass(target="local.json"))
+    torch._inductor.config.post_grad_custom_post_pass = (
+        commute.torch.MicroPipelinePass(target="local.json"))
+
+What `torch.compile` compiled is cached by their `uuid()`.
 """
 
 import functools
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from torch._dynamo.utils import counters
+import torch.distributed as dist
 from torch._inductor.custom_graph_pass import CustomGraphPass
-from torch.fx import Graph
+from torch.fx import Graph, GraphModule
 
 import commute
-from commute.torch.live_graph import optimize_graph
-
-
-def cat_linear_fused_pre_grad_pass(
-    graph: Graph,
-    *,
-    policy: str = "profitable",
-    target: str | os.PathLike[str] = "h100x8",
-    exact_rounding: bool = False,
-    verify: bool = True,
-) -> int:
-    """Splits linears of concatenations into sums of linears of the parts.
-
-    Takes the place of PyTorch's pass of this name: a graph of Dynamo is changed in
-    place. Gives the number of rewrites, which is also added to
-    `counters["inductor"]["cat_linear_fused"]`; why something was left alone is logged
-    (`logging.getLogger("commute")`).
-
-    policy          "profitable": where it pays on the target; "always": where it is
-                    legal; "upstream": where PyTorch's own pass would
-    target          the machine to price for, by name or file
-    exact_rounding  only rewrites that round as before
-    verify          prove the result equal
-    """
-    options = "{exact-rounding=true}" if exact_rounding else ""
-    remarks = optimize_graph(
-        graph, passes=f"split-linear{options}", policy=policy, target=target, verify=verify
-    )
-    count = sum(remark.verdict == "applied" for remark in remarks)
-    counters["inductor"]["cat_linear_fused"] += count
-    return count
+from commute.torch import drop_ins
+from commute.torch.live_graph import check_options
+from commute.torch.process_groups import get_rank
+from commute.torch.traced_inputs import TracedInputs
 
 
 @functools.cache
@@ -69,17 +45,35 @@ def _package_hash() -> str:
     return digest.hexdigest()
 
 
-class _ConfiguredPass(CustomGraphPass):
+def _process_state() -> str:
+    """What a pass reads besides the graph. Ranks share caches, and their programs may
+    differ; names of groups mean other ranks in another run."""
+    rank = get_rank()
+    if rank is None:
+        return ""
+    world = dist.distributed_c10d._world
+    groups = {
+        str(name): sorted(world.pg_group_ranks.get(group, {}))
+        for group, name in world.pg_names.items()
+    }
+    return f"{rank} of {dist.get_world_size()} {sorted(groups.items())} {TracedInputs.current()}"
+
+
+class ConfiguredPass(CustomGraphPass):
     """A pass with its options, by which torch.compile may cache what it compiled."""
 
-    def __init__(self, function: Callable[..., int], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        check_options(
+            policy="always" if options.get("policy") == "upstream" else options.get("policy"),
+            target=options.get("target"),
+        )
         self._function = function
         self._options = options
 
-    def __call__(self, graph: Graph) -> None:
-        self._function(graph, **self._options)
+    def __call__(self, graph: Graph) -> Any:
+        return self._function(graph, **self._options)
 
-    def uuid(self) -> tuple[str, str, str]:
+    def uuid(self) -> tuple[str, str, str, str]:
         options = dict(self._options)
         # A target in a file is what the file says.
         if Path(str(options.get("target", ""))).is_file():
@@ -88,12 +82,57 @@ class _ConfiguredPass(CustomGraphPass):
             _package_hash(),
             self._function.__name__,
             json.dumps(options, sort_keys=True, default=str),
+            _process_state(),
         )
 
 
-class CatLinearFusedPreGradPass(_ConfiguredPass):
-    """`cat_linear_fused_pre_grad_pass` with options, for
-    `torch._inductor.config.pre_grad_custom_pass`."""
+class CatLinearFusedPreGradPass(ConfiguredPass):
+    """`cat_linear_fused_pre_grad_pass` with options, whose policy is "profitable" unless
+    stated, for `torch._inductor.config.pre_grad_custom_pass`."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(cat_linear_fused_pre_grad_pass, options)
+        super().__init__(
+            drop_ins.cat_linear_fused_pre_grad_pass, {"policy": "profitable", **options}
+        )
+
+
+class MicroPipelinePass(ConfiguredPass):
+    """`micro_pipeline_tp_pass` with options, for
+    `torch._inductor.config.post_grad_custom_post_pass`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(drop_ins.micro_pipeline_tp_pass, options)
+
+
+class ContiguousCollectivesPass(ConfiguredPass):
+    """`contiguous_collectives_pass` with options, for
+    `torch._inductor.config.post_grad_custom_post_pass`, after passes that may make
+    strided inputs."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(drop_ins.contiguous_collectives_pass, options)
+
+
+def _is_off_in_tensor_cast() -> bool:
+    """Whether TensorCast is there, and its flag for sequence parallelism is off."""
+    config: Any = sys.modules.get("tensor_cast.config")
+    return config is not None and not config.compilation.passes.enable_sequence_parallel
+
+
+class SequenceParallelPass(ConfiguredPass):
+    """`sequence_parallel_pass` with options, for TensorCast's pipeline, in the place and
+    under the flag of its pass of this name, and for
+    `torch._inductor.config.joint_custom_post_pass`.
+
+    `counts` has the numbers of all_reduces that the last call rewrote, by pattern.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(drop_ins.sequence_parallel_pass, options)
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, gm: Graph | GraphModule) -> Any:
+        if _is_off_in_tensor_cast():
+            self.counts = {}
+            return gm
+        return self._function(gm, counts=self.counts, **self._options)

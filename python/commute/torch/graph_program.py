@@ -23,6 +23,7 @@ from commute.torch.schema_arguments import (
     ArgumentWriter,
     fits,
 )
+from commute.torch.source_lines import user_frames
 
 _POSITIONAL, _KEYWORD = 1, 2
 _SCHEMA_VERSION = {"major": 8, "minor": 20}
@@ -334,8 +335,8 @@ class GraphProgram:
         if node in self._collapsed:
             return
         metadata = {"node": node.name}
-        if node.meta.get("stack_trace"):
-            metadata["stack_trace"] = node.meta["stack_trace"]
+        if frames := user_frames(node.meta.get("stack_trace") or ""):
+            metadata["stack_trace"] = frames
         target = self._target(node)
         if isinstance(node.target, torch._ops.OpOverload):
             metadata["writes"] = " ".join(written_arguments(node.target))

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +21,8 @@ from commute.torch.effects import switches_mode
 from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_program import GraphProgram, get_value
 from commute.torch.graph_transaction import GraphTransaction
+from commute.torch.process_groups import group_name_of, names_with_size, waits_for
+from commute.torch.rank_agreement import agreement
 from commute.torch.stated_context import StatedContext
 
 _log = logging.getLogger("commute")
@@ -72,21 +74,140 @@ def _native() -> ModuleType:
     return _commute
 
 
-def _runs(graph: Graph) -> Iterator[list[Node]]:
-    """The nodes between those that switch a mode: gradients, autocast, ...
-
-    What is on one side of such a node must not move to the other.
-    """
-    run: list[Node] = []
+def _runs(graph: Graph, left_alone: Collection[Node]) -> list[list[Node]]:
+    """The nodes between those that switch a mode (gradients, autocast, ...) or are left
+    alone: what is on one side of such a node must not move to the other."""
+    runs: list[list[Node]] = [[]]
     switches: set[Node] = set()
     for node in graph.nodes:
-        if switches_mode(node, get_value(node), switches):
+        if node in left_alone:
+            runs.append([])
+        elif switches_mode(node, get_value(node), switches):
             switches.add(node)
-            yield run
-            run = []
+            runs.append([])
         else:
-            run.append(node)
-    yield run
+            runs[-1].append(node)
+    return [
+        run for run in runs if any(node.op in ("call_function", "call_method") for node in run)
+    ]
+
+
+def _collectives_of(graph: Graph, groups: Collection[str]) -> list[Node]:
+    """The nodes that communicate in some groups, each with its wait."""
+    found: dict[Node, None] = {}
+    for node in graph.nodes:
+        if group_name_of(node) in groups or waits_for(node, found):
+            found[node] = None
+    return list(found)
+
+
+def _without_known_ranks(graph: Graph, stated: StatedContext, verify: bool) -> set[str]:
+    """The groups of which too little is known to read their collectives.
+
+    The only group of a graph may have any ranks: what holds for one group of that size
+    holds for all. Of several groups the proof must know which ranks they share.
+    """
+    unknown = stated.unknown_groups()
+    if verify and stated.has_several_groups():
+        return unknown
+    return unknown - names_with_size(graph.nodes)
+
+
+def _left_alone(nodes: Collection[Node]) -> list[Remark]:
+    return [
+        Remark(
+            verdict="noted",
+            pass_name="import",
+            node=node.name,
+            message=f"left alone: the ranks of process group {group_name_of(node)!r} are not"
+            " known on all ranks",
+            suggestion="make the group an axis of a DeviceMesh of all ranks, or state its"
+            ' ranks in context["groups"]',
+        )
+        for node in nodes
+        if group_name_of(node) is not None
+    ]
+
+
+def _decisions(remarks: Sequence[Remark]) -> list[str]:
+    """The rewrites, without the lines of code: ranks may have their files elsewhere."""
+    return [
+        f"{remark.pass_name} {remark.node}: {remark.message}"
+        for remark in remarks
+        if remark.verdict == "applied"
+    ]
+
+
+def check_options(
+    *,
+    passes: str = "",
+    policy: str | None = None,
+    target: str | os.PathLike[str] | None = None,
+) -> None:
+    """Raises CommuteError where `optimize_graph` would for its options, with any graph."""
+    try:
+        _native().optimize(
+            GraphProgram([]).to_json(),
+            passes=passes,
+            policy="profitable" if policy is None else policy,
+            target="h100x8" if target is None else str(target),
+            verify=False,
+        )
+    except ValueError as error:
+        raise CommuteError(str(error)) from None
+
+
+def _optimize_runs(
+    graph: Graph,
+    *,
+    context: Mapping[str, Any] | None,
+    is_functional_graph: bool,
+    allow_unused_context: bool,
+    groups: Collection[str] | None,
+    check: Callable[[Sequence[str]], None],
+    options: Mapping[str, Any],
+) -> list[Remark]:
+    """Optimizes each run of a graph, and changes the graph if `check` takes the decisions."""
+
+    def get_program(nodes: Sequence[Node]) -> GraphProgram:
+        return GraphProgram(nodes, is_functional_graph=is_functional_graph)
+
+    runs = _runs(graph, ())
+    programs = [get_program(nodes) for nodes in runs]
+    stated = StatedContext(context, programs, allow_unused=allow_unused_context)
+    excluded = _without_known_ranks(graph, stated, options["verify"])
+    remarks = _left_alone(_collectives_of(graph, excluded))
+    if groups is not None:
+        excluded |= {name for node in graph.nodes if (name := group_name_of(node))} - {*groups}
+    if excluded:
+        runs = _runs(graph, _collectives_of(graph, excluded))
+        programs = [get_program(nodes) for nodes in runs]
+    transaction = None
+    try:
+        for index, nodes in enumerate(runs):
+            # Edits of the runs before may have replaced what this one reads.
+            program = get_program(nodes) if index > 0 else programs[0]
+            try:
+                edits, text = _native().optimize(
+                    program.to_json(),
+                    **options,
+                    context=json.dumps(stated.of(program)),
+                    has_other_groups=stated.has_other_groups(program),
+                )
+            except (RuntimeError, ValueError) as error:
+                raise CommuteError(str(error)) from None
+            if edits is not None:
+                transaction = transaction or GraphTransaction(graph)
+                GraphEdits(graph, program, json.loads(edits), transaction).apply()
+            remarks += _remarks(text)
+        check(_decisions(remarks))
+        if transaction is not None:
+            transaction.commit()
+    except BaseException:
+        if transaction is not None:
+            transaction.roll_back()
+        raise
+    return remarks
 
 
 def optimize_graph(
@@ -99,6 +220,9 @@ def optimize_graph(
     context: Mapping[str, Any] | None = None,
     vocabulary: Mapping[str, Any] | None = None,
     is_functional_graph: bool = False,
+    allow_unused_context: bool = False,
+    groups: Collection[str] | None = None,
+    check_ranks: bool = False,
 ) -> list[Remark]:
     """Optimizes an fx.Graph in place, and gives the remarks of the passes.
 
@@ -113,55 +237,39 @@ def optimize_graph(
                 as `commute calibrate` writes for the machine at hand
     verify      prove the result equal; where that cannot be done the graph stays
     context     groups, placements and assumptions, as a dict in the form of a sidecar
-                (extra/commute.json). A group with all ranks of the process's world
-                need not be stated
+                (extra/commute.json). Groups that this process knows on all ranks need
+                not be stated: the group of all ranks, and axes of a DeviceMesh. In
+                torch.compile, inputs may go by the names of parameters and arguments,
+                and what a DTensor says of its placement need not be stated
     vocabulary  operators of your own, as a dict in the form of a vocabulary file
     is_functional_graph  the graph comes after functionalization (AOTAutograd's are)
+    allow_unused_context  the context may state groups, inputs and sizes that the graph
+                does not have
+    groups      only collectives of these process groups are rewritten; None: of all. Those
+                of groups whose ranks nobody knows are left alone, with a remark
+    check_ranks  compare the rewrites of all ranks of the default group, each of which must
+                optimize the same graph; where they differ the graph stays on all ranks
 
     Raises CommuteError for options that are wrong, and for errors of Commute's own; the
     graph is then as it was, as after any other error.
     """
-    native = _native()
-    remarks: list[Remark] = []
-    runs = [
-        nodes
-        for nodes in _runs(graph)
-        if any(node.op in ("call_function", "call_method") for node in nodes)
-    ]
-
-    def get_program(nodes: Sequence[Node]) -> GraphProgram:
-        return GraphProgram(nodes, is_functional_graph=is_functional_graph)
-
-    programs = [get_program(nodes) for nodes in runs]
-    stated = StatedContext(context, programs)
-    transaction = None
-    try:
-        for index, nodes in enumerate(runs):
-            # Edits of the runs before may have replaced what this one reads.
-            program = get_program(nodes) if index > 0 else programs[0]
-            try:
-                edits, text = native.optimize(
-                    program.to_json(),
-                    passes=passes,
-                    policy=policy,
-                    target=str(target),
-                    verify=verify,
-                    context=json.dumps(stated.of(program)),
-                    has_other_groups=stated.has_other_groups(program),
-                    vocabulary="" if vocabulary is None else json.dumps(vocabulary),
-                )
-            except (RuntimeError, ValueError) as error:
-                raise CommuteError(str(error)) from None
-            if edits is not None:
-                transaction = transaction or GraphTransaction(graph)
-                GraphEdits(graph, program, json.loads(edits), transaction).apply()
-            remarks += _remarks(text)
-        if transaction is not None:
-            transaction.commit()
-    except BaseException:
-        if transaction is not None:
-            transaction.roll_back()
-        raise
+    options = dict(
+        passes=passes,
+        policy=policy,
+        target=str(target),
+        verify=verify,
+        vocabulary="" if vocabulary is None else json.dumps(vocabulary),
+    )
+    with agreement(is_checked=check_ranks) as check:
+        remarks = _optimize_runs(
+            graph,
+            context=context,
+            is_functional_graph=is_functional_graph,
+            allow_unused_context=allow_unused_context,
+            groups=groups,
+            check=check,
+            options=options,
+        )
     for remark in remarks:
         _log.log(logging.INFO if remark.verdict == "applied" else logging.DEBUG, "%s", remark)
     return remarks

@@ -1,83 +1,58 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""What callers state of a graph: groups, placements, assumptions.
+"""What is known of a graph: groups, placements, assumptions.
 
-A graph may be optimized as several programs, of which each is told what concerns it.
+Callers state it; what they do not state is taken from the process, if it knows. A graph
+may be optimized as several programs, of which each is told what concerns it.
 """
 
-import gc
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-import torch.distributed as dist
-from torch.distributed.device_mesh import DeviceMesh
+from torch.fx import Node
 
 from commute.errors import CommuteError
 from commute.torch.graph_program import GraphProgram
-
-if TYPE_CHECKING:
-    from torch.distributed.distributed_c10d import GroupName
+from commute.torch.process_groups import ProcessGroups, Ranks, get_rank, lists_of
+from commute.torch.traced_inputs import TracedInputs
 
 
 def _symbols_of(assumption: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", assumption))
 
 
-def _input_names(program: GraphProgram) -> set[str]:
-    return {node.name for node in program.input_nodes()}
-
-
-def _axis_of_mesh(name: str) -> list[list[int]] | None:
-    """All groups of the mesh axis whose group around this rank has a name.
-
-    A mesh is what knows them all. PyTorch keeps no list of its meshes, so they are looked
-    for among all objects, which takes about a tenth of a second.
-    """
-    for mesh in gc.get_objects():
-        if type(mesh) is not DeviceMesh or mesh.mesh.numel() != dist.get_world_size():
-            continue
-        try:
-            axes = {str(mesh.get_group(axis).group_name): axis for axis in range(mesh.ndim)}
-        except (RuntimeError, LookupError, ValueError):
-            continue  # Of groups that were destroyed, or never made.
-        if name in axes:
-            axis = axes[name]
-            groups = mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis))
-            return cast("list[list[int]]", groups.tolist())
-    return None
-
-
-def _members_in_process(name: str) -> list[int] | list[list[int]] | None:
-    """The ranks of a process group, and of those of its name on all other ranks.
-
-    A process knows its own group; what the others are, a mesh says.
-    """
-    if not (dist.is_available() and dist.is_initialized()):
-        return None
-    try:
-        group = dist.distributed_c10d._resolve_process_group(cast("GroupName", name))
-    except (RuntimeError, LookupError, ValueError):
-        return None
-    ranks = dist.get_process_group_ranks(group)
-    return ranks if len(ranks) == dist.get_world_size() else _axis_of_mesh(name)
-
-
 class StatedContext:
-    """A context in the form of a sidecar, for the programs of one graph."""
+    """A context in the form of a sidecar, for the programs of one graph.
+
+    allow_unused  what is stated of groups, inputs or sizes that the graph does not have is
+                  ignored: the context is of more than one graph
+    """
 
     def __init__(
-        self, context: Mapping[str, Any] | None, programs: Sequence[GraphProgram]
+        self,
+        context: Mapping[str, Any] | None,
+        programs: Sequence[GraphProgram],
+        *,
+        allow_unused: bool = False,
     ) -> None:
         self._context: dict[str, Any] = {"version": 1} if context is None else dict(context)
         self._names = {name for program in programs for name in program.group_names()}
         self._groups: dict[str, Any] = {}
+        self._traced = TracedInputs.current()
         if self._is_readable():
             self._groups.update(self._context.get("groups", {}))
-            self._check(programs)
-            for name in sorted(self._names - set(self._groups)):
-                ranks = _members_in_process(name)
-                if ranks is not None:
-                    self._groups[name] = {"ranks": ranks}
+            if not allow_unused:
+                self._check(programs)
+            self._add_groups_of_process()
+
+    def _add_groups_of_process(self) -> None:
+        process = ProcessGroups()
+        for name in sorted(self._names):
+            # The group around this rank says less than the whole axis does.
+            if name not in self._groups or self._ranks(name) == [process.own_members(name)]:
+                known = process.find(name)
+                if known is not None:
+                    self._groups[name] = {"ranks": known}
 
     def _is_readable(self) -> bool:
         """What has another form is refused where it is read."""
@@ -85,6 +60,11 @@ class StatedContext:
         return all(
             isinstance(self._context.get(key, form()), form) for key, form in forms.items()
         )
+
+    def _names_of(self, node: Node) -> tuple[str, ...]:
+        """The names under which an input may be stated, the node's own first."""
+        known = self._traced.name(node)
+        return (node.name, known) if known else (node.name,)
 
     def _check(self, programs: Sequence[GraphProgram]) -> None:
         """That what is stated is stated of something in the graph."""
@@ -97,7 +77,8 @@ class StatedContext:
                         f" {kind}; it has {', '.join(sorted(known)) or 'none'}"
                     )
 
-        inputs = {name for program in programs for name in _input_names(program)}
+        nodes = [node for program in programs for node in program.input_nodes()]
+        inputs = {name for node in nodes for name in self._names_of(node)}
         symbols = {name for program in programs for name in program.symbols()}
         check("input", self._context.get("inputs", {}), inputs)
         # A context may describe more of a mesh than the graph uses. While a group of
@@ -109,9 +90,64 @@ class StatedContext:
         for assumption in self._context.get("assumptions", []):
             check("size", _symbols_of(str(assumption)), symbols)
 
+    def unknown_groups(self) -> set[str]:
+        """The groups of the graph whose ranks nobody states."""
+        return self._names - set(self._groups)
+
+    def has_several_groups(self) -> bool:
+        return len(self._names) > 1
+
     def has_other_groups(self, program: GraphProgram) -> bool:
         """Whether the graph has groups that this program does not name."""
         return bool(self._names - program.group_names())
+
+    def _ranks(self, name: str) -> Ranks:
+        """The groups of a name, none if they are not known."""
+        stated = self._groups.get(name)
+        ranks = stated.get("ranks") if isinstance(stated, dict) else None
+        return lists_of(ranks) if isinstance(ranks, list) else []
+
+    def _rank(self, own: set[str]) -> int | None:
+        """This process's rank, where all groups of a program are known and have it."""
+        rank = get_rank()
+        is_member = all(
+            any(rank in members for members in self._ranks(name)) for name in own
+        )
+        return rank if is_member else None
+
+    def _placements(self, node: Node, own: set[str]) -> dict[str, str]:
+        """The groups on which a traced DTensor says that an input is replicated."""
+        layout = self._traced.layout(node)
+        if layout is None:
+            return {}
+        return {
+            name: "replicated"
+            for name in sorted(own)
+            if (ranks := self._ranks(name)) and layout.is_replicated(ranks)
+        }
+
+    def _inputs_of(self, program: GraphProgram, own: set[str]) -> dict[str, Any]:
+        stated_inputs = self._context.get("inputs", {})
+        inputs: dict[str, Any] = {}
+        for node in program.input_nodes():
+            placements: Any = self._placements(node, own)
+            for name in self._names_of(node):
+                if name not in stated_inputs:
+                    continue
+                stated = stated_inputs[name]
+                # What has another form is refused where it is read.
+                if not isinstance(stated, dict):
+                    placements = stated
+                    break
+                placements.update(
+                    (group, placement)
+                    for group, placement in stated.items()
+                    if group not in self._names or group in own
+                )
+                break
+            if placements or node.name in stated_inputs:
+                inputs[node.name] = placements
+        return inputs
 
     def of(self, program: GraphProgram) -> dict[str, Any]:
         """The part of the context that concerns one program."""
@@ -125,18 +161,7 @@ class StatedContext:
             for name, stated in self._groups.items()
             if name in own or (name not in self._names and own <= set(self._groups))
         }
-        names = _input_names(program)
-        part["inputs"] = {
-            name: {
-                group: placement
-                for group, placement in stated.items()
-                if group not in self._names or group in own
-            }
-            if isinstance(stated, dict)
-            else stated
-            for name, stated in self._context.get("inputs", {}).items()
-            if name in names
-        }
+        part["inputs"] = self._inputs_of(program, own)
         part["assumptions"] = [
             assumption
             for assumption in self._context.get("assumptions", [])
@@ -144,4 +169,6 @@ class StatedContext:
         ]
         if not own:
             part.pop("rank", None)
+        elif "rank" not in part and (rank := self._rank(own)) is not None:
+            part["rank"] = rank
         return part

@@ -1,0 +1,227 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Commute's passes inside torch.compile: where each is installed, and how it goes again.
+
+split-linear            pre_grad_custom_pass: autograd differentiates the new form, and the
+                        concatenation need not be saved for the backward graph.
+sequence-parallel       joint_custom_post_pass: forward and backward are one graph, so that
+                        the shards of both are decided together and shards are what is
+                        saved. After PyTorch's own rewrites of that graph, which know no
+                        shards.
+micro-pipeline          post_grad_custom_post_pass: where PyTorch's pass is, which is off
+                        in the meantime; forward and backward graph each have their
+                        products in their final form.
+contiguous-collectives  after micro-pipeline, which may make strided inputs.
+
+Custom passes that are already there keep running: before Commute's on graphs before and
+on joint graphs, since they may bring a graph into a form that Commute knows, and after
+Commute's on graphs after autograd, where they run after PyTorch's micro-pipeline pass.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from torch._inductor import config
+from torch._inductor.custom_graph_pass import (
+    CustomGraphPass,
+    CustomGraphPassCallable,
+    get_custom_graph_passes,
+)
+from torch.fx import Graph
+
+from commute.errors import CommuteError
+from commute.torch import drop_ins
+from commute.torch.containment import contained
+from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
+from commute.torch.drop_ins import Context, Target
+from commute.torch.graph_passes import (
+    ConfiguredPass,
+    ContiguousCollectivesPass,
+    MicroPipelinePass,
+    SequenceParallelPass,
+)
+from commute.torch.traced_inputs import TracedInputs
+
+PASSES = ("split-linear", "sequence-parallel", "micro-pipeline", "contiguous-collectives")
+
+_PRE_GRAD = "pre_grad_custom_pass"
+_JOINT = "joint_custom_post_pass"
+_POST_GRAD = "post_grad_custom_post_pass"
+# PyTorch's own pass.
+_MICRO_PIPELINE = "_micro_pipeline_tp"
+
+
+def _before_autograd(graph: Graph, *, splits_linears: bool, fatal: bool, **options: Any) -> None:
+    """Records what only this graph says of its inputs, then splits linears."""
+    contained("the inputs of torch.compile", lambda: TracedInputs.record(graph), None, fatal=fatal)
+    if splits_linears:
+        drop_ins.fuse_cat_linear_in_graph(graph, fatal=fatal, **options)
+
+
+class _PreGradPass(ConfiguredPass):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(_before_autograd, options)
+
+
+class _MicroPipelinePass(MicroPipelinePass):
+    """With the fused ops for the CPU, where PyTorch has none: what is compiled must run."""
+
+    def __call__(self, graph: Graph) -> None:
+        super().__call__(graph)
+        register_cpu_fused_ops()
+
+
+def _selected(passes: str | Sequence[str] | None) -> tuple[str, ...]:
+    if passes is None:
+        return PASSES
+    names = tuple(
+        name.strip() for name in (passes.split(",") if isinstance(passes, str) else passes)
+    )
+    for name in names:
+        if name not in PASSES:
+            raise CommuteError(
+                f"{name!r} is no pass that runs in torch.compile; it has {', '.join(PASSES)}"
+            )
+    return names
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What `enable` was told."""
+
+    target: Target = "h100x8"
+    policy: str = "profitable"
+    passes: str | Sequence[str] | None = None
+    verify: bool = True
+    context: Context = None
+    check_ranks: bool = False
+    fatal: bool = False
+
+    def make_passes(self) -> dict[str, list[CustomGraphPass]]:
+        """Commute's passes by the option of Inductor that holds them."""
+        names = _selected(self.passes)
+        common = dict(
+            target=self.target, policy=self.policy, verify=self.verify, fatal=self.fatal
+        )
+        stated = dict(
+            common,
+            context=self.context,
+            allow_unused_context=True,
+            check_ranks=self.check_ranks,
+        )
+        after: list[CustomGraphPass] = []
+        if "micro-pipeline" in names:
+            after.append(_MicroPipelinePass(**stated))
+        if "contiguous-collectives" in names:
+            after.append(ContiguousCollectivesPass(**stated))
+        return {
+            _PRE_GRAD: [_PreGradPass(splits_linears="split-linear" in names, **common)],
+            _JOINT: [SequenceParallelPass(**stated)] if "sequence-parallel" in names else [],
+            _POST_GRAD: after,
+        }
+
+
+def options_of_inductor(settings: Settings) -> dict[str, Any]:
+    """The options of Inductor under which Commute's passes run beside those that are there."""
+    options: dict[str, Any] = {}
+    for name, ours in settings.make_passes().items():
+        if not ours:
+            continue
+        theirs = [
+            custom
+            for custom in get_custom_graph_passes(getattr(config, name))
+            if not any(custom in installed.ours for installed in _in_force)
+        ]
+        options[name] = ours + theirs if name == _POST_GRAD else theirs + ours
+    if "micro-pipeline" in _selected(settings.passes):
+        options[_MICRO_PIPELINE] = False
+    return options
+
+
+@dataclasses.dataclass
+class _Installed:
+    """Options of Inductor as `enable` found them, and as it left them."""
+
+    found: Mapping[str, Any]
+    left: Mapping[str, Any]
+
+    @property
+    def ours(self) -> list[CustomGraphPassCallable]:
+        return [
+            custom
+            for name in (_PRE_GRAD, _JOINT, _POST_GRAD)
+            for custom in get_custom_graph_passes(self.left.get(name))
+            if custom not in get_custom_graph_passes(self.found.get(name))
+        ]
+
+    def restore(self) -> None:
+        for name, found in self.found.items():
+            left, now = self.left[name], getattr(config, name)
+            if now is left:
+                setattr(config, name, found)
+            elif isinstance(left, list):
+                # Somebody has changed the option since: only ours go.
+                passes = get_custom_graph_passes(now)
+                setattr(config, name, [custom for custom in passes if custom not in self.ours])
+
+
+# The one that `enable` made, while it is in force.
+_in_force: list[_Installed] = []
+
+
+class Enabled:
+    """What `enable` returns: leaving its `with` block disables the passes."""
+
+    def __enter__(self) -> "Enabled":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        disable()
+
+
+def enable(
+    *,
+    target: Target = "h100x8",
+    policy: str = "profitable",
+    passes: str | Sequence[str] | None = None,
+    verify: bool = True,
+    context: Context = None,
+    check_ranks: bool = False,
+    fatal: bool = False,
+) -> Enabled:
+    """Installs Commute's passes in torch.compile, until `disable` or the end of a `with`.
+
+    A backward graph is compiled when it first runs, which must be in the `with` as well.
+
+    target, policy, verify, context, fatal
+              as in `commute.torch.drop_ins`. The context is of all graphs: what it states
+              of other groups, inputs and sizes than a graph has is ignored; inputs go by
+              the names of parameters and arguments
+    passes    names of `PASSES`; all, if not stated
+    check_ranks  whether to compare the rewrites of all ranks, which must compile the same
+              graphs: where they differ, the graph stays on all ranks
+
+    Raises CommuteError for wrong options, and where the passes are installed already.
+    """
+    if _in_force:
+        raise CommuteError("Commute's passes are enabled already; call disable() first")
+    options = options_of_inductor(
+        Settings(target, policy, passes, verify, context, check_ranks, fatal)
+    )
+    _in_force.append(_Installed({name: getattr(config, name) for name in options}, options))
+    for name, value in options.items():
+        setattr(config, name, value)
+    return Enabled()
+
+
+def disable() -> None:
+    """Brings the options of Inductor back to what `enable` found. Does nothing where the
+    passes are not installed."""
+    if _in_force:
+        _in_force.pop().restore()

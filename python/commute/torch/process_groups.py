@@ -1,0 +1,137 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""The process groups that this process knows, and which nodes communicate in them."""
+
+import gc
+import weakref
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+import torch.distributed as dist
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.distributed.device_mesh import DeviceMesh
+from torch.fx import Node
+
+if TYPE_CHECKING:
+    from torch.distributed.distributed_c10d import GroupName
+
+Ranks = list[list[int]]
+
+
+def get_rank() -> int | None:
+    """This process's rank, None outside of a distributed program."""
+    return dist.get_rank() if dist.is_available() and dist.is_initialized() else None
+
+
+def lists_of(ranks: Any) -> Ranks:
+    """The groups of an axis; a single one may be written as a list of its ranks."""
+    lists: Ranks = ranks if all(isinstance(members, list) for members in ranks) else [ranks]
+    return lists
+
+
+# The meshes in which groups were found, with the axis of the group.
+_found: dict[str, tuple["weakref.ref[DeviceMesh]", int]] = {}
+
+
+def _groups_along(mesh: DeviceMesh, axis: int) -> tuple[str, Ranks] | None:
+    """The name of this rank's group along an axis of a mesh, and all groups of that axis;
+    None if the mesh does not have all ranks, or no groups."""
+    if mesh.mesh.numel() != dist.get_world_size():
+        return None
+    try:
+        name = str(mesh.get_group(axis).group_name)
+    except (RuntimeError, LookupError, ValueError):
+        return None  # Of groups that were destroyed, or never made.
+    groups = mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis))
+    return name, cast("Ranks", groups.tolist())
+
+
+def _find_axes() -> None:
+    """Looks for all meshes. PyTorch keeps no list of them, so they are looked for among all
+    objects, which takes a tenth of a second and more."""
+    for mesh in gc.get_objects():
+        if type(mesh) is not DeviceMesh:
+            continue
+        for axis in range(mesh.ndim):
+            if named := _groups_along(mesh, axis):
+                _found[named[0]] = weakref.ref(mesh), axis
+
+
+def _axis_of(name: str) -> Ranks | None:
+    """All groups of the axis along which this rank's group has a name, if the axis was
+    found."""
+    reference, axis = _found.get(name, (lambda: None, 0))
+    mesh = reference()
+    named = None if mesh is None else _groups_along(mesh, axis)
+    return named[1] if named is not None and named[0] == name else None
+
+
+class ProcessGroups:
+    """The groups of torch.distributed by name.
+
+    A process knows the members of its own group. The members of the groups that have its
+    name on other ranks follow only for the group of all ranks, and from a DeviceMesh.
+    """
+
+    def __init__(self) -> None:
+        self._has_looked = False
+
+    def own_members(self, name: str) -> list[int] | None:
+        """The ranks of this rank's group; None if the process has no such group."""
+        if get_rank() is None:
+            return None
+        try:
+            group = dist.distributed_c10d._resolve_process_group(cast("GroupName", name))
+        except (RuntimeError, LookupError, ValueError):
+            return None
+        return dist.get_process_group_ranks(group)
+
+    def find(self, name: str) -> Ranks | None:
+        """The ranks of the groups of this name on all ranks; None if not known."""
+        own = self.own_members(name)
+        if own is None:
+            return None
+        if len(own) == dist.get_world_size():
+            return [own]
+        # Passes run while PyTorch traces, where a mesh's tensor would be a fake one.
+        with unset_fake_temporarily():
+            known = _axis_of(name)
+            if known is None and not self._has_looked:
+                self._has_looked = True
+                _find_axes()
+                known = _axis_of(name)
+        return known
+
+
+def _argument(node: Node, *names: str) -> Any:
+    """An argument of an operator by its name in the schema, None if it has none such."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return None
+    for place, argument in enumerate(node.target._schema.arguments):
+        if argument.name in names:
+            return node.args[place] if place < len(node.args) else node.kwargs.get(argument.name)
+    return None
+
+
+def group_name_of(node: Node) -> str | None:
+    """The name of the process group in which a node communicates."""
+    name = _argument(node, "group_name", "group")
+    return name if isinstance(name, str) else None
+
+
+def names_with_size(nodes: Iterable[Node]) -> set[str]:
+    """The groups of which some node states the number of ranks."""
+    return {
+        name
+        for node in nodes
+        if isinstance(_argument(node, "group_size"), int)
+        and (name := group_name_of(node)) is not None
+    }
+
+
+def waits_for(node: Node, started: Collection[Node]) -> bool:
+    """Whether a node is the wait for one of some collectives."""
+    return (
+        node.target is torch.ops._c10d_functional.wait_tensor.default
+        and node.args[0] in started
+    )

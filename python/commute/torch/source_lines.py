@@ -1,0 +1,39 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Which lines of the user's program the nodes of a graph come from."""
+
+import functools
+import os
+import re
+from pathlib import Path
+
+import torch
+
+import commute
+
+_FRAME = re.compile(r'^ *File "(?P<path>[^"]+)", line ', re.MULTILINE)
+
+
+def _folders() -> tuple[str, ...]:
+    """Those of PyTorch and of Commute, whose files may be links."""
+    packages = [Path(path) for path in (*torch.__path__, *commute.__path__)]
+    packages += [Path(path).resolve() for path in commute.__path__]
+    packages.append(Path(__file__).resolve().parents[1])
+    return tuple(f"{package}{os.sep}" for package in packages)
+
+
+_LIBRARIES = _folders()
+
+
+@functools.lru_cache(maxsize=4096)
+def user_frames(trace: str) -> str:
+    """A stack trace, innermost call last, without the frames of PyTorch and Commute that
+    are inside of the user's innermost frame; "" if no frame is the user's."""
+    starts = list(_FRAME.finditer(trace))
+    end = len(trace)
+    for frame in reversed(starts):
+        path = frame["path"]
+        # Code of torch.fx has no file; neither has a user's notebook.
+        if not path.startswith(("<eval_with_key>", *_LIBRARIES)):
+            return trace[:end]
+        end = frame.start()
+    return ""
