@@ -195,11 +195,10 @@ void vocabulary::addAtenFactories(Vocabulary &vocabulary) {
                   "torch.ops.aten.new_empty.default",
                   "torch.ops.aten.new_empty_strided.default"},
                  readEmpty);
-  vocabulary.add({"torch.ops.aten.arange.default",
-                  "torch.ops.aten.arange.start",
-                  "torch.ops.aten.arange.start_step",
-                  "torch.ops.prims.iota.default"},
-                 readArange);
+  vocabulary.add(
+      {"torch.ops.aten.arange.default", "torch.ops.aten.arange.start",
+       "torch.ops.aten.arange.start_step", "torch.ops.prims.iota.default"},
+      readArange);
   vocabulary.add("torch.ops.aten.triu.default", readTriangular<true>);
   vocabulary.add("torch.ops.aten.tril.default", readTriangular<false>);
   vocabulary.addWriter<tp::ConstantOp>(writeConstant);
