@@ -57,13 +57,14 @@ def _find_axes() -> None:
                 _found[named[0]] = weakref.ref(mesh), axis
 
 
-def _axis_of(name: str) -> Ranks | None:
-    """All groups of the axis along which this rank's group has a name, if the axis was
-    found."""
+def _axis_of(name: str, own: list[int]) -> Ranks | None:
+    """All groups of the axis along which this rank's group has a name and these ranks, if
+    the axis was found."""
     reference, axis = _found.get(name, (lambda: None, 0))
     mesh = reference()
     named = None if mesh is None else _groups_along(mesh, axis)
-    return named[1] if named is not None and named[0] == name else None
+    # A mesh may be older than the groups that have its names now.
+    return named[1] if named is not None and named[0] == name and own in named[1] else None
 
 
 class ProcessGroups:
@@ -95,11 +96,11 @@ class ProcessGroups:
             return [own]
         # Passes run while PyTorch traces, where a mesh's tensor would be a fake one.
         with unset_fake_temporarily():
-            known = _axis_of(name)
+            known = _axis_of(name, own)
             if known is None and not self._has_looked:
                 self._has_looked = True
                 _find_axes()
-                known = _axis_of(name)
+                known = _axis_of(name, own)
         return known
 
 

@@ -12,23 +12,17 @@ import dataclasses
 import re
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch._functorch._aot_autograd.descriptors import (
-    AOTInput,
-    BufferAOTInput,
-    ParamAOTInput,
-    PlainAOTInput,
-    PlainAOTOutput,
-    SubclassGetAttrAOTInput,
-    TangentAOTInput,
-)
 from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.distributed.tensor import DTensor
 from torch.fx import Graph, Node
 
 from commute.torch.process_groups import Ranks
+
+# DTensor and AOTAutograd's descriptors are imported where they are met: they take seconds.
+if TYPE_CHECKING:
+    from torch._functorch._aot_autograd.descriptors import AOTInput
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +50,8 @@ class Layout:
 
 def _layout_of(value: Any) -> Layout | None:
     """The layout of a DTensor, or of the fake one by which it was traced."""
+    from torch.distributed.tensor import DTensor
+
     if not isinstance(value, DTensor):
         return None
     # Dynamo wraps a mesh that its graph reads.
@@ -87,6 +83,8 @@ def _name_of(node: Node) -> str:
 
 def _wrapped_layout(node: Node) -> Layout | None:
     """The layout that a model gives a plain input which it makes a DTensor."""
+    from torch.distributed.tensor import DTensor
+
     for user in node.users:
         if user.target is DTensor.from_local and user.args[:1] == (node,):
             return _layout_of(user.meta.get("example_value"))
@@ -141,20 +139,26 @@ class TracedInputs:
         """The name by which the user knows an input; "" if that is not known."""
         if "desc" not in node.meta:
             return _name_of(node)
+        from torch._functorch._aot_autograd import descriptors
+
         described = _described(node)
-        if isinstance(described, (ParamAOTInput, BufferAOTInput)):
+        if isinstance(described, (descriptors.ParamAOTInput, descriptors.BufferAOTInput)):
             return described.target
-        if isinstance(described, PlainAOTInput) and described.idx < len(self.names):
+        if isinstance(described, descriptors.PlainAOTInput) and described.idx < len(self.names):
             return self.names[described.idx]
         return ""
 
     def layout(self, node: Node) -> Layout | None:
         """The layout of an input of a graph after AOTAutograd."""
+        if "desc" not in node.meta:
+            return None
+        from torch._functorch._aot_autograd import descriptors
+
         described = _described(node)
-        if isinstance(described, PlainAOTInput):
+        if isinstance(described, descriptors.PlainAOTInput):
             return _at(self.layouts, described.idx)
-        if isinstance(described, TangentAOTInput) and isinstance(
-            described.output, PlainAOTOutput
+        if isinstance(described, descriptors.TangentAOTInput) and isinstance(
+            described.output, descriptors.PlainAOTOutput
         ):
             return _at(self.outputs, described.output.idx)
         return None
@@ -170,9 +174,11 @@ def _at(layouts: Sequence[Layout | None], position: int) -> Layout | None:
     return layouts[position] if position < len(layouts) else None
 
 
-def _described(node: Node) -> AOTInput | None:
+def _described(node: Node) -> "AOTInput | None":
     """What AOTAutograd says an input is: of a DTensor's parts, only the tensor."""
+    from torch._functorch._aot_autograd import descriptors
+
     described = node.meta.get("desc")
-    if isinstance(described, SubclassGetAttrAOTInput):
+    if isinstance(described, descriptors.SubclassGetAttrAOTInput):
         return described.base if described.attr == "_local_tensor" else None
-    return described if isinstance(described, AOTInput) else None
+    return described if isinstance(described, descriptors.AOTInput) else None
