@@ -143,6 +143,8 @@ compiler::readProgramText(ProgramText text,
     program.distributed = std::move(*distributed);
   }
   program.distributed.hasOtherGroups = text.hasOtherGroups;
+  program.distributed.isRankSpecific =
+      text.isOfOneRank && program.distributed.rank.has_value();
   llvm::Expected<std::unique_ptr<archive::Program>> parsed =
       archive::parseProgram(std::move(text.program), program.origin);
   if (!parsed)

@@ -27,6 +27,12 @@ struct SplitState {
   std::unique_ptr<analysis::ProductContext> context = nullptr;
 };
 
+/// The concatenations that upstream's rule splits.
+struct UpstreamSplitLimits {
+  unsigned maxParts;
+  int64_t minPartWidth, maxWidth;
+};
+
 /// The users of a value along the dim that it has parts along, in program
 /// order.
 struct PartUsers {
@@ -69,7 +75,8 @@ public:
 
 /// The laws of the pass, and the rule that was proposed for Inductor.
 std::unique_ptr<LawGroup> makeSplitLaws(SplitState state);
-std::unique_ptr<LawGroup> makeUpstreamSplitLaws(SplitState state);
+std::unique_ptr<LawGroup> makeUpstreamSplitLaws(SplitState state,
+                                                UpstreamSplitLimits limits);
 
 } // namespace commute
 

@@ -31,7 +31,9 @@ private:
     laws.exactRounding = exactRounding;
     SplitState state{*prices, policy, margin, {}};
     if (policy == Policy::Upstream) {
-      laws.groups.push_back(makeUpstreamSplitLaws(std::move(state)));
+      laws.groups.push_back(makeUpstreamSplitLaws(
+          std::move(state),
+          {upstreamMaxParts, upstreamMinPartWidth, upstreamMaxWidth}));
       laws.strategy = makeUnpricedStrategy();
       return llvm::Error::success();
     }

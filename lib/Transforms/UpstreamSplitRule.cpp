@@ -14,12 +14,12 @@ using analysis::ProductReader;
 using analysis::Refusal;
 using analysis::RefusalCode;
 
-static constexpr unsigned minParts = 2, maxParts = 3;
-static constexpr int64_t minPartWidth = 8, maxWidth = 384;
+static constexpr unsigned minParts = 2;
 
 /// Whether the pass for linears of concatenations that was proposed for
 /// Inductor (pytorch/pytorch#186641) splits a product.
-static Legal<> checkRule(const analysis::PartialProducts &products) {
+static Legal<> checkRule(const analysis::PartialProducts &products,
+                         const UpstreamSplitLimits &limits) {
   tp::MatmulOp product = products.product;
   auto refuse = [&](std::string reason) {
     return Refusal{product, RefusalCode::UpstreamRule,
@@ -38,19 +38,22 @@ static Legal<> checkRule(const analysis::PartialProducts &products) {
     return refuse("handles only a concatenation along the last dim "
                   "that feeds the linear directly");
   unsigned numParts = concat.getInputs().size();
-  if (numParts < minParts || numParts > maxParts)
-    return refuse("needs 2 or 3 parts, not " + std::to_string(numParts));
+  if (numParts < minParts || numParts > limits.maxParts)
+    return refuse("needs " + std::to_string(minParts) + " to " +
+                  std::to_string(limits.maxParts) + " parts, not " +
+                  std::to_string(numParts));
   if (!input.hasStaticShape() || !weight.hasStaticShape())
     return refuse("needs static sizes");
-  if (input.getShape().back() > maxWidth)
+  if (input.getShape().back() > limits.maxWidth)
     return refuse("needs a concatenated width of at most " +
-                  std::to_string(maxWidth) + ", not " +
+                  std::to_string(limits.maxWidth) + ", not " +
                   std::to_string(input.getShape().back()));
   for (Value part : concat.getInputs()) {
     int64_t width = cast<RankedTensorType>(part.getType()).getShape().back();
-    if (width < minPartWidth)
-      return refuse("needs parts of width " + std::to_string(minPartWidth) +
-                    " or more, not " + std::to_string(width));
+    if (width < limits.minPartWidth)
+      return refuse("needs parts of width " +
+                    std::to_string(limits.minPartWidth) + " or more, not " +
+                    std::to_string(width));
     auto map = part.getDefiningOp<tp::MapOp>();
     if (map && map.getFunction() == tp::MapFunction::Mul)
       return refuse("leaves parts that are elementwise products to "
@@ -73,7 +76,8 @@ namespace {
 
 class UpstreamSplitLaw : public Law {
 public:
-  explicit UpstreamSplitLaw(SplitState &state) : state(state) {}
+  UpstreamSplitLaw(SplitState &state, UpstreamSplitLimits limits)
+      : state(state), limits(limits) {}
 
   StringRef getName() const override { return "upstream-linear-of-cat"; }
   bool isSite(Operation *op) const override { return isa<tp::ConcatOp>(op); }
@@ -84,6 +88,7 @@ public:
 
 private:
   SplitState &state;
+  UpstreamSplitLimits limits;
 };
 
 } // namespace
@@ -96,7 +101,7 @@ void UpstreamSplitLaw::find(Operation *site, Findings &findings) {
     Legal<PartialProducts> products =
         findPartialProducts(reader.product, reader.factor, *state.context);
     if (products)
-      if (Legal<> legal = checkRule(*products); !legal)
+      if (Legal<> legal = checkRule(*products, limits); !legal)
         products = std::move(legal.getRefusal());
     if (products) {
       members.push_back({reader, std::move(*products)});
@@ -121,9 +126,10 @@ void UpstreamSplitLaw::find(Operation *site, Findings &findings) {
                          " needs the whole value, so nothing would be saved"});
 }
 
-std::unique_ptr<LawGroup> commute::makeUpstreamSplitLaws(SplitState state) {
+std::unique_ptr<LawGroup>
+commute::makeUpstreamSplitLaws(SplitState state, UpstreamSplitLimits limits) {
   state.forms.assign({getForm()});
   auto laws = std::make_unique<SplitLaws>(std::move(state));
-  laws->add<UpstreamSplitLaw>(laws->state);
+  laws->add<UpstreamSplitLaw>(laws->state, limits);
   return laws;
 }

@@ -91,7 +91,7 @@ OptimizedProgram python::optimizeProgram(std::string program,
                 llvm::createStringError("remarks cannot be collected"));
   llvm::Expected<LoadedProgram> loaded =
       readProgramText({std::move(program), "the graph", settings.context,
-                       settings.hasOtherGroups},
+                       settings.hasOtherGroups, /*isOfOneRank=*/true},
                       vocabulary, context);
   if (!loaded)
     return fail(Status::BadInput, loaded.takeError());

@@ -276,6 +276,25 @@ def test_upstream_policy_has_upstreams_gates():
     assert counts == {"two parts": [1], "narrow part": [0], "wide": [0], "four parts": [0]}
 
 
+@pytest.mark.parametrize(
+    ("widths", "limits"),
+    [
+        ((7, 16), {"min_piece_width": 7}),
+        ((200, 200), {"max_total_cat_width": 400}),
+        ((8, 8, 8, 8), {"max_parts": 4}),
+    ],
+)
+def test_upstreams_limits_are_options(widths, limits):
+    def function(*inputs):
+        *parts, weight = inputs
+        return F.linear(torch.cat(parts, -1), weight)
+
+    inputs = tensors(*((3, width) for width in widths), (5, sum(widths)))
+    captured = Captured(function, lambda graph: rewrite(graph, policy="upstream", **limits))
+    check_close(captured(*inputs)[None], function(*inputs)[None])
+    assert captured.changes == [1]
+
+
 #
 # Inside torch.compile
 #

@@ -41,7 +41,8 @@ llvm::Expected<ExitCode> PassesCommand::run() {
           {"name", name}, {"summary", info->getPassDescription()}});
       continue;
     }
-    info->printHelpStr(/*indent=*/2, /*descIndent=*/30);
+    // Wider than any option: MLIR pads a wider one without end.
+    info->printHelpStr(/*indent=*/2, /*descIndent=*/40);
   }
   if (json)
     llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(list)))

@@ -70,6 +70,10 @@ struct ProgramText {
   std::string sidecar;
   /// True if the program is part of a larger one that names further groups.
   bool hasOtherGroups = false;
+  /// True if every rank runs a program of its own, as processes do that compile
+  /// theirs. If the sidecar states the rank, the program may then differ
+  /// between ranks.
+  bool isOfOneRank = false;
 };
 
 /// The same for a program in memory.

@@ -346,8 +346,7 @@ def SplitLinear : LawPass<"split-linear"> {
                  "wherever it is legal and reduces multiplications, "
                  "concatenations or slices of products; upstream: the rule "
                  "proposed for PyTorch Inductor, which splits linears of "
-                 "concatenations (2 or 3 parts, each at least 8 wide, at most "
-                 "384 in total)",
+                 "concatenations of a few wide parts",
                  /*hasUpstream=*/true>,
     Option<"targetName", "target", "std::string", "\"h100x8\"",
            "The machine to price for: a name listed by `commute targets`, "
@@ -356,7 +355,13 @@ def SplitLinear : LawPass<"split-linear"> {
            "Minimum gain of a rewrite for policy=profitable, as a fraction "
            "of the rewritten time">,
     Option<"exactRounding", "exact-rounding", "bool", "false",
-           "Apply only rewrites that do not reorder a sum">];
+           "Apply only rewrites that do not reorder a sum">,
+    Option<"upstreamMaxParts", "max-parts", "unsigned", "3",
+           "The largest number of parts for policy=upstream; the smallest is 2">,
+    Option<"upstreamMinPartWidth", "min-part-width", "int64_t", "8",
+           "The smallest width of a part for policy=upstream">,
+    Option<"upstreamMaxWidth", "max-width", "int64_t", "384",
+           "The largest total width for policy=upstream">];
   let statistics = [
     Statistic<"numRewritten", "num-rewritten",
               "Products and concatenations of products rewritten">,

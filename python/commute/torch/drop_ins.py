@@ -152,6 +152,9 @@ def fuse_cat_linear_in_graph(
     policy: str = "upstream",
     target: Target = "h100x8",
     exact_rounding: bool = False,
+    max_parts: int = 3,
+    min_piece_width: int = 8,
+    max_total_cat_width: int = 384,
     verify: bool = True,
     fatal: bool = False,
 ) -> int:
@@ -159,15 +162,23 @@ def fuse_cat_linear_in_graph(
     of this name proposed for PyTorch Inductor. Returns the number of rewrites, which is
     also added to `counters["inductor"]["cat_linear_fused"]`.
 
-    policy          by default "upstream": the concatenations that the original splits (2
-                    or 3 parts, each at least 8 wide, at most 384 in total)
+    policy          by default "upstream": the concatenations that the original splits
     exact_rounding  only rewrites that round as before
+    max_parts, min_piece_width, max_total_cat_width
+                    the original's limits, for policy="upstream": a concatenation has 2
+                    parts or more
     """
-    options = "{exact-rounding=true}" if exact_rounding else ""
+    options = {
+        "exact-rounding": str(exact_rounding).lower(),
+        "max-parts": max_parts,
+        "min-part-width": min_piece_width,
+        "max-width": max_total_cat_width,
+    }
+    stated = " ".join(f"{name}={value}" for name, value in options.items())
     remarks = _optimize(
         "cat_linear_fused_pre_grad_pass",
         graph,
-        f"split-linear{options}",
+        f"split-linear{{{stated}}}",
         fatal=fatal,
         policy=policy,
         target=target,

@@ -53,7 +53,7 @@ module {
 
 //--- d_too_many.mlir
 // CHECK-LABEL: split-linear:
-// CHECK: refused {{.*}}not split: upstream's rule needs 2 or 3 parts, not 4
+// CHECK: refused {{.*}}not split: upstream's rule needs 2 to 3 parts, not 4
 module {
   func.func @main(%a: tensor<8x16xbf16>, %w: tensor<5x64xbf16>) -> tensor<8x5xbf16> {
     %x = tp.concat %a, %a, %a, %a dim 1 : (tensor<8x16xbf16>, tensor<8x16xbf16>, tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<8x64xbf16>
