@@ -4,8 +4,10 @@
 import pytest
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as fc
 from torch.distributed.device_mesh import init_device_mesh
 from torch.fx import Graph
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from commute.errors import CommuteError
@@ -202,3 +204,25 @@ def test_statements_about_something():
     context["inputs"] = {"x": {"tp": "varying"}}
     context["rank"] = 1
     optimize_graph(make_graph("tp", "tp"), context=context, **OPTIONS)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_graph_of_a_process_takes_the_rows_of_its_rank(rank):
+    """A replicated residual costs no communication: each process knows its rank."""
+    dist.init_process_group(backend="fake", world_size=2, rank=rank, store=FakeStore())
+    group = dist.group.WORLD
+
+    def function(x, w, residual):
+        return torch.relu(fc.all_reduce(x @ w, "sum", group) + residual)
+
+    tensors = torch.randn(16, 8), torch.randn(8, 8), torch.randn(16, 8)
+    module = make_fx(function, tracing_mode="fake")(*tensors)
+    residual = next(node.name for node in module.graph.nodes if node.name.startswith("residual"))
+    optimize_graph(
+        module.graph, passes="sequence-parallel,lower-collectives", policy="always",
+        is_functional_graph=True,
+        context={"version": 1, "inputs": {residual: {"0": "replicated"}}},
+    )  # fmt: skip
+    (rows,) = [node for node in module.graph.nodes if node.target is torch.ops.aten.slice.Tensor]
+    assert rows.args[0].name == residual
+    assert rows.args[1:] == (0, 8 * rank, 8 * rank + 8)
