@@ -21,7 +21,7 @@ using Id = DimClasses::Id;
 /// Dims up to this size are evaluated at all indices.
 static constexpr int64_t maxSmallSize = 6;
 /// The number of values for inputs that index a dim.
-static constexpr size_t maxBoundValues = 24;
+static constexpr size_t maxBoundValues = 48;
 
 StringRef equivalence::getText(SampleReason reason) {
   switch (reason) {
@@ -143,6 +143,11 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
   add(0);
   add(low);
   add(high - 1);
+  // Room is left for what follows.
+  for (int64_t number : numbers)
+    for (int64_t offset : {-1, 0, 1})
+      if (pool.size() < maxBoundValues / 2)
+        add(number + offset);
   // What it reads, or is compared with, may be told apart there.
   for (const Bound &bound : known->second)
     for (int64_t border : getBorders(bound.dim))
@@ -152,9 +157,6 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
   for (uint64_t draw = 0; draw < 6; ++draw)
     add(low + static_cast<int64_t>(PrimeField::mix(draw, seed + argument) %
                                    static_cast<uint64_t>(high - low)));
-  for (int64_t number : numbers)
-    for (int64_t offset : {-1, 0, 1})
-      add(number + offset);
   return pool;
 }
 

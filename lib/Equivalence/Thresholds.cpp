@@ -77,8 +77,12 @@ void ThresholdFinder::add(Value value, double number) {
       std::abs(number) > maxThreshold || getNumber(value))
     return;
   Numbers &own = found[value];
-  if (own.size() < maxThresholds && !llvm::is_contained(own, number))
+  if (llvm::is_contained(own, number))
+    return;
+  if (own.size() < maxThresholds)
     own.push_back(number);
+  else
+    keepPositions(value);
 }
 
 void ThresholdFinder::addAll(Value value, ArrayRef<double> numbers) {
@@ -110,6 +114,14 @@ void ThresholdFinder::keepPositions(Value value) {
       listener.onUnknownUse(next, 0);
     else if (op)
       llvm::append_range(pending, op->getOperands());
+    // Positions that are not computed from a tp.iota.
+    if (auto rowwise = dyn_cast_or_null<tp::RowwiseOp>(op))
+      listener.onUnknownUse(next, static_cast<unsigned>(rowwise.getDim()));
+    if (isa_and_present<tp::TriangularOp>(op)) {
+      auto rank = static_cast<unsigned>(tp::getTensor(next).getRank());
+      listener.onUnknownUse(next, rank - 1);
+      listener.onUnknownUse(next, rank - 2);
+    }
   }
 }
 
@@ -204,6 +216,8 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
   case MapFunction::Div:
     addBoth([](double n, double k) { return n * k; },
             [](double n, double k) { return k / n; });
+    if (!first && !second && !numbers.empty())
+      meet(a, b);
     break;
   case MapFunction::FloorDiv:
     for (double number : numbers)
@@ -227,6 +241,11 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
         add(a, std::pow(number, 1 / *second));
         add(a, -std::pow(number, 1 / *second));
       }
+    else if (first)
+      for (double number : numbers)
+        add(b, std::log(number) / std::log(*first));
+    else if (!numbers.empty())
+      meet(a, b);
     break;
   case MapFunction::Neg:
     for (double number : numbers)
@@ -328,6 +347,12 @@ void ThresholdFinder::visitOperands(Operation *op, ArrayRef<double> numbers) {
     for (double number : numbers)
       add(sum, number / count);
   };
+  // A sum crosses a number where many summands together do.
+  auto keepSummands = [&](Operation *sum) {
+    if (!numbers.empty())
+      for (Value operand : sum->getOperands())
+        keepPositions(operand);
+  };
   TypeSwitch<Operation *>(op)
       .Case([&](tp::MapOp map) { visitMap(map, numbers); })
       .Case([&](tp::CastOp cast) { visitCast(cast, numbers); })
@@ -357,11 +382,14 @@ void ThresholdFinder::visitOperands(Operation *op, ArrayRef<double> numbers) {
           count *= static_cast<double>(
               tp::getTensor(reduce.getInput()).getDimSize(dim));
         addSummands(reduce.getInput(), std::max(count, 1.0));
+        keepSummands(op);
       })
       .Case<tp::AllReduceOp, tp::ReduceScatterOp>([&](auto reduce) {
         addSummands(reduce.getInput(),
                     static_cast<double>(reduce.getGroup().getSize()));
+        keepSummands(op);
       })
+      .Case([&](tp::MatmulOp) { keepSummands(op); })
       .Case<tp::CallOp, tp::EmptyOp>([&](Operation *) { report(numbers); })
       .Default([&](Operation *) {
         for (Value operand : op->getOperands())
