@@ -161,23 +161,23 @@ void DimSamples::uniteTensors(Value a, Value b) {
       classes.unite(aDim, bDim);
 }
 
-/// Some of many, others for each seed.
-static void takeSome(SmallVector<int64_t> &points, size_t most, uint64_t seed) {
-  if (points.size() <= most)
-    return;
-  llvm::sort(points, [&](int64_t a, int64_t b) {
+/// At most ten of these points, others for each seed.
+static SmallVector<int64_t> takeSome(ArrayRef<int64_t> points, uint64_t seed) {
+  constexpr size_t most = 10;
+  SmallVector<int64_t> some(points);
+  if (some.size() <= most)
+    return some;
+  llvm::sort(some, [&](int64_t a, int64_t b) {
     return PrimeField::mix(a, seed) < PrimeField::mix(b, seed);
   });
-  points.resize(most);
+  some.resize(most);
+  return some;
 }
 
 SmallVector<int64_t> DimSamples::getBorders(Id extent) const {
-  constexpr size_t most = 10;
-  SmallVector<int64_t> some;
-  if (auto known = borders.find(extent); known != borders.end())
-    some.append(known->second.begin(), known->second.end());
-  takeSome(some, most, seed);
-  return some;
+  auto known = borders.find(extent);
+  return known == borders.end() ? SmallVector<int64_t>()
+                                : takeSome(known->second, seed);
 }
 
 SmallVector<int64_t> DimSamples::getBorders(Value value, unsigned dim) {
@@ -204,10 +204,7 @@ void DimSamples::collectMetPoints() {
     met.insert(points.begin(), points.end());
   }
   // If there are many, choose different ones in each round.
-  constexpr size_t most = 10;
-  SmallVector<int64_t> some(met.begin(), met.end());
-  takeSome(some, most, seed);
-  metPoints.assign(some.begin(), some.end());
+  metPoints = takeSome(SmallVector<int64_t>(met.begin(), met.end()), seed);
 }
 
 DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,

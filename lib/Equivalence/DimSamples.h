@@ -142,6 +142,10 @@ private:
   /// `keepsWhole`, dims that are evaluated at all indices are treated like
   /// others.
   void addBorders(bool keepsWhole);
+  /// Visits the atoms of an extent with the index along each, from minor to
+  /// major; none if the index is outside of the extent.
+  void forEachDigit(Id extent, int64_t index,
+                    llvm::function_ref<void(Id, int64_t)> visit);
   /// Adds the digits of an index of an extent to its atoms.
   void addPoint(Id extent, int64_t index);
   /// Adds an index and its predecessor, so that the index represents only
@@ -181,7 +185,7 @@ private:
   llvm::MapVector<Id, std::set<int64_t>> cuts, singles;
   std::vector<Id> metByUnknown;
   /// The indices of these dims on both sides of each cut.
-  std::vector<int64_t> metPoints;
+  llvm::SmallVector<int64_t> metPoints;
   /// Points of the extents that integers index or meet, before inner ones are
   /// added.
   llvm::DenseMap<Id, std::vector<int64_t>> borders;

@@ -26,6 +26,10 @@ struct AffinePosition {
   bool isConstant() const {
     return llvm::all_of(coefficients, [](int64_t k) { return k == 0; });
   }
+  /// Returns the least and the largest number for dims of these sizes; nullopt
+  /// if one does not fit into 64 bits.
+  std::optional<std::pair<int64_t, int64_t>>
+  getRange(llvm::ArrayRef<int64_t> sizes) const;
 };
 
 /// The facts known about the elements of a value of integers or truth values.

@@ -50,16 +50,11 @@ std::optional<PositionForm> PositionFinder::divide(tp::MapOp op,
   PositionForm result = getConstants(op.getResult(), {});
   result.varies = a.varies;
   for (const AffinePosition &candidate : a.candidates) {
-    int64_t low = candidate.constant, high = low;
-    for (auto [k, size] : llvm::zip_equal(candidate.coefficients, sizes)) {
-      int64_t reach;
-      if (llvm::MulOverflow(k, std::max<int64_t>(size - 1, 0), reach) ||
-          llvm::AddOverflow(reach < 0 ? low : high, reach,
-                            reach < 0 ? low : high))
-        return std::nullopt;
-    }
-    int64_t first = llvm::divideFloorSigned(low, divisor);
-    int64_t last = llvm::divideFloorSigned(high, divisor);
+    auto range = candidate.getRange(sizes);
+    if (!range)
+      return std::nullopt;
+    int64_t first = llvm::divideFloorSigned(range->first, divisor);
+    int64_t last = llvm::divideFloorSigned(range->second, divisor);
     if (last - first > static_cast<int64_t>(maxCandidates) ||
         result.candidates.size() > maxCandidates)
       return std::nullopt;

@@ -7,7 +7,6 @@
 #include "PositionFinder.h"
 
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace commute;
@@ -102,16 +101,11 @@ void PositionFinder::visitIndexing(tp::IndexingOpInterface op) {
   ArrayRef<int64_t> sizes = getType(indices).getShape();
   for (const AffinePosition &candidate : own.candidates) {
     SmallVector<unsigned> terms;
-    int64_t low = candidate.constant, high = low;
-    bool isTooLarge = false;
     for (auto [index, k] : llvm::enumerate(candidate.coefficients))
-      if (k != 0 && sizes[index] > 1) {
+      if (k != 0 && sizes[index] > 1)
         terms.push_back(index);
-        int64_t reach, &end = k < 0 ? low : high;
-        isTooLarge |= llvm::MulOverflow(k, sizes[index] - 1, reach) ||
-                      llvm::AddOverflow(end, reach, end);
-      }
-    if (terms.size() > 1 || isTooLarge) {
+    auto range = candidate.getRange(sizes);
+    if (terms.size() > 1 || !range) {
       for (unsigned index : terms)
         listener.onUnknownUse(indices, index);
       continue;
@@ -125,9 +119,9 @@ void PositionFinder::visitIndexing(tp::IndexingOpInterface op) {
     };
     // Another candidate may apply where this one is out of range, so both sides
     // of zero are possible.
-    if (!wraps || high >= 0)
+    if (!wraps || range->second >= 0)
       report(candidate.constant);
-    if (wraps && low < 0)
+    if (wraps && range->first < 0)
       report(candidate.constant + size);
   }
 }

@@ -13,6 +13,18 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
+std::optional<std::pair<int64_t, int64_t>>
+AffinePosition::getRange(ArrayRef<int64_t> sizes) const {
+  int64_t low = constant, high = constant;
+  for (auto [k, size] : llvm::zip_equal(coefficients, sizes)) {
+    int64_t reach, &end = k < 0 ? low : high;
+    if (llvm::MulOverflow(k, std::max<int64_t>(size - 1, 0), reach) ||
+        llvm::AddOverflow(end, reach, end))
+      return std::nullopt;
+  }
+  return std::pair(low, high);
+}
+
 PositionForm PositionFinder::getConstants(Value value,
                                           ArrayRef<int64_t> numbers) {
   PositionForm form;
@@ -145,10 +157,9 @@ static bool fits(const PositionForm &form, ArrayRef<int64_t> sizes,
     return true;
   int64_t limit = int64_t(1) << (type.getWidth() - !type.isUnsigned());
   for (const AffinePosition &candidate : form.candidates) {
-    int64_t low = candidate.constant, high = low;
-    for (auto [k, size] : llvm::zip_equal(candidate.coefficients, sizes))
-      (k < 0 ? low : high) += k * std::max<int64_t>(size - 1, 0);
-    if (low < (type.isUnsigned() ? 0 : -limit) || high >= limit)
+    auto range = candidate.getRange(sizes);
+    if (!range || range->first < (type.isUnsigned() ? 0 : -limit) ||
+        range->second >= limit)
       return false;
   }
   return !form.hasDerived;

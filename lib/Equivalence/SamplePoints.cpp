@@ -43,36 +43,35 @@ void DimSamples::setFull(Id atom, SampleReason reason) {
   changed.push_back(atom);
 }
 
-void DimSamples::addPoint(Id extent, int64_t index) {
+void DimSamples::forEachDigit(Id extent, int64_t index,
+                              llvm::function_ref<void(Id, int64_t)> visit) {
   if (index < 0 || index >= classes.getSize(extent))
     return;
   SmallVector<Id> factors = classes.getAtoms(extent);
   for (Id atom : llvm::reverse(factors)) {
     int64_t size = classes.getSize(atom);
-    int64_t digit = index % size;
+    visit(atom, index % size);
     index /= size;
-    Atom &info = atoms[atom];
-    if (info.isFull || !info.points.insert(digit).second)
-      continue;
-    changed.push_back(atom);
-    if (info.points.size() > maxPoints ||
-        static_cast<int64_t>(info.points.size()) == size)
-      setFull(atom, SampleReason::Closure);
   }
 }
 
+void DimSamples::addPoint(Id extent, int64_t index) {
+  forEachDigit(extent, index, [&](Id atom, int64_t digit) {
+    Atom &info = atoms[atom];
+    if (info.isFull || !info.points.insert(digit).second)
+      return;
+    changed.push_back(atom);
+    if (info.points.size() > maxPoints ||
+        static_cast<int64_t>(info.points.size()) == classes.getSize(atom))
+      setFull(atom, SampleReason::Closure);
+  });
+}
+
 void DimSamples::addSingle(Id extent, int64_t index) {
-  if (index < 0 || index >= classes.getSize(extent))
-    return;
-  // Along each factor.
-  SmallVector<Id> factors = classes.getAtoms(extent);
-  for (Id atom : llvm::reverse(factors)) {
-    int64_t size = classes.getSize(atom);
-    int64_t digit = index % size;
-    index /= size;
+  forEachDigit(extent, index, [&](Id atom, int64_t digit) {
     addPoint(atom, digit);
     addPoint(atom, digit - 1);
-  }
+  });
 }
 
 void DimSamples::propagateAlongSlices() {

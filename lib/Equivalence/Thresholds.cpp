@@ -6,6 +6,8 @@
 
 #include "Thresholds.h"
 
+#include "FieldFunctions.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -21,17 +23,10 @@ static constexpr size_t maxThresholds = 24;
 static constexpr double maxThreshold = 1e15;
 
 /// The number that all elements of a value are.
-static std::optional<double> getNumber(Value value) {
+static std::optional<double> getUniformNumber(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (auto constant = dyn_cast<tp::ConstantOp>(op)) {
-      if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
-        return number.getType().isInteger(1)
-                   ? static_cast<double>(number.getValue().getBoolValue())
-                   : static_cast<double>(number.getValue().getSExtValue());
-      if (auto number = dyn_cast<FloatAttr>(constant.getValue()))
-        return number.getValueAsDouble();
-      return std::nullopt;
-    }
+    if (auto constant = dyn_cast<tp::ConstantOp>(op))
+      return getNumber(constant.getValue());
     if (!isa<tp::CastOp, tp::BroadcastOp, tp::ReshapeOp, tp::CopyOp>(op))
       return std::nullopt;
     value = op->getOperand(0);
@@ -39,9 +34,19 @@ static std::optional<double> getNumber(Value value) {
   return std::nullopt;
 }
 
+/// The integers on both sides of numbers.
+static SmallVector<int64_t> getBorders(ArrayRef<double> numbers) {
+  SmallVector<int64_t> borders;
+  for (double number : numbers) {
+    borders.push_back(static_cast<int64_t>(std::floor(number)));
+    borders.push_back(static_cast<int64_t>(std::ceil(number)));
+  }
+  return borders;
+}
+
 static bool isTruth(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return !type || type.getElementType().isInteger(1);
+  return !type || isTruthType(type.getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -74,7 +79,7 @@ bool ThresholdFinder::isExact(Value value) const {
 
 void ThresholdFinder::add(Value value, double number) {
   if (!isExact(value) || isTruth(value) || !std::isfinite(number) ||
-      std::abs(number) > maxThreshold || getNumber(value))
+      std::abs(number) > maxThreshold || getUniformNumber(value))
     return;
   Numbers &own = found[value];
   if (llvm::is_contained(own, number))
@@ -138,10 +143,8 @@ void ThresholdFinder::cut(Value value, unsigned dim, double start, double step,
 }
 
 void ThresholdFinder::report(ArrayRef<double> numbers) {
-  for (double number : numbers) {
-    listener.onNumber(static_cast<int64_t>(std::floor(number)));
-    listener.onNumber(static_cast<int64_t>(std::ceil(number)));
-  }
+  for (int64_t border : getBorders(numbers))
+    listener.onNumber(border);
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,8 +154,8 @@ void ThresholdFinder::report(ArrayRef<double> numbers) {
 void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
   Value a = op.getOperands().front();
   Value b = op.getOperands().size() > 1 ? op.getOperands()[1] : Value();
-  std::optional<double> first = getNumber(a);
-  std::optional<double> second = b ? getNumber(b) : std::nullopt;
+  std::optional<double> first = getUniformNumber(a);
+  std::optional<double> second = b ? getUniformNumber(b) : std::nullopt;
   auto addBoth = [&](auto ofFirst, auto ofSecond) {
     for (double number : numbers) {
       if (second)
@@ -161,6 +164,24 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
         add(b, ofSecond(number, *first));
     }
   };
+  // The operands are compared with each other.
+  auto compare = [&] {
+    if (second)
+      add(a, *second);
+    else if (first)
+      add(b, *first);
+    else
+      meet(a, b);
+  };
+  // The result crosses numbers by both operands, of which one is zero or one
+  // often enough.
+  auto combine = [&] {
+    if (first || second || numbers.empty())
+      return;
+    addAll(a, numbers);
+    addAll(b, numbers);
+    meet(a, b);
+  };
   switch (op.getFunction()) {
   case MapFunction::Equal:
   case MapFunction::NotEqual:
@@ -168,35 +189,20 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
   case MapFunction::LessEqual:
   case MapFunction::Greater:
   case MapFunction::GreaterEqual:
-    if (second)
-      add(a, *second);
-    else if (first)
-      add(b, *first);
-    else
-      meet(a, b);
+    compare();
     break;
   case MapFunction::Maximum:
   case MapFunction::Minimum:
     addAll(a, numbers);
     addAll(b, numbers);
-    if (second)
-      add(a, *second);
-    else if (first)
-      add(b, *first);
-    else
-      meet(a, b);
+    compare();
     break;
   case MapFunction::Add:
   case MapFunction::Sub: {
     double sign = op.getFunction() == MapFunction::Add ? 1 : -1;
     addBoth([&](double n, double k) { return n - sign * k; },
             [&](double n, double k) { return sign * (n - k); });
-    if (!first && !second && !numbers.empty()) {
-      // One of them is zero often enough.
-      addAll(a, numbers);
-      addAll(b, numbers);
-      meet(a, b);
-    }
+    combine();
     break;
   }
   case MapFunction::Mul:
@@ -207,11 +213,8 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
         add(a, std::sqrt(number));
         add(a, -std::sqrt(number));
       }
-    else if (!first && !second && !numbers.empty()) {
-      addAll(a, numbers);
-      addAll(b, numbers);
-      meet(a, b);
-    }
+    else
+      combine();
     break;
   case MapFunction::Div:
     addBoth([](double n, double k) { return n * k; },
@@ -370,7 +373,7 @@ void ThresholdFinder::visitOperands(Operation *op, ArrayRef<double> numbers) {
           return;
         }
         addAll(input, numbers);
-        if (std::optional<double> step = getNumber(input))
+        if (std::optional<double> step = getUniformNumber(input))
           cut(rowwise.getResult(), static_cast<unsigned>(rowwise.getDim()),
               *step, *step, numbers);
         else if (!numbers.empty() && !PositionFinder::isFollowed(input))
@@ -426,13 +429,8 @@ void ThresholdFinder::visit(Operation *op) {
       const PositionForm form = positions.get(result);
       if (form.varies.none())
         continue;
-      SmallVector<int64_t> borders;
-      for (double number : own) {
-        borders.push_back(static_cast<int64_t>(std::floor(number)));
-        borders.push_back(static_cast<int64_t>(std::ceil(number)));
-      }
       positions.compare(result, form,
-                        PositionFinder::getConstants(result, borders));
+                        PositionFinder::getConstants(result, getBorders(own)));
     }
   visitOperands(op, numbers);
 }

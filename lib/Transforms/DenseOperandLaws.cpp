@@ -141,9 +141,6 @@ public:
   SmallVector<LawRemark>
   describe(const Draft &draft, const Price &price,
            const target::PriceModel *model) const override;
-  void explain(Refusal &refusal, Operation *site, const Draft &draft,
-               const Price &price,
-               const target::PriceModel &model) const override {}
 
 private:
   OpOperand &use;

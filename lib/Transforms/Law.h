@@ -54,10 +54,10 @@ public:
   describe(const Draft &draft, const Price &price,
            const target::PriceModel *model) const = 0;
   /// Completes a refusal by a strategy for one site, in words about this
-  /// finding.
+  /// finding. Findings that no strategy refuses have nothing to say.
   virtual void explain(analysis::Refusal &refusal, mlir::Operation *site,
                        const Draft &draft, const Price &price,
-                       const target::PriceModel &model) const = 0;
+                       const target::PriceModel &model) const {}
   /// A sentence about losing ops to another finding; empty if there is nothing
   /// to tell.
   virtual std::string describeConflict(const Finding &other) const {

@@ -39,9 +39,6 @@ public:
              "removed: this concat reassembles the gathered tensor in its "
              "original order"}};
   }
-  void explain(Refusal &refusal, Operation *site, const Draft &draft,
-               const Price &price,
-               const target::PriceModel &model) const override {}
 
 private:
   tp::AllGatherOp gather;
@@ -101,9 +98,6 @@ public:
   SmallVector<LawRemark>
   describe(const Draft &draft, const Price &price,
            const target::PriceModel *model) const override;
-  void explain(Refusal &refusal, Operation *site, const Draft &draft,
-               const Price &price,
-               const target::PriceModel &model) const override {}
 
 private:
   /// The first collective of a chain; null if there is only one.

@@ -33,9 +33,6 @@ public:
              "copied operand " + std::to_string(use.getOperandNumber()) +
                  " to dense memory without checking its strides"}};
   }
-  void explain(Refusal &refusal, Operation *site, const Draft &draft,
-               const Price &price,
-               const target::PriceModel &model) const override {}
 
 private:
   OpOperand &use;
