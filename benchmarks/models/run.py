@@ -167,15 +167,12 @@ def judge(tool, name, small, mode, ranks, layers, folder):
 
 def judge_processes(captured, model, whole, judged, row):
     """The optimized programs, as PyTorch runs them."""
-    from captured_models import check, run_ranks_in_processes
+    from captured_models import check, in_folder, run_ranks_in_processes
 
     folder = captured.folder / "optimized"
     if not folder.exists():
         return
-    programs = tuple(
-        dataclasses.replace(program, path=folder / program.path.name) for program in captured.ranks
-    )
-    optimized = dataclasses.replace(captured, ranks=programs, reference=None)
+    optimized = dataclasses.replace(in_folder(captured, folder), reference=None)
     try:
         check(optimized, model, whole, run=run_ranks_in_processes, **judged)
         row.cells["gloo"] = "yes"

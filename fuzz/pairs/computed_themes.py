@@ -157,24 +157,6 @@ def every_by_index(b, s, x, dim, step, start):
     return b.call(aten.index_select.default, x, dim, order, exact=True)
 
 
-def draw_swap(p):
-    drawn = draw_along(p, least=3)
-    if not drawn:
-        return None
-    x, dim = drawn
-    return [x], {"dim": dim, "cut": p.random.randint(1, x.shape[dim] - 1)}
-
-
-@theme(2, draw_swap)
-def swapped_by_index(b, s, x, dim, cut):
-    size = x.shape[dim]
-    if s == 0:
-        parts = [take(b, x, dim, cut, size), take(b, x, dim, 0, cut)]
-        return b.call(aten.cat.default, parts, dim, exact=True)
-    order = b.call(aten.cat.default, [iota(b, size, cut), iota(b, cut)], 0, exact=True)
-    return b.call(aten.index_select.default, x, dim, order, exact=True)
-
-
 def draw_lookup(p):
     count, width = p.random.randint(3, 60), p.random.randint(1, 4)
     table = p.input(p.floats, (count, width))

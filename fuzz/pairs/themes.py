@@ -290,14 +290,17 @@ def draw_roll(p):
     return [x], {"dim": dim, "shift": p.random.randint(1, x.shape[dim] - 1)}
 
 
-@theme(3, draw_roll)
+@theme(4, draw_roll)
 def roll(b, s, x, dim, shift):
     size = x.shape[dim]
     if s == 0:
         return cat(b, [take(b, x, dim, shift, size), take(b, x, dim, 0, shift)], dim)
     if s == 1:
         return take(b, cat(b, [x, x], dim), dim, shift, shift + size)
-    order = b.call(aten.remainder.Scalar, b.call(aten.add.Scalar, iota(b, size), shift), size, exact=True)
+    if s == 2:
+        order = b.call(aten.remainder.Scalar, b.call(aten.add.Scalar, iota(b, size), shift), size, exact=True)
+    else:
+        order = cat(b, [iota(b, size, shift), iota(b, shift)], 0)
     return b.call(aten.index_select.default, x, dim, order, exact=True)
 
 

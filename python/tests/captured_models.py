@@ -5,6 +5,7 @@ same weights, is what the programs of the ranks return together.
     check(capture(model, ...), model, {"x": x})
 """
 
+import dataclasses
 import json
 import re
 
@@ -52,6 +53,15 @@ class Relations:
         axes = {axis: axis for axis in self.mesh}
         functions = {"shard": shard, "split": split, "cat": lambda parts, dim: torch.cat(list(parts), dim)}
         return eval(code, {**functions, **axes, "T": tensors})
+
+
+def in_folder(captured, folder):
+    """The same capture, with the archives of this folder for its ranks."""
+    ranks = tuple(
+        dataclasses.replace(program, path=folder / program.path.name)
+        for program in captured.ranks
+    )
+    return dataclasses.replace(captured, ranks=ranks)
 
 
 def load(captured_program):

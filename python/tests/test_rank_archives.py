@@ -2,7 +2,6 @@
 """The archives of all ranks, as capture writes them: optimized together, proven, and run in
 PyTorch, where each rank loads its own."""
 
-import dataclasses
 import json
 import math
 import zipfile
@@ -18,7 +17,7 @@ from torch.distributed.tensor.parallel import (
     SequenceParallel,
 )
 
-from captured_models import check, load, run_ranks, run_ranks_in_processes
+from captured_models import check, in_folder, load, run_ranks, run_ranks_in_processes
 from commute.torch import capture
 from commute_tool import commute, optimize, show, succeed
 from safetensors_files import read_safetensors, write_safetensors
@@ -65,15 +64,6 @@ def ids():
 def captured(request, model, ids, tmp_path_factory):
     folder = tmp_path_factory.mktemp("captured")
     return capture(model, (ids,), mesh={"tp": request.param}, plan=PLAN, folder=folder)
-
-
-def in_folder(captured, folder):
-    """The same capture, with the archives of this folder for its ranks."""
-    ranks = tuple(
-        dataclasses.replace(program, path=folder / program.path.name)
-        for program in captured.ranks
-    )
-    return dataclasses.replace(captured, ranks=ranks)
 
 
 def sidecar_of(path):

@@ -33,7 +33,7 @@ from torch.fx import Graph, GraphModule
 from commute.torch import pattern_counts
 from commute.torch.containment import contained
 from commute.torch.live_graph import Remark, check_options, optimize_graph
-from commute.torch.process_groups import ProcessGroups, group_name_of
+from commute.torch.process_groups import ProcessGroups, group_names
 
 _log = logging.getLogger("commute")
 
@@ -65,10 +65,6 @@ def _optimize(
     )
 
 
-def _groups_of(graph: Graph) -> set[str]:
-    return {name for node in graph.nodes if (name := group_name_of(node)) is not None}
-
-
 def micro_pipeline_tp_pass(
     graph: Graph,
     *,
@@ -89,7 +85,7 @@ def micro_pipeline_tp_pass(
                          is PyTorch's rule
     """
     if only_enabled_groups:
-        names = _groups_of(graph) if groups is None else groups
+        names = group_names(graph.nodes) if groups is None else groups
         groups = [name for name in names if is_symm_mem_enabled_for_group(name)]  # type: ignore[arg-type]
     _optimize(
         "micro_pipeline_tp_pass",
@@ -199,7 +195,7 @@ def cat_linear_fused_pre_grad_pass(graph: Graph, **options: Any) -> Graph:
 def _has_unknown_groups(graph: Graph, context: Context) -> bool:
     process, stated = ProcessGroups(), (context or {}).get("groups", {})
     return any(
-        name not in stated and process.find(name) is None for name in _groups_of(graph)
+        name not in stated and process.find(name) is None for name in group_names(graph.nodes)
     )
 
 

@@ -21,7 +21,7 @@ from commute.torch.effects import switches_mode
 from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_program import GraphProgram, get_value
 from commute.torch.graph_transaction import GraphTransaction
-from commute.torch.process_groups import group_name_of, names_with_size, waits_for
+from commute.torch.process_groups import group_name_of, group_names, names_with_size, waits_for
 from commute.torch.rank_agreement import agreement
 from commute.torch.stated_context import StatedContext
 
@@ -178,7 +178,7 @@ def _optimize_runs(
     excluded = _without_known_ranks(graph, stated, options["verify"])
     remarks = _left_alone(_collectives_of(graph, excluded))
     if groups is not None:
-        excluded |= {name for node in graph.nodes if (name := group_name_of(node))} - {*groups}
+        excluded |= group_names(graph.nodes) - {*groups}
     if excluded:
         runs = _runs(graph, _collectives_of(graph, excluded))
         programs = [get_program(nodes) for nodes in runs]

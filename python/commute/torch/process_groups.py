@@ -120,6 +120,11 @@ def group_name_of(node: Node) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def group_names(nodes: Iterable[Node]) -> set[str]:
+    """The process groups in which nodes communicate."""
+    return {name for node in nodes if (name := group_name_of(node)) is not None}
+
+
 def names_with_size(nodes: Iterable[Node]) -> set[str]:
     """The groups of which some node states the number of ranks."""
     return {
