@@ -161,16 +161,17 @@ void DimSamples::uniteTensors(Value a, Value b) {
       classes.unite(aDim, bDim);
 }
 
+static constexpr size_t mostPoints = 10;
+
 /// At most ten of these points, others for each seed.
 static SmallVector<int64_t> takeSome(ArrayRef<int64_t> points, uint64_t seed) {
-  constexpr size_t most = 10;
   SmallVector<int64_t> some(points);
-  if (some.size() <= most)
+  if (some.size() <= mostPoints)
     return some;
   llvm::sort(some, [&](int64_t a, int64_t b) {
     return PrimeField::mix(a, seed) < PrimeField::mix(b, seed);
   });
-  some.resize(most);
+  some.resize(mostPoints);
   return some;
 }
 
@@ -183,7 +184,8 @@ SmallVector<int64_t> DimSamples::getBorders(Id extent) const {
 SmallVector<int64_t> DimSamples::getBorders(Value value, unsigned dim) {
   Id id = getDims(value)[dim];
   // Asked for before borders are known: note that they are needed.
-  borders.try_emplace(id);
+  auto known = borders.try_emplace(id).first;
+  takesSomeBorders |= known->second.size() > mostPoints;
   return getBorders(id);
 }
 
@@ -203,8 +205,7 @@ void DimSamples::collectMetPoints() {
     const std::vector<int64_t> &points = borders.find(id)->second;
     met.insert(points.begin(), points.end());
   }
-  // If there are many, choose different ones in each round.
-  metPoints = takeSome(SmallVector<int64_t>(met.begin(), met.end()), seed);
+  allMetPoints.assign(met.begin(), met.end());
 }
 
 DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
@@ -236,6 +237,16 @@ DimSamples::DimSamples(func::FuncOp first, func::FuncOp second,
   collectMetPoints();
   ofFirst.visitTables();
   ofSecond.visitTables();
+}
+
+void DimSamples::begin(uint64_t ownSeed) {
+  seed = ownSeed;
+  // If there are many, choose different ones in each round.
+  metPoints = takeSome(allMetPoints, seed);
+  addDrawnIndices();
+}
+
+void DimSamples::addDrawnIndices() {
   // If an integer input is compared with a position, it must be one of the
   // evaluated positions.
   for (Id id : metByUnknown) {

@@ -54,8 +54,14 @@ llvm::StringRef getText(SampleReason reason);
 /// have equal samples.
 class DimSamples : PositionListener {
 public:
+  /// Analyzes the programs. `begin` must follow.
   DimSamples(mlir::func::FuncOp first, mlir::func::FuncOp second,
              IndexSamples &samples, uint64_t seed, bool reducesSizes);
+  /// Returns true if the analysis is the same for all seeds, so that copies of
+  /// this object can begin with different ones.
+  bool holdsForAllSeeds() const { return !takesSomeBorders; }
+  /// Decides everything that depends on the seed. Must be called once.
+  void begin(uint64_t seed);
 
   /// Adds indices at which a table is read. Returns true if that changes a
   /// sample.
@@ -136,6 +142,7 @@ private:
   void collectMetPoints();
   /// Some of the indices on both sides of cuts, other ones in each round.
   llvm::SmallVector<int64_t> getBorders(Id extent) const;
+  void addDrawnIndices();
   void fix(Id id, SampleReason reason);
 
   /// Begins a choice with the indices on both sides of all cuts. Unless
@@ -184,11 +191,14 @@ private:
   /// The facts reported about each extent.
   llvm::MapVector<Id, std::set<int64_t>> cuts, singles;
   std::vector<Id> metByUnknown;
-  /// The indices of these dims on both sides of each cut.
-  llvm::SmallVector<int64_t> metPoints;
+  /// The indices of these dims on both sides of each cut: all of them, and
+  /// those of this seed.
+  llvm::SmallVector<int64_t> allMetPoints, metPoints;
   /// Points of the extents that integers index or meet, before inner ones are
   /// added.
   llvm::DenseMap<Id, std::vector<int64_t>> borders;
+  /// Whether the analysis has seen only some of the borders of an extent.
+  bool takesSomeBorders = false;
   llvm::MapVector<Id, SampleReason> fixed;
   std::set<int64_t> numbers;
   llvm::MapVector<unsigned, std::vector<Bound>> bounds;

@@ -18,14 +18,18 @@ IntegerPool::Drawing IntegerPool::choose(uint64_t round, uint64_t source,
                                          bool isListed) {
   constexpr Way ways[] = {Way::Listed, Way::Wide, Way::Near,  Way::Odd,
                           Way::Listed, Way::Near, Way::Sparse};
+  if (round % sweepPeriod == sweepPeriod - 1)
+    return {Way::Sweep, round / sweepPeriod};
+  uint64_t other =
+      round / sweepPeriod * (sweepPeriod - 1) + round % sweepPeriod;
   uint64_t choice = PrimeField::mix(round, source);
-  Way way = ways[(round % 2 ? choice : round / 2) % std::size(ways)];
+  Way way = ways[(other % 2 ? choice : other / 2) % std::size(ways)];
   if (isListed && (way == Way::Wide || way == Way::Odd))
     way = Way::Listed;
   return {way, PrimeField::mix(1, choice)};
 }
 
-uint64_t IntegerPool::draw(uint64_t content, Drawing drawing,
+uint64_t IntegerPool::draw(uint64_t content, uint64_t place, Drawing drawing,
                            mlir::Type type) const {
   constexpr uint64_t range = uint64_t(1) << 20;
   int64_t wide =
@@ -42,6 +46,10 @@ uint64_t IntegerPool::draw(uint64_t content, Drawing drawing,
     return tp::wrapInteger(
         isOther ? numbers[content % numbers.size()] : numbers.front(), type);
   }
+  case Way::Sweep:
+    return tp::wrapInteger(
+        numbers[(place % numbers.size() + drawing.choice) % numbers.size()],
+        type);
   case Way::Wide:
     return tp::wrapInteger(wide, type);
   case Way::Odd:

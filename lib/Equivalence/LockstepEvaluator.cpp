@@ -74,7 +74,8 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
             {context.samples.getFull(cut.count), dims[cut.dim].sample});
       uint64_t key =
           PrimeField::mix(argument, PrimeField::mix(instance.tensor + 1, seed));
-      whole = makeRandom(dims, type.getElementType(), key, context,
+      uint64_t place = PrimeField::mix(argument, instance.tensor);
+      whole = makeRandom(dims, type.getElementType(), key, place, context,
                          pool ? *pool : context.scalars.getPool(), drawing);
       if (!whole)
         return values;
@@ -285,7 +286,7 @@ void LockstepEvaluator::evaluateOpaque(
         if (isa<RankedTensorType>(result.getType())) {
           values.push_back(makeRandom(
               getDims(type, samples[index], context), type.getElementType(),
-              key, context, context.scalars.getPool(),
+              key, /*place=*/key, context, context.scalars.getPool(),
               IntegerPool::choose(context.scalars.getSeed(), 0,
                                   /*isListed=*/false)));
           if (!values.back())

@@ -18,11 +18,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-/// The number of rounds after which a difference that occurs for half of all
-/// outcomes is missed with probability 2^-30.
-static constexpr unsigned leastRoundsOfChoices = 30;
-static constexpr unsigned mostRoundsOfChoices = 256;
-
 llvm::Expected<std::vector<RankValues>>
 ProgramComparison::evaluate(func::FuncOp function, EvaluationContext &context,
                             uint64_t seed, Observer observe,
@@ -229,6 +224,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       RegionVerdict verdict =
           compareByRegions(first, second, inputs, context, lookup, seed);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
+      hasReadIntegers |= verdict.readsIntegers;
       noteChoices(context.scalars);
       // The check below determines which program reads out of range.
       if (verdict.areEqual && !verdict.mayReadOutside &&
@@ -237,6 +233,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       culprit = verdict.culprit;
     }
     if (!context.problem) {
+      hasReadIntegers = true;
       culprit = nullptr;
       llvm::Expected<Outcome> outcome = compareWhole(context, seed, culprit);
       noteChoices(context.scalars);
@@ -253,42 +250,13 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
   }
 }
 
-/// Returns the number of rounds of programs that use external integers, each
-/// with different ones. Small programs get more rounds, because they may
-/// consist of a single number.
-static unsigned getRoundsOfIntegers(size_t numOps) {
-  return static_cast<unsigned>(std::clamp<size_t>(8000 / (numOps + 1), 8, 128));
-}
-
-/// Returns true if the results of a program depend on integers that are drawn
-/// from a few.
-static bool drawsIntegers(func::FuncOp function) {
-  auto isDrawn = [](Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    // The results of opaque ops do not depend on which integers they get.
-    return type && InputGenerator::isExact(type) &&
-           llvm::any_of(value.getUsers(), [](Operation *user) {
-             return !isa<tp::CallOp>(user) &&
-                    !user->hasTrait<OpTrait::IsTerminator>();
-           });
-  };
-  if (llvm::any_of(function.getArguments(), isDrawn))
-    return true;
-  // Opaque ops and uninitialized memory.
-  return llvm::any_of(function.getBody().front(), [&](Operation &op) {
-    return !isMemoryEffectFree(&op) && llvm::any_of(op.getResults(), isDrawn);
-  });
-}
-
-static bool computesPositions(func::FuncOp function) {
-  return llvm::any_of(function.getBody().front(), [](Operation &op) {
-    return isa<tp::IotaOp, tp::TriangularOp>(op);
-  });
-}
-
 void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
   auto start = std::clock();
-  dims.emplace(first, second, samples, seed, reducesSizes);
+  std::optional<DimSamples> &common = analyzed[reducesSizes];
+  if (!common || !common->holdsForAllSeeds())
+    common.emplace(first, second, samples, seed, reducesSizes);
+  dims.emplace(*common);
+  dims->begin(seed);
   dims->choose();
   // Further attempts of the round draw the same integers. Otherwise, an attempt
   // that ends because a difference leads to an unsampled index would be
@@ -300,57 +268,6 @@ void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
   result.numEvaluatedRanks = ranks->getRepresentatives().size();
   result.secondsForSizes +=
       static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-}
-
-double ProgramComparison::getWork(bool reducesSizes) const {
-  double work = 0;
-  auto getExtent = [&](Value value, int64_t dim) {
-    ArrayRef<const IndexSample *> chosen = lookup(value);
-    return static_cast<double>(
-        reducesSizes && !chosen.empty()
-            ? chosen[dim]->getCount()
-            : cast<RankedTensorType>(value.getType()).getDimSize(dim));
-  };
-  auto getCount = [&](Value value) {
-    double count = 1;
-    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      for (int64_t dim = 0; dim < type.getRank(); ++dim)
-        count *= getExtent(value, dim);
-    return count;
-  };
-  for (func::FuncOp function : {first, second})
-    for (Operation &op : function.getBody().front()) {
-      for (Value result : op.getResults())
-        work += getCount(result);
-      if (auto product = dyn_cast<tp::MatmulOp>(op)) {
-        Value lhs = product.getLhs();
-        int64_t rank = cast<RankedTensorType>(lhs.getType()).getRank();
-        work += getCount(product.getResult()) * getExtent(lhs, rank - 1);
-      } else if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op)) {
-        Value rhs = grouped.getRhs();
-        int64_t rank = cast<RankedTensorType>(rhs.getType()).getRank();
-        work += getCount(grouped.getLhs()) * getExtent(rhs, rank - 1);
-      } else if (isa<tp::AttentionOp, tp::AttentionBackwardOp>(op)) {
-        bool isForward = isa<tp::AttentionOp>(op);
-        Value key = op.getOperand(isForward ? 1 : 2);
-        int64_t rank = cast<RankedTensorType>(key.getType()).getRank();
-        work += (isForward ? 1 : 5) * getCount(op.getResult(0)) *
-                getExtent(key, rank - 2);
-      }
-    }
-  return work * static_cast<double>(placements.getWorld().size());
-}
-
-bool ProgramComparison::isCheapAtRealSizes() const {
-  constexpr double maxWork = 2e7;
-  return getWork(/*reducesSizes=*/false) < maxWork;
-}
-
-unsigned ProgramComparison::getRoundsOfChoices(bool reducesSizes) const {
-  constexpr double maxWork = 3e7;
-  return static_cast<unsigned>(
-      std::clamp<double>(maxWork / (getWork(reducesSizes) + 1),
-                         leastRoundsOfChoices, mostRoundsOfChoices));
 }
 
 llvm::Expected<ProgramComparison::Outcome>
@@ -410,16 +327,19 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
                                    func::FuncOp resolvedSecond) {
   first = resolvedFirst;
   second = resolvedSecond;
+  analyzed[0].reset();
+  analyzed[1].reset();
   lookup = [this](Value value) { return dims->get(value); };
   pools = [this](unsigned argument) { return dims->getPool(argument); };
   auto start = std::clock();
   unsigned numRounds = 1;
-  for (func::FuncOp function : {first, second}) {
-    if (computesPositions(function))
-      numRounds = std::max(numRounds, 2u);
-    if (drawsIntegers(function))
-      numRounds = std::max(numRounds, getRoundsOfIntegers(result.numOps));
-  }
+  if (computesPositions())
+    numRounds = 2;
+  // Further rounds for integers are pointless if these decide nothing in what
+  // has to be evaluated.
+  unsigned roundsOfIntegers = 0;
+  if (drawsIntegers())
+    roundsOfIntegers = numRounds = 3;
   Choices choices = Choices::Symbolic;
   bool reducesSizes = options.reducesSizes;
   for (unsigned round = 0; round < numRounds; ++round) {
@@ -430,6 +350,10 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
     if (!outcome)
       return outcome.takeError();
+    if (roundsOfIntegers != 0 && hasReadIntegers) {
+      roundsOfIntegers = std::max(roundsOfIntegers, getRoundsOfIntegers());
+      numRounds = std::max(numRounds, roundsOfIntegers);
+    }
     if (*outcome == Outcome::Different && reducesSizes &&
         isCheapAtRealSizes()) {
       // The programs may be equal by a law that does not hold for weighted

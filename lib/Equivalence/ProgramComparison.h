@@ -40,6 +40,13 @@ private:
   enum class Outcome { Equal, Different, NotProven };
 
   void chooseSamples(uint64_t seed, bool reducesSizes);
+  /// Whether what a program computes depends on integers that are drawn, and on
+  /// positions.
+  bool drawsIntegers();
+  bool computesPositions();
+  /// Returns the number of rounds of programs that use external integers, each
+  /// with different ones.
+  unsigned getRoundsOfIntegers() const;
   /// The number of elements of all values on all ranks, and of multiplications,
   /// at the sampled indices or at all indices.
   double getWork(bool reducesSizes) const;
@@ -78,6 +85,9 @@ private:
   VerifyResult &result;
 
   IndexSamples samples;
+  /// What all rounds have in common, at reduced and at real sizes, and the
+  /// samples of this round.
+  std::optional<DimSamples> analyzed[2];
   std::optional<DimSamples> dims;
   std::optional<RankClasses> ranks;
   std::optional<IntegerPool> pool;
@@ -95,6 +105,8 @@ private:
   bool hasChosen = false;
   bool hasBounded = false;
   bool hasSorted = false;
+  /// Whether anything that was evaluated depends on integers or truth values.
+  bool hasReadIntegers = false;
   void noteChoices(const ScalarContext &scalars);
 };
 

@@ -62,8 +62,8 @@ static void forEachIndex(const FieldTensor &tensor,
 
 std::shared_ptr<FieldTensor>
 equivalence::makeRandom(ArrayRef<SampledDim> dims, Type type, uint64_t key,
-                        EvaluationContext &context, const IntegerPool &pool,
-                        IntegerPool::Drawing drawing) {
+                        uint64_t place, EvaluationContext &context,
+                        const IntegerPool &pool, IntegerPool::Drawing drawing) {
   if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
     return nullptr;
   auto tensor = std::make_shared<FieldTensor>(dims, type);
@@ -78,9 +78,12 @@ equivalence::makeRandom(ArrayRef<SampledDim> dims, Type type, uint64_t key,
       value = context.scalars.drawTruth(value);
     else if (!tensor->isField())
       // External integers are often offsets, so in some rounds they are zero.
-      value = tensor->elements.size() == 1 && context.scalars.getSeed() % 4 == 0
-                  ? wrapInteger(pool.getNumbers().front(), type)
-                  : pool.draw(value, drawing, type);
+      value =
+          tensor->elements.size() == 1 &&
+                  drawing.way != IntegerPool::Way::Sweep &&
+                  context.scalars.getSeed() % 4 == 0
+              ? wrapInteger(pool.getNumbers().front(), type)
+              : pool.draw(value, PrimeField::mix(index, place), drawing, type);
     tensor->elements[element] = value;
   });
   return tensor;
@@ -100,7 +103,8 @@ AlgebraValue FieldAlgebra::uninitialized(Operation *op, ArrayRef<int64_t> sizes,
   uint64_t key = PrimeField::mix(
       rank, PrimeField::mix(allocation.getInt(), seed + 0x5be0cd19137e2179));
   std::shared_ptr<FieldTensor> result =
-      makeRandom(dims, type, key, context, context.scalars.getPool(),
+      makeRandom(dims, type, key, PrimeField::mix(rank, allocation.getInt()),
+                 context, context.scalars.getPool(),
                  IntegerPool::choose(seed, allocation.getInt(),
                                      /*isListed=*/false));
   if (!result)

@@ -412,11 +412,13 @@ RegionVerdict RegionComparison::run() {
     hasOps = false;
     if (!cut() || haveOtherCalls) {
       verdict.numEvaluatedOps = memory.getNumEvaluated();
+      verdict.readsIntegers = memory.hasReadIntegers();
       verdict.culprit = memory.getCulprit();
       return verdict;
     }
   }
   verdict.numEvaluatedOps = memory.getNumEvaluated();
+  verdict.readsIntegers = memory.hasReadIntegers();
   verdict.mayReadOutside = hasOwnTakes && !deferred.empty();
   verdict.areEqual =
       claims.empty() && reads[First].size() == reads[Second].size();

@@ -28,6 +28,9 @@ struct RegionVerdict {
   /// in a region that was not evaluated. Only an evaluation of both programs as
   /// a whole determines which of these indices exist.
   bool mayReadOutside = false;
+  /// True if what was evaluated depends on integers or truth values that are
+  /// not constants.
+  bool readsIntegers = false;
   size_t numEvaluatedOps = 0;
   /// The op that could not be evaluated, if the context has a problem.
   mlir::Operation *culprit = nullptr;

@@ -255,9 +255,13 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
   ++numEvaluated;
   bool isConstant = isMemoryEffectFree(step.op);
   SmallVector<RankValues> operands, results;
-  for (unsigned operand : step.operands) {
+  for (auto [value, operand] :
+       llvm::zip_equal(step.op->getOperands(), step.operands)) {
     operands.push_back(known[operand].values);
     isConstant &= known[operand].isConstant;
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    readIntegers |= !known[operand].isConstant &&
+                    !(type && isa<FloatType>(type.getElementType()));
   }
   if (failed(evaluator.evaluate(step.op, operands, step.samples, results))) {
     culprit = step.op;

@@ -81,6 +81,9 @@ public:
   }
 
   size_t getNumEvaluated() const { return numEvaluated; }
+  /// Returns true if an op that was evaluated reads an integer or a truth value
+  /// that is not a constant.
+  bool hasReadIntegers() const { return readIntegers; }
   /// Returns the op at which the evaluation failed.
   mlir::Operation *getCulprit() const { return culprit; }
 
@@ -134,6 +137,7 @@ private:
   mlir::Operation *culprit = nullptr;
   uint64_t seed;
   size_t numEvaluated = 0;
+  bool readIntegers = false;
 
   llvm::DenseMap<Number, Settled> settled;
   std::unordered_map<ContentHash, Number, ContentKey> byContent;

@@ -339,6 +339,7 @@ void ScalarContext::beginOp(size_t numElements, size_t numRanks) {
 
 int64_t ScalarContext::drawInteger(uint64_t content, mlir::Type type) const {
   uint64_t choice = PrimeField::mix(content, bitKey + 2 * seed + 1);
-  return static_cast<int64_t>(pool.draw(
-      choice, IntegerPool::choose(seed, bitKey, /*isListed=*/false), type));
+  return static_cast<int64_t>(
+      pool.draw(choice, content,
+                IntegerPool::choose(seed, bitKey, /*isListed=*/false), type));
 }

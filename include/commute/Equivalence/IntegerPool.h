@@ -24,7 +24,9 @@ namespace commute::equivalence {
 /// more than once (the largest element of half a tensor is then that of the
 /// whole), factors of zero or two (a product of many is then zero), and sums of
 /// many, which hardly ever are one given number. Therefore rounds alternate
-/// between five ways of drawing.
+/// between five ways of drawing. In every third round, each integer takes the
+/// next number of the pool instead, so that even a single integer has taken all
+/// of them after as many of these rounds as there are numbers.
 class IntegerPool {
 public:
   enum class Way {
@@ -40,7 +42,11 @@ public:
     /// Numbers of the pool among many of its first one, which is zero where it
     /// may be.
     Sparse,
+    /// The numbers of the pool, one after the other.
+    Sweep,
   };
+  /// One round in this many sweeps.
+  static constexpr uint64_t sweepPeriod = 3;
 
   /// `numbers` are the numbers to draw from. Integers that are not elements of
   /// a tensor are sometimes the first of them.
@@ -50,15 +56,18 @@ public:
   /// How the integers of one source are drawn in one round.
   struct Drawing {
     Way way;
-    /// Which neighbours.
+    /// Which neighbours, or how many rounds have swept before.
     uint64_t choice;
   };
-  /// In every other round all sources use the same way, so that an op on
-  /// integers of two sources meets each way. `isListed`: only numbers of the
-  /// pool may be drawn.
+  /// In every other round that does not sweep, all sources use the same way, so
+  /// that an op on integers of two sources meets each way. `isListed`: only
+  /// numbers of the pool may be drawn.
   static Drawing choose(uint64_t round, uint64_t source, bool isListed);
-  /// Draws the integer for `content`, a hash, as an element of `type`.
-  uint64_t draw(uint64_t content, Drawing drawing, mlir::Type type) const;
+  /// Draws an integer as an element of `type`. `place` is a hash of where the
+  /// integer is, equal in all rounds; `content` is one that differs between
+  /// rounds.
+  uint64_t draw(uint64_t content, uint64_t place, Drawing drawing,
+                mlir::Type type) const;
 
 private:
   std::vector<int64_t> numbers;

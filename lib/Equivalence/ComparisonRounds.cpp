@@ -1,0 +1,135 @@
+//===- ComparisonRounds.cpp - how many rounds suffice -----------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramComparison.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+/// The number of rounds after which a difference that occurs for half of all
+/// outcomes is missed with probability 2^-30.
+static constexpr unsigned leastRoundsOfChoices = 30;
+static constexpr unsigned mostRoundsOfChoices = 256;
+
+/// Returns true if the results of a program may depend on which integers are
+/// drawn for a value.
+static bool isDrawn(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  // The results of opaque ops do not depend on which integers they get.
+  return type && InputGenerator::isExact(type) &&
+         llvm::any_of(value.getUsers(), [](Operation *user) {
+           return !isa<tp::CallOp>(user) &&
+                  !user->hasTrait<OpTrait::IsTerminator>();
+         });
+}
+
+static bool drawsIntegers(func::FuncOp function) {
+  if (llvm::any_of(function.getArguments(), isDrawn))
+    return true;
+  // Opaque ops and uninitialized memory.
+  return llvm::any_of(function.getBody().front(), [&](Operation &op) {
+    return !isMemoryEffectFree(&op) && llvm::any_of(op.getResults(), isDrawn);
+  });
+}
+
+unsigned ProgramComparison::getRoundsOfIntegers() const {
+  // Small programs get more rounds, because they may consist of a single
+  // number.
+  size_t numOps = result.numOps + 1;
+  size_t least = std::clamp<size_t>(8000 / numOps, 8, 128);
+  size_t most = std::clamp<size_t>(300000 / numOps, least, 400);
+  // Each element of an input takes all numbers of the pool one after the other,
+  // beginning with a random one. After T of P rounds, none of k elements has
+  // taken a given number with probability (1 - T / P)^k.
+  constexpr double logOfMissed = -10;
+  double rounds = 0;
+  for (func::FuncOp function : {first, second})
+    for (BlockArgument argument : function.getArguments()) {
+      if (!isDrawn(argument))
+        continue;
+      std::optional<IntegerPool> own = pools(argument.getArgNumber());
+      auto numNumbers = static_cast<double>(
+          (own ? own->getNumbers() : pool->getNumbers()).size());
+      double numElements = 1;
+      for (const IndexSample *sample : lookup(argument))
+        numElements *= static_cast<double>(sample->getCount());
+      if (numElements > 0)
+        rounds = std::max(
+            rounds, numNumbers * (1 - std::exp2(logOfMissed / numElements)));
+    }
+  return static_cast<unsigned>(std::clamp<double>(
+      std::ceil(rounds) * IntegerPool::sweepPeriod, static_cast<double>(least),
+      static_cast<double>(most)));
+}
+
+static bool computesPositions(func::FuncOp function) {
+  return llvm::any_of(function.getBody().front(), [](Operation &op) {
+    return isa<tp::IotaOp, tp::TriangularOp>(op);
+  });
+}
+
+bool ProgramComparison::drawsIntegers() {
+  return ::drawsIntegers(first) || ::drawsIntegers(second);
+}
+
+bool ProgramComparison::computesPositions() {
+  return ::computesPositions(first) || ::computesPositions(second);
+}
+
+double ProgramComparison::getWork(bool reducesSizes) const {
+  double work = 0;
+  auto getExtent = [&](Value value, int64_t dim) {
+    ArrayRef<const IndexSample *> chosen = lookup(value);
+    return static_cast<double>(
+        reducesSizes && !chosen.empty()
+            ? chosen[dim]->getCount()
+            : cast<RankedTensorType>(value.getType()).getDimSize(dim));
+  };
+  auto getCount = [&](Value value) {
+    double count = 1;
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        count *= getExtent(value, dim);
+    return count;
+  };
+  for (func::FuncOp function : {first, second})
+    for (Operation &op : function.getBody().front()) {
+      for (Value result : op.getResults())
+        work += getCount(result);
+      if (auto product = dyn_cast<tp::MatmulOp>(op)) {
+        Value lhs = product.getLhs();
+        int64_t rank = cast<RankedTensorType>(lhs.getType()).getRank();
+        work += getCount(product.getResult()) * getExtent(lhs, rank - 1);
+      } else if (auto grouped = dyn_cast<tp::GroupedMatmulOp>(op)) {
+        Value rhs = grouped.getRhs();
+        int64_t rank = cast<RankedTensorType>(rhs.getType()).getRank();
+        work += getCount(grouped.getLhs()) * getExtent(rhs, rank - 1);
+      } else if (isa<tp::AttentionOp, tp::AttentionBackwardOp>(op)) {
+        bool isForward = isa<tp::AttentionOp>(op);
+        Value key = op.getOperand(isForward ? 1 : 2);
+        int64_t rank = cast<RankedTensorType>(key.getType()).getRank();
+        work += (isForward ? 1 : 5) * getCount(op.getResult(0)) *
+                getExtent(key, rank - 2);
+      }
+    }
+  return work * static_cast<double>(placements.getWorld().size());
+}
+
+bool ProgramComparison::isCheapAtRealSizes() const {
+  constexpr double maxWork = 2e7;
+  return getWork(/*reducesSizes=*/false) < maxWork;
+}
+
+unsigned ProgramComparison::getRoundsOfChoices(bool reducesSizes) const {
+  constexpr double maxWork = 3e7;
+  return static_cast<unsigned>(
+      std::clamp<double>(maxWork / (getWork(reducesSizes) + 1),
+                         leastRoundsOfChoices, mostRoundsOfChoices));
+}
