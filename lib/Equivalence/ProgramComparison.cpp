@@ -376,7 +376,9 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       // for unknown numbers.
       std::vector<Difference> found = differences;
       bool reducesAll = reducesSizes && !isCheapAtRealSizes();
-      unsigned numOutcomes = getRoundsOfChoices(reducesAll);
+      // What took many rounds to find may take as many again.
+      unsigned numOutcomes =
+          getRoundsOfChoices(reducesAll) * (round > 0 ? 2 : 1);
       llvm::Expected<bool> isLaw = looksEqual(reducesAll, numOutcomes);
       if (!isLaw)
         return isLaw.takeError();

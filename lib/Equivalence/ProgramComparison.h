@@ -46,7 +46,7 @@ private:
   bool computesPositions();
   /// Returns the number of rounds of programs that use external integers, each
   /// with different ones.
-  unsigned getRoundsOfIntegers() const;
+  unsigned getRoundsOfIntegers();
   /// The number of elements of all values on all ranks, and of multiplications,
   /// at the sampled indices or at all indices.
   double getWork(bool reducesSizes) const;

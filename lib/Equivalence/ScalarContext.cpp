@@ -74,8 +74,6 @@ static constexpr uint64_t lessKey = 0x9b05688c2b3e6c1f;
 static constexpr uint64_t nanKey = 0x1f83d9abfb41bd6b;
 static constexpr uint64_t bitKey = 0x5be0cd19137e2179;
 static constexpr uint64_t sortKey = 0xcbbb9d5dc1059ed8;
-/// The rareness at which all bits are equal.
-static constexpr unsigned never = 63;
 
 bool ScalarContext::drawBit(uint64_t random) const {
   // In some rounds, nearly all bits are equal, so that counts, and whether any
@@ -305,8 +303,8 @@ bool ScalarContext::toBit(uint64_t truth) {
   auto [bit, isNew] = bits.try_emplace(isNegated ? opposite : truth);
   if (isNew) {
     uint64_t random = PrimeField::mix(truth, bitKey ^ seed);
-    bool isRare = random % (uint64_t(1) << rareness) == 0;
-    bit->second = (rareness == never ? usual : usual != isRare) != isNegated;
+    bool isRare = static_cast<uint32_t>(random) < rareShare;
+    bit->second = (usual != isRare) != isNegated;
   }
   return bit->second != isNegated;
 }
@@ -317,23 +315,30 @@ void ScalarContext::beginOp(size_t numElements, size_t numRanks) {
   // allows two ops of a round to take different outcomes.
   uint64_t random = PrimeField::mix(++numOps, bitKey + seed);
   usual = random & 1;
+  auto getLog = [](size_t count) {
+    return std::clamp(llvm::Log2_64_Ceil(count), 1u, 32u);
+  };
+  constexpr uint64_t all = uint64_t(1) << 32;
   switch ((random >> 1) % 8) {
   case 0:
-    rareness = never;
+    rareShare = 0;
     break;
   case 1:
   case 2:
-  case 3:
-    rareness = 1;
+    rareShare = all / 2;
     break;
+  case 3:
   case 4:
-    rareness =
-        std::max(llvm::Log2_64_Ceil(std::max<size_t>(numElements, 1)), 1u);
+    // Every count occurs as often as any other.
+    rareShare = (random >> 8) % all;
+    break;
+  case 5:
+    rareShare = all >> getLog(std::max<size_t>(numElements, 1));
     break;
   default:
-    rareness = 1 + (random >> 8) % std::max(llvm::Log2_64_Ceil(std::max<size_t>(
-                                                numElements * numRanks, 1)),
-                                            1u);
+    rareShare =
+        all >> (1 + (random >> 8) %
+                        getLog(std::max<size_t>(numElements * numRanks, 1)));
   }
 }
 

@@ -196,8 +196,9 @@ private:
   /// Bits of truth values, keyed by the smaller of the value and its negation.
   llvm::DenseMap<uint64_t, bool> bits;
   uint64_t numOps = 0;
-  /// One bit in 2^rareness differs from the others, which are `usual`.
-  unsigned rareness = 1;
+  /// This share of bits, in units of 2^-32, differs from the others, which are
+  /// `usual`.
+  uint64_t rareShare = uint64_t(1) << 31;
   bool usual = false;
   bool sampled = false;
   bool sorted = false;
