@@ -156,6 +156,8 @@ public:
 
 private:
   bool drawBit(uint64_t random) const;
+  /// One in two to this many drawn bits differs from the others; see drawBit.
+  unsigned getShift() const;
   /// Draws the order of two elements, not both of them numbers: below zero,
   /// zero, or above. The order is kept, and later orders of an unknown and
   /// numbers are consistent with it.
