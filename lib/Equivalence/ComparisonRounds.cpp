@@ -44,7 +44,7 @@ unsigned ProgramComparison::getRoundsOfIntegers() {
   // number.
   size_t numOps = result.numOps + 1;
   size_t least = std::clamp<size_t>(12000 / numOps, 12, 192);
-  size_t most = std::clamp<size_t>(300000 / numOps, least, 1600);
+  size_t most = std::clamp<size_t>(1000000 / numOps, least, 1600);
   // Each element of an input takes all numbers of the pool one after the other,
   // beginning with a random one. After T of P rounds, none of k elements has
   // taken a given number with probability (1 - T / P)^k.
