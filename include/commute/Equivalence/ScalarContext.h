@@ -8,6 +8,7 @@
 #define COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
 
 #include "commute/Equivalence/IntegerPool.h"
+#include "commute/Equivalence/Logarithms.h"
 #include "commute/Equivalence/PrimeField.h"
 
 #include "mlir/IR/Types.h"
@@ -136,6 +137,8 @@ public:
   void setPool(IntegerPool numbers) { pool = std::move(numbers); }
   const IntegerPool &getPool() const { return pool; }
 
+  Logarithms &getLogarithms() { return logarithms; }
+
   Choices getChoices() const { return choices; }
   uint64_t getSeed() const { return seed; }
   /// True if the evaluation covered only one of several outcomes: its result
@@ -195,6 +198,7 @@ private:
   llvm::DenseMap<uint64_t, uint64_t> drawnBounds;
   llvm::DenseSet<uint64_t> fixed;
   llvm::DenseSet<uint64_t> infinite;
+  Logarithms logarithms;
   /// Bits of truth values, keyed by the smaller of the value and its negation.
   llvm::DenseMap<uint64_t, bool> bits;
   uint64_t numOps = 0;
