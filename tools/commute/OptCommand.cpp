@@ -10,6 +10,7 @@
 #include "ReportFile.h"
 #include "SafeOutput.h"
 
+#include "commute/Compiler/Explanation.h"
 #include "commute/Compiler/Optimization.h"
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Compiler/VerificationReport.h"
@@ -44,7 +45,8 @@ private:
   void printProgress(llvm::StringRef stage) const;
   llvm::Error writeReport(const report::RemarkCollector &remarks,
                           const LoadedProgram &file,
-                          const Optimization &optimization) const;
+                          const Optimization &optimization,
+                          const PassSettings &settings) const;
   void printSummary(const report::RemarkCollector &remarks,
                     const LoadedProgram &file, const Optimization &optimization,
                     const WriteSummary &summary) const;
@@ -160,7 +162,8 @@ llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
 
 llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
                                     const LoadedProgram &file,
-                                    const Optimization &optimization) const {
+                                    const Optimization &optimization,
+                                    const PassSettings &settings) const {
   llvm::Expected<target::Target> machine = target::loadTarget(target);
   if (!machine)
     return machine.takeError();
@@ -170,6 +173,14 @@ llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
   if (optimization.verification)
     page.addProof(*optimization.verification);
   page.addRemarks(remarks);
+  ExplanationOptions explanationOptions;
+  explanationOptions.passes = passes;
+  explanationOptions.settings = settings;
+  llvm::Expected<Explanation> explanation =
+      explain(*optimization.original, explanationOptions);
+  if (!explanation)
+    return explanation.takeError();
+  page.addExplanation(*explanation);
   return page.write(reportFile, "commute opt " + file.origin);
 }
 
@@ -284,7 +295,8 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (!summary)
     return summary.takeError();
   if (!reportFile.empty())
-    if (llvm::Error error = writeReport(remarks, *file, *optimization))
+    if (llvm::Error error = writeReport(remarks, *file, *optimization,
+                                        optimizationOptions.settings))
       return std::move(error);
   printSummary(remarks, *file, *optimization, *summary);
   // Do not free large graphs before exit, which would take a tenth of the total

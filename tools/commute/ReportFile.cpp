@@ -128,6 +128,10 @@ void ReportFile::addRemarks(const report::RemarkCollector &remarks) {
       getDrawn(priced[0]), getDrawn(priced[1]), remarks.getEntries());
 }
 
+void ReportFile::addExplanation(const compiler::Explanation &explanation) {
+  data["explanation"] = compiler::toJson(explanation);
+}
+
 llvm::Error ReportFile::write(StringRef path, StringRef title) {
   data["title"] = json::fixUTF8(title);
   data["programs"] = std::move(programs);

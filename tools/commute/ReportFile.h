@@ -9,6 +9,7 @@
 
 #include "EstimateReport.h"
 
+#include "commute/Compiler/Explanation.h"
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Equivalence/Verify.h"
 #include "commute/Report/RemarkCollector.h"
@@ -35,6 +36,9 @@ public:
   void addProof(const equivalence::VerifyResult &result);
   /// Adds what passes did between the first two programs.
   void addRemarks(const report::RemarkCollector &remarks);
+
+  /// Adds every site that a pass considered, with the potential of refusals.
+  void addExplanation(const compiler::Explanation &explanation);
 
   /// Writes the page atomically.
   llvm::Error write(llvm::StringRef path, llvm::StringRef title);

@@ -36,7 +36,7 @@ function buildPage() {
     parts.push(lanes.part, kindsSection(programs));
   }
   if (data.rewrites) parts.push(rewritesSection(data.rewrites));
-  if (data.remarks) parts.push(refusedSection(data));
+  if (data.explanation) parts.push(refusedSection(data.explanation));
   if (data.proof && data.command === 'verify') parts.unshift(proofSection(data.proof));
   else if (data.proof) parts.push(proofSection(data.proof));
   if (programs.length || data.sources.length) parts.push(sourcesSection(data, programs));

@@ -75,37 +75,67 @@ function remarksTable(remarks, label) {
   ]), remark.verdict, remark.pass, remark.nodes, remark.message, sourceOf(remark))), { label });
 }
 
-function potentialText(site) {
-  if (site.potential_seconds === undefined || site.potential_seconds === null) return '';
-  return (site.is_bound ? 'at most ' : '') + formatSeconds(site.potential_seconds);
+function potentialCell(site) {
+  if (!site.potential_seconds) return '';
+  return (site.potential_is_bound ? '≤ ' : '') + formatSeconds(site.potential_seconds);
 }
 
-function refusedSection(data) {
-  const part = section('refused', 'Refused');
-  if (!data.refused) {
-    const refused = (data.remarks || []).filter(remark => remark.verdict === 'refused');
-    part.append(refused.length ? remarksTable(refused, 'refused')
-                               : html('p', {}, 'No rewrite was refused.'));
-    return part;
-  }
-  if (!data.refused.length) {
-    part.append(html('p', {}, 'No rewrite was refused.'));
-    return part;
-  }
+function priceText(site) {
+  if (site.seconds_before === undefined || site.seconds_after === undefined) return '';
+  const needed = site.required_gain ? `, needs a gain of ${(100 * site.required_gain).toFixed(0)} %` : '';
+  return `${formatSeconds(site.seconds_before)} as it is, ${formatSeconds(site.seconds_after)} ` +
+    `rewritten${needed}`;
+}
+
+function refusedTable(sites) {
   const columns = [{ title: 'potential', number: true }, { title: 'pass' },
                    { title: 'places', number: true }, { title: 'nodes' },
                    { title: 'why, and what would change it' }, { title: 'source' }];
-  part.append(html('p', { class: 'note' },
-    'Potential: the time that the step would save if the rewrite were possible at all of these ' +
-    'places.'));
-  part.append(table(columns, data.refused.map(site => filterable(row(columns, [
-    potentialText(site), site.pass, site.count, nodesCell(site.nodes, site.count),
-    html('div', {}, site.text,
-      site.blocker ? html('div', { class: 'faint' }, 'because of ', html('code', {}, site.blocker)) : '',
+  const cells = site => [
+    potentialCell(site), site.pass, site.count, nodesCell(site.nodes, site.count),
+    html('div', {}, site.reason,
+      site.blocker ? html('div', { class: 'faint' }, 'because of ',
+        html('code', {}, site.blocker.node || site.blocker.op),
+        site.blocker.source ? ` (${site.blocker.source})` : '') : '',
+      html('div', { class: 'faint' }, priceText(site)),
       site.remedy ? html('div', { class: 'remedy' }, site.remedy) : ''),
     html('code', {}, site.source),
-  ]), site.pass, site.nodes, site.text, site.remedy, site.source, site.blocker)),
-    { label: 'refused' }));
+  ];
+  return table(columns, sites.map(site => filterable(row(columns, cells(site)),
+    site.pass, site.law, site.nodes, site.reason, site.remedy, site.source)),
+    { label: 'refused rewrites' });
+}
+
+function remedyItem(remedy) {
+  const gain = remedy.gain_seconds === undefined ? '' :
+    html('strong', {}, ` saves ${formatSeconds(remedy.gain_seconds)}`);
+  return html('li', {}, remedy.text, gain, `, ${formatCount(remedy.sites, 'place')}`,
+    remedy.option ? html('div', {}, html('code', {}, remedy.option)) : '',
+    remedy.vocabulary ? html('details', {}, html('summary', {}, 'vocabulary file'),
+                             html('pre', { class: 'scroll' }, remedy.vocabulary)) : '');
+}
+
+function refusedSection(explanation) {
+  const part = section('refused', 'Refused');
+  const sites = explanation.sites.filter(site => site.decision === 'refused');
+  if (!sites.length) {
+    part.append(html('p', {}, 'No rewrite was refused.'));
+    return part;
+  }
+  if (explanation.remedies.length)
+    part.append(html('h3', {}, 'What would help'),
+                html('ul', {}, explanation.remedies.map(remedyItem)));
+  part.append(html('p', { class: 'note' }, 'Potential: the time that the step would save if the ' +
+    'rewrite were possible at all of these places; ≤ marks an upper bound.'));
+  // Those that cost nothing are many and rarely of interest.
+  const costly = sites.filter(site => site.potential_seconds);
+  const others = sites.filter(site => !site.potential_seconds);
+  if (costly.length) part.append(refusedTable(costly));
+  if (others.length) {
+    const count = formatCount(others.length, 'refusal');
+    part.append(html('details', { open: !costly.length },
+      html('summary', {}, `${count} without potential`), refusedTable(others)));
+  }
   return part;
 }
 
