@@ -33,14 +33,14 @@ setup:
 	@build_tools/setup.sh
 
 $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json
-	@echo "[build] configuring preset $(PRESET)"
-	@cmake --preset $(PRESET) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@build_tools/stage.sh "[build] configuring preset $(PRESET)" build/logs/configure-$(PRESET).log \
+	  cmake --preset $(PRESET)
 
 build: setup
 	@mkdir -p build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
-	@echo "[build] building preset $(PRESET) in $(BUILD)"
-	@cmake --build $(BUILD) -j $(JOBS)
+	@build_tools/stage.sh "[build] building preset $(PRESET) in $(BUILD)" build/logs/build-$(PRESET).log \
+	  cmake --build $(BUILD) -j $(JOBS)
 	@ln -sfn $(BUILD)/compile_commands.json compile_commands.json
 
 demo: build

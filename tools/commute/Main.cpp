@@ -34,8 +34,10 @@ static constexpr char overview[] =
     "  commute show IN.pt2             describe a graph\n"
     "  commute opt IN.pt2 -o OUT.pt2   optimize a graph\n"
     "  commute verify A.pt2 B.pt2      check that two graphs compute the same\n"
+    "  commute diff A.pt2 B.pt2        list what differs between two graphs\n"
     "  commute run IN.pt2              run a graph on several ranks\n"
     "  commute estimate IN.pt2         predict the time of a step on a target\n"
+    "  commute explain IN.pt2          say what opt does, what not, and why\n"
     "  commute passes                  list the passes of opt\n"
     "  commute targets                 list the known machines\n"
     "  commute calibrate               measure this machine as a target\n\n"
@@ -60,7 +62,9 @@ int main(int argc, char **argv) {
 
   llvm::SmallVector<std::unique_ptr<Command>, 8> commands;
   commands.push_back(createCalibrateCommand());
+  commands.push_back(createDiffCommand());
   commands.push_back(createEstimateCommand());
+  commands.push_back(createExplainCommand());
   commands.push_back(createOptCommand());
   commands.push_back(createPassesCommand());
   commands.push_back(createRunCommand());
