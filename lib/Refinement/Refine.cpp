@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Explanation.h"
+#include "RankValues.h"
 #include "Refinement.h"
 
 #include "commute/Analysis/MainFunction.h"
@@ -555,7 +556,46 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   return llvm::Error::success();
 }
 
-void Refinement::findValueRelations() {}
+void Refinement::addReferenceValues() {
+  if (relations->getCount() > 0)
+    return;
+  func::FuncOp main = analysis::getMain(*evaluatedReference);
+  for (BlockArgument argument : main.getArguments())
+    relations->add(argument);
+  for (Operation &op : main.getBody().front().without_terminator())
+    for (Value value : op.getResults())
+      relations->add(value);
+}
+
+void Refinement::findValueRelations() {
+  addReferenceValues();
+  RankValues values(ranks, *relations,
+                    [&](Value value) { return getContent(value); });
+  for (const RankValues::Node &node : values.getNodes()) {
+    Operation *op = node.getOp();
+    if (!node.hasContent() || !op || !getFirstName(op))
+      continue;
+    ValueRelation &value = result.values.emplace_back(
+        ValueRelation{node.getFirst().getLoc(), "", "", std::nullopt});
+    size_t count = llvm::count_if(node.values, [](Value own) { return !!own; });
+    if (count < ranks.size()) {
+      value.ranks = " (";
+      for (auto [index, own] : llvm::enumerate(node.values))
+        if (own)
+          value.ranks += (value.ranks.size() > 2 ? ", " : "rank ") +
+                         std::to_string(world[index]);
+      value.ranks += ")";
+    }
+    const std::optional<FoundRelation> &relation = values.getRelation(node);
+    if (!relation) {
+      value.relation = node.dependsOnInputs ? "no value of the reference"
+                                            : "a constant";
+      continue;
+    }
+    value.relation = relation->relation.getText();
+    value.reference = relations->getValue(relation->value).getLoc();
+  }
+}
 
 llvm::Expected<RefinementResult>
 refinement::refine(ModuleOp reference, ArrayRef<ModuleOp> ranks,

@@ -53,6 +53,8 @@ private:
   llvm::Error addPairs();
   llvm::Error prove();
   void findValueRelations();
+  /// Makes all values of the reference known to `relations`.
+  void addReferenceValues();
 
   const StatedRelations &stated;
   const RefineOptions &options;
