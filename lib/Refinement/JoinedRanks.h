@@ -1,0 +1,81 @@
+//===- JoinedRanks.h - the programs of all ranks as one ---------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_REFINEMENT_JOINEDRANKS_H
+#define COMMUTE_LIB_REFINEMENT_JOINEDRANKS_H
+
+#include "OpAlgebra.h"
+#include "commute/Refinement/Refine.h"
+
+#include <deque>
+#include <map>
+
+namespace commute::refinement {
+
+/// The program of one rank, and what its values are in the joined program.
+struct JoinedRank {
+  int64_t rank = 0;
+  mlir::func::FuncOp function;
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
+};
+
+/// Runs the programs of all ranks symbolically, as the ranks of a real run
+/// would: each until it needs others. Collectives are matched by the members of
+/// their group and by their order, and become local ops of the joined program.
+class JoinedRanks {
+public:
+  JoinedRanks(UniqueOps &ops, std::vector<JoinedRank> &ranks)
+      : ops(ops), ranks(ranks) {}
+
+  /// Runs all programs. Inputs are in `values`. Returns false after a mismatch
+  /// of communication, which is then in `failures`. Returns an error for
+  /// programs that cannot be run.
+  llvm::Expected<bool> run();
+
+  std::vector<Finding> failures;
+  bool isDeadlock = false;
+
+private:
+  /// The members of a group and the number of the collective among those of
+  /// this group.
+  using Key = std::pair<std::vector<int64_t>, size_t>;
+  struct Meeting {
+    /// By position in the group; null where the member has not arrived.
+    llvm::SmallVector<mlir::Operation *> arrived;
+    size_t numArrived = 0;
+  };
+  struct State {
+    mlir::Block::iterator next, end;
+    std::map<std::vector<int64_t>, size_t> counts;
+    /// The meeting that the rank waits for, and since when.
+    std::optional<Key> waitsFor;
+    mlir::Operation *waiting = nullptr;
+  };
+
+  /// Runs a rank as far as it gets. Returns true if it got further.
+  llvm::Expected<bool> advance(size_t index);
+  llvm::Expected<bool> arrive(size_t index, mlir::Operation *op);
+  llvm::Error complete(const Key &key, const Meeting &meeting);
+  llvm::Error evaluate(llvm::ArrayRef<size_t> members,
+                       llvm::ArrayRef<mlir::Operation *> meetingOps);
+  /// Returns true if the members run the same collective; otherwise adds the
+  /// difference.
+  bool matches(const Key &key, const Meeting &meeting);
+  void explainDeadlock();
+  std::string describe(int64_t rank, mlir::Operation *op) const;
+
+  UniqueOps &ops;
+  std::vector<JoinedRank> &ranks;
+  std::vector<State> states;
+  std::map<int64_t, size_t> indexOf;
+  std::map<Key, Meeting> meetings;
+  /// Meetings whose results are not used yet, by op and rank.
+  llvm::DenseMap<std::pair<mlir::Operation *, size_t>, Key> meetingOf;
+};
+
+} // namespace commute::refinement
+
+#endif // COMMUTE_LIB_REFINEMENT_JOINEDRANKS_H
