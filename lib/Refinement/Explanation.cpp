@@ -109,6 +109,36 @@ FieldValue Explanation::scale(const FieldValue &value, int64_t numerator,
 // Origins
 //===----------------------------------------------------------------------===//
 
+bool Explanation::isMoved(const Node &node) {
+  auto [known, isNew] = moved.try_emplace(&node, false);
+  if (!isNew)
+    return known->second;
+  Operation *op = node.getOp();
+  bool is = isa_and_present<tp::ReindexOpInterface>(op) &&
+            !values.isRelated(node) &&
+            llvm::all_of(node.operands, [&](const Node *operand) {
+              return values.isRelated(*operand) || isMoved(*operand);
+            });
+  return moved[&node] = is;
+}
+
+std::vector<const RankValues::Node *>
+Explanation::getSources(const Node &node) {
+  std::vector<const Node *> sources;
+  std::vector<const Node *> work = {&node};
+  while (!work.empty()) {
+    const Node *own = work.back();
+    work.pop_back();
+    for (const Node *operand : own->operands) {
+      if (values.isRelated(*operand))
+        sources.push_back(operand);
+      else
+        work.push_back(operand);
+    }
+  }
+  return sources;
+}
+
 std::vector<const RankValues::Node *>
 Explanation::findOrigins(const Node &output) {
   std::vector<const Node *> work = {&output}, origins;
@@ -118,7 +148,7 @@ Explanation::findOrigins(const Node &output) {
     work.pop_back();
     bool isOrigin = true;
     for (const Node *operand : node->operands) {
-      if (values.isRelated(*operand))
+      if (values.isRelated(*operand) || isMoved(*operand))
         continue;
       isOrigin = false;
       if (seen.insert(operand).second)
@@ -153,11 +183,24 @@ std::vector<size_t> Explanation::findExpected(const Node &node) {
         return;
       }
   };
+  if (isMoved(node)) {
+    for (const Node *source : getSources(node))
+      if (const auto &relation = values.getRelation(*source))
+        addValue(relations.getValue(relation->value));
+    return expected;
+  }
   bool isCommunication = isa<tp::GroupOpInterface>(op) ||
                          isa<tp::CompletionOpInterface>(op);
   // Ops of the reference of this kind, by how many operands they share.
   std::map<Operation *, size_t> shared;
+  SmallVector<const Node *> sources;
   for (const Node *operand : node.operands) {
+    if (isMoved(*operand))
+      llvm::append_range(sources, getSources(*operand));
+    else
+      sources.push_back(operand);
+  }
+  for (const Node *operand : sources) {
     const std::optional<FoundRelation> &relation = values.getRelation(*operand);
     if (!relation)
       continue;
@@ -389,6 +432,8 @@ bool Explanation::tryOtherBlocks(const Node &node, size_t expected,
       for (auto [count, axis] : getCounts()) {
         // The number of blocks in the whole, of which the rank has some.
         for (int64_t parts : {count, 2 * count, 3 * count}) {
+          if (axis == "all axes" && parts != count)
+            continue;
           if (all % parts != 0 || size % (all / parts) != 0)
             continue;
           int64_t numOwn = size / (all / parts);
@@ -403,6 +448,14 @@ bool Explanation::tryOtherBlocks(const Node &node, size_t expected,
               }
           }
           if (static_cast<int64_t>(order.size()) != numOwn)
+            continue;
+          // A rank that holds its own block is not the one to name.
+          const std::vector<int64_t> *members = relations.getMesh().getMembers(
+              axis, relations.getWorld()[rank]);
+          if (members && parts == count && numOwn == 1 &&
+              (*members)[order.front()] == relations.getWorld()[rank])
+            continue;
+          if (llvm::is_sorted(order) && numOwn == parts)
             continue;
           llvm::raw_string_ostream os(finding.message);
           setOther(finding, expected);
@@ -482,6 +535,23 @@ bool Explanation::tryOtherOperand(const Node &node, Finding &finding) {
   return true;
 }
 
+bool Explanation::tryOperands(const Node &node, Finding &finding) {
+  for (const Node *operand : node.operands) {
+    if (!isMoved(*operand))
+      continue;
+    for (size_t value : findExpected(*operand)) {
+      Finding ofOperand = makeFinding(node);
+      if (!tryOtherBlocks(*operand, value, ofOperand))
+        continue;
+      finding = std::move(ofOperand);
+      finding.message = describeNode(node) + " uses " +
+                        describeNode(*operand) + ": " + finding.message;
+      return true;
+    }
+  }
+  return false;
+}
+
 void Explanation::explainNode(const Node &node) {
   if (!explained.insert(&node).second)
     return;
@@ -501,7 +571,8 @@ void Explanation::explainNode(const Node &node) {
   for (size_t value : expected)
     if (tryOtherBlocks(node, value, finding))
       return commit();
-  if (trySummands(node, finding) || tryShardOfDim(node, finding) ||
+  if (trySummands(node, finding) || tryOperands(node, finding) ||
+      tryShardOfDim(node, finding) ||
       tryOtherOperand(node, finding))
     return commit();
   finding.message = describeNode(node) +
@@ -540,21 +611,31 @@ bool Explanation::holds(const Refinement::Output &output) const {
 }
 
 bool Explanation::explainRelation(const Refinement::Output &output,
-                                  const Node &node) {
-  const std::optional<FoundRelation> &relation = values.getRelation(node);
-  if (!relation)
-    return false;
+                                  const Node &node, size_t rank) {
+  // What all ranks hold together says more than what this one holds.
+  std::optional<FoundRelation> relation = values.getRelation(node);
+  FieldValue whole = refinement.getContent(output.reference);
+  std::string where = " on each rank";
+  bool isSame = relation && relations.areEqual(
+                                whole, relations.getContent(relation->value));
+  bool isAsMeant = isSame && output.relation &&
+                   relation->relation.getText() == output.relation->getText();
+  if (!relation || isAsMeant) {
+    std::vector<FieldValue> own(node.contents.size());
+    own[rank] = node.contents[rank];
+    relation = relations.find(own);
+    where = " on rank " + std::to_string(relations.getWorld()[rank]);
+    if (!relation)
+      return false;
+    isSame = relations.areEqual(whole, relations.getContent(relation->value));
+  }
   Finding finding = makeFinding(node);
   setOther(finding, relation->value);
-  bool isSame = relations.areEqual(refinement.getContent(output.reference),
-                                   relations.getContent(relation->value));
   finding.message = "output " + output.name + ": " + describeNode(node) +
-                    " on each rank is " +
-                    describeRelation(relation->relation) +
+                    where + " is " + describeRelation(relation->relation) +
                     " of the reference's " + describeReference(relation->value);
   if (!isSame) {
     finding.message += ", not of this output";
-    finding.fix = "return the value of the same meaning";
   } else if (relation->relation.isPartial()) {
     finding.message += ": no rank has reduced it";
     finding.fix = "all_reduce it over " + relation->relation.axis +
@@ -563,34 +644,62 @@ bool Explanation::explainRelation(const Refinement::Output &output,
                   "\": \"partial(" + relation->relation.axis +
                   ")\"} if summands are meant";
   } else if (output.relation) {
-    finding.message += ", but it must be " + output.relation->getText();
+    finding.message +=
+        ", but it must be " + output.relation->getOutputText();
   }
   refinement.result.findings.push_back(std::move(finding));
   return true;
 }
 
-bool Explanation::explainOutput(const Refinement::Output &output) {
-  for (auto [rank, own] : llvm::enumerate(refinement.ranks)) {
-    if (!output.ofRanks[rank])
-      continue;
-    // The value of the rank's program that it returns.
-    const Node *node = nullptr;
-    for (Value value :
-         own.function.getBody().front().getTerminator()->getOperands())
-      if (own.values.lookup(value) == output.ofRanks[rank])
-        node = values.find(rank, value);
-    if (!node)
-      continue;
-    if (values.isRelated(*node))
-      return explainRelation(output, *node);
-    std::vector<const Node *> origins = findOrigins(*node);
-    if (origins.empty())
-      continue;
-    explainNode(*origins.front());
-    return true;
+bool Explanation::explainOutputOf(const Refinement::Output &output,
+                                  size_t rank) {
+  // The value of the rank's program that it returns.
+  const JoinedRank &own = refinement.ranks[rank];
+  const Node *node = nullptr;
+  auto function = const_cast<func::FuncOp &>(own.function);
+  for (Value value : function.getBody().front().getTerminator()->getOperands())
+    if (own.values.lookup(value) == output.ofRanks[rank])
+      node = values.find(rank, value);
+  if (!node)
+    return false;
+  if (values.isRelated(*node) || isMoved(*node)) {
+    if (explainRelation(output, *node, rank))
+      return true;
+    if (!isMoved(*node))
+      return false;
   }
+  std::vector<const Node *> origins = findOrigins(*node);
+  if (origins.empty())
+    return false;
+  explainNode(*origins.front());
+  return true;
+}
+
+bool Explanation::explainOutput(const Refinement::Output &output) {
+  // Ranks that hold what they must are not to be explained.
+  FieldValue whole = refinement.getContent(output.reference);
+  std::vector<size_t> deviating, all;
+  for (auto [rank, value] : llvm::enumerate(output.ofRanks)) {
+    if (!value)
+      continue;
+    all.push_back(rank);
+    Relation meant =
+        output.relation ? *output.relation : Relation::makeName("output");
+    if (!relations.areEqual(relations.evaluate(meant, whole,
+                                               relations.getWorld()[rank]),
+                            refinement.getContent(value)))
+      deviating.push_back(rank);
+  }
+  for (size_t rank : deviating.empty() ? all : deviating)
+    if (explainOutputOf(output, rank))
+      return true;
   Finding finding;
-  finding.message = "output " + output.name + " is on no rank";
+  finding.message = all.empty()
+                        ? "output " + output.name + " is on no rank"
+                        : "output " + output.name +
+                              " is no value of the reference on the ranks";
+  if (!all.empty())
+    finding.location = output.ofRanks[all.front()].getLoc();
   finding.other = output.reference.getLoc();
   finding.otherProgram = "reference";
   refinement.result.findings.push_back(std::move(finding));

@@ -32,13 +32,22 @@ private:
   /// Explains an output that does not hold. Returns false if there is nothing
   /// to say of it.
   bool explainOutput(const Refinement::Output &output);
+  /// Explains what one rank returns.
+  bool explainOutputOf(const Refinement::Output &output, size_t rank);
   /// An output that is there, but not as it must be.
-  bool explainRelation(const Refinement::Output &output, const Node &node);
+  bool explainRelation(const Refinement::Output &output, const Node &node,
+                       size_t rank);
   void explainNode(const Node &node);
+  /// Tries to explain a node by what one of its operands should be.
+  bool tryOperands(const Node &node, Finding &finding);
   /// Returns the nodes that are not related to the reference, but computed from
   /// nodes that are, and from which this output is computed through unrelated
   /// ones. In program order.
   std::vector<const Node *> findOrigins(const Node &node);
+  /// True for nodes that only rearrange related ones.
+  bool isMoved(const Node &node);
+  /// The related nodes that a node is a rearrangement of.
+  std::vector<const Node *> getSources(const Node &node);
 
   /// Values of the reference that the node should be, best first.
   std::vector<size_t> findExpected(const Node &node);
@@ -64,6 +73,7 @@ private:
   ValueRelations &relations;
   RankValues values;
   std::set<const Node *> explained;
+  llvm::DenseMap<const Node *, bool> moved;
 };
 
 } // namespace commute::refinement

@@ -392,7 +392,7 @@ llvm::Error Refinement::addPairs() {
         Finding finding;
         llvm::raw_string_ostream(finding.message)
             << "output " << output.name << " is " << actual.getType()
-            << " on rank " << rank << ", but " << output.relation->getText()
+            << " on rank " << rank << ", but " << output.relation->getOutputText()
             << " of the reference is " << expected->getType();
         finding.location = own.getLoc();
         finding.other = output.reference.getLoc();
@@ -548,7 +548,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   }
   for (const Output &output : outputs)
     result.outputs.push_back(
-        {output.name, output.relation ? output.relation->getText() : "",
+        {output.name, output.relation ? output.relation->getOutputText() : "",
          output.isRequired, result.verdict == Verdict::Refines});
   if (options.findsAllRelations && evaluation)
     findValueRelations();
@@ -592,7 +592,7 @@ void Refinement::findValueRelations() {
                                             : "a constant";
       continue;
     }
-    value.relation = relation->relation.getText();
+    value.relation = relation->relation.getOutputText();
     value.reference = relations->getValue(relation->value).getLoc();
   }
 }

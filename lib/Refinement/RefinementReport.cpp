@@ -29,19 +29,6 @@ StringRef refinement::describe(Verdict verdict) {
   llvm_unreachable("a verdict that is not listed");
 }
 
-/// Returns "replicated", "shard(1, tp)" or another relation over the output,
-/// as relations.json spells it where that has a short form.
-static std::string getShortForm(StringRef relation) {
-  if (relation == "output")
-    return "replicated";
-  std::string text = relation.str();
-  for (StringRef function : {"shard(output, ", "partial(output, "})
-    if (StringRef rest = relation; rest.consume_front(function))
-      return function.take_until([](char c) { return c == '('; }).str() + "(" +
-             rest.str();
-  return text;
-}
-
 void refinement::print(const RefinementResult &result, llvm::raw_ostream &os) {
   os << describe(result.verdict) << " on " << result.numRanks
      << (result.numRanks == 1 ? " rank" : " ranks");
@@ -61,7 +48,7 @@ void refinement::print(const RefinementResult &result, llvm::raw_ostream &os) {
   for (const OutputRelation &output : result.outputs)
     os << "output " << output.name << ": "
        << (output.relation.empty() ? "not found on the ranks"
-                                   : getShortForm(output.relation))
+                                   : output.relation)
        << (output.isRequired ? " (required)" : "") << '\n';
   if (!result.premises.empty())
     os << "premises:\n";
@@ -87,7 +74,7 @@ void refinement::printValues(const RefinementResult &result,
     if (value.reference) {
       std::string referenceNode;
       report::describeLocation(*value.reference, referenceNode, file, line);
-      os << getShortForm(value.relation) << " of " << referenceNode;
+      os << value.relation << " of " << referenceNode;
     } else {
       os << value.relation;
     }
@@ -122,14 +109,14 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
         {"output", output.name},
         {"relation", output.relation.empty()
                          ? llvm::json::Value(nullptr)
-                         : llvm::json::Value(getShortForm(output.relation))},
+                         : llvm::json::Value(output.relation)},
         {"required", output.isRequired},
         {"holds", output.holds}});
   for (const ValueRelation &value : result.values)
     values.push_back(llvm::json::Object{
         {"value", report::describeLocation(value.location)},
         {"ranks", value.ranks},
-        {"relation", getShortForm(value.relation)},
+        {"relation", value.relation},
         {"reference", describeAt(value.reference)}});
   llvm::json::Object object{
       {"verdict", describe(result.verdict)},
@@ -157,7 +144,7 @@ std::string refinement::renderHtml(const RefinementResult &result) {
   for (const OutputRelation &output : result.outputs)
     facts.emplace_back("Output " + output.name,
                        output.relation.empty() ? "not found on the ranks"
-                                               : getShortForm(output.relation));
+                                               : output.relation);
   for (const std::string &premise : result.premises)
     facts.emplace_back("Premise", premise);
   std::vector<report::RemarkEntry> entries;
@@ -178,7 +165,7 @@ std::string refinement::renderHtml(const RefinementResult &result) {
         finding.message, finding.fix);
   for (const ValueRelation &value : result.values)
     add(report::Verdict::Noted, "relation", value.location,
-        getShortForm(value.relation) +
+        value.relation +
             (value.reference
                  ? " of " + report::describeLocation(*value.reference)
                  : std::string()),

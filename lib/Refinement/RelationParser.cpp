@@ -107,6 +107,19 @@ std::string Relation::getText() const {
   return text;
 }
 
+std::string Relation::getOutputText() const {
+  if (kind == Kind::Name)
+    return "replicated";
+  bool isShort = (kind == Kind::Shard || kind == Kind::Partial) &&
+                 operands[0].kind == Kind::Name;
+  if (!isShort)
+    return getText();
+  if (kind == Kind::Partial)
+    return axis.empty() ? "partial" : "partial(" + axis + ")";
+  return "shard(" + std::to_string(dim) + (axis.empty() ? "" : ", " + axis) +
+         ")";
+}
+
 namespace {
 /// A recursive-descent parser of one expression.
 class RelationParser {

@@ -196,7 +196,7 @@ ValueRelations::findTo(const FieldValue &whole, ArrayRef<FieldValue> contents) {
       for (auto [rank, own] : llvm::zip_equal(world, sums))
         if (own)
           own = sum(contents, axes, rank);
-    if (!sums[*first])
+    if (!sums[*first] || (!axes.empty() && areEqualAlong(contents, axes)))
       continue;
     for (const Relation &candidate : candidates)
       if (holds(candidate, whole, sums))
@@ -243,6 +243,22 @@ ArrayRef<size_t> ValueRelations::findEqual(const FieldValue &content) {
   return known == wholes.end() ? ArrayRef<size_t>() : ArrayRef(known->second);
 }
 
+bool ValueRelations::areEqualAlong(ArrayRef<FieldValue> contents,
+                                   ArrayRef<std::string> axes) {
+  for (auto [rank, content] : llvm::zip_equal(world, contents)) {
+    if (!content)
+      continue;
+    for (const std::string &axis : axes)
+      if (const std::vector<int64_t> *members = mesh.getMembers(axis, rank)) {
+        auto place = llvm::find(world, members->front());
+        if (place != world.end() &&
+            !areEqual(content, contents[place - world.begin()]))
+          return false;
+      }
+  }
+  return true;
+}
+
 std::optional<FoundRelation>
 ValueRelations::find(ArrayRef<FieldValue> contents) {
   std::optional<size_t> first = findFirst(contents);
@@ -256,7 +272,8 @@ ValueRelations::find(ArrayRef<FieldValue> contents) {
       for (auto [rank, own] : llvm::zip_equal(world, sums))
         if (own)
           own = sum(contents, axes, rank);
-    if (!sums[*first])
+    // Equal summands are a whole that is divided by the number of ranks.
+    if (!sums[*first] || (!axes.empty() && areEqualAlong(contents, axes)))
       continue;
     for (size_t value : findEqual(sums[*first])) {
       Relation relation = Relation::makeName(wholeName);

@@ -40,6 +40,9 @@ python::refinePrograms(const std::string &reference,
     return fail(whole.takeError());
   StatedFacts facts;
   facts.groups = settings.groups;
+  facts.knownGroups = relations.mesh.getGroups();
+  if (llvm::Error error = facts.moveGroupsToKnown())
+    return fail(std::move(error));
   std::vector<LoadedProgram> programs;
   std::vector<mlir::ModuleOp> modules;
   for (const std::string &path : ranks) {

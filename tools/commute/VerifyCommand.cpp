@@ -110,7 +110,8 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   if (!whole)
     return whole.takeError();
   llvm::Expected<std::vector<LoadedProgram>> programs =
-      options.readEach(inputs, **vocabulary, context);
+      options.readEach(inputs, relations.mesh.getGroups(), **vocabulary,
+                       context);
   if (!programs)
     return programs.takeError();
   if (programs->size() == 1)
