@@ -50,8 +50,8 @@ std::string Explanation::describeRelation(const Relation &relation) const {
     return (relation.operands[0].kind == Relation::Kind::Name
                 ? "a shard"
                 : describeRelation(relation.operands[0]) + ", and a shard") +
-           " along dim " + std::to_string(relation.dim) + " (" +
-           relation.axis + ")";
+           " along dim " + std::to_string(relation.dim) + " (" + relation.axis +
+           ")";
   case Relation::Kind::Partial:
     return (relation.operands[0].kind == Relation::Kind::Name
                 ? "a summand"
@@ -160,9 +160,8 @@ Explanation::findOrigins(const Node &output) {
   llvm::DenseMap<const Node *, size_t> order;
   for (auto [number, node] : llvm::enumerate(values.getNodes()))
     order[&node] = number;
-  llvm::sort(origins, [&](const Node *a, const Node *b) {
-    return order[a] < order[b];
-  });
+  llvm::sort(origins,
+             [&](const Node *a, const Node *b) { return order[a] < order[b]; });
   return origins;
 }
 
@@ -189,8 +188,8 @@ std::vector<size_t> Explanation::findExpected(const Node &node) {
         addValue(relations.getValue(relation->value));
     return expected;
   }
-  bool isCommunication = isa<tp::GroupOpInterface>(op) ||
-                         isa<tp::CompletionOpInterface>(op);
+  bool isCommunication =
+      isa<tp::GroupOpInterface>(op) || isa<tp::CompletionOpInterface>(op);
   // Ops of the reference of this kind, by how many operands they share.
   std::map<Operation *, size_t> shared;
   SmallVector<const Node *> sources;
@@ -239,8 +238,8 @@ bool Explanation::tryMultiple(const Node &node, Finding &finding) {
     for (bool isMultiple : {true, false}) {
       std::vector<FieldValue> scaled;
       for (const FieldValue &content : node.contents)
-        scaled.push_back(scale(content, isMultiple ? 1 : count,
-                               isMultiple ? count : 1));
+        scaled.push_back(
+            scale(content, isMultiple ? 1 : count, isMultiple ? count : 1));
       std::optional<FoundRelation> found = relations.find(scaled);
       if (!found || found->relation.isPartial())
         continue;
@@ -273,12 +272,11 @@ bool Explanation::trySummands(const Node &node, Finding &finding) {
     if (!relation || !relation->relation.isPartial())
       continue;
     // Others that are whole are then added once per rank.
-    finding.message = describeNode(node) + " uses " + describeNode(*operand) +
-                      ", of which each rank holds only " +
-                      describeRelation(relation->relation) +
-                      " of the reference's " +
-                      describeReference(relation->value) +
-                      ": no rank has reduced it";
+    finding.message =
+        describeNode(node) + " uses " + describeNode(*operand) +
+        ", of which each rank holds only " +
+        describeRelation(relation->relation) + " of the reference's " +
+        describeReference(relation->value) + ": no rank has reduced it";
     finding.fix = "all_reduce (or reduce_scatter) " + describeNode(*operand) +
                   " over " + relation->relation.axis + " before " +
                   describeNode(node);
@@ -315,18 +313,17 @@ bool Explanation::tryShardOfDim(const Node &node, Finding &finding) {
     int64_t dim = relation->relation.dim;
     if (dim >= static_cast<int64_t>(rule.operands[number].size()))
       continue;
-    bool isWhole = llvm::any_of(
-        rule.operands[number][dim], [&](unsigned factor) {
+    bool isWhole =
+        llvm::any_of(rule.operands[number][dim], [&](unsigned factor) {
           return rule.factors[factor].kind != tp::Factor::Kind::Parallel;
         });
     if (!isWhole)
       continue;
-    finding.message = describeNode(node) + " needs all of dim " +
-                      std::to_string(dim) + " of " + describeNode(*own) +
-                      ", but each rank holds only " +
-                      describeRelation(relation->relation) +
-                      " of the reference's " +
-                      describeReference(relation->value);
+    finding.message =
+        describeNode(node) + " needs all of dim " + std::to_string(dim) +
+        " of " + describeNode(*own) + ", but each rank holds only " +
+        describeRelation(relation->relation) + " of the reference's " +
+        describeReference(relation->value);
     finding.fix = "all_gather " + describeNode(*own) + " along dim " +
                   std::to_string(dim) + " over " + relation->relation.axis +
                   " first, or combine the ranks' results";
@@ -395,9 +392,9 @@ bool Explanation::tryRepeatedSummand(const Node &node, size_t expected,
           finding.fix = "add " + describeReference(candidate) + " once";
         } else {
           finding.message =
-              describeNode(node) + " contains " +
-              describeReference(candidate) + " " + std::to_string(count) +
-              " times, and the reference's " + describeReference(expected) +
+              describeNode(node) + " contains " + describeReference(candidate) +
+              " " + std::to_string(count) + " times, and the reference's " +
+              describeReference(expected) +
               " once: every rank adds it before the sum over " + axis;
           finding.fix = "add it after the sum, or on one rank only";
         }
@@ -425,7 +422,8 @@ bool Explanation::tryOtherBlocks(const Node &node, size_t expected,
     for (int64_t dim = 0; dim < own->getRank(); ++dim) {
       bool fits = true;
       for (int64_t other = 0; other < own->getRank(); ++other)
-        fits &= other == dim || own->getSizes()[other] == whole->getSizes()[other];
+        fits &=
+            other == dim || own->getSizes()[other] == whole->getSizes()[other];
       int64_t size = own->getSizes()[dim], all = whole->getSizes()[dim];
       if (!fits || size == 0 || all % size != 0)
         continue;
@@ -450,17 +448,23 @@ bool Explanation::tryOtherBlocks(const Node &node, size_t expected,
           if (static_cast<int64_t>(order.size()) != numOwn)
             continue;
           // A rank that holds its own block is not the one to name.
-          const std::vector<int64_t> *members = relations.getMesh().getMembers(
-              axis, relations.getWorld()[rank]);
-          if (members && parts == count && numOwn == 1 &&
-              (*members)[order.front()] == relations.getWorld()[rank])
+          const std::vector<int64_t> *members =
+              relations.getMesh().getMembers(axis, relations.getWorld()[rank]);
+          auto place = members
+                           ? llvm::find(*members, relations.getWorld()[rank]) -
+                                 members->begin()
+                           : 0;
+          bool isOwn = members && numOwn * count == parts;
+          for (auto [index, block] : llvm::enumerate(order))
+            isOwn &= block == place * numOwn + static_cast<int64_t>(index);
+          if (isOwn)
             continue;
           if (llvm::is_sorted(order) && numOwn == parts)
             continue;
           llvm::raw_string_ostream os(finding.message);
           setOther(finding, expected);
-          os << describeNode(node) << " on rank "
-             << relations.getWorld()[rank] << " holds ";
+          os << describeNode(node) << " on rank " << relations.getWorld()[rank]
+             << " holds ";
           if (numOwn == 1)
             os << "block " << order.front();
           else {
@@ -515,9 +519,8 @@ bool Explanation::tryOtherOperand(const Node &node, Finding &finding) {
     if (isSame && relation->relation.kind == Relation::Kind::Name)
       continue;
     os << (any ? "; " : ": ") << "operand " << number << ", "
-       << describeNode(*own) << ", is "
-       << describeRelation(relation->relation) << " of "
-       << describeReference(relation->value);
+       << describeNode(*own) << ", is " << describeRelation(relation->relation)
+       << " of " << describeReference(relation->value);
     if (!isSame) {
       std::string node, file;
       unsigned line = 0;
@@ -544,8 +547,8 @@ bool Explanation::tryOperands(const Node &node, Finding &finding) {
       if (!tryOtherBlocks(*operand, value, ofOperand))
         continue;
       finding = std::move(ofOperand);
-      finding.message = describeNode(node) + " uses " +
-                        describeNode(*operand) + ": " + finding.message;
+      finding.message = describeNode(node) + " uses " + describeNode(*operand) +
+                        ": " + finding.message;
       return true;
     }
   }
@@ -572,8 +575,7 @@ void Explanation::explainNode(const Node &node) {
     if (tryOtherBlocks(node, value, finding))
       return commit();
   if (trySummands(node, finding) || tryOperands(node, finding) ||
-      tryShardOfDim(node, finding) ||
-      tryOtherOperand(node, finding))
+      tryShardOfDim(node, finding) || tryOtherOperand(node, finding))
     return commit();
   finding.message = describeNode(node) +
                     " is no value of the reference, although its operands are";
@@ -619,6 +621,7 @@ bool Explanation::explainRelation(const Refinement::Output &output,
   bool isSame = relation && relations.areEqual(
                                 whole, relations.getContent(relation->value));
   bool isAsMeant = isSame && output.relation &&
+                   (output.isRequired || !output.relation->isPartial()) &&
                    relation->relation.getText() == output.relation->getText();
   if (!relation || isAsMeant) {
     std::vector<FieldValue> own(node.contents.size());
@@ -644,8 +647,7 @@ bool Explanation::explainRelation(const Refinement::Output &output,
                   "\": \"partial(" + relation->relation.axis +
                   ")\"} if summands are meant";
   } else if (output.relation) {
-    finding.message +=
-        ", but it must be " + output.relation->getOutputText();
+    finding.message += ", but it must be " + output.relation->getOutputText();
   }
   refinement.result.findings.push_back(std::move(finding));
   return true;
@@ -685,9 +687,9 @@ bool Explanation::explainOutput(const Refinement::Output &output) {
     all.push_back(rank);
     Relation meant =
         output.relation ? *output.relation : Relation::makeName("output");
-    if (!relations.areEqual(relations.evaluate(meant, whole,
-                                               relations.getWorld()[rank]),
-                            refinement.getContent(value)))
+    if (!relations.areEqual(
+            relations.evaluate(meant, whole, relations.getWorld()[rank]),
+            refinement.getContent(value)))
       deviating.push_back(rank);
   }
   for (size_t rank : deviating.empty() ? all : deviating)

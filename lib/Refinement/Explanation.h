@@ -18,9 +18,9 @@ class Explanation {
 public:
   explicit Explanation(Refinement &refinement)
       : refinement(refinement), relations(*refinement.relations),
-        values(refinement.ranks, relations,
-               [&](mlir::Value value) { return refinement.getContent(value); }) {
-  }
+        values(refinement.ranks, relations, [&](mlir::Value value) {
+          return refinement.getContent(value);
+        }) {}
 
   /// Adds findings to the result.
   void run();

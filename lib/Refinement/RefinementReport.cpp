@@ -47,8 +47,7 @@ void refinement::print(const RefinementResult &result, llvm::raw_ostream &os) {
   }
   for (const OutputRelation &output : result.outputs)
     os << "output " << output.name << ": "
-       << (output.relation.empty() ? "not found on the ranks"
-                                   : output.relation)
+       << (output.relation.empty() ? "not found on the ranks" : output.relation)
        << (output.isRequired ? " (required)" : "") << '\n';
   if (!result.premises.empty())
     os << "premises:\n";
@@ -65,8 +64,7 @@ void refinement::printValues(const RefinementResult &result,
     std::string node, file;
     unsigned line = 0;
     report::describeLocation(value.location, node, file, line);
-    std::string source =
-        file.empty() ? "" : file + ":" + std::to_string(line);
+    std::string source = file.empty() ? "" : file + ":" + std::to_string(line);
     if (source != last)
       os << (source.empty() ? "(no source line)" : source) << '\n';
     last = source;
@@ -113,11 +111,11 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
         {"required", output.isRequired},
         {"holds", output.holds}});
   for (const ValueRelation &value : result.values)
-    values.push_back(llvm::json::Object{
-        {"value", report::describeLocation(value.location)},
-        {"ranks", value.ranks},
-        {"relation", value.relation},
-        {"reference", describeAt(value.reference)}});
+    values.push_back(
+        llvm::json::Object{{"value", report::describeLocation(value.location)},
+                           {"ranks", value.ranks},
+                           {"relation", value.relation},
+                           {"reference", describeAt(value.reference)}});
   llvm::json::Object object{
       {"verdict", describe(result.verdict)},
       {"refines", result.verdict == Verdict::Refines},
@@ -142,9 +140,9 @@ std::string refinement::renderHtml(const RefinementResult &result) {
       {"Verdict", describe(result.verdict).str()},
       {"Ranks", std::to_string(result.numRanks)}};
   for (const OutputRelation &output : result.outputs)
-    facts.emplace_back("Output " + output.name,
-                       output.relation.empty() ? "not found on the ranks"
-                                               : output.relation);
+    facts.emplace_back("Output " + output.name, output.relation.empty()
+                                                    ? "not found on the ranks"
+                                                    : output.relation);
   for (const std::string &premise : result.premises)
     facts.emplace_back("Premise", premise);
   std::vector<report::RemarkEntry> entries;
@@ -165,10 +163,9 @@ std::string refinement::renderHtml(const RefinementResult &result) {
         finding.message, finding.fix);
   for (const ValueRelation &value : result.values)
     add(report::Verdict::Noted, "relation", value.location,
-        value.relation +
-            (value.reference
-                 ? " of " + report::describeLocation(*value.reference)
-                 : std::string()),
+        value.relation + (value.reference ? " of " + report::describeLocation(
+                                                         *value.reference)
+                                          : std::string()),
         "");
   return report::renderHtml("Refinement", facts, entries);
 }

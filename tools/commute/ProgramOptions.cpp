@@ -114,8 +114,7 @@ ProgramOptions::read(llvm::ArrayRef<std::string> paths,
   return read(paths, **vocabulary, context);
 }
 
-llvm::Expected<std::vector<compiler::LoadedProgram>>
-ProgramOptions::readEach(
+llvm::Expected<std::vector<compiler::LoadedProgram>> ProgramOptions::readEach(
     llvm::ArrayRef<std::string> paths,
     const std::map<std::string, vocabulary::GroupRanks> &knownGroups,
     const vocabulary::Vocabulary &vocabulary,

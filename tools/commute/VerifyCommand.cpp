@@ -10,8 +10,8 @@
 #include "ProofOptions.h"
 #include "SafeOutput.h"
 #include "StoredConstants.h"
-#include "commute/Compiler/LoadedProgram.h"
 #include "commute/Archive/InputFile.h"
+#include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Refinement/RefinementReport.h"
 
@@ -98,8 +98,7 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
     if (!buffer)
       return buffer.takeError();
     llvm::Expected<refinement::StatedRelations> parsed =
-        refinement::parseRelations((*buffer)->getBuffer().str(),
-                                   relationsFile);
+        refinement::parseRelations((*buffer)->getBuffer().str(), relationsFile);
     if (!parsed)
       return parsed.takeError();
     relations = std::move(*parsed);
@@ -109,9 +108,8 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
       options.readReference(reference, **vocabulary, context);
   if (!whole)
     return whole.takeError();
-  llvm::Expected<std::vector<LoadedProgram>> programs =
-      options.readEach(inputs, relations.mesh.getGroups(), **vocabulary,
-                       context);
+  llvm::Expected<std::vector<LoadedProgram>> programs = options.readEach(
+      inputs, relations.mesh.getGroups(), **vocabulary, context);
   if (!programs)
     return programs.takeError();
   if (programs->size() == 1)
@@ -121,14 +119,15 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   refineOptions.proof.precision = precision;
   refineOptions.proof.seed = seed;
   refineOptions.proof.reducesSizes = !realSizes;
+  refineOptions.proof.usesRegions = !whole;
   refineOptions.findsAllRelations = showRelations;
   if (llvm::Error error = proof.apply(refineOptions.proof))
     return std::move(error);
   std::vector<mlir::ModuleOp> modules;
   for (const LoadedProgram &program : *programs)
     modules.push_back(program.getModule());
-  llvm::Expected<refinement::RefinementResult> result = refinement::refine(
-      whole->getModule(), modules, relations, refineOptions);
+  llvm::Expected<refinement::RefinementResult> result =
+      refinement::refine(whole->getModule(), modules, relations, refineOptions);
   if (!result)
     return result.takeError();
   if (!reportFile.empty()) {
