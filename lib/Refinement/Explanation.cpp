@@ -109,15 +109,75 @@ FieldValue Explanation::scale(const FieldValue &value, int64_t numerator,
 // Origins
 //===----------------------------------------------------------------------===//
 
+ArrayRef<size_t> Explanation::getPacked(const Node &node) {
+  auto [known, isNew] = packed.try_emplace(&node);
+  if (!isNew || !node.hasContent() || !node.dependsOnInputs)
+    return known->second;
+  // Inputs are made of inputs, and results of the results of like ops.
+  std::vector<size_t> candidates;
+  if (node.getOp()) {
+    candidates = findExpected(node);
+  } else {
+    for (size_t index = 0; index < relations.getCount(); ++index)
+      if (isa<BlockArgument>(relations.getValue(index)))
+        candidates.push_back(index);
+  }
+  FieldAlgebra algebra = relations.getEvaluation().getAlgebra();
+  size_t rank = node.getFirstRank();
+  const FieldValue &own = node.contents[rank];
+  int64_t world = relations.getWorld()[rank];
+  for (int64_t dim = 0; dim < own->getRank(); ++dim) {
+    // The blocks that the rank would hold of each candidate.
+    std::vector<std::pair<size_t, FieldValue>> blocks;
+    for (size_t candidate : candidates) {
+      const FieldValue &whole = relations.getContent(candidate);
+      if (whole->getRank() != own->getRank() ||
+          whole->getElementType() != own->getElementType())
+        continue;
+      blocks.emplace_back(candidate, whole);
+      for (const auto &[axis, groups] : relations.getMesh().getAxes())
+        if (groups.front().size() > 1)
+          if (FieldValue block = relations.evaluate(
+                  Relation::makeShard(Relation::makeName("output"), dim, axis),
+                  whole, world))
+            blocks.emplace_back(candidate, block);
+    }
+    std::vector<size_t> found;
+    int64_t offset = 0, size = own->getSizes()[dim];
+    while (offset < size) {
+      bool fits = false;
+      for (const auto &[candidate, block] : blocks) {
+        int64_t length = block->getSizes()[dim];
+        if (length == 0 || offset + length > size)
+          continue;
+        FieldValue part = asField(algebra.slice(own, dim, offset, 1, length));
+        if (relations.getEvaluation().clearProblem() ||
+            !relations.areEqual(part, block))
+          continue;
+        found.push_back(candidate);
+        offset += length;
+        fits = true;
+        break;
+      }
+      if (!fits)
+        break;
+    }
+    if (offset == size && found.size() > 1) {
+      packed[&node] = std::move(found);
+      break;
+    }
+  }
+  return packed[&node];
+}
+
 bool Explanation::isMoved(const Node &node) {
   auto [known, isNew] = moved.try_emplace(&node, false);
   if (!isNew)
     return known->second;
   Operation *op = node.getOp();
-  bool is = isa_and_present<tp::ReindexOpInterface>(op) &&
-            !values.isRelated(node) &&
+  bool is = isa_and_present<tp::ReindexOpInterface>(op) && !isRelated(node) &&
             llvm::all_of(node.operands, [&](const Node *operand) {
-              return values.isRelated(*operand) || isMoved(*operand);
+              return isRelated(*operand) || isMoved(*operand);
             });
   return moved[&node] = is;
 }
@@ -130,7 +190,7 @@ Explanation::getSources(const Node &node) {
     const Node *own = work.back();
     work.pop_back();
     for (const Node *operand : own->operands) {
-      if (values.isRelated(*operand))
+      if (isRelated(*operand))
         sources.push_back(operand);
       else
         work.push_back(operand);
@@ -148,7 +208,7 @@ Explanation::findOrigins(const Node &output) {
     work.pop_back();
     bool isOrigin = true;
     for (const Node *operand : node->operands) {
-      if (values.isRelated(*operand) || isMoved(*operand))
+      if (isRelated(*operand) || isMoved(*operand))
         continue;
       isOrigin = false;
       if (seen.insert(operand).second)
@@ -200,19 +260,20 @@ std::vector<size_t> Explanation::findExpected(const Node &node) {
       sources.push_back(operand);
   }
   for (const Node *operand : sources) {
-    const std::optional<FoundRelation> &relation = values.getRelation(*operand);
-    if (!relation)
-      continue;
-    if (isCommunication) {
-      addValue(relations.getValue(relation->value));
-      continue;
+    std::vector<size_t> parts = getPacked(*operand).vec();
+    if (const auto &relation = values.getRelation(*operand))
+      parts = {relation->value};
+    for (size_t part : parts) {
+      if (isCommunication) {
+        addValue(relations.getValue(part));
+        continue;
+      }
+      // All values of the reference with this content.
+      for (size_t equal : relations.findEqual(relations.getContent(part)))
+        for (Operation *user : relations.getValue(equal).getUsers())
+          if (user->getName() == op->getName())
+            ++shared[user];
     }
-    // All values of the reference with this content.
-    for (size_t equal :
-         relations.findEqual(relations.getContent(relation->value)))
-      for (Operation *user : relations.getValue(equal).getUsers())
-        if (user->getName() == op->getName())
-          ++shared[user];
   }
   std::vector<std::pair<size_t, Operation *>> best;
   for (auto [user, count] : shared)
@@ -664,9 +725,18 @@ bool Explanation::explainOutputOf(const Refinement::Output &output,
       node = values.find(rank, value);
   if (!node)
     return false;
-  if (values.isRelated(*node) || isMoved(*node)) {
+  if (isRelated(*node) || isMoved(*node)) {
     if (explainRelation(output, *node, rank))
       return true;
+    // The elements may be those of the output, in another order.
+    Finding finding = makeFinding(*node);
+    for (size_t index = 0; index < relations.getCount(); ++index)
+      if (relations.getContent(index) ==
+              refinement.getContent(output.reference) &&
+          tryOtherBlocks(*node, index, finding)) {
+        refinement.result.findings.push_back(std::move(finding));
+        return true;
+      }
     if (!isMoved(*node))
       return false;
   }

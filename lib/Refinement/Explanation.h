@@ -44,6 +44,13 @@ private:
   /// nodes that are, and from which this output is computed through unrelated
   /// ones. In program order.
   std::vector<const Node *> findOrigins(const Node &node);
+  /// Returns the values of the reference whose blocks are concatenated in a
+  /// node, as in packed weights; empty if it is not made of blocks.
+  llvm::ArrayRef<size_t> getPacked(const Node &node);
+  /// True for nodes that are something of the reference, or packed.
+  bool isRelated(const Node &node) {
+    return values.isRelated(node) || !getPacked(node).empty();
+  }
   /// True for nodes that only rearrange related ones.
   bool isMoved(const Node &node);
   /// The related nodes that a node is a rearrangement of.
@@ -74,6 +81,7 @@ private:
   RankValues values;
   std::set<const Node *> explained;
   llvm::DenseMap<const Node *, bool> moved;
+  std::map<const Node *, std::vector<size_t>> packed;
 };
 
 } // namespace commute::refinement

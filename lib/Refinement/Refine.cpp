@@ -423,6 +423,7 @@ llvm::Error Refinement::prove() {
     return verified.takeError();
   result.numOps = verified->numOps;
   result.numRounds = verified->numRounds;
+  result.secondsForSizes = verified->secondsForSizes;
   for (std::string &note : verified->notes)
     result.notes.push_back(std::move(note));
   if (verified->notProven) {

@@ -127,7 +127,8 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
       {"premises", llvm::json::Array(result.premises)},
       {"notes", llvm::json::Array(result.notes)},
       {"seconds", llvm::json::Object{{"joining", result.secondsJoining},
-                                     {"proving", result.secondsProving}}}};
+                                     {"proving", result.secondsProving},
+                                     {"sizes", result.secondsForSizes}}}};
   if (!result.values.empty())
     object["values"] = std::move(values);
   if (result.verdict == Verdict::NotProven)
