@@ -48,14 +48,14 @@ SampledEvaluation::SampledEvaluation(func::FuncOp first, func::FuncOp second,
     : state(std::make_unique<State>(first, second, options, seed)) {}
 SampledEvaluation::~SampledEvaluation() = default;
 
-llvm::Error SampledEvaluation::State::evaluate(
-    func::FuncOp function, const analysis::InputPlacements &placements,
-    Operation *&culprit) {
-  InputGenerator generator(
-      placements, ranks, *context,
-      [this](unsigned argument) {
-        return getPoolInRange(dims, argument, options);
-      });
+llvm::Error
+SampledEvaluation::State::evaluate(func::FuncOp function,
+                                   const analysis::InputPlacements &placements,
+                                   Operation *&culprit) {
+  InputGenerator generator(placements, ranks, *context,
+                           [this](unsigned argument) {
+                             return getPoolInRange(dims, argument, options);
+                           });
   auto lookup = [this](Value value) { return dims.get(value); };
   std::vector<RankValues> inputs;
   for (BlockArgument argument : function.getArguments()) {

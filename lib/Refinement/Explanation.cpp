@@ -50,8 +50,8 @@ std::string Explanation::describeRelation(const Relation &relation) const {
     return (relation.operands[0].kind == Relation::Kind::Name
                 ? "a shard"
                 : describeRelation(relation.operands[0]) + ", and a shard") +
-           " along dim " + std::to_string(relation.dim) + " (" +
-           relation.axis + ")";
+           " along dim " + std::to_string(relation.dim) + " (" + relation.axis +
+           ")";
   case Relation::Kind::Partial:
     return (relation.operands[0].kind == Relation::Kind::Name
                 ? "a summand"
@@ -109,6 +109,96 @@ FieldValue Explanation::scale(const FieldValue &value, int64_t numerator,
 // Origins
 //===----------------------------------------------------------------------===//
 
+ArrayRef<size_t> Explanation::getPacked(const Node &node) {
+  auto [known, isNew] = packed.try_emplace(&node);
+  if (!isNew || !node.hasContent() || !node.dependsOnInputs)
+    return known->second;
+  // Inputs are made of inputs, and results of the results of like ops.
+  std::vector<size_t> candidates;
+  if (node.getOp()) {
+    candidates = findExpected(node);
+  } else {
+    for (size_t index = 0; index < relations.getCount(); ++index)
+      if (isa<BlockArgument>(relations.getValue(index)))
+        candidates.push_back(index);
+  }
+  FieldAlgebra algebra = relations.getEvaluation().getAlgebra();
+  size_t rank = node.getFirstRank();
+  const FieldValue &own = node.contents[rank];
+  int64_t world = relations.getWorld()[rank];
+  for (int64_t dim = 0; dim < own->getRank(); ++dim) {
+    // The blocks that the rank would hold of each candidate.
+    std::vector<std::pair<size_t, FieldValue>> blocks;
+    for (size_t candidate : candidates) {
+      const FieldValue &whole = relations.getContent(candidate);
+      if (whole->getRank() != own->getRank() ||
+          whole->getElementType() != own->getElementType())
+        continue;
+      blocks.emplace_back(candidate, whole);
+      for (const auto &[axis, groups] : relations.getMesh().getAxes())
+        if (groups.front().size() > 1)
+          if (FieldValue block = relations.evaluate(
+                  Relation::makeShard(Relation::makeName("output"), dim, axis),
+                  whole, world))
+            blocks.emplace_back(candidate, block);
+    }
+    std::vector<size_t> found;
+    int64_t offset = 0, size = own->getSizes()[dim];
+    while (offset < size) {
+      bool fits = false;
+      for (const auto &[candidate, block] : blocks) {
+        int64_t length = block->getSizes()[dim];
+        if (length == 0 || offset + length > size)
+          continue;
+        FieldValue part = asField(algebra.slice(own, dim, offset, 1, length));
+        if (relations.getEvaluation().clearProblem() ||
+            !relations.areEqual(part, block))
+          continue;
+        found.push_back(candidate);
+        offset += length;
+        fits = true;
+        break;
+      }
+      if (!fits)
+        break;
+    }
+    if (offset == size && found.size() > 1) {
+      packed[&node] = std::move(found);
+      break;
+    }
+  }
+  return packed[&node];
+}
+
+bool Explanation::isMoved(const Node &node) {
+  auto [known, isNew] = moved.try_emplace(&node, false);
+  if (!isNew)
+    return known->second;
+  Operation *op = node.getOp();
+  bool is = isa_and_present<tp::ReindexOpInterface>(op) && !isRelated(node) &&
+            llvm::all_of(node.operands, [&](const Node *operand) {
+              return isRelated(*operand) || isMoved(*operand);
+            });
+  return moved[&node] = is;
+}
+
+std::vector<const RankValues::Node *>
+Explanation::getSources(const Node &node) {
+  std::vector<const Node *> sources;
+  std::vector<const Node *> work = {&node};
+  while (!work.empty()) {
+    const Node *own = work.back();
+    work.pop_back();
+    for (const Node *operand : own->operands) {
+      if (isRelated(*operand))
+        sources.push_back(operand);
+      else
+        work.push_back(operand);
+    }
+  }
+  return sources;
+}
+
 std::vector<const RankValues::Node *>
 Explanation::findOrigins(const Node &output) {
   std::vector<const Node *> work = {&output}, origins;
@@ -118,7 +208,7 @@ Explanation::findOrigins(const Node &output) {
     work.pop_back();
     bool isOrigin = true;
     for (const Node *operand : node->operands) {
-      if (values.isRelated(*operand))
+      if (isRelated(*operand) || isMoved(*operand))
         continue;
       isOrigin = false;
       if (seen.insert(operand).second)
@@ -130,9 +220,8 @@ Explanation::findOrigins(const Node &output) {
   llvm::DenseMap<const Node *, size_t> order;
   for (auto [number, node] : llvm::enumerate(values.getNodes()))
     order[&node] = number;
-  llvm::sort(origins, [&](const Node *a, const Node *b) {
-    return order[a] < order[b];
-  });
+  llvm::sort(origins,
+             [&](const Node *a, const Node *b) { return order[a] < order[b]; });
   return origins;
 }
 
@@ -153,24 +242,38 @@ std::vector<size_t> Explanation::findExpected(const Node &node) {
         return;
       }
   };
-  bool isCommunication = isa<tp::GroupOpInterface>(op) ||
-                         isa<tp::CompletionOpInterface>(op);
+  if (isMoved(node)) {
+    for (const Node *source : getSources(node))
+      if (const auto &relation = values.getRelation(*source))
+        addValue(relations.getValue(relation->value));
+    return expected;
+  }
+  bool isCommunication =
+      isa<tp::GroupOpInterface>(op) || isa<tp::CompletionOpInterface>(op);
   // Ops of the reference of this kind, by how many operands they share.
   std::map<Operation *, size_t> shared;
+  SmallVector<const Node *> sources;
   for (const Node *operand : node.operands) {
-    const std::optional<FoundRelation> &relation = values.getRelation(*operand);
-    if (!relation)
-      continue;
-    if (isCommunication) {
-      addValue(relations.getValue(relation->value));
-      continue;
+    if (isMoved(*operand))
+      llvm::append_range(sources, getSources(*operand));
+    else
+      sources.push_back(operand);
+  }
+  for (const Node *operand : sources) {
+    std::vector<size_t> parts = getPacked(*operand).vec();
+    if (const auto &relation = values.getRelation(*operand))
+      parts = {relation->value};
+    for (size_t part : parts) {
+      if (isCommunication) {
+        addValue(relations.getValue(part));
+        continue;
+      }
+      // All values of the reference with this content.
+      for (size_t equal : relations.findEqual(relations.getContent(part)))
+        for (Operation *user : relations.getValue(equal).getUsers())
+          if (user->getName() == op->getName())
+            ++shared[user];
     }
-    // All values of the reference with this content.
-    for (size_t equal :
-         relations.findEqual(relations.getContent(relation->value)))
-      for (Operation *user : relations.getValue(equal).getUsers())
-        if (user->getName() == op->getName())
-          ++shared[user];
   }
   std::vector<std::pair<size_t, Operation *>> best;
   for (auto [user, count] : shared)
@@ -196,8 +299,8 @@ bool Explanation::tryMultiple(const Node &node, Finding &finding) {
     for (bool isMultiple : {true, false}) {
       std::vector<FieldValue> scaled;
       for (const FieldValue &content : node.contents)
-        scaled.push_back(scale(content, isMultiple ? 1 : count,
-                               isMultiple ? count : 1));
+        scaled.push_back(
+            scale(content, isMultiple ? 1 : count, isMultiple ? count : 1));
       std::optional<FoundRelation> found = relations.find(scaled);
       if (!found || found->relation.isPartial())
         continue;
@@ -230,12 +333,11 @@ bool Explanation::trySummands(const Node &node, Finding &finding) {
     if (!relation || !relation->relation.isPartial())
       continue;
     // Others that are whole are then added once per rank.
-    finding.message = describeNode(node) + " uses " + describeNode(*operand) +
-                      ", of which each rank holds only " +
-                      describeRelation(relation->relation) +
-                      " of the reference's " +
-                      describeReference(relation->value) +
-                      ": no rank has reduced it";
+    finding.message =
+        describeNode(node) + " uses " + describeNode(*operand) +
+        ", of which each rank holds only " +
+        describeRelation(relation->relation) + " of the reference's " +
+        describeReference(relation->value) + ": no rank has reduced it";
     finding.fix = "all_reduce (or reduce_scatter) " + describeNode(*operand) +
                   " over " + relation->relation.axis + " before " +
                   describeNode(node);
@@ -272,18 +374,17 @@ bool Explanation::tryShardOfDim(const Node &node, Finding &finding) {
     int64_t dim = relation->relation.dim;
     if (dim >= static_cast<int64_t>(rule.operands[number].size()))
       continue;
-    bool isWhole = llvm::any_of(
-        rule.operands[number][dim], [&](unsigned factor) {
+    bool isWhole =
+        llvm::any_of(rule.operands[number][dim], [&](unsigned factor) {
           return rule.factors[factor].kind != tp::Factor::Kind::Parallel;
         });
     if (!isWhole)
       continue;
-    finding.message = describeNode(node) + " needs all of dim " +
-                      std::to_string(dim) + " of " + describeNode(*own) +
-                      ", but each rank holds only " +
-                      describeRelation(relation->relation) +
-                      " of the reference's " +
-                      describeReference(relation->value);
+    finding.message =
+        describeNode(node) + " needs all of dim " + std::to_string(dim) +
+        " of " + describeNode(*own) + ", but each rank holds only " +
+        describeRelation(relation->relation) + " of the reference's " +
+        describeReference(relation->value);
     finding.fix = "all_gather " + describeNode(*own) + " along dim " +
                   std::to_string(dim) + " over " + relation->relation.axis +
                   " first, or combine the ranks' results";
@@ -352,9 +453,9 @@ bool Explanation::tryRepeatedSummand(const Node &node, size_t expected,
           finding.fix = "add " + describeReference(candidate) + " once";
         } else {
           finding.message =
-              describeNode(node) + " contains " +
-              describeReference(candidate) + " " + std::to_string(count) +
-              " times, and the reference's " + describeReference(expected) +
+              describeNode(node) + " contains " + describeReference(candidate) +
+              " " + std::to_string(count) + " times, and the reference's " +
+              describeReference(expected) +
               " once: every rank adds it before the sum over " + axis;
           finding.fix = "add it after the sum, or on one rank only";
         }
@@ -382,13 +483,16 @@ bool Explanation::tryOtherBlocks(const Node &node, size_t expected,
     for (int64_t dim = 0; dim < own->getRank(); ++dim) {
       bool fits = true;
       for (int64_t other = 0; other < own->getRank(); ++other)
-        fits &= other == dim || own->getSizes()[other] == whole->getSizes()[other];
+        fits &=
+            other == dim || own->getSizes()[other] == whole->getSizes()[other];
       int64_t size = own->getSizes()[dim], all = whole->getSizes()[dim];
       if (!fits || size == 0 || all % size != 0)
         continue;
       for (auto [count, axis] : getCounts()) {
         // The number of blocks in the whole, of which the rank has some.
         for (int64_t parts : {count, 2 * count, 3 * count}) {
+          if (axis == "all axes" && parts != count)
+            continue;
           if (all % parts != 0 || size % (all / parts) != 0)
             continue;
           int64_t numOwn = size / (all / parts);
@@ -404,10 +508,24 @@ bool Explanation::tryOtherBlocks(const Node &node, size_t expected,
           }
           if (static_cast<int64_t>(order.size()) != numOwn)
             continue;
+          // A rank that holds its own block is not the one to name.
+          const std::vector<int64_t> *members =
+              relations.getMesh().getMembers(axis, relations.getWorld()[rank]);
+          auto place = members
+                           ? llvm::find(*members, relations.getWorld()[rank]) -
+                                 members->begin()
+                           : 0;
+          bool isOwn = members && numOwn * count == parts;
+          for (auto [index, block] : llvm::enumerate(order))
+            isOwn &= block == place * numOwn + static_cast<int64_t>(index);
+          if (isOwn)
+            continue;
+          if (llvm::is_sorted(order) && numOwn == parts)
+            continue;
           llvm::raw_string_ostream os(finding.message);
           setOther(finding, expected);
-          os << describeNode(node) << " on rank "
-             << relations.getWorld()[rank] << " holds ";
+          os << describeNode(node) << " on rank " << relations.getWorld()[rank]
+             << " holds ";
           if (numOwn == 1)
             os << "block " << order.front();
           else {
@@ -462,9 +580,8 @@ bool Explanation::tryOtherOperand(const Node &node, Finding &finding) {
     if (isSame && relation->relation.kind == Relation::Kind::Name)
       continue;
     os << (any ? "; " : ": ") << "operand " << number << ", "
-       << describeNode(*own) << ", is "
-       << describeRelation(relation->relation) << " of "
-       << describeReference(relation->value);
+       << describeNode(*own) << ", is " << describeRelation(relation->relation)
+       << " of " << describeReference(relation->value);
     if (!isSame) {
       std::string node, file;
       unsigned line = 0;
@@ -480,6 +597,23 @@ bool Explanation::tryOtherOperand(const Node &node, Finding &finding) {
     finding.fix = "compare the two lines";
   }
   return true;
+}
+
+bool Explanation::tryOperands(const Node &node, Finding &finding) {
+  for (const Node *operand : node.operands) {
+    if (!isMoved(*operand))
+      continue;
+    for (size_t value : findExpected(*operand)) {
+      Finding ofOperand = makeFinding(node);
+      if (!tryOtherBlocks(*operand, value, ofOperand))
+        continue;
+      finding = std::move(ofOperand);
+      finding.message = describeNode(node) + " uses " + describeNode(*operand) +
+                        ": " + finding.message;
+      return true;
+    }
+  }
+  return false;
 }
 
 void Explanation::explainNode(const Node &node) {
@@ -501,8 +635,8 @@ void Explanation::explainNode(const Node &node) {
   for (size_t value : expected)
     if (tryOtherBlocks(node, value, finding))
       return commit();
-  if (trySummands(node, finding) || tryShardOfDim(node, finding) ||
-      tryOtherOperand(node, finding))
+  if (trySummands(node, finding) || tryOperands(node, finding) ||
+      tryShardOfDim(node, finding) || tryOtherOperand(node, finding))
     return commit();
   finding.message = describeNode(node) +
                     " is no value of the reference, although its operands are";
@@ -540,21 +674,32 @@ bool Explanation::holds(const Refinement::Output &output) const {
 }
 
 bool Explanation::explainRelation(const Refinement::Output &output,
-                                  const Node &node) {
-  const std::optional<FoundRelation> &relation = values.getRelation(node);
-  if (!relation)
-    return false;
+                                  const Node &node, size_t rank) {
+  // What all ranks hold together says more than what this one holds.
+  std::optional<FoundRelation> relation = values.getRelation(node);
+  FieldValue whole = refinement.getContent(output.reference);
+  std::string where = " on each rank";
+  bool isSame = relation && relations.areEqual(
+                                whole, relations.getContent(relation->value));
+  bool isAsMeant = isSame && output.relation &&
+                   (output.isRequired || !output.relation->isPartial()) &&
+                   relation->relation.getText() == output.relation->getText();
+  if (!relation || isAsMeant) {
+    std::vector<FieldValue> own(node.contents.size());
+    own[rank] = node.contents[rank];
+    relation = relations.find(own);
+    where = " on rank " + std::to_string(relations.getWorld()[rank]);
+    if (!relation)
+      return false;
+    isSame = relations.areEqual(whole, relations.getContent(relation->value));
+  }
   Finding finding = makeFinding(node);
   setOther(finding, relation->value);
-  bool isSame = relations.areEqual(refinement.getContent(output.reference),
-                                   relations.getContent(relation->value));
   finding.message = "output " + output.name + ": " + describeNode(node) +
-                    " on each rank is " +
-                    describeRelation(relation->relation) +
+                    where + " is " + describeRelation(relation->relation) +
                     " of the reference's " + describeReference(relation->value);
   if (!isSame) {
     finding.message += ", not of this output";
-    finding.fix = "return the value of the same meaning";
   } else if (relation->relation.isPartial()) {
     finding.message += ": no rank has reduced it";
     finding.fix = "all_reduce it over " + relation->relation.axis +
@@ -563,34 +708,70 @@ bool Explanation::explainRelation(const Refinement::Output &output,
                   "\": \"partial(" + relation->relation.axis +
                   ")\"} if summands are meant";
   } else if (output.relation) {
-    finding.message += ", but it must be " + output.relation->getText();
+    finding.message += ", but it must be " + output.relation->getOutputText();
   }
   refinement.result.findings.push_back(std::move(finding));
   return true;
 }
 
-bool Explanation::explainOutput(const Refinement::Output &output) {
-  for (auto [rank, own] : llvm::enumerate(refinement.ranks)) {
-    if (!output.ofRanks[rank])
-      continue;
-    // The value of the rank's program that it returns.
-    const Node *node = nullptr;
-    for (Value value :
-         own.function.getBody().front().getTerminator()->getOperands())
-      if (own.values.lookup(value) == output.ofRanks[rank])
-        node = values.find(rank, value);
-    if (!node)
-      continue;
-    if (values.isRelated(*node))
-      return explainRelation(output, *node);
-    std::vector<const Node *> origins = findOrigins(*node);
-    if (origins.empty())
-      continue;
-    explainNode(*origins.front());
-    return true;
+bool Explanation::explainOutputOf(const Refinement::Output &output,
+                                  size_t rank) {
+  // The value of the rank's program that it returns.
+  const JoinedRank &own = refinement.ranks[rank];
+  const Node *node = nullptr;
+  auto function = const_cast<func::FuncOp &>(own.function);
+  for (Value value : function.getBody().front().getTerminator()->getOperands())
+    if (own.values.lookup(value) == output.ofRanks[rank])
+      node = values.find(rank, value);
+  if (!node)
+    return false;
+  if (isRelated(*node) || isMoved(*node)) {
+    if (explainRelation(output, *node, rank))
+      return true;
+    // The elements may be those of the output, in another order.
+    Finding finding = makeFinding(*node);
+    for (size_t index = 0; index < relations.getCount(); ++index)
+      if (relations.getContent(index) ==
+              refinement.getContent(output.reference) &&
+          tryOtherBlocks(*node, index, finding)) {
+        refinement.result.findings.push_back(std::move(finding));
+        return true;
+      }
+    if (!isMoved(*node))
+      return false;
   }
+  std::vector<const Node *> origins = findOrigins(*node);
+  if (origins.empty())
+    return false;
+  explainNode(*origins.front());
+  return true;
+}
+
+bool Explanation::explainOutput(const Refinement::Output &output) {
+  // Ranks that hold what they must are not to be explained.
+  FieldValue whole = refinement.getContent(output.reference);
+  std::vector<size_t> deviating, all;
+  for (auto [rank, value] : llvm::enumerate(output.ofRanks)) {
+    if (!value)
+      continue;
+    all.push_back(rank);
+    Relation meant =
+        output.relation ? *output.relation : Relation::makeName("output");
+    if (!relations.areEqual(
+            relations.evaluate(meant, whole, relations.getWorld()[rank]),
+            refinement.getContent(value)))
+      deviating.push_back(rank);
+  }
+  for (size_t rank : deviating.empty() ? all : deviating)
+    if (explainOutputOf(output, rank))
+      return true;
   Finding finding;
-  finding.message = "output " + output.name + " is on no rank";
+  finding.message = all.empty()
+                        ? "output " + output.name + " is on no rank"
+                        : "output " + output.name +
+                              " is no value of the reference on the ranks";
+  if (!all.empty())
+    finding.location = output.ofRanks[all.front()].getLoc();
   finding.other = output.reference.getLoc();
   finding.otherProgram = "reference";
   refinement.result.findings.push_back(std::move(finding));

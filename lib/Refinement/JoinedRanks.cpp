@@ -6,6 +6,8 @@
 
 #include "JoinedRanks.h"
 
+#include "PointToPoint.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Dialect/NodeName.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 #include "commute/Report/RemarkCollector.h"
@@ -29,8 +31,18 @@ static std::string describeCollective(Operation *op) {
 }
 
 std::string JoinedRanks::describe(int64_t rank, Operation *op) const {
-  return "rank " + std::to_string(rank) + " runs " + describeCollective(op) +
-         ", " + report::describeLocation(op->getLoc());
+  std::string text = "rank " + std::to_string(rank);
+  if (auto call = dyn_cast<tp::CallOp>(op))
+    return text + " runs " + call.getCallee().str() + ", " +
+           report::describeLocation(op->getLoc());
+  return text + " runs " + describeCollective(op) + ", " +
+         report::describeLocation(op->getLoc());
+}
+
+bool JoinedRanks::isDone(size_t index, Operation *op) const {
+  return llvm::all_of(op->getResults(), [&](Value result) {
+    return ranks[index].values.contains(result);
+  });
 }
 
 llvm::Expected<bool> JoinedRanks::run() {
@@ -50,8 +62,8 @@ llvm::Expected<bool> JoinedRanks::run() {
       if (!failures.empty())
         return false;
       progresses |= *advanced;
-      isDone &= states[index].next == states[index].end &&
-                !states[index].waitsFor;
+      isDone &=
+          states[index].next == states[index].end && !states[index].waiting;
     }
     if (isDone)
       break;
@@ -60,6 +72,16 @@ llvm::Expected<bool> JoinedRanks::run() {
       return false;
     }
   }
+  return checkComplete();
+}
+
+bool JoinedRanks::checkComplete() {
+  auto fail = [&](std::string message, Operation *op, StringRef fix) {
+    failures.push_back(
+        {std::move(message), fix.str(), op->getLoc(), std::nullopt, ""});
+    isDeadlock = true;
+    return false;
+  };
   // A collective that nobody waits for must nevertheless be run by all members.
   for (const auto &[key, meeting] : meetings) {
     if (meeting.numArrived == key.first.size())
@@ -69,14 +91,23 @@ llvm::Expected<bool> JoinedRanks::run() {
       ++position;
     while (meeting.arrived[missing])
       ++missing;
-    failures.push_back({describe(key.first[position],
-                                 meeting.arrived[position]) +
-                            ", but rank " + std::to_string(key.first[missing]) +
-                            " of its group has returned without it",
-                        "run the collective on all ranks of its group",
-                        meeting.arrived[position]->getLoc(), std::nullopt, ""});
-    isDeadlock = true;
-    return false;
+    return fail(describe(key.first[position], meeting.arrived[position]) +
+                    ", but rank " + std::to_string(key.first[missing]) +
+                    " of its group has returned without it",
+                meeting.arrived[position],
+                "run the collective on all ranks of its group");
+  }
+  for (const auto &[key, channel] : channels) {
+    bool isSent = channel.sent.size() > channel.received.size();
+    if (channel.sent.size() == channel.received.size())
+      continue;
+    const Message &message = isSent ? channel.sent[channel.received.size()]
+                                    : channel.received[channel.sent.size()];
+    auto [members, from, to] = key;
+    return fail(describe(ranks[message.rank].rank, message.op) + ", but rank " +
+                    std::to_string(ranks[isSent ? to : from].rank) +
+                    (isSent ? " never receives it" : " never sends it"),
+                message.op, "pair each send with a receive");
   }
   return true;
 }
@@ -86,10 +117,10 @@ llvm::Expected<bool> JoinedRanks::advance(size_t index) {
   JoinedRank &own = ranks[index];
   bool progresses = false;
   while (true) {
-    if (state.waitsFor) {
-      if (meetings[*state.waitsFor].numArrived < state.waitsFor->first.size())
+    if (state.waiting) {
+      if (!isDone(index, state.waiting))
         return progresses;
-      state.waitsFor.reset();
+      state.waiting = nullptr;
       progresses = true;
     }
     if (state.next == state.end)
@@ -100,15 +131,13 @@ llvm::Expected<bool> JoinedRanks::advance(size_t index) {
     for (Value operand : op->getOperands()) {
       Value known = own.values.lookup(operand);
       if (!known) {
-        auto pending = meetingOf.find({operand.getDefiningOp(), index});
-        assert(pending != meetingOf.end() && "a value that nothing defines");
-        state.waitsFor = pending->second;
         state.waiting = operand.getDefiningOp();
+        assert(state.waiting && "a value that nothing defines");
         break;
       }
       operands.push_back(known);
     }
-    if (state.waitsFor)
+    if (state.waiting)
       continue;
     ++state.next;
     progresses = true;
@@ -120,10 +149,15 @@ llvm::Expected<bool> JoinedRanks::advance(size_t index) {
       if (!failures.empty())
         return true;
       bool isAsync = cast<tp::CollectiveOpInterface>(op).isAsynchronous();
-      if (!*isComplete && !isAsync) {
-        state.waitsFor = meetingOf.at({op, index});
+      if (!*isComplete && !isAsync)
         state.waiting = op;
-      }
+      continue;
+    }
+    if (isPointToPoint(op)) {
+      if (llvm::Error error = post(index, cast<tp::CallOp>(op)))
+        return std::move(error);
+      if (!failures.empty())
+        return true;
       continue;
     }
     if (auto completion = dyn_cast<tp::CompletionOpInterface>(op)) {
@@ -160,11 +194,10 @@ llvm::Expected<bool> JoinedRanks::arrive(size_t index, Operation *op) {
   ArrayRef<int64_t> members = group.getMembersAround(rank);
   auto place = llvm::find(members, rank);
   if (place == members.end()) {
-    failures.push_back({describe(rank, op) + ", of group '" +
-                            group.getName().str() +
-                            "', of which it is not a member",
-                        "use a group that the rank is in", op->getLoc(),
-                        std::nullopt, ""});
+    failures.push_back(
+        {describe(rank, op) + ", of group '" + group.getName().str() +
+             "', of which it is not a member",
+         "use a group that the rank is in", op->getLoc(), std::nullopt, ""});
     return false;
   }
   for (int64_t member : members)
@@ -188,6 +221,72 @@ llvm::Expected<bool> JoinedRanks::arrive(size_t index, Operation *op) {
   return true;
 }
 
+llvm::Error JoinedRanks::post(size_t index, tp::CallOp call) {
+  llvm::Expected<std::vector<Transfer>> transfers = getTransfers(call);
+  if (!transfers)
+    return transfers.takeError();
+  int64_t rank = ranks[index].rank;
+  for (const Transfer &transfer : *transfers) {
+    ArrayRef<int64_t> members;
+    for (tp::GroupAttr group :
+         analysis::getGroups(call->getParentOfType<ModuleOp>()))
+      if (group.getName() == transfer.group)
+        members = group.getMembersAround(rank);
+    // Programs whose only group is that of all ranks may leave it out.
+    std::vector<int64_t> list(members);
+    if (list.empty())
+      for (const JoinedRank &other : ranks)
+        list.push_back(other.rank);
+    if (transfer.peer < 0 ||
+        transfer.peer >= static_cast<int64_t>(list.size()) ||
+        !indexOf.count(list[transfer.peer]))
+      return llvm::createStringError(report::describeLocation(call.getLoc()) +
+                                     ": the group has no rank " +
+                                     Twine(transfer.peer));
+    size_t peer = indexOf.at(list[transfer.peer]);
+    ChannelKey key = transfer.isSend ? ChannelKey(list, index, peer)
+                                     : ChannelKey(list, peer, index);
+    Channel &channel = channels[key];
+    std::vector<Message> &messages =
+        transfer.isSend ? channel.sent : channel.received;
+    messages.push_back({index, call, transfer.operand, transfer.result});
+    peersOf[{call, index}].push_back({key, messages.size() - 1});
+    deliver(key, messages.size() - 1);
+  }
+  return llvm::Error::success();
+}
+
+void JoinedRanks::deliver(const ChannelKey &key, size_t number) {
+  Channel &channel = channels[key];
+  if (channel.sent.size() <= number || channel.received.size() <= number)
+    return;
+  const Message &sent = channel.sent[number];
+  const Message &received = channel.received[number];
+  Value content =
+      ranks[sent.rank].values.lookup(sent.op->getOperand(sent.operand));
+  Value completed = received.op->getResult(received.result);
+  if (content.getType() != completed.getType()) {
+    failures.push_back(
+        {describe(ranks[sent.rank].rank, sent.op) + " and sends " +
+             describeType(content.getType()) + ", but " +
+             describe(ranks[received.rank].rank, received.op) +
+             " and expects " + describeType(completed.getType()),
+         "send and receive tensors of one type", received.op->getLoc(),
+         sent.op->getLoc(), "rank " + std::to_string(ranks[sent.rank].rank)});
+    return;
+  }
+  ranks[received.rank].values[completed] = content;
+  // A send is complete once the other side receives.
+  Value end = sent.op->getResult(sent.result);
+  if (auto type = dyn_cast<RankedTensorType>(end.getType());
+      type && type.getNumElements() == 0)
+    ranks[sent.rank].values[end] =
+        ops.constant(ops.getBuilder().getF64FloatAttr(0), type.getShape(),
+                     type.getElementType());
+  else
+    ranks[sent.rank].values[end] = content;
+}
+
 /// Returns what of two operands must be equal for a collective to run, or an
 /// empty text if it is.
 static std::string findMismatch(Operation *first, Operation *second) {
@@ -199,8 +298,9 @@ static std::string findMismatch(Operation *first, Operation *second) {
   if (tp::getElementType(first->getOperand(0)) !=
       tp::getElementType(second->getOperand(0)))
     return "have different element types";
-  if (a.hasEqualOperands() && tp::getTensor(first->getOperand(0)).getShape() !=
-                                  tp::getTensor(second->getOperand(0)).getShape())
+  if (a.hasEqualOperands() &&
+      tp::getTensor(first->getOperand(0)).getShape() !=
+          tp::getTensor(second->getOperand(0)).getShape())
     return "have operands of different sizes";
   return "";
 }
@@ -213,7 +313,11 @@ bool JoinedRanks::matches(const Key &key, const Meeting &meeting) {
       continue;
     failures.push_back(
         {"collective " + std::to_string(key.second) +
-             " of the group of ranks " + llvm::join(llvm::map_range(key.first, [](int64_t rank) { return std::to_string(rank); }), ", ") +
+             " of the group of ranks " +
+             llvm::join(llvm::map_range(
+                            key.first,
+                            [](int64_t rank) { return std::to_string(rank); }),
+                        ", ") +
              " does not match: " + describe(key.first.front(), first) +
              ", and " + describe(key.first[position], op) + "; these " +
              mismatch,
@@ -258,9 +362,8 @@ llvm::Error JoinedRanks::evaluate(ArrayRef<size_t> members,
         operands.push_back(
             OpAlgebra::wrap(ranks[member].values.lookup(operand)));
       algebra.restart();
-      LogicalResult evaluated =
-          cast<tp::EvaluationOpInterface>(op).evaluate(algebra, operands,
-                                                       results);
+      LogicalResult evaluated = cast<tp::EvaluationOpInterface>(op).evaluate(
+          algebra, operands, results);
       if (algebra.hasFailed())
         return llvm::createStringError(
             report::describeLocation(op->getLoc()) +
@@ -292,21 +395,36 @@ llvm::Error JoinedRanks::evaluate(ArrayRef<size_t> members,
   }
 }
 
+std::optional<size_t> JoinedRanks::getMissing(size_t index) const {
+  Operation *waiting = states[index].waiting;
+  if (!waiting)
+    return std::nullopt;
+  if (auto known = meetingOf.find({waiting, index}); known != meetingOf.end()) {
+    const Key &key = known->second;
+    for (auto [position, op] : llvm::enumerate(meetings.at(key).arrived))
+      if (!op)
+        return indexOf.at(key.first[position]);
+    return std::nullopt;
+  }
+  auto known = peersOf.find({waiting, index});
+  if (known == peersOf.end())
+    return std::nullopt;
+  for (const auto &[key, number] : known->second) {
+    const Channel &channel = channels.at(key);
+    auto [members, from, to] = key;
+    if (channel.sent.size() <= number)
+      return from;
+    if (channel.received.size() <= number)
+      return to;
+  }
+  return std::nullopt;
+}
+
 void JoinedRanks::explainDeadlock() {
   isDeadlock = true;
   // Follow the first rank that each rank waits for, until one repeats.
-  auto getMissing = [&](size_t index) -> std::optional<size_t> {
-    const State &state = states[index];
-    if (!state.waitsFor)
-      return std::nullopt;
-    const Meeting &meeting = meetings[*state.waitsFor];
-    for (auto [position, op] : llvm::enumerate(meeting.arrived))
-      if (!op)
-        return indexOf.at(state.waitsFor->first[position]);
-    return std::nullopt;
-  };
   size_t current = 0;
-  while (!states[current].waitsFor)
+  while (!states[current].waiting)
     ++current;
   std::vector<size_t> path;
   while (!llvm::is_contained(path, current)) {
@@ -322,14 +440,13 @@ void JoinedRanks::explainDeadlock() {
     os << describe(ranks[index].rank, states[index].waiting)
        << ", and waits for ";
   };
-  if (!states[path.back()].waitsFor) {
+  if (!states[path.back()].waiting) {
     // The last one has returned.
     size_t waiting = path[path.size() - 2];
     describeWait(waiting);
     os << "rank " << ranks[path.back()].rank
-       << ", which returns without this collective";
-    failures.push_back({message,
-                        "run the collective on all ranks of its group",
+       << ", which returns without taking part";
+    failures.push_back({message, "let all ranks take part",
                         states[waiting].waiting->getLoc(), std::nullopt, ""});
     return;
   }

@@ -50,14 +50,33 @@ private:
   struct State {
     mlir::Block::iterator next, end;
     std::map<std::vector<int64_t>, size_t> counts;
-    /// The meeting that the rank waits for, and since when.
-    std::optional<Key> waitsFor;
+    /// The op whose results the rank waits for.
     mlir::Operation *waiting = nullptr;
   };
+  /// A message that was sent or is to be received.
+  struct Message {
+    size_t rank;
+    mlir::Operation *op;
+    unsigned operand, result;
+  };
+  /// The messages from one rank to another in a group, in their order.
+  struct Channel {
+    std::vector<Message> sent, received;
+  };
+  using ChannelKey =
+      std::tuple<std::vector<int64_t>, /*from=*/size_t, /*to=*/size_t>;
 
   /// Runs a rank as far as it gets. Returns true if it got further.
   llvm::Expected<bool> advance(size_t index);
   llvm::Expected<bool> arrive(size_t index, mlir::Operation *op);
+  llvm::Error post(size_t index, tp::CallOp call);
+  /// Completes the n-th message of a channel if both sides are there.
+  void deliver(const ChannelKey &key, size_t number);
+  bool isDone(size_t index, mlir::Operation *op) const;
+  /// A rank that another waits for.
+  std::optional<size_t> getMissing(size_t index) const;
+  /// Adds a failure for communication that only one side takes part in.
+  bool checkComplete();
   llvm::Error complete(const Key &key, const Meeting &meeting);
   llvm::Error evaluate(llvm::ArrayRef<size_t> members,
                        llvm::ArrayRef<mlir::Operation *> meetingOps);
@@ -72,8 +91,12 @@ private:
   std::vector<State> states;
   std::map<int64_t, size_t> indexOf;
   std::map<Key, Meeting> meetings;
-  /// Meetings whose results are not used yet, by op and rank.
+  std::map<ChannelKey, Channel> channels;
+  /// The meeting of a collective, and the messages of a call, by op and rank.
   llvm::DenseMap<std::pair<mlir::Operation *, size_t>, Key> meetingOf;
+  llvm::DenseMap<std::pair<mlir::Operation *, size_t>,
+                 std::vector<std::pair<ChannelKey, size_t>>>
+      peersOf;
 };
 
 } // namespace commute::refinement

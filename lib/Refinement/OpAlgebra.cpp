@@ -19,10 +19,9 @@ FailureOr<SmallVector<int64_t>> OpAlgebra::getSizes(RankedTensorType type) {
 
 AlgebraValue OpAlgebra::fail(ArrayRef<int64_t> sizes, Type type) {
   failed = true;
-  return wrap(
-      tp::EmptyOp::create(ops.getBuilder(), ops.getLocation(),
-                          TypeRange(RankedTensorType::get(sizes, type)),
-                          ValueRange()));
+  return wrap(tp::EmptyOp::create(ops.getBuilder(), ops.getLocation(),
+                                  TypeRange(RankedTensorType::get(sizes, type)),
+                                  ValueRange()));
 }
 
 AlgebraValue OpAlgebra::constant(TypedAttr value, ArrayRef<int64_t> sizes,
@@ -105,9 +104,8 @@ AlgebraValue OpAlgebra::takeAlong(const AlgebraValue &table,
   return fail(indices->getSizes(), table->getElementType());
 }
 
-AlgebraValue OpAlgebra::scatter(const AlgebraValue &input,
-                                const AlgebraValue &, const AlgebraValue &,
-                                unsigned, bool, bool) {
+AlgebraValue OpAlgebra::scatter(const AlgebraValue &input, const AlgebraValue &,
+                                const AlgebraValue &, unsigned, bool, bool) {
   return fail(input->getSizes(), input->getElementType());
 }
 

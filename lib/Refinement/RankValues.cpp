@@ -93,6 +93,7 @@ RankValues::getRelation(const Node &node) const {
 }
 
 bool RankValues::isRelated(const Node &node) const {
-  return !node.dependsOnInputs || !node.hasContent() ||
+  // Inputs are what the premises say.
+  return !node.dependsOnInputs || !node.hasContent() || !node.getOp() ||
          getRelation(node).has_value();
 }

@@ -59,9 +59,10 @@ llvm::Error Refinement::collectMesh(ModuleOp referenceModule,
       world.push_back(rank);
     for (int64_t rank : known)
       if (rank >= static_cast<int64_t>(modules.size()))
-        return llvm::createStringError(
-            "the mesh has rank " + Twine(rank) + ", but there are programs of " +
-            Twine(modules.size()) + " ranks only; give one for each rank");
+        return llvm::createStringError("the mesh has rank " + Twine(rank) +
+                                       ", but there are programs of " +
+                                       Twine(modules.size()) +
+                                       " ranks only; give one for each rank");
   } else {
     world.assign(known.begin(), known.end());
     if (world.empty())
@@ -104,17 +105,15 @@ llvm::Error Refinement::resolve(ModuleOp referenceModule,
   resolvedReference = std::move(*resolved);
   reference = analysis::getMain(*resolvedReference);
   for (auto [index, module] : llvm::enumerate(modules)) {
-    std::string what = modules.size() == 1
-                           ? std::string("the ranks")
-                           : "rank " + std::to_string(index);
+    std::string what = modules.size() == 1 ? std::string("the ranks")
+                                           : "rank " + std::to_string(index);
     llvm::Expected<OwningOpRef<ModuleOp>> own =
         resolveModule(module, 1, what, symbols);
     if (!own)
       return own.takeError();
     resolvedRanks.push_back(std::move(*own));
   }
-  for (auto [index, rank] : llvm::enumerate(world))
-{
+  for (auto [index, rank] : llvm::enumerate(world)) {
     JoinedRank &own = ranks.emplace_back();
     own.rank = rank;
     own.function = analysis::getMain(
@@ -179,9 +178,8 @@ static OperandRange getResults(func::FuncOp function) {
 /// Returns the name of a value in its graph; empty if it has none.
 static StringRef getValueName(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return getInputName(
-        cast<func::FuncOp>(argument.getOwner()->getParentOp()),
-        argument.getArgNumber());
+    return getInputName(cast<func::FuncOp>(argument.getOwner()->getParentOp()),
+                        argument.getArgNumber());
   Operation *op = value.getDefiningOp();
   auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
   unsigned index = cast<OpResult>(value).getResultNumber();
@@ -209,10 +207,9 @@ static std::optional<unsigned> findOutput(func::FuncOp function,
 llvm::Expected<unsigned> Refinement::findReferenceOutput(StringRef key) {
   if (std::optional<unsigned> index = findOutput(reference, key))
     return *index;
-  return llvm::createStringError("relations: outputs." + key +
-                                 ": the reference returns " +
-                                 Twine(getResults(reference).size()) +
-                                 " outputs, and none of this name");
+  return llvm::createStringError(
+      "relations: outputs." + key + ": the reference returns " +
+      Twine(getResults(reference).size()) + " outputs, and none of this name");
 }
 
 llvm::Error Refinement::collectOutputs() {
@@ -262,9 +259,8 @@ FieldValue Refinement::getContent(Value value) const {
 
 /// Copies a program and folds its positions. `values` gets the values that are
 /// still computed.
-static OwningOpRef<ModuleOp> copyFolded(UniqueOps &ops,
-                                        DenseMap<Value, Value> &values,
-                                        bool folds) {
+static OwningOpRef<ModuleOp>
+copyFolded(UniqueOps &ops, DenseMap<Value, Value> &values, bool folds) {
   static constexpr StringLiteral numberName = "refinement.number";
   OwningOpRef<ModuleOp> copied = ops.makeModule({});
   func::FuncOp function = ops.getFunction();
@@ -303,8 +299,8 @@ llvm::Error Refinement::evaluate() {
   evaluatedRanks =
       copyFolded(joinedOps, evaluatedOf, proofOptions.reducesSizes);
   evaluation = std::make_unique<equivalence::SampledEvaluation>(
-      analysis::getMain(*evaluatedReference), analysis::getMain(*evaluatedRanks),
-      proofOptions, proofOptions.seed);
+      analysis::getMain(*evaluatedReference),
+      analysis::getMain(*evaluatedRanks), proofOptions, proofOptions.seed);
   if (llvm::Error error = evaluation->run()) {
     evaluation.reset();
     return error;
@@ -325,9 +321,8 @@ void Refinement::findOutputRelations() {
 }
 
 llvm::Error Refinement::addPairs() {
-  RelationOps ofReferenceOps(referenceOps, mesh, [](StringRef) {
-    return Value();
-  });
+  RelationOps ofReferenceOps(referenceOps, mesh,
+                             [](StringRef) { return Value(); });
   for (Output &output : outputs) {
     output.firstPair = pairs.size();
     if (!output.relation)
@@ -339,7 +334,8 @@ llvm::Error Refinement::addPairs() {
     referenceOps.setLocation(output.reference.getLoc());
     // The axes along which members hold summands.
     std::vector<std::string> axes;
-    auto collectAxes = [&](auto &self, const Relation &relation) -> llvm::Error {
+    auto collectAxes = [&](auto &self,
+                           const Relation &relation) -> llvm::Error {
       if (relation.kind == Relation::Kind::Partial) {
         llvm::Expected<std::string> axis = mesh.resolve(relation.axis);
         if (!axis)
@@ -377,8 +373,8 @@ llvm::Error Refinement::addPairs() {
         }
         SmallVector<Value> summands;
         for (int64_t member : members)
-          if (Value other = output.ofRanks[llvm::find(world, member) -
-                                           world.begin()])
+          if (Value other =
+                  output.ofRanks[llvm::find(world, member) - world.begin()])
             summands.push_back(other);
         if (llvm::any_of(summands, [&](Value other) {
               return other.getType() != own.getType();
@@ -392,8 +388,9 @@ llvm::Error Refinement::addPairs() {
         Finding finding;
         llvm::raw_string_ostream(finding.message)
             << "output " << output.name << " is " << actual.getType()
-            << " on rank " << rank << ", but " << output.relation->getText()
-            << " of the reference is " << expected->getType();
+            << " on rank " << rank << ", but "
+            << output.relation->getOutputText() << " of the reference is "
+            << expected->getType();
         finding.location = own.getLoc();
         finding.other = output.reference.getLoc();
         finding.otherProgram = "reference";
@@ -426,6 +423,7 @@ llvm::Error Refinement::prove() {
     return verified.takeError();
   result.numOps = verified->numOps;
   result.numRounds = verified->numRounds;
+  result.secondsForSizes = verified->secondsForSizes;
   for (std::string &note : verified->notes)
     result.notes.push_back(std::move(note));
   if (verified->notProven) {
@@ -458,17 +456,15 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   std::clock_t start = std::clock();
   proofOptions = options.proof;
   proofOptions.comparesOpaqueCalls = false;
-  proofOptions.usesRegions = false;
   if (llvm::Error error = collectMesh(referenceModule, modules))
     return error;
   if (llvm::Error error = resolve(referenceModule, modules))
     return error;
   result.numRanks = world.size();
   if (stated.inputsOfRank.size() > static_cast<size_t>(world.back()) + 1)
-    return llvm::createStringError("relations: inputs_of_rank has " +
-                                   Twine(stated.inputsOfRank.size()) +
-                                   " entries, but the ranks are 0 to " +
-                                   Twine(world.back()));
+    return llvm::createStringError(
+        "relations: inputs_of_rank has " + Twine(stated.inputsOfRank.size()) +
+        " entries, but the ranks are 0 to " + Twine(world.back()));
   if (writesMemory(reference) ||
       llvm::any_of(ranks, [](const JoinedRank &rank) {
         return writesMemory(rank.function);
@@ -515,8 +511,9 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     return error;
   result.secondsJoining = getSeconds(start);
   start = std::clock();
-  bool areAllStated = llvm::all_of(
-      outputs, [](const Output &output) { return output.relation.has_value(); });
+  bool areAllStated = llvm::all_of(outputs, [](const Output &output) {
+    return output.relation.has_value();
+  });
   if (!areAllStated || options.findsAllRelations) {
     if (llvm::Error error = evaluate()) {
       result.verdict = Verdict::NotProven;
@@ -529,8 +526,8 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     return error;
   bool isRefuted = !result.findings.empty();
   for (const Output &output : outputs) {
-    bool isMeant = output.isRequired ||
-                   (output.relation && !output.relation->isPartial());
+    bool isMeant =
+        output.isRequired || (output.relation && !output.relation->isPartial());
     isRefuted |= !isMeant;
   }
   if (!isRefuted) {
@@ -548,7 +545,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   }
   for (const Output &output : outputs)
     result.outputs.push_back(
-        {output.name, output.relation ? output.relation->getText() : "",
+        {output.name, output.relation ? output.relation->getOutputText() : "",
          output.isRequired, result.verdict == Verdict::Refines});
   if (options.findsAllRelations && evaluation)
     findValueRelations();
@@ -588,11 +585,11 @@ void Refinement::findValueRelations() {
     }
     const std::optional<FoundRelation> &relation = values.getRelation(node);
     if (!relation) {
-      value.relation = node.dependsOnInputs ? "no value of the reference"
-                                            : "a constant";
+      value.relation =
+          node.dependsOnInputs ? "no value of the reference" : "a constant";
       continue;
     }
-    value.relation = relation->relation.getText();
+    value.relation = relation->relation.getOutputText();
     value.reference = relations->getValue(relation->value).getLoc();
   }
 }

@@ -29,19 +29,6 @@ StringRef refinement::describe(Verdict verdict) {
   llvm_unreachable("a verdict that is not listed");
 }
 
-/// Returns "replicated", "shard(1, tp)" or another relation over the output,
-/// as relations.json spells it where that has a short form.
-static std::string getShortForm(StringRef relation) {
-  if (relation == "output")
-    return "replicated";
-  std::string text = relation.str();
-  for (StringRef function : {"shard(output, ", "partial(output, "})
-    if (StringRef rest = relation; rest.consume_front(function))
-      return function.take_until([](char c) { return c == '('; }).str() + "(" +
-             rest.str();
-  return text;
-}
-
 void refinement::print(const RefinementResult &result, llvm::raw_ostream &os) {
   os << describe(result.verdict) << " on " << result.numRanks
      << (result.numRanks == 1 ? " rank" : " ranks");
@@ -60,8 +47,7 @@ void refinement::print(const RefinementResult &result, llvm::raw_ostream &os) {
   }
   for (const OutputRelation &output : result.outputs)
     os << "output " << output.name << ": "
-       << (output.relation.empty() ? "not found on the ranks"
-                                   : getShortForm(output.relation))
+       << (output.relation.empty() ? "not found on the ranks" : output.relation)
        << (output.isRequired ? " (required)" : "") << '\n';
   if (!result.premises.empty())
     os << "premises:\n";
@@ -78,8 +64,7 @@ void refinement::printValues(const RefinementResult &result,
     std::string node, file;
     unsigned line = 0;
     report::describeLocation(value.location, node, file, line);
-    std::string source =
-        file.empty() ? "" : file + ":" + std::to_string(line);
+    std::string source = file.empty() ? "" : file + ":" + std::to_string(line);
     if (source != last)
       os << (source.empty() ? "(no source line)" : source) << '\n';
     last = source;
@@ -87,7 +72,7 @@ void refinement::printValues(const RefinementResult &result,
     if (value.reference) {
       std::string referenceNode;
       report::describeLocation(*value.reference, referenceNode, file, line);
-      os << getShortForm(value.relation) << " of " << referenceNode;
+      os << value.relation << " of " << referenceNode;
     } else {
       os << value.relation;
     }
@@ -122,15 +107,15 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
         {"output", output.name},
         {"relation", output.relation.empty()
                          ? llvm::json::Value(nullptr)
-                         : llvm::json::Value(getShortForm(output.relation))},
+                         : llvm::json::Value(output.relation)},
         {"required", output.isRequired},
         {"holds", output.holds}});
   for (const ValueRelation &value : result.values)
-    values.push_back(llvm::json::Object{
-        {"value", report::describeLocation(value.location)},
-        {"ranks", value.ranks},
-        {"relation", getShortForm(value.relation)},
-        {"reference", describeAt(value.reference)}});
+    values.push_back(
+        llvm::json::Object{{"value", report::describeLocation(value.location)},
+                           {"ranks", value.ranks},
+                           {"relation", value.relation},
+                           {"reference", describeAt(value.reference)}});
   llvm::json::Object object{
       {"verdict", describe(result.verdict)},
       {"refines", result.verdict == Verdict::Refines},
@@ -142,7 +127,8 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
       {"premises", llvm::json::Array(result.premises)},
       {"notes", llvm::json::Array(result.notes)},
       {"seconds", llvm::json::Object{{"joining", result.secondsJoining},
-                                     {"proving", result.secondsProving}}}};
+                                     {"proving", result.secondsProving},
+                                     {"sizes", result.secondsForSizes}}}};
   if (!result.values.empty())
     object["values"] = std::move(values);
   if (result.verdict == Verdict::NotProven)

@@ -42,9 +42,9 @@ RelatedInputs::RelatedInputs(UniqueOps &ops, func::FuncOp reference,
     unsigned index = argument.getArgNumber();
     StringRef name = getInputName(reference, index);
     ops.setLocation(argument.getLoc());
-    Value input = ops.addInput(
-        name.empty() ? "input " + std::to_string(index) : name.str(),
-        argument.getType());
+    Value input = ops.addInput(name.empty() ? "input " + std::to_string(index)
+                                            : name.str(),
+                               argument.getType());
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
     if (TypedAttr value = getConstant(reference, index); value && tensor)
       input = ops.constant(value, tensor.getShape(), tensor.getElementType());
@@ -119,8 +119,8 @@ std::optional<Relation> RelatedInputs::readSidecar(const JoinedRank &rank,
     case tp::PlacementKind::Replicated:
       break;
     case tp::PlacementKind::Shard:
-      relation = Relation::makeShard(std::move(relation), placement.getDim(),
-                                     axis);
+      relation =
+          Relation::makeShard(std::move(relation), placement.getDim(), axis);
       break;
     case tp::PlacementKind::Partial:
       if (placement.getReduction() != tp::ReductionKind::Sum)
@@ -164,9 +164,8 @@ std::vector<Relation> RelatedInputs::findReadings(RankedTensorType whole,
       const std::vector<int64_t> *members = mesh.getMembers(axis, rank);
       if (!members || members->size() < 2 || llvm::is_contained(used, axis))
         continue;
-      auto [start, end] = getChunk(size, members->size(),
-                                   llvm::find(*members, rank) -
-                                       members->begin());
+      auto [start, end] = getChunk(
+          size, members->size(), llvm::find(*members, rank) - members->begin());
       if (end - start < own.getDimSize(dim))
         continue;
       used.push_back(axis);
@@ -307,8 +306,8 @@ llvm::Error RelatedInputs::relate(JoinedRank &rank) {
     const Relation *own = findStated(rank.rank, name, parameter);
     if (TypedAttr value = getConstant(rank.function, index);
         value && tensor && !own) {
-      rank.values[argument] = ops.constant(value, tensor.getShape(),
-                                           tensor.getElementType());
+      rank.values[argument] =
+          ops.constant(value, tensor.getShape(), tensor.getElementType());
       continue;
     }
     Found found{Relation(), Source::Stated};
@@ -335,8 +334,7 @@ llvm::Error RelatedInputs::relate(JoinedRank &rank) {
           << " is " << value->getType();
       return llvm::createStringError(text);
     }
-    rank.values[argument] =
-        ops.isSharing() ? *value : ops.copyMemory(*value);
+    rank.values[argument] = ops.isSharing() ? *value : ops.copyMemory(*value);
     notePremise(shown, found, rank.rank);
   }
   return llvm::Error::success();

@@ -31,8 +31,10 @@ llvm::Expected<unsigned> RelationOps::getDim(const Relation &relation,
   int64_t rank = tp::getTensor(operand).getRank();
   int64_t dim = relation.dim < 0 ? relation.dim + rank : relation.dim;
   if (dim < 0 || dim >= rank)
-    return llvm::createStringError(quoted(relation.getText()) + ": there is no "
-                                   "dim " + Twine(relation.dim) + " in " +
+    return llvm::createStringError(quoted(relation.getText()) +
+                                   ": there is no "
+                                   "dim " +
+                                   Twine(relation.dim) + " in " +
                                    getShapeText(operand));
   return dim;
 }

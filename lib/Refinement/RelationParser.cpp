@@ -90,8 +90,8 @@ std::string Relation::getText() const {
     os << ')';
     break;
   case Kind::Slice:
-    os << "slice(" << operands[0].getText() << ", " << dim << ", "
-       << numbers[0] << ", " << numbers[1] << ')';
+    os << "slice(" << operands[0].getText() << ", " << dim << ", " << numbers[0]
+       << ", " << numbers[1] << ')';
     break;
   case Kind::Split:
     os << "split(" << operands[0].getText() << ", ";
@@ -105,6 +105,19 @@ std::string Relation::getText() const {
     break;
   }
   return text;
+}
+
+std::string Relation::getOutputText() const {
+  if (kind == Kind::Name)
+    return "replicated";
+  bool isShort = (kind == Kind::Shard || kind == Kind::Partial) &&
+                 operands[0].kind == Kind::Name;
+  if (!isShort)
+    return getText();
+  if (kind == Kind::Partial)
+    return axis.empty() ? "partial" : "partial(" + axis + ")";
+  return "shard(" + std::to_string(dim) + (axis.empty() ? "" : ", " + axis) +
+         ")";
 }
 
 namespace {
@@ -125,9 +138,8 @@ public:
 
 private:
   llvm::Error fail(const Twine &what) const {
-    std::string place = rest.empty()
-                            ? std::string("at its end")
-                            : "before " + quoted(rest.take_front(20));
+    std::string place = rest.empty() ? std::string("at its end")
+                                     : "before " + quoted(rest.take_front(20));
     return llvm::createStringError(quoted(text) + ": " + what + " " + place);
   }
   void skipSpace() { rest = rest.ltrim(); }
@@ -142,8 +154,8 @@ private:
   }
   llvm::Expected<StringRef> parseName() {
     skipSpace();
-    StringRef name =
-        rest.take_while([](char c) { return !StringRef("()[], \t").contains(c); });
+    StringRef name = rest.take_while(
+        [](char c) { return !StringRef("()[], \t").contains(c); });
     if (name.empty())
       return fail("expected a name");
     rest = rest.drop_front(name.size());
@@ -160,7 +172,7 @@ private:
     return number;
   }
   llvm::Error parseNumbers(std::vector<int64_t> &numbers) {
-    bool isList = consume('[') ;
+    bool isList = consume('[');
     char close = ']';
     if (!isList) {
       if (!consume('('))
@@ -212,8 +224,7 @@ private:
 } // namespace
 
 llvm::Error RelationParser::parseArguments(StringRef function,
-                                           Relation &relation,
-                                           unsigned depth) {
+                                           Relation &relation, unsigned depth) {
   using Kind = Relation::Kind;
   if (function == "zeros") {
     relation.kind = Kind::Zeros;
@@ -278,9 +289,8 @@ llvm::Expected<Relation> RelationParser::parseExpression(unsigned depth) {
     return name.takeError();
   if (!consume('('))
     return Relation::makeName(*name);
-  constexpr StringRef functions[] = {"shard",   "partial", "cat",
-                                     "permute", "reshape", "slice",
-                                     "split",   "zeros"};
+  constexpr StringRef functions[] = {"shard",   "partial", "cat",   "permute",
+                                     "reshape", "slice",   "split", "zeros"};
   if (!llvm::is_contained(functions, *name))
     return llvm::createStringError(
         quoted(text) + ": " + quoted(*name) +

@@ -56,9 +56,9 @@ llvm::Expected<std::string> Mesh::resolve(StringRef axis) const {
     return llvm::createStringError("there is no mesh axis " + quoted(axis) +
                                    "; the axes are " +
                                    (listed.empty() ? "none" : listed));
-  return llvm::createStringError(
-      found.empty() ? "the mesh has no axis; state \"mesh\""
-                    : "which axis? The mesh has " + listed);
+  return llvm::createStringError(found.empty()
+                                     ? "the mesh has no axis; state \"mesh\""
+                                     : "which axis? The mesh has " + listed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,8 +148,7 @@ llvm::Error RelationsReader::readInputs(JsonValue inputs, const Twine &key,
     return error;
   for (auto entry = inputs.begin(); entry != inputs.end(); ++entry) {
     std::string name = getString(entry.key());
-    if (llvm::Error error =
-            expect(*entry, JsonKind::String, text + "." + name))
+    if (llvm::Error error = expect(*entry, JsonKind::String, text + "." + name))
       return error;
     llvm::Expected<Relation> relation = parseRelation(getString(*entry));
     if (!relation)
@@ -176,8 +175,8 @@ llvm::Error RelationsReader::readOutputs(JsonValue outputs) {
                       "; expected \"output\" and \"relation\"");
       JsonValue own = relation.get("output");
       if (own)
-        output.output = own.is(JsonKind::String) ? getString(own)
-                                                 : own.text().str();
+        output.output =
+            own.is(JsonKind::String) ? getString(own) : own.text().str();
       relation = relation.get("relation");
       if (!relation)
         return fail(key + " has no \"relation\"");
@@ -229,8 +228,8 @@ llvm::Expected<StatedRelations> RelationsReader::read(JsonValue root) {
         for (JsonValue own : *entry) {
           std::string name =
               key + "[" + std::to_string(result.inputsOfRank.size()) + "]";
-          if ((error = readInputs(own, name,
-                                  result.inputsOfRank.emplace_back())))
+          if ((error =
+                   readInputs(own, name, result.inputsOfRank.emplace_back())))
             break;
         }
     } else if (key == "outputs") {
@@ -248,8 +247,8 @@ llvm::Expected<StatedRelations> RelationsReader::read(JsonValue root) {
   return std::move(result);
 }
 
-llvm::Expected<StatedRelations>
-refinement::parseRelations(std::string text, StringRef origin) {
+llvm::Expected<StatedRelations> refinement::parseRelations(std::string text,
+                                                           StringRef origin) {
   JsonLimits limits;
   limits.maxBytes = uint64_t(256) << 20;
   llvm::Expected<std::unique_ptr<JsonDocument>> document =

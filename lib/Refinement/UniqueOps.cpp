@@ -123,8 +123,8 @@ Value UniqueOps::concat(ArrayRef<Value> inputs, unsigned dim) {
     sizes[dim] += tp::getTensor(input).getDimSize(dim);
   return share(tp::ConcatOp::create(
                    builder, location,
-                   RankedTensorType::get(
-                       sizes, tp::getElementType(inputs.front())),
+                   RankedTensorType::get(sizes,
+                                         tp::getElementType(inputs.front())),
                    inputs, dim))
       .front();
 }
@@ -138,15 +138,16 @@ Value UniqueOps::map(tp::MapFunction mapFunction, ArrayRef<Value> operands,
 
 Value UniqueOps::constant(TypedAttr value, ArrayRef<int64_t> sizes, Type type) {
   return share(tp::ConstantOp::create(builder, location,
-                                      RankedTensorType::get(sizes, type), value))
+                                      RankedTensorType::get(sizes, type),
+                                      value))
       .front();
 }
 
 Value UniqueOps::sum(ArrayRef<Value> inputs) {
   Value result = inputs.front();
   for (Value input : inputs.drop_front())
-    result = map(tp::MapFunction::Add, {result, input},
-                 tp::getElementType(input));
+    result =
+        map(tp::MapFunction::Add, {result, input}, tp::getElementType(input));
   return result;
 }
 

@@ -36,7 +36,8 @@ bool ValueRelations::areEqual(const FieldValue &a, const FieldValue &b) {
   if (!a || !b || a->getSizes() != b->getSizes() ||
       a->getElementType() != b->getElementType())
     return a == b;
-  if (a == b || equivalence::getContentHash(a) == equivalence::getContentHash(b))
+  if (a == b ||
+      equivalence::getContentHash(a) == equivalence::getContentHash(b))
     return true;
   FieldAlgebra algebra = evaluation.getAlgebra();
   auto both = algebra.align(a, b);
@@ -58,11 +59,11 @@ FieldValue ValueRelations::evaluate(const Relation &relation,
     if (!operand || !members || relation.dim < 0 ||
         relation.dim >= operand->getRank())
       return nullptr;
-    auto [start, end] = getChunk(operand->getSizes()[relation.dim],
-                                 members->size(),
-                                 llvm::find(*members, rank) - members->begin());
-    FieldValue block = asField(
-        algebra.slice(operand, relation.dim, start, 1, end - start));
+    auto [start, end] =
+        getChunk(operand->getSizes()[relation.dim], members->size(),
+                 llvm::find(*members, rank) - members->begin());
+    FieldValue block =
+        asField(algebra.slice(operand, relation.dim, start, 1, end - start));
     return evaluation.clearProblem() ? nullptr : block;
   }
   default:
@@ -115,9 +116,9 @@ std::vector<std::vector<std::string>> ValueRelations::getAxisSets() const {
   return sets;
 }
 
-std::vector<Relation>
-ValueRelations::getCandidates(const FieldValue &whole, ArrayRef<int64_t> sizes,
-                              int64_t rank) const {
+std::vector<Relation> ValueRelations::getCandidates(const FieldValue &whole,
+                                                    ArrayRef<int64_t> sizes,
+                                                    int64_t rank) const {
   std::vector<Relation> candidates;
   if (whole->getRank() != static_cast<int64_t>(sizes.size()))
     return candidates;
@@ -140,9 +141,8 @@ ValueRelations::getCandidates(const FieldValue &whole, ArrayRef<int64_t> sizes,
       const std::vector<int64_t> *members = mesh.getMembers(axis, rank);
       if (!members || members->size() < 2 || llvm::is_contained(used, axis))
         continue;
-      auto [start, end] =
-          getChunk(size, members->size(),
-                   llvm::find(*members, rank) - members->begin());
+      auto [start, end] = getChunk(
+          size, members->size(), llvm::find(*members, rank) - members->begin());
       if (end - start < sizes[dim])
         continue;
       used.push_back(axis);
@@ -183,8 +183,8 @@ static Relation addPartial(Relation relation, ArrayRef<std::string> axes) {
   return relation;
 }
 
-std::optional<Relation>
-ValueRelations::findTo(const FieldValue &whole, ArrayRef<FieldValue> contents) {
+std::optional<Relation> ValueRelations::findTo(const FieldValue &whole,
+                                               ArrayRef<FieldValue> contents) {
   std::optional<size_t> first = findFirst(contents);
   if (!first || !whole)
     return std::nullopt;
@@ -196,7 +196,7 @@ ValueRelations::findTo(const FieldValue &whole, ArrayRef<FieldValue> contents) {
       for (auto [rank, own] : llvm::zip_equal(world, sums))
         if (own)
           own = sum(contents, axes, rank);
-    if (!sums[*first])
+    if (!sums[*first] || (!axes.empty() && areEqualAlong(contents, axes)))
       continue;
     for (const Relation &candidate : candidates)
       if (holds(candidate, whole, sums))
@@ -211,8 +211,7 @@ void ValueRelations::indexBlocks(size_t index) {
   auto note = [&](const Relation &relation) -> FieldValue {
     FieldValue block = evaluate(relation, content, rank);
     if (block)
-      blocks[equivalence::getContentHash(block)].push_back(
-          {index, relation});
+      blocks[equivalence::getContentHash(block)].push_back({index, relation});
     return block;
   };
   Relation whole = Relation::makeName(wholeName);
@@ -243,6 +242,22 @@ ArrayRef<size_t> ValueRelations::findEqual(const FieldValue &content) {
   return known == wholes.end() ? ArrayRef<size_t>() : ArrayRef(known->second);
 }
 
+bool ValueRelations::areEqualAlong(ArrayRef<FieldValue> contents,
+                                   ArrayRef<std::string> axes) {
+  for (auto [rank, content] : llvm::zip_equal(world, contents)) {
+    if (!content)
+      continue;
+    for (const std::string &axis : axes)
+      if (const std::vector<int64_t> *members = mesh.getMembers(axis, rank)) {
+        auto place = llvm::find(world, members->front());
+        if (place != world.end() &&
+            !areEqual(content, contents[place - world.begin()]))
+          return false;
+      }
+  }
+  return true;
+}
+
 std::optional<FoundRelation>
 ValueRelations::find(ArrayRef<FieldValue> contents) {
   std::optional<size_t> first = findFirst(contents);
@@ -256,7 +271,8 @@ ValueRelations::find(ArrayRef<FieldValue> contents) {
       for (auto [rank, own] : llvm::zip_equal(world, sums))
         if (own)
           own = sum(contents, axes, rank);
-    if (!sums[*first])
+    // Equal summands are a whole that is divided by the number of ranks.
+    if (!sums[*first] || (!axes.empty() && areEqualAlong(contents, axes)))
       continue;
     for (size_t value : findEqual(sums[*first])) {
       Relation relation = Relation::makeName(wholeName);

@@ -53,6 +53,9 @@ public:
   FieldValue sum(llvm::ArrayRef<FieldValue> contents,
                  llvm::ArrayRef<std::string> axes, int64_t rank);
   bool areEqual(const FieldValue &a, const FieldValue &b);
+  /// True if the members along axes hold equal values.
+  bool areEqualAlong(llvm::ArrayRef<FieldValue> contents,
+                     llvm::ArrayRef<std::string> axes);
 
   llvm::ArrayRef<int64_t> getWorld() const { return world; }
   const Mesh &getMesh() const { return mesh; }

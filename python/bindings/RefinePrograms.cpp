@@ -14,10 +14,9 @@ using namespace commute;
 using namespace commute::compiler;
 using namespace commute::python;
 
-RefinedPrograms
-python::refinePrograms(const std::string &reference,
-                       const std::vector<std::string> &ranks,
-                       const RefineSettings &settings) {
+RefinedPrograms python::refinePrograms(const std::string &reference,
+                                       const std::vector<std::string> &ranks,
+                                       const RefineSettings &settings) {
   auto fail = [](llvm::Error error) {
     RefinedPrograms result;
     result.error = llvm::toString(std::move(error));
@@ -40,6 +39,9 @@ python::refinePrograms(const std::string &reference,
     return fail(whole.takeError());
   StatedFacts facts;
   facts.groups = settings.groups;
+  facts.knownGroups = relations.mesh.getGroups();
+  if (llvm::Error error = facts.moveGroupsToKnown())
+    return fail(std::move(error));
   std::vector<LoadedProgram> programs;
   std::vector<mlir::ModuleOp> modules;
   for (const std::string &path : ranks) {
@@ -56,8 +58,8 @@ python::refinePrograms(const std::string &reference,
   options.proof.maxSeconds = settings.maxSeconds;
   options.proof.maxBytes = settings.maxBytes;
   options.findsAllRelations = settings.showRelations;
-  llvm::Expected<refinement::RefinementResult> result = refinement::refine(
-      whole->getModule(), modules, relations, options);
+  llvm::Expected<refinement::RefinementResult> result =
+      refinement::refine(whole->getModule(), modules, relations, options);
   if (!result)
     return fail(result.takeError());
   RefinedPrograms refined;

@@ -114,10 +114,11 @@ ProgramOptions::read(llvm::ArrayRef<std::string> paths,
   return read(paths, **vocabulary, context);
 }
 
-llvm::Expected<std::vector<compiler::LoadedProgram>>
-ProgramOptions::readEach(llvm::ArrayRef<std::string> paths,
-                         const vocabulary::Vocabulary &vocabulary,
-                         mlir::MLIRContext &context) const {
+llvm::Expected<std::vector<compiler::LoadedProgram>> ProgramOptions::readEach(
+    llvm::ArrayRef<std::string> paths,
+    const std::map<std::string, vocabulary::GroupRanks> &knownGroups,
+    const vocabulary::Vocabulary &vocabulary,
+    mlir::MLIRContext &context) const {
   std::vector<std::string> files(paths);
   if (files.size() == 1 && llvm::sys::fs::is_directory(files.front())) {
     llvm::Expected<std::vector<std::string>> found =
@@ -126,10 +127,14 @@ ProgramOptions::readEach(llvm::ArrayRef<std::string> paths,
       return found.takeError();
     files = std::move(*found);
   }
+  compiler::StatedFacts facts = getFacts();
+  facts.knownGroups = knownGroups;
+  if (llvm::Error error = facts.moveGroupsToKnown())
+    return std::move(error);
   std::vector<compiler::LoadedProgram> programs;
   for (const std::string &file : files) {
     llvm::Expected<compiler::LoadedProgram> program = compiler::readProgramFile(
-        file, vocabulary, getFacts(), getArchiveLimits(), context);
+        file, vocabulary, facts, getArchiveLimits(), context);
     if (!program)
       return program.takeError();
     std::optional<int64_t> stated = program->distributed.rank;

@@ -126,8 +126,8 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
       options.readReference(reference, **vocabulary, context);
   if (!whole)
     return whole.takeError();
-  llvm::Expected<std::vector<LoadedProgram>> programs =
-      options.readEach(inputs, **vocabulary, context);
+  llvm::Expected<std::vector<LoadedProgram>> programs = options.readEach(
+      inputs, relations.mesh.getGroups(), **vocabulary, context);
   if (!programs)
     return programs.takeError();
   if (programs->size() == 1)
@@ -137,6 +137,7 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   refineOptions.proof.precision = precision;
   refineOptions.proof.seed = seed;
   refineOptions.proof.reducesSizes = !realSizes;
+  refineOptions.proof.usesRegions = !whole;
   refineOptions.findsAllRelations = showRelations;
   if (llvm::Error error = proof.apply(refineOptions.proof))
     return std::move(error);

@@ -67,6 +67,8 @@ struct RefinementResult {
   unsigned numRounds = 0;
   double secondsJoining = 0;
   double secondsProving = 0;
+  /// Of these: choosing the samples.
+  double secondsForSizes = 0;
 };
 
 /// Compares what ranks compute with what one device computes. `ranks` is one

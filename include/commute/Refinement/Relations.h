@@ -60,6 +60,9 @@ struct Relation {
 
   /// Returns the expression as relations.json spells it.
   std::string getText() const;
+  /// Returns a relation over the output as "outputs" spells it: "replicated",
+  /// "shard(1, tp)", "partial(dp)" or the expression.
+  std::string getOutputText() const;
   /// Returns true if the members of an axis hold summands.
   bool isPartial() const;
 };
@@ -81,6 +84,10 @@ public:
   void add(llvm::StringRef name, Groups groups);
   const std::vector<std::pair<std::string, Groups>> &getAxes() const {
     return axes;
+  }
+  /// The same, by name.
+  std::map<std::string, Groups> getGroups() const {
+    return {axes.begin(), axes.end()};
   }
   /// Returns the members of the group along an axis that contains a rank; null
   /// if there is none. An empty name denotes the only axis.

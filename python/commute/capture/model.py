@@ -213,7 +213,10 @@ def capture(
             raise CaptureError("the model already has DTensor parameters; pass it without a plan")
     elif refusal is None and (plan is not None or plans.has_own_plan(module)):
         module = plans.apply(module, mesh, plan)
-    descriptions = Descriptions(mesh, arguments, stated, is_function=not isinstance(model, nn.Module))
+    is_function = not isinstance(model, nn.Module)
+    descriptions = Descriptions(mesh, arguments, stated, is_function=is_function)
+    if reference is not None:
+        descriptions.forget_local(module, whole)
     capturing = _Capturing(descriptions, backward, dynamic_shapes, folder)
     folder.mkdir(parents=True, exist_ok=True)
     programs = tuple(capturing.rank(module, rank) for rank in wanted)
