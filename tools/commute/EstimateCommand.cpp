@@ -4,8 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
 #include "EstimateReport.h"
+#include "JsonOutput.h"
 #include "ProgramOptions.h"
 #include "SafeOutput.h"
 #include "commute/Compiler/RankPrograms.h"
@@ -45,7 +47,8 @@ private:
   cl::opt<std::string> trace{
       "trace", cl::sub(command), cl::value_desc("F.json"),
       cl::desc("Write a trace for ui.perfetto.dev or chrome://tracing")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace
@@ -80,6 +83,8 @@ EstimateCommand::getSizes(const LoadedProgram &file,
 }
 
 llvm::Expected<ExitCode> EstimateCommand::run() {
+  if (llvm::Error error = checkOverwrite("--trace", trace, inputs))
+    return std::move(error);
   llvm::Expected<target::Target> target = target::loadTarget(targetName);
   if (!target)
     return target.takeError();
@@ -115,8 +120,7 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   if (json) {
     llvm::json::Object object = toJson(summary);
     object["file"] = file->origin;
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-               << '\n';
+    printJson(std::move(object));
     return Success;
   }
   safeOuts() << file->origin << ": ";
