@@ -33,14 +33,14 @@ setup:
 	@build_tools/setup.sh
 
 $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json
-	@echo "[build] configuring preset $(PRESET)"
-	@cmake --preset $(PRESET) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@build_tools/stage.sh "[build] configuring preset $(PRESET)" build/logs/configure-$(PRESET).log \
+	  cmake --preset $(PRESET)
 
 build: setup
 	@mkdir -p build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
-	@echo "[build] building preset $(PRESET) in $(BUILD)"
-	@cmake --build $(BUILD) -j $(JOBS)
+	@build_tools/stage.sh "[build] building preset $(PRESET) in $(BUILD)" build/logs/build-$(PRESET).log \
+	  cmake --build $(BUILD) -j $(JOBS)
 	@ln -sfn $(BUILD)/compile_commands.json compile_commands.json
 
 demo: build
@@ -65,7 +65,8 @@ lit: build
 
 pytest: build
 	@echo "[test] tests with PyTorch"
-	@COMMUTE_BUILD=$(BUILD) $(PYTHON) -m pytest -q python/tests
+	@COMMUTE_BUILD=$(BUILD) OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -n $(JOBS) \
+	  --dist loadfile python/tests
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
 

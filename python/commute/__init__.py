@@ -1,2 +1,13 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Commute for Python. `commute.torch` contains the integration with PyTorch."""
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        # The module has it from CMake's project; loading it takes milliseconds.
+        from commute._commute import __version__
+
+        return __version__
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

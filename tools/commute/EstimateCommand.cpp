@@ -9,6 +9,7 @@
 #include "EstimateReport.h"
 #include "JsonOutput.h"
 #include "ProgramOptions.h"
+#include "ReportFile.h"
 #include "SafeOutput.h"
 #include "commute/Compiler/RankPrograms.h"
 
@@ -47,6 +48,9 @@ private:
   cl::opt<std::string> trace{
       "trace", cl::sub(command), cl::value_desc("F.json"),
       cl::desc("Write a trace for ui.perfetto.dev or chrome://tracing")};
+  cl::opt<std::string> reportFile{
+      "report", cl::sub(command), cl::value_desc("FILE.html"),
+      cl::desc("Write the two lanes and the times of ops as an HTML page")};
   cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
                      cl::desc("Print JSON")};
   ProgramOptions options{command};
@@ -117,6 +121,13 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   if (!trace.empty())
     if (llvm::Error error = writeTrace(trace, summary))
       return std::move(error);
+  if (!reportFile.empty()) {
+    ReportFile page("estimate", *target);
+    page.addProgram("program", file->origin, *function, summary);
+    if (llvm::Error error =
+            page.write(reportFile, "commute estimate " + file->origin))
+      return std::move(error);
+  }
   if (json) {
     llvm::json::Object object = toJson(summary);
     object["file"] = file->origin;

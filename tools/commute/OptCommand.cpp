@@ -11,8 +11,10 @@
 #include "ProgramOptions.h"
 #include "Progress.h"
 #include "ProofOptions.h"
+#include "ReportFile.h"
 #include "SafeOutput.h"
 
+#include "commute/Compiler/Explanation.h"
 #include "commute/Compiler/Optimization.h"
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Compiler/VerificationReport.h"
@@ -45,7 +47,8 @@ private:
   llvm::Expected<bool> writesFolder() const;
   llvm::Error writeReport(const report::RemarkCollector &remarks,
                           const LoadedProgram &file,
-                          const WriteSummary &summary) const;
+                          const Optimization &optimization,
+                          const PassSettings &settings) const;
   void printSummary(const report::RemarkCollector &remarks,
                     const LoadedProgram &file, const Optimization &optimization,
                     const WriteSummary &summary) const;
@@ -81,7 +84,8 @@ private:
       cl::desc("Write the result even if the proof exceeds its budget")};
   cl::opt<std::string> reportFile{
       "report", cl::sub(command), cl::value_desc("FILE.html"),
-      cl::desc("Write all remarks as an HTML page")};
+      cl::desc("Write the step before and after, the rewrites, the "
+               "refusals and the proof as an HTML page")};
   cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
                      cl::desc("Print JSON")};
   cl::opt<bool> force{"force", cl::sub(command),
@@ -155,19 +159,26 @@ llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
 
 llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
                                     const LoadedProgram &file,
-                                    const WriteSummary &summary) const {
-  std::vector<std::pair<std::string, std::string>> facts = {
-      {"Input", file.origin},
-      {"Output", output},
-      {"Nodes after", std::to_string(summary.numNodes)}};
-  if (std::optional<size_t> count = getNumNodes(file))
-    facts.insert(facts.begin() + 2, {"Nodes before", std::to_string(*count)});
-  std::string page = report::renderHtml("Commute: " + file.origin, facts,
-                                        remarks.getEntries());
-  return llvm::writeToOutput(reportFile, [&](llvm::raw_ostream &os) {
-    os << page;
-    return llvm::Error::success();
-  });
+                                    const Optimization &optimization,
+                                    const PassSettings &settings) const {
+  llvm::Expected<target::Target> machine = target::loadTarget(target);
+  if (!machine)
+    return machine.takeError();
+  ReportFile page("opt", std::move(*machine));
+  page.addProgram("before", file.origin, *optimization.original, file);
+  page.addProgram("after", output, file.getModule(), file);
+  if (optimization.verification)
+    page.addProof(*optimization.verification);
+  page.addRemarks(remarks);
+  ExplanationOptions explanationOptions;
+  explanationOptions.passes = passes;
+  explanationOptions.settings = settings;
+  llvm::Expected<Explanation> explanation =
+      explain(*optimization.original, explanationOptions);
+  if (!explanation)
+    return explanation.takeError();
+  page.addExplanation(*explanation);
+  return page.write(reportFile, "commute opt " + file.origin);
 }
 
 void OptCommand::printSummary(const report::RemarkCollector &remarks,
@@ -294,7 +305,8 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (!summary)
     return summary.takeError();
   if (!reportFile.empty())
-    if (llvm::Error error = writeReport(remarks, *file, *summary))
+    if (llvm::Error error = writeReport(remarks, *file, *optimization,
+                                        optimizationOptions.settings))
       return std::move(error);
   printSummary(remarks, *file, *optimization, *summary);
   // Do not free large graphs before exit, which would take a tenth of the total

@@ -11,6 +11,7 @@
 #include "PlacementProblems.h"
 #include "ProgramOptions.h"
 #include "ProofOptions.h"
+#include "ReportFile.h"
 #include "SafeOutput.h"
 #include "StoredConstants.h"
 #include "commute/Compiler/LoadedProgram.h"
@@ -32,6 +33,9 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
+  llvm::Error writeReport(const LoadedProgram &a, const LoadedProgram &b,
+                          const equivalence::VerifyResult &result) const;
+
   cl::SubCommand command{
       "verify", "Check that two graphs compute the same on every rank"};
   cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
@@ -62,12 +66,30 @@ private:
   cl::opt<bool> whole{"whole", cl::sub(command),
                       cl::desc("Evaluate both graphs in full, including "
                                "what they share and regions that repeat")};
+  cl::opt<std::string> reportFile{
+      "report", cl::sub(command), cl::value_desc("FILE.html"),
+      cl::desc("Write the verdict, its premises and both programs as an HTML "
+               "page")};
   cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
                      cl::desc("Print JSON")};
   ProgramOptions options{command};
   ProofOptions proof{command};
 };
 } // namespace
+
+llvm::Error
+VerifyCommand::writeReport(const LoadedProgram &a, const LoadedProgram &b,
+                           const equivalence::VerifyResult &result) const {
+  llvm::Expected<target::Target> target =
+      target::loadTarget(target::defaultTargetName);
+  if (!target)
+    return target.takeError();
+  ReportFile page("verify", std::move(*target));
+  page.addProgram("first", a.origin, a.getModule(), a);
+  page.addProgram("second", b.origin, b.getModule(), b);
+  page.addProof(result);
+  return page.write(reportFile, "commute verify " + a.origin + " " + b.origin);
+}
 
 llvm::Expected<ExitCode> VerifyCommand::run() {
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
@@ -119,6 +141,9 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         "--ranks=" + llvm::Twine(ranks) + ": the groups of the graphs have " +
         llvm::Twine(result->numRanks) +
         " ranks; --group states the members of a group");
+  if (!reportFile.empty())
+    if (llvm::Error error = writeReport(*a, *b, *result))
+      return std::move(error);
   // Warn about placements that conflict with the graph. The verdict holds
   // nevertheless, but such a placement is probably a mistake.
   std::vector<PlacementProblem> problems =
