@@ -4,7 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
+#include "JsonOutput.h"
+#include "OptionParsers.h"
 #include "PlacementProblems.h"
 #include "ProgramOptions.h"
 #include "ProofOptions.h"
@@ -39,21 +42,23 @@ private:
       "verify", "Check that two graphs compute the same on every rank"};
   cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
                                cl::desc("A B")};
-  cl::opt<int64_t> ranks{
+  NumberOption<int64_t> ranks{
       "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
       cl::desc("Expect the graphs to run on this many ranks")};
-  cl::opt<equivalence::Precision> precision{
-      "precision", cl::sub(command),
+  ChoiceOption<equivalence::Precision> precision{
+      "precision",
+      cl::sub(command),
+      cl::value_desc("algebraic|strict"),
       cl::init(equivalence::Precision::Algebraic),
-      cl::desc("How a cast to a narrower float type is treated:"),
-      cl::values(
-          clEnumValN(equivalence::Precision::Algebraic, "algebraic",
-                     "as exact: only the algebra is compared (default)"),
-          clEnumValN(
-              equivalence::Precision::Strict, "strict",
-              "as an unknown function, which must not move across a sum"))};
-  cl::opt<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
-                         cl::init(1), cl::desc("Seed of the random inputs")};
+      cl::desc(
+          "How a cast to a narrower float type is treated: as exact, so that "
+          "only the algebra is compared (algebraic, the default), or as an "
+          "unknown function, which must not move across a sum (strict)"),
+      cl::values(clEnumValN(equivalence::Precision::Algebraic, "algebraic", ""),
+                 clEnumValN(equivalence::Precision::Strict, "strict", ""))};
+  NumberOption<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
+                              cl::init(1),
+                              cl::desc("Seed of the random inputs")};
   cl::opt<bool> realSizes{
       "real-sizes", cl::sub(command),
       cl::desc("Evaluate all indices of all dims instead of a sample")};
@@ -67,7 +72,8 @@ private:
       "report", cl::sub(command), cl::value_desc("FILE.html"),
       cl::desc("Write the verdict, its premises and both programs as an HTML "
                "page")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   cl::opt<std::string> reference{
       "reference", cl::sub(command), cl::value_desc("FILE"),
       cl::desc("Check that the ranks compute what this program of one device "
@@ -166,8 +172,7 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   if (json) {
     llvm::json::Object object = toJson(*result);
     (*object.getObject("seconds"))["reading"] = secondsReading;
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-               << '\n';
+    printJson(std::move(object));
   } else {
     print(*result, safeOuts());
     if (showRelations)
@@ -257,8 +262,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         llvm::json::Object{{"reading", secondsReading},
                            {"sizes", result->secondsForSizes},
                            {"evaluation", result->secondsEvaluating}};
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-               << '\n';
+    printJson(std::move(object));
   } else {
     print(*result, safeOuts());
     if (showSizes)
