@@ -98,12 +98,19 @@ check-docs: build
 	@cmake --build $(BUILD) --target commute-docs >/dev/null
 	@diff -r $(BUILD)/docs docs/reference || { echo "run 'make docs'"; exit 1; }
 
-# MkDocs is not needed for anything else.
-site: setup
-	@build_tools/stage.sh "[site] installing MkDocs" build/logs/mkdocs-install.log \
-	  $(PYTHON) -m pip install --requirement build_tools/site-requirements.txt
-	@build_tools/stage.sh "[site] building build/site" build/logs/mkdocs.log \
-	  $(PYTHON) -m mkdocs build --strict --quiet
+# MkDocs is not needed for anything else, so it has its own environment.
+SITE_TOOLS := build/site-tools
+
+$(SITE_TOOLS)/bin/mkdocs: build_tools/site-requirements.txt
+	@build_tools/stage.sh "[site] making the environment $(SITE_TOOLS)" build/logs/site-venv.log \
+	  /usr/bin/python3 -m venv $(SITE_TOOLS)
+	@build_tools/stage.sh "[site] installing MkDocs" build/logs/site-pip.log \
+	  $(SITE_TOOLS)/bin/pip install --requirement build_tools/site-requirements.txt
+	@touch $@
+
+site: $(SITE_TOOLS)/bin/mkdocs
+	@build_tools/stage.sh "[site] building build/site" build/logs/site.log \
+	  $(SITE_TOOLS)/bin/mkdocs build --strict --quiet
 
 wheel: setup
 	@build_tools/wheel.sh
