@@ -89,10 +89,18 @@ class Case:
         """The programs of the reference and of all ranks; equal ones are one object."""
         names = capture.argument_names(self.reference)
         reference = _trace_reference(self.reference, {name: self.values[name] for name in names})
-        modules, known = [], {}
+        modules, known, shared = [], {}, {}
         for mesh, values in zip(self.meshes, self.values_of_ranks()):
+            shapes = tuple(tuple(value.shape) for value in values.values())
+            if shapes in shared:
+                modules.append(shared[shapes])
+                continue
+            mesh.depends_on_rank = False
             module = capture.trace(functools.partial(self.ranks, mesh), values)
-            modules.append(known.setdefault(capture.outline(module), module))
+            module = known.setdefault(capture.outline(module), module)
+            if not mesh.depends_on_rank:
+                shared[shapes] = module
+            modules.append(module)
         return Captured(self, reference, modules)
 
 

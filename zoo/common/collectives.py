@@ -8,25 +8,33 @@ Collectives are PyTorch's functional ones, along any dim. They are no part of th
 that autograd differentiates; the classes with `apply` below are, as in Megatron.
 """
 
-import dataclasses
-
 import torch
 import torch.distributed._functional_collectives  # registers _c10d_functional
 
 _c10d = torch.ops._c10d_functional
 
 
-@dataclasses.dataclass(frozen=True)
 class Axis:
     """The process group of one rank along an axis of the mesh."""
 
-    name: str
-    ranks: tuple
-    index: int
+    def __init__(self, mesh, name, ranks, index):
+        self._mesh = mesh
+        self.name = name
+        self.size = len(ranks)
+        self._ranks = ranks
+        self._index = index
+
+    # A program that asks for none of these is the same on every rank.
 
     @property
-    def size(self):
-        return len(self.ranks)
+    def index(self):
+        self._mesh.depends_on_rank = True
+        return self._index
+
+    @property
+    def ranks(self):
+        self._mesh.depends_on_rank = True
+        return self._ranks
 
     @property
     def next(self):
@@ -41,12 +49,18 @@ class Mesh:
     """The mesh as one rank sees it: its axes are attributes."""
 
     def __init__(self, groups, rank):
-        self.rank = rank
         self.world_size = 1 + max(member for lists in groups.values() for g in lists for member in g)
+        self.depends_on_rank = False
+        self._rank = rank
         self.axes = {}
         for name, lists in groups.items():
             (members,) = [members for members in lists if rank in members]
-            self.axes[name] = Axis(name, tuple(members), members.index(rank))
+            self.axes[name] = Axis(self, name, tuple(members), members.index(rank))
+
+    @property
+    def rank(self):
+        self.depends_on_rank = True
+        return self._rank
 
     def __getattr__(self, name):
         try:

@@ -170,30 +170,34 @@ def output_relation(relations, index):
     return stated.get("relation", "replicated"), int(place)
 
 
+def _output_tree(relation):
+    """Of "shard(1, tp)", "partial", or an expression in which "output" is the output."""
+    tree = parse("output" if relation == "replicated" else relation)
+    if tree == ("name", "partial"):
+        return ("call", "partial", [("name", "output")])
+    if tree[0] == "call" and tree[1] in ("shard", "partial"):
+        arguments = tree[2]
+        operand = arguments[0] if arguments else None
+        axes_only = tree[1] == "partial" and operand is not None and operand[1] != "output"
+        if operand is None or isinstance(operand, int) or (axes_only and operand[0] == "name"):
+            return ("call", tree[1], [("name", "output"), *arguments])
+    return tree
+
+
 def compare_output(relation, expected, found, meshes):
     """The largest difference between the ranks' tensors and what the relation says of the
     reference's, relative to its largest number; infinite where shapes differ."""
     scale = max(float(expected.abs().max()) if expected.numel() else 0.0, 1e-30)
-    tree = None if relation == "replicated" else parse(relation)
-    if tree is not None and tree[1] == "partial":
-        return _compare_sums(tree, expected, found, meshes, scale)
+    tree = _output_tree(relation)
     worst = 0.0
     for mesh, tensor in zip(meshes, found, strict=True):
-        wanted = expected
-        if tree is not None:
-            call = ("call", tree[1], [("name", "@"), *(tree[2] if tree[0] == "call" else [])])
-            wanted = _Evaluator({"@": expected}, mesh).evaluate(call)
+        evaluator = _Evaluator({"output": expected}, mesh)
+        if tree[0] == "call" and tree[1] == "partial":
+            wanted = evaluator.evaluate(tree[2][0])
+            tensor = sum(found[rank] for rank in evaluator.axis(tree[2][1:]).ranks)
+        else:
+            wanted = evaluator.evaluate(tree)
         worst = max(worst, _distance(wanted, tensor, scale))
-    return worst
-
-
-def _compare_sums(tree, expected, found, meshes, scale):
-    arguments = tree[2] if tree[0] == "call" else []
-    worst = 0.0
-    for mesh in meshes:
-        axis = _Evaluator({}, mesh).axis(arguments)
-        total = sum(found[rank] for rank in axis.ranks)
-        worst = max(worst, _distance(expected, total, scale))
     return worst
 
 
