@@ -95,9 +95,34 @@ def trace(function, inputs):
             node.meta["stack_trace"] = _lines_of_programs(node.meta["stack_trace"])
             if not node.meta["stack_trace"]:
                 del node.meta["stack_trace"]
+    _make_functional(module.graph)
     module.graph.eliminate_dead_code()
     module.recompile()
     return module
+
+
+def _make_functional(graph):
+    """Replaces ops that write into an operand, as PyTorch's own compositions do."""
+    for node in list(graph.nodes):
+        schema = getattr(node.target, "_schema", None)
+        if schema is None or not schema.is_mutable:
+            continue
+        written = node.args[0]
+        views = [n for n in [written, *written.users] if n is not node and _is_view(n)]
+        if views or not schema.name.endswith("_"):
+            raise ValueError(f"{node.name} writes into memory that others see: {node.target}")
+        packet = getattr(torch.ops.aten, schema.name.removeprefix("aten::")[:-1])
+        node.target = getattr(packet, node.target._overloadname)
+        after = False
+        for user in list(graph.nodes):
+            if after and written in user.all_input_nodes:
+                user.replace_input_with(written, node)
+            after = after or user is node
+
+
+def _is_view(node):
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(r.alias_info is not None for r in schema.returns)
 
 
 def _name_placeholders(graph, names):

@@ -18,7 +18,7 @@ ZOO = Path(__file__).resolve().parents[1]
 
 # In float64: rounding stays far below, and a fault far above.
 EQUAL = 1e-9
-DIFFERENT = 1e-4
+DIFFERENT = 1e-7
 
 
 @dataclasses.dataclass(frozen=True)

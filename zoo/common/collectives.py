@@ -17,11 +17,10 @@ _c10d = torch.ops._c10d_functional
 class Axis:
     """The process group of one rank along an axis of the mesh."""
 
-    def __init__(self, mesh, name, ranks, index):
+    def __init__(self, mesh, name, size, index):
         self._mesh = mesh
         self.name = name
-        self.size = len(ranks)
-        self._ranks = ranks
+        self.size = size
         self._index = index
 
     # A program that asks for none of these is the same on every rank.
@@ -31,18 +30,15 @@ class Axis:
         self._mesh.depends_on_rank = True
         return self._index
 
-    @property
-    def ranks(self):
-        self._mesh.depends_on_rank = True
-        return self._ranks
+    # Peers of messages are positions in the group, not ranks of the world.
 
     @property
     def next(self):
-        return self.ranks[(self.index + 1) % self.size]
+        return (self.index + 1) % self.size
 
     @property
     def previous(self):
-        return self.ranks[(self.index - 1) % self.size]
+        return (self.index - 1) % self.size
 
 
 class Mesh:
@@ -53,9 +49,12 @@ class Mesh:
         self.depends_on_rank = False
         self._rank = rank
         self.axes = {}
+        # The ranks of the world in this rank's group along each axis.
+        self.groups = {}
         for name, lists in groups.items():
             (members,) = [members for members in lists if rank in members]
-            self.axes[name] = Axis(self, name, tuple(members), members.index(rank))
+            self.groups[name] = tuple(members)
+            self.axes[name] = Axis(self, name, len(members), members.index(rank))
 
     @property
     def rank(self):
@@ -108,16 +107,16 @@ def shard(x, axis, dim=0):
 
 
 def broadcast(x, axis, source=0):
-    return _wait(_c10d.broadcast(x.contiguous(), axis.ranks[source], axis.name))
+    """What the rank at a position of the axis has."""
+    return _wait(_c10d.broadcast(x.contiguous(), source, axis.name))
 
 
-def send(x, rank, axis, tag=0):
-    """Sends to a rank of the world, which is a member of the axis."""
-    return _wait(_c10d.isend(x.contiguous(), rank, tag, axis.name))
+def send(x, peer, axis, tag=0):
+    return _wait(_c10d.isend(x.contiguous(), peer, tag, axis.name))
 
 
-def receive(like, rank, axis, tag=0):
-    return _wait(_c10d.irecv(torch.empty_like(like), rank, tag, axis.name))
+def receive(like, peer, axis, tag=0):
+    return _wait(_c10d.irecv(torch.empty_like(like), peer, tag, axis.name))
 
 
 def rotate(tensors, axis):

@@ -73,9 +73,14 @@ class _Job:
                 return tuple(members)
         raise JudgeError(f"rank {rank} is in no group {name!r}")
 
-    def send(self, sender, receiver, tag, group, tensor):
-        self.messages[group, sender, receiver, tag].append(tensor)
+    def send(self, rank, peer, tag, group, tensor):
+        members = self.members(group, rank)
+        self.messages[members, rank, members[peer], tag].append(tensor)
         self.steps += 1
+
+    def expect(self, rank, peer, tag, group, like):
+        members = self.members(group, rank)
+        return _Receive((members, members[peer], rank, tag), like)
 
     def receive(self, key):
         self.steps += 1
@@ -105,10 +110,6 @@ class _Job:
             if call.target is not _c10d.all_to_all_single.default and call.shape != first.shape:
                 raise JudgeError(f"{call.target}: the shape differs on rank {rank}")
         arguments = [dict(call.arguments) for call in calls]
-        if first.target is _c10d.broadcast.default:
-            # lockstep.py counts the source within the group.
-            for named in arguments:
-                named["src"] = members.index(named["src"])
         try:
             results = COLLECTIVES[first.target](arguments)
         except (LockstepError, RuntimeError) as error:
@@ -150,7 +151,7 @@ def _run_rank(rank, module, inputs, job):
             environment[node] = tensor
         elif node.target is _c10d.irecv.default:
             tensor, peer, tag, group = args
-            environment[node] = _Receive((group, peer, rank, tag), tensor)
+            environment[node] = job.expect(rank, peer, tag, group, tensor)
         elif node.target is _c10d.batch_p2p_ops.default:
             kinds, peers, tags, tensors, group = args
             results = []
@@ -159,7 +160,7 @@ def _run_rank(rank, module, inputs, job):
                     job.send(rank, peer, tag, group, tensor)
                     results.append(tensor)
                 else:
-                    results.append(_Receive((group, peer, rank, tag), tensor))
+                    results.append(job.expect(rank, peer, tag, group, tensor))
             environment[node] = results
         elif node.target is _c10d.wait_tensor.default:
             waited = args[0]

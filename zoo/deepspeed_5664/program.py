@@ -10,6 +10,7 @@ import torch
 
 from zoo.common.collectives import all_to_all
 
+ISSUE = ("deepspeedai/DeepSpeed", 5664)
 MESH = {"sp": [[0, 1]]}
 INPUTS = {"x": (2, 6, 4, 3)}
 RELATIONS = {"inputs": {"x": "shard(x, 1)"}, "outputs": {"0": "shard(2)"}}

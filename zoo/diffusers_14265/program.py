@@ -9,6 +9,7 @@ import torch
 
 from zoo.common.collectives import rotate
 
+ISSUE = ("huggingface/diffusers", 14265)
 MESH = {"ring": [[0, 1, 2]]}
 INPUTS = {"query": (6, 4), "key": (6, 4), "value": (6, 4), "gradient": (6, 4)}
 RELATIONS = {

@@ -10,6 +10,7 @@ import torch
 from zoo.common.capture import gradients, leaf
 from zoo.common.collectives import GatherFromSequence, ReduceFromRegion, all_reduce
 
+ISSUE = ("NVIDIA/Megatron-LM", 1446)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (6, 8), "norm": (8,), "head": (8, 12)}
 RELATIONS = {

@@ -10,6 +10,7 @@ import torch
 from zoo.common.capture import gradients, leaf
 from zoo.common.collectives import ReduceFromRegion, all_reduce
 
+ISSUE = ("NVIDIA/Megatron-LM", 7452)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"mixed": (6, 16), "gate": (6, 16), "norm": (4,), "out": (16, 8)}
 RELATIONS = {

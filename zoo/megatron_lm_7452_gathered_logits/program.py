@@ -9,6 +9,7 @@ once a rank, and the loss is too large by log(2).
 from zoo.common.cases import Integers
 from zoo.common.collectives import all_gather, all_reduce
 
+ISSUE = ("NVIDIA/Megatron-LM", 7452)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (6, 8), "head": (8, 12), "labels": Integers((6,), 0, 12)}
 RELATIONS = {"inputs": {"head": "shard(head, 1)"}, "outputs": {"0": "replicated"}}

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from zoo.common.capture import gradients, leaf
 from zoo.common.collectives import GatherFromSequence, GatherReplicated, all_reduce
 
+ISSUE = ("NVIDIA/Megatron-LM", 7452)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (6, 8), "w": (8, 8), "target": (6, 8)}
 RELATIONS = {"inputs": {"x": "shard(x, 0)"}, "outputs": {"0": "replicated", "1": "replicated"}}

@@ -9,6 +9,7 @@ import torch
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("NVIDIA/Megatron-LM", 7452)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"logits": (8, 4), "mask": (8,)}
 RELATIONS = {

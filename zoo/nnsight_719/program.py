@@ -9,6 +9,7 @@ import torch
 
 from zoo.common.collectives import all_gather
 
+ISSUE = ("ndif-team/nnsight", 719)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (4, 8), "wq": (8, 8), "wk": (8, 4), "wv": (8, 4)}
 RELATIONS = {

@@ -3,6 +3,7 @@
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("pytorch/pytorch", 159856)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"gradient": (4, 6), "limit": (1,)}
 RELATIONS = {"inputs": {"gradient": "partial(gradient)"}, "outputs": {"0": "replicated"}}

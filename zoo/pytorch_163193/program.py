@@ -3,6 +3,7 @@
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("pytorch/pytorch", 163193)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (10, 4), "y": (4,)}
 RELATIONS = {"inputs": {"x": "shard(x, 0)"}, "outputs": {"0": "replicated"}}

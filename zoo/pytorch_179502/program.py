@@ -5,6 +5,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_gather, shard
 
+ISSUE = ("pytorch/pytorch", 179502)
 MESH = {"tp": [[0, 1, 2, 3]]}
 INPUTS = {"x": (12, 8), "scale": (6,)}
 RELATIONS = {"inputs": {"x": "shard(x, 1)"}, "outputs": {"0": "shard(0)"}}

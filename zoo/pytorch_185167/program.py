@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from zoo.common.cases import Integers
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("pytorch/pytorch", 185167)
 MESH = {"dp": [[0, 1]]}
 INPUTS = {"logits": (8, 5), "target": Integers((8,), 0, 5), "weight": (5,)}
 RELATIONS = {

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_gather
 
+ISSUE = ("pytorch/pytorch", 194457)
 MESH = {"dp": [[0, 2], [1, 3]], "tp": [[0, 1], [2, 3]], "world": [[0, 1, 2, 3]]}
 INPUTS = {"x": (5, 3), "w": (3, 4)}
 RELATIONS = {

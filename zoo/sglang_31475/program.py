@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import reduce_scatter, shard
 
+ISSUE = ("sgl-project/sglang", 31475)
 MESH = {"ep": [[0, 1, 2, 3]]}
 INPUTS = {"x": (8, 8), "gate": (8, 1), "up": (8, 16), "down": (16, 8),
           "shared_up": (8, 8), "shared_down": (8, 8)}  # fmt: skip

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("sgl-project/sglang", 32511)
 MESH = {"ep": [[0, 2], [1, 3]], "moe_tp": [[0, 1], [2, 3]]}
 INPUTS = {"x": (4, 8), "scores": (4, 2), "up": (2, 8, 12), "down": (2, 12, 8), "norm": (8,)}
 RELATIONS = {

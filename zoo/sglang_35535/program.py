@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("sgl-project/sglang", 35535)
 MESH = {"tp": [[0, 1, 2, 3, 4, 5, 6, 7]]}
 INPUTS = {"x": (4, 8), "up": (8, 16), "down": (16, 8), "shared_up": (8, 8),
           "shared_down": (8, 8), "norm": (8,)}  # fmt: skip

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce, reduce_scatter, shard
 
+ISSUE = ("sgl-project/sglang", 37199)
 MESH = {"tp": [[0, 1, 2, 3]]}
 INPUTS = {"x": (8, 8), "residual": (8, 8), "up": (8, 16), "down": (16, 8)}
 RELATIONS = {

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("NVIDIA/TensorRT-LLM", 16617)
 MESH = {"tp": [[0, 1, 2, 3]]}
 INPUTS = {"x": (4, 8), "up": (8, 16), "down": (16, 8), "norm": (8,), "head": (8, 6)}
 RELATIONS = {

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("huggingface/text-generation-inference", 1036)
 MESH = {"tp": [[0, 1, 2, 3]]}
 INPUTS = {"x": (4, 8), "up": (16, 8), "up_bias": (16,), "down": (8, 16), "down_bias": (8,)}
 RELATIONS = {

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("lightseekorg/tokenspeed", 80)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (4, 8), "gate_up": (8, 24), "down": (12, 8), "norm": (8,)}
 RELATIONS = {"outputs": {"0": "replicated"}}

@@ -10,6 +10,7 @@ import torch
 from zoo.common.capture import gradients, leaf
 from zoo.common.collectives import CopyToRegion, ReduceFromRegion
 
+ISSUE = ("pytorch/torchtitan", 1373)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (6, 8), "query": (8, 16), "key": (8, 4), "out": (4, 6)}
 RELATIONS = {

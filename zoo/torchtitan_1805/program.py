@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from zoo.common.capture import gradients, leaf
 from zoo.common.collectives import CopyToRegion, ReduceFromRegion
 
+ISSUE = ("pytorch/torchtitan", 1805)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (6, 8), "w": (8, 8), "up": (8, 12), "down": (12, 8)}
 RELATIONS = {

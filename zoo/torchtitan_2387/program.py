@@ -10,6 +10,7 @@ import torch
 from zoo.common.capture import gradients, leaf
 from zoo.common.collectives import CopyToRegion, ReduceFromRegion, shard
 
+ISSUE = ("pytorch/torchtitan", 2387)
 MESH = {"ep": [[0, 1]]}
 INPUTS = {"x": (6, 8), "router": (8, 4), "experts": (4, 8, 8)}
 RELATIONS = {

@@ -11,6 +11,7 @@ import torch
 from zoo.common.capture import gradients, leaf
 from zoo.common.collectives import ReduceFromRegion, all_reduce
 
+ISSUE = ("pytorch/torchtitan", 3412)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (6, 8), "w": (8, 8), "head": (8, 12), "target": (6, 12)}
 RELATIONS = {

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("vllm-project/tpu-inference", 3435)
 MESH = {"attn_dp": [[0, 2], [1, 3]], "model": [[0, 1], [2, 3]]}
 INPUTS = {"x": (8, 8), "up": (8, 16), "down": (16, 8), "shared_up": (8, 8), "shared_down": (8, 8)}
 RELATIONS = {

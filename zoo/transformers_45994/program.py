@@ -8,6 +8,7 @@ and are not averaged.
 
 from zoo.common.collectives import all_gather, all_reduce
 
+ISSUE = ("huggingface/transformers", 45994)
 MESH = {"dp": [[0, 2], [1, 3]], "tp": [[0, 1], [2, 3]]}
 INPUTS = {"x": (8, 8), "w": (8, 6), "target": (8, 6)}
 RELATIONS = {

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_gather, reduce_scatter
 
+ISSUE = ("vllm-project/vllm", 33088)
 MESH = {"tp": [[0, 1, 2, 3]]}
 INPUTS = {"x": (8, 16), "w": (16, 8), "residual": (8, 8)}
 RELATIONS = {

@@ -9,6 +9,7 @@ import torch
 
 from zoo.common.collectives import all_gather, reduce_scatter
 
+ISSUE = ("vllm-project/vllm", 33322)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"residual": (6, 8), "x": (6, 16), "w": (16, 8), "norm": (8,), "v": (8, 8)}
 RELATIONS = {

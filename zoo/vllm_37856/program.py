@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_gather, shard
 
+ISSUE = ("vllm-project/vllm", 37856)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (6, 8), "gate": (8, 1), "up": (8, 12), "down": (12, 8),
           "shared_up": (8, 16), "shared_down": (16, 8)}  # fmt: skip

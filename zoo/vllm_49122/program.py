@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("vllm-project/vllm", 49122)
 MESH = {"tp": [[0, 1, 2, 3]]}
 INPUTS = {"x": (6, 8), "gate": (6, 1), "up": (8, 16), "down": (16, 8),
           "shared_up": (8, 16), "shared_down": (16, 8)}  # fmt: skip

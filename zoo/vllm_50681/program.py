@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_gather, all_reduce, shard
 
+ISSUE = ("vllm-project/vllm", 50681)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (1, 8), "bias": (8,), "qkv": (8, 12), "out": (12, 8)}
 RELATIONS = {

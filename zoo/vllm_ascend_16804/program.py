@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("vllm-project/vllm-ascend", 16804)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (6, 8), "gate": (8, 16), "up": (8, 16), "down": (16, 8)}
 RELATIONS = {"inputs": {"x": "shard(x, 0)"}, "outputs": {"0": "shard(0)"}}

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from zoo.common.collectives import all_reduce
 
+ISSUE = ("vllm-project/vllm-gguf-plugin", 103)
 MESH = {"tp": [[0, 1]]}
 INPUTS = {"x": (4, 8), "gate": (8, 12), "up": (8, 12), "down": (12, 8)}
 RELATIONS = {"inputs": {"down": "shard(down, 0)"}, "outputs": {"0": "replicated"}}
