@@ -361,6 +361,8 @@ class _Planter:
         old = self.node.args[place]
         options = [old + 1, old - 1] if isinstance(old, int) else [old * 2, old + 0.5, -old]
         new = options[(self.choice // 5) % len(options)]
+        if self.node.target is operator.getitem:
+            new %= len(self.node.args[0].meta["val"])
         self.node.update_arg(place, new)
         return f"{new} in place of {old}"
 
@@ -439,12 +441,28 @@ def _plant_on(captured, rank, name, kind, choice):
     if not getattr(planter, f"fits_{kind}")():
         raise UnfitError("does not fit")
     text = getattr(planter, kind)()
+    planter.sites += _merge_items(graph)
     graph.eliminate_dead_code()
     propagate(graph)
     _check_outputs(captured.modules[rank].graph, graph)
     kept = set(graph.nodes)
     sites = [site for site in [node, *planter.sites] if site in kept and site.op != "output"]
     return graph, text, {site.name for site in sites}
+
+
+def _merge_items(graph):
+    """Leaves one node for each result of an op, as archives have it; returns who then reads
+    another node."""
+    first, moved = {}, []
+    for node in list(graph.nodes):
+        if node.target is not operator.getitem:
+            continue
+        kept = first.setdefault(node.args, node)
+        if kept is not node:
+            moved += [kept, *node.users]
+            node.replace_all_uses_with(kept)
+            graph.erase_node(node)
+    return moved
 
 
 def _check_outputs(before, after):

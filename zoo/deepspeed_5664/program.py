@@ -14,7 +14,7 @@ ISSUE = ("deepspeedai/DeepSpeed", 5664)
 MESH = {"sp": [[0, 1]]}
 INPUTS = {"x": (2, 6, 4, 3)}
 RELATIONS = {"inputs": {"x": "shard(x, 1)"}, "outputs": {"0": "shard(2)"}}
-SAYS = ("order", "permuted")
+SAYS = ("order", "index")
 
 
 def reference(x):

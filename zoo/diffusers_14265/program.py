@@ -16,7 +16,7 @@ RELATIONS = {
     "inputs": {name: f"shard({name}, 0)" for name in INPUTS},
     "outputs": {"0": "shard(0)"},
 }
-SAYS = ("3 times", "shard", "partial")
+SAYS = ("another rank", "stale", "no rank has reduced")
 
 
 def block_gradient(query, key, value, gradient):

@@ -17,7 +17,7 @@ RELATIONS = {
     "inputs": {"mixed": "shard(mixed, 1)", "gate": "shard(gate, 1)", "out": "shard(out, 0)"},
     "outputs": {"0": "replicated", "1": "replicated", "2": "shard(0)"},
 }
-SAYS = ("partial",)
+SAYS = ("no rank has reduced",)
 
 
 def gated(mixed, gate, norm):

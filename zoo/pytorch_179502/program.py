@@ -9,7 +9,7 @@ ISSUE = ("pytorch/pytorch", 179502)
 MESH = {"tp": [[0, 1, 2, 3]]}
 INPUTS = {"x": (12, 8), "scale": (6,)}
 RELATIONS = {"inputs": {"x": "shard(x, 1)"}, "outputs": {"0": "shard(0)"}}
-SAYS = ("order", "permuted", "shard")
+SAYS = ("shard along dim 1", "order")
 
 
 def reference(x, scale):

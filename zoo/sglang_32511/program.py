@@ -21,7 +21,7 @@ RELATIONS = {
     },
     "outputs": {"0": "replicated"},
 }
-SAYS = ("moe_tp", "axis", "partial")
+SAYS = ("moe_tp",)
 
 
 def experts(x, scores, up, down):

@@ -18,7 +18,7 @@ RELATIONS = {
     "inputs": {"up": "shard(up, 1)", "down": "shard(down, 0)"},
     "outputs": {"0": "replicated", "1": "replicated"},
 }
-SAYS = ("every rank", "8 times")
+SAYS = ("every rank holds",)
 
 
 def reference(x, up, down, shared_up, shared_down, norm):

@@ -17,7 +17,7 @@ RELATIONS = {
     "inputs": {"up": "shard(up, 1)", "down": "shard(down, 0)"},
     "outputs": {"0": "replicated"},
 }
-SAYS = ("partial",)
+SAYS = ("no rank has reduced",)
 
 
 def project(hidden, norm, head):

@@ -16,7 +16,7 @@ RELATIONS = {
     "inputs": {"x": "shard(x, 1)", "w": "shard(w, 0)"},
     "outputs": {"0": "replicated", "1": "shard(0)"},
 }
-SAYS = ("rank 0", "shard", "another rank")
+SAYS = ("another rank", "rank 0's")
 
 
 def normalize(x, norm):

@@ -23,7 +23,7 @@ RELATIONS = {
     },
     "outputs": {"0": "replicated"},
 }
-SAYS = ("4 times", "twice")
+SAYS = ("every rank holds", "4 times")
 
 
 def reference(x, gate, up, down, shared_up, shared_down):

@@ -18,7 +18,7 @@ RELATIONS = {
     "inputs": {"qkv": "shard(qkv, 1)", "out": "shard(out, 0)"},
     "outputs": {"0": "replicated"},
 }
-SAYS = ("shard", "partial", "rank 0", "rows")
+SAYS = ("shard", "padding", "zero")
 
 
 def reference(x, bias, qkv, out):
