@@ -68,7 +68,6 @@ def is_named(fault, verdict):
     return any(
         verdict.node in faults.near(module, sites)
         for module, sites in zip(fault.modules, fault.sites)
-        if sites
     )
 
 

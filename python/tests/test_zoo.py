@@ -5,8 +5,6 @@ PyTorch judges the captured programs first: the faulty one differs from the refe
 float64, and the mended one does not. Then `commute verify` has to say so.
 """
 
-import functools
-
 import pytest
 
 from zoo.common import judge, verdicts
@@ -14,38 +12,31 @@ from zoo.common.cases import DIFFERENT, EQUAL, ZOO, load_defects
 
 DEFECTS = {defect.name: defect for defect in load_defects()}
 
-pytestmark = pytest.mark.usefixtures("tmp_path")
-
-
-@functools.cache
-def captured(name, form):
-    return DEFECTS[name].case(form).capture()
-
 
 @pytest.mark.parametrize("name", DEFECTS)
 def test_mended_program_refines_the_reference(name, tmp_path):
-    program = captured(name, "mended")
+    program = DEFECTS[name].case("mended").capture()
     assert program.difference() < EQUAL
     verdict = verdicts.verify(program, tmp_path)
     assert verdict.exit_code == 0, verdict.text
 
 
 @pytest.mark.parametrize("name", DEFECTS)
-def test_faulty_program_is_named(name, tmp_path):
-    program = captured(name, "faulty")
+def test_fault_is_named(name, tmp_path):
+    defect = DEFECTS[name]
+    program = defect.case("faulty").capture()
     try:
         assert program.difference() > DIFFERENT
     except judge.JudgeError:
-        pass
+        pass  # The ranks do not run together.
     verdict = verdicts.verify(program, tmp_path)
     assert verdict.exit_code == 1, verdict.text
-    defect = DEFECTS[name]
     assert verdict.line_of(f"zoo/{name}/program.py") in defect.marked_lines(), verdict.text
     assert any(word in verdict.explanation for word in defect.says), verdict.text
 
 
-def test_every_defect_has_a_row():
-    rows = (ZOO / "README.md").read_text()
+def test_readme_has_a_row_for_each():
+    text = (ZOO / "README.md").read_text()
     for defect in DEFECTS.values():
         project, number = defect.module.ISSUE
-        assert f"| {project} | {number} | [`{defect.name}`]({defect.name}/program.py) |" in rows
+        assert f"| {project} | {number} | [`{defect.name}`]({defect.name}/program.py) |" in text

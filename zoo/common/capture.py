@@ -6,6 +6,7 @@ within the function is traced along. Nodes keep the source lines of the given fi
 """
 
 import contextlib
+import functools
 import inspect
 import json
 import traceback
@@ -45,9 +46,9 @@ def leaf(x):
     return x.detach().requires_grad_()
 
 
+@functools.cache
 def _is_of_program(path):
-    path = Path(path)
-    return ZOO in path.parents and path.parent.name != "common"
+    return ZOO in Path(path).parents and Path(path).parent.name != "common"
 
 
 def _frames_of_programs(self, summary):

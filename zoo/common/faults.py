@@ -505,6 +505,9 @@ def plant(captured, random):
             known[key] = torch.fx.GraphModule(torch.nn.Module(), graph), text, names
         modules[place], text, sites[place] = known[key]
         texts.append(text)
+    for place in ranks:
+        # Where one rank differs from the others, the same op of theirs names it as well.
+        sites[place] = sites[place] or {name}
     if all(outline(a) == outline(b) for a, b in zip(modules, captured.modules)):
         return None
     return Fault(kind, f"{name}: {texts[0]}", rank, modules, sites)

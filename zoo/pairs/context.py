@@ -60,6 +60,30 @@ def _ring(size):
     return Case(name, axis(size, "cp"), _inputs(size), RELATIONS, reference, ranks)
 
 
+def _online_ring(size):
+    """With the largest score so far, by which earlier sums are rescaled."""
+
+    def reference(query, key, value):
+        return torch.softmax(query @ key.t(), -1) @ value
+
+    def ranks(mesh, query, key, value):
+        scores = query @ key.t()
+        largest = scores.amax(-1, keepdim=True)
+        weights = (scores - largest).exp()
+        total, mixed = weights.sum(-1, keepdim=True), weights @ value
+        for _ in range(mesh.cp.size - 1):
+            key, value = rotate([key, value], mesh.cp)
+            scores = query @ key.t()
+            larger = torch.maximum(largest, scores.amax(-1, keepdim=True))
+            rescale, weights = (largest - larger).exp(), (scores - larger).exp()
+            total = total * rescale + weights.sum(-1, keepdim=True)
+            mixed, largest = mixed * rescale + weights @ value, larger
+        return mixed / total
+
+    name = f"attention around a ring with running maxima on {size}"
+    return Case(name, axis(size, "cp"), _inputs(size), RELATIONS, reference, ranks)
+
+
 def _causal_ring(size):
     """Blocks of later positions are skipped: ranks run different programs."""
 
@@ -89,5 +113,6 @@ def pairs():
         yield _gathered(size)
         yield _ring(size)
         yield _causal_ring(size)
+    yield _online_ring(2)
     yield _gathered(8)
-    yield _ring(8)
+    yield _causal_ring(8)
