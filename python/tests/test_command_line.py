@@ -7,6 +7,7 @@ import zipfile
 
 import jsonschema
 import pytest
+
 from commute_tool import REPOSITORY, commute, succeed
 
 FIXTURES = REPOSITORY / "test" / "fixtures"
