@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Optimizes a real PyTorch graph and runs it: what `make demo` does.
+"""Captures a Llama of `transformers`, optimizes it and runs the result: `make demo`.
 
-First a Llama-8B-shaped model of two blocks at the prefill of 8192 tokens, for
-eight ranks: `commute opt` with the default policy and target, its proof, and
-what `commute estimate` says before and after. Then the same model, small, with
-weights: PyTorch loads the originals and the results and runs them on two
-processes. Exits with 1 unless the graphs are proven equal and the results of
-all ranks agree.
+First two layers of Llama 8B, built from a configuration without weights, at the prefill
+of 8192 tokens for eight ranks: `python -m commute.capture`, `commute opt` with its proof
+and its report, and what `commute estimate` says before and after. Then a small model with
+weights: PyTorch loads the original and the optimized archives and runs them on two
+processes, and `commute run` does the same. Exits with 1 unless the programs are proven
+equal and the results of all ranks agree.
+
+Everything that the demo writes stays in build/demo, and every command that it prints can
+be repeated as printed, from the root of the repository.
 """
 
 import argparse
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
-import tempfile
+import time
 from pathlib import Path
 
 # What the libraries below say of themselves is not the demo's business.
@@ -25,45 +30,108 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "python"))
 sys.path.insert(0, str(REPOSITORY / "python" / "tests"))
 
-TARGET = "h100x8"  # the default, said for the estimates' sake
-MODEL = "llama_model"
-LAYERS = 2
-RANKS, PREFILL, DECODE = 8, 8192, 8
+CONFIGURATION = REPOSITORY / "examples" / "llama_8b.json"
+RANKS, TOKENS, LAYERS = 8, 8192, 2
 SMALL_RANKS = 2
 SMALL = dict(hidden=256, heads=8, kv_heads=4, ffn=512, vocabulary=512, sequence=64, positions=64)
+
+
+def relative(path):
+    """As a user in the root of the repository would write it."""
+    path = Path(path)
+    return str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else str(path)
+
+
+def run(command, quiet=False, **environment):
+    """Runs a command that is printed as it can be repeated."""
+    words = [relative(word) if isinstance(word, Path) else str(word) for word in command]
+    settings = [f"{name}={value}" for name, value in environment.items()]
+    print(f"$ {' '.join(settings + [shlex.quote(word) for word in words])}", flush=True)
+    started = time.monotonic()
+    process = subprocess.run(
+        words,
+        cwd=REPOSITORY,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    if process.returncode != 0:
+        print(process.stdout + process.stderr, file=sys.stderr)
+        sys.exit(f"demo: this command failed with exit code {process.returncode}")
+    if not quiet:
+        print(f"  {time.monotonic() - started:.1f} s")
+    return process.stdout
 
 
 def heading(text):
     print(f"\n== {text}", flush=True)
 
 
-def run_commute(tool, *arguments):
-    command = [str(tool), *map(str, arguments)]
-    shown = [Path(part).name if part.endswith(".pt2") else part for part in command[1:]]
-    print(f"$ commute {' '.join(shown)}", flush=True)
-    process = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if process.returncode != 0:
-        sys.exit(f"{process.stderr}demo: commute failed with exit code {process.returncode}")
-    return process.stdout
+class Demo:
+    def __init__(self, tool, folder):
+        self.tool = tool
+        self.folder = folder
+        # The module lies beside the tool, in the same build folder.
+        self.package = relative(tool.parents[1] / "python")
 
+    def optimize(self, source, target, *options):
+        """What `commute opt` prints."""
+        output = run([self.tool, "opt", source, "-o", target, *options])
+        if "\nproof: equivalent" not in output:
+            sys.exit("demo: the proof failed")
+        return output
 
-def export_large(archive, tokens):
-    """The graph that matters, without the weights, which are gigabytes."""
-    import torch
+    def estimate(self, source):
+        return json.loads(run([self.tool, "estimate", source, "--json"], quiet=True))
 
-    from tensor_parallel.archive import export_archive
-    from tensor_parallel.config import SHAPES, Config
+    def llama(self):
+        """Captures and optimizes the large model; returns both estimates."""
+        heading(
+            f"{LAYERS} layers of Llama 8B from a configuration of transformers, "
+            f"{TOKENS} tokens, {RANKS} tensor-parallel ranks"
+        )
+        source, target = self.folder / "llama", self.folder / "llama_optimized"
+        capture = [Path(sys.executable), "-m", "commute.capture"]
+        capture += [f"transformers:{relative(CONFIGURATION)}", "--tp", RANKS, "--seq", TOKENS]
+        capture += ["--layers", LAYERS, "--head", "LlamaModel", "-o", source]
+        run(capture, PYTHONPATH=self.package)
+        heading("Commute optimizes all ranks' programs, and proves the result")
+        report = self.folder / "report.html"
+        output = self.optimize(source, target, f"--report={relative(report)}")
+        for line in output.splitlines():
+            # One sentence for the whole program; the report has the details.
+            if "sequence parallelism along" in line or line.startswith("proof:"):
+                print(f"  {line.strip()}")
+        heading("The predicted step on 8 H100, the default target")
+        return self.estimate(source), self.estimate(target)
 
-    shape = {**SHAPES["llama-8b"], "layers": LAYERS}
-    config = Config(
-        **shape,
-        batch=1,
-        sequence=tokens,
-        positions=PREFILL,
-        dtype=torch.bfloat16,
-        last_logits=True,
-    )
-    export_archive(archive, MODEL, config, RANKS, 0, weights=False)
+    def small(self):
+        """Whether all results of the small model agree."""
+        heading(f"A small model with weights, all collectives fused, on {SMALL_RANKS} processes")
+        archives = export_small(self.folder)
+        optimized = []
+        for archive in archives:
+            target = archive.with_name(f"{archive.stem}_optimized.pt2")
+            self.optimize(archive, target, "--policy=always")
+            optimized.append(target)
+        agrees = run_in_pytorch(archives, optimized)
+        return self.run_in_commute(archives[0], optimized[0]) and agrees
+
+    def run_in_commute(self, source, target):
+        """The same by Commute's own runtime, from the same random inputs."""
+        from safetensors_files import read_safetensors
+
+        results = []
+        for path in (source, target):
+            outputs = path.with_suffix(".safetensors")
+            words = ["run", path, f"--ranks={SMALL_RANKS}", f"--outputs={relative(outputs)}"]
+            run([self.tool, *words])
+            results.append(read_safetensors(outputs))
+        before, after = results
+        return before.keys() == after.keys() and all(
+            [agrees(before[name], after[name], name) for name in before]
+        )
 
 
 def export_small(folder):
@@ -71,94 +139,11 @@ def export_small(folder):
     from tensor_parallel.archive import export_archive
     from tensor_parallel.config import Config
 
-    archives = [folder / f"rank{rank}.pt2" for rank in range(SMALL_RANKS)]
+    archives = [folder / f"small_rank{rank}.pt2" for rank in range(SMALL_RANKS)]
     for rank, archive in enumerate(archives):
-        config = Config(**SMALL, layers=LAYERS, last_logits=True)
-        export_archive(archive, MODEL, config, SMALL_RANKS, rank)
+        config = Config(**SMALL, layers=2, last_logits=True)
+        export_archive(archive, "llama_model", config, SMALL_RANKS, rank)
     return archives
-
-
-def show(tool, archive):
-    summary = json.loads(run_commute(tool, "show", archive, "--json"))
-    modelled, opaque = sum(summary["modelled"].values()), sum(summary["opaque"].values())
-    print(
-        f"{summary['nodes']} nodes, written by PyTorch {summary['torch_version']}: "
-        f"{modelled} ops understood, {opaque} carried through as they are"
-    )
-    for name, members in summary["groups"].items():
-        print(f"process group {name}: ranks {members}")
-    for collective in summary["collectives"]:
-        print(f"  {collective['kind']:23}{collective['node']:33}{collective['type']}")
-
-
-def source_line(remark):
-    path = REPOSITORY / remark["file"]
-    if not path.is_file():
-        return ""
-    return path.read_text().splitlines()[remark["line"] - 1].strip()
-
-
-VERDICTS = {"applied": "changed", "refused": "refused", "noted": "left"}
-TOLD = ("sequence-parallel", "micro-pipeline")
-
-
-def optimize(tool, archive, *options):
-    """The optimized archive, and what was done."""
-    target = archive.with_name(f"{archive.stem}_optimized.pt2")
-    return target, json.loads(run_commute(tool, "opt", archive, "-o", target, "--json", *options))
-
-
-def tell(summary):
-    for remark in summary["remarks"]:
-        if remark["pass"] not in TOLD:
-            continue
-        print(f"  {VERDICTS[remark['verdict']]:9}{remark['node']}: {remark['message']}")
-        print(f"           {remark['file']}:{remark['line']}: {source_line(remark)}")
-
-
-def verdict_of(summary):
-    proof = summary["verification"]
-    if not proof["equivalent"]:
-        sys.exit("demo: the proof failed")
-    print(f"  proof: the two graphs compute the same on each of {proof['ranks']} ranks")
-
-
-def estimate(tool, archive):
-    found = json.loads(run_commute(tool, "estimate", archive, f"--target={TARGET}", "--json"))
-    print(
-        f"  one step {found['step_seconds'] * 1e3:.3f} ms, of which communication that nothing hides "
-        f"{found['exposed_communication_seconds'] * 1e3:.3f} ms; "
-        f"activations at most {found['peak_activation_bytes'] / 2**20:.0f} MiB"
-    )
-    return found
-
-
-def optimize_large(tool, folder):
-    heading(
-        f"PyTorch exports {LAYERS} blocks of Llama-8B's shape, bfloat16, "
-        f"for {RANKS} tensor-parallel ranks"
-    )
-    prefill, decode = folder / "prefill.pt2", folder / "decode.pt2"
-    export_large(prefill, PREFILL)
-    export_large(decode, DECODE)
-    print(f"prefill of {PREFILL} tokens, and {DECODE} tokens at once, as in decoding")
-    heading("What is in the graph")
-    show(tool, prefill)
-    heading(f"Commute optimizes it: --policy=profitable --target={TARGET}, the defaults")
-    before = estimate(tool, prefill)
-    optimized, summary = optimize(tool, prefill)
-    tell(summary)
-    verdict_of(summary)
-    after = estimate(tool, optimized)
-    saved = 1 - after["step_seconds"] / before["step_seconds"]
-    memory = 1 - after["peak_activation_bytes"] / before["peak_activation_bytes"]
-    print(f"  saved: {saved:.0%} of the step, {memory:.0%} of the activations' memory")
-    heading("A few tokens at a time: the same rewrite would cost more than it saves")
-    _, summary = optimize(tool, decode)
-    tell(summary)
-    if not summary["unchanged"]:
-        sys.exit("demo: a graph was changed that should be left alone")
-    print("  the graph is unchanged")
 
 
 def inputs_of(archives):
@@ -189,7 +174,7 @@ def run_in_pytorch(archives, optimized):
     inputs = inputs_of(archives)
     results = []
     for paths in (archives, optimized):
-        print(f"running {', '.join(path.name for path in paths)}", flush=True)
+        print(f"PyTorch runs {', '.join(path.name for path in paths)}", flush=True)
         results.append(
             run_on_ranks(
                 paths,
@@ -209,49 +194,46 @@ def run_in_pytorch(archives, optimized):
     )
 
 
-def run_in_commute(tool, archives, optimized):
-    """The same by Commute's own runtime, from the same random inputs."""
-    from safetensors_files import read_safetensors
-
-    results = []
-    for path in (archives[0], optimized[0]):
-        outputs = path.with_suffix(".safetensors")
-        run_commute(tool, "run", path, f"--ranks={SMALL_RANKS}", f"--outputs={outputs}")
-        results.append(read_safetensors(outputs))
-    before, after = results
-    return before.keys() == after.keys() and all(
-        [agrees(before[name], after[name], name) for name in before]
-    )
-
-
-def run_small(tool, folder):
-    """Whether all results agree."""
-    heading(f"The same model, small, on {SMALL_RANKS} processes of PyTorch: all fused")
-    archives = export_small(folder)
-    optimized = []
-    for archive in archives:
-        target, summary = optimize(tool, archive, "--policy=always")
-        verdict_of(summary)
-        optimized.append(target)
-    show(tool, optimized[0])
-    all_agree = run_in_pytorch(archives, optimized)
-    heading("And by Commute's own runtime, pipelined")
-    return run_in_commute(tool, archives, optimized) and all_agree
+def print_table(before, after):
+    rows = [
+        ("step", "step_seconds", 1e3, "ms"),
+        ("exposed communication", "exposed_communication_seconds", 1e3, "ms"),
+        ("activation memory", "peak_activation_bytes", 2**-20, "MiB"),
+    ]
+    print(f"\n  {'predicted on h100x8':<24}{'before':>12}{'after':>14}{'change':>10}")
+    for title, key, scale, unit in rows:
+        old, new = before[key] * scale, after[key] * scale
+        digits = 3 if unit == "ms" else 0
+        print(
+            f"  {title:<24}{old:>9.{digits}f} {unit:<3}{new:>10.{digits}f} {unit:<3}"
+            f"{(new - old) / old:>+10.0%}"
+        )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--commute", type=Path, required=True, help="the tool commute")
-    tool = parser.parse_args().commute.resolve()
+    parser.add_argument(
+        "--output", type=Path, default=REPOSITORY / "build" / "demo", help="default: build/demo"
+    )
+    parser.add_argument("--small", action="store_true", help="run only the small model")
+    arguments = parser.parse_args()
+    tool = arguments.commute.absolute()
     if not tool.is_file():
-        parser.error(f"there is no {tool}; `make build` makes it")
+        parser.error(f"there is no {arguments.commute}; `make build` makes it")
 
-    with tempfile.TemporaryDirectory(prefix="commute-demo-") as folder:
-        optimize_large(tool, Path(folder))
-        if not run_small(tool, Path(folder)):
-            print("\ndemo: the optimized program computes something else")
-            return 1
-    print("\nThe optimized program is proven equal, runs in PyTorch, and agrees on every rank.")
+    folder = arguments.output.absolute()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    demo = Demo(tool, folder)
+    estimates = None if arguments.small else demo.llama()
+    if not demo.small():
+        print("\ndemo: the optimized program computes something else")
+        return 1
+    if estimates:
+        print_table(*estimates)
+        print(f"\nThe report of the optimization: {relative(folder / 'report.html')}")
+    print("The optimized program is proven equal, runs in PyTorch, and agrees on every rank.")
     return 0
 
 

@@ -192,7 +192,12 @@ llvm::Expected<LoadedProgram> compiler::readRankFiles(
 
 OwningOpRef<ModuleOp> compiler::getModuleOfRank(const LoadedProgram &program,
                                                 size_t rank) {
-  return getModuleOfRank(program.getModule(), static_cast<int64_t>(rank),
+  return getModuleOfRank(program, program.getModule(), rank);
+}
+
+OwningOpRef<ModuleOp> compiler::getModuleOfRank(const LoadedProgram &program,
+                                                ModuleOp merged, size_t rank) {
+  return getModuleOfRank(merged, static_cast<int64_t>(rank),
                          program.ranks[rank].ownNames);
 }
 

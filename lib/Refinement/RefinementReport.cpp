@@ -135,38 +135,3 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
     object["not_proven"] = result.notProven;
   return object;
 }
-
-std::string refinement::renderHtml(const RefinementResult &result) {
-  std::vector<std::pair<std::string, std::string>> facts = {
-      {"Verdict", describe(result.verdict).str()},
-      {"Ranks", std::to_string(result.numRanks)}};
-  for (const OutputRelation &output : result.outputs)
-    facts.emplace_back("Output " + output.name, output.relation.empty()
-                                                    ? "not found on the ranks"
-                                                    : output.relation);
-  for (const std::string &premise : result.premises)
-    facts.emplace_back("Premise", premise);
-  std::vector<report::RemarkEntry> entries;
-  auto add = [&](report::Verdict verdict, StringRef name,
-                 const std::optional<mlir::Location> &location,
-                 std::string message, std::string suggestion) {
-    report::RemarkEntry &entry = entries.emplace_back();
-    entry.verdict = verdict;
-    entry.pass = "verify";
-    entry.name = name.str();
-    if (location)
-      report::describeLocation(*location, entry.node, entry.file, entry.line);
-    entry.message = std::move(message);
-    entry.suggestion = std::move(suggestion);
-  };
-  for (const Finding &finding : result.findings)
-    add(report::Verdict::Refused, "difference", finding.location,
-        finding.message, finding.fix);
-  for (const ValueRelation &value : result.values)
-    add(report::Verdict::Noted, "relation", value.location,
-        value.relation + (value.reference ? " of " + report::describeLocation(
-                                                         *value.reference)
-                                          : std::string()),
-        "");
-  return report::renderHtml("Refinement", facts, entries);
-}

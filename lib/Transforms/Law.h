@@ -167,6 +167,8 @@ public:
   virtual bool needsPrices() const { return true; }
   /// Whether rewrites that are made together or apart are compared by gain.
   virtual bool comparesGains() const { return false; }
+  /// The gain that a rewrite must have, as a fraction of the time after.
+  virtual double getMargin() const { return 0; }
   /// If the refusal has no reason, the finding gives it.
   virtual analysis::Legal<> accept(const Finding &finding, const Draft &draft,
                                    const Price &price) const = 0;

@@ -25,7 +25,8 @@ static constexpr unsigned maxRounds = 256;
 
 LawDriver::LawDriver(func::FuncOp function, const LawSet &laws, Context context)
     : function(function), laws(laws), context(std::move(context)),
-      rewriter(function.getContext(), this), pending(laws.groups.size()) {}
+      rewriter(function.getContext(), this), pending(laws.groups.size()),
+      lastRounds(laws.groups.size()) {}
 
 //===----------------------------------------------------------------------===//
 // Rounds
@@ -47,6 +48,7 @@ llvm::Error LawDriver::run() {
     group = (group + 1) % laws.groups.size();
   }
   reportPending();
+  completeRecord();
   return llvm::Error::success();
 }
 
@@ -71,8 +73,10 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
   refusals = &pending[groupIndex];
   refusals->clear();
   erased.clear();
-  if (context.record)
+  if (context.record) {
     context.record->beginRound();
+    lastRounds[groupIndex] = context.record->getRound();
+  }
   if (llvm::Error error = current->beginRound(function))
     return std::move(error);
   Round round;
@@ -379,7 +383,26 @@ Decision *LawDriver::record(const Law &law, Operation *site,
   if (refusal.isApplicable())
     decision.text = law.describe(refusal, site);
   decision.remedy = refusal.remedy;
+  decision.option = refusal.option;
+  decision.payingRows = refusal.payingRows;
+  decision.requiredGain = laws.strategy->getMargin();
+  Operation *blocker = refusal.blocker ? refusal.blocker : refusal.op;
+  if (blocker && blocker != site)
+    decision.blocker = MentionedOp::get(blocker);
+  decision.isReported = outcome != Decision::Outcome::Refused ||
+                        (laws.reportsRefusals && !created.contains(site));
   return &context.record->add(site, std::move(decision));
+}
+
+void LawDriver::completeRecord() {
+  if (!context.record)
+    return;
+  for (auto [group, round] : llvm::zip_equal(laws.groups, lastRounds))
+    for (const std::unique_ptr<Law> &law : group->laws)
+      context.record->removeOutdated(context.pass, law->getName(), round);
+  // Nothing was decided about a site that waited and then lost its ops.
+  for (const auto &[site, lost] : conflicts)
+    record(*lost.law, site, Decision::Outcome::Refused, {}, lost.refusal);
 }
 
 remark::RemarkOpts LawDriver::getRemark(StringRef name) {
@@ -438,6 +461,7 @@ class ProfitableStrategy : public Strategy {
 public:
   explicit ProfitableStrategy(double margin) : margin(margin) {}
   bool comparesGains() const override { return true; }
+  double getMargin() const override { return margin; }
   Legal<> accept(const Finding &finding, const Draft &draft,
                  const Price &price) const override {
     if (!price.isKnown())

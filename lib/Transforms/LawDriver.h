@@ -135,6 +135,8 @@ private:
   void report(const LawRemark &remark);
   void report(mlir::Operation *site, const PendingRefusal &pending);
   void reportPending();
+  /// Completes the record after the last round.
+  void completeRecord();
   /// The entry in the record; null if there is no record.
   Decision *record(const Law &law, mlir::Operation *site,
                    Decision::Outcome outcome, const Price &price,
@@ -148,6 +150,8 @@ private:
   LawGroup *current = nullptr;
   /// Of the last round of each group.
   std::vector<PendingRefusals> pending;
+  /// By group, the last round in the record.
+  std::vector<unsigned> lastRounds;
   PendingRefusals *refusals = nullptr;
   /// Why a site lost its ops to another finding, in any round.
   llvm::MapVector<mlir::Operation *, PendingRefusal> conflicts;

@@ -88,6 +88,8 @@ public:
   std::string describeDim() const;
   /// For example "; profitable from about 2100 rows".
   std::string describeThreshold() const;
+  /// The approximate number of rows from which shards pay, if there is one.
+  std::optional<double> getPayingRows() const;
   bool isPriced() const { return choice.isPriced(); }
   const SmallVector<LawRemark> &getRemarks() const { return remarks; }
 
@@ -223,10 +225,10 @@ std::string RegionDraft::describeDim() const {
   return text;
 }
 
-std::string RegionDraft::describeThreshold() const {
+std::optional<double> RegionDraft::getPayingRows() const {
   std::optional<double> threshold = choice.getThreshold();
   if (!threshold)
-    return "; not profitable at any number of rows";
+    return std::nullopt;
   const RegionOp &entry = region.ops.front();
   Value value = entry.op->getResult(0);
   if (!region.dims.contains(value))
@@ -234,10 +236,16 @@ std::string RegionDraft::describeThreshold() const {
   auto rows = tp::evaluateSize(
       cast<RankedTensorType>(value.getType()), region.dims.lookup(value),
       [&](StringRef symbol) { return state.getModel().getSize(symbol); });
-  double count = rows.value_or(0) * *threshold;
-  if (count < region.group.getSize())
+  return rows.value_or(0) * *threshold;
+}
+
+std::string RegionDraft::describeThreshold() const {
+  std::optional<double> rows = getPayingRows();
+  if (!rows)
+    return "; not profitable at any number of rows";
+  if (*rows < region.group.getSize())
     return "; profitable at any number of rows";
-  return "; profitable from about " + std::to_string(roundToTwoDigits(count)) +
+  return "; profitable from about " + std::to_string(roundToTwoDigits(*rows)) +
          " rows";
 }
 
@@ -257,6 +265,7 @@ static Refusal describeUsers(const ShardRegion &region, Value value) {
             text + "no op after it can run on shards"};
   Refusal refusal = region.borders.find(first)->second;
   refusal.op = nullptr;
+  refusal.blocker = first;
   refusal.reason =
       refusal.code == RefusalCode::Output
           ? "its result is returned, and graph outputs cannot be sharded"
@@ -329,8 +338,11 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
                   : indivisible->second;
     if (indivisible != state.regions.indivisible.end()) {
       refusal.reason += "; " + users.reason;
-      if (refusal.remedy.empty())
+      if (refusal.remedy.empty()) {
         refusal.remedy = users.remedy;
+        refusal.option = users.option;
+      }
+      refusal.blocker = users.blocker;
     }
     refusal.op = nullptr;
     return;
@@ -343,6 +355,16 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
         formatMicroseconds(*price.before), model.getTarget().name,
         shards.describeThreshold());
   refusal.reason = description;
+  if (std::optional<double> rows = shards.getPayingRows())
+    refusal.payingRows = roundToTwoDigits(*rows);
+  // Most often, the dims that cannot be sharded equally are the ones that the
+  // user meant.
+  auto indivisible = state.regions.indivisible.find(site);
+  if (indivisible == state.regions.indivisible.end())
+    return;
+  refusal.reason += "; " + indivisible->second.reason;
+  refusal.remedy = indivisible->second.remedy;
+  refusal.option = indivisible->second.option;
 }
 
 //===----------------------------------------------------------------------===//

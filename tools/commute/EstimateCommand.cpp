@@ -4,9 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
 #include "EstimateReport.h"
+#include "JsonOutput.h"
 #include "ProgramOptions.h"
+#include "ReportFile.h"
 #include "SafeOutput.h"
 #include "commute/Compiler/RankPrograms.h"
 
@@ -45,7 +48,11 @@ private:
   cl::opt<std::string> trace{
       "trace", cl::sub(command), cl::value_desc("F.json"),
       cl::desc("Write a trace for ui.perfetto.dev or chrome://tracing")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<std::string> reportFile{
+      "report", cl::sub(command), cl::value_desc("FILE.html"),
+      cl::desc("Write the two lanes and the times of ops as an HTML page")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace
@@ -80,6 +87,8 @@ EstimateCommand::getSizes(const LoadedProgram &file,
 }
 
 llvm::Expected<ExitCode> EstimateCommand::run() {
+  if (llvm::Error error = checkOverwrite("--trace", trace, inputs))
+    return std::move(error);
   llvm::Expected<target::Target> target = target::loadTarget(targetName);
   if (!target)
     return target.takeError();
@@ -112,11 +121,17 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   if (!trace.empty())
     if (llvm::Error error = writeTrace(trace, summary))
       return std::move(error);
+  if (!reportFile.empty()) {
+    ReportFile page("estimate", *target);
+    page.addProgram("program", file->origin, *function, summary);
+    if (llvm::Error error =
+            page.write(reportFile, "commute estimate " + file->origin))
+      return std::move(error);
+  }
   if (json) {
     llvm::json::Object object = toJson(summary);
     object["file"] = file->origin;
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-               << '\n';
+    printJson(std::move(object));
     return Success;
   }
   safeOuts() << file->origin << ": ";

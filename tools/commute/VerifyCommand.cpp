@@ -4,10 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
+#include "JsonOutput.h"
+#include "OptionParsers.h"
 #include "PlacementProblems.h"
 #include "ProgramOptions.h"
 #include "ProofOptions.h"
+#include "ReportFile.h"
 #include "SafeOutput.h"
 #include "StoredConstants.h"
 #include "commute/Archive/InputFile.h"
@@ -16,7 +20,6 @@
 #include "commute/Refinement/RefinementReport.h"
 
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileUtilities.h"
 
 #include <ctime>
 
@@ -32,25 +35,30 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
+  llvm::Error writeReport(const LoadedProgram &a, const LoadedProgram &b,
+                          const equivalence::VerifyResult &result) const;
+
   cl::SubCommand command{
       "verify", "Check that two graphs compute the same on every rank"};
   cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
                                cl::desc("A B")};
-  cl::opt<int64_t> ranks{
+  NumberOption<int64_t> ranks{
       "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
       cl::desc("Expect the graphs to run on this many ranks")};
-  cl::opt<equivalence::Precision> precision{
-      "precision", cl::sub(command),
+  ChoiceOption<equivalence::Precision> precision{
+      "precision",
+      cl::sub(command),
+      cl::value_desc("algebraic|strict"),
       cl::init(equivalence::Precision::Algebraic),
-      cl::desc("How a cast to a narrower float type is treated:"),
-      cl::values(
-          clEnumValN(equivalence::Precision::Algebraic, "algebraic",
-                     "as exact: only the algebra is compared (default)"),
-          clEnumValN(
-              equivalence::Precision::Strict, "strict",
-              "as an unknown function, which must not move across a sum"))};
-  cl::opt<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
-                         cl::init(1), cl::desc("Seed of the random inputs")};
+      cl::desc(
+          "How a cast to a narrower float type is treated: as exact, so that "
+          "only the algebra is compared (algebraic, the default), or as an "
+          "unknown function, which must not move across a sum (strict)"),
+      cl::values(clEnumValN(equivalence::Precision::Algebraic, "algebraic", ""),
+                 clEnumValN(equivalence::Precision::Strict, "strict", ""))};
+  NumberOption<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
+                              cl::init(1),
+                              cl::desc("Seed of the random inputs")};
   cl::opt<bool> realSizes{
       "real-sizes", cl::sub(command),
       cl::desc("Evaluate all indices of all dims instead of a sample")};
@@ -60,7 +68,12 @@ private:
   cl::opt<bool> whole{"whole", cl::sub(command),
                       cl::desc("Evaluate both graphs in full, including "
                                "what they share and regions that repeat")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<std::string> reportFile{
+      "report", cl::sub(command), cl::value_desc("FILE.html"),
+      cl::desc("Write the verdict, its premises and both programs as an HTML "
+               "page")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   cl::opt<std::string> reference{
       "reference", cl::sub(command), cl::value_desc("FILE"),
       cl::desc("Check that the ranks compute what this program of one device "
@@ -74,9 +87,6 @@ private:
       "show-relations", cl::sub(command),
       cl::desc("With --reference: print what each value of the ranks is of the "
                "reference, by source line")};
-  cl::opt<std::string> reportFile{
-      "report", cl::sub(command), cl::value_desc("FILE.html"),
-      cl::desc("With --reference: write the verdict as a web page")};
   ProgramOptions options{command};
   ProofOptions proof{command};
 
@@ -84,6 +94,20 @@ private:
   llvm::Expected<ExitCode> runRefinement();
 };
 } // namespace
+
+llvm::Error
+VerifyCommand::writeReport(const LoadedProgram &a, const LoadedProgram &b,
+                           const equivalence::VerifyResult &result) const {
+  llvm::Expected<target::Target> target =
+      target::loadTarget(target::defaultTargetName);
+  if (!target)
+    return target.takeError();
+  ReportFile page("verify", std::move(*target));
+  page.addProgram("first", a.origin, a.getModule(), a);
+  page.addProgram("second", b.origin, b.getModule(), b);
+  page.addProof(result);
+  return page.write(reportFile, "commute verify " + a.origin + " " + b.origin);
+}
 
 llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
@@ -131,19 +155,24 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   if (!result)
     return result.takeError();
   if (!reportFile.empty()) {
-    std::string page = refinement::renderHtml(*result);
-    if (llvm::Error error = llvm::writeToOutput(
-            reportFile, [&](llvm::raw_ostream &os) -> llvm::Error {
-              os << page;
-              return llvm::Error::success();
-            }))
+    llvm::Expected<target::Target> target =
+        target::loadTarget(target::defaultTargetName);
+    if (!target)
+      return target.takeError();
+    ReportFile page("verify", std::move(*target));
+    page.addProgram("reference", whole->origin, whole->getModule(), *whole);
+    page.addProgram("rank", programs->front().origin,
+                    programs->front().getModule(), programs->front());
+    page.addProof(*result);
+    if (llvm::Error error = page.write(
+            reportFile, "commute verify --reference=" + whole->origin + " " +
+                            programs->front().origin))
       return std::move(error);
   }
   if (json) {
     llvm::json::Object object = toJson(*result);
     (*object.getObject("seconds"))["reading"] = secondsReading;
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-               << '\n';
+    printJson(std::move(object));
   } else {
     print(*result, safeOuts());
     if (showRelations)
@@ -164,10 +193,10 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
 llvm::Expected<ExitCode> VerifyCommand::run() {
   if (!reference.empty())
     return runRefinement();
-  if (!relationsFile.empty() || showRelations || !reportFile.empty())
+  if (!relationsFile.empty() || showRelations)
     return llvm::createStringError(
-        "--relations, --show-relations and --report belong to "
-        "--reference=FILE, the program of one device");
+        "--relations and --show-relations belong to --reference=FILE, the "
+        "program of one device");
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
       options.loadVocabulary();
   if (!vocabulary)
@@ -217,6 +246,9 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         "--ranks=" + llvm::Twine(ranks) + ": the groups of the graphs have " +
         llvm::Twine(result->numRanks) +
         " ranks; --group states the members of a group");
+  if (!reportFile.empty())
+    if (llvm::Error error = writeReport(*a, *b, *result))
+      return std::move(error);
   // Warn about placements that conflict with the graph. The verdict holds
   // nevertheless, but such a placement is probably a mistake.
   std::vector<PlacementProblem> problems =
@@ -230,8 +262,7 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
         llvm::json::Object{{"reading", secondsReading},
                            {"sizes", result->secondsForSizes},
                            {"evaluation", result->secondsEvaluating}};
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-               << '\n';
+    printJson(std::move(object));
   } else {
     print(*result, safeOuts());
     if (showSizes)

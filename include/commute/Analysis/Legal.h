@@ -91,6 +91,13 @@ enum class RefusalCode {
 };
 llvm::StringRef stringify(RefusalCode code);
 
+/// A command-line option that would allow a rewrite: "assume" with the value
+/// "s0 % 8 == 0".
+struct RemedyOption {
+  std::string name;
+  std::string value;
+};
+
 /// The reason why an op is not rewritten.
 struct Refusal {
   /// The op that causes the refusal; null for the op that was analyzed.
@@ -100,6 +107,14 @@ struct Refusal {
   std::string reason = {};
   /// The change that would allow the rewrite, if there is one.
   std::string remedy = {};
+  /// The same change, if it is an option that can be tried as it stands.
+  std::optional<RemedyOption> option = {};
+  /// The op that blocks the rewrite, where it is not `op`: a refusal about a
+  /// collective may be caused by a user of its result.
+  mlir::Operation *blocker = nullptr;
+  /// The number of rows from which the rewrite would pay, if it is refused for
+  /// its price and larger sizes would change that.
+  std::optional<int64_t> payingRows = {};
 
   bool isApplicable() const { return code != RefusalCode::NotApplicable; }
 };

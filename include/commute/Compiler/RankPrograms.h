@@ -38,6 +38,10 @@ readRankFiles(llvm::ArrayRef<std::string> paths, llvm::StringRef origin,
 /// Returns the module of rank `rank` in a program read by `readRankFiles`.
 mlir::OwningOpRef<mlir::ModuleOp> getModuleOfRank(const LoadedProgram &program,
                                                   size_t rank);
+/// The same for another version of the program's merged module.
+mlir::OwningOpRef<mlir::ModuleOp> getModuleOfRank(const LoadedProgram &program,
+                                                  mlir::ModuleOp merged,
+                                                  size_t rank);
 
 /// Writes the archives of all ranks, or none, into a folder, which is created
 /// if it does not exist.

@@ -21,8 +21,6 @@ void print(const RefinementResult &result, llvm::raw_ostream &os);
 /// Prints the relations of all values, by source line.
 void printValues(const RefinementResult &result, llvm::raw_ostream &os);
 llvm::json::Object toJson(const RefinementResult &result);
-/// Returns a self-contained HTML page.
-std::string renderHtml(const RefinementResult &result);
 
 } // namespace commute::refinement
 

@@ -75,13 +75,6 @@ std::string describeLocation(mlir::Location location);
 void describeLocation(mlir::Location location, std::string &node,
                       std::string &file, unsigned &line);
 
-/// Returns a self-contained HTML page with a summary and a table of all
-/// remarks.
-std::string
-renderHtml(llvm::StringRef title,
-           llvm::ArrayRef<std::pair<std::string, std::string>> facts,
-           llvm::ArrayRef<RemarkEntry> entries);
-
 } // namespace commute::report
 
 #endif // COMMUTE_REPORT_REMARKCOLLECTOR_H

@@ -16,6 +16,18 @@
 
 namespace commute {
 
+/// An op as it was when a decision mentioned it; it may since be erased.
+struct MentionedOp {
+  /// The name of the node.
+  std::string node;
+  /// The name of the op, or of the PyTorch operator if the op is opaque.
+  std::string op;
+  mlir::Location location;
+  bool isOpaque = false;
+
+  static MentionedOp get(mlir::Operation *op);
+};
+
 /// One law, tried at one site.
 struct Decision {
   enum class Outcome {
@@ -37,8 +49,19 @@ struct Decision {
   std::optional<double> secondsBefore, secondsAfter;
   /// The rewrite that was made, or the reason why it was not.
   std::string text;
-  /// The change that would allow the rewrite, if there is one.
+  /// The change that would allow the rewrite, if there is one, and the option
+  /// that makes this change.
   std::string remedy;
+  std::optional<analysis::RemedyOption> option;
+  /// The op that blocks the rewrite, if it is not the site.
+  std::optional<MentionedOp> blocker;
+  /// See Refusal::payingRows.
+  std::optional<int64_t> payingRows;
+  /// The gain that the pass requires, as a fraction of the time after.
+  double requiredGain = 0;
+  /// False for a refusal that no remark reports: about an op that the pass
+  /// itself has inserted, or in a second run of the pass.
+  bool isReported = true;
 };
 llvm::StringRef stringify(Decision::Outcome outcome);
 
@@ -46,11 +69,10 @@ llvm::StringRef stringify(Decision::Outcome outcome);
 /// pass may visit a site in several rounds, of which the last counts.
 class DecisionRecord {
 public:
-  struct Site {
-    /// The name of the node, its op, and its location.
-    std::string node;
-    std::string op;
-    mlir::Location location;
+  struct Site : MentionedOp {
+    /// The types of the op's results.
+    std::string types;
+    bool isErased = false;
     std::vector<Decision> decisions;
   };
 
@@ -61,8 +83,15 @@ public:
   /// same pass and law at the same site.
   void beginRound() { ++round; }
   Decision &add(mlir::Operation *site, Decision decision);
+  /// The number of the current round.
+  unsigned getRound() const { return round; }
+  /// Removes decisions by a law that it made before a round and that changed
+  /// nothing: the round did not repeat them, so they no longer hold. Keeps that
+  /// a law found nothing to rewrite at an op that another one then erased.
+  void removeOutdated(llvm::StringRef pass, llvm::StringRef law,
+                      unsigned beforeRound);
   /// Must be called before the op is erased. Decisions about it are kept.
-  void forget(mlir::Operation *op) { indexOfSite.erase(op); }
+  void forget(mlir::Operation *op);
   void clear();
 
 private:

@@ -60,11 +60,15 @@ CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,
 }
 
 std::nullopt_t CollectiveChain::refuse(RefusalCode code, std::string reason,
-                                       std::string remedy) {
+                                       std::string missingGroup) {
   refusal = {last(), code,
              "not merged with " + getNodeName(first()) + ": " +
-                 std::move(reason),
-             std::move(remedy)};
+                 std::move(reason)};
+  refusal.blocker = first();
+  if (!missingGroup.empty()) {
+    refusal.remedy = "declare one with --group=NAME=" + missingGroup;
+    refusal.option = {"group", "merged=" + missingGroup};
+  }
   return std::nullopt;
 }
 
@@ -97,7 +101,7 @@ tp::GroupAttr CollectiveChain::getGroupOf(const RankMembers &members,
           ", but no group of the program has these members in this order" +
           other)
              .str(),
-         "declare one with --group=NAME=" + ranks);
+         ranks);
   return {};
 }
 
@@ -120,13 +124,16 @@ Legal<ReindexedCollective> commute::analysis::findChained(
     for (Operation *op : links)
       if (tp::GroupAttr group = getCollectiveGroup(op);
           !group.hasKnownMembers()) {
-        return Refusal{last, RefusalCode::UnknownGroup,
+        std::string option = group.getName().str() + "=0-" +
+                             std::to_string(group.getSize() - 1);
+        return Refusal{last,
+                       RefusalCode::UnknownGroup,
                        "not merged with " + getNodeName(links.front()) +
                            ": the members of group '" + group.getName().str() +
                            "' are unknown",
-                       "declare its ranks, for example with --group=" +
-                           group.getName().str() + "=0-" +
-                           std::to_string(group.getSize() - 1)};
+                       "declare its ranks, for example with --group=" + option,
+                       {},
+                       links.front()};
       }
   // Merge the longest possible chain. If there is none, `refusal` is about the
   // shortest chain.

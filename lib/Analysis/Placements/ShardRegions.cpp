@@ -426,12 +426,15 @@ static Refusal describeIndivisible(Operation *op, tp::GroupAttr group,
             "not known to be divisible by " + ranks + " ranks";
   if (text.empty())
     return {};
-  std::string remedy;
-  if (!assumption.empty())
-    remedy = "--assume '" + assumption + "' would allow it";
-  else if (wouldPad && !allowsPadding)
-    remedy = "sequence-parallel{pad=true} would pad it";
-  return {op, RefusalCode::Indivisible, text, remedy};
+  Refusal refusal{op, RefusalCode::Indivisible, text};
+  if (!assumption.empty()) {
+    refusal.remedy = "--assume '" + assumption + "' would allow it";
+    refusal.option = {"assume", assumption};
+  } else if (wouldPad && !allowsPadding) {
+    refusal.remedy = "sequence-parallel{pad=true} would pad it";
+    refusal.option = {"passes", "sequence-parallel{pad=true}"};
+  }
+  return refusal;
 }
 
 ShardRegions analysis::findShardRegions(func::FuncOp function,
