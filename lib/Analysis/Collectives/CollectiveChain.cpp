@@ -124,8 +124,8 @@ Legal<ReindexedCollective> commute::analysis::findChained(
     for (Operation *op : links)
       if (tp::GroupAttr group = getCollectiveGroup(op);
           !group.hasKnownMembers()) {
-        std::string option = group.getName().str() + "=0-" +
-                             std::to_string(group.getSize() - 1);
+        std::string option =
+            group.getName().str() + "=0-" + std::to_string(group.getSize() - 1);
         return Refusal{last,
                        RefusalCode::UnknownGroup,
                        "not merged with " + getNodeName(links.front()) +

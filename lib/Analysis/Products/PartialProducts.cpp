@@ -299,8 +299,7 @@ void SegmentSearch::chooseShards() {
                       "the shards of " + name +
                           " could be multiplied without gathering them, but "
                           "the block of the other operand depends on the rank",
-                      "--rank=R would allow it",
-                      RemedyOption{"rank", "0"}};
+                      "--rank=R would allow it", RemedyOption{"rank", "0"}};
     else if (!context.isReplicated(product->getOperand(lhs.gather ? 1 : 0),
                                    group))
       shardRefusal = {product, RefusalCode::Varying,
