@@ -175,7 +175,11 @@ bool Explanation::isMoved(const Node &node) {
   if (!isNew)
     return known->second;
   Operation *op = node.getOp();
-  bool is = isa_and_present<tp::ReindexOpInterface>(op) && !isRelated(node) &&
+  auto collective = dyn_cast_if_present<tp::CollectiveOpInterface>(op);
+  bool moves = isa_and_present<tp::ReindexOpInterface>(op) ||
+               isa_and_present<tp::CompletionOpInterface>(op) ||
+               (collective && !collective.getCollectiveReduction());
+  bool is = moves && !isRelated(node) &&
             llvm::all_of(node.operands, [&](const Node *operand) {
               return isRelated(*operand) || isMoved(*operand);
             });

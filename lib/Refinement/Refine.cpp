@@ -473,7 +473,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     referenceOps.disableSharing();
   }
   RelatedInputs inputs(joinedOps, reference, stated, mesh);
-  for (JoinedRank &rank : ranks)
+  for (const JoinedRank &rank : ranks)
     if (llvm::Error error = inputs.relate(rank))
       return error;
   if (llvm::Error error = inputs.checkNames())
@@ -496,7 +496,10 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
                               std::to_string(range.second) + ")");
   }
 
-  JoinedRanks joined(joinedOps, ranks);
+  JoinedRanks joined(joinedOps, ranks,
+                     [&](const JoinedRank &rank, BlockArgument argument) {
+                       return inputs.make(rank, argument);
+                     });
   llvm::Expected<bool> runs = joined.run();
   if (!runs)
     return runs.takeError();
