@@ -189,7 +189,7 @@ llvm::Expected<bool> JoinedRanks::advance(size_t index) {
         return std::move(error);
       continue;
     }
-    ValueRange results = ops.copy(op, operands);
+    SmallVector<Value> results = copyOp(ops, op, operands);
     if (results.size() > 0)
       if (Operation *copied = results.front().getDefiningOp();
           copied && copied->hasAttr(equivalence::drawAttrName) &&
