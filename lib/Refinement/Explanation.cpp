@@ -175,7 +175,11 @@ bool Explanation::isMoved(const Node &node) {
   if (!isNew)
     return known->second;
   Operation *op = node.getOp();
-  bool is = isa_and_present<tp::ReindexOpInterface>(op) && !isRelated(node) &&
+  auto collective = dyn_cast_if_present<tp::CollectiveOpInterface>(op);
+  bool moves = isa_and_present<tp::ReindexOpInterface>(op) ||
+               isa_and_present<tp::CompletionOpInterface>(op) ||
+               (collective && !collective.getCollectiveReduction());
+  bool is = moves && !isRelated(node) &&
             llvm::all_of(node.operands, [&](const Node *operand) {
               return isRelated(*operand) || isMoved(*operand);
             });
@@ -376,7 +380,11 @@ bool Explanation::tryShardOfDim(const Node &node, Finding &finding) {
       continue;
     bool isWhole =
         llvm::any_of(rule.operands[number][dim], [&](unsigned factor) {
-          return rule.factors[factor].kind != tp::Factor::Kind::Parallel;
+          // Partial sums are values of the reference in another form.
+          const tp::Factor &own = rule.factors[factor];
+          return own.kind == tp::Factor::Kind::Whole ||
+                 (own.kind == tp::Factor::Kind::Reduction &&
+                  own.reduction != tp::ReductionKind::Sum);
         });
     if (!isWhole)
       continue;
@@ -743,6 +751,16 @@ bool Explanation::explainOutputOf(const Refinement::Output &output,
   std::vector<const Node *> origins = findOrigins(*node);
   if (origins.empty())
     return false;
+  // A multiple of a value of the reference is a cause wherever it is.
+  constexpr size_t mostNodes = 200;
+  for (const Node *other : ArrayRef(region).take_front(mostNodes)) {
+    Finding finding = makeFinding(*other);
+    if (!other->getOp() || !tryMultiple(*other, finding))
+      continue;
+    if (explained.insert(other).second)
+      refinement.result.findings.push_back(std::move(finding));
+    return true;
+  }
   explainNode(*origins.front());
   return true;
 }

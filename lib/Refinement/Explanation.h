@@ -80,6 +80,8 @@ private:
   ValueRelations &relations;
   RankValues values;
   std::set<const Node *> explained;
+  /// The unrelated nodes that `findOrigins` visited last, in program order.
+  std::vector<const Node *> region;
   llvm::DenseMap<const Node *, bool> moved;
   std::map<const Node *, std::vector<size_t>> packed;
 };

@@ -72,6 +72,12 @@ llvm::Expected<bool> JoinedRanks::run() {
       return false;
     }
   }
+  // Outputs that are inputs.
+  for (JoinedRank &own : ranks)
+    for (Value output :
+         own.function.getBody().front().getTerminator()->getOperands())
+      if (llvm::Expected<Value> made = getOperand(own, output); !made)
+        return made.takeError();
   return checkComplete();
 }
 
@@ -112,6 +118,18 @@ bool JoinedRanks::checkComplete() {
   return true;
 }
 
+llvm::Expected<Value> JoinedRanks::getOperand(JoinedRank &own, Value operand) {
+  if (Value known = own.values.lookup(operand))
+    return known;
+  auto argument = dyn_cast<BlockArgument>(operand);
+  if (!argument)
+    return Value();
+  llvm::Expected<Value> made = makeInput(own, argument);
+  if (made)
+    own.values[operand] = *made;
+  return made;
+}
+
 llvm::Expected<bool> JoinedRanks::advance(size_t index) {
   State &state = states[index];
   JoinedRank &own = ranks[index];
@@ -129,13 +147,15 @@ llvm::Expected<bool> JoinedRanks::advance(size_t index) {
     // The result of an asynchronous collective may not be there yet.
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
-      Value known = own.values.lookup(operand);
-      if (!known) {
+      llvm::Expected<Value> known = getOperand(own, operand);
+      if (!known)
+        return known.takeError();
+      if (!*known) {
         state.waiting = operand.getDefiningOp();
         assert(state.waiting && "a value that nothing defines");
         break;
       }
-      operands.push_back(known);
+      operands.push_back(*known);
     }
     if (state.waiting)
       continue;
@@ -169,7 +189,7 @@ llvm::Expected<bool> JoinedRanks::advance(size_t index) {
         return std::move(error);
       continue;
     }
-    ValueRange results = ops.copy(op, operands);
+    SmallVector<Value> results = copyOp(ops, op, operands);
     if (results.size() > 0)
       if (Operation *copied = results.front().getDefiningOp();
           copied && copied->hasAttr(equivalence::drawAttrName) &&

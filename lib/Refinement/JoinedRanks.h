@@ -11,6 +11,7 @@
 #include "commute/Refinement/Refine.h"
 
 #include <deque>
+#include <functional>
 #include <map>
 
 namespace commute::refinement {
@@ -27,10 +28,15 @@ struct JoinedRank {
 /// their group and by their order, and become local ops of the joined program.
 class JoinedRanks {
 public:
-  JoinedRanks(UniqueOps &ops, std::vector<JoinedRank> &ranks)
-      : ops(ops), ranks(ranks) {}
+  using MakeInput = std::function<llvm::Expected<mlir::Value>(
+      const JoinedRank &rank, mlir::BlockArgument argument)>;
 
-  /// Runs all programs. Inputs are in `values`. Returns false after a mismatch
+  /// `makeInput` is called at the first use of an input.
+  JoinedRanks(UniqueOps &ops, std::vector<JoinedRank> &ranks,
+              MakeInput makeInput)
+      : ops(ops), ranks(ranks), makeInput(std::move(makeInput)) {}
+
+  /// Runs all programs. Returns false after a mismatch
   /// of communication, which is then in `failures`. Returns an error for
   /// programs that cannot be run.
   llvm::Expected<bool> run();
@@ -68,6 +74,8 @@ private:
 
   /// Runs a rank as far as it gets. Returns true if it got further.
   llvm::Expected<bool> advance(size_t index);
+  /// Returns the value of an operand; null if it is not there yet.
+  llvm::Expected<mlir::Value> getOperand(JoinedRank &own, mlir::Value operand);
   llvm::Expected<bool> arrive(size_t index, mlir::Operation *op);
   llvm::Error post(size_t index, tp::CallOp call);
   /// Completes the n-th message of a channel if both sides are there.
@@ -88,6 +96,7 @@ private:
 
   UniqueOps &ops;
   std::vector<JoinedRank> &ranks;
+  MakeInput makeInput;
   std::vector<State> states;
   std::map<int64_t, size_t> indexOf;
   std::map<Key, Meeting> meetings;

@@ -162,3 +162,17 @@ FailureOr<int64_t> OpAlgebra::getPosition(tp::GroupAttr group) {
     return failure();
   return *position;
 }
+
+SmallVector<Value> refinement::copyOp(UniqueOps &ops, Operation *op,
+                                      ArrayRef<Value> operands) {
+  auto product = dyn_cast<tp::MatmulOp>(op);
+  if (!product || op->getNumOperands() == 2)
+    return llvm::to_vector(ops.copy(op, operands));
+  OpAlgebra algebra(ops, /*rank=*/0);
+  SmallVector<AlgebraValue> inputs, results;
+  for (Value operand : operands)
+    inputs.push_back(OpAlgebra::wrap(operand));
+  if (failed(product.evaluate(algebra, inputs, results)) || algebra.hasFailed())
+    return llvm::to_vector(ops.copy(op, operands));
+  return {OpAlgebra::unwrap(results.front())};
+}

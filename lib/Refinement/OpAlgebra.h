@@ -127,6 +127,12 @@ private:
   bool failed = false;
 };
 
+/// Copies an op of another program on new operands. The bias and the scales of
+/// a product become ops of their own, so that a product to which the bias is
+/// added elsewhere is a value of both programs.
+llvm::SmallVector<mlir::Value> copyOp(UniqueOps &ops, mlir::Operation *op,
+                                      llvm::ArrayRef<mlir::Value> operands);
+
 } // namespace commute::refinement
 
 #endif // COMMUTE_LIB_REFINEMENT_OPALGEBRA_H

@@ -153,7 +153,7 @@ llvm::Error Refinement::buildReference(ArrayRef<Value> inputs) {
     for (Value operand : op.getOperands())
       operands.push_back(ofReference.lookup(operand));
     referenceOps.setLocation(op.getLoc());
-    ValueRange results = referenceOps.copy(&op, operands);
+    SmallVector<Value> results = copyOp(referenceOps, &op, operands);
     for (auto [own, copied] : llvm::zip_equal(op.getResults(), results))
       ofReference[own] = copied;
   }
@@ -423,6 +423,7 @@ llvm::Error Refinement::prove() {
     return verified.takeError();
   result.numOps = verified->numOps;
   result.numRounds = verified->numRounds;
+  result.numEvaluatedOps = verified->numEvaluatedOps;
   result.secondsForSizes = verified->secondsForSizes;
   for (std::string &note : verified->notes)
     result.notes.push_back(std::move(note));
@@ -473,7 +474,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     referenceOps.disableSharing();
   }
   RelatedInputs inputs(joinedOps, reference, stated, mesh);
-  for (JoinedRank &rank : ranks)
+  for (const JoinedRank &rank : ranks)
     if (llvm::Error error = inputs.relate(rank))
       return error;
   if (llvm::Error error = inputs.checkNames())
@@ -496,7 +497,10 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
                               std::to_string(range.second) + ")");
   }
 
-  JoinedRanks joined(joinedOps, ranks);
+  JoinedRanks joined(joinedOps, ranks,
+                     [&](const JoinedRank &rank, BlockArgument argument) {
+                       return inputs.make(rank, argument);
+                     });
   llvm::Expected<bool> runs = joined.run();
   if (!runs)
     return runs.takeError();
@@ -517,7 +521,10 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   if (!areAllStated || options.findsAllRelations) {
     if (llvm::Error error = evaluate()) {
       result.verdict = Verdict::NotProven;
-      result.notProven = llvm::toString(std::move(error));
+      result.notProven = "the relations of the outputs cannot be found (state "
+                         "\"outputs\", or raise --proof-time or "
+                         "--proof-memory): " +
+                         llvm::toString(std::move(error));
       return llvm::Error::success();
     }
     findOutputRelations();

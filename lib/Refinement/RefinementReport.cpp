@@ -121,6 +121,7 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
       {"refines", result.verdict == Verdict::Refines},
       {"ranks", result.numRanks},
       {"ops", static_cast<int64_t>(result.numOps)},
+      {"evaluated_ops", static_cast<int64_t>(result.numEvaluatedOps)},
       {"rounds", static_cast<int64_t>(result.numRounds)},
       {"differences", std::move(findings)},
       {"outputs", std::move(outputs)},

@@ -34,9 +34,14 @@ TypedAttr refinement::getConstant(func::FuncOp function, unsigned index) {
 RelatedInputs::RelatedInputs(UniqueOps &ops, func::FuncOp reference,
                              const StatedRelations &stated, const Mesh &mesh)
     : ops(ops), reference(reference), stated(stated), mesh(mesh),
-      relationOps(ops, mesh, [this](StringRef name) {
+      relationOps(ops, mesh,
+                  [this](StringRef name) {
+                    std::optional<unsigned> index = findReferenceInput(name);
+                    return index ? referenceInputs[*index] : Value();
+                  }),
+      trialOps(ops.getContext()), trial(trialOps, mesh, [this](StringRef name) {
         std::optional<unsigned> index = findReferenceInput(name);
-        return index ? referenceInputs[*index] : Value();
+        return index ? trialInputs[*index] : Value();
       }) {
   for (BlockArgument argument : reference.getArguments()) {
     unsigned index = argument.getArgNumber();
@@ -49,6 +54,7 @@ RelatedInputs::RelatedInputs(UniqueOps &ops, func::FuncOp reference,
     if (TypedAttr value = getConstant(reference, index); value && tensor)
       input = ops.constant(value, tensor.getShape(), tensor.getElementType());
     referenceInputs.push_back(input);
+    trialInputs.push_back(trialOps.addInput("", argument.getType()));
     for (StringRef key : {name, getParameterName(reference, index)})
       if (!key.empty())
         indexOf.try_emplace(key, index);
@@ -296,20 +302,16 @@ std::vector<std::string> RelatedInputs::getPremises() const {
   return lines;
 }
 
-llvm::Error RelatedInputs::relate(JoinedRank &rank) {
-  for (BlockArgument argument : rank.function.getArguments()) {
+llvm::Error RelatedInputs::relate(const JoinedRank &rank) {
+  auto function = const_cast<func::FuncOp &>(rank.function);
+  for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
-    StringRef name = getInputName(rank.function, index);
-    StringRef parameter = getParameterName(rank.function, index);
-    ops.setLocation(argument.getLoc());
+    StringRef name = getInputName(function, index);
+    StringRef parameter = getParameterName(function, index);
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
     const Relation *own = findStated(rank.rank, name, parameter);
-    if (TypedAttr value = getConstant(rank.function, index);
-        value && tensor && !own) {
-      rank.values[argument] =
-          ops.constant(value, tensor.getShape(), tensor.getElementType());
+    if (getConstant(function, index) && tensor && !own)
       continue;
-    }
     Found found{Relation(), Source::Stated};
     if (own) {
       found.relation = *own;
@@ -320,7 +322,7 @@ llvm::Error RelatedInputs::relate(JoinedRank &rank) {
       found = std::move(*inferred);
     }
     std::string shown = (parameter.empty() ? name : parameter).str();
-    llvm::Expected<Value> value = relationOps.build(
+    llvm::Expected<Value> value = trial.build(
         found.relation, rank.rank, tensor ? tensor.getElementType() : Type());
     if (!value)
       return llvm::createStringError("input " + quoted(shown) + " of rank " +
@@ -334,8 +336,25 @@ llvm::Error RelatedInputs::relate(JoinedRank &rank) {
           << " is " << value->getType();
       return llvm::createStringError(text);
     }
-    rank.values[argument] = ops.isSharing() ? *value : ops.copyMemory(*value);
     notePremise(shown, found, rank.rank);
+    related[{rank.rank, index}] = std::move(found.relation);
   }
   return llvm::Error::success();
+}
+
+llvm::Expected<Value> RelatedInputs::make(const JoinedRank &rank,
+                                          BlockArgument argument) {
+  auto function = const_cast<func::FuncOp &>(rank.function);
+  unsigned index = argument.getArgNumber();
+  auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+  ops.setLocation(argument.getLoc());
+  auto found = related.find({rank.rank, index});
+  if (found == related.end())
+    return ops.constant(getConstant(function, index), tensor.getShape(),
+                        tensor.getElementType());
+  llvm::Expected<Value> value = relationOps.build(
+      found->second, rank.rank, tensor ? tensor.getElementType() : Type());
+  if (!value || ops.isSharing())
+    return value;
+  return ops.copyMemory(*value);
 }

@@ -29,9 +29,13 @@ public:
   RelatedInputs(UniqueOps &ops, mlir::func::FuncOp reference,
                 const StatedRelations &stated, const Mesh &mesh);
 
-  /// Sets the values of the rank's inputs. The error says which input cannot be
-  /// related, or lists several readings.
-  llvm::Error relate(JoinedRank &rank);
+  /// Finds the relations of a rank's inputs. The error says which input cannot
+  /// be related, or lists several readings.
+  llvm::Error relate(const JoinedRank &rank);
+  /// Returns the value of an input that has been related. Inputs are made at
+  /// their first use, so that layers of the joined program are alike.
+  llvm::Expected<mlir::Value> make(const JoinedRank &rank,
+                                   mlir::BlockArgument argument);
   /// Returns an error if a stated relation is that of no input.
   llvm::Error checkNames() const;
 
@@ -68,6 +72,12 @@ private:
   llvm::SmallVector<mlir::Value> referenceInputs;
   llvm::StringMap<unsigned> indexOf;
   RelationOps relationOps;
+  /// A program in which relations are tried out.
+  UniqueOps trialOps;
+  llvm::SmallVector<mlir::Value> trialInputs;
+  RelationOps trial;
+  /// By rank and input.
+  std::map<std::pair<int64_t, unsigned>, Relation> related;
   std::set<std::string> usedNames;
   /// By line, with digits between dots replaced: the inputs, and the ranks.
   std::map<std::string, std::pair<std::set<std::string>, std::set<int64_t>>>

@@ -64,6 +64,7 @@ struct RefinementResult {
   std::vector<ValueRelation> values;
   int64_t numRanks = 0;
   size_t numOps = 0;
+  size_t numEvaluatedOps = 0;
   unsigned numRounds = 0;
   double secondsJoining = 0;
   double secondsProving = 0;
