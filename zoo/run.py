@@ -16,10 +16,11 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
-sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "python" / "tests"), str(BUILD / "python")]
+for path in (BUILD / "python", REPOSITORY / "python" / "tests", REPOSITORY):
+    sys.path.insert(0, str(path))
 
-from zoo.common import judge, verdicts
-from zoo.common.cases import DIFFERENT, EQUAL, ZOO, load_defects
+from zoo.common import judge, verdicts  # noqa: E402
+from zoo.common.cases import DIFFERENT, EQUAL, ZOO, load_defects  # noqa: E402
 
 BEGIN, END = "<!-- begin: zoo/run.py --readme -->\n", "<!-- end -->\n"
 
