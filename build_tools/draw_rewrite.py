@@ -82,7 +82,7 @@ def draw_graph(boxes, left, top):
             f'stroke="{STROKE.get(box["kind"], FAINT)}" stroke-width="1.5"{dash}/>'
         )
         parts.append(text(x + BOX_WIDTH / 2, y + 18, shorten(name, 27)))
-        shape = box["shape"].replace("x", "×") + time
+        shape = box["shape"].replace("x", "\u00d7") + time
         parts.append(text(x + BOX_WIDTH / 2, y + 34, shorten(shape, 36), 11, FAINT))
     return parts, width, len(rows) * (BOX_HEIGHT + GAP_Y) - GAP_Y
 

@@ -30,9 +30,9 @@ static llvm::Error run(llvm::StringRef path) {
   if (failed(remarks.attach(context)))
     return llvm::createStringError("the remarks cannot be collected");
   vocabulary::Vocabulary vocabulary;
-  llvm::Expected<compiler::LoadedProgram> program = compiler::readProgramFile(
-      path, vocabulary, compiler::StatedFacts(), archive::ContainerLimits(),
-      context);
+  llvm::Expected<compiler::LoadedProgram> program =
+      compiler::readProgramFile(path, vocabulary, compiler::StatedFacts(),
+                                archive::ContainerLimits(), context);
   if (!program)
     return program.takeError();
   llvm::outs() << "before: " << countCollectives(program->getModule()) << '\n';

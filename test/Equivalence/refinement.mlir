@@ -26,7 +26,7 @@
 // SHOW: y: replicated of y
 
 // RANKS: the reference runs on several ranks; it must be the program of one device
-// ALONE: --relations, --show-relations and --report belong to --reference=FILE
+// ALONE: --relations and --show-relations belong to --reference=FILE
 // BUDGET: not proven on 2 ranks: the proof would need more memory than 0 MiB
 
 //--- reference.mlir
