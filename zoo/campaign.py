@@ -21,11 +21,12 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
-sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "python" / "tests"), str(BUILD / "python")]
+for path in (BUILD / "python", REPOSITORY / "python" / "tests", REPOSITORY):
+    sys.path.insert(0, str(path))
 
-from zoo.common import faults, judge, verdicts
-from zoo.common.cases import DIFFERENT, Captured
-from zoo.pairs import load_pairs
+from zoo.common import faults, judge, verdicts  # noqa: E402
+from zoo.common.cases import DIFFERENT, EQUAL, Captured  # noqa: E402
+from zoo.pairs import load_pairs  # noqa: E402
 
 
 def is_fault(faulty):
@@ -36,12 +37,19 @@ def is_fault(faulty):
         return True
 
 
-def planted(count, seed, largest):
+def proven_pairs(largest, folder):
+    """The captured pairs that Commute proves. In the others it would find any fault."""
+    captured = [case.capture() for case in load_pairs().values() if case.world_size <= largest]
+    return [
+        pair
+        for number, pair in enumerate(captured)
+        if verdicts.verify(pair, folder / str(number)).exit_code == 0
+    ]
+
+
+def planted(captured, count, seed):
     """Distinct faults in turn over the pairs, each with the captured pair."""
     generator = random.Random(seed)
-    captured = [
-        case.capture() for case in load_pairs().values() if case.world_size <= largest
-    ]  # fmt: skip
     seen, found = set(), 0
     while found < count:
         for pair in captured:
@@ -66,9 +74,25 @@ def planted(count, seed, largest):
 def is_named(fault, verdict):
     """Whether the named op is within one op of the fault, in any rank's program."""
     return any(
-        verdict.node in faults.near(module, sites)
+        verdict.nodes & faults.near(module, sites)
         for module, sites in zip(fault.modules, fault.sites)
     )
+
+
+def check_pairs():
+    """All correct pairs, also those that the tests leave out."""
+    pairs = load_pairs().values()
+    refuted = 0
+    with tempfile.TemporaryDirectory(prefix="commute-campaign-") as folder:
+        for number, case in enumerate(pairs):
+            program = case.capture()
+            assert program.difference() < EQUAL, case.name
+            verdict = verdicts.verify(program, Path(folder) / str(number))
+            if verdict.exit_code != 0:
+                refuted += 1
+                print(f"{case.name}: exit code {verdict.exit_code}: {verdict.explanation}")
+    print(f"{len(pairs) - refuted} of {len(pairs)} correct pairs refine their reference")
+    return 1 if refuted else 0
 
 
 def main():
@@ -77,12 +101,18 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--largest", type=int, default=4, help="ranks of the pairs")
     parser.add_argument("--log", type=Path, help="a line of JSON for each fault")
+    parser.add_argument("--pairs", action="store_true", help="check the correct pairs instead")
     arguments = parser.parse_args()
+    if arguments.pairs:
+        return check_pairs()
     kinds = collections.defaultdict(collections.Counter)
     log = arguments.log.open("w") if arguments.log else None
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="commute-campaign-") as folder:
-        for pair, fault, faulty in planted(arguments.faults, arguments.seed, arguments.largest):
+    with tempfile.TemporaryDirectory(prefix="commute-campaign-") as temporary:
+        pairs = proven_pairs(arguments.largest, Path(temporary))
+        print(f"faults in {len(pairs)} correct pairs")
+        folder = Path(temporary) / "faulty"
+        for pair, fault, faulty in planted(pairs, arguments.faults, arguments.seed):
             verdict = verdicts.verify(faulty, folder)
             outcome = {0: "missed", 1: "found", 4: "not proven"}.get(verdict.exit_code, "error")
             kinds[fault.kind][outcome] += 1
@@ -95,9 +125,10 @@ def main():
                 log.flush()
             if outcome != "found":
                 print(f"{outcome}: {pair.case.name}: {fault}\n{verdict.text[:400]}")
-            for path in Path(folder).iterdir():
+            for path in folder.iterdir():
                 path.unlink()
     print_table(kinds, time.monotonic() - start)
+    return 0 if all(set(counts) <= {"found", "named"} for counts in kinds.values()) else 1
 
 
 def print_table(kinds, seconds):
@@ -110,4 +141,4 @@ def print_table(kinds, seconds):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

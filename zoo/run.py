@@ -16,10 +16,11 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
-sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "python" / "tests"), str(BUILD / "python")]
+for path in (BUILD / "python", REPOSITORY / "python" / "tests", REPOSITORY):
+    sys.path.insert(0, str(path))
 
-from zoo.common import judge, verdicts
-from zoo.common.cases import DIFFERENT, EQUAL, ZOO, load_defects
+from zoo.common import judge, verdicts  # noqa: E402
+from zoo.common.cases import DIFFERENT, EQUAL, ZOO, load_defects  # noqa: E402
 
 BEGIN, END = "<!-- begin: zoo/run.py --readme -->\n", "<!-- end -->\n"
 
@@ -55,12 +56,14 @@ def report(defect, folder):
     return is_right, verdict
 
 
-def readme_row(defect, verdict):
+def readme_row(defect, verdict, is_right):
     project, number = defect.module.ISSUE
     # The first paragraph of the docstring, which tells what went wrong.
     what = defect.module.__doc__.strip().split("\n\n")[0].rstrip(".").replace("\n", " ")
     says = verdict.difference.get("message", "").replace("|", "\\|")
     line = verdict.difference.get("line")
+    if not is_right:
+        says = f"**different, but not for this reason:** {says}"
     return (
         f"| {project} | {number} | [`{defect.name}`]({defect.name}/program.py) | {what} |"
         f" line {line}: {says} |"
@@ -90,7 +93,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="commute-zoo-") as temporary:
         for defect in defects:
             is_right, verdict = report(defect, arguments.keep or Path(temporary))
-            rows.append(readme_row(defect, verdict))
+            rows.append(readme_row(defect, verdict, is_right))
             if not is_right:
                 wrong.append(defect.name)
     if arguments.readme:

@@ -141,7 +141,7 @@ class Captured:
         worst = 0.0
         for index, expected in enumerate(self.expected):
             relation, place = output_relation(self.case.relations, index)
-            tensors = [outputs[place] for outputs in found]
+            tensors = [outputs[place] if place < len(outputs) else None for outputs in found]
             worst = max(worst, compare_output(relation, expected, tensors, self.case.meshes))
         return worst
 

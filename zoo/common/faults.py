@@ -237,12 +237,13 @@ class _Planter:
         self.sites.append(node)
         return "blocks turned by one before it"
 
-    def fits_other_message(self):
+    def fits_other_peer(self):
         return self.node.target in (c10d.isend.default, c10d.irecv.default)
 
-    def other_message(self):
-        self.node.update_arg(2, self.node.args[2] + 1)
-        return "another tag"
+    def other_peer(self):
+        new = (self.node.args[1] + 1) % self.context.sizes[self.node.args[-1]]
+        self.node.update_arg(1, new)
+        return f"peer {new}"
 
     # Order of reduction and of other ops.
 
@@ -402,7 +403,7 @@ class _Planter:
 
 KINDS = {
     "drop_collective": 6, "repeat_collective": 3, "other_reduction": 3, "other_group": 3,
-    "blocks_in_other_order": 4, "other_message": 1, "added_before_the_sum": 3,
+    "blocks_in_other_order": 4, "other_peer": 1, "added_before_the_sum": 3,
     "counted_more": 2, "lost_term": 2, "stale_operand": 4, "other_function": 2,
     "swapped_operands": 1, "other_number": 2, "other_order": 3, "sum_for_mean": 2,
     "other_rank": 5,

@@ -2,8 +2,9 @@
 """Runs the captured programs of all ranks by PyTorch's kernels, in float64.
 
 Ranks may run different graphs: each runs until it needs others. Collectives are matched
-by the members of their group and their order within it, messages by sender, receiver,
-group and tag. What a collective computes is `python/tests/lockstep.py`'s to say.
+by the members of their group and their order within it, messages by group, sender and
+receiver, in order (NCCL knows no tags). What a collective computes is
+`python/tests/lockstep.py`'s to say.
 """
 
 import collections
@@ -73,14 +74,14 @@ class _Job:
                 return tuple(members)
         raise JudgeError(f"rank {rank} is in no group {name!r}")
 
-    def send(self, rank, peer, tag, group, tensor):
+    def send(self, rank, peer, group, tensor):
         members = self.members(group, rank)
-        self.messages[members, rank, members[peer], tag].append(tensor)
+        self.messages[members, rank, members[peer]].append(tensor)
         self.steps += 1
 
-    def expect(self, rank, peer, tag, group, like):
+    def expect(self, rank, peer, group, like):
         members = self.members(group, rank)
-        return _Receive((members, members[peer], rank, tag), like)
+        return _Receive((members, members[peer], rank), like)
 
     def receive(self, key):
         self.steps += 1
@@ -146,21 +147,21 @@ def _run_rank(rank, module, inputs, job):
                 yield f"rank {rank} at {node.name}"
             environment[node] = job.results[key][rank]
         elif node.target is _c10d.isend.default:
-            tensor, peer, tag, group = args
-            job.send(rank, peer, tag, group, tensor)
+            tensor, peer, _, group = args
+            job.send(rank, peer, group, tensor)
             environment[node] = tensor
         elif node.target is _c10d.irecv.default:
-            tensor, peer, tag, group = args
-            environment[node] = job.expect(rank, peer, tag, group, tensor)
+            tensor, peer, _, group = args
+            environment[node] = job.expect(rank, peer, group, tensor)
         elif node.target is _c10d.batch_p2p_ops.default:
-            kinds, peers, tags, tensors, group = args
+            kinds, peers, _, tensors, group = args
             results = []
-            for kind, peer, tag, tensor in zip(kinds, peers, tags, tensors, strict=True):
+            for kind, peer, tensor in zip(kinds, peers, tensors, strict=True):
                 if kind == "isend":
-                    job.send(rank, peer, tag, group, tensor)
+                    job.send(rank, peer, group, tensor)
                     results.append(tensor)
                 else:
-                    results.append(job.expect(rank, peer, tag, group, tensor))
+                    results.append(job.expect(rank, peer, group, tensor))
             environment[node] = results
         elif node.target is _c10d.wait_tensor.default:
             waited = args[0]

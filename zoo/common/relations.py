@@ -186,11 +186,18 @@ def _output_tree(relation):
 
 def compare_output(relation, expected, found, meshes):
     """The largest difference between the ranks' tensors and what the relation says of the
-    reference's, relative to its largest number; infinite where shapes differ."""
+    reference's, relative to its largest number; infinite where shapes differ.
+
+    found: for each rank its tensor, or None where it has no such output.
+    """
     scale = max(float(expected.abs().max()) if expected.numel() else 0.0, 1e-30)
     tree = _output_tree(relation)
     worst = 0.0
+    if all(tensor is None for tensor in found):
+        return float("inf")
     for mesh, tensor in zip(meshes, found, strict=True):
+        if tensor is None:
+            continue
         evaluator = _Evaluator({"output": expected}, mesh)
         if tree[0] == "call" and tree[1] == "partial":
             wanted = evaluator.evaluate(tree[2][0])

@@ -24,8 +24,12 @@ class Verdict:
         return " ".join([self.difference.get("message", ""), self.difference.get("fix", "")])
 
     @property
-    def node(self):
-        return self.difference.get("node", "")
+    def nodes(self):
+        """The nodes that are named: one, or one of each of two ranks that do not match."""
+        found = {self.difference.get("node", "")}
+        if str(self.difference.get("other_program", "")).startswith("rank"):
+            found.add(str(self.difference.get("other")).split(" ")[0])
+        return found
 
     def line_of(self, file):
         """The line that is named, if it is of this file."""

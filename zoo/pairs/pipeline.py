@@ -35,6 +35,32 @@ def _stages(size):
     )  # fmt: skip
 
 
+def _result_on_the_last(size):
+    """The other stages return what they have sent, which is no output of the reference."""
+
+    def reference(x, ws, vs):
+        for w, v in zip(ws.unbind(), vs.unbind()):
+            x = stage(x, w, v)
+        return x
+
+    def ranks(mesh, x, ws, vs):
+        if mesh.pp.index > 0:
+            x = receive(x, mesh.pp.previous, mesh.pp)
+        y = stage(x, ws[0], vs[0])
+        if mesh.pp.index == size - 1:
+            return x, y
+        send(y, mesh.pp.next, mesh.pp)
+        return y
+
+    return Case(
+        f"pipeline of {size} with the result on the last", {"pp": [list(range(size))]},
+        {"x": (4, 6), "ws": (size, 6, 5), "vs": (size, 5, 6)},
+        {"inputs": {"ws": "shard(ws, 0)", "vs": "shard(vs, 0)"},
+         "outputs": {"0": {"output": 1, "relation": "replicated"}}},
+        reference, ranks,
+    )  # fmt: skip
+
+
 def _micro_batches(size, count):
     """Micro-batches follow each other; tags tell them apart."""
 
@@ -87,6 +113,7 @@ def _with_tensor_parallelism():
 def pairs():
     for size in (2, 4, 8):
         yield _stages(size)
+    yield _result_on_the_last(2)
     yield _micro_batches(2, 2)
     yield _micro_batches(4, 3)
     yield _with_tensor_parallelism()
