@@ -22,3 +22,12 @@ write_basic_package_version_file(
 install(FILES ${PROJECT_BINARY_DIR}/CommuteConfig.cmake
               ${PROJECT_BINARY_DIR}/CommuteConfigVersion.cmake
         DESTINATION ${package_dir})
+
+# Of the command line: schemas of --json, manual pages, completion.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/schemas
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/commute COMPONENT texts)
+install(CODE "execute_process(
+    COMMAND ${CMAKE_COMMAND} -DTOOL=$<TARGET_FILE:commute>
+            \"-DPREFIX=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\"
+            -P ${PROJECT_SOURCE_DIR}/cmake/InstallTexts.cmake
+    COMMAND_ERROR_IS_FATAL ANY)" COMPONENT texts)

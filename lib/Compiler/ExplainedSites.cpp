@@ -97,6 +97,17 @@ static std::string describeRemedy(const Decision &decision) {
   return "";
 }
 
+/// Returns the name of the node, or the line if it has no name.
+static std::string getName(const ExplainedOp &op) {
+  return op.node.empty() ? op.source : op.node;
+}
+
+/// Returns the line of Python, which is the same in each layer. Ops without
+/// names are those of a textual module, in which each has a line of its own.
+static std::string getLine(const ExplainedOp &op) {
+  return op.node.empty() ? "" : op.source;
+}
+
 std::vector<ExplainedSites> compiler::foldSites(const DecisionRecord &record) {
   std::vector<ExplainedSites> rows;
   std::map<std::vector<std::string>, size_t> rowOf;
@@ -125,22 +136,22 @@ std::vector<ExplainedSites> compiler::foldSites(const DecisionRecord &record) {
       row.payingRows = decision.payingRows;
       row.remedyText = describeRemedy(decision);
       row.remedy = getRemedy(decision);
-      row.nodes.push_back(place.node);
+      row.nodes.push_back(getName(place));
 
       std::vector<std::string> key = {
           row.pass, row.law, std::to_string(static_cast<int>(row.outcome)),
-          row.code, row.site.op, row.site.source, row.types,
+          row.code, row.site.op, getLine(row.site), row.types,
           removeIndices(row.text), removeIndices(row.remedyText),
-          row.blocker ? row.blocker->op + " " + row.blocker->source : "",
+          row.blocker ? row.blocker->op + " " + getLine(*row.blocker) : "",
           // Without a line, the name tells which sites correspond.
-          row.site.source.empty() ? removeIndices(row.site.node) : ""};
+          getLine(row.site).empty() ? removeIndices(row.site.node) : ""};
       auto [known, isNew] = rowOf.try_emplace(std::move(key), rows.size());
       if (isNew) {
         rows.push_back(std::move(row));
         continue;
       }
       ++rows[known->second].count;
-      rows[known->second].nodes.push_back(place.node);
+      rows[known->second].nodes.push_back(getName(place));
     }
   }
   return rows;

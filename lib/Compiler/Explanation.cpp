@@ -237,8 +237,7 @@ void Explainer::addBounds(const Step &before, const Step &after) {
     double seconds = 0;
     bool isKnown = false;
     llvm::StringSet<> seen;
-    for (const std::string &node : row.nodes) {
-      std::string key = node.empty() ? row.site.source : node;
+    for (const std::string &key : row.nodes) {
       if (!seen.insert(key).second)
         continue;
       // What is left of it after the other rewrites.

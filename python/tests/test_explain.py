@@ -7,10 +7,10 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as collectives
-from commute_tool import succeed
 from torch.export import Dim
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+from commute_tool import succeed
 from programs import define_mylib, export_function
 
 RANKS = 4
@@ -26,7 +26,7 @@ def archive(tmp_path_factory):
     group = dist.group.WORLD.group_name
 
     def forward(self, x, residual):
-        for layer in range(2):
+        for _layer in range(2):
             y = collectives.all_reduce(x @ self.down, "sum", group)
             residual = torch.ops.mylib.rms_norm(residual + y, self.norm, 1e-5)
             x = residual @ self.up
@@ -122,6 +122,6 @@ def test_story_is_in_order(archive, sizes):
     story = explain(archive, sizes, "--why=all_reduce")["story"]
     passes = [chapter["pass"] for chapter in story]
     assert passes.index("sequence-parallel") < passes.index("micro-pipeline")
-    (rewrite,) = [chapter for chapter in story if chapter["decision"] == "applied"]
-    assert rewrite["law"] == "shard-region"
+    rewrites = [chapter["law"] for chapter in story if chapter["decision"] == "applied"]
+    assert rewrites[0] == "shard-region"
     assert story[0]["op"] == "tp.all_reduce"

@@ -207,7 +207,12 @@ static void printZsh(llvm::raw_ostream &os) {
   }
   os << "  esac\n"
         "}\n"
-        "compdef _commute commute\n";
+        "# As a file of $fpath, this is the function itself.\n"
+        "if [[ $funcstack[1] == _commute ]]; then\n"
+        "  _commute \"$@\"\n"
+        "else\n"
+        "  compdef _commute commute\n"
+        "fi\n";
 }
 
 static void printFish(llvm::raw_ostream &os) {

@@ -76,7 +76,8 @@ struct ExplainedSites {
   /// `Explanation::remedies`.
   std::optional<Remedy> remedy;
   std::optional<size_t> remedyIndex;
-  /// The nodes of all sites, in program order.
+  /// The nodes of all sites, in program order; the line of an op without a
+  /// name.
   std::vector<std::string> nodes;
   size_t count = 1;
 
