@@ -67,7 +67,8 @@ lit: build
 
 pytest: build
 	@echo "[test] tests with PyTorch"
-	@COMMUTE_BUILD=$(BUILD) $(PYTHON) -m pytest -q python/tests
+	@COMMUTE_BUILD=$(BUILD) OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -n $(JOBS) \
+	  --dist loadfile python/tests
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
 

@@ -120,7 +120,7 @@ def describe(before, after, key, scale):
 
 def run_model(tool, folder):
     source, target_path = folder / "before.mlir", folder / "after.mlir"
-    targets = [target["name"] for target in call(tool, "targets", "--json")]
+    targets = [target["name"] for target in call(tool, "targets", "--json")["targets"]]
     print(
         "| target | tokens | rewritten | step [ms] | exposed communication [ms] "
         "| activations [MiB] |\n" + 6 * "|---" + "|"

@@ -17,6 +17,7 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -156,6 +157,7 @@ private:
   };
   llvm::Expected<Outcome> runPasses(ModuleOp input, StringRef passes);
   std::optional<Outcome> attempt(const std::set<Remedy> &remedies);
+  double getGain(const Outcome &outcome) const;
 
   /// Bounds the potential of refusals at collectives.
   void addBounds(const Step &before, const Step &after);
@@ -211,6 +213,13 @@ Explainer::attempt(const std::set<Remedy> &remedies) {
   if (!outcome->step || !outcome->failures.empty())
     return std::nullopt;
   return std::move(*outcome);
+}
+
+double Explainer::getGain(const Outcome &outcome) const {
+  double gain = result.after->seconds - outcome.step->summary.seconds;
+  // Sums of the same times in another order differ in the last digits.
+  constexpr double noise = 1e-9;
+  return std::abs(gain) < noise * result.after->seconds ? 0 : gain;
 }
 
 void Explainer::addBounds(const Step &before, const Step &after) {
@@ -273,7 +282,7 @@ void Explainer::tryTogether(std::set<Remedy> all) {
   together.text = "all of these together";
   if (!more.empty())
     together.text += ", and then also " + more;
-  together.gainSeconds = result.after->seconds - outcome->step->summary.seconds;
+  together.gainSeconds = getGain(*outcome);
   for (const TriedRemedy &remedy : result.remedies)
     together.numSites += remedy.numSites;
   result.remedies.push_back(std::move(together));
@@ -300,8 +309,7 @@ void Explainer::tryRemedies() {
     if (numDone <= options.maxTrials && result.after) {
       progress(numDone++, numRuns);
       if (std::optional<Outcome> outcome = attempt({remedy})) {
-        tried.gainSeconds =
-            result.after->seconds - outcome->step->summary.seconds;
+        tried.gainSeconds = getGain(*outcome);
         applicable.insert(remedy);
       }
     }

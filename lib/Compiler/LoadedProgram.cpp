@@ -8,6 +8,7 @@
 
 #include "ConstantInputs.h"
 
+#include "FileHint.h"
 #include "FirstDiagnostic.h"
 #include "ModuleText.h"
 #include "StatedContext.h"
@@ -93,7 +94,7 @@ llvm::Expected<LoadedProgram> compiler::readProgramFile(
   program.origin = path.str();
   llvm::Expected<FileKind> kind = getFileKind(path);
   if (!kind)
-    return kind.takeError();
+    return addFileHint(kind.takeError(), path);
   if (*kind != FileKind::Archive) {
     if (llvm::Error error = stated.addTo(program.distributed))
       return std::move(error);
@@ -108,7 +109,7 @@ llvm::Expected<LoadedProgram> compiler::readProgramFile(
   llvm::Expected<std::unique_ptr<archive::ProgramArchive>> archive =
       archive::readProgramArchive(path, {}, limits);
   if (!archive)
-    return archive.takeError();
+    return addFileHint(archive.takeError(), path);
   program.archive = std::move(*archive);
   if (program.archive->sidecar) {
     llvm::Expected<vocabulary::DistributedContext> distributed =

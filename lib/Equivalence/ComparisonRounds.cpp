@@ -39,33 +39,46 @@ static bool drawsIntegers(func::FuncOp function) {
   });
 }
 
-unsigned ProgramComparison::getRoundsOfIntegers() const {
+unsigned ProgramComparison::getRoundsOfIntegers() {
   // Small programs get more rounds, because they may consist of a single
   // number.
   size_t numOps = result.numOps + 1;
-  size_t least = std::clamp<size_t>(8000 / numOps, 8, 128);
-  size_t most = std::clamp<size_t>(300000 / numOps, least, 400);
+  size_t least = std::clamp<size_t>(12000 / numOps, 12, 192);
+  size_t most = std::clamp<size_t>(1000000 / numOps, least, 1600);
   // Each element of an input takes all numbers of the pool one after the other,
   // beginning with a random one. After T of P rounds, none of k elements has
   // taken a given number with probability (1 - T / P)^k.
-  constexpr double logOfMissed = -10;
-  double rounds = 0;
-  for (func::FuncOp function : {first, second})
-    for (BlockArgument argument : function.getArguments()) {
-      if (!isDrawn(argument))
-        continue;
-      std::optional<IntegerPool> own = pools(argument.getArgNumber());
-      auto numNumbers = static_cast<double>(
-          (own ? own->getNumbers() : pool->getNumbers()).size());
-      double numElements = 1;
-      for (const IndexSample *sample : lookup(argument))
-        numElements *= static_cast<double>(sample->getCount());
-      if (numElements > 0)
-        rounds = std::max(
-            rounds, numNumbers * (1 - std::exp2(logOfMissed / numElements)));
-    }
+  auto getTurns = [](double numNumbers, double numElements) {
+    constexpr double logOfMissed = -10;
+    return numNumbers * (1 - std::exp2(logOfMissed / numElements));
+  };
+  double turns = 0, turnsOfPairs = 0;
+  // By input: how many numbers there are, for how many elements.
+  SmallVector<std::pair<double, double>> sources;
+  for (auto [argument, other] :
+       llvm::zip(first.getArguments(), second.getArguments())) {
+    if (!isDrawn(argument) && !isDrawn(other))
+      continue;
+    std::optional<IntegerPool> own = pools(argument.getArgNumber());
+    auto numNumbers = static_cast<double>(
+        (own ? own->getNumbers() : pool->getNumbers()).size());
+    double numElements = 1;
+    for (const IndexSample *sample : lookup(argument))
+      numElements *= static_cast<double>(sample->getCount());
+    if (numElements == 0)
+      continue;
+    turns = std::max(turns, getTurns(numNumbers, numElements));
+    // Of two inputs all pairs should occur.
+    for (auto [count, elements] : sources)
+      turnsOfPairs =
+          std::max(turnsOfPairs, getTurns(numNumbers * count,
+                                          std::min(numElements, elements)));
+    sources.push_back({numNumbers, numElements});
+  }
+  constexpr double mostTurnsOfPairs = 128;
+  turns = std::max(turns, std::min(turnsOfPairs, mostTurnsOfPairs));
   return static_cast<unsigned>(std::clamp<double>(
-      std::ceil(rounds) * IntegerPool::sweepPeriod, static_cast<double>(least),
+      std::ceil(turns) * IntegerPool::sweepPeriod, static_cast<double>(least),
       static_cast<double>(most)));
 }
 

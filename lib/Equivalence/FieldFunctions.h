@@ -47,6 +47,11 @@ private:
   /// The kind of elements that the function computes with.
   enum class Kind { Field, Integer, Truth };
   static Kind getKind(mlir::Type type);
+  /// The key of a function of which only that is known that equal operands have
+  /// equal results.
+  static uint64_t getKey(tp::MapFunction function) {
+    return 0x6a09e667f3bcc908 + 977 * static_cast<uint64_t>(function);
+  }
 
   uint64_t convert(unsigned operand, uint64_t value, Kind to) const;
   uint64_t finish(uint64_t value, Kind from) const;
@@ -55,6 +60,9 @@ private:
   /// The root of a number that is known to be negative is not a number.
   uint64_t evaluateSquareRoot(uint64_t a) const;
   uint64_t evaluatePower(uint64_t base, uint64_t exponent) const;
+  /// exp(x + log(s)) is exp(x) s; exp(0) is one, and log(1) zero.
+  uint64_t evaluateExponential(uint64_t a) const;
+  uint64_t evaluateLogarithm(uint64_t a) const;
   /// 1/a, which is infinite for zero.
   uint64_t invert(uint64_t a) const;
   /// Records that an element is infinite or not a number, and returns it.
@@ -65,6 +73,7 @@ private:
   uint64_t keepInfinite(uint64_t a, uint64_t b, uint64_t result) const;
   /// An idempotent function, identified by `key`.
   uint64_t applyOnce(uint64_t a, uint64_t key) const;
+  /// Of exact elements; see IntegerFunctions.cpp.
   uint64_t evaluateInteger(int64_t a, int64_t b) const;
   uint64_t evaluateTruth(uint64_t a, uint64_t b) const;
 

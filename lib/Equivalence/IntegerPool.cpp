@@ -19,14 +19,14 @@ IntegerPool::Drawing IntegerPool::choose(uint64_t round, uint64_t source,
   constexpr Way ways[] = {Way::Listed, Way::Wide, Way::Near,  Way::Odd,
                           Way::Listed, Way::Near, Way::Sparse};
   if (round % sweepPeriod == sweepPeriod - 1)
-    return {Way::Sweep, round / sweepPeriod};
+    return {Way::Sweep, round / sweepPeriod, source};
   uint64_t other =
       round / sweepPeriod * (sweepPeriod - 1) + round % sweepPeriod;
   uint64_t choice = PrimeField::mix(round, source);
   Way way = ways[(other % 2 ? choice : other / 2) % std::size(ways)];
   if (isListed && (way == Way::Wide || way == Way::Odd))
     way = Way::Listed;
-  return {way, PrimeField::mix(1, choice)};
+  return {way, PrimeField::mix(1, choice), source};
 }
 
 uint64_t IntegerPool::draw(uint64_t content, uint64_t place, Drawing drawing,
@@ -46,10 +46,14 @@ uint64_t IntegerPool::draw(uint64_t content, uint64_t place, Drawing drawing,
     return tp::wrapInteger(
         isOther ? numbers[content % numbers.size()] : numbers.front(), type);
   }
-  case Way::Sweep:
+  case Way::Sweep: {
+    // Sources move against each other once they have taken all numbers, so that
+    // two of them take all pairs.
+    uint64_t size = numbers.size();
+    uint64_t shift = drawing.choice / size % size * (drawing.source % size);
     return tp::wrapInteger(
-        numbers[(place % numbers.size() + drawing.choice) % numbers.size()],
-        type);
+        numbers[(place % size + drawing.choice % size + shift) % size], type);
+  }
   case Way::Wide:
     return tp::wrapInteger(wide, type);
   case Way::Odd:

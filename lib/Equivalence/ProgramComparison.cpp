@@ -7,6 +7,7 @@
 #include "ProgramComparison.h"
 
 #include "RegionComparison.h"
+#include "StatedRanges.h"
 #include "commute/Report/RemarkCollector.h"
 
 #include "llvm/Support/Format.h"
@@ -84,6 +85,10 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
                            "inputs that the first program runs with",
                            firstMain.getLoc(),
                            secondErrors.division->getLoc()});
+  if (!options.comparesOpaqueCalls) {
+    firstReads.clear();
+    secondReads.clear();
+  }
   for (auto &[position, difference] :
        findOtherReads(firstReads, secondReads, world)) {
     places.insert({false, position});
@@ -221,10 +226,16 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
     Operation *culprit = nullptr;
     if (usesRegions) {
       InputGenerator inputs(placements, *ranks, context, pools);
-      RegionVerdict verdict =
-          compareByRegions(first, second, inputs, context, lookup, seed);
+      // Where integers matter is known by then. Drawn choices may matter
+      // anywhere.
+      std::optional<size_t> mostPoints;
+      if (numEqualRounds >= leastRoundsOfIntegers && !hasSampled && !hasSorted)
+        mostPoints = numPointsWithIntegers;
+      RegionVerdict verdict = compareByRegions(first, second, inputs, context,
+                                               lookup, seed, mostPoints);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
-      hasReadIntegers |= verdict.readsIntegers;
+      numPointsWithIntegers =
+          std::max(numPointsWithIntegers, verdict.numPointsWithIntegers);
       noteChoices(context.scalars);
       // The check below determines which program reads out of range.
       if (verdict.areEqual && !verdict.mayReadOutside &&
@@ -233,7 +244,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       culprit = verdict.culprit;
     }
     if (!context.problem) {
-      hasReadIntegers = true;
+      hasBeenEvaluatedWhole = true;
       culprit = nullptr;
       llvm::Expected<Outcome> outcome = compareWhole(context, seed, culprit);
       noteChoices(context.scalars);
@@ -329,8 +340,11 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   second = resolvedSecond;
   analyzed[0].reset();
   analyzed[1].reset();
+  numEqualRounds = 0;
   lookup = [this](Value value) { return dims->get(value); };
-  pools = [this](unsigned argument) { return dims->getPool(argument); };
+  pools = [this](unsigned argument) {
+    return getPoolInRange(*dims, argument, options);
+  };
   auto start = std::clock();
   unsigned numRounds = 1;
   if (computesPositions())
@@ -339,7 +353,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   // has to be evaluated.
   unsigned roundsOfIntegers = 0;
   if (drawsIntegers())
-    roundsOfIntegers = numRounds = 3;
+    roundsOfIntegers = numRounds = leastRoundsOfIntegers;
   Choices choices = Choices::Symbolic;
   bool reducesSizes = options.reducesSizes;
   for (unsigned round = 0; round < numRounds; ++round) {
@@ -350,7 +364,8 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
     if (!outcome)
       return outcome.takeError();
-    if (roundsOfIntegers != 0 && hasReadIntegers) {
+    if (roundsOfIntegers != 0 &&
+        (numPointsWithIntegers > 0 || hasBeenEvaluatedWhole)) {
       roundsOfIntegers = std::max(roundsOfIntegers, getRoundsOfIntegers());
       numRounds = std::max(numRounds, roundsOfIntegers);
     }
@@ -376,7 +391,9 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       // for unknown numbers.
       std::vector<Difference> found = differences;
       bool reducesAll = reducesSizes && !isCheapAtRealSizes();
-      unsigned numOutcomes = getRoundsOfChoices(reducesAll);
+      // What took many rounds to find may take as many again.
+      unsigned numOutcomes =
+          getRoundsOfChoices(reducesAll) * (round > 0 ? 2 : 1);
       llvm::Expected<bool> isLaw = looksEqual(reducesAll, numOutcomes);
       if (!isLaw)
         return isLaw.takeError();
@@ -398,6 +415,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       numRounds = std::max(numRounds, getRoundsOfChoices(reducesSizes));
     }
     ++result.numRounds;
+    ++numEqualRounds;
     if (*outcome == Outcome::NotProven)
       break;
     if (*outcome == Outcome::Different) {

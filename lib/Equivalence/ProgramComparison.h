@@ -46,7 +46,7 @@ private:
   bool computesPositions();
   /// Returns the number of rounds of programs that use external integers, each
   /// with different ones.
-  unsigned getRoundsOfIntegers() const;
+  unsigned getRoundsOfIntegers();
   /// The number of elements of all values on all ranks, and of multiplications,
   /// at the sampled indices or at all indices.
   double getWork(bool reducesSizes) const;
@@ -105,8 +105,12 @@ private:
   bool hasChosen = false;
   bool hasBounded = false;
   bool hasSorted = false;
-  /// Whether anything that was evaluated depends on integers or truth values.
-  bool hasReadIntegers = false;
+  /// Rounds with other integers after which those that matter are known.
+  static constexpr unsigned leastRoundsOfIntegers = 3;
+  unsigned numEqualRounds = 0;
+  /// Where integers and truth values matter; see RegionVerdict.
+  size_t numPointsWithIntegers = 0;
+  bool hasBeenEvaluatedWhole = false;
   void noteChoices(const ScalarContext &scalars);
 };
 

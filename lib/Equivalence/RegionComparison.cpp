@@ -27,7 +27,7 @@ public:
                    const InputGenerator &generator, EvaluationContext &context,
                    SampleLookup samples, uint64_t seed);
 
-  RegionVerdict run();
+  RegionVerdict run(std::optional<size_t> mostPoints);
 
 private:
   struct NumberInfo {
@@ -382,7 +382,7 @@ bool RegionComparison::cut() {
   return true;
 }
 
-RegionVerdict RegionComparison::run() {
+RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints) {
   RegionVerdict verdict;
   Block::iterator positions[2];
   unsigned indices[2] = {0, 0};
@@ -410,15 +410,21 @@ RegionVerdict RegionComparison::run() {
     if (!hasOps || (!isLast && !isWorthCutting()))
       continue;
     hasOps = false;
-    if (!cut() || haveOtherCalls) {
+    bool holds = cut();
+    // Not all of these points become cuts, and others in each round.
+    size_t numPoints = &point - cuts.data() + 1;
+    if (memory.takeReadIntegers())
+      verdict.numPointsWithIntegers = numPoints;
+    if (!holds || haveOtherCalls) {
       verdict.numEvaluatedOps = memory.getNumEvaluated();
-      verdict.readsIntegers = memory.hasReadIntegers();
       verdict.culprit = memory.getCulprit();
       return verdict;
     }
+    if (mostPoints && numPoints > *mostPoints && memory.isClosed() &&
+        claims.empty() && reads[First].size() == reads[Second].size())
+      break;
   }
   verdict.numEvaluatedOps = memory.getNumEvaluated();
-  verdict.readsIntegers = memory.hasReadIntegers();
   verdict.mayReadOutside = hasOwnTakes && !deferred.empty();
   verdict.areEqual =
       claims.empty() && reads[First].size() == reads[Second].size();
@@ -431,9 +437,12 @@ static bool writesToMemory(func::FuncOp function) {
   });
 }
 
-RegionVerdict equivalence::compareByRegions(
-    func::FuncOp first, func::FuncOp second, const InputGenerator &inputs,
-    EvaluationContext &context, SampleLookup samples, uint64_t seed) {
+RegionVerdict equivalence::compareByRegions(func::FuncOp first,
+                                            func::FuncOp second,
+                                            const InputGenerator &inputs,
+                                            EvaluationContext &context,
+                                            SampleLookup samples, uint64_t seed,
+                                            std::optional<size_t> mostPoints) {
   // Written values change under all of their names.
   if (writesToMemory(first) || writesToMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
@@ -443,5 +452,6 @@ RegionVerdict equivalence::compareByRegions(
   // whole.
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
-  return RegionComparison(first, second, inputs, context, samples, seed).run();
+  return RegionComparison(first, second, inputs, context, samples, seed)
+      .run(mostPoints);
 }

@@ -28,21 +28,25 @@ struct RegionVerdict {
   /// in a region that was not evaluated. Only an evaluation of both programs as
   /// a whole determines which of these indices exist.
   bool mayReadOutside = false;
-  /// True if what was evaluated depends on integers or truth values that are
-  /// not constants.
-  bool readsIntegers = false;
+  /// The number of points where the programs may be cut up to the last one
+  /// before which something was evaluated that depends on integers or truth
+  /// values that are not constants.
+  size_t numPointsWithIntegers = 0;
   size_t numEvaluatedOps = 0;
   /// The op that could not be evaluated, if the context has a problem.
   mlir::Operation *culprit = nullptr;
 };
 
 /// Compares the outputs, and the operands of opaque ops, of two programs of
-/// static sizes.
+/// static sizes. With `mostPoints`, stops behind so many points where they may
+/// be cut, as soon as both programs hold the same elements: what follows was
+/// compared before, with other integers, and depends on them only by which
+/// elements are equal.
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
                                const InputGenerator &inputs,
                                EvaluationContext &context, SampleLookup samples,
-                               uint64_t seed);
+                               uint64_t seed, std::optional<size_t> mostPoints);
 
 } // namespace commute::equivalence
 

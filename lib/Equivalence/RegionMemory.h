@@ -81,9 +81,9 @@ public:
   }
 
   size_t getNumEvaluated() const { return numEvaluated; }
-  /// Returns true if an op that was evaluated reads an integer or a truth value
-  /// that is not a constant.
-  bool hasReadIntegers() const { return readIntegers; }
+  /// Returns true if an op that was evaluated since the last call reads an
+  /// integer or a truth value that is not a constant.
+  bool takeReadIntegers() { return std::exchange(readIntegers, false); }
   /// Returns the op at which the evaluation failed.
   mlir::Operation *getCulprit() const { return culprit; }
 

@@ -74,16 +74,27 @@ static constexpr uint64_t lessKey = 0x9b05688c2b3e6c1f;
 static constexpr uint64_t nanKey = 0x1f83d9abfb41bd6b;
 static constexpr uint64_t bitKey = 0x5be0cd19137e2179;
 static constexpr uint64_t sortKey = 0xcbbb9d5dc1059ed8;
-/// The rareness at which all bits are equal.
-static constexpr unsigned never = 63;
+
+/// Any share of the bits differs from the others.
+static constexpr unsigned anyShare = 0;
+static constexpr unsigned numShifts = 8;
+
+unsigned ScalarContext::getShift() const {
+  static constexpr unsigned shifts[numShifts] = {1, 1, anyShare, 1,
+                                                 4, 1, 6,        anyShare};
+  return shifts[seed % numShifts];
+}
 
 bool ScalarContext::drawBit(uint64_t random) const {
   // In some rounds, nearly all bits are equal, so that counts, and whether any
-  // or all of many hold, take both outcomes.
-  static constexpr unsigned shifts[] = {1, 1, 2, 1, 4, 1, 6, 2};
-  unsigned shift = shifts[seed % std::size(shifts)];
-  bool isRare = (random >> 8) % (uint64_t(1) << shift) == 0;
-  return (seed / std::size(shifts)) % 2 == 0 ? isRare : !isRare;
+  // or all of many hold, take both outcomes. In others, any share of the bits
+  // differs, so that each count is as likely as any other.
+  unsigned shift = getShift();
+  uint64_t share = shift == anyShare
+                       ? PrimeField::mix(bitKey, seed) >> 8 & 0xffffffff
+                       : (uint64_t(1) << 32) >> shift;
+  bool isRare = (random >> 8 & 0xffffffff) < share;
+  return (seed / numShifts) % 2 == 0 ? isRare : !isRare;
 }
 
 uint64_t ScalarContext::drawTruth(uint64_t content) {
@@ -114,7 +125,11 @@ int ScalarContext::drawOrder(uint64_t a, uint64_t b) {
   auto [known, isNew] = orders.try_emplace(distance.value);
   if (!isNew)
     return distance.isSwapped ? -known->second : known->second;
-  bool isEqual = drawTruth(PrimeField::mix(distance.value, equalKey)) != 0;
+  uint64_t equality = PrimeField::mix(distance.value, equalKey);
+  bool isEqual = drawTruth(equality) != 0;
+  // Otherwise at most a quarter of all would be above, as many as below.
+  if (getShift() == anyShare)
+    isEqual &= (equality >> 8) % 16 == 0;
   // Draw the order that is met first, as that of a number and an unknown, so
   // that nearly all of many unknowns may be above the number.
   std::optional<double> first = getNumber(a), second = getNumber(b);
@@ -305,8 +320,8 @@ bool ScalarContext::toBit(uint64_t truth) {
   auto [bit, isNew] = bits.try_emplace(isNegated ? opposite : truth);
   if (isNew) {
     uint64_t random = PrimeField::mix(truth, bitKey ^ seed);
-    bool isRare = random % (uint64_t(1) << rareness) == 0;
-    bit->second = (rareness == never ? usual : usual != isRare) != isNegated;
+    bool isRare = static_cast<uint32_t>(random) < rareShare;
+    bit->second = (usual != isRare) != isNegated;
   }
   return bit->second != isNegated;
 }
@@ -317,23 +332,30 @@ void ScalarContext::beginOp(size_t numElements, size_t numRanks) {
   // allows two ops of a round to take different outcomes.
   uint64_t random = PrimeField::mix(++numOps, bitKey + seed);
   usual = random & 1;
+  auto getLog = [](size_t count) {
+    return std::clamp(llvm::Log2_64_Ceil(count), 1u, 32u);
+  };
+  constexpr uint64_t all = uint64_t(1) << 32;
   switch ((random >> 1) % 8) {
   case 0:
-    rareness = never;
+    rareShare = 0;
     break;
   case 1:
   case 2:
-  case 3:
-    rareness = 1;
+    rareShare = all / 2;
     break;
+  case 3:
   case 4:
-    rareness =
-        std::max(llvm::Log2_64_Ceil(std::max<size_t>(numElements, 1)), 1u);
+    // Every count occurs as often as any other.
+    rareShare = (random >> 8) % all;
+    break;
+  case 5:
+    rareShare = all >> getLog(std::max<size_t>(numElements, 1));
     break;
   default:
-    rareness = 1 + (random >> 8) % std::max(llvm::Log2_64_Ceil(std::max<size_t>(
-                                                numElements * numRanks, 1)),
-                                            1u);
+    rareShare =
+        all >> (1 + (random >> 8) %
+                        getLog(std::max<size_t>(numElements * numRanks, 1)));
   }
 }
 

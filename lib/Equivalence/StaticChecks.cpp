@@ -118,20 +118,7 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   };
   auto firstCalls = collectCalls(first);
   auto secondCalls = collectCalls(second);
-  auto getElementTypes = [](Operation *op) {
-    return llvm::to_vector(
-        llvm::map_range(op->getOperandTypes(),
-                        [](Type type) { return getElementTypeOrSelf(type); }));
-  };
   for (auto [a, b] : llvm::zip(firstCalls, secondCalls)) {
-    if (a.getReadsTypes() && b.getReadsTypes() &&
-        getElementTypes(a) != getElementTypes(b)) {
-      result.differences.push_back(
-          {"opaque op '" + a.getCallee().str() +
-               "' reads operands of other element types",
-           a.getLoc(), b.getLoc()});
-      return;
-    }
     if (a.getCallee() != b.getCallee() ||
         a.getArguments() != b.getArguments()) {
       result.differences.push_back(

@@ -19,6 +19,8 @@ using tp::MapFunction;
 
 /// More numbers than these are not followed for one value.
 static constexpr size_t maxThresholds = 24;
+/// Longer dims are not evaluated whole because something is counted along them.
+static constexpr int64_t maxCounted = 1024;
 /// Larger numbers are not met by integers that are drawn.
 static constexpr double maxThreshold = 1e15;
 
@@ -128,6 +130,22 @@ void ThresholdFinder::keepPositions(Value value) {
       listener.onUnknownUse(next, rank - 2);
     }
   }
+}
+
+void ThresholdFinder::keepCounted(Value summands, ArrayRef<int64_t> sumDims,
+                                  ArrayRef<double> numbers) {
+  // Zero and one are reached by a single index.
+  if (llvm::all_of(numbers, [](double n) { return std::abs(n) <= 1; }) ||
+      !isExact(summands) || getUniformNumber(summands))
+    return;
+  if (PositionFinder::isFollowed(summands)) {
+    const PositionForm &form = positions.get(summands);
+    if (!form.candidates.empty() && !form.hasUnknown && !form.hasDerived)
+      return;
+  }
+  for (int64_t dim : sumDims)
+    if (tp::getTensor(summands).getDimSize(dim) <= maxCounted)
+      listener.onUnknownUse(summands, static_cast<unsigned>(dim));
 }
 
 void ThresholdFinder::cut(Value value, unsigned dim, double start, double step,
@@ -373,6 +391,7 @@ void ThresholdFinder::visitOperands(Operation *op, ArrayRef<double> numbers) {
           return;
         }
         addAll(input, numbers);
+        keepCounted(input, rowwise.getDim(), numbers);
         if (std::optional<double> step = getUniformNumber(input))
           cut(rowwise.getResult(), static_cast<unsigned>(rowwise.getDim()),
               *step, *step, numbers);
@@ -386,6 +405,8 @@ void ThresholdFinder::visitOperands(Operation *op, ArrayRef<double> numbers) {
               tp::getTensor(reduce.getInput()).getDimSize(dim));
         addSummands(reduce.getInput(), std::max(count, 1.0));
         keepSummands(op);
+        if (reduce.getKind() == tp::ReductionKind::Sum)
+          keepCounted(reduce.getInput(), reduce.getDims(), numbers);
       })
       .Case<tp::AllReduceOp, tp::ReduceScatterOp>([&](auto reduce) {
         addSummands(reduce.getInput(),

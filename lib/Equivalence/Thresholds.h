@@ -44,6 +44,10 @@ private:
   void meet(mlir::Value a, mlir::Value b);
   /// The positions that floats are made of are all needed.
   void keepPositions(mlir::Value value);
+  /// A sum of integers or truth values along `sumDims` matters where it crosses
+  /// `numbers`, which a sum of few of them with weights may skip.
+  void keepCounted(mlir::Value summands, llvm::ArrayRef<int64_t> sumDims,
+                   llvm::ArrayRef<double> numbers);
 
   void visit(mlir::Operation *op);
   /// Passes `numbers`, at which the result matters, on to the operands.

@@ -10,8 +10,13 @@
 #include "commute/Transforms/LawPass.h"
 #include "commute/Transforms/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace commute;
@@ -62,20 +67,75 @@ static SmallVector<PassText> getPasses(StringRef text) {
   return passes;
 }
 
-/// Whether a pass has an option of this name that accepts this value.
-static bool hasOption(const PassInfo &pass, StringRef name, StringRef value) {
-  OpPassManager manager("any");
-  std::string ignored;
-  llvm::raw_string_ostream os(ignored);
-  auto fail = [&](const Twine &message) { return failure(); };
-  // An unknown option is an error.
-  return succeeded(
-      pass.addToPipeline(manager, (name + "=" + value).str(), fail));
+/// Returns " (did you mean 'x'?)" if there is a pass of a similar name.
+static std::string describeSimilar(StringRef name) {
+  constexpr unsigned maxDistance = 3;
+  for (StringRef pass : getPipelinePasses())
+    if (name.edit_distance(pass, /*AllowReplacements=*/true, maxDistance) <=
+        maxDistance)
+      return (" (did you mean '" + pass + "'?)").str();
+  return "";
+}
+
+/// Returns the options of a pass with their defaults, by name.
+static std::map<std::string, std::string> getDefaults(const PassInfo &pass) {
+  OpPassManager manager(func::FuncOp::getOperationName());
+  std::map<std::string, std::string> defaults;
+  if (failed(pass.addToPipeline(manager, "",
+                                [](const Twine &) { return failure(); })))
+    return defaults;
+  // MLIR states them in the textual form only: "name{a=1 b=2}".
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  manager.begin()->printAsTextualPipeline(os);
+  StringRef options = StringRef(text).split('{').second;
+  options.consume_back("}");
+  for (StringRef option : llvm::split(options, ' ')) {
+    auto [name, value] = option.split('=');
+    if (!name.empty())
+      defaults[name.str()] = value.str();
+  }
+  return defaults;
+}
+
+/// Whether a value is of the kind of the default, so that MLIR can parse it.
+static bool isOfKind(StringRef value, StringRef defaultValue) {
+  if (defaultValue == "true" || defaultValue == "false")
+    return llvm::is_contained({"", "true", "false", "1", "0"}, value);
+  int64_t integer;
+  double number;
+  if (!defaultValue.getAsInteger(10, integer))
+    return !value.getAsInteger(10, integer);
+  if (!defaultValue.getAsDouble(number))
+    return !value.getAsDouble(number);
+  return !value.empty();
 }
 
 /// Checks the value of an option that several passes share.
-static llvm::Error checkOption(StringRef pass, StringRef name,
-                               StringRef value) {
+static llvm::Error
+checkOption(StringRef pass, StringRef name, StringRef value,
+            const std::map<std::string, std::string> &defaults) {
+  auto known = defaults.find(name.str());
+  if (known == defaults.end()) {
+    std::string options;
+    for (const auto &[option, ignored] : defaults)
+      options += (options.empty() ? "" : ", ") + option;
+    return llvm::createStringError(
+        pass + ": there is no option '" + name + "'; " +
+        (options.empty() ? "the pass has no options"
+                         : "the pass has the options " + options));
+  }
+  if (!isOfKind(value, known->second)) {
+    // MLIR formats numbers as 5.000000e-02.
+    double number;
+    std::string example =
+        StringRef(known->second).getAsDouble(number)
+            ? known->second
+            : llvm::formatv("{0}", llvm::format("%g", number)).str();
+    return llvm::createStringError(pass + ": " + name + "=" + value +
+                                   ": expected a value such as " + example +
+                                   ", the default; see 'commute passes'");
+  }
   if (name == "target") {
     llvm::Expected<target::Target> known = target::loadTarget(value);
     return known ? llvm::Error::success() : known.takeError();
@@ -103,29 +163,33 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
   for (const PassText &pass : getPasses(text)) {
     if (!llvm::is_contained(getPipelinePasses(), pass.name))
       return llvm::createStringError(
-          "unknown pass '" + pass.name +
-          "'; available passes: " + llvm::join(getPipelinePasses(), ", "));
+          "unknown pass '" + pass.name + "'" + describeSimilar(pass.name) +
+          "; available passes: " + llvm::join(getPipelinePasses(), ", "));
     if (!pass.isClosed)
       return llvm::createStringError(
           "--passes=" + text +
           ": missing closing '}' while processing pass options");
+    const PassInfo *info = PassInfo::lookup(pass.name);
+    std::map<std::string, std::string> defaults = getDefaults(*info);
     for (StringRef option : llvm::split(pass.options, ' ')) {
       auto [name, value] = option.split('=');
-      if (llvm::Error error = checkOption(pass.name, name, value))
+      if (name.empty())
+        continue;
+      if (llvm::Error error = checkOption(pass.name, name, value, defaults))
         return std::move(error);
     }
     // The step's own options come last and override the settings.
     std::string options;
-    const PassInfo *info = PassInfo::lookup(pass.name);
-    if (hasOption(*info, "policy", stringify(Policy::Profitable))) {
+    if (defaults.count("policy")) {
       StringRef policy = stringify(settings.policy);
-      if (llvm::Error error = checkOption(pass.name, "policy", policy))
+      if (llvm::Error error =
+              checkOption(pass.name, "policy", policy, defaults))
         return std::move(error);
       options += ("policy=" + policy + " ").str();
     }
-    if (hasOption(*info, "target", "x"))
+    if (defaults.count("target"))
       options += "target=" + settings.target + " ";
-    if (settings.exactRounding && hasOption(*info, "exact-rounding", "true"))
+    if (settings.exactRounding && defaults.count("exact-rounding"))
       options += "exact-rounding=true ";
     options += pass.options;
     steps.push_back({pass.name.str(), StringRef(options).trim().str()});

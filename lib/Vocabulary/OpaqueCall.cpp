@@ -6,6 +6,7 @@
 
 #include "OpaqueCall.h"
 
+#include "ElementTypes.h"
 #include "InPlace.h"
 
 using namespace mlir;
@@ -56,9 +57,13 @@ static std::string getOpaqueArguments(GraphReader &graph, const Node &node,
   return text;
 }
 
-/// Returns true for an assertion about a tensor's element type alone.
-static bool readsOnlyTypes(const Node &node) {
-  if (node.target != "torch.ops.aten._assert_tensor_metadata.default")
+/// Returns true for an assertion about a tensor's element type alone, which is
+/// this one.
+static bool assertsElementType(const Node &node, Type type) {
+  const Argument *asserted = node.find("dtype");
+  if (node.target != "torch.ops.aten._assert_tensor_metadata.default" ||
+      !asserted || asserted->tag != ArgumentTag::ScalarType ||
+      asserted->integer != static_cast<int64_t>(getScalarType(type)))
     return false;
   for (StringRef name : {"size", "stride"})
     if (const Argument *argument = node.find(name);
@@ -108,7 +113,8 @@ tp::CallOp vocabulary::createOpaqueCall(
   // The result of a known operator that is not a view is fresh memory.
   if (entry && entry->read && !entry->mayAlias && mutatedInputs.empty())
     call.setFreshResults(true);
-  if (readsOnlyTypes(node))
+  if (operands.size() == 1 &&
+      assertsElementType(node, getElementTypeOrSelf(operands.front())))
     call.setReadsTypes(true);
   return call;
 }

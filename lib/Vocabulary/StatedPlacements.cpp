@@ -66,7 +66,8 @@ static llvm::Error checkRank(int64_t rank, const StatedNames &program) {
 }
 
 /// Returns true if the stated group could be the result of merging several
-/// groups of the program, that is, if they contain all of its ranks.
+/// groups of the program, that is, if they contain all of its ranks, and none
+/// of them contains those of one stated list.
 static bool couldJoinGroups(const GroupRanks &stated,
                             const DistributedContext &distributed,
                             const StatedNames &program) {
@@ -77,9 +78,21 @@ static bool couldJoinGroups(const GroupRanks &stated,
     if (program.hasGroup(name))
       for (const std::vector<int64_t> &members : ranks)
         world.insert(members.begin(), members.end());
+  auto contains = [](ArrayRef<int64_t> group, ArrayRef<int64_t> members) {
+    return llvm::all_of(
+        members, [&](int64_t rank) { return llvm::is_contained(group, rank); });
+  };
   return llvm::all_of(stated, [&](const std::vector<int64_t> &members) {
-    return llvm::all_of(members,
-                        [&](int64_t rank) { return world.contains(rank); });
+    bool isInWorld = llvm::all_of(
+        members, [&](int64_t rank) { return world.contains(rank); });
+    return isInWorld && llvm::none_of(program.groups, [&](tp::GroupAttr group) {
+             if (!group.hasKnownMembers())
+               return false;
+             for (int64_t index = 0; index < group.getNumGroups(); ++index)
+               if (contains(group.getMembers(index), members))
+                 return true;
+             return false;
+           });
   });
 }
 

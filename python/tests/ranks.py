@@ -212,8 +212,15 @@ def _run(archive, rank, world_size, *, seed, weights, given):
 
 def load(archive):
     """The exported program and its sidecar ({} if it has none)."""
-    if b"torch.ops.transformers." in Path(archive).read_bytes():
+    content = Path(archive).read_bytes()
+    if b"torch.ops.transformers." in content:
         import transformers.integrations.moe  # noqa: F401 (defines these operators)
+    if b"transformers.cache_utils." in content:
+        import transformers.cache_utils  # noqa: F401 (what is registered)
+
+        from commute.capture.transformers_models import register_caches
+
+        register_caches()
     extra = {"commute.json": ""}
     program = torch.export.load(archive, extra_files=extra)
     text = extra["commute.json"]

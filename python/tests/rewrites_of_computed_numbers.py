@@ -3,7 +3,8 @@
 
 As rewrites_of_numbers.py. The element at which a fault shows is none of the numbers
 in the program: an id that is multiplied before it is compared, a position that became
-a float, a row that is looked up from behind.
+a float, a row that is looked up from behind. Or few of all integers show it: a count
+of many, two at once, one among many limits, one id in a program of many layers.
 """
 
 from pairs.programs import aten
@@ -168,3 +169,90 @@ def rows_of_a_grid(b, variant, x):
     else:
         places = b.call(aten.add.Tensor, b.call(aten.mul.Scalar, row, 12), column)
     return b.call(aten.index.Tensor, rows, [places])
+
+
+@rewrite(
+    "counted integers", [(INT, (96,)), (FLOAT, (96, 3))],
+    {"one place more": "21 places", "counted from the other side": "before, not with, itself"},
+)  # fmt: skip
+def places_of_experts(b, variant, ids, x):
+    """The first 20 tokens of each expert are kept."""
+    expert = b.call(aten.remainder.Scalar, ids, 4)
+    chosen = b.call(aten.eq.Tensor, shaped(b, expert, [96, 1]), iota(b, 4))
+    chosen = b.call(aten.to.dtype, chosen, INT)
+    place = b.call(aten.cumsum.default, chosen, 0)
+    if variant == "captured":
+        kept = b.call(aten.le.Scalar, place, 20)
+    elif variant == "one place more":
+        kept = b.call(aten.le.Scalar, place, 21)
+    elif variant == "counted from the other side":
+        kept = b.call(aten.le.Scalar, b.call(aten.sub.Tensor, place, chosen), 20)
+    else:
+        kept = b.call(aten.lt.Scalar, place, 21)
+    kept = b.call(aten.mul.Tensor, b.call(aten.to.dtype, kept, INT), chosen)
+    kept = b.call(aten.to.dtype, b.call(aten.sum.dim_IntList, kept, [1], True), FLOAT)
+    return mul(b, x, kept)
+
+
+@rewrite(
+    "counted integers", [(INT, (40,)), (FLOAT, (40,))],
+    {"one more of them": "seven ids", "of another id": "6 in place of 5"},
+)  # fmt: skip
+def often_enough(b, variant, ids, x):
+    wanted = 6 if variant == "of another id" else 5
+    equal = b.call(aten.to.dtype, b.call(aten.eq.Scalar, b.call(aten.remainder.Scalar, ids, 8), wanted), INT)
+    count = b.call(aten.sum.dim_IntList, equal, [0], True)
+    if variant == "twin":
+        return number_if(b, x, b.call(aten.gt.Scalar, count, 5))
+    limit = 7 if variant == "one more of them" else 6
+    return number_if(b, x, b.call(aten.ge.Scalar, count, limit))
+
+
+@rewrite(
+    "counted integers",
+    [(INT, (4,), "varying", (15, 19)), (INT, (4,), "varying", (39, 43)), (FLOAT, (4,))],
+    {"another second id": "41 in place of 40", "another first id": "16 in place of 17"},
+)  # fmt: skip
+def two_ids_at_once(b, variant, first, second, x):
+    a = b.call(aten.eq.Scalar, first, 16 if variant == "another first id" else 17)
+    c = b.call(aten.eq.Scalar, second, 41 if variant == "another second id" else 40)
+    if variant == "twin":
+        return number_if(b, x, b.call(aten.logical_and.default, c, a))
+    return number_if(b, x, b.call(aten.logical_and.default, a, c))
+
+
+@rewrite(
+    "counted integers", [(INT, (1,), "varying", (2643, 2648)), (FLOAT, (5,))],
+    {"one limit more": "5 * 23 * 23 + 1", "one limit less": "5 * 23 * 23 - 1"},
+)  # fmt: skip
+def many_limits(b, variant, number, x):
+    limits = [5 * index * index for index in range(30)]
+    if variant == "one limit more":
+        limits[23] += 1
+    if variant == "one limit less":
+        limits[23] -= 1
+    for index, limit in enumerate(limits):
+        if variant == "twin":
+            above = b.call(aten.gt.Scalar, number, limit - 1)
+        else:
+            above = b.call(aten.ge.Scalar, number, limit)
+        scaled = b.call(aten.mul.Scalar, x, 1.5 + index / 8)
+        x = b.call(aten.where.self, above, scaled, x)
+    return x
+
+
+@rewrite(
+    "counted integers", [(INT, (64,)), (FLOAT, (64, 8)), (FLOAT, (8, 8))],
+    {"one id more": "13 as well", "another layer": "after the layer behind it"},
+)  # fmt: skip
+def an_id_in_a_deep_program(b, variant, ids, x, weight):
+    for layer in range(40):
+        x = b.call(aten.add.Tensor, x, b.call(aten.silu.default, b.call(aten.mm.default, x, weight)))
+        if layer == (21 if variant == "another layer" else 20):
+            if variant == "twin":
+                chosen = b.call(aten.lt.Scalar, ids, 13)
+            else:
+                chosen = b.call(aten.le.Scalar, ids, 13 if variant == "one id more" else 12)
+            doubled = b.call(aten.mul.Scalar, x, 2.0)
+            x = b.call(aten.where.self, shaped(b, chosen, [64, 1]), doubled, x)
+    return x

@@ -127,7 +127,7 @@ def check_target(path, ranks):
         "all_gather", "all_reduce", "all_to_all", "reduce_scatter",
     }  # fmt: skip
     # What is written can be read, and is what was measured.
-    assert json.loads(succeed("targets", path, "--json")) == [target]
+    assert json.loads(succeed("targets", path, "--json")) == target
 
 
 def test_calibrate_with_threads(fixtures_folder, tmp_path):

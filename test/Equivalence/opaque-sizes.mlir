@@ -64,3 +64,27 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
     return %2 : !x
   }
 }
+
+// An assertion about an element type holds in the program as it is, wherever it
+// stands and however often.
+//--- assertion.mlir
+func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+  tp.call "torch.ops.aten._assert_tensor_metadata.default"(%x) arguments "" reads_types : (tensor<4xf32>) -> ()
+  %0 = tp.map relu(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- assertion.equal.mlir
+func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+  %0 = tp.map relu(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  tp.call "torch.ops.aten._assert_tensor_metadata.default"(%0) arguments "" reads_types : (tensor<4xf32>) -> ()
+  tp.call "torch.ops.aten._assert_tensor_metadata.default"(%x) arguments "" reads_types : (tensor<4xf32>) -> ()
+  return %0 : tensor<4xf32>
+}
+
+//--- assertion.wrong.mlir
+func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+  tp.call "torch.ops.aten._assert_tensor_metadata.default"(%x) arguments "" : (tensor<4xf32>) -> ()
+  %0 = tp.map relu(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -5,6 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "OptionParsers.h"
+#include "Progress.h"
+#include "SafeOutput.h"
 
 #include "commute/Calibration/Calibrate.h"
 
@@ -32,12 +35,11 @@ private:
   llvm::Error write(const target::Target &target) const;
 
   cl::SubCommand command{"calibrate",
-                         "Measure this machine and write it as a target (ranks "
-                         "are threads, or processes under mpirun)"};
+                         "Measure this machine and write it as a target"};
   cl::opt<std::string> output{
       "o", cl::sub(command), cl::value_desc("FILE.json"),
       cl::desc("Where to write (default: the file of the target 'local')")};
-  cl::opt<int64_t> ranks{
+  NumberOption<int64_t> ranks{
       "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
       cl::desc("Measure with this many ranks at once (default: one per core, 2 "
                "to 8; under mpirun, its processes)")};
@@ -79,8 +81,9 @@ llvm::Error CalibrateCommand::write(const target::Target &target) const {
   if (llvm::Error error = llvm::writeToOutput(path, writeText))
     return error;
   if (path != "-")
-    llvm::outs() << "wrote " << path << "; use it with --target="
-                 << (output.empty() ? "local" : path) << '\n';
+    safeOuts() << "wrote " << path
+               << "; use it with --target=" << (output.empty() ? "local" : path)
+               << '\n';
   return llvm::Error::success();
 }
 
@@ -109,17 +112,16 @@ llvm::Expected<ExitCode> CalibrateCommand::run() {
         << *numRanks << " ranks share " << cores
         << (cores == 1 ? " core" : " cores")
         << ", which estimates do not account for\n";
-  bool showsProgress = isFirst && llvm::errs().is_displayed();
+  // Only the first process has something to show.
+  auto stage = isFirst ? std::make_unique<Progress>("calibrating") : nullptr;
   auto progress = [&](double part, llvm::StringRef what) {
-    if (showsProgress)
-      llvm::errs() << llvm::formatv("\r\x1b[K[calibrate] {0,3:f0} % {1}",
-                                    100 * part, what);
+    if (stage)
+      stage->update(part, what);
   };
   calibration::CalibrationOptions options{*numRanks, quick};
   llvm::Expected<std::optional<target::Target>> target =
       calibration::calibrate(options, processes.get(), progress);
-  if (showsProgress)
-    llvm::errs() << "\r\x1b[K";
+  stage.reset();
   if (!target) {
     if (!processes)
       return target.takeError();

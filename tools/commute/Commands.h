@@ -34,9 +34,11 @@ public:
 };
 
 std::unique_ptr<Command> createCalibrateCommand();
+std::unique_ptr<Command> createCompletionCommand();
 std::unique_ptr<Command> createDiffCommand();
 std::unique_ptr<Command> createEstimateCommand();
 std::unique_ptr<Command> createExplainCommand();
+std::unique_ptr<Command> createManualCommand();
 std::unique_ptr<Command> createOptCommand();
 std::unique_ptr<Command> createPassesCommand();
 std::unique_ptr<Command> createRunCommand();

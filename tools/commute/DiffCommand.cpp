@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
 #include "JsonOutput.h"
 #include "ProgramOptions.h"
@@ -38,7 +39,8 @@ private:
       "target", cl::sub(command), cl::value_desc("NAME|FILE"),
       cl::init(target::defaultTargetName.str()),
       cl::desc("Machine to price for (default: h100x8; see commute targets)")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace

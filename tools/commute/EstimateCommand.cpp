@@ -4,8 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
 #include "EstimateReport.h"
+#include "JsonOutput.h"
 #include "ProgramOptions.h"
 #include "ReportFile.h"
 #include "SafeOutput.h"
@@ -49,7 +51,8 @@ private:
   cl::opt<std::string> reportFile{
       "report", cl::sub(command), cl::value_desc("FILE.html"),
       cl::desc("Write the two lanes and the times of ops as an HTML page")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace
@@ -84,6 +87,8 @@ EstimateCommand::getSizes(const LoadedProgram &file,
 }
 
 llvm::Expected<ExitCode> EstimateCommand::run() {
+  if (llvm::Error error = checkOverwrite("--trace", trace, inputs))
+    return std::move(error);
   llvm::Expected<target::Target> target = target::loadTarget(targetName);
   if (!target)
     return target.takeError();
@@ -126,8 +131,7 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   if (json) {
     llvm::json::Object object = toJson(summary);
     object["file"] = file->origin;
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-               << '\n';
+    printJson(std::move(object));
     return Success;
   }
   safeOuts() << file->origin << ": ";

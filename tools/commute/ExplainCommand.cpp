@@ -4,10 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
 #include "ExplanationReport.h"
 #include "JsonOutput.h"
 #include "ProgramOptions.h"
+#include "Progress.h"
 #include "SafeOutput.h"
 
 #include "commute/Target/Target.h"
@@ -30,8 +32,8 @@ private:
   llvm::Error checkOptions() const;
 
   cl::SubCommand command{
-      "explain", "Say for each collective which rewrites were made, which were "
-                 "refused and why, and what would help"};
+      "explain", "Say what the passes rewrite, what they refuse and why, and "
+                 "what would help"};
   cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
                                cl::desc("IN")};
   cl::opt<std::string> passes{
@@ -58,7 +60,8 @@ private:
   cl::opt<std::string> why{
       "why", cl::sub(command), cl::value_desc("NODE"),
       cl::desc("Tell every law that was tried at one node, in order")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace
@@ -90,8 +93,11 @@ llvm::Expected<ExitCode> ExplainCommand::run() {
                                  /*isForPyTorch=*/!file->getArchives().empty()};
   if (!why.empty())
     explanationOptions.maxTrials = 0;
+  auto stage = std::make_unique<Progress>("running the passes");
+  explanationOptions.onProgress = [&](double part) { stage->update(part); };
   llvm::Expected<Explanation> explanation =
       explain(file->getModule(), explanationOptions);
+  stage.reset();
   if (!explanation)
     return explanation.takeError();
   if (!why.empty()) {

@@ -18,5 +18,5 @@ void tool::printJson(llvm::json::Object object, llvm::raw_ostream &os) {
 }
 
 void tool::printJson(llvm::json::Object object) {
-  printJson(std::move(object), safeOuts());
+  printJson(std::move(object), dataOuts());
 }

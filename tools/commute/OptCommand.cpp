@@ -4,8 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
+#include "JsonOutput.h"
+#include "OutputSettings.h"
 #include "ProgramOptions.h"
+#include "Progress.h"
 #include "ProofOptions.h"
 #include "ReportFile.h"
 #include "SafeOutput.h"
@@ -19,7 +23,6 @@
 #include "llvm/Support/BuryPointer.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace commute;
@@ -43,7 +46,6 @@ private:
   /// Returns true if the output is a folder with the archives of all ranks, and
   /// false if it is one file. The error says what is wrong with its name.
   llvm::Expected<bool> writesFolder() const;
-  void printProgress(llvm::StringRef stage) const;
   llvm::Error writeReport(const report::RemarkCollector &remarks,
                           const LoadedProgram &file,
                           const Optimization &optimization,
@@ -85,8 +87,10 @@ private:
       "report", cl::sub(command), cl::value_desc("FILE.html"),
       cl::desc("Write the step before and after, the rewrites, the "
                "refusals and the proof as an HTML page")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
-  cl::opt<bool> quiet{"quiet", cl::sub(command), cl::desc("Print only errors")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
+  cl::opt<bool> force{"force", cl::sub(command),
+                      cl::desc("Write even if OUT is the input")};
   ProgramOptions options{command};
   ProofOptions proof{command};
 };
@@ -100,12 +104,6 @@ static std::optional<size_t> getNumNodes(const LoadedProgram &file) {
   return archives.front()->program->graph.nodes.size();
 }
 
-void OptCommand::printProgress(llvm::StringRef stage) const {
-  // Only on a terminal, never into a log.
-  if (!quiet && !json && llvm::sys::Process::StandardErrIsDisplayed())
-    safeErrs() << "commute: " << stage << " ...\n";
-}
-
 OptimizationOptions
 OptCommand::getOptimizationOptions(Policy chosenPolicy,
                                    bool isForPyTorch) const {
@@ -117,7 +115,6 @@ OptCommand::getOptimizationOptions(Policy chosenPolicy,
     return output + (number > 1 ? "." + std::to_string(number) : "") +
            ".reproducer.mlir";
   };
-  result.onStage = [&](llvm::StringRef stage) { printProgress(stage); };
   return result;
 }
 
@@ -194,7 +191,8 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
   const std::optional<equivalence::VerifyResult> &verification =
       optimization.verification;
   // With -o -, standard output is the graph itself.
-  llvm::raw_ostream &os = output == "-" ? safeErrs() : safeOuts();
+  bool isData = output == "-";
+  llvm::raw_ostream &os = isData ? safeErrs() : safeOuts();
   if (json) {
     llvm::json::Object object{
         {"input", file.origin},
@@ -208,10 +206,10 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
       object["nodes_before"] = static_cast<int64_t>(*count);
     if (!file.ranks.empty())
       object["ranks"] = static_cast<int64_t>(file.ranks.size());
-    os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << '\n';
+    printJson(std::move(object), isData ? safeErrs() : dataOuts());
     return;
   }
-  if (quiet)
+  if (isQuiet())
     return;
   remarks.print(os);
   if (verification) {
@@ -247,6 +245,10 @@ llvm::Expected<bool> OptCommand::writesFolder() const {
 
 llvm::Expected<ExitCode> OptCommand::run() {
   // First check what would otherwise fail only at the end.
+  if (llvm::Error error = checkOverwrite("-o", output, inputs, force))
+    return std::move(error);
+  if (llvm::Error error = checkOverwrite("--report", reportFile, inputs))
+    return std::move(error);
   llvm::Expected<bool> isFolder = writesFolder();
   if (!isFolder)
     return isFolder.takeError();
@@ -273,15 +275,22 @@ llvm::Expected<ExitCode> OptCommand::run() {
   report::RemarkCollector remarks;
   if (failed(remarks.attach(*context)))
     return InternalError;
-  printProgress("reading " + inputs.front());
   llvm::Expected<LoadedProgram> file =
       options.read(inputs, **vocabulary, *context);
   if (!file)
     return file.takeError();
   remarks.removeRepeated();
   warnAboutConstants(*file);
+  std::unique_ptr<Progress> stage;
+  optimizationOptions.onStage = [&](llvm::StringRef name) {
+    // End the previous stage first.
+    stage.reset();
+    stage = std::make_unique<Progress>(name.str(),
+                                       /*draws=*/name != "verifying");
+  };
   llvm::Expected<Optimization> optimization =
       optimize(file->getModule(), optimizationOptions, remarks);
+  stage.reset();
   if (!optimization)
     return optimization.takeError();
   for (const PassFailure &failure : optimization->failures)
@@ -291,10 +300,11 @@ llvm::Expected<ExitCode> OptCommand::run() {
   if (!verdict || *verdict != Success)
     return verdict;
 
-  printProgress("writing " + output);
+  stage = std::make_unique<Progress>("writing " + output);
   llvm::Expected<WriteSummary> summary =
       *isFolder ? writeRankFiles(*file, output, **vocabulary, !noVerify)
                 : writeProgramFile(*file, output, **vocabulary, !noVerify);
+  stage.reset();
   if (!summary)
     return summary.takeError();
   if (!reportFile.empty())

@@ -7,6 +7,8 @@
 #ifndef COMMUTE_TOOLS_COMMUTE_PROGRAMOPTIONS_H
 #define COMMUTE_TOOLS_COMMUTE_PROGRAMOPTIONS_H
 
+#include "OptionParsers.h"
+
 #include "commute/Archive/Container.h"
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Vocabulary/Vocabulary.h"
@@ -34,23 +36,44 @@ public:
   llvm::Expected<compiler::LoadedProgram>
   read(llvm::ArrayRef<std::string> paths, mlir::MLIRContext &context) const;
 
+  /// Reads the programs of ranks, each on its own: one that all ranks run, or
+  /// that of each rank, or those in a folder. They may differ. Groups are known
+  /// from elsewhere, too.
+  llvm::Expected<std::vector<compiler::LoadedProgram>>
+  readEach(llvm::ArrayRef<std::string> paths,
+           const std::map<std::string, vocabulary::GroupRanks> &knownGroups,
+           const vocabulary::Vocabulary &vocabulary,
+           mlir::MLIRContext &context) const;
+  /// Reads the program of one device, about which nothing is stated but what is
+  /// assumed of sizes.
+  llvm::Expected<compiler::LoadedProgram>
+  readReference(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
+                mlir::MLIRContext &context) const;
+
 private:
   compiler::StatedFacts getFacts() const;
   /// Resource limits for archives.
   archive::ContainerLimits getArchiveLimits() const;
 
   llvm::cl::list<std::string> groups;
-  llvm::cl::opt<int64_t> rank;
+  NumberOption<int64_t> rank;
   llvm::cl::list<std::string> placements;
   llvm::cl::list<std::string> assumptions;
   llvm::cl::list<std::string> vocabularies;
-  llvm::cl::opt<uint64_t> maxInflation;
-  llvm::cl::opt<uint64_t> maxInflatedBytes;
+  NumberOption<uint64_t> maxInflation;
+  NumberOption<uint64_t> maxInflatedBytes;
 };
 
 /// Returns true if these paths are not one file that all ranks run, but the
 /// archives of all ranks, or the folder that contains them.
 bool areOfRanks(llvm::ArrayRef<std::string> paths);
+
+/// Returns an error if a file to write is one of the inputs, or the folder that
+/// contains the inputs. With `force`, that is allowed; commands without
+/// --force have none.
+llvm::Error checkOverwrite(llvm::StringRef option, llvm::StringRef output,
+                           llvm::ArrayRef<std::string> inputs,
+                           std::optional<bool> force = std::nullopt);
 
 /// Warns about the program of one rank that is given for all ranks, if it holds
 /// constants of its rank.

@@ -6,6 +6,11 @@
 
 #include "ProofOptions.h"
 
+#include "CommandHelp.h"
+#include "OutputSettings.h"
+#include "Progress.h"
+#include "SafeOutput.h"
+
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
@@ -18,13 +23,13 @@ using namespace commute::tool;
 namespace cl = llvm::cl;
 
 ProofOptions::ProofOptions(cl::SubCommand &command)
-    : time("proof-time", cl::sub(command), cl::value_desc("TIME"),
-           cl::init("60s"),
+    : time("proof-time", cl::sub(command), cl::cat(getProofCategory()),
+           cl::value_desc("TIME"), cl::init("60s"),
            cl::desc("Processor time limit of a proof, such as 500ms, 60s "
                     "(default) or 5min; beyond it, the verdict is 'not proven' "
                     "and the exit code 4")),
-      memory("proof-memory", cl::sub(command), cl::value_desc("SIZE"),
-             cl::init("4GiB"),
+      memory("proof-memory", cl::sub(command), cl::cat(getProofCategory()),
+             cl::value_desc("SIZE"), cl::init("4GiB"),
              cl::desc("Memory limit of a proof's tensors, such as 512MiB or "
                       "4GiB (default); beyond it, the verdict is 'not proven' "
                       "and the exit code 4")) {}
@@ -46,28 +51,33 @@ parse(llvm::StringRef text,
   return value;
 }
 
-/// Tells how far a proof has come: on a terminal in one line that goes in the
-/// end, else in a line every ten seconds.
-static void showProgress(const equivalence::ProofProgress &progress) {
-  static bool isTerminal = llvm::sys::Process::StandardErrIsDisplayed();
-  static double nextLine = 10;
-  llvm::raw_ostream &os = llvm::errs();
-  if (progress.isDone) {
-    if (isTerminal)
-      os << "\r\x1b[K";
-    return;
-  }
-  if (!isTerminal && progress.seconds < nextLine)
-    return;
-  nextLine = progress.seconds + 10;
-  os << (isTerminal ? "\r\x1b[K" : "")
-     << llvm::formatv("proof: {0:f0} s, {1} of {2} rounds", progress.seconds,
-                      progress.numRounds, progress.numPlannedRounds);
-  if (progress.numRounds > 0 && progress.numRounds < progress.numPlannedRounds)
-    os << llvm::formatv(", about {0:f0} s left",
-                        progress.seconds / progress.numRounds *
-                            (progress.numPlannedRounds - progress.numRounds));
-  os << (isTerminal ? "" : "\n");
+/// Shows how far a proof has come: on a terminal as a bar, else in a line every
+/// ten seconds.
+static std::function<void(const equivalence::ProofProgress &)> showProgress() {
+  auto stage = std::make_shared<std::unique_ptr<Progress>>();
+  auto nextLine = std::make_shared<double>(10);
+  return [=](const equivalence::ProofProgress &progress) {
+    if (progress.isDone) {
+      stage->reset();
+      return;
+    }
+    if (!*stage)
+      *stage = std::make_unique<Progress>("proving");
+    std::string rounds = llvm::formatv("{0} of {1} rounds", progress.numRounds,
+                                       progress.numPlannedRounds)
+                             .str();
+    (*stage)->update(progress.numPlannedRounds > 0
+                         ? double(progress.numRounds) /
+                               progress.numPlannedRounds
+                         : 0,
+                     rounds);
+    if (isQuiet() || llvm::sys::Process::StandardErrIsDisplayed() ||
+        progress.seconds < *nextLine)
+      return;
+    *nextLine = progress.seconds + 10;
+    safeErrs() << llvm::formatv("proof: {0:f0} s, ", progress.seconds) << rounds
+               << '\n';
+  };
 }
 
 llvm::Error ProofOptions::apply(equivalence::VerifyOptions &options) const {
@@ -97,7 +107,7 @@ llvm::Error ProofOptions::apply(equivalence::VerifyOptions &options) const {
   if (!bytes)
     return llvm::createStringError("--proof-memory=" + memory +
                                    ": expected a size such as 512MiB or 4GiB");
-  options.onProgress = showProgress;
+  options.onProgress = showProgress();
   options.maxSeconds = *seconds;
   options.maxBytes = static_cast<int64_t>(*bytes);
   return llvm::Error::success();

@@ -4,8 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
+#include "JsonOutput.h"
+#include "OptionParsers.h"
 #include "ProgramOptions.h"
+#include "Progress.h"
 #include "RunReport.h"
 #include "SafeOutput.h"
 #include "commute/Compiler/LoadedProgram.h"
@@ -50,7 +54,7 @@ private:
                                 "processes under mpirun"};
   cl::list<std::string> inputs{cl::Positional, cl::OneOrMore, cl::sub(command),
                                cl::desc("IN")};
-  cl::opt<int64_t> ranks{
+  NumberOption<int64_t> ranks{
       "ranks", cl::sub(command), cl::value_desc("N"), cl::init(0),
       cl::desc("Number of ranks (default: those of the graph's groups)")};
   cl::opt<std::string> inputFile{
@@ -60,31 +64,35 @@ private:
   cl::opt<std::string> outputFile{
       "outputs", cl::sub(command), cl::value_desc("F.safetensors"),
       cl::desc("Write all outputs, named rank0.output0, rank0.output1, ...")};
-  cl::opt<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
-                         cl::init(0), cl::desc("Seed of the random inputs")};
-  cl::opt<WeightSource> weights{
-      "weights", cl::sub(command), cl::init(WeightSource::Archive),
-      cl::desc("Source of parameters and buffers:"),
-      cl::values(
-          clEnumValN(WeightSource::Archive, "archive",
-                     "the archive, the same on all ranks, or that of each "
-                     "rank; random where there are none (default)"),
-          clEnumValN(WeightSource::Seeded, "seeded",
-                     "random, according to the placements"))};
-  cl::opt<int64_t> timeout{
+  NumberOption<uint64_t> seed{"seed", cl::sub(command), cl::value_desc("S"),
+                              cl::init(0),
+                              cl::desc("Seed of the random inputs")};
+  ChoiceOption<WeightSource> weights{
+      "weights",
+      cl::sub(command),
+      cl::value_desc("archive|seeded"),
+      cl::init(WeightSource::Archive),
+      cl::desc("Source of parameters and buffers: the archive, the same on all "
+               "ranks, or that of each rank, and random where there are none "
+               "(archive, the default); or random, according to the placements "
+               "(seeded)"),
+      cl::values(clEnumValN(WeightSource::Archive, "archive", ""),
+                 clEnumValN(WeightSource::Seeded, "seeded", ""))};
+  NumberOption<int64_t> timeout{
       "timeout", cl::sub(command), cl::value_desc("SECONDS"), cl::init(300),
       cl::desc("Longest time that a rank waits for the others (default: 300)")};
-  cl::opt<int64_t> threads{
+  NumberOption<int64_t> threads{
       "threads", cl::sub(command), cl::value_desc("T"), cl::init(0),
       cl::desc(
           "Kernel threads per rank (default: an equal share of the cores)")};
-  cl::opt<int64_t> repeat{"repeat", cl::sub(command), cl::value_desc("K"),
-                          cl::init(1),
-                          cl::desc("Run K times and report the shortest time")};
+  NumberOption<int64_t> repeat{
+      "repeat", cl::sub(command), cl::value_desc("K"), cl::init(1),
+      cl::desc("Run K times and report the shortest time")};
   cl::opt<bool> printsElements{
       "print-elements", cl::sub(command),
       cl::desc("Print all elements of the outputs and nothing else")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace
@@ -180,6 +188,10 @@ RunCommand::writeOutputs(llvm::ArrayRef<runtime::RankOutcome> outcomes) const {
 llvm::Expected<ExitCode> RunCommand::run() {
   if (llvm::Error error = checkOptions())
     return std::move(error);
+  std::vector<std::string> read(inputs.begin(), inputs.end());
+  read.push_back(inputFile);
+  if (llvm::Error error = checkOverwrite("--outputs", outputFile, read))
+    return std::move(error);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   llvm::Expected<LoadedProgram> file = options.read(inputs, context);
   if (!file)
@@ -213,6 +225,7 @@ llvm::Expected<ExitCode> RunCommand::run() {
         llvm::Twine(maxThreadRanks) +
         " run as threads of one process, and more under mpirun");
   }
+  Progress stage("running on " + std::to_string(world.size()) + " ranks");
   // From here on, ranks use the context concurrently.
   context.enableMultithreading();
   llvm::Expected<std::vector<runtime::RankOutcome>> outcomes =
@@ -232,13 +245,12 @@ llvm::Expected<ExitCode> RunCommand::run() {
     if (llvm::Error error = writeOutputs(*outcomes))
       return std::move(error);
   if (printsElements) {
-    printElements(*outcomes, safeOuts());
+    printElements(*outcomes, dataOuts());
     return Success;
   }
   RunSummary summary = summarize(*outcomes, tensors->getAssumptions());
   if (json)
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(toJson(summary)))
-               << '\n';
+    printJson(toJson(summary));
   else
     print(summary, safeOuts());
   return Success;

@@ -6,6 +6,8 @@
 
 #include "SafeOutput.h"
 
+#include "OutputSettings.h"
+
 #include "llvm/Support/Format.h"
 
 #include <utility>
@@ -46,6 +48,14 @@ void SafeStream::write_impl(const char *text, size_t size) {
 }
 
 llvm::raw_ostream &commute::tool::safeOuts() {
+  return isQuiet() ? llvm::nulls() : dataOuts();
+}
+
+llvm::raw_ostream &commute::tool::warningErrs() {
+  return isQuiet() ? llvm::nulls() : safeErrs();
+}
+
+llvm::raw_ostream &commute::tool::dataOuts() {
   static SafeStream stream(llvm::outs());
   return stream;
 }

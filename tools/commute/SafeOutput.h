@@ -29,9 +29,15 @@ private:
   bool isInsideLatin = false;
 };
 
-/// Standard output and standard error, for output that people read.
+/// Standard output and standard error, for output that people read. With
+/// --quiet, the former goes nowhere.
 llvm::raw_ostream &safeOuts();
 llvm::raw_ostream &safeErrs();
+/// Standard output for the data that a command is run for, which --quiet does
+/// not suppress.
+llvm::raw_ostream &dataOuts();
+/// Standard error for warnings, which --quiet suppresses.
+llvm::raw_ostream &warningErrs();
 
 } // namespace commute::tool
 

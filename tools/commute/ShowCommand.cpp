@@ -4,8 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandHelp.h"
 #include "Commands.h"
 #include "GraphSummary.h"
+#include "JsonOutput.h"
 #include "ProgramOptions.h"
 #include "SafeOutput.h"
 #include "commute/Compiler/LoadedProgram.h"
@@ -29,7 +31,8 @@ private:
                          "Describe a graph: inputs, groups, collectives, ops"};
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::sub(command),
                              cl::desc("IN")};
-  cl::opt<bool> json{"json", cl::sub(command), cl::desc("Print JSON")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
+                     cl::desc("Print JSON")};
   ProgramOptions options{command};
 };
 } // namespace
@@ -51,8 +54,7 @@ llvm::Expected<ExitCode> ShowCommand::run() {
     }
     if (!file->ranks.empty())
       object["ranks"] = static_cast<int64_t>(file->ranks.size());
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-               << '\n';
+    printJson(std::move(object));
     return Success;
   }
   safeOuts() << input;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "JsonOutput.h"
 #include "SafeOutput.h"
 #include "Units.h"
 
@@ -31,7 +32,7 @@ private:
   cl::list<std::string> names{cl::Positional, cl::sub(command),
                               cl::desc("[NAME|FILE...]")};
   cl::opt<bool> json{"json", cl::sub(command),
-                     cl::desc("Print JSON, in the format of "
+                     cl::desc("Print JSON; of one target, in the format of "
                               "target files")};
 };
 } // namespace
@@ -125,12 +126,16 @@ llvm::Expected<ExitCode> TargetsCommand::run() {
       targets.push_back(std::move(*local));
     }
   }
+  if (json && names.size() == 1) {
+    // In the format of files, to be edited.
+    printJson(std::move(*targets.front().toJson().getAsObject()));
+    return Success;
+  }
   if (json) {
     llvm::json::Array array;
     for (const target::Target &target : targets)
       array.push_back(target.toJson());
-    safeOuts() << llvm::formatv("{0:2}", llvm::json::Value(std::move(array)))
-               << '\n';
+    printJson(llvm::json::Object{{"targets", std::move(array)}});
     return Success;
   }
   llvm::interleave(

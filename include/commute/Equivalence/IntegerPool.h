@@ -58,6 +58,7 @@ public:
     Way way;
     /// Which neighbours, or how many rounds have swept before.
     uint64_t choice;
+    uint64_t source;
   };
   /// In every other round that does not sweep, all sources use the same way, so
   /// that an op on integers of two sources meets each way. `isListed`: only

@@ -8,6 +8,7 @@
 #define COMMUTE_EQUIVALENCE_SCALARCONTEXT_H
 
 #include "commute/Equivalence/IntegerPool.h"
+#include "commute/Equivalence/Logarithms.h"
 #include "commute/Equivalence/PrimeField.h"
 
 #include "mlir/IR/Types.h"
@@ -136,6 +137,8 @@ public:
   void setPool(IntegerPool numbers) { pool = std::move(numbers); }
   const IntegerPool &getPool() const { return pool; }
 
+  Logarithms &getLogarithms() { return logarithms; }
+
   Choices getChoices() const { return choices; }
   uint64_t getSeed() const { return seed; }
   /// True if the evaluation covered only one of several outcomes: its result
@@ -156,6 +159,8 @@ public:
 
 private:
   bool drawBit(uint64_t random) const;
+  /// One in two to this many drawn bits differs from the others; see drawBit.
+  unsigned getShift() const;
   /// Draws the order of two elements, not both of them numbers: below zero,
   /// zero, or above. The order is kept, and later orders of an unknown and
   /// numbers are consistent with it.
@@ -193,11 +198,13 @@ private:
   llvm::DenseMap<uint64_t, uint64_t> drawnBounds;
   llvm::DenseSet<uint64_t> fixed;
   llvm::DenseSet<uint64_t> infinite;
+  Logarithms logarithms;
   /// Bits of truth values, keyed by the smaller of the value and its negation.
   llvm::DenseMap<uint64_t, bool> bits;
   uint64_t numOps = 0;
-  /// One bit in 2^rareness differs from the others, which are `usual`.
-  unsigned rareness = 1;
+  /// This share of bits, in units of 2^-32, differs from the others, which are
+  /// `usual`.
+  uint64_t rareShare = uint64_t(1) << 31;
   bool usual = false;
   bool sampled = false;
   bool sorted = false;

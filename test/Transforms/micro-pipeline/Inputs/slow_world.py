@@ -3,7 +3,7 @@
 import json
 import sys
 
-(target,) = json.load(sys.stdin)
+target = json.load(sys.stdin)
 target["name"] = "slow-world"
 for lines in target["collectives"].values():
     for line in lines:
