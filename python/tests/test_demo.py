@@ -38,9 +38,9 @@ def test_demo(tmp_path):
     assert process.returncode == 0, process.stderr
     assert process.stderr == ""
     shown = process.stdout
-    # One output a rank, of PyTorch and of commute run.
+    # One output a rank, of PyTorch and of commute run, and the last line.
     assert shown.count("agrees on") == 1
-    assert len(re.findall(r"relative distance \S+, agrees$", shown, re.MULTILINE)) == 2 + 1
+    assert len(re.findall(r"relative distance \S+, agrees$", shown, re.MULTILINE)) == 2 + 2
     assert "5 all_reduces replaced by reduce_scatters" in shown
     assert "equivalent on 8 ranks" in shown
     table = re.findall(r"^  (step|exposed communication|activation memory) .*%$", shown, re.MULTILINE)

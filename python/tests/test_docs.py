@@ -2,9 +2,8 @@
 """Every command in the documentation runs and prints what the page shows, links lead
 somewhere, and Python code compiles.
 
-A console block whose first line follows `<!-- not run: REASON -->` is not run; one after
-`<!-- needs: COMMAND OPTION -->` only if `COMMAND --help` names the option. Lines without
-`$` are expected output, in which `...` stands for any lines. A comment that begins with
+A console block after `<!-- not run: REASON -->` is not run. Lines without `$` are expected
+output, in which `...` stands for any lines. A comment that begins with
 `exit code N` states an exit code other than 0.
 """
 
@@ -26,7 +25,7 @@ PAGES = sorted(
     + [path for path in (REPOSITORY / "docs").rglob("*.md") if path.parent.name != "reference"]
 )
 BLOCK = re.compile(
-    r"(?:<!-- (?P<mark>not run|needs): (?P<what>.*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```",
+    r"(?:<!-- not run: (?P<reason>.*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```",
     re.DOTALL,
 )
 # A small Llama in place of the reader's.
@@ -41,6 +40,8 @@ CONFIGURATION = {
     "vocab_size": 128,
     "max_position_embeddings": 128,
 }
+# "where `model.py` is", and its text.
+FILE = re.compile(r"`(\w+\.py)` is\n\n```python\n(.*?)```", re.DOTALL)
 SMALLER = {"--tp 8": "--tp 2", "--seq 4096": "--seq 32"}
 VOCABULARY = {
     "version": 1,
@@ -125,21 +126,14 @@ def run(command, folder, code=0):
     return process.stdout
 
 
-def has_option(text):
-    """Whether `commute verify --reference` and the like exists."""
-    *command, option = text.split()
-    process = subprocess.run(
-        [BUILD / "bin" / command[0], *command[1:], "--help"], capture_output=True, text=True
-    )
-    return option in process.stdout
-
-
 @pytest.mark.in_process
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name)
 def test_commands(page, reader, captured):
+    for file, text in FILE.findall(page.read_text()):
+        (reader / file).write_text(text)
     for block in blocks(page, "console"):
         assert commands(block["text"]), f"a block without commands: {block['text']}"
-        if block["mark"] == "not run" or (block["mark"] and not has_option(block["what"])):
+        if block["reason"]:
             continue
         for command, code, expected in commands(block["text"]):
             if command == captured[0]:

@@ -1,7 +1,7 @@
 'use strict';
 // What a reader wants to know first: the step, its communication, and the verdict.
 
-function comparedNumber(title, programs, get, format, lowerIsBetter = true) {
+function comparedNumber(title, programs, get, format) {
   const values = programs.map(get);
   const last = values[values.length - 1];
   const shown = value => html('span', { class: 'value' }, format(value));
@@ -11,7 +11,7 @@ function comparedNumber(title, programs, get, format, lowerIsBetter = true) {
     return card;
   }
   const [first] = values;
-  const state = last === first ? 'same' : (last < first) === lowerIsBetter ? 'better' : 'worse';
+  const state = last === first ? 'same' : last < first ? 'better' : 'worse';
   card.append(html('p', { class: 'big' }, shown(first), html('span', { class: 'arrow' }, ' → '),
                    shown(last)),
               html('p', { class: 'change ' + state }, formatChange(first, last)));
