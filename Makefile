@@ -11,7 +11,7 @@ FUZZERS := container program vocabulary
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test check-all unittests lit pytest check-format \
-        check-python format tidy docs check-docs fuzz fuzz-verify bench clean
+        check-python format tidy docs check-docs site wheel fuzz fuzz-verify bench clean
 
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
@@ -25,6 +25,8 @@ help:
 	@echo "             programs, or for FUZZ_SECONDS if that is set"
 	@echo "make bench   run the benchmarks"
 	@echo "make docs    regenerate docs/reference from the sources"
+	@echo "make site    build the documentation as a web site in build/site, and check its links"
+	@echo "make wheel   build a wheel with the command line tool, and try it without LLVM"
 	@echo "make format  format all C++ sources, and order the imports of Python's"
 	@echo "make tidy    lint all C++ sources; make check-python lints and types Python's"
 	@echo "make build   build only (PRESET=release, dist, debug, gcc, asan)"
@@ -96,6 +98,23 @@ check-docs: build
 	@echo "[test] docs/reference is up to date"
 	@cmake --build $(BUILD) --target commute-docs >/dev/null
 	@diff -r $(BUILD)/docs docs/reference || { echo "run 'make docs'"; exit 1; }
+
+# MkDocs is not needed for anything else, so it has its own environment.
+SITE_TOOLS := build/site-tools
+
+$(SITE_TOOLS)/bin/mkdocs: build_tools/site-requirements.txt
+	@build_tools/stage.sh "[site] making the environment $(SITE_TOOLS)" build/logs/site-venv.log \
+	  /usr/bin/python3 -m venv $(SITE_TOOLS)
+	@build_tools/stage.sh "[site] installing MkDocs" build/logs/site-pip.log \
+	  $(SITE_TOOLS)/bin/pip install --requirement build_tools/site-requirements.txt
+	@touch $@
+
+site: $(SITE_TOOLS)/bin/mkdocs
+	@build_tools/stage.sh "[site] building build/site" build/logs/site.log \
+	  $(SITE_TOOLS)/bin/mkdocs build --strict --quiet
+
+wheel: setup
+	@build_tools/wheel.sh
 
 fuzz: build
 	@cmake --preset fuzz >/dev/null

@@ -10,6 +10,8 @@ using namespace commute;
 using namespace commute::compiler;
 
 llvm::Error StatedFacts::addTo(vocabulary::DistributedContext &context) const {
+  for (const auto &[name, ranks] : knownGroups)
+    context.groups.try_emplace(name, ranks);
   for (const std::string &group : groups)
     if (llvm::Error error = vocabulary::addGroupOption(context, group))
       return error;
@@ -27,5 +29,16 @@ llvm::Error StatedFacts::addTo(vocabulary::DistributedContext &context) const {
                                    ": the rank must not be negative");
   context.rank = rank;
   context.isRankSpecific = true;
+  return llvm::Error::success();
+}
+
+llvm::Error StatedFacts::moveGroupsToKnown() {
+  vocabulary::DistributedContext stated;
+  for (const std::string &group : groups)
+    if (llvm::Error error = vocabulary::addGroupOption(stated, group))
+      return error;
+  groups.clear();
+  for (auto &[name, ranks] : stated.groups)
+    knownGroups[name] = ranks;
   return llvm::Error::success();
 }

@@ -9,9 +9,9 @@
 #include "FieldFunctions.h"
 #include "OperatorEffects.h"
 #include "RandomTensors.h"
-#include "ResolvedPrograms.h"
 #include "SharedMemory.h"
 #include "commute/Equivalence/PrimeField.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
 #include "commute/Report/RemarkCollector.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -7,6 +7,7 @@
 #include "ProgramComparison.h"
 
 #include "RegionComparison.h"
+#include "StatedRanges.h"
 #include "commute/Report/RemarkCollector.h"
 
 #include "llvm/Support/Format.h"
@@ -84,6 +85,10 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
                            "inputs that the first program runs with",
                            firstMain.getLoc(),
                            secondErrors.division->getLoc()});
+  if (!options.comparesOpaqueCalls) {
+    firstReads.clear();
+    secondReads.clear();
+  }
   for (auto &[position, difference] :
        findOtherReads(firstReads, secondReads, world)) {
     places.insert({false, position});
@@ -337,7 +342,9 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   analyzed[1].reset();
   numEqualRounds = 0;
   lookup = [this](Value value) { return dims->get(value); };
-  pools = [this](unsigned argument) { return dims->getPool(argument); };
+  pools = [this](unsigned argument) {
+    return getPoolInRange(*dims, argument, options);
+  };
   auto start = std::clock();
   unsigned numRounds = 1;
   if (computesPositions())

@@ -7,8 +7,8 @@
 #include "RandomTensors.h"
 
 #include "FieldFunctions.h"
-#include "ResolvedPrograms.h"
 #include "commute/Equivalence/PrimeField.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
 
 using namespace mlir;
 using namespace commute;

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ResolvedPrograms.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
 
 #include "OperatorEffects.h"
+#include "PositionFolding.h"
 #include "SharedMemory.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/TPDialect.h"
@@ -101,6 +102,10 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
   if (failed(result->verify()))
     return llvm::createStringError(message);
   return result;
+}
+
+void equivalence::foldProgram(func::FuncOp function) {
+  foldPositions(function);
 }
 
 void equivalence::resolveConstants(func::FuncOp first, func::FuncOp second) {

@@ -7,7 +7,7 @@
 #include "ValueDifferences.h"
 
 #include "OperatorEffects.h"
-#include "ResolvedPrograms.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
 
 #include <set>
 

@@ -8,11 +8,11 @@
 
 #include "PositionFolding.h"
 #include "ProgramComparison.h"
-#include "ResolvedPrograms.h"
 #include "SignatureChecks.h"
 #include "StaticChecks.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/Sizes/SymbolicSizes.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -166,6 +166,30 @@ std::string SizeSeries::describe() const {
     os << entry.first << " = " << entry.second;
   });
   return text + ": other sizes were not evaluated";
+}
+
+llvm::Expected<VerifyResult>
+equivalence::compareValues(func::FuncOp first, func::FuncOp second,
+                           const VerifyOptions &options) {
+  VerifyResult result;
+  ProofBudget budget;
+  budget.seconds = options.maxSeconds;
+  budget.bytes = options.maxBytes;
+  llvm::Expected<analysis::InputPlacements> placements =
+      analysis::InputPlacements::resolve(first);
+  if (!placements)
+    return placements.takeError();
+  result.numRanks = placements->getWorld().size();
+  for (func::FuncOp function : {first, second}) {
+    result.numOps += function.getBody().front().getOperations().size() - 1;
+    if (options.reducesSizes)
+      foldPositions(function);
+  }
+  ProgramComparison comparison(first, second, *placements, options, budget,
+                               result);
+  if (llvm::Error error = comparison.run(first, second))
+    return std::move(error);
+  return result;
 }
 
 llvm::Expected<VerifyResult>

@@ -128,6 +128,21 @@ void Boxes::addOperator(unsigned box, StringRef name) {
   operators[box].emplace_back(name.str(), 1);
 }
 
+/// Returns the name of an argument or of the node that computes a value.
+static std::string getValueName(Value value) {
+  if (auto name = dyn_cast<NameLoc>(value.getLoc()))
+    return name.getName().str();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return "";
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto name = function
+                  ? function.getArgAttrOfType<StringAttr>(
+                        argument.getArgNumber(), tp::TPDialect::nameAttrName)
+                  : StringAttr();
+  return name ? name.str() : "";
+}
+
 unsigned Boxes::getInput(Value value) {
   auto [entry, isNew] = inputs.try_emplace(value, boxes.size());
   if (isNew) {
@@ -135,8 +150,11 @@ unsigned Boxes::getInput(Value value) {
     operators.emplace_back();
     box.kind = DrawnBox::Kind::Input;
     box.shape = getShapeText(value.getType());
-    if (auto name = dyn_cast<NameLoc>(value.getLoc()))
-      box.nodes.push_back(name.getName().str());
+    // Name the collective, not the wait for it.
+    if (auto wait = value.getDefiningOp<tp::CompletionOpInterface>())
+      value = wait.getBegun();
+    if (std::string name = getValueName(value); !name.empty())
+      box.nodes.push_back(std::move(name));
   }
   return entry->second;
 }
@@ -145,6 +163,7 @@ void Boxes::addToBox(Operation *op) {
   unsigned number = getBox(op);
   double seconds = program.getSeconds(op);
   bool isPlainOp = isPlain(op);
+  bool isChanged = counterparts.getChange(op) != Change::None;
   if (isPlainOp && seconds > 0)
     addOperator(number, getOperatorName(op));
   for (Value operand : op->getOperands()) {
@@ -152,8 +171,9 @@ void Boxes::addToBox(Operation *op) {
     unsigned from = number;
     if (producer && levels.contains(producer))
       from = getBox(producer);
-    // What products at the border of the drawing use is not part of it.
-    else if (!program.isBorder(op) &&
+    // What unchanged products at the border of the drawing use is not part of
+    // it.
+    else if ((!program.isBorder(op) || isChanged) &&
              !program.program.layers.isConstant(operand))
       from = getInput(operand);
     if (from != number && !llvm::is_contained(boxes[number].operands, from))

@@ -74,6 +74,11 @@ static double sumSeconds(llvm::ArrayRef<DrawnBox> boxes) {
   return sum;
 }
 
+static bool hasChange(llvm::ArrayRef<DrawnBox> boxes) {
+  return llvm::any_of(
+      boxes, [](const DrawnBox &box) { return box.change != Change::None; });
+}
+
 static json::Object describeKind(const RewriteKind &kind) {
   json::Array remarks, nodes, layers;
   for (const RemarkEntry *remark : kind.remarks) {
@@ -113,6 +118,9 @@ json::Array report::drawRewrites(const DrawnProgram &before,
     RewriteKind found;
     found.before = drawGraph(ops, first, inSecond);
     found.after = drawGraph(findCounterparts(ops, second), second, inFirst);
+    // A later pass restored what an earlier one changed.
+    if (!hasChange(found.before) && !hasChange(found.after))
+      continue;
     std::string signature =
         getSignature(found.before) + "->\n" + getSignature(found.after);
     for (const RemarkEntry *remark : place.remarks)

@@ -8,11 +8,13 @@
 
 #include "OpDraft.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
+
 using namespace mlir;
 using namespace commute;
 using tp::getTensor;
 
-analysis::Legal<> commute::checkFusedForm(Operation *op) {
+analysis::Legal<> commute::checkFusedForm(Operation *op, ModuleOp module) {
   auto refuse = [&](std::string reason) {
     return analysis::Refusal{op, analysis::RefusalCode::Vocabulary,
                              std::move(reason)};
@@ -31,7 +33,8 @@ analysis::Legal<> commute::checkFusedForm(Operation *op) {
     for (auto [product, right] :
          llvm::zip_equal(fused.getOutputs().take_back(fused.getRhs().size()),
                          fused.getRhs()))
-      if (fused.getShardScale() && getType(product) != getType(right))
+      if (fused.getShardScale() && getType(product) != getType(right) &&
+          !module->hasAttr(tp::elementTypeListsAttrName))
         return refuse(
             "an archive can record a scaled product only if its element "
             "type is that of the right operand");

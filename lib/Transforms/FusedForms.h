@@ -10,11 +10,13 @@
 #include "commute/Analysis/Legal.h"
 #include "commute/Dialect/TPDialect.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace commute {
 
-/// Checks whether PyTorch's symm_mem ops can express a fused op. All other ops
-/// pass.
-analysis::Legal<> checkFusedForm(mlir::Operation *op);
+/// Checks whether PyTorch's symm_mem ops can express a fused op of a module, to
+/// which the op need not belong yet. All other ops pass.
+analysis::Legal<> checkFusedForm(mlir::Operation *op, mlir::ModuleOp module);
 
 /// Replaces a fused op by its collective and products.
 void takeApart(tp::AllGatherMatmulOp fused);

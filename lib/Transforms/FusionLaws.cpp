@@ -11,6 +11,7 @@
 #include "PassPrices.h"
 #include "PipelineRewrite.h"
 
+#include "commute/Analysis/Placements/PlacementAnalysis.h"
 #include "commute/Dialect/NodeName.h"
 
 using namespace mlir;
@@ -45,10 +46,18 @@ private:
 /// Facts that hold for a round.
 struct FusionState {
   explicit FusionState(func::FuncOp function)
-      : context(function), hidden(function) {}
+      : context(function), hidden(function), function(function) {}
+
+  /// Returns true if all ranks of the group are known to hold the same value.
+  bool isReplicated(Value value, tp::GroupAttr group);
 
   analysis::FusionContext context;
   HiddenTime hidden;
+
+private:
+  func::FuncOp function;
+  /// Computed lazily: only biases are asked for.
+  std::optional<analysis::PlacementAnalysis> placements;
 };
 
 class FusionDraft : public ReplacementDraft {
@@ -65,6 +74,21 @@ private:
 };
 
 } // namespace
+
+bool FusionState::isReplicated(Value value, tp::GroupAttr group) {
+  if (!placements) {
+    llvm::Expected<analysis::PlacementAnalysis> found =
+        analysis::PlacementAnalysis::run(function);
+    if (!found) {
+      // The driver reports what is wrong with the placements.
+      llvm::consumeError(found.takeError());
+      return false;
+    }
+    placements = std::move(*found);
+  }
+  return placements->getPlacement(value, group).getKind() ==
+         tp::PlacementKind::Replicated;
+}
 
 double HiddenTime::get(Operation *collective, const target::PriceModel &model) {
   double seconds = 0;
@@ -168,12 +192,19 @@ public:
 
 private:
   ReplacementDraft draftOps() const override {
-    return draftScatterFusion(fusion);
+    tp::ReduceScatterOp scatter = fusion.scatter;
+    return draftScatterFusion(fusion, [&](Value value) {
+      return state.isReplicated(value, scatter.getGroup());
+    });
   }
   std::string describeEffects() const override {
-    return products.size() > 1 ? "; the operands of the summed products are "
-                                 "concatenated into one product"
-                               : "";
+    std::string text;
+    if (products.size() > 1)
+      text += "; the operands of the summed products are concatenated into one "
+              "product";
+    if (!fusion.biases.empty())
+      text += "; biases are added after the fused op";
+    return text;
   }
 
   ScatterFusion fusion;
@@ -186,7 +217,9 @@ Legal<std::unique_ptr<Draft>> PricedFusion::draft() {
       std::make_unique<FusionDraft>(draftOps(), collective, state.hidden);
   // lower-collectives would decompose the fused op again.
   for (Operation *op : draft->ops.getOps())
-    if (Legal<> form = checkFusedForm(op); !form) {
+    if (Legal<> form =
+            checkFusedForm(op, collective->getParentOfType<ModuleOp>());
+        !form) {
       form.getRefusal().op = collective;
       return std::move(form.getRefusal());
     }

@@ -168,7 +168,8 @@ static void replaceWaited(Op op, Value value,
 
 void LowerCollectivesPass::takeApartUnspeakable() {
   getOperation().walk([&](Operation *op) {
-    analysis::Legal<> form = checkFusedForm(op);
+    analysis::Legal<> form =
+        checkFusedForm(op, op->getParentOfType<ModuleOp>());
     if (form)
       return;
     remark::passed(op->getLoc(), remark::RemarkOpts::name("apart")

@@ -212,7 +212,60 @@ ReplacementDraft commute::draftGatherFusion(const GatherFusion &fusion) {
 // Reduce-scatter
 //===----------------------------------------------------------------------===//
 
-ReplacementDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
+/// The sum of the biases of the scattered products as one row [N], or as one
+/// element if none has more.
+static Value addBiases(OpDraft &ops, const ScatterFusion &fusion,
+                       Location location) {
+  Value sum;
+  for (Value bias : fusion.biases) {
+    tp::Sizes sizes = ops.getSizes(bias);
+    bool isElement = tp::hasOneElement(getTensor(bias));
+    bias = ops.reshape(bias, isElement ? tp::Sizes{} : tp::Sizes{sizes.back()},
+                       location);
+    sum = sum ? Value(ops.add<tp::MapOp>(location, tp::MapFunction::Add,
+                                         ValueRange{sum, bias},
+                                         getElementType(bias)))
+              : bias;
+  }
+  return sum;
+}
+
+/// What the scatter of a bias that every rank adds to its own summand leaves on
+/// this rank:
+///
+///     reduce_scatter(y + bias) = reduce_scatter(y) + reduce(bias)
+///
+/// with the block of the reduced bias if columns are scattered.
+static Value reduceBias(OpDraft &ops, const ScatterFusion &fusion, Value bias,
+                        bool scattersColumns,
+                        llvm::function_ref<bool(Value)> isReplicated) {
+  tp::ReduceScatterOp scatter = fusion.scatter;
+  Location location = scatter.getLoc();
+  if (scattersColumns && !tp::hasOneElement(getTensor(bias))) {
+    bias = takePieces(ops, bias, /*dim=*/0, fusion.pieces, location);
+    return ops.add<tp::ReduceScatterOp>(location, scatter.getReduction(), bias,
+                                        /*scatter_axis=*/0, scatter.getGroup(),
+                                        /*async=*/false);
+  }
+  if (!llvm::all_of(fusion.biases, isReplicated))
+    return ops.add<tp::AllReduceOp>(location, scatter.getReduction(), bias,
+                                    scatter.getGroup(), /*in_place=*/false,
+                                    /*async=*/false);
+  if (scatter.getReduction() == tp::ReductionKind::Avg)
+    return bias;
+  Type element = getElementType(bias);
+  Value ranks = ops.add<tp::ConstantOp>(
+      location,
+      FloatAttr::get(Float64Type::get(scatter.getContext()),
+                     static_cast<double>(scatter.getGroup().getSize())),
+      ops.getSymbols(), element, tp::Sizes{});
+  return ops.add<tp::MapOp>(location, tp::MapFunction::Mul,
+                            ValueRange{bias, ranks}, element);
+}
+
+ReplacementDraft
+commute::draftScatterFusion(const ScatterFusion &fusion,
+                            llvm::function_ref<bool(Value)> isReplicated) {
   tp::ReduceScatterOp scatter = fusion.scatter;
   ReplacementDraft draft(scatter.getContext());
   OpDraft &ops = draft.ops;
@@ -255,17 +308,21 @@ ReplacementDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   Value scale = first.getLhsScale();
   if (scale && !tp::hasOneElement(getTensor(scale)))
     scale = ops.reshape(scale, addColumns(1), location);
-  Value bias = first.getBias();
-  if (bias && getTensor(bias).getRank() > 1)
-    bias = ops.reshape(bias, tp::Sizes{ops.getSizes(bias).back()}, location);
-  if (bias && scattersColumns && !tp::hasOneElement(getTensor(bias)))
-    bias = takePieces(ops, bias, /*dim=*/0, fusion.pieces, location);
 
   Value value = ops.add<tp::MatmulReduceScatterOp>(
-      location, scatter.getReduction(), lhs, rhs, bias, scale,
+      location, scatter.getReduction(), lhs, rhs, /*bias=*/Value(), scale,
       first.getRhsScale(), axis, scatter.getGroup(),
       getElementType(scatter.getResult()));
   value = ops.convert(value, getTensor(scatter.getResult()), location);
+  // PyTorch's fused op takes no bias.
+  if (Value bias = addBiases(ops, fusion, location)) {
+    Value reduced =
+        reduceBias(ops, fusion, bias, scattersColumns, isReplicated);
+    value = ops.add<tp::MapOp>(location, tp::MapFunction::Add,
+                               ValueRange{value, reduced},
+                               getElementType(scatter.getResult()));
+    value = ops.convert(value, getTensor(scatter.getResult()), location);
+  }
   for (Operation *user : scatter.getResult().getUsers())
     if (scatter.getAsync() && isa<tp::CompletionOpInterface>(user)) {
       draft.values.emplace_back(user->getResult(0), value);
@@ -279,8 +336,11 @@ ReplacementDraft commute::draftScatterFusion(const ScatterFusion &fusion) {
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val().getDefiningOp();
     draft.replaced.push_back(op);
-    if (!isa<tp::MatmulOp>(op))
-      llvm::append_range(pending, op->getOperands());
+    if (isa<tp::MatmulOp>(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (!llvm::is_contained(fusion.biases, operand))
+        pending.push_back(operand);
   }
   return draft;
 }

@@ -15,7 +15,10 @@ namespace commute {
 
 /// The fused op, and the ops before and after it.
 ReplacementDraft draftGatherFusion(const analysis::GatherFusion &fusion);
-ReplacementDraft draftScatterFusion(const analysis::ScatterFusion &fusion);
+/// `isReplicated` tells whether a value is the same on all ranks of the group.
+ReplacementDraft
+draftScatterFusion(const analysis::ScatterFusion &fusion,
+                   llvm::function_ref<bool(mlir::Value)> isReplicated);
 
 } // namespace commute
 

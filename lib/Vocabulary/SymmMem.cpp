@@ -4,8 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementTypes.h"
 #include "NodeReader.h"
 #include "NodeWriter.h"
+
+#include "commute/Dialect/CarrierAttributes.h"
 
 using namespace mlir;
 using namespace commute;
@@ -107,11 +110,18 @@ static LogicalResult writeAllGatherMatmul(Operation *operation,
   auto op = cast<tp::AllGatherMatmulOp>(operation);
   bool isScaled = bool(op.getShardScale());
   ValueRange products = op.getOutputs().take_back(op.getRhs().size());
-  // The operator has one element type for all products; with None it is that of
-  // the right-hand side.
-  bool hasTypes = isScaled && getElementType(products.front()) !=
-                                  getElementType(op.getRhs().front());
-  if (!op.getBiases().empty() || hasTypes ||
+  // Without stated types, each product has that of its right-hand side.
+  SmallVector<Type> types(llvm::map_range(products, tp::getElementType));
+  bool statesTypes =
+      isScaled && llvm::any_of(llvm::zip_equal(types, op.getRhs()),
+                               [](const auto &product) {
+                                 auto [type, rhs] = product;
+                                 return type != tp::getElementType(rhs);
+                               });
+  bool isInexpressible =
+      statesTypes &&
+      !op->getParentOfType<ModuleOp>()->hasAttr(tp::elementTypeListsAttrName);
+  if (!op.getBiases().empty() || isInexpressible ||
       (isScaled && !op.getReturnsGathered()))
     return op.emitError(
         "PyTorch has no such fused op; lower-collectives decomposes it");
@@ -128,10 +138,14 @@ static LogicalResult writeAllGatherMatmul(Operation *operation,
   if (isScaled) {
     SmallVector<Value> none(products.size());
     SmallVector<bool> fast(products.size(), false);
-    node.optionalTensors("biases", none)
-        .optionalTensors("result_scales", none)
-        .optionalTensors("out_dtypes", none)
-        .booleans("use_fast_accum", fast);
+    node.optionalTensors("biases", none).optionalTensors("result_scales", none);
+    if (statesTypes)
+      node.integers("out_dtypes", llvm::map_to_vector(types, [](Type type) {
+                      return static_cast<int64_t>(getScalarType(type));
+                    }));
+    else
+      node.optionalTensors("out_dtypes", none);
+    node.booleans("use_fast_accum", fast);
   } else {
     node.keywords().boolean("return_A", op.getReturnsGathered());
   }

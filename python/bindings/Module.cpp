@@ -5,12 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "OptimizeProgram.h"
+#include "RefinePrograms.h"
 #include "VerifyPrograms.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 
@@ -54,6 +56,29 @@ static std::string verify(std::string first, std::string second,
   return std::move(result.report);
 }
 
+static std::pair<std::string, std::string>
+refine(std::string reference, std::vector<std::string> ranks,
+       std::string relations, std::string relationsName,
+       std::vector<std::string> groups, uint64_t seed, bool realSizes,
+       bool showRelations, double maxSeconds, int64_t maxBytes) {
+  RefineSettings settings{std::move(relations),
+                          std::move(relationsName),
+                          std::move(groups),
+                          seed,
+                          realSizes,
+                          showRelations,
+                          maxSeconds,
+                          maxBytes};
+  RefinedPrograms result;
+  {
+    nb::gil_scoped_release release;
+    result = refinePrograms(reference, ranks, settings);
+  }
+  if (!result.error.empty())
+    throw nb::value_error(result.error.c_str());
+  return {std::move(result.report), std::move(result.text)};
+}
+
 NB_MODULE(_commute, module) {
   module.doc() =
       "Commute's passes and equivalence checker, run in this process.";
@@ -80,4 +105,14 @@ NB_MODULE(_commute, module) {
              "\"differences\", \"not_proven\", \"notes\", \"ranks\", "
              "\"assumptions\". "
              "Raises ValueError for programs that cannot be compared.");
+  module.def(
+      "refine", refine, nb::arg("reference"), nb::arg("ranks"), nb::kw_only(),
+      nb::arg("relations") = "", nb::arg("relations_name") = "relations",
+      nb::arg("groups") = std::vector<std::string>(), nb::arg("seed") = 1,
+      nb::arg("real_sizes") = false, nb::arg("show_relations") = false,
+      nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = int64_t(4) << 30,
+      "Compares the programs of ranks with that of one device, as `commute "
+      "verify --reference` does, given the paths of their archives. Returns "
+      "its report as JSON text and as text. Raises ValueError for programs "
+      "that cannot be compared.");
 }

@@ -8,6 +8,7 @@
 
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/Optimization.h"
+#include "commute/Dialect/CarrierAttributes.h"
 
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -95,6 +96,8 @@ OptimizedProgram python::optimizeProgram(std::string program,
                       vocabulary, context);
   if (!loaded)
     return fail(Status::BadInput, loaded.takeError());
+  loaded->getModule()->setAttr(tp::elementTypeListsAttrName,
+                               mlir::UnitAttr::get(&context));
   llvm::Expected<Optimization> optimization =
       optimize(loaded->getModule(), options, remarks);
   if (!optimization)

@@ -27,3 +27,16 @@ def verify(
     max_seconds: float = 60.0,
     max_bytes: int = 4294967296,
 ) -> str: ...
+def refine(
+    reference: str,
+    ranks: list[str],
+    *,
+    relations: str = "",
+    relations_name: str = "relations",
+    groups: list[str] = [],
+    seed: int = 1,
+    real_sizes: bool = False,
+    show_relations: bool = False,
+    max_seconds: float = 60.0,
+    max_bytes: int = 4294967296,
+) -> tuple[str, str]: ...

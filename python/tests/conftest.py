@@ -16,6 +16,8 @@ from commute_tool import BUILD, IS_SANITIZED, REPOSITORY
 sys.path.insert(0, str(REPOSITORY / "examples"))
 # Behind this folder, which has a joint_graphs.py too.
 sys.path.append(str(REPOSITORY / "fuzz"))
+# For the package zoo; behind the standard library, which has a package test.
+sys.path.append(str(REPOSITORY))
 sys.path.insert(0, str(REPOSITORY / "python" if IS_SANITIZED else BUILD / "python"))
 
 from fixtures import FIXTURES

@@ -127,7 +127,7 @@ def _fused_matmul_reduce_scatter(calls):
     return [block.clone() for block in _blocks(total, len(calls), dim)]
 
 
-_COLLECTIVES = {
+COLLECTIVES = {
     _c10d.all_reduce.default: _all_reduce,
     _c10d.all_gather_into_tensor.default: _all_gather,
     _c10d.reduce_scatter_tensor.default: _reduce_scatter,
@@ -156,7 +156,7 @@ def _run_collective(target, calls_of_rank, groups):
     if name not in groups:
         raise LockstepError(f"nobody knows the group {name!r}")
     for members in groups[name]:
-        outcome = _COLLECTIVES[target]([calls[rank] for rank in members])
+        outcome = COLLECTIVES[target]([calls[rank] for rank in members])
         for rank, result in zip(members, outcome, strict=True):
             results[rank] = result
     return results
@@ -201,7 +201,7 @@ def run_in_lockstep(module, inputs_of_rank, groups):
                 results = [next(remaining[rank]) for rank in ranks]
             elif node.op == "get_attr":
                 results = [_attribute(modules[rank], nodes[rank].target) for rank in ranks]
-            elif node.target in _COLLECTIVES:
+            elif node.target in COLLECTIVES:
                 calls = [arguments(nodes[rank], rank) for rank in ranks]
                 results = _run_collective(node.target, calls, groups)
             elif node.target is _c10d.wait_tensor.default:

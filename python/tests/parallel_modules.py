@@ -69,7 +69,7 @@ class ReplicatedStream(torch.nn.Module):
         return self.block(stream).to_local()
 
 
-def _draw(module):
+def draw(module):
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in module.parameters():
@@ -77,7 +77,7 @@ def _draw(module):
     return module.double()
 
 
-def _plan(inputs, outputs, **options):
+def block_plan(inputs, outputs, **options):
     columns = ColwiseParallel(input_layouts=inputs)
     rows = RowwiseParallel(output_layouts=outputs, **options)
     return {
@@ -90,15 +90,15 @@ def _plan(inputs, outputs, **options):
 
 def sequence_parallel_block(mesh):
     """Shards of rows between products, as in Megatron: all_gathers and reduce_scatters."""
-    plan = _plan(Shard(1), Shard(1))
+    plan = block_plan(Shard(1), Shard(1))
     norms = {"attention_norm": SequenceParallel(), "norm": SequenceParallel()}
-    return parallelize_module(_draw(LlamaBlock()), mesh, {**plan, **norms})
+    return parallelize_module(draw(LlamaBlock()), mesh, {**plan, **norms})
 
 
 def replicated_block(mesh):
     """All rows on all ranks between products: all_reduces."""
-    block = _draw(LlamaBlock())
-    parallelize_module(block, mesh, _plan(Replicate(), Replicate(), use_local_output=False))
+    block = draw(LlamaBlock())
+    parallelize_module(block, mesh, block_plan(Replicate(), Replicate(), use_local_output=False))
     return ReplicatedStream(distribute_module(block, mesh), mesh)
 
 
@@ -109,7 +109,7 @@ class FunctionalFeedForward(torch.nn.Module):
         super().__init__()
         self.group = mesh.get_group()
         size, rank = mesh.size(), mesh.get_local_rank()
-        whole = _draw(FeedForward())
+        whole = draw(FeedForward())
         self.gate = torch.nn.Parameter(whole.gate.weight.chunk(size, 0)[rank].t().clone())
         self.down = torch.nn.Parameter(whole.down.weight.chunk(size, 1)[rank].t().clone())
 

@@ -156,12 +156,17 @@ def test_overwriting_by_force(tmp_path):
 # ----------------------------------------------------------------------------
 
 ORDER = REPOSITORY / "test/Tools/Inputs/order-a.mlir"
+# Several programs in one file, as split-file takes it.
+REFINEMENT = REPOSITORY / "test/Equivalence/refinement.mlir"
 JSON_OUTPUTS = {
     "show": [["show", LLAMA], ["show", COLLECTIVES], ["show", FIXTURES / "llama_tp2_dynamic.pt2"]],
     "opt": [["opt", FIXTURES / "llama_transposed_gather_tp2.pt2", "-o", "{out}"],
             ["opt", LLAMA, "-o", "{out}", "--policy=always", "--no-verify"]],
     "verify": [["verify", LLAMA, LLAMA, "--show-sizes"], ["verify", ORDER, "{wrong}"],
                ["verify", LLAMA, LLAMA, "--whole", "--proof-time=0s"]],
+    "verify-reference": [["verify", "--reference={reference}", "{good}", "--show-relations"],
+                         ["verify", "--reference={reference}", "{bad}"],
+                         ["verify", "--reference={reference}", "{good}", "--proof-memory=1KiB"]],
     "run": [["run", LLAMA]],
     "estimate": [["estimate", LLAMA], ["estimate", FIXTURES / "llama_tp2_dynamic.pt2"]],
     "explain": [["explain", LLAMA], ["explain", COLLECTIVES],
@@ -197,6 +202,10 @@ def test_schema(name, tmp_path):
     validator = jsonschema.Draft202012Validator(schema)
     places = {"out": tmp_path / "out.pt2", "wrong": tmp_path / "wrong.mlir"}
     places["wrong"].write_text(ORDER.read_text().replace("exp", "neg"))
+    for part in REFINEMENT.read_text().split("//--- ")[1:]:
+        file, _, content = part.partition("\n")
+        places[file.partition(".")[0]] = tmp_path / file
+        (tmp_path / file).write_text(content)
     for arguments in JSON_OUTPUTS[name]:
         process = commute(*(str(argument).format(**places) for argument in arguments), "--json")
         assert process.returncode in (0, 1, 4), process.stderr
@@ -208,5 +217,5 @@ def test_schema(name, tmp_path):
 def test_each_command_has_a_schema():
     commands = {name.removesuffix(".json") for name in (path.name for path in SCHEMAS.iterdir())}
     assert commands == set(JSON_OUTPUTS)
-    for name in commands - {"target"}:
+    for name in commands - {"target", "verify-reference"}:
         assert "--json" in succeed("help", name)

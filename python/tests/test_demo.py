@@ -30,7 +30,7 @@ sys.exit(process.returncode)
 def run_demo(tool, output, *options):
     command = [sys.executable, str(REPOSITORY / "examples" / "demo.py"), "--commute", str(tool)]
     command += [f"--output={output}", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=180)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def test_demo(tmp_path):

@@ -71,6 +71,9 @@ def test_programs_are_those_of_estimate(optimized):
             assert program[key] == value or program[key] == pytest.approx(value), key
     assert [program["role"] for program in data["programs"]] == ["before", "after"]
     assert data["proof"]["verdict"] == "equivalent"
+    explained = data["explanation"]
+    assert explained["before"]["seconds"] == data["programs"][0]["step_seconds"]
+    assert {site["decision"] for site in explained["sites"]} >= {"applied", "refused"}
     evidence = data["target"]
     assert len(evidence["sources"]) == sum(
         evidence[kind] for kind in ("measured", "stated", "assumed")
@@ -100,6 +103,9 @@ def test_rewrites_are_drawn(optimized):
     assert "all_reduce" in drawn["before"] and "all_reduce" not in drawn["after"]
     assert {"all_gather_matmul", "matmul_reduce_scatter"} <= drawn["after"]
     # Places that look alike are one drawing: every rewritten node is at some place.
+    # The passes run a second time for the explanation, without remarks.
+    remarks = [json.dumps(remark, sort_keys=True) for remark in data["remarks"]]
+    assert len(set(remarks)) == len(remarks)
     applied = {r["node"] for r in data["remarks"] if r["verdict"] == "applied"}
     drawn_nodes = {r["node"] for rewrite in rewrites for r in rewrite["remarks"]}
     assert drawn_nodes <= applied

@@ -19,6 +19,7 @@
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Compiler/VerificationReport.h"
 
+#include "mlir/IR/Remarks.h"
 #include "llvm/Support/BuryPointer.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileUtilities.h"
@@ -170,6 +171,8 @@ llvm::Error OptCommand::writeReport(const report::RemarkCollector &remarks,
   if (optimization.verification)
     page.addProof(*optimization.verification);
   page.addRemarks(remarks);
+  // The passes run again; their remarks are those that were already collected.
+  (*optimization.original)->getContext()->setRemarkEngine(nullptr);
   ExplanationOptions explanationOptions;
   explanationOptions.passes = passes;
   explanationOptions.settings = settings;

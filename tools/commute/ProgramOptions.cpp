@@ -148,6 +148,51 @@ ProgramOptions::read(llvm::ArrayRef<std::string> paths,
   return read(paths, **vocabulary, context);
 }
 
+llvm::Expected<std::vector<compiler::LoadedProgram>> ProgramOptions::readEach(
+    llvm::ArrayRef<std::string> paths,
+    const std::map<std::string, vocabulary::GroupRanks> &knownGroups,
+    const vocabulary::Vocabulary &vocabulary,
+    mlir::MLIRContext &context) const {
+  std::vector<std::string> files(paths);
+  if (files.size() == 1 && llvm::sys::fs::is_directory(files.front())) {
+    llvm::Expected<std::vector<std::string>> found =
+        compiler::findRankFiles(files.front());
+    if (!found)
+      return found.takeError();
+    files = std::move(*found);
+  }
+  compiler::StatedFacts facts = getFacts();
+  facts.knownGroups = knownGroups;
+  if (llvm::Error error = facts.moveGroupsToKnown())
+    return std::move(error);
+  std::vector<compiler::LoadedProgram> programs;
+  for (const std::string &file : files) {
+    llvm::Expected<compiler::LoadedProgram> program = compiler::readProgramFile(
+        file, vocabulary, facts, getArchiveLimits(), context);
+    if (!program)
+      return program.takeError();
+    std::optional<int64_t> stated = program->distributed.rank;
+    auto given = static_cast<int64_t>(programs.size());
+    if (files.size() > 1 && stated && *stated != given)
+      return llvm::createStringError(
+          file + ": given as the program of rank " + llvm::Twine(given) +
+          ", but its sidecar states rank " + llvm::Twine(*stated) +
+          "; give the archives in the order of ranks");
+    programs.push_back(std::move(*program));
+  }
+  return programs;
+}
+
+llvm::Expected<compiler::LoadedProgram>
+ProgramOptions::readReference(llvm::StringRef path,
+                              const vocabulary::Vocabulary &vocabulary,
+                              mlir::MLIRContext &context) const {
+  compiler::StatedFacts facts;
+  facts.assumptions.assign(assumptions.begin(), assumptions.end());
+  return compiler::readProgramFile(path, vocabulary, facts, getArchiveLimits(),
+                                   context);
+}
+
 void tool::warnAboutConstants(const compiler::LoadedProgram &program) {
   const std::vector<vocabulary::RankConstant> &constants =
       program.distributed.constantsOfRank;

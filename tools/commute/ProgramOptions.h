@@ -36,6 +36,20 @@ public:
   llvm::Expected<compiler::LoadedProgram>
   read(llvm::ArrayRef<std::string> paths, mlir::MLIRContext &context) const;
 
+  /// Reads the programs of ranks, each on its own: one that all ranks run, or
+  /// that of each rank, or those in a folder. They may differ. Groups are known
+  /// from elsewhere, too.
+  llvm::Expected<std::vector<compiler::LoadedProgram>>
+  readEach(llvm::ArrayRef<std::string> paths,
+           const std::map<std::string, vocabulary::GroupRanks> &knownGroups,
+           const vocabulary::Vocabulary &vocabulary,
+           mlir::MLIRContext &context) const;
+  /// Reads the program of one device, about which nothing is stated but what is
+  /// assumed of sizes.
+  llvm::Expected<compiler::LoadedProgram>
+  readReference(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
+                mlir::MLIRContext &context) const;
+
 private:
   compiler::StatedFacts getFacts() const;
   /// Resource limits for archives.

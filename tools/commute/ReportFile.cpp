@@ -8,6 +8,7 @@
 
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Compiler/VerificationReport.h"
+#include "commute/Refinement/RefinementReport.h"
 #include "commute/ReportPage/ProgramLanes.h"
 #include "commute/ReportPage/ReportPage.h"
 #include "commute/ReportPage/RewriteDrawings.h"
@@ -99,6 +100,20 @@ foldExtents(const std::vector<equivalence::EvaluatedExtent> &extents) {
     result.push_back(std::move(object.front()));
   }
   return result;
+}
+
+void ReportFile::addProof(const refinement::RefinementResult &result) {
+  data["proof"] = refinement::toJson(result);
+  for (const refinement::Finding &finding : result.findings)
+    for (const std::optional<mlir::Location> &location :
+         {finding.location, finding.other}) {
+      if (!location)
+        continue;
+      std::string node, file;
+      unsigned line = 0;
+      report::describeLocation(*location, node, file, line);
+      sources.add(file, line);
+    }
 }
 
 void ReportFile::addProof(const equivalence::VerifyResult &result) {

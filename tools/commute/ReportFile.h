@@ -12,6 +12,7 @@
 #include "commute/Compiler/Explanation.h"
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Equivalence/Verify.h"
+#include "commute/Refinement/Refine.h"
 #include "commute/Report/RemarkCollector.h"
 #include "commute/ReportPage/LayerLabels.h"
 #include "commute/ReportPage/SourceExcerpts.h"
@@ -34,6 +35,7 @@ public:
   void addProgram(llvm::StringRef role, llvm::StringRef name,
                   mlir::func::FuncOp function, EstimateSummary summary);
   void addProof(const equivalence::VerifyResult &result);
+  void addProof(const refinement::RefinementResult &result);
   /// Adds what passes did between the first two programs.
   void addRemarks(const report::RemarkCollector &remarks);
 

@@ -14,8 +14,10 @@
 #include "ReportFile.h"
 #include "SafeOutput.h"
 #include "StoredConstants.h"
+#include "commute/Archive/InputFile.h"
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/VerificationReport.h"
+#include "commute/Refinement/RefinementReport.h"
 
 #include "llvm/Support/CommandLine.h"
 
@@ -72,8 +74,24 @@ private:
                "page")};
   cl::opt<bool> json{"json", cl::sub(command), cl::cat(getOutputCategory()),
                      cl::desc("Print JSON")};
+  cl::opt<std::string> reference{
+      "reference", cl::sub(command), cl::value_desc("FILE"),
+      cl::desc("Check that the ranks compute what this program of one device "
+               "computes; the other files are the program of all ranks, or "
+               "those of each rank, in order")};
+  cl::opt<std::string> relationsFile{
+      "relations", cl::sub(command), cl::value_desc("R.json"),
+      cl::desc("With --reference: how the ranks' inputs and outputs are made "
+               "of those of the reference")};
+  cl::opt<bool> showRelations{
+      "show-relations", cl::sub(command),
+      cl::desc("With --reference: print what each value of the ranks is of the "
+               "reference, by source line")};
   ProgramOptions options{command};
   ProofOptions proof{command};
+
+  /// Checks ranks against a reference.
+  llvm::Expected<ExitCode> runRefinement();
 };
 } // namespace
 
@@ -91,7 +109,94 @@ VerifyCommand::writeReport(const LoadedProgram &a, const LoadedProgram &b,
   return page.write(reportFile, "commute verify " + a.origin + " " + b.origin);
 }
 
+llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
+  llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
+      options.loadVocabulary();
+  if (!vocabulary)
+    return vocabulary.takeError();
+  refinement::StatedRelations relations;
+  if (!relationsFile.empty()) {
+    constexpr uint64_t largestFile = 256 << 20;
+    llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+        archive::readInputFile(relationsFile, largestFile);
+    if (!buffer)
+      return buffer.takeError();
+    llvm::Expected<refinement::StatedRelations> parsed =
+        refinement::parseRelations((*buffer)->getBuffer().str(), relationsFile);
+    if (!parsed)
+      return parsed.takeError();
+    relations = std::move(*parsed);
+  }
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  llvm::Expected<LoadedProgram> whole =
+      options.readReference(reference, **vocabulary, context);
+  if (!whole)
+    return whole.takeError();
+  llvm::Expected<std::vector<LoadedProgram>> programs = options.readEach(
+      inputs, relations.mesh.getGroups(), **vocabulary, context);
+  if (!programs)
+    return programs.takeError();
+  if (programs->size() == 1)
+    warnAboutConstants(programs->front());
+  double secondsReading = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  refinement::RefineOptions refineOptions;
+  refineOptions.proof.precision = precision;
+  refineOptions.proof.seed = seed;
+  refineOptions.proof.reducesSizes = !realSizes;
+  refineOptions.proof.usesRegions = !whole;
+  refineOptions.findsAllRelations = showRelations;
+  if (llvm::Error error = proof.apply(refineOptions.proof))
+    return std::move(error);
+  std::vector<mlir::ModuleOp> modules;
+  for (const LoadedProgram &program : *programs)
+    modules.push_back(program.getModule());
+  llvm::Expected<refinement::RefinementResult> result =
+      refinement::refine(whole->getModule(), modules, relations, refineOptions);
+  if (!result)
+    return result.takeError();
+  if (!reportFile.empty()) {
+    llvm::Expected<target::Target> target =
+        target::loadTarget(target::defaultTargetName);
+    if (!target)
+      return target.takeError();
+    ReportFile page("verify", std::move(*target));
+    page.addProgram("reference", whole->origin, whole->getModule(), *whole);
+    page.addProgram("rank", programs->front().origin,
+                    programs->front().getModule(), programs->front());
+    page.addProof(*result);
+    if (llvm::Error error = page.write(
+            reportFile, "commute verify --reference=" + whole->origin + " " +
+                            programs->front().origin))
+      return std::move(error);
+  }
+  if (json) {
+    llvm::json::Object object = toJson(*result);
+    (*object.getObject("seconds"))["reading"] = secondsReading;
+    printJson(std::move(object));
+  } else {
+    print(*result, safeOuts());
+    if (showRelations)
+      printValues(*result, safeOuts());
+  }
+  switch (result->verdict) {
+  case refinement::RefinementResult::Verdict::Refines:
+    return Success;
+  case refinement::RefinementResult::Verdict::Differs:
+  case refinement::RefinementResult::Verdict::Deadlock:
+    return PropertyFails;
+  case refinement::RefinementResult::Verdict::NotProven:
+    return NotDecided;
+  }
+  llvm_unreachable("a verdict that is not listed");
+}
+
 llvm::Expected<ExitCode> VerifyCommand::run() {
+  if (!reference.empty())
+    return runRefinement();
+  if (!relationsFile.empty() || showRelations)
+    return llvm::createStringError(
+        "--relations and --show-relations belong to --reference=FILE, the "
+        "program of one device");
   llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>> vocabulary =
       options.loadVocabulary();
   if (!vocabulary)

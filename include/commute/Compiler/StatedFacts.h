@@ -9,6 +9,7 @@
 
 #include "commute/Vocabulary/DistributedContext.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,10 +23,16 @@ struct StatedFacts {
   std::vector<std::string> placements;
   std::vector<std::string> assumptions;
   std::optional<int64_t> rank;
+  /// Groups that hold unless the sidecar or `groups` states others. The program
+  /// may lack some.
+  std::map<std::string, vocabulary::GroupRanks> knownGroups;
 
   /// Adds the facts to those of an archive's sidecar. The error names the
   /// invalid option.
   llvm::Error addTo(vocabulary::DistributedContext &context) const;
+  /// Makes `groups` known ones, for programs of ranks of which only some use
+  /// each group. They override those of sidecars no longer.
+  llvm::Error moveGroupsToKnown();
 };
 
 } // namespace commute::compiler

@@ -9,10 +9,12 @@
 
 #include "commute/Equivalence/FieldAlgebra.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +39,12 @@ struct VerifyOptions {
   /// Evaluate only regions that differ, and isomorphic regions once. Programs
   /// that this does not show to be equal are evaluated whole.
   bool usesRegions = true;
+  /// Compare the operands of opaque operators that may have side effects. The
+  /// programs of several ranks in one call them more often than a program of
+  /// one rank.
+  bool comparesOpaqueCalls = true;
+  /// Half-open ranges from which the integers of inputs are drawn, by input.
+  std::map<unsigned, std::pair<int64_t, int64_t>> ranges = {};
   uint64_t seed = 1;
   /// A proof that would exceed these limits ends with "not proven".
   double maxSeconds = 60;
@@ -100,6 +108,13 @@ struct VerifyResult {
 llvm::Expected<VerifyResult> verifyEquivalence(mlir::ModuleOp first,
                                                mlir::ModuleOp second,
                                                const VerifyOptions &options);
+
+/// Compares the values that two programs of one rank return for equal inputs.
+/// Sizes are numbers (`resolveSizes`). Folds the positions of both programs.
+/// Does not check layouts, signatures and the order of opaque calls.
+llvm::Expected<VerifyResult> compareValues(mlir::func::FuncOp first,
+                                           mlir::func::FuncOp second,
+                                           const VerifyOptions &options);
 
 } // namespace commute::equivalence
 

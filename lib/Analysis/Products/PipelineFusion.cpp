@@ -119,6 +119,7 @@ Legal<> analysis::checkRowProduct(tp::MatmulOp matmul) {
 /// the value itself.
 static Legal<> collectProducts(Value value,
                                SmallVectorImpl<tp::MatmulOp> &products,
+                               SmallVectorImpl<Value> &biases,
                                bool mayBeReadTwice = false) {
   auto refuse = [](RefusalCode code, std::string reason) {
     return Refusal{nullptr, code, "it scatters " + std::move(reason)};
@@ -140,6 +141,12 @@ static Legal<> collectProducts(Value value,
         return refuse(legal.getRefusal().code, getNodeName(definition) +
                                                    ", which cannot be fused: " +
                                                    legal.getRefusal().reason);
+      if (Value bias = matmul.getBias()) {
+        if (differsBetweenRows(bias))
+          return Refusal{nullptr, RefusalCode::Bias,
+                         "the bias of its product differs between rows"};
+        biases.push_back(bias);
+      }
       products.push_back(matmul);
       return {};
     }
@@ -153,12 +160,23 @@ static Legal<> collectProducts(Value value,
       return refuse(RefusalCode::NoProduct,
                     getNodeName(definition) +
                         ", which is not a matrix product");
+    // A bias that is broadcast to all rows; the other operand has all rows.
+    auto isBias = [&](Value operand) {
+      return operand.getType() != value.getType() &&
+             getTensor(operand).getElementType() ==
+                 getTensor(value).getElementType() &&
+             !differsBetweenRows(operand);
+    };
     for (Value operand : sum.getOperands()) {
+      if (isBias(operand)) {
+        biases.push_back(operand);
+        continue;
+      }
       if (operand.getType() != value.getType())
         return refuse(RefusalCode::ElementTypes,
                       getNodeName(definition) +
                           ", a sum of operands of different types");
-      if (Legal<> legal = collectProducts(operand, products); !legal)
+      if (Legal<> legal = collectProducts(operand, products, biases); !legal)
         return legal;
     }
     return {};
@@ -185,12 +203,14 @@ Legal<ScatterFusion> analysis::findScatterFusion(tp::ReduceScatterOp scatter,
     return refuse(RefusalCode::NoProduct, "its operand has fewer than 2 dims");
   fusion.axis = static_cast<int64_t>(scatter.getScatterAxis());
   fusion.scattered = scatter.getInput();
-  Legal<> legal = collectProducts(fusion.scattered, fusion.products);
+  Legal<> legal =
+      collectProducts(fusion.scattered, fusion.products, fusion.biases);
   if (!legal) {
     Legal<CollectivePieces> pieces = findScatteredPieces(scatter);
     if (pieces) {
       fusion.products.clear();
-      legal = collectProducts(pieces->value, fusion.products,
+      fusion.biases.clear();
+      legal = collectProducts(pieces->value, fusion.products, fusion.biases,
                               /*mayBeReadTwice=*/true);
       fusion.axis = pieces->axis;
       fusion.scattered = pieces->value;
@@ -215,13 +235,9 @@ Legal<ScatterFusion> analysis::findScatterFusion(tp::ReduceScatterOp scatter,
       return refuse(
           RefusalCode::Scaled,
           "a scaled product cannot be fused with a scatter of columns");
-    if (Value bias = product.getBias(); bias && differsBetweenRows(bias))
-      return refuse(RefusalCode::Bias,
-                    "the bias of its product differs between rows");
-    if (fusion.products.size() > 1 &&
-        (product.getBias() || product.getLhsScale()))
-      return refuse(RefusalCode::Bias,
-                    "one of the products it sums has a bias or scales");
+    if (fusion.products.size() > 1 && product.getLhsScale())
+      return refuse(RefusalCode::Scaled,
+                    "one of the products it sums has scales");
     if (fusion.products.size() > 1 &&
         (getTensor(product.getLhs()).getRank() != 2 ||
          getTensor(product.getRhs()).getRank() != 2))
@@ -274,8 +290,8 @@ SmallVector<tp::MatmulOp> analysis::findGatherableProducts(Value value,
 
 SmallVector<tp::MatmulOp> analysis::findScatterableProducts(Value value) {
   SmallVector<tp::MatmulOp> found;
-  if (!collectProducts(value, found) || found.size() > 1 ||
-      found.front().getBias())
+  SmallVector<Value> biases;
+  if (!collectProducts(value, found, biases) || found.size() > 1)
     found.clear();
   return found;
 }

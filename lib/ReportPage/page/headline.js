@@ -26,12 +26,14 @@ function verdictCard(proof) {
                               'the proof was switched off.'));
     return card;
   }
-  const states = { equivalent: 'better', different: 'worse' };
+  const states = { equivalent: 'better', refines: 'better', different: 'worse',
+                   'does not refine': 'worse', deadlock: 'worse' };
+  const premises = proof.premises
+    ? formatCount(proof.premises.length, 'premise')
+    : proof.assumptions.length ? formatCount(proof.assumptions.length, 'assumption')
+    : 'no assumptions';
   card.append(html('p', { class: 'big ' + (states[proof.verdict] || 'same') }, proof.verdict),
-              html('p', {}, `on ${formatCount(proof.ranks, 'rank')}, ` +
-                            `${proof.assumptions.length
-                              ? formatCount(proof.assumptions.length, 'assumption')
-                              : 'no assumptions'}; `,
+              html('p', {}, `on ${formatCount(proof.ranks, 'rank')}, ${premises}; `,
                    html('a', { href: '#proof' }, 'premises')));
   return card;
 }
@@ -76,7 +78,48 @@ function targetSection(target) {
          table(columns, rows, { label: 'sources of the target' })));
 }
 
+// The verdict on ranks' programs beside that of one device.
+function refinementSection(proof) {
+  const part = section('proof', 'Proof');
+  part.append(html('p', {}, html('strong', {}, proof.verdict),
+    ` on ${formatCount(proof.ranks, 'rank')}: ${proof.ops} ops in all programs, ` +
+    `${formatCount(proof.rounds, 'round')} of inputs.`));
+  if (proof.refines) part.append(html('p', {},
+    'For all inputs that are related as stated, the ranks together compute what one device ' +
+    'computes, if floats are computed without rounding. The verdict does not cover rounding, ' +
+    'overflow and NaNs.'));
+  if (proof.not_proven) part.append(html('p', { class: 'worse' }, proof.not_proven));
+  for (const finding of proof.differences) {
+    const text = html('div', { class: 'difference' }, html('p', {}, finding.message));
+    if (finding.fix) text.append(html('p', {}, finding.fix));
+    if (finding.at) text.append(html('p', {}, 'at: ', html('code', {}, finding.at)));
+    if (finding.other)
+      text.append(html('p', {}, `${finding.other_program}: `, html('code', {}, finding.other)));
+    part.append(text);
+  }
+  const columns = [{ title: 'output' }, { title: 'on the ranks' }, { title: 'required' },
+                   { title: 'holds' }];
+  part.append(table(columns, proof.outputs.map(output => row(columns, [
+    html('code', {}, output.output), output.relation || 'not found',
+    output.required ? 'yes' : 'no', output.holds ? 'yes' : 'no'])),
+    { label: 'outputs of the reference' }));
+  const list = (title, texts) => texts.length && part.append(html('h3', {}, title),
+    html('ul', {}, texts.map(text => html('li', {}, text))));
+  list('Premises', proof.premises);
+  list('Scope', proof.notes);
+  if (proof.values && proof.values.length) {
+    const names = [{ title: 'value' }, { title: 'relation' }, { title: 'of the reference' }];
+    part.append(html('details', {},
+      html('summary', {}, `Relations of ${proof.values.length} values`),
+      table(names, proof.values.map(value => row(names, [
+        html('code', {}, value.value), value.relation, value.reference || ''])),
+        { label: 'relations of values' })));
+  }
+  return part;
+}
+
 function proofSection(proof) {
+  if (proof.premises) return refinementSection(proof);
   const part = section('proof', 'Proof');
   const evaluated = proof.evaluated_ranks < proof.ranks
     ? ` (${proof.evaluated_ranks} evaluated; the others have the same inputs)` : '';

@@ -45,6 +45,11 @@ function sourceOf(remark) {
   return formatSource(remark.file, remark.line);
 }
 
+// The end of a path, with all of it as a tooltip.
+function sourceCell(source) {
+  return source ? html('code', { title: source }, source.split('/').slice(-2).join('/')) : '';
+}
+
 // Remarks that differ only in numbers and in names of nodes, as one row.
 function foldRemarks(remarks) {
   const folded = new Map();
@@ -71,7 +76,7 @@ function remarksTable(remarks, label) {
                    { title: 'nodes' }, { title: 'why' }, { title: 'source' }];
   return table(columns, foldRemarks(remarks).map(remark => filterable(row(columns, [
     html('span', { class: remark.verdict }, remark.verdict), remark.pass, remark.nodes.length,
-    nodesCell(remark.nodes), remark.message, html('code', {}, sourceOf(remark)),
+    nodesCell(remark.nodes), remark.message, sourceCell(sourceOf(remark)),
   ]), remark.verdict, remark.pass, remark.nodes, remark.message, sourceOf(remark))), { label });
 }
 
@@ -99,7 +104,7 @@ function refusedTable(sites) {
         site.blocker.source ? ` (${site.blocker.source})` : '') : '',
       html('div', { class: 'faint' }, priceText(site)),
       site.remedy ? html('div', { class: 'remedy' }, site.remedy) : ''),
-    html('code', {}, site.source),
+    sourceCell(site.source),
   ];
   return table(columns, sites.map(site => filterable(row(columns, cells(site)),
     site.pass, site.law, site.nodes, site.reason, site.remedy, site.source)),

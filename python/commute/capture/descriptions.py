@@ -2,10 +2,11 @@
 """Facts about captured programs that their graphs do not state: the sidecars of the ranks,
 and the relations of their tensors to those of a single device."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.export import ExportedProgram
@@ -23,6 +24,11 @@ from commute.capture.placements import (
     relation,
 )
 from commute.capture.ranks import axis_names, groups_by_name, groups_of_axis
+
+
+def _parameters_and_buffers(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    yield from module.named_parameters(remove_duplicate=False)
+    yield from module.named_buffers(remove_duplicate=False)
 
 
 def name_groups(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
@@ -83,6 +89,7 @@ class Descriptions:
         self._sidecars: dict[int, dict[str, Any]] = {}
         self._outlines: dict[int, rank_constants.Outline] = {}
         self._constants: set[str] = set()
+        self._local: set[str] = set()
 
     def add(
         self, rank: int, program: ExportedProgram, local: LocalModel, used: set[str], backward: bool
@@ -99,6 +106,16 @@ class Descriptions:
         self._sidecars[rank] = self._sidecar(program, local, rank, used)
         self._outlines[rank] = rank_constants.outline(program)
         self._constants.update(rank_constants.constant_inputs(program))
+
+    def forget_local(self, module: nn.Module, reference: nn.Module) -> None:
+        """Leaves out plain parameters of the ranks that the reference lacks or has in another
+        shape: how they are cut is not stated anywhere."""
+        whole = dict(_parameters_and_buffers(reference))
+        for name, value in _parameters_and_buffers(module):
+            if isinstance(value, DTensor):
+                continue
+            if name not in whole or whole[name].shape != value.shape:
+                self._local.add(name)
 
     #
     # Inputs and outputs
@@ -168,7 +185,7 @@ class Descriptions:
             if isinstance(original, DTensor):
                 placements[name] = {**everywhere, **of_dtensor(original)}, original.shape
                 self._relations[name] = relation(name, original)
-            elif original is not None:
+            elif original is not None and name not in self._local:
                 placements[name] = everywhere, original.shape
                 self._relations[name] = name
         shapes = {path: value.shape for path, value in self.arguments.tensors()}

@@ -48,6 +48,15 @@ class Capture:
     constants_of_rank: tuple[rank_constants.RankConstant, ...]
     """The constants that differ between the programs of the captured ranks."""
 
+    def relations_with(self, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the content of `relations` in which the entries of `more` replace those of
+        the same names."""
+        stated: dict[str, Any] = json.loads(self.relations.read_text(encoding="utf-8"))
+        for key, value in more.items():
+            known = stated.get(key)
+            stated[key] = {**known, **value} if isinstance(known, dict) else value
+        return stated
+
 
 class _FunctionModule(nn.Module):
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -163,6 +172,7 @@ def capture(
     ranks: Literal["all"] | Sequence[int] = "all",
     folder: str | Path = "out",
     input_placements: Mapping[str, Mapping[str, Any]] | None = None,
+    reference: nn.Module | Callable[..., Any] | None = None,
 ) -> Capture:
     """Writes the program of every rank, and of a single device, as torch.export archives.
 
@@ -180,6 +190,7 @@ def capture(
     ranks: the ranks to write.
     input_placements: {argument: {axis: placement}} for plain tensors that are not whole and
         that the model does not convert to DTensors, such as a cache of the rank's own heads.
+    reference: the model on a single device, if that is not `model` without its collectives.
 
     Raises CaptureError if a rank's program cannot be captured. If only the program of the
     single device cannot be captured, `reference_refusal` of the result states why.
@@ -192,23 +203,29 @@ def capture(
     arguments = Arguments(named_arguments(module.forward, example_args), mesh)
     stated = check_stated_inputs(input_placements or {}, arguments.named, mesh)
     whole, refusal = module, None
-    if not isinstance(model, nn.Module):
+    if reference is not None:
+        is_module = isinstance(reference, nn.Module)
+        whole = reference if is_module else _FunctionModule(reference)
+    elif not isinstance(model, nn.Module):
         refusal = "a function that calls collectives cannot run on a single device"
-    elif is_parallel(module):
+    if is_parallel(module):
         if plan is not None:
             raise CaptureError("the model already has DTensor parameters; pass it without a plan")
-    elif plan is not None or plans.has_own_plan(module):
+    elif refusal is None and (plan is not None or plans.has_own_plan(module)):
         module = plans.apply(module, mesh, plan)
-    descriptions = Descriptions(mesh, arguments, stated, is_function=refusal is not None)
+    is_function = not isinstance(model, nn.Module)
+    descriptions = Descriptions(mesh, arguments, stated, is_function=is_function)
+    if reference is not None:
+        descriptions.forget_local(module, whole)
     capturing = _Capturing(descriptions, backward, dynamic_shapes, folder)
     folder.mkdir(parents=True, exist_ok=True)
     programs = tuple(capturing.rank(module, rank) for rank in wanted)
-    reference = None
+    captured_reference = None
     if refusal is None:
         try:
-            reference = capturing.reference(whole)
+            captured_reference = capturing.reference(whole)
         except CaptureError as error:
             refusal = str(error)
     constants = capturing.finish()
     relations = folder / "relations.json"
-    return Capture(folder, programs, reference, refusal, relations, constants)
+    return Capture(folder, programs, captured_reference, refusal, relations, constants)

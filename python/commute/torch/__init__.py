@@ -7,6 +7,7 @@
     torch.compile(model, backend="commute")         # the same, for one model
     commute.torch.optimize_graph(module.graph)      # passes over a live graph
     commute.torch.capture(model, args, mesh={"tp": 8})   # archives of a parallel model
+    commute.torch.check(model, parallel, args, {"tp": 8})  # does it compute the same?
     commute.torch.register_cpu_fused_ops()          # fused collectives on the CPU
 """
 
@@ -21,6 +22,7 @@ from commute.torch.live_graph import Remark, optimize_graph
 
 if TYPE_CHECKING:
     from commute.capture import CaptureError, capture, fake_mesh
+    from commute.torch.checks import check
     from commute.torch.drop_ins import (
         cat_linear_fused_pre_grad_pass,
         contiguous_collectives_pass,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 # torch.export.
 _LAZY = {
     "commute.capture": ("CaptureError", "capture", "fake_mesh"),
+    "commute.torch.checks": ("check",),
     "commute.torch.drop_ins": (
         "cat_linear_fused_pre_grad_pass",
         "contiguous_collectives_pass",
@@ -68,6 +71,7 @@ __all__ = [
     "SequenceParallelPass",
     "capture",
     "cat_linear_fused_pre_grad_pass",
+    "check",
     "contiguous_collectives_pass",
     "disable",
     "enable",

@@ -31,6 +31,10 @@ from commute.torch.schema_arguments import (
 _FACTS = (*VALUE_KEYS, "tensor_meta", "from_node", "unbacked_bindings", "grapharg", "tensor_dict")
 
 
+# The export schema has no lists of element types: they come as their numbers.
+_TYPE_LISTS = ("List[ScalarType]", "List[Optional[ScalarType]]")
+
+
 @functools.cache
 def _resolve(name: str) -> Any:
     """A function by the name that the program has for it."""
@@ -356,6 +360,10 @@ class GraphEdits:
         given = {described["name"]: self._argument(described["arg"]) for described in inputs}
         args = []
         for argument in target._schema.arguments:
+            if str(argument.real_type) in _TYPE_LISTS and given.get(argument.name):
+                given[argument.name] = [
+                    SCALAR_TYPES_BY_NUMBER.get(number) for number in given[argument.name]
+                ]
             if argument.kwarg_only or argument.name not in given:
                 break
             args.append(given.pop(argument.name))

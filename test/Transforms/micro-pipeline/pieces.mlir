@@ -466,11 +466,13 @@ module {
   }
 }
 
-// PyTorch's fused op has no bias.
+// The blocks of the bias are scattered in the order of the columns' blocks.
 //--- l_columns_with_bias_4.mlir
 // CHECK-LABEL: func.func @main
-// CHECK: tp.matmul {{.*}} bias %arg2
-// CHECK-NOT: tp.matmul_reduce_scatter
+// CHECK: %[[R:.*]] = tp.matmul_reduce_scatter {{.*}} scatter_axis 1
+// CHECK: %[[C:.*]] = tp.concat {{.*}} dim 0 : (tensor<3xf32>
+// CHECK: %[[B:.*]] = tp.reduce_scatter sum %[[C]] scatter_axis 0
+// CHECK: tp.map add(%[[R]], %[[B]])
 // CHECK: return
 module {
   func.func @main(%x0: tensor<4x6xf32>, %x1: tensor<6x12xf32>, %x2: tensor<12xf32>) -> (tensor<4x3xf32>) {

@@ -196,11 +196,12 @@ module {
 }
 
 //--- g_bias.mlir
-// PyTorch's fused op has no bias: lower-collectives would decompose it again.
+// PyTorch's fused op takes no bias: the sum of all ranks' biases is added to every row.
 // CHECK-LABEL: func.func @main
-// CHECK: tp.matmul %arg0, %arg1 bias %arg2
-// CHECK: tp.reduce_scatter
-// CHECK: return
+// CHECK: %[[R:.*]] = tp.matmul_reduce_scatter sum %arg0, %arg1 scatter_axis 0
+// CHECK: %[[B:.*]] = tp.all_reduce sum %arg2
+// CHECK: %[[S:.*]] = tp.map add(%[[R]], %[[B]])
+// CHECK: return %[[S]]
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<8xbf16>) -> (tensor<4x8xbf16>) {
     %0 = tp.matmul %x, %a bias %b : (tensor<8x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<8x8xbf16>
@@ -209,10 +210,58 @@ module {
   }
 }
 
+//--- g_bias_replicated.mlir
+// All ranks have the same bias: no collective is needed.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[R:.*]] = tp.matmul_reduce_scatter sum %arg0, %arg1 scatter_axis 0
+// CHECK: %[[N:.*]] = tp.constant 2.0
+// CHECK: %[[B:.*]] = tp.map mul(%arg2, %[[N]])
+// CHECK: %[[S:.*]] = tp.map add(%[[R]], %[[B]])
+// CHECK: return %[[S]]
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<8xbf16> {tp.placements = {"0" = #tp.placement<replicated>}}) -> (tensor<4x8xbf16>) {
+    %0 = tp.matmul %x, %a bias %b : (tensor<8x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<8x8xbf16>
+    %1 = tp.reduce_scatter sum %0 scatter_axis 0 group <"0", [0, 1]> : tensor<8x8xbf16> -> tensor<4x8xbf16>
+    return %1 : tensor<4x8xbf16>
+  }
+}
+
+//--- g_bias_replicated_avg.mlir
+// CHECK-LABEL: func.func @main
+// CHECK: %[[R:.*]] = tp.matmul_reduce_scatter avg %arg0, %arg1 scatter_axis 0
+// CHECK: %[[S:.*]] = tp.map add(%[[R]], %arg2)
+// CHECK: return %[[S]]
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<8xbf16> {tp.placements = {"0" = #tp.placement<replicated>}}) -> (tensor<4x8xbf16>) {
+    %0 = tp.matmul %x, %a : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
+    %1 = tp.map add(%0, %b) : (tensor<8x8xbf16>, tensor<8xbf16>) -> tensor<8x8xbf16>
+    %2 = tp.reduce_scatter avg %1 scatter_axis 0 group <"0", [0, 1]> : tensor<8x8xbf16> -> tensor<4x8xbf16>
+    return %2 : tensor<4x8xbf16>
+  }
+}
+
+//--- g_biases_of_a_sum.mlir
+// CHECK-LABEL: func.func @main
+// CHECK: %[[R:.*]] = tp.matmul_reduce_scatter sum
+// CHECK: %[[B:.*]] = tp.map add(%arg4, %arg5)
+// CHECK: %[[T:.*]] = tp.all_reduce sum %[[B]]
+// CHECK: %[[S:.*]] = tp.map add(%[[R]], %[[T]])
+// CHECK: return %[[S]]
+module {
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %y: tensor<8x24xbf16>, %b: tensor<24x8xbf16>, %c: tensor<8xbf16>, %d: tensor<8xbf16>) -> (tensor<4x8xbf16>) {
+    %0 = tp.matmul %x, %a bias %c : (tensor<8x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<8x8xbf16>
+    %1 = tp.matmul %y, %b bias %d : (tensor<8x24xbf16>, tensor<24x8xbf16>, tensor<8xbf16>) -> tensor<8x8xbf16>
+    %2 = tp.map add(%0, %1) : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+    %3 = tp.reduce_scatter sum %2 scatter_axis 0 group <"0", [0, 1]> : tensor<8x8xbf16> -> tensor<4x8xbf16>
+    return %3 : tensor<4x8xbf16>
+  }
+}
+
 //--- h_bias_without_dims.mlir
 // CHECK-LABEL: func.func @main
-// CHECK: tp.matmul %arg0, %arg1 bias %arg2
-// CHECK: tp.reduce_scatter
+// CHECK: %[[R:.*]] = tp.matmul_reduce_scatter sum %arg0, %arg1 scatter_axis 1
+// CHECK: %[[B:.*]] = tp.all_reduce sum %arg2
+// CHECK: tp.map add(%[[R]], %[[B]])
 // CHECK: return
 module {
   func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<bf16>) -> (tensor<8x4xbf16>) {

@@ -154,19 +154,20 @@ module {
 }
 
 //--- o_bias_of_a_scattered_product.mlir
-// PyTorch's fused ops have no bias, and an archive no list of element types:
-// lower-collectives would decompose what was reported as fused. The legal twins are
-// in reduce-scatter.mlir and all-gather.mlir.
-// CHECK: refused {{.*}}not fused: PyTorch's fused op takes no bias
+// A bias is added after the fused op only if it is the same for every row. The legal
+// twins are in reduce-scatter.mlir.
+// CHECK: refused {{.*}}not fused: the bias of its product differs between rows
 module {
-  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<8xbf16>) -> (tensor<4x8xbf16>) {
-    %0 = tp.matmul %x, %a bias %b : (tensor<8x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<8x8xbf16>
+  func.func @main(%x: tensor<8x16xbf16>, %a: tensor<16x8xbf16>, %b: tensor<8x8xbf16>) -> (tensor<4x8xbf16>) {
+    %0 = tp.matmul %x, %a bias %b : (tensor<8x16xbf16>, tensor<16x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
     %1 = tp.reduce_scatter sum %0 scatter_axis 0 group <"0", [0, 1]> : tensor<8x8xbf16> -> tensor<4x8xbf16>
     return %1 : tensor<4x8xbf16>
   }
 }
 
 //--- p_element_type_of_a_scaled_product.mlir
+// An archive has no list of element types: lower-collectives would decompose what was
+// reported as fused.
 // CHECK: refused {{.*}}not fused: an archive can record a scaled product only if its element type is that of the right operand
 module {
   func.func @main(%x: tensor<4x16xf8E4M3FN>, %a: tensor<16x8xf8E4M3FN>, %s: tensor<f32>, %u: tensor<f32>) -> (tensor<8x8xbf16>) {

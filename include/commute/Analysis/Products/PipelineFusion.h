@@ -101,7 +101,8 @@ struct GatherFusion {
 ///     reduce_scatter(reshape(a_0 @ b_0 + a_1 @ b_1 + ...), axis)
 ///
 /// The sums and products have no other users. If there are several products,
-/// none has a bias or scales. With `pieces`, these pieces of the sum are
+/// none has scales. Biases, which are the same for every row of the sum, are
+/// added after the fused op. With `pieces`, these pieces of the sum are
 /// scattered, one to each rank: the fused op multiplies the corresponding
 /// columns of every b_i, or rows of every a_i.
 struct ScatterFusion {
@@ -116,6 +117,8 @@ struct ScatterFusion {
   /// The ops that concatenate the pieces, in order.
   llvm::SmallVector<mlir::Operation *> reassembly;
   llvm::SmallVector<tp::MatmulOp> products;
+  /// Tensors of one row, or of one element, that are added to every row.
+  llvm::SmallVector<mlir::Value> biases;
 };
 
 /// Appends a refusal to `products` for each product that cannot be fused,

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMUTE_LIB_EQUIVALENCE_RESOLVEDPROGRAMS_H
-#define COMMUTE_LIB_EQUIVALENCE_RESOLVEDPROGRAMS_H
+#ifndef COMMUTE_EQUIVALENCE_RESOLVEDPROGRAMS_H
+#define COMMUTE_EQUIVALENCE_RESOLVEDPROGRAMS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -35,9 +35,12 @@ resolveSizes(mlir::ModuleOp module, unsigned program,
 /// Replaces inputs that are the same number in both programs by constants.
 void resolveConstants(mlir::func::FuncOp first, mlir::func::FuncOp second);
 
+/// Replaces integers that depend on positions alone by closed forms. Erases ops.
+void foldProgram(mlir::func::FuncOp function);
+
 /// Returns true if a program has symbolic sizes.
 bool hasSymbols(mlir::ModuleOp module);
 
 } // namespace commute::equivalence
 
-#endif // COMMUTE_LIB_EQUIVALENCE_RESOLVEDPROGRAMS_H
+#endif // COMMUTE_EQUIVALENCE_RESOLVEDPROGRAMS_H

@@ -1,0 +1,125 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""The graphs that custom passes of torch.compile see, of Llama-like layers on eight ranks
+under sequence parallelism, of which only the first exists.
+
+    graphs = capture(layers=8)          # "joint", "forward", "backward": GraphModules
+    fresh = copy_of(graphs["forward"])  # to be changed
+"""
+
+import copy
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch._inductor import config
+from torch._inductor.compile_fx import compile_fx
+from torch._inductor.custom_graph_pass import CustomGraphPass
+from torch._inductor.fx_passes.post_grad import post_grad_passes
+from torch._inductor.virtualized import V
+from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import detect_fake_mode
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    SequenceParallel,
+    parallelize_module,
+)
+from torch.fx import GraphModule
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+# The graphs run once, on a CPU. Passes do not take longer for larger sizes.
+SIZE, TOKENS, WIDTH, HEADS, HIDDEN = 8, 64, 64, 8, 128
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for name in ("query", "key", "value", "attended"):
+            setattr(self, name, torch.nn.Linear(WIDTH, WIDTH, bias=False))
+        self.gate = torch.nn.Linear(WIDTH, HIDDEN, bias=False)
+        self.up = torch.nn.Linear(WIDTH, HIDDEN, bias=False)
+        self.down = torch.nn.Linear(HIDDEN, WIDTH, bias=False)
+        self.attention_norm = torch.nn.RMSNorm(WIDTH)
+        self.norm = torch.nn.RMSNorm(WIDTH)
+
+    def forward(self, x):
+        def heads(projected):
+            return projected.unflatten(-1, (-1, WIDTH // HEADS)).transpose(1, 2)
+
+        normed = self.attention_norm(x)
+        query, key, value = (heads(p(normed)) for p in (self.query, self.key, self.value))
+        attended = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        x = x + self.attended(attended.transpose(1, 2).flatten(2))
+        normed = self.norm(x)
+        return x + self.down(F.silu(self.gate(normed)) * self.up(normed))
+
+
+class _Recorder(CustomGraphPass):
+    """A custom pass that keeps what it sees."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, graph):
+        self.seen.append(copy_of(graph.owning_module))
+
+    def uuid(self):
+        return None
+
+
+def copy_of(module):
+    """The same nodes and facts, in a graph of its own."""
+    graph = torch.fx.Graph()
+    output = graph.graph_copy(module.graph, {}, return_output_node=True)
+    value, old = output
+    new = graph.output(value)
+    new.meta = copy.copy(old.meta)
+    return GraphModule(module, graph)
+
+
+def _make_model(layers):
+    mesh = init_device_mesh("cpu", (SIZE,), mesh_dim_names=("tp",))
+    model = torch.nn.Sequential(*(Layer() for _ in range(layers))).bfloat16()
+    columns = ColwiseParallel(input_layouts=Shard(1))
+    rows = RowwiseParallel(output_layouts=Shard(1))
+    plan = {}
+    for index in range(layers):
+        for name in ("query", "key", "value", "gate", "up"):
+            plan[f"{index}.{name}"] = columns
+        for name in ("attended", "down"):
+            plan[f"{index}.{name}"] = rows
+        for name in ("attention_norm", "norm"):
+            plan[f"{index}.{name}"] = SequenceParallel()
+    return parallelize_module(model, mesh, plan)
+
+
+def capture(layers):
+    """By name. The process group is left as it was found: there is none."""
+    dist.init_process_group(backend="fake", world_size=SIZE, rank=0, store=FakeStore())
+    torch._dynamo.reset()
+    joint, after = _Recorder(), _Recorder()
+
+    def compile_graph(module, inputs, is_inference=False, **_):
+        with V.set_fake_mode(detect_fake_mode(inputs)), enable_python_dispatcher():
+            post_grad_passes(module, is_inference)
+
+        def run(arguments):
+            values = list(arguments)
+            arguments.clear()
+            return module(*values)
+
+        run._boxed_call = True
+        return run
+
+    def backend(module, inputs):
+        return compile_fx(module, inputs, inner_compile=compile_graph)
+
+    with config.patch(joint_custom_post_pass=joint, post_grad_custom_post_pass=after):
+        model = _make_model(layers)
+        x = torch.randn(1, TOKENS // SIZE, WIDTH, dtype=torch.bfloat16, requires_grad=True)
+        torch.compile(model, backend=backend)(x).sum().backward()
+    dist.destroy_process_group()
+    forward, backward = after.seen
+    return {"joint": joint.seen[0], "forward": forward, "backward": backward}

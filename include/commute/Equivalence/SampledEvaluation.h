@@ -1,0 +1,48 @@
+//===- SampledEvaluation.h - one evaluation of two programs -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_EQUIVALENCE_SAMPLEDEVALUATION_H
+#define COMMUTE_EQUIVALENCE_SAMPLEDEVALUATION_H
+
+#include "commute/Equivalence/Verify.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <memory>
+
+namespace commute::equivalence {
+
+/// Evaluates two programs of one rank on the same random inputs, at samples
+/// that are consistent between them, and keeps all their values, so that values
+/// of one can be looked up in the other. The programs must outlive this object.
+class SampledEvaluation {
+public:
+  /// Chooses the samples. Positions have been folded.
+  SampledEvaluation(mlir::func::FuncOp first, mlir::func::FuncOp second,
+                    const VerifyOptions &options, uint64_t seed);
+  ~SampledEvaluation();
+
+  /// Evaluates both programs. The error says why the budget does not suffice,
+  /// or which op cannot be evaluated.
+  llvm::Error run();
+
+  /// Returns null for a value that was not evaluated.
+  FieldValue get(mlir::Value value) const;
+  /// Returns an algebra for further operations on values.
+  FieldAlgebra getAlgebra();
+  /// Clears the reason why an operation of the algebra failed. Returns true if
+  /// there was one.
+  bool clearProblem();
+  const ScalarContext &getScalars() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace commute::equivalence
+
+#endif // COMMUTE_EQUIVALENCE_SAMPLEDEVALUATION_H

@@ -1,0 +1,468 @@
+//===- JoinedRanks.cpp - the programs of all ranks as one -----------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "JoinedRanks.h"
+
+#include "PointToPoint.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Dialect/NodeName.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
+#include "commute/Report/RemarkCollector.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::refinement;
+
+static std::string describeType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// Returns, for example, "tp.all_reduce sum of tensor<4x8xf32>".
+static std::string describeCollective(Operation *op) {
+  return cast<tp::CollectiveOpInterface>(op).getCollectiveText() + " of " +
+         describeType(op->getOperand(0).getType());
+}
+
+std::string JoinedRanks::describe(int64_t rank, Operation *op) const {
+  std::string text = "rank " + std::to_string(rank);
+  if (auto call = dyn_cast<tp::CallOp>(op))
+    return text + " runs " + call.getCallee().str() + ", " +
+           report::describeLocation(op->getLoc());
+  return text + " runs " + describeCollective(op) + ", " +
+         report::describeLocation(op->getLoc());
+}
+
+bool JoinedRanks::isDone(size_t index, Operation *op) const {
+  return llvm::all_of(op->getResults(), [&](Value result) {
+    return ranks[index].values.contains(result);
+  });
+}
+
+llvm::Expected<bool> JoinedRanks::run() {
+  states.resize(ranks.size());
+  for (auto [index, rank] : llvm::enumerate(ranks)) {
+    Block &block = rank.function.getBody().front();
+    states[index].next = block.begin();
+    states[index].end = block.getTerminator()->getIterator();
+    indexOf[rank.rank] = index;
+  }
+  while (true) {
+    bool progresses = false, isDone = true;
+    for (size_t index = 0; index < ranks.size(); ++index) {
+      llvm::Expected<bool> advanced = advance(index);
+      if (!advanced)
+        return advanced.takeError();
+      if (!failures.empty())
+        return false;
+      progresses |= *advanced;
+      isDone &=
+          states[index].next == states[index].end && !states[index].waiting;
+    }
+    if (isDone)
+      break;
+    if (!progresses) {
+      explainDeadlock();
+      return false;
+    }
+  }
+  return checkComplete();
+}
+
+bool JoinedRanks::checkComplete() {
+  auto fail = [&](std::string message, Operation *op, StringRef fix) {
+    failures.push_back(
+        {std::move(message), fix.str(), op->getLoc(), std::nullopt, ""});
+    isDeadlock = true;
+    return false;
+  };
+  // A collective that nobody waits for must nevertheless be run by all members.
+  for (const auto &[key, meeting] : meetings) {
+    if (meeting.numArrived == key.first.size())
+      continue;
+    size_t position = 0, missing = 0;
+    while (!meeting.arrived[position])
+      ++position;
+    while (meeting.arrived[missing])
+      ++missing;
+    return fail(describe(key.first[position], meeting.arrived[position]) +
+                    ", but rank " + std::to_string(key.first[missing]) +
+                    " of its group has returned without it",
+                meeting.arrived[position],
+                "run the collective on all ranks of its group");
+  }
+  for (const auto &[key, channel] : channels) {
+    bool isSent = channel.sent.size() > channel.received.size();
+    if (channel.sent.size() == channel.received.size())
+      continue;
+    const Message &message = isSent ? channel.sent[channel.received.size()]
+                                    : channel.received[channel.sent.size()];
+    auto [members, from, to] = key;
+    return fail(describe(ranks[message.rank].rank, message.op) + ", but rank " +
+                    std::to_string(ranks[isSent ? to : from].rank) +
+                    (isSent ? " never receives it" : " never sends it"),
+                message.op, "pair each send with a receive");
+  }
+  return true;
+}
+
+llvm::Expected<bool> JoinedRanks::advance(size_t index) {
+  State &state = states[index];
+  JoinedRank &own = ranks[index];
+  bool progresses = false;
+  while (true) {
+    if (state.waiting) {
+      if (!isDone(index, state.waiting))
+        return progresses;
+      state.waiting = nullptr;
+      progresses = true;
+    }
+    if (state.next == state.end)
+      return progresses;
+    Operation *op = &*state.next;
+    // The result of an asynchronous collective may not be there yet.
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      Value known = own.values.lookup(operand);
+      if (!known) {
+        state.waiting = operand.getDefiningOp();
+        assert(state.waiting && "a value that nothing defines");
+        break;
+      }
+      operands.push_back(known);
+    }
+    if (state.waiting)
+      continue;
+    ++state.next;
+    progresses = true;
+    ops.setLocation(op->getLoc());
+    if (isa<tp::CollectiveOpInterface>(op)) {
+      llvm::Expected<bool> isComplete = arrive(index, op);
+      if (!isComplete)
+        return isComplete.takeError();
+      if (!failures.empty())
+        return true;
+      bool isAsync = cast<tp::CollectiveOpInterface>(op).isAsynchronous();
+      if (!*isComplete && !isAsync)
+        state.waiting = op;
+      continue;
+    }
+    if (isPointToPoint(op)) {
+      if (llvm::Error error = post(index, cast<tp::CallOp>(op)))
+        return std::move(error);
+      if (!failures.empty())
+        return true;
+      continue;
+    }
+    if (auto completion = dyn_cast<tp::CompletionOpInterface>(op)) {
+      own.values[op->getResult(0)] = own.values.lookup(completion.getBegun());
+      continue;
+    }
+    if (isa<tp::GroupOpInterface>(op)) {
+      if (llvm::Error error = evaluate({index}, {op}))
+        return std::move(error);
+      continue;
+    }
+    ValueRange results = ops.copy(op, operands);
+    if (results.size() > 0)
+      if (Operation *copied = results.front().getDefiningOp();
+          copied && copied->hasAttr(equivalence::drawAttrName) &&
+          !isa<tp::CallOp>(copied)) {
+        // Uninitialized memory differs between ranks and ops.
+        auto number =
+            copied->getAttrOfType<IntegerAttr>(equivalence::drawAttrName);
+        copied->setAttr(equivalence::drawAttrName,
+                        ops.getBuilder().getI64IntegerAttr(
+                            (number.getInt() & 0xffffffff) |
+                            (static_cast<int64_t>(index + 1) << 32)));
+      }
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
+      own.values[result] = value;
+  }
+}
+
+llvm::Expected<bool> JoinedRanks::arrive(size_t index, Operation *op) {
+  int64_t rank = ranks[index].rank;
+  tp::GroupAttr group =
+      cast<tp::CollectiveOpInterface>(op).getCollectiveGroup();
+  ArrayRef<int64_t> members = group.getMembersAround(rank);
+  auto place = llvm::find(members, rank);
+  if (place == members.end()) {
+    failures.push_back(
+        {describe(rank, op) + ", of group '" + group.getName().str() +
+             "', of which it is not a member",
+         "use a group that the rank is in", op->getLoc(), std::nullopt, ""});
+    return false;
+  }
+  for (int64_t member : members)
+    if (!indexOf.count(member))
+      return llvm::createStringError(
+          report::describeLocation(op->getLoc()) + ": rank " + Twine(member) +
+          " is a member of group '" + group.getName() +
+          "', but no program is given for it");
+  std::vector<int64_t> list(members);
+  Key key{list, states[index].counts[list]++};
+  Meeting &meeting = meetings[key];
+  meeting.arrived.resize(members.size());
+  meeting.arrived[place - members.begin()] = op;
+  meetingOf[{op, index}] = key;
+  if (++meeting.numArrived < members.size())
+    return false;
+  if (!matches(key, meeting))
+    return false;
+  if (llvm::Error error = complete(key, meeting))
+    return std::move(error);
+  return true;
+}
+
+llvm::Error JoinedRanks::post(size_t index, tp::CallOp call) {
+  llvm::Expected<std::vector<Transfer>> transfers = getTransfers(call);
+  if (!transfers)
+    return transfers.takeError();
+  int64_t rank = ranks[index].rank;
+  for (const Transfer &transfer : *transfers) {
+    ArrayRef<int64_t> members;
+    for (tp::GroupAttr group :
+         analysis::getGroups(call->getParentOfType<ModuleOp>()))
+      if (group.getName() == transfer.group)
+        members = group.getMembersAround(rank);
+    // Programs whose only group is that of all ranks may leave it out.
+    std::vector<int64_t> list(members);
+    if (list.empty())
+      for (const JoinedRank &other : ranks)
+        list.push_back(other.rank);
+    if (transfer.peer < 0 ||
+        transfer.peer >= static_cast<int64_t>(list.size()) ||
+        !indexOf.count(list[transfer.peer]))
+      return llvm::createStringError(report::describeLocation(call.getLoc()) +
+                                     ": the group has no rank " +
+                                     Twine(transfer.peer));
+    size_t peer = indexOf.at(list[transfer.peer]);
+    ChannelKey key = transfer.isSend ? ChannelKey(list, index, peer)
+                                     : ChannelKey(list, peer, index);
+    Channel &channel = channels[key];
+    std::vector<Message> &messages =
+        transfer.isSend ? channel.sent : channel.received;
+    messages.push_back({index, call, transfer.operand, transfer.result});
+    peersOf[{call, index}].push_back({key, messages.size() - 1});
+    deliver(key, messages.size() - 1);
+  }
+  return llvm::Error::success();
+}
+
+void JoinedRanks::deliver(const ChannelKey &key, size_t number) {
+  Channel &channel = channels[key];
+  if (channel.sent.size() <= number || channel.received.size() <= number)
+    return;
+  const Message &sent = channel.sent[number];
+  const Message &received = channel.received[number];
+  Value content =
+      ranks[sent.rank].values.lookup(sent.op->getOperand(sent.operand));
+  Value completed = received.op->getResult(received.result);
+  if (content.getType() != completed.getType()) {
+    failures.push_back(
+        {describe(ranks[sent.rank].rank, sent.op) + " and sends " +
+             describeType(content.getType()) + ", but " +
+             describe(ranks[received.rank].rank, received.op) +
+             " and expects " + describeType(completed.getType()),
+         "send and receive tensors of one type", received.op->getLoc(),
+         sent.op->getLoc(), "rank " + std::to_string(ranks[sent.rank].rank)});
+    return;
+  }
+  ranks[received.rank].values[completed] = content;
+  // A send is complete once the other side receives.
+  Value end = sent.op->getResult(sent.result);
+  if (auto type = dyn_cast<RankedTensorType>(end.getType());
+      type && type.getNumElements() == 0)
+    ranks[sent.rank].values[end] =
+        ops.constant(ops.getBuilder().getF64FloatAttr(0), type.getShape(),
+                     type.getElementType());
+  else
+    ranks[sent.rank].values[end] = content;
+}
+
+/// Returns what of two operands must be equal for a collective to run, or an
+/// empty text if it is.
+static std::string findMismatch(Operation *first, Operation *second) {
+  auto a = cast<tp::CollectiveOpInterface>(first);
+  auto b = cast<tp::CollectiveOpInterface>(second);
+  if (first->getName() != second->getName() ||
+      a.getCollectiveText() != b.getCollectiveText())
+    return "are different collectives";
+  if (tp::getElementType(first->getOperand(0)) !=
+      tp::getElementType(second->getOperand(0)))
+    return "have different element types";
+  if (a.hasEqualOperands() &&
+      tp::getTensor(first->getOperand(0)).getShape() !=
+          tp::getTensor(second->getOperand(0)).getShape())
+    return "have operands of different sizes";
+  return "";
+}
+
+bool JoinedRanks::matches(const Key &key, const Meeting &meeting) {
+  Operation *first = meeting.arrived.front();
+  for (auto [position, op] : llvm::enumerate(meeting.arrived)) {
+    std::string mismatch = findMismatch(first, op);
+    if (mismatch.empty())
+      continue;
+    failures.push_back(
+        {"collective " + std::to_string(key.second) +
+             " of the group of ranks " +
+             llvm::join(llvm::map_range(
+                            key.first,
+                            [](int64_t rank) { return std::to_string(rank); }),
+                        ", ") +
+             " does not match: " + describe(key.first.front(), first) +
+             ", and " + describe(key.first[position], op) + "; these " +
+             mismatch,
+         "let all ranks of the group issue the same collectives in the same "
+         "order",
+         op->getLoc(), first->getLoc(),
+         "rank " + std::to_string(key.first.front())});
+    return false;
+  }
+  return true;
+}
+
+llvm::Error JoinedRanks::complete(const Key &key, const Meeting &meeting) {
+  SmallVector<size_t> members;
+  for (int64_t member : key.first)
+    members.push_back(indexOf.at(member));
+  return evaluate(members, meeting.arrived);
+}
+
+llvm::Error JoinedRanks::evaluate(ArrayRef<size_t> members,
+                                  ArrayRef<Operation *> meetingOps) {
+  std::string message;
+  ScopedDiagnosticHandler handler(
+      ops.getContext(), [&](Diagnostic &diagnostic) {
+        if (message.empty())
+          llvm::raw_string_ostream(message)
+              << report::describeLocation(diagnostic.getLocation()) << ": "
+              << diagnostic;
+        return success();
+      });
+  std::vector<OpAlgebra> algebras;
+  for (size_t member : members)
+    algebras.emplace_back(ops, ranks[member].rank);
+  while (true) {
+    bool isWaiting = false;
+    for (auto [position, member] : llvm::enumerate(members)) {
+      OpAlgebra &algebra = algebras[position];
+      Operation *op = meetingOps[position];
+      ops.setLocation(op->getLoc());
+      SmallVector<tp::AlgebraValue> operands, results;
+      for (Value operand : op->getOperands())
+        operands.push_back(
+            OpAlgebra::wrap(ranks[member].values.lookup(operand)));
+      algebra.restart();
+      LogicalResult evaluated = cast<tp::EvaluationOpInterface>(op).evaluate(
+          algebra, operands, results);
+      if (algebra.hasFailed())
+        return llvm::createStringError(
+            report::describeLocation(op->getLoc()) +
+            ": this op cannot be evaluated across programs");
+      if (failed(evaluated)) {
+        if (!algebra.isWaiting()) {
+          failures.push_back({"rank " + std::to_string(ranks[member].rank) +
+                                  " cannot run a collective: " + message,
+                              "", op->getLoc(), std::nullopt, ""});
+          return llvm::Error::success();
+        }
+        isWaiting = true;
+        continue;
+      }
+      for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
+        ranks[member].values[result] = OpAlgebra::unwrap(value);
+    }
+    if (!isWaiting)
+      return llvm::Error::success();
+    // Deliver what was sent.
+    for (auto [position, algebra] : llvm::enumerate(algebras)) {
+      OpAlgebra::Exchange &exchange = algebra.getExchanges().back();
+      for (OpAlgebra &peer : algebras)
+        exchange.fromMembers.push_back(
+            peer.getExchanges().back().toMembers[position]);
+    }
+    for (OpAlgebra &algebra : algebras)
+      algebra.getExchanges().back().isComplete = true;
+  }
+}
+
+std::optional<size_t> JoinedRanks::getMissing(size_t index) const {
+  Operation *waiting = states[index].waiting;
+  if (!waiting)
+    return std::nullopt;
+  if (auto known = meetingOf.find({waiting, index}); known != meetingOf.end()) {
+    const Key &key = known->second;
+    for (auto [position, op] : llvm::enumerate(meetings.at(key).arrived))
+      if (!op)
+        return indexOf.at(key.first[position]);
+    return std::nullopt;
+  }
+  auto known = peersOf.find({waiting, index});
+  if (known == peersOf.end())
+    return std::nullopt;
+  for (const auto &[key, number] : known->second) {
+    const Channel &channel = channels.at(key);
+    auto [members, from, to] = key;
+    if (channel.sent.size() <= number)
+      return from;
+    if (channel.received.size() <= number)
+      return to;
+  }
+  return std::nullopt;
+}
+
+void JoinedRanks::explainDeadlock() {
+  isDeadlock = true;
+  // Follow the first rank that each rank waits for, until one repeats.
+  size_t current = 0;
+  while (!states[current].waiting)
+    ++current;
+  std::vector<size_t> path;
+  while (!llvm::is_contained(path, current)) {
+    path.push_back(current);
+    std::optional<size_t> next = getMissing(current);
+    if (!next)
+      break;
+    current = *next;
+  }
+  std::string message;
+  llvm::raw_string_ostream os(message);
+  auto describeWait = [&](size_t index) {
+    os << describe(ranks[index].rank, states[index].waiting)
+       << ", and waits for ";
+  };
+  if (!states[path.back()].waiting) {
+    // The last one has returned.
+    size_t waiting = path[path.size() - 2];
+    describeWait(waiting);
+    os << "rank " << ranks[path.back()].rank
+       << ", which returns without taking part";
+    failures.push_back({message, "let all ranks take part",
+                        states[waiting].waiting->getLoc(), std::nullopt, ""});
+    return;
+  }
+  path.erase(path.begin(), llvm::find(path, current));
+  for (size_t index : path) {
+    describeWait(index);
+    os << "rank " << ranks[*getMissing(index)].rank
+       << (index == path.back() ? "" : "; ");
+  }
+  std::optional<Location> other;
+  std::string program;
+  if (path.size() > 1) {
+    other = states[path[1]].waiting->getLoc();
+    program = "rank " + std::to_string(ranks[path[1]].rank);
+  }
+  failures.push_back({"the ranks wait for each other: " + message,
+                      "let all ranks issue their collectives in one order",
+                      states[path.front()].waiting->getLoc(), other, program});
+}

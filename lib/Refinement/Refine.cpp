@@ -1,0 +1,605 @@
+//===- Refine.cpp - does a parallel model compute the model? --------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Explanation.h"
+#include "RankValues.h"
+#include "Refinement.h"
+
+#include "commute/Analysis/MainFunction.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Analysis/Sizes/SymbolicSizes.h"
+#include "commute/Dialect/NodeName.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
+#include "commute/Support/Quoted.h"
+
+#include <ctime>
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::refinement;
+
+static double getSeconds(std::clock_t start) {
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+llvm::Error Refinement::collectMesh(ModuleOp referenceModule,
+                                    ArrayRef<ModuleOp> modules) {
+  mesh = stated.mesh;
+  if (!analysis::getGroups(referenceModule).empty())
+    return llvm::createStringError(
+        "the reference runs on several ranks; it must be the program of one "
+        "device");
+  for (ModuleOp module : modules) {
+    if (llvm::Error error = analysis::checkGroupsAreKnown(module))
+      return error;
+    for (tp::GroupAttr group : analysis::getGroups(module)) {
+      Mesh::Groups groups;
+      for (int64_t number = 0; number < group.getNumGroups(); ++number)
+        groups.emplace_back(group.getMembers(number));
+      // An axis has one name in questions and reports.
+      if (llvm::none_of(mesh.getAxes(), [&](const auto &axis) {
+            return axis.second == groups;
+          }))
+        mesh.add(group.getKey(), std::move(groups));
+    }
+  }
+  std::set<int64_t> known;
+  for (const auto &[name, groups] : mesh.getAxes())
+    for (const std::vector<int64_t> &members : groups)
+      known.insert(members.begin(), members.end());
+  if (modules.size() > 1) {
+    for (size_t rank = 0; rank < modules.size(); ++rank)
+      world.push_back(rank);
+    for (int64_t rank : known)
+      if (rank >= static_cast<int64_t>(modules.size()))
+        return llvm::createStringError("the mesh has rank " + Twine(rank) +
+                                       ", but there are programs of " +
+                                       Twine(modules.size()) +
+                                       " ranks only; give one for each rank");
+  } else {
+    world.assign(known.begin(), known.end());
+    if (world.empty())
+      world.push_back(0);
+  }
+  if (mesh.getAxes().empty() && world.size() > 1)
+    mesh.add("ranks", {std::vector<int64_t>(world.begin(), world.end())});
+  return llvm::Error::success();
+}
+
+/// Copies a module with the sizes at capture.
+static llvm::Expected<OwningOpRef<ModuleOp>>
+resolveModule(ModuleOp module, unsigned program, StringRef what,
+              std::map<std::string, int64_t> &symbols) {
+  if (!analysis::getMain(module))
+    return llvm::createStringError(what + ": a program must be a module with "
+                                          "one function of one block");
+  llvm::Expected<analysis::SymbolicSizes> sizes =
+      analysis::SymbolicSizes::resolve(module);
+  if (!sizes)
+    return sizes.takeError();
+  auto getValue = [&](StringRef symbol) {
+    return symbols[(what + ": " + symbol).str()] = sizes->getExample(symbol);
+  };
+  llvm::Expected<OwningOpRef<ModuleOp>> resolved =
+      equivalence::resolveSizes(module, program, getValue);
+  if (!resolved)
+    return llvm::createStringError(what + ": " +
+                                   llvm::toString(resolved.takeError()));
+  return resolved;
+}
+
+llvm::Error Refinement::resolve(ModuleOp referenceModule,
+                                ArrayRef<ModuleOp> modules) {
+  std::map<std::string, int64_t> symbols;
+  llvm::Expected<OwningOpRef<ModuleOp>> resolved =
+      resolveModule(referenceModule, 0, "the reference", symbols);
+  if (!resolved)
+    return resolved.takeError();
+  resolvedReference = std::move(*resolved);
+  reference = analysis::getMain(*resolvedReference);
+  for (auto [index, module] : llvm::enumerate(modules)) {
+    std::string what = modules.size() == 1 ? std::string("the ranks")
+                                           : "rank " + std::to_string(index);
+    llvm::Expected<OwningOpRef<ModuleOp>> own =
+        resolveModule(module, 1, what, symbols);
+    if (!own)
+      return own.takeError();
+    resolvedRanks.push_back(std::move(*own));
+  }
+  for (auto [index, rank] : llvm::enumerate(world)) {
+    JoinedRank &own = ranks.emplace_back();
+    own.rank = rank;
+    own.function = analysis::getMain(
+        *resolvedRanks[modules.size() == 1 ? size_t(0) : index]);
+  }
+  if (!symbols.empty()) {
+    std::string text = "sizes were ";
+    llvm::raw_string_ostream os(text);
+    size_t count = 0;
+    for (const auto &[name, value] : symbols)
+      if (count++ < 8)
+        os << (count > 1 ? ", " : "") << name << " = " << value;
+    os << ": other sizes were not evaluated";
+    result.notes.push_back(text);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Refinement::buildReference(ArrayRef<Value> inputs) {
+  func::FuncOp joined = joinedOps.getFunction();
+  for (BlockArgument argument : joined.getArguments()) {
+    referenceOps.setLocation(argument.getLoc());
+    Value input = referenceOps.addInput(
+        joinedOps.getInputName(argument.getArgNumber()), argument.getType());
+    if (argument.getArgNumber() >= reference.getNumArguments())
+      continue;
+    BlockArgument own = reference.getArgument(argument.getArgNumber());
+    auto tensor = dyn_cast<RankedTensorType>(own.getType());
+    if (TypedAttr value = getConstant(reference, own.getArgNumber());
+        value && tensor)
+      input = referenceOps.constant(value, tensor.getShape(),
+                                    tensor.getElementType());
+    ofReference[own] = input;
+  }
+  for (Operation &op : reference.getBody().front().without_terminator()) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(ofReference.lookup(operand));
+    referenceOps.setLocation(op.getLoc());
+    ValueRange results = referenceOps.copy(&op, operands);
+    for (auto [own, copied] : llvm::zip_equal(op.getResults(), results))
+      ofReference[own] = copied;
+  }
+  return llvm::Error::success();
+}
+
+/// Returns true if an op may write into memory that it does not own.
+static bool writesMemory(func::FuncOp function) {
+  return llvm::any_of(function.getOps<tp::CallOp>(), [](tp::CallOp call) {
+    return !call.getMutatedOperands().empty();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+static OperandRange getResults(func::FuncOp function) {
+  return function.getBody().front().getTerminator()->getOperands();
+}
+
+/// Returns the name of a value in its graph; empty if it has none.
+static StringRef getValueName(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return getInputName(cast<func::FuncOp>(argument.getOwner()->getParentOp()),
+                        argument.getArgNumber());
+  Operation *op = value.getDefiningOp();
+  auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
+  unsigned index = cast<OpResult>(value).getResultNumber();
+  if (!names || index >= names.size())
+    return "";
+  auto name = dyn_cast<StringAttr>(names[index]);
+  return name ? name.getValue() : StringRef();
+}
+
+/// Returns the index of an output by index or name.
+static std::optional<unsigned> findOutput(func::FuncOp function,
+                                          StringRef key) {
+  unsigned index;
+  if (!key.getAsInteger(10, index)) {
+    if (index < getResults(function).size())
+      return index;
+    return std::nullopt;
+  }
+  for (auto [number, value] : llvm::enumerate(getResults(function)))
+    if (getValueName(value) == key)
+      return number;
+  return std::nullopt;
+}
+
+llvm::Expected<unsigned> Refinement::findReferenceOutput(StringRef key) {
+  if (std::optional<unsigned> index = findOutput(reference, key))
+    return *index;
+  return llvm::createStringError(
+      "relations: outputs." + key + ": the reference returns " +
+      Twine(getResults(reference).size()) + " outputs, and none of this name");
+}
+
+llvm::Error Refinement::collectOutputs() {
+  std::map<unsigned, const StatedRelations::Output *> requirements;
+  for (const auto &[key, output] : stated.outputs) {
+    llvm::Expected<unsigned> index = findReferenceOutput(key);
+    if (!index)
+      return index.takeError();
+    if (!requirements.emplace(*index, &output).second)
+      return llvm::createStringError("relations: outputs." + key +
+                                     ": this output is stated twice");
+  }
+  for (auto [index, value] : llvm::enumerate(getResults(reference))) {
+    Output &output = outputs.emplace_back();
+    output.name = std::to_string(index);
+    if (StringRef name = getValueName(value); !name.empty())
+      output.name += " (" + name.str() + ")";
+    output.reference = ofReference.lookup(value);
+    auto required = requirements.find(index);
+    std::string key = std::to_string(index);
+    if (required != requirements.end()) {
+      output.isRequired = true;
+      output.relation = required->second->relation;
+      if (!required->second->output.empty())
+        key = required->second->output;
+    }
+    bool any = false;
+    for (JoinedRank &rank : ranks) {
+      std::optional<unsigned> own = findOutput(rank.function, key);
+      any |= own.has_value();
+      output.ofRanks.push_back(
+          own ? rank.values.lookup(getResults(rank.function)[*own]) : Value());
+    }
+    if (!any && output.isRequired)
+      return llvm::createStringError("relations: outputs." + Twine(index) +
+                                     ": no rank has an output " + quoted(key));
+  }
+  return llvm::Error::success();
+}
+
+FieldValue Refinement::getContent(Value value) const {
+  if (!value)
+    return nullptr;
+  Value evaluated = evaluatedOf.lookup(value);
+  return evaluated ? evaluation->get(evaluated) : nullptr;
+}
+
+/// Copies a program and folds its positions. `values` gets the values that are
+/// still computed.
+static OwningOpRef<ModuleOp>
+copyFolded(UniqueOps &ops, DenseMap<Value, Value> &values, bool folds) {
+  static constexpr StringLiteral numberName = "refinement.number";
+  OwningOpRef<ModuleOp> copied = ops.makeModule({});
+  func::FuncOp function = ops.getFunction();
+  func::FuncOp main = analysis::getMain(*copied);
+  // Folding erases ops: number them, to find those that are left.
+  Builder builder(function.getContext());
+  std::vector<Operation *> numbered;
+  for (auto [op, own] :
+       llvm::zip_equal(function.getBody().front(),
+                       main.getBody().front().without_terminator())) {
+    own.setAttr(numberName, builder.getI64IntegerAttr(numbered.size()));
+    numbered.push_back(&op);
+  }
+  if (folds)
+    equivalence::foldProgram(main);
+  for (auto [argument, own] :
+       llvm::zip_equal(function.getArguments(), main.getArguments()))
+    values[argument] = own;
+  for (Operation &own : main.getBody().front()) {
+    auto number = own.getAttrOfType<IntegerAttr>(numberName);
+    if (!number)
+      continue;
+    own.removeAttr(numberName);
+    for (auto [result, value] : llvm::zip_equal(
+             numbered[number.getInt()]->getResults(), own.getResults()))
+      values[result] = value;
+  }
+  return copied;
+}
+
+llvm::Error Refinement::evaluate() {
+  if (evaluation)
+    return llvm::Error::success();
+  evaluatedReference =
+      copyFolded(referenceOps, evaluatedOf, proofOptions.reducesSizes);
+  evaluatedRanks =
+      copyFolded(joinedOps, evaluatedOf, proofOptions.reducesSizes);
+  evaluation = std::make_unique<equivalence::SampledEvaluation>(
+      analysis::getMain(*evaluatedReference),
+      analysis::getMain(*evaluatedRanks), proofOptions, proofOptions.seed);
+  if (llvm::Error error = evaluation->run()) {
+    evaluation.reset();
+    return error;
+  }
+  relations = std::make_unique<ValueRelations>(*evaluation, mesh, world);
+  return llvm::Error::success();
+}
+
+void Refinement::findOutputRelations() {
+  for (Output &output : outputs) {
+    if (output.relation)
+      continue;
+    std::vector<FieldValue> contents;
+    for (Value value : output.ofRanks)
+      contents.push_back(getContent(value));
+    output.relation = relations->findTo(getContent(output.reference), contents);
+  }
+}
+
+llvm::Error Refinement::addPairs() {
+  RelationOps ofReferenceOps(referenceOps, mesh,
+                             [](StringRef) { return Value(); });
+  for (Output &output : outputs) {
+    output.firstPair = pairs.size();
+    if (!output.relation)
+      continue;
+    RelationOps relationOps(referenceOps, mesh, [&](StringRef name) {
+      return name == "output" ? output.reference : Value();
+    });
+    relationOps.ignorePartial();
+    referenceOps.setLocation(output.reference.getLoc());
+    // The axes along which members hold summands.
+    std::vector<std::string> axes;
+    auto collectAxes = [&](auto &self,
+                           const Relation &relation) -> llvm::Error {
+      if (relation.kind == Relation::Kind::Partial) {
+        llvm::Expected<std::string> axis = mesh.resolve(relation.axis);
+        if (!axis)
+          return axis.takeError();
+        axes.push_back(*axis);
+      }
+      for (const Relation &operand : relation.operands)
+        if (llvm::Error error = self(self, operand))
+          return error;
+      return llvm::Error::success();
+    };
+    auto fail = [&](llvm::Error error) {
+      return llvm::createStringError("relations: outputs." + output.name +
+                                     ": " + llvm::toString(std::move(error)));
+    };
+    if (llvm::Error error = collectAxes(collectAxes, *output.relation))
+      return fail(std::move(error));
+    for (auto [rank, own] : llvm::zip_equal(world, output.ofRanks)) {
+      if (!own)
+        continue;
+      auto type = dyn_cast<RankedTensorType>(own.getType());
+      llvm::Expected<Value> expected = relationOps.build(
+          *output.relation, rank, type ? type.getElementType() : Type());
+      if (!expected)
+        return fail(expected.takeError());
+      Value actual = own;
+      if (!axes.empty()) {
+        SmallVector<int64_t> members = {rank};
+        for (const std::string &axis : axes) {
+          SmallVector<int64_t> more;
+          for (int64_t member : members)
+            if (const std::vector<int64_t> *all = mesh.getMembers(axis, member))
+              more.append(all->begin(), all->end());
+          members = std::move(more);
+        }
+        SmallVector<Value> summands;
+        for (int64_t member : members)
+          if (Value other =
+                  output.ofRanks[llvm::find(world, member) - world.begin()])
+            summands.push_back(other);
+        if (llvm::any_of(summands, [&](Value other) {
+              return other.getType() != own.getType();
+            }))
+          return fail(llvm::createStringError(
+              "the summands of the ranks have different types"));
+        joinedOps.setLocation(own.getLoc());
+        actual = joinedOps.sum(summands);
+      }
+      if (expected->getType() != actual.getType()) {
+        Finding finding;
+        llvm::raw_string_ostream(finding.message)
+            << "output " << output.name << " is " << actual.getType()
+            << " on rank " << rank << ", but "
+            << output.relation->getOutputText() << " of the reference is "
+            << expected->getType();
+        finding.location = own.getLoc();
+        finding.other = output.reference.getLoc();
+        finding.otherProgram = "reference";
+        result.findings.push_back(std::move(finding));
+        break;
+      }
+      pairs.emplace_back(*expected, actual);
+    }
+    output.numPairs = pairs.size() - output.firstPair;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Refinement::prove() {
+  SmallVector<Value> expected, actual;
+  std::set<std::pair<void *, void *>> known;
+  for (auto [first, second] : pairs) {
+    if (!known.insert({first.getAsOpaquePointer(), second.getAsOpaquePointer()})
+             .second)
+      continue;
+    expected.push_back(first);
+    actual.push_back(second);
+  }
+  OwningOpRef<ModuleOp> first = referenceOps.makeModule(expected);
+  OwningOpRef<ModuleOp> second = joinedOps.makeModule(actual);
+  llvm::Expected<equivalence::VerifyResult> verified =
+      equivalence::compareValues(analysis::getMain(*first),
+                                 analysis::getMain(*second), proofOptions);
+  if (!verified)
+    return verified.takeError();
+  result.numOps = verified->numOps;
+  result.numRounds = verified->numRounds;
+  result.secondsForSizes = verified->secondsForSizes;
+  for (std::string &note : verified->notes)
+    result.notes.push_back(std::move(note));
+  if (verified->notProven) {
+    result.verdict = RefinementResult::Verdict::NotProven;
+    result.notProven = *verified->notProven;
+  } else if (verified->differences.empty()) {
+    result.verdict = RefinementResult::Verdict::Refines;
+  } else {
+    result.verdict = RefinementResult::Verdict::Differs;
+    for (equivalence::Difference &difference : verified->differences) {
+      // A difference by the number of the compared pair.
+      Finding finding;
+      finding.message = difference.message;
+      finding.location = difference.second;
+      finding.other = difference.first;
+      finding.otherProgram = "reference";
+      result.findings.push_back(std::move(finding));
+    }
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The verdict
+//===----------------------------------------------------------------------===//
+
+llvm::Error Refinement::run(ModuleOp referenceModule,
+                            ArrayRef<ModuleOp> modules) {
+  using Verdict = RefinementResult::Verdict;
+  std::clock_t start = std::clock();
+  proofOptions = options.proof;
+  proofOptions.comparesOpaqueCalls = false;
+  if (llvm::Error error = collectMesh(referenceModule, modules))
+    return error;
+  if (llvm::Error error = resolve(referenceModule, modules))
+    return error;
+  result.numRanks = world.size();
+  if (stated.inputsOfRank.size() > static_cast<size_t>(world.back()) + 1)
+    return llvm::createStringError(
+        "relations: inputs_of_rank has " + Twine(stated.inputsOfRank.size()) +
+        " entries, but the ranks are 0 to " + Twine(world.back()));
+  if (writesMemory(reference) ||
+      llvm::any_of(ranks, [](const JoinedRank &rank) {
+        return writesMemory(rank.function);
+      })) {
+    joinedOps.disableSharing();
+    referenceOps.disableSharing();
+  }
+  RelatedInputs inputs(joinedOps, reference, stated, mesh);
+  for (JoinedRank &rank : ranks)
+    if (llvm::Error error = inputs.relate(rank))
+      return error;
+  if (llvm::Error error = inputs.checkNames())
+    return error;
+  result.premises = inputs.getPremises();
+  for (const auto &[name, range] : stated.ranges) {
+    std::optional<unsigned> index;
+    for (unsigned argument = 0; argument < reference.getNumArguments();
+         ++argument)
+      if (getInputName(reference, argument) == name ||
+          getParameterName(reference, argument) == name)
+        index = argument;
+    if (!index)
+      return llvm::createStringError("relations: ranges." + name +
+                                     ": the reference has no input of this "
+                                     "name");
+    proofOptions.ranges[*index] = range;
+    result.premises.push_back("integers of " + name + " are in [" +
+                              std::to_string(range.first) + ", " +
+                              std::to_string(range.second) + ")");
+  }
+
+  JoinedRanks joined(joinedOps, ranks);
+  llvm::Expected<bool> runs = joined.run();
+  if (!runs)
+    return runs.takeError();
+  if (!*runs) {
+    result.verdict = joined.isDeadlock ? Verdict::Deadlock : Verdict::Differs;
+    result.findings = std::move(joined.failures);
+    return llvm::Error::success();
+  }
+  if (llvm::Error error = buildReference(inputs.getReferenceInputs()))
+    return error;
+  if (llvm::Error error = collectOutputs())
+    return error;
+  result.secondsJoining = getSeconds(start);
+  start = std::clock();
+  bool areAllStated = llvm::all_of(outputs, [](const Output &output) {
+    return output.relation.has_value();
+  });
+  if (!areAllStated || options.findsAllRelations) {
+    if (llvm::Error error = evaluate()) {
+      result.verdict = Verdict::NotProven;
+      result.notProven = llvm::toString(std::move(error));
+      return llvm::Error::success();
+    }
+    findOutputRelations();
+  }
+  if (llvm::Error error = addPairs())
+    return error;
+  bool isRefuted = !result.findings.empty();
+  for (const Output &output : outputs) {
+    bool isMeant =
+        output.isRequired || (output.relation && !output.relation->isPartial());
+    isRefuted |= !isMeant;
+  }
+  if (!isRefuted) {
+    if (llvm::Error error = prove())
+      return error;
+  } else {
+    result.verdict = Verdict::Differs;
+  }
+  if (result.verdict == Verdict::Differs) {
+    if (llvm::Error error = evaluate())
+      result.notes.push_back("the difference cannot be located: " +
+                             llvm::toString(std::move(error)));
+    else
+      Explanation(*this).run();
+  }
+  for (const Output &output : outputs)
+    result.outputs.push_back(
+        {output.name, output.relation ? output.relation->getOutputText() : "",
+         output.isRequired, result.verdict == Verdict::Refines});
+  if (options.findsAllRelations && evaluation)
+    findValueRelations();
+  result.secondsProving = getSeconds(start);
+  return llvm::Error::success();
+}
+
+void Refinement::addReferenceValues() {
+  if (relations->getCount() > 0)
+    return;
+  func::FuncOp main = analysis::getMain(*evaluatedReference);
+  for (BlockArgument argument : main.getArguments())
+    relations->add(argument);
+  for (Operation &op : main.getBody().front().without_terminator())
+    for (Value value : op.getResults())
+      relations->add(value);
+}
+
+void Refinement::findValueRelations() {
+  addReferenceValues();
+  RankValues values(ranks, *relations,
+                    [&](Value value) { return getContent(value); });
+  for (const RankValues::Node &node : values.getNodes()) {
+    Operation *op = node.getOp();
+    if (!node.hasContent() || !op || !getFirstName(op))
+      continue;
+    ValueRelation &value = result.values.emplace_back(
+        ValueRelation{node.getFirst().getLoc(), "", "", std::nullopt});
+    size_t count = llvm::count_if(node.values, [](Value own) { return !!own; });
+    if (count < ranks.size()) {
+      value.ranks = " (";
+      for (auto [index, own] : llvm::enumerate(node.values))
+        if (own)
+          value.ranks += (value.ranks.size() > 2 ? ", " : "rank ") +
+                         std::to_string(world[index]);
+      value.ranks += ")";
+    }
+    const std::optional<FoundRelation> &relation = values.getRelation(node);
+    if (!relation) {
+      value.relation =
+          node.dependsOnInputs ? "no value of the reference" : "a constant";
+      continue;
+    }
+    value.relation = relation->relation.getOutputText();
+    value.reference = relations->getValue(relation->value).getLoc();
+  }
+}
+
+llvm::Expected<RefinementResult>
+refinement::refine(ModuleOp reference, ArrayRef<ModuleOp> ranks,
+                   const StatedRelations &relations,
+                   const RefineOptions &options) {
+  Refinement refinement(reference.getContext(), relations, options);
+  if (llvm::Error error = refinement.run(reference, ranks))
+    return std::move(error);
+  return std::move(refinement.result);
+}

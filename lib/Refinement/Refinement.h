@@ -1,0 +1,86 @@
+//===- Refinement.h - one comparison of ranks and reference -----*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_REFINEMENT_REFINEMENT_H
+#define COMMUTE_LIB_REFINEMENT_REFINEMENT_H
+
+#include "RelatedInputs.h"
+#include "ValueRelations.h"
+
+namespace commute::refinement {
+
+/// The state of one call of `refine`.
+class Refinement {
+public:
+  Refinement(mlir::MLIRContext *context, const StatedRelations &stated,
+             const RefineOptions &options)
+      : stated(stated), options(options), joinedOps(context),
+        referenceOps(context) {}
+
+  llvm::Error run(mlir::ModuleOp reference,
+                  llvm::ArrayRef<mlir::ModuleOp> ranks);
+
+  RefinementResult result;
+
+private:
+  /// An output of the reference as it must be on the ranks.
+  struct Output {
+    std::string name;
+    mlir::Value reference;
+    /// By index in the world; null for ranks without it.
+    llvm::SmallVector<mlir::Value> ofRanks;
+    std::optional<Relation> relation;
+    bool isRequired = false;
+    /// Operands of the two programs that are compared: the first of this
+    /// output, and their number.
+    size_t firstPair = 0, numPairs = 0;
+  };
+
+  llvm::Error resolve(mlir::ModuleOp reference,
+                      llvm::ArrayRef<mlir::ModuleOp> modules);
+  llvm::Error collectMesh(mlir::ModuleOp reference,
+                          llvm::ArrayRef<mlir::ModuleOp> modules);
+  llvm::Error buildReference(llvm::ArrayRef<mlir::Value> inputs);
+  llvm::Error collectOutputs();
+  llvm::Expected<unsigned> findReferenceOutput(llvm::StringRef key);
+  /// Evaluates both programs once, to look values up.
+  llvm::Error evaluate();
+  void findOutputRelations();
+  /// Adds what must be equal to the two programs.
+  llvm::Error addPairs();
+  llvm::Error prove();
+  void findValueRelations();
+  /// Makes all values of the reference known to `relations`.
+  void addReferenceValues();
+
+  const StatedRelations &stated;
+  const RefineOptions &options;
+  Mesh mesh;
+  llvm::SmallVector<int64_t> world;
+  mlir::OwningOpRef<mlir::ModuleOp> resolvedReference;
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> resolvedRanks;
+  mlir::func::FuncOp reference;
+  std::vector<JoinedRank> ranks;
+  /// All ranks in one program, and the reference with the same inputs.
+  UniqueOps joinedOps, referenceOps;
+  llvm::DenseMap<mlir::Value, mlir::Value> ofReference;
+  std::vector<Output> outputs;
+  std::vector<std::pair<mlir::Value, mlir::Value>> pairs;
+  equivalence::VerifyOptions proofOptions;
+
+  /// The evaluated copies, and their values by those of the programs above.
+  mlir::OwningOpRef<mlir::ModuleOp> evaluatedReference, evaluatedRanks;
+  llvm::DenseMap<mlir::Value, mlir::Value> evaluatedOf;
+  std::unique_ptr<equivalence::SampledEvaluation> evaluation;
+  std::unique_ptr<ValueRelations> relations;
+  FieldValue getContent(mlir::Value value) const;
+
+  friend class Explanation;
+};
+
+} // namespace commute::refinement
+
+#endif // COMMUTE_LIB_REFINEMENT_REFINEMENT_H

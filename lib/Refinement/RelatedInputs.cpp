@@ -1,0 +1,341 @@
+//===- RelatedInputs.cpp - what the ranks' inputs are ---------------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RelatedInputs.h"
+
+#include "commute/Support/Quoted.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::refinement;
+
+StringRef refinement::getInputName(func::FuncOp function, unsigned index) {
+  auto name =
+      function.getArgAttrOfType<StringAttr>(index, tp::TPDialect::nameAttrName);
+  return name ? name.getValue() : StringRef();
+}
+
+StringRef refinement::getParameterName(func::FuncOp function, unsigned index) {
+  auto name = function.getArgAttrOfType<StringAttr>(
+      index, tp::TPDialect::parameterAttrName);
+  return name ? name.getValue() : StringRef();
+}
+
+TypedAttr refinement::getConstant(func::FuncOp function, unsigned index) {
+  return function.getArgAttrOfType<TypedAttr>(index,
+                                              tp::TPDialect::valueAttrName);
+}
+
+RelatedInputs::RelatedInputs(UniqueOps &ops, func::FuncOp reference,
+                             const StatedRelations &stated, const Mesh &mesh)
+    : ops(ops), reference(reference), stated(stated), mesh(mesh),
+      relationOps(ops, mesh, [this](StringRef name) {
+        std::optional<unsigned> index = findReferenceInput(name);
+        return index ? referenceInputs[*index] : Value();
+      }) {
+  for (BlockArgument argument : reference.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    StringRef name = getInputName(reference, index);
+    ops.setLocation(argument.getLoc());
+    Value input = ops.addInput(name.empty() ? "input " + std::to_string(index)
+                                            : name.str(),
+                               argument.getType());
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    if (TypedAttr value = getConstant(reference, index); value && tensor)
+      input = ops.constant(value, tensor.getShape(), tensor.getElementType());
+    referenceInputs.push_back(input);
+    for (StringRef key : {name, getParameterName(reference, index)})
+      if (!key.empty())
+        indexOf.try_emplace(key, index);
+  }
+}
+
+std::optional<unsigned>
+RelatedInputs::findReferenceInput(StringRef name) const {
+  auto place = indexOf.find(name);
+  if (place == indexOf.end())
+    return std::nullopt;
+  return place->second;
+}
+
+const Relation *RelatedInputs::findStated(int64_t rank, StringRef name,
+                                          StringRef parameter) {
+  const Relation *found = nullptr;
+  auto look = [&](const StatedRelations::Inputs &inputs) {
+    for (StringRef key : {name, parameter})
+      if (auto place = inputs.find(key.str());
+          !key.empty() && place != inputs.end()) {
+        usedNames.insert(key.str());
+        found = &place->second;
+      }
+  };
+  look(stated.inputs);
+  // What is stated for one rank holds before what is stated for all.
+  if (rank < static_cast<int64_t>(stated.inputsOfRank.size()))
+    look(stated.inputsOfRank[rank]);
+  return found;
+}
+
+llvm::Error RelatedInputs::checkNames() const {
+  auto check = [&](const StatedRelations::Inputs &inputs,
+                   const Twine &key) -> llvm::Error {
+    for (const auto &[name, relation] : inputs)
+      if (!usedNames.count(name))
+        return llvm::createStringError("relations: " + key + "." + name +
+                                       ": no rank has an input of this name");
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = check(stated.inputs, "inputs"))
+    return error;
+  for (auto [rank, inputs] : llvm::enumerate(stated.inputsOfRank))
+    if (llvm::Error error =
+            check(inputs, "inputs_of_rank[" + Twine(rank) + "]"))
+      return error;
+  return llvm::Error::success();
+}
+
+std::optional<Relation> RelatedInputs::readSidecar(const JoinedRank &rank,
+                                                   unsigned index,
+                                                   StringRef name) const {
+  auto placements = const_cast<func::FuncOp &>(rank.function)
+                        .getArgAttrOfType<DictionaryAttr>(
+                            index, tp::TPDialect::placementsAttrName);
+  if (!placements)
+    return std::nullopt;
+  Relation relation = Relation::makeName(name);
+  // Shards are nested in the order of the mesh.
+  size_t used = 0;
+  for (const auto &[axis, groups] : mesh.getAxes()) {
+    auto placement = placements.getAs<tp::PlacementAttr>(axis);
+    if (!placement)
+      continue;
+    ++used;
+    switch (placement.getKind()) {
+    case tp::PlacementKind::Replicated:
+      break;
+    case tp::PlacementKind::Shard:
+      relation =
+          Relation::makeShard(std::move(relation), placement.getDim(), axis);
+      break;
+    case tp::PlacementKind::Partial:
+      if (placement.getReduction() != tp::ReductionKind::Sum)
+        return std::nullopt;
+      relation = Relation::makePartial(std::move(relation), axis);
+      break;
+    case tp::PlacementKind::Varying:
+      return std::nullopt;
+    }
+  }
+  if (used == 0)
+    return std::nullopt;
+  return relation;
+}
+
+std::vector<Relation> RelatedInputs::findReadings(RankedTensorType whole,
+                                                  RankedTensorType own,
+                                                  int64_t rank,
+                                                  StringRef name) const {
+  if (whole.getRank() != own.getRank() ||
+      whole.getElementType() != own.getElementType())
+    return {};
+  std::vector<Relation> readings;
+  // Depth first over the dims that differ; each axis is used once.
+  std::vector<StringRef> used;
+  auto visit = [&](auto &self, unsigned dim, int64_t size,
+                   const Relation &relation) -> void {
+    constexpr size_t mostReadings = 16;
+    if (readings.size() == mostReadings)
+      return;
+    if (dim == whole.getRank()) {
+      readings.push_back(relation);
+      return;
+    }
+    if (size == own.getDimSize(dim)) {
+      self(self, dim + 1,
+           dim + 1 < whole.getRank() ? whole.getDimSize(dim + 1) : 0, relation);
+      return;
+    }
+    for (const auto &[axis, groups] : mesh.getAxes()) {
+      const std::vector<int64_t> *members = mesh.getMembers(axis, rank);
+      if (!members || members->size() < 2 || llvm::is_contained(used, axis))
+        continue;
+      auto [start, end] = getChunk(
+          size, members->size(), llvm::find(*members, rank) - members->begin());
+      if (end - start < own.getDimSize(dim))
+        continue;
+      used.push_back(axis);
+      self(self, dim, end - start, Relation::makeShard(relation, dim, axis));
+      used.pop_back();
+    }
+  };
+  visit(visit, 0, whole.getRank() > 0 ? whole.getDimSize(0) : 0,
+        Relation::makeName(name));
+  return readings;
+}
+
+llvm::Expected<RelatedInputs::Found>
+RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
+  auto function = const_cast<func::FuncOp &>(rank.function);
+  StringRef name = getInputName(function, index);
+  StringRef parameter = getParameterName(function, index);
+  std::string shown = quoted(parameter.empty() ? name : parameter);
+  std::optional<unsigned> whole;
+  StringRef wholeName;
+  for (StringRef key : {parameter, name})
+    if (!key.empty() && !whole) {
+      whole = findReferenceInput(key);
+      wholeName = key;
+    }
+  Type own = function.getArgumentTypes()[index];
+  auto line = [&](const Twine &relation) {
+    return ("\"inputs\": {\"" + (parameter.empty() ? name : parameter) +
+            "\": \"" + relation + "\"}")
+        .str();
+  };
+  if (!whole)
+    return llvm::createStringError(
+        "input " + shown + " of rank " + Twine(rank.rank) +
+        " is not related to the reference, which has no input of this name; "
+        "state it in relations.json, such as " +
+        line("NAME"));
+  Type type = reference.getArgumentTypes()[*whole];
+  auto tensor = dyn_cast<RankedTensorType>(own);
+  auto wholeTensor = dyn_cast<RankedTensorType>(type);
+  if (std::optional<Relation> placed = readSidecar(rank, index, wholeName);
+      placed && tensor)
+    return Found{std::move(*placed), Source::Sidecar};
+  if (type == own)
+    return Found{Relation::makeName(wholeName), Source::Inferred};
+  std::vector<Relation> readings;
+  if (tensor && wholeTensor)
+    readings = findReadings(wholeTensor, tensor, rank.rank, wholeName);
+  if (readings.size() == 1)
+    return Found{std::move(readings.front()), Source::Inferred};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "input " << shown << " of rank " << rank.rank << " is " << own
+     << ", and that of the reference is " << type << ": ";
+  if (readings.empty()) {
+    os << "no shards of the mesh axes explain that; state the relation in "
+          "relations.json, such as "
+       << line("shard(" + wholeName + ", 0)");
+  } else {
+    os << "which of these is it? ";
+    llvm::interleave(
+        readings, os,
+        [&](const Relation &reading) { os << line(reading.getText()); },
+        " or ");
+  }
+  return llvm::createStringError(text);
+}
+
+/// Replaces whole numbers between dots, so that layers have one line.
+static std::string getPattern(StringRef text) {
+  std::string pattern;
+  for (size_t i = 0; i < text.size();) {
+    bool begins = llvm::isDigit(text[i]) && i > 0 && text[i - 1] == '.';
+    size_t end = i;
+    while (end < text.size() && llvm::isDigit(text[end]))
+      ++end;
+    if (begins && end < text.size() && text[end] == '.') {
+      pattern += '*';
+      i = end;
+      continue;
+    }
+    pattern += text[i++];
+  }
+  return pattern;
+}
+
+void RelatedInputs::notePremise(StringRef name, const Found &found,
+                                int64_t rank) {
+  std::string relation = found.relation.getText();
+  std::string line = getPattern(name) + ": " +
+                     (relation == name ? "replicated" : getPattern(relation));
+  switch (found.source) {
+  case Source::Stated:
+    break;
+  case Source::Sidecar:
+    line += " (by the sidecar)";
+    break;
+  case Source::Inferred:
+    line += " (inferred from name and shape)";
+    break;
+  case Source::Constant:
+    return;
+  }
+  auto &[names, ofRanks] = premises[line];
+  names.insert(name.str());
+  ofRanks.insert(rank);
+}
+
+std::vector<std::string> RelatedInputs::getPremises() const {
+  size_t numRanks = 0;
+  for (const auto &[line, about] : premises)
+    numRanks = std::max(numRanks, about.second.size());
+  std::vector<std::string> lines;
+  for (const auto &[line, about] : premises) {
+    std::string text = "input " + line;
+    if (about.first.size() > 1)
+      text += " (" + std::to_string(about.first.size()) + " inputs)";
+    if (about.second.size() < numRanks) {
+      text += about.second.size() == 1 ? " on rank " : " on ranks ";
+      bool isFirst = true;
+      for (int64_t rank : about.second) {
+        text += (isFirst ? "" : ", ") + std::to_string(rank);
+        isFirst = false;
+      }
+    }
+    lines.push_back(std::move(text));
+  }
+  return lines;
+}
+
+llvm::Error RelatedInputs::relate(JoinedRank &rank) {
+  for (BlockArgument argument : rank.function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    StringRef name = getInputName(rank.function, index);
+    StringRef parameter = getParameterName(rank.function, index);
+    ops.setLocation(argument.getLoc());
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    const Relation *own = findStated(rank.rank, name, parameter);
+    if (TypedAttr value = getConstant(rank.function, index);
+        value && tensor && !own) {
+      rank.values[argument] =
+          ops.constant(value, tensor.getShape(), tensor.getElementType());
+      continue;
+    }
+    Found found{Relation(), Source::Stated};
+    if (own) {
+      found.relation = *own;
+    } else {
+      llvm::Expected<Found> inferred = infer(rank, index);
+      if (!inferred)
+        return inferred.takeError();
+      found = std::move(*inferred);
+    }
+    std::string shown = (parameter.empty() ? name : parameter).str();
+    llvm::Expected<Value> value = relationOps.build(
+        found.relation, rank.rank, tensor ? tensor.getElementType() : Type());
+    if (!value)
+      return llvm::createStringError("input " + quoted(shown) + " of rank " +
+                                     Twine(rank.rank) + ": " +
+                                     llvm::toString(value.takeError()));
+    if (value->getType() != argument.getType()) {
+      std::string text;
+      llvm::raw_string_ostream(text)
+          << "input " << quoted(shown) << " of rank " << rank.rank << " is "
+          << argument.getType() << ", but " << quoted(found.relation.getText())
+          << " is " << value->getType();
+      return llvm::createStringError(text);
+    }
+    rank.values[argument] = ops.isSharing() ? *value : ops.copyMemory(*value);
+    notePremise(shown, found, rank.rank);
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,260 @@
+//===- Relations.cpp - relations.json -------------------------------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "commute/Refinement/Relations.h"
+
+#include "commute/Dialect/TPDialect.h"
+#include "commute/Support/Json.h"
+#include "commute/Support/Quoted.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace commute;
+using namespace commute::refinement;
+using llvm::StringRef;
+using llvm::Twine;
+
+//===----------------------------------------------------------------------===//
+// Mesh
+//===----------------------------------------------------------------------===//
+
+void Mesh::add(StringRef name, Groups groups) {
+  if (llvm::none_of(axes, [&](const auto &axis) { return axis.first == name; }))
+    axes.emplace_back(name.str(), std::move(groups));
+}
+
+const std::vector<int64_t> *Mesh::getMembers(StringRef axis,
+                                             int64_t rank) const {
+  for (const auto &[name, groups] : axes) {
+    if (name != axis)
+      continue;
+    for (const std::vector<int64_t> &members : groups)
+      if (llvm::is_contained(members, rank))
+        return &members;
+  }
+  return nullptr;
+}
+
+llvm::Expected<std::string> Mesh::resolve(StringRef axis) const {
+  std::string listed;
+  std::vector<std::string> found;
+  for (const auto &[name, groups] : axes) {
+    listed += (listed.empty() ? "" : ", ") + name;
+    bool counts = axis.empty() ? groups.front().size() > 1 : name == axis;
+    if (counts)
+      found.push_back(name);
+  }
+  if (axis.empty() && found.empty() && axes.size() == 1)
+    return axes.front().first;
+  if (found.size() == 1)
+    return found.front();
+  if (!axis.empty())
+    return llvm::createStringError("there is no mesh axis " + quoted(axis) +
+                                   "; the axes are " +
+                                   (listed.empty() ? "none" : listed));
+  return llvm::createStringError(found.empty()
+                                     ? "the mesh has no axis; state \"mesh\""
+                                     : "which axis? The mesh has " + listed);
+}
+
+//===----------------------------------------------------------------------===//
+// The file
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads one document. Errors name the key.
+class RelationsReader {
+public:
+  explicit RelationsReader(StringRef origin) : origin(origin) {}
+  llvm::Expected<StatedRelations> read(JsonValue root);
+
+private:
+  llvm::Error fail(const Twine &message) const {
+    return llvm::createStringError(origin + ": " + message);
+  }
+  static std::string getString(JsonValue value) {
+    std::string storage;
+    return value.getString(storage).value_or(StringRef()).str();
+  }
+  llvm::Error expect(JsonValue value, JsonKind kind, const Twine &key) const {
+    if (value.is(kind))
+      return llvm::Error::success();
+    return fail(key + " is " + describeKind(value.kind()) + ", expected " +
+                describeKind(kind));
+  }
+  llvm::Error readMesh(JsonValue mesh);
+  llvm::Error readInputs(JsonValue inputs, const Twine &key,
+                         StatedRelations::Inputs &result);
+  llvm::Error readOutputs(JsonValue outputs);
+  llvm::Error readRanges(JsonValue ranges);
+
+  StringRef origin;
+  StatedRelations result;
+};
+} // namespace
+
+llvm::Error RelationsReader::readMesh(JsonValue mesh) {
+  if (llvm::Error error = expect(mesh, JsonKind::Object, "mesh"))
+    return error;
+  for (auto axis = mesh.begin(); axis != mesh.end(); ++axis) {
+    std::string name = getString(axis.key());
+    std::string key = "mesh." + name;
+    if (llvm::Error error = expect(*axis, JsonKind::Array, key))
+      return error;
+    Mesh::Groups groups;
+    llvm::DenseSet<int64_t> seen;
+    // One list of ranks is the only group of the axis.
+    bool isFlat = (*axis).size() > 0 && !(*(*axis).begin()).is(JsonKind::Array);
+    auto readRanks = [&](JsonValue ranks) -> llvm::Error {
+      if (llvm::Error error = expect(ranks, JsonKind::Array, key))
+        return error;
+      std::vector<int64_t> &members = groups.emplace_back();
+      for (JsonValue rank : ranks) {
+        std::optional<int64_t> number = rank.getInteger();
+        if (!number || *number < 0 || *number >= tp::GroupAttr::maxRanks)
+          return fail(key + ": " + rank.text() + " is not a rank");
+        if (!seen.insert(*number).second)
+          return fail(key + ": rank " + Twine(*number) + " is listed twice");
+        members.push_back(*number);
+      }
+      if (members.empty() || members.size() != groups.front().size())
+        return fail(key + ": the groups of an axis have the same size, of at "
+                          "least one rank");
+      return llvm::Error::success();
+    };
+    if (isFlat) {
+      if (llvm::Error error = readRanks(*axis))
+        return error;
+    } else {
+      for (JsonValue group : *axis)
+        if (llvm::Error error = readRanks(group))
+          return error;
+    }
+    if (groups.empty())
+      return fail(key + " has no groups");
+    result.mesh.add(name, std::move(groups));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error RelationsReader::readInputs(JsonValue inputs, const Twine &key,
+                                        StatedRelations::Inputs &own) {
+  std::string text = key.str();
+  if (llvm::Error error = expect(inputs, JsonKind::Object, text))
+    return error;
+  for (auto entry = inputs.begin(); entry != inputs.end(); ++entry) {
+    std::string name = getString(entry.key());
+    if (llvm::Error error = expect(*entry, JsonKind::String, text + "." + name))
+      return error;
+    llvm::Expected<Relation> relation = parseRelation(getString(*entry));
+    if (!relation)
+      return fail(text + "." + name + ": " +
+                  llvm::toString(relation.takeError()));
+    own[name] = std::move(*relation);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error RelationsReader::readOutputs(JsonValue outputs) {
+  if (llvm::Error error = expect(outputs, JsonKind::Object, "outputs"))
+    return error;
+  for (auto entry = outputs.begin(); entry != outputs.end(); ++entry) {
+    std::string name = getString(entry.key());
+    std::string key = "outputs." + name;
+    StatedRelations::Output output;
+    JsonValue relation = *entry;
+    if (relation.is(JsonKind::Object)) {
+      for (auto member = relation.begin(); member != relation.end(); ++member)
+        if (std::string known = getString(member.key());
+            known != "output" && known != "relation")
+          return fail(key + ": unknown key " + quoted(known) +
+                      "; expected \"output\" and \"relation\"");
+      JsonValue own = relation.get("output");
+      if (own)
+        output.output =
+            own.is(JsonKind::String) ? getString(own) : own.text().str();
+      relation = relation.get("relation");
+      if (!relation)
+        return fail(key + " has no \"relation\"");
+    }
+    if (llvm::Error error = expect(relation, JsonKind::String, key))
+      return error;
+    llvm::Expected<Relation> parsed = parseOutputRelation(getString(relation));
+    if (!parsed)
+      return fail(key + ": " + llvm::toString(parsed.takeError()));
+    output.relation = std::move(*parsed);
+    result.outputs[name] = std::move(output);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error RelationsReader::readRanges(JsonValue ranges) {
+  if (llvm::Error error = expect(ranges, JsonKind::Object, "ranges"))
+    return error;
+  for (auto entry = ranges.begin(); entry != ranges.end(); ++entry) {
+    std::string name = getString(entry.key());
+    std::vector<int64_t> bounds;
+    for (JsonValue bound : *entry)
+      if (std::optional<int64_t> number = bound.getInteger())
+        bounds.push_back(*number);
+    if (bounds.size() != 2 || (*entry).size() != 2 || bounds[0] >= bounds[1])
+      return fail("ranges." + name + " is " + (*entry).text() +
+                  ", expected [FIRST, END] with FIRST < END");
+    result.ranges[name] = {bounds[0], bounds[1]};
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<StatedRelations> RelationsReader::read(JsonValue root) {
+  if (llvm::Error error = expect(root, JsonKind::Object, "the document"))
+    return std::move(error);
+  JsonValue version = root.get("version");
+  if (version && version.getInteger() != 1)
+    return fail("version is " + version.text() + ", expected 1");
+  for (auto entry = root.begin(); entry != root.end(); ++entry) {
+    std::string key = getString(entry.key());
+    llvm::Error error = llvm::Error::success();
+    if (key == "mesh") {
+      error = readMesh(*entry);
+    } else if (key == "inputs") {
+      error = readInputs(*entry, key, result.inputs);
+    } else if (key == "inputs_of_rank") {
+      error = expect(*entry, JsonKind::Array, key);
+      if (!error)
+        for (JsonValue own : *entry) {
+          std::string name =
+              key + "[" + std::to_string(result.inputsOfRank.size()) + "]";
+          if ((error =
+                   readInputs(own, name, result.inputsOfRank.emplace_back())))
+            break;
+        }
+    } else if (key == "outputs") {
+      error = readOutputs(*entry);
+    } else if (key == "ranges") {
+      error = readRanges(*entry);
+    } else if (key != "version") {
+      error = fail("unknown key " + quoted(key) +
+                   "; expected version, mesh, inputs, inputs_of_rank, outputs "
+                   "or ranges");
+    }
+    if (error)
+      return std::move(error);
+  }
+  return std::move(result);
+}
+
+llvm::Expected<StatedRelations> refinement::parseRelations(std::string text,
+                                                           StringRef origin) {
+  JsonLimits limits;
+  limits.maxBytes = uint64_t(256) << 20;
+  llvm::Expected<std::unique_ptr<JsonDocument>> document =
+      JsonDocument::parse(std::move(text), limits);
+  if (!document)
+    return llvm::createStringError(origin + ": " +
+                                   llvm::toString(document.takeError()));
+  return RelationsReader(origin).read((*document)->root());
+}

@@ -1,0 +1,293 @@
+//===- ValueRelations.cpp - values looked up in the reference -------------===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ValueRelations.h"
+
+#include "RelationOps.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::refinement;
+using equivalence::FieldAlgebra;
+using equivalence::FieldTensor;
+
+static constexpr StringLiteral wholeName = "output";
+
+static FieldValue asField(const tp::AlgebraValue &value) {
+  return std::static_pointer_cast<const FieldTensor>(value);
+}
+
+ValueRelations::ValueRelations(equivalence::SampledEvaluation &evaluation,
+                               const Mesh &mesh, ArrayRef<int64_t> world)
+    : evaluation(evaluation), mesh(mesh), world(world) {}
+
+void ValueRelations::add(Value value) {
+  FieldValue content = evaluation.get(value);
+  if (!content)
+    return;
+  wholes[equivalence::getContentHash(content)].push_back(values.size());
+  values.push_back({value, content});
+}
+
+bool ValueRelations::areEqual(const FieldValue &a, const FieldValue &b) {
+  if (!a || !b || a->getSizes() != b->getSizes() ||
+      a->getElementType() != b->getElementType())
+    return a == b;
+  if (a == b ||
+      equivalence::getContentHash(a) == equivalence::getContentHash(b))
+    return true;
+  FieldAlgebra algebra = evaluation.getAlgebra();
+  auto both = algebra.align(a, b);
+  evaluation.clearProblem();
+  return both && both->first->elements == both->second->elements;
+}
+
+FieldValue ValueRelations::evaluate(const Relation &relation,
+                                    const FieldValue &whole, int64_t rank) {
+  FieldAlgebra algebra = evaluation.getAlgebra();
+  switch (relation.kind) {
+  case Relation::Kind::Name:
+    return whole;
+  case Relation::Kind::Partial:
+    return evaluate(relation.operands[0], whole, rank);
+  case Relation::Kind::Shard: {
+    FieldValue operand = evaluate(relation.operands[0], whole, rank);
+    const std::vector<int64_t> *members = mesh.getMembers(relation.axis, rank);
+    if (!operand || !members || relation.dim < 0 ||
+        relation.dim >= operand->getRank())
+      return nullptr;
+    auto [start, end] =
+        getChunk(operand->getSizes()[relation.dim], members->size(),
+                 llvm::find(*members, rank) - members->begin());
+    FieldValue block =
+        asField(algebra.slice(operand, relation.dim, start, 1, end - start));
+    return evaluation.clearProblem() ? nullptr : block;
+  }
+  default:
+    return nullptr;
+  }
+}
+
+FieldValue ValueRelations::sum(ArrayRef<FieldValue> contents,
+                               ArrayRef<std::string> axes, int64_t rank) {
+  // The ranks that differ from this one along the axes alone.
+  SmallVector<int64_t> members = {rank};
+  for (const std::string &axis : axes) {
+    SmallVector<int64_t> more;
+    for (int64_t member : members)
+      if (const std::vector<int64_t> *own = mesh.getMembers(axis, member))
+        more.append(own->begin(), own->end());
+    members = std::move(more);
+  }
+  FieldAlgebra algebra = evaluation.getAlgebra();
+  FieldValue total;
+  for (int64_t member : members) {
+    auto place = llvm::find(world, member);
+    if (place == world.end())
+      return nullptr;
+    const FieldValue &own = contents[place - world.begin()];
+    if (!own || !own->isField() || own->isTruth())
+      return nullptr;
+    if (total && total->getSizes() != own->getSizes())
+      return nullptr;
+    total = total ? asField(algebra.map(tp::MapFunction::Add, {total, own},
+                                        own->getElementType()))
+                  : own;
+    if (evaluation.clearProblem())
+      return nullptr;
+  }
+  return total ? equivalence::collapse(total) : nullptr;
+}
+
+std::vector<std::vector<std::string>> ValueRelations::getAxisSets() const {
+  std::vector<std::string> names;
+  for (const auto &[name, groups] : mesh.getAxes())
+    if (groups.front().size() > 1)
+      names.push_back(name);
+  std::vector<std::vector<std::string>> sets = {{}};
+  for (const std::string &name : names)
+    sets.push_back({name});
+  for (size_t i = 0; i < names.size(); ++i)
+    for (size_t j = i + 1; j < names.size(); ++j)
+      sets.push_back({names[i], names[j]});
+  return sets;
+}
+
+std::vector<Relation> ValueRelations::getCandidates(const FieldValue &whole,
+                                                    ArrayRef<int64_t> sizes,
+                                                    int64_t rank) const {
+  std::vector<Relation> candidates;
+  if (whole->getRank() != static_cast<int64_t>(sizes.size()))
+    return candidates;
+  std::vector<std::string> used;
+  constexpr size_t mostCandidates = 16;
+  auto visit = [&](auto &self, size_t dim, int64_t size,
+                   const Relation &relation) -> void {
+    if (candidates.size() == mostCandidates)
+      return;
+    if (dim == sizes.size()) {
+      candidates.push_back(relation);
+      return;
+    }
+    if (size == sizes[dim])
+      self(self, dim + 1,
+           dim + 1 < sizes.size() ? whole->getSizes()[dim + 1] : 0, relation);
+    if (size <= sizes[dim])
+      return;
+    for (const auto &[axis, groups] : mesh.getAxes()) {
+      const std::vector<int64_t> *members = mesh.getMembers(axis, rank);
+      if (!members || members->size() < 2 || llvm::is_contained(used, axis))
+        continue;
+      auto [start, end] = getChunk(
+          size, members->size(), llvm::find(*members, rank) - members->begin());
+      if (end - start < sizes[dim])
+        continue;
+      used.push_back(axis);
+      self(self, dim, end - start,
+           Relation::makeShard(relation, static_cast<int64_t>(dim), axis));
+      used.pop_back();
+    }
+  };
+  visit(visit, 0, sizes.empty() ? 0 : whole->getSizes()[0],
+        Relation::makeName(wholeName));
+  return candidates;
+}
+
+bool ValueRelations::holds(const Relation &relation, const FieldValue &whole,
+                           ArrayRef<FieldValue> contents) {
+  bool any = false;
+  for (auto [rank, content] : llvm::zip_equal(world, contents)) {
+    if (!content)
+      continue;
+    any = true;
+    if (!areEqual(evaluate(relation, whole, rank), content))
+      return false;
+  }
+  return any;
+}
+
+/// Returns the rank of the first tensor.
+static std::optional<size_t> findFirst(ArrayRef<FieldValue> contents) {
+  for (auto [index, content] : llvm::enumerate(contents))
+    if (content)
+      return index;
+  return std::nullopt;
+}
+
+static Relation addPartial(Relation relation, ArrayRef<std::string> axes) {
+  for (const std::string &axis : axes)
+    relation = Relation::makePartial(std::move(relation), axis);
+  return relation;
+}
+
+std::optional<Relation> ValueRelations::findTo(const FieldValue &whole,
+                                               ArrayRef<FieldValue> contents) {
+  std::optional<size_t> first = findFirst(contents);
+  if (!first || !whole)
+    return std::nullopt;
+  std::vector<Relation> candidates =
+      getCandidates(whole, contents[*first]->getSizes(), world[*first]);
+  for (const std::vector<std::string> &axes : getAxisSets()) {
+    std::vector<FieldValue> sums(contents);
+    if (!axes.empty())
+      for (auto [rank, own] : llvm::zip_equal(world, sums))
+        if (own)
+          own = sum(contents, axes, rank);
+    if (!sums[*first] || (!axes.empty() && areEqualAlong(contents, axes)))
+      continue;
+    for (const Relation &candidate : candidates)
+      if (holds(candidate, whole, sums))
+        return addPartial(candidate, axes);
+  }
+  return std::nullopt;
+}
+
+void ValueRelations::indexBlocks(size_t index) {
+  const FieldValue &content = values[index].content;
+  int64_t rank = world.front();
+  auto note = [&](const Relation &relation) -> FieldValue {
+    FieldValue block = evaluate(relation, content, rank);
+    if (block)
+      blocks[equivalence::getContentHash(block)].push_back({index, relation});
+    return block;
+  };
+  Relation whole = Relation::makeName(wholeName);
+  auto visit = [&](auto &self, const Relation &relation, const FieldValue &of,
+                   ArrayRef<StringRef> used) -> void {
+    constexpr size_t mostAxes = 2;
+    if (!of || used.size() == mostAxes)
+      return;
+    for (const auto &[axis, groups] : mesh.getAxes()) {
+      const std::vector<int64_t> *members = mesh.getMembers(axis, rank);
+      if (!members || members->size() < 2 || llvm::is_contained(used, axis))
+        continue;
+      SmallVector<StringRef> more(used);
+      more.push_back(axis);
+      for (int64_t dim = 0; dim < of->getRank(); ++dim) {
+        if (of->getSizes()[dim] < 2)
+          continue;
+        Relation shard = Relation::makeShard(relation, dim, axis);
+        self(self, shard, note(shard), more);
+      }
+    }
+  };
+  visit(visit, whole, content, {});
+}
+
+ArrayRef<size_t> ValueRelations::findEqual(const FieldValue &content) {
+  auto known = wholes.find(equivalence::getContentHash(content));
+  return known == wholes.end() ? ArrayRef<size_t>() : ArrayRef(known->second);
+}
+
+bool ValueRelations::areEqualAlong(ArrayRef<FieldValue> contents,
+                                   ArrayRef<std::string> axes) {
+  for (auto [rank, content] : llvm::zip_equal(world, contents)) {
+    if (!content)
+      continue;
+    for (const std::string &axis : axes)
+      if (const std::vector<int64_t> *members = mesh.getMembers(axis, rank)) {
+        auto place = llvm::find(world, members->front());
+        if (place != world.end() &&
+            !areEqual(content, contents[place - world.begin()]))
+          return false;
+      }
+  }
+  return true;
+}
+
+std::optional<FoundRelation>
+ValueRelations::find(ArrayRef<FieldValue> contents) {
+  std::optional<size_t> first = findFirst(contents);
+  if (!first)
+    return std::nullopt;
+  for (; numIndexed < values.size(); ++numIndexed)
+    indexBlocks(numIndexed);
+  for (const std::vector<std::string> &axes : getAxisSets()) {
+    std::vector<FieldValue> sums(contents);
+    if (!axes.empty())
+      for (auto [rank, own] : llvm::zip_equal(world, sums))
+        if (own)
+          own = sum(contents, axes, rank);
+    // Equal summands are a whole that is divided by the number of ranks.
+    if (!sums[*first] || (!axes.empty() && areEqualAlong(contents, axes)))
+      continue;
+    for (size_t value : findEqual(sums[*first])) {
+      Relation relation = Relation::makeName(wholeName);
+      if (holds(relation, values[value].content, sums))
+        return FoundRelation{value, addPartial(relation, axes)};
+    }
+    // Blocks are indexed as the first rank holds them.
+    if (*first != 0)
+      continue;
+    auto known = blocks.find(equivalence::getContentHash(sums[*first]));
+    if (known == blocks.end())
+      continue;
+    for (const Block &block : known->second)
+      if (holds(block.relation, values[block.value].content, sums))
+        return FoundRelation{block.value, addPartial(block.relation, axes)};
+  }
+  return std::nullopt;
+}

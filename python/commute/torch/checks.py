@@ -1,0 +1,67 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""`check`: capture of a parallel model and verification in one call."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+
+from commute.capture import CaptureError, capture
+from commute.verification import Verification, verify
+
+
+def check(
+    model: nn.Module | Callable[..., Any],
+    parallel_model: nn.Module | Callable[..., Any],
+    args: Any,
+    mesh: DeviceMesh | Mapping[str, int],
+    *,
+    plan: Any = None,
+    backward: bool = False,
+    relations: Mapping[str, Any] | None = None,
+    input_placements: Mapping[str, Mapping[str, Any]] | None = None,
+    folder: str | Path | None = None,
+    show_relations: bool = False,
+    proof_time: float = 60.0,
+    proof_memory: int = 4 << 30,
+) -> Verification:
+    """Checks that a parallel model computes what the model on one device computes.
+
+    model: the model on one device.
+    parallel_model: the model as the ranks run it: with DTensor parameters, with collectives
+        of its own, or `model` itself together with a `plan`.
+    args: the example arguments on one device, as for `capture`.
+    mesh: the DeviceMesh, or axis sizes such as {"tp": 8}.
+    backward: also check the gradients of all parameters.
+    relations: entries of relations.json that replace captured ones: "inputs",
+        "inputs_of_rank", "outputs", "ranges".
+    folder: where to keep the captured programs.
+
+        assert commute.torch.check(model, parallel, (x,), {"tp": 2})
+
+    Raises CaptureError if a program cannot be captured.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        captured = capture(
+            parallel_model,
+            args,
+            mesh=mesh,
+            plan=plan,
+            backward=backward,
+            folder=folder or temporary,
+            input_placements=input_placements,
+            reference=model,
+        )
+        if captured.reference is None:
+            raise CaptureError(f"the model on one device: {captured.reference_refusal}")
+        return verify(
+            captured.reference.path,
+            [program.path for program in captured.ranks],
+            captured.relations_with(relations or {}),
+            show_relations=show_relations,
+            proof_time=proof_time,
+            proof_memory=proof_memory,
+        )

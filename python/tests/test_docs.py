@@ -1,0 +1,182 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Every command in the documentation runs and prints what the page shows, links lead
+somewhere, and Python code compiles.
+
+A console block whose first line follows `<!-- not run: REASON -->` is not run; one after
+`<!-- needs: COMMAND OPTION -->` only if `COMMAND --help` names the option. Lines without
+`$` are expected output, in which `...` stands for any lines. A comment that begins with
+`exit code N` states an exit code other than 0.
+"""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commute_tool import BUILD, REPOSITORY
+
+PAGES = sorted(
+    [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"]
+    + [path for path in (REPOSITORY / "docs").rglob("*.md") if path.parent.name != "reference"]
+)
+BLOCK = re.compile(
+    r"(?:<!-- (?P<mark>not run|needs): (?P<what>.*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```",
+    re.DOTALL,
+)
+# A small Llama in place of the reader's.
+CONFIGURATION = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "num_hidden_layers": 1,
+    "vocab_size": 128,
+    "max_position_embeddings": 128,
+}
+SMALLER = {"--tp 8": "--tp 2", "--seq 4096": "--seq 32"}
+VOCABULARY = {
+    "version": 1,
+    "operators": {
+        "torch.ops.mylib.rms_norm.default": {
+            "same_as": "torch.ops.tensor_cast.rms_norm.default",
+            "arguments": {"weight": "gamma"},
+        }
+    },
+}
+
+
+def name(page):
+    return str(page.relative_to(REPOSITORY))
+
+
+def blocks(page, language):
+    return [match for match in BLOCK.finditer(page.read_text()) if match["language"] == language]
+
+
+def commands(text):
+    """[(command, its exit code, its expected output)] of a console block."""
+    found = []
+    for line in text.replace("\\\n", "").splitlines():
+        if line.startswith("$ "):
+            command, _, comment = line[2:].partition("  #")
+            stated = re.search(r"exit code (\d)", comment)
+            found.append((command.rstrip(), int(stated[1]) if stated else 0, []))
+        elif found:
+            found[-1][2].append(line)
+    return found
+
+
+def matches(expected, shown):
+    """Whether the lines are those, `...` being any lines."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"[ ]*\n" for line in expected
+    )
+    return re.fullmatch(pattern, shown if shown.endswith("\n") else shown + "\n")
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory):
+    """The small model captured once, by the command of the README."""
+    folder = tmp_path_factory.mktemp("captured")
+    (folder / "config.json").write_text(json.dumps(CONFIGURATION))
+    command = "python -m commute.capture transformers:config.json --tp 8 --seq 4096 -o out"
+    assert command in (REPOSITORY / "README.md").read_text()
+    run(command, folder)
+    return command, folder / "out"
+
+
+@pytest.fixture
+def reader(tmp_path, captured, fixtures_folder):
+    """A folder with the files that the pages speak of."""
+    for entry in ("examples", "test", "build_tools"):
+        (tmp_path / entry).symlink_to(REPOSITORY / entry)
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "release").symlink_to(BUILD)
+    (tmp_path / "config.json").write_text(json.dumps(CONFIGURATION))
+    (tmp_path / "mylib.json").write_text(json.dumps(VOCABULARY))
+    shutil.copy(fixtures_folder / "llama_tp2.pt2", tmp_path / "model.pt2")
+    shutil.copy(fixtures_folder / "llama_tp2_dynamic.pt2", tmp_path / "dynamic.pt2")
+    shutil.copytree(captured[1], tmp_path / "out")
+    return tmp_path
+
+
+def run(command, folder, code=0):
+    for old, new in SMALLER.items():
+        command = command.replace(old, new)
+    environment = {
+        **os.environ,
+        "PATH": f"{BUILD / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(BUILD / "python"),
+        # `commute calibrate` writes there.
+        "XDG_CONFIG_HOME": str(folder),
+    }
+    process = subprocess.run(
+        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert process.returncode == code, f"{command}\n{process.stdout}{process.stderr}"
+    return process.stdout
+
+
+def has_option(text):
+    """Whether `commute verify --reference` and the like exists."""
+    *command, option = text.split()
+    process = subprocess.run(
+        [BUILD / "bin" / command[0], *command[1:], "--help"], capture_output=True, text=True
+    )
+    return option in process.stdout
+
+
+@pytest.mark.in_process
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name)
+def test_commands(page, reader, captured):
+    for block in blocks(page, "console"):
+        assert commands(block["text"]), f"a block without commands: {block['text']}"
+        if block["mark"] == "not run" or (block["mark"] and not has_option(block["what"])):
+            continue
+        for command, code, expected in commands(block["text"]):
+            if command == captured[0]:
+                continue
+            shown = run(command, reader, code)
+            if expected:
+                assert matches(expected, shown), f"{command}\n{shown}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+def test_python_code_compiles(page):
+    for block in blocks(page, "python"):
+        ast.parse(block["text"])
+
+
+def anchors(page):
+    """Those of its headings, as GitHub and MkDocs make them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }
+
+
+@pytest.mark.parametrize("page", [*PAGES, REPOSITORY / "examples" / "README.md"], ids=name)
+def test_links(page):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), f"{name(page)}: there is no {target}"
+        if anchor:
+            assert anchor in anchors(path), f"{name(page)}: {target} has no heading #{anchor}"
+
+
+def test_every_page_is_in_the_site():
+    listed = re.findall(r"[\w/-]+\.md", (REPOSITORY / "mkdocs.yml").read_text())
+    pages = {str(path.relative_to(REPOSITORY / "docs")) for path in (REPOSITORY / "docs").rglob("*.md")}
+    assert sorted(listed) == sorted(pages)

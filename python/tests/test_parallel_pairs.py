@@ -1,0 +1,74 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Correct parallel programs refine their one-device form; faults planted into them do not.
+
+zoo/campaign.py plants more faults, into wider programs.
+"""
+
+import random
+
+import pytest
+
+from zoo.campaign import is_fault, is_named
+from zoo.common import faults, verdicts
+from zoo.common.cases import EQUAL, Captured
+from zoo.pairs import load_pairs
+
+PAIRS = load_pairs()
+# Traces of wider programs take most of the time; a few stand for them.
+NARROW = [name for name, case in PAIRS.items() if case.world_size <= 4]
+WIDE = ["mlp with backward on 8", "embedding by words on 8", "attention of 8 heads, 2 of keys, on 8"]
+
+
+@pytest.fixture(scope="module")
+def captured():
+    """Captures each pair once."""
+    known = {}
+
+    def capture(name):
+        if name not in known:
+            known[name] = PAIRS[name].capture()
+        return known[name]
+
+    return capture
+
+
+def test_number_of_pairs():
+    assert len(PAIRS) >= 60
+    assert {case.world_size for case in PAIRS.values()} >= {2, 4, 8}
+
+
+@pytest.mark.parametrize("name", [*NARROW, *WIDE])
+def test_correct_program_refines_the_reference(name, captured, tmp_path):
+    program = captured(name)
+    assert program.difference() < EQUAL
+    verdict = verdicts.verify(program, tmp_path)
+    assert verdict.exit_code == 0, verdict.text
+
+
+def plant(program, generator):
+    """A fault that PyTorch sees, and the ranks' programs with it."""
+    for _ in range(50):
+        fault = faults.plant(program, generator)
+        if fault is None:
+            continue
+        faulty = Captured(program.case, program.reference, fault.modules)
+        try:
+            if is_fault(faulty):
+                return fault, faulty
+        except (RuntimeError, IndexError):
+            continue  # A kernel refuses the numbers: that would not be silent.
+    raise AssertionError(f"no fault found for {program.case.name}")
+
+
+def test_planted_faults_are_found(captured, tmp_path):
+    generator = random.Random(0)
+    named = planted = 0
+    for name in NARROW[::2]:
+        program = captured(name)
+        fault, faulty = plant(program, generator)
+        verdict = verdicts.verify(faulty, tmp_path / str(planted))
+        assert verdict.exit_code == 1, f"{name}: {fault}: {verdict.text}"
+        planted += 1
+        named += is_named(fault, verdict)
+    # The campaign measures 9 of 10 on more of them.
+    assert named >= 0.8 * planted, f"{named} of {planted} named"

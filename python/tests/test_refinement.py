@@ -1,0 +1,389 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Ranks against the program of one device: `commute.verify(reference, ranks)`.
+
+Each case is a function of one device, and what ranks run in its place. A correct one
+refines; each fault is found, and the finding names the faulty op or its first reader.
+"""
+
+import json
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import commute
+from commute_tool import commute as run_tool
+from parallel_pairs import (
+    Pair,
+    all_gather,
+    all_reduce,
+    all_to_all,
+    export,
+    receive,
+    reduce_scatter,
+    send,
+)
+
+pytestmark = pytest.mark.in_process
+
+MESH = {"tp": [[0, 1]]}
+randn = torch.randn
+
+
+def check(folder, pair, expected, *texts):
+    """`texts` are in the first finding."""
+    result = pair.verify(folder)
+    assert result.verdict == expected, str(result)
+    if texts:
+        finding = result.differences[0]
+        for text in texts:
+            assert text in finding["message"] + finding["fix"] + finding["at"], str(result)
+    return result
+
+
+def relations(inputs, outputs=None, mesh=MESH, **more):
+    stated = {"version": 1, "mesh": mesh, "inputs": inputs, **more}
+    return stated if outputs is None else {**stated, "outputs": outputs}
+
+
+#
+# An MLP, split by columns and rows
+#
+
+
+def mlp(x, up, down, bias):
+    return torch.relu(x @ up) @ down + bias
+
+
+WHOLE = {"x": randn(4, 8), "up": randn(8, 16), "down": randn(16, 8), "bias": randn(8)}
+LOCAL = {"x": randn(4, 8), "up": randn(8, 8), "down": randn(8, 8), "bias": randn(8)}
+CUT = {"up": "shard(up, 1)", "down": "shard(down, 0)"}
+
+
+def good(x, up, down, bias):
+    return all_reduce(torch.relu(x @ up) @ down) + bias
+
+
+def bias_on_every_rank(x, up, down, bias):
+    return all_reduce(torch.relu(x @ up) @ down + bias)
+
+
+def not_reduced(x, up, down, bias):
+    return torch.relu(x @ up) @ down + bias
+
+
+def reduced_twice(x, up, down, bias):
+    return all_reduce(all_reduce(torch.relu(x @ up) @ down)) + bias
+
+
+def averaged(x, up, down, bias):
+    return all_reduce(torch.relu(x @ up) @ down, "avg") + bias
+
+
+def without_bias(x, up, down, bias):
+    return all_reduce(torch.relu(x @ up) @ down)
+
+
+def other_activation(x, up, down, bias):
+    return all_reduce(F.gelu(x @ up) @ down) + bias
+
+
+def reduced_before_activation(x, up, down, bias):
+    return all_reduce(torch.relu(all_reduce(x @ up)) @ down) + bias
+
+
+@pytest.mark.parametrize(
+    ("ranks", "texts"),
+    [
+        (bias_on_every_rank, ["'bias'", "summand", "one rank only"]),
+        (not_reduced, ["no rank has reduced it", "all_reduce"]),
+        (reduced_twice, ["2 times", "'all_reduce_1'"]),
+        (averaged, ["1/2", "averaged"]),
+        (without_bias, ["not of this output"]),
+        (other_activation, ["'gelu'", "'relu'"]),
+        (reduced_before_activation, ["'all_reduce'"]),
+    ],
+)
+def test_faulty_mlp(ranks, texts, tmp_path):
+    check(tmp_path, Pair(mlp, WHOLE, ranks, LOCAL, relations(CUT)), "does not refine", *texts)
+
+
+def test_mlp(tmp_path):
+    result = check(tmp_path, Pair(mlp, WHOLE, good, LOCAL, relations(CUT)), "refines")
+    assert result
+    assert result.outputs[0]["relation"] == "replicated"
+    assert "input up: shard(up, 1)" in result.premises
+
+
+def test_relations_follow_from_names_and_shapes(tmp_path):
+    pair = Pair(mlp, WHOLE, good, LOCAL, {"mesh": MESH})
+    result = check(tmp_path, pair, "refines")
+    assert "input up: shard(up, 1, tp) (inferred from name and shape)" in result.premises
+
+
+def test_several_readings_are_a_question(tmp_path):
+    def both(x, w):
+        return all_reduce(all_reduce(x @ w, "sum", "a"), "sum", "b")
+
+    mesh = {"a": [[0, 1], [2, 3]], "b": [[0, 2], [1, 3]]}
+    whole = {"x": randn(4, 8), "w": randn(8, 8)}
+    pair = Pair(torch.matmul and (lambda x, w: x @ w), whole, both,
+                {"x": randn(4, 4), "w": randn(4, 8)}, {"mesh": mesh})  # fmt: skip
+    with pytest.raises(commute.CommuteError, match=r"which of these is it\?.*or "):
+        pair.verify(tmp_path)
+
+
+def test_sequence_parallel(tmp_path):
+    def ranks(x, up, down, bias):
+        return reduce_scatter(torch.relu(all_gather(x) @ up) @ down) + bias
+
+    local = {**LOCAL, "x": randn(2, 8)}
+    stated = relations({**CUT, "x": "shard(x, 0)"})
+    result = check(tmp_path, Pair(mlp, WHOLE, ranks, local, stated), "refines")
+    assert result.outputs[0]["relation"] == "shard(0, tp)"
+    stated = {**stated, "outputs": {"0": "replicated"}}
+    check(tmp_path, Pair(mlp, WHOLE, ranks, local, stated), "does not refine", "must be replicated")
+
+
+def test_blocks_in_another_order(tmp_path):
+    def ranks(x, up, down, bias):
+        gathered = torch.cat(all_gather(x).chunk(2)[::-1])
+        return reduce_scatter(torch.relu(gathered @ up) @ down) + bias
+
+    local = {**LOCAL, "x": randn(2, 8)}
+    stated = relations({**CUT, "x": "shard(x, 0)"})
+    pair = Pair(mlp, WHOLE, ranks, local, stated)
+    check(tmp_path, pair, "does not refine", "the blocks [1, 0] of 2 along dim 0")
+
+
+#
+# Relations
+#
+
+
+def test_packed_weights(tmp_path):
+    def whole(x, q, k, v):
+        return torch.cat([x @ q, x @ k, x @ v], 1)
+
+    def ranks(x, qkv):
+        q, k, v = (x @ qkv).chunk(3, 1)
+        return torch.cat([all_gather(part, dim=1) for part in (q, k, v)], 1)
+
+    def mixed(x, qkv):
+        return all_gather(x @ qkv, dim=1)
+
+    inputs = {"x": randn(4, 8), "q": randn(8, 4), "k": randn(8, 4), "v": randn(8, 4)}
+    local = {"x": randn(4, 8), "qkv": randn(8, 6)}
+    stated = relations({"qkv": "cat([shard(q, 1), shard(k, 1), shard(v, 1)], 1)"})
+    check(tmp_path, Pair(whole, inputs, ranks, local, stated), "refines")
+    pair = Pair(whole, inputs, mixed, local, stated)
+    check(tmp_path, pair, "does not refine", "'cat'")
+
+
+def test_uneven_shards_as_torch_chunk_cuts(tmp_path):
+    def ranks0(x, w):
+        return all_reduce(x[:, :3] @ w)
+
+    def ranks1(x, w):
+        return all_reduce(x[:, 3:] @ w[:2])
+
+    whole = {"x": randn(4, 5), "w": randn(5, 6)}
+    stated = relations({"w": "w"}, inputs_of_rank=[{"w": "slice(w, 0, 0, 3)"}, {}])
+    # Rank 1 takes its rows by itself.
+    def own_rows(x, w):
+        return all_reduce(x[:, 3:] @ w)
+
+    export(lambda x, w: x @ w, whole, tmp_path / "reference.pt2")
+    export(ranks0, {"x": randn(4, 5), "w": randn(3, 6)}, tmp_path / "rank0.pt2")
+    export(own_rows, {"x": randn(4, 5), "w": randn(2, 6)}, tmp_path / "rank1.pt2")
+    stated = {**stated, "inputs": {"w": "shard(w, 0)"}}
+    result = commute.verify(tmp_path / "reference.pt2", tmp_path, stated)
+    assert result, str(result)
+
+
+def test_partial_inputs_and_outputs(tmp_path):
+    pair = Pair(
+        lambda x: x * 2, {"x": randn(4, 8)}, lambda x: x + x, {"x": randn(4, 8)},
+        relations({"x": "partial(x)"}),
+    )  # fmt: skip
+    check(tmp_path, pair, "does not refine", "no rank has reduced it")
+    stated = {**pair.relations, "outputs": {"0": "partial"}}
+    check(tmp_path, Pair(pair.reference, pair.inputs, pair.ranks, pair.rank_inputs, stated), "refines")
+
+
+def test_permuted_reshaped_and_zeros(tmp_path):
+    def ranks(x, w, rest):
+        return (torch.cat([x, rest], 1) @ w.reshape(16, 4)).t()
+
+    pair = Pair(
+        lambda x, w: (x @ w).t(), {"x": randn(4, 8), "w": randn(8, 4)}, ranks,
+        {"x": randn(4, 8), "w": randn(2, 8, 4), "rest": randn(4, 8)},
+        relations({"w": "reshape(cat([w, w], 0), [2, 8, 4])", "rest": "zeros([4, 8])"}),
+    )  # fmt: skip
+    check(tmp_path, pair, "refines")
+
+
+def test_vocabulary_parallel_embedding(tmp_path):
+    def embedding(first, last):
+        def ranks(ids, table):
+            mask = (ids < first) | (ids >= last)
+            local = torch.where(mask, 0, ids - first)
+            rows = F.embedding(local, table).masked_fill(mask.unsqueeze(-1), 0)
+            return all_reduce(rows)
+
+        return ranks
+
+    whole = {"ids": torch.arange(6), "table": randn(5000, 8)}
+    local = {"ids": torch.arange(6), "table": randn(2500, 8)}
+    stated = relations({"table": "shard(table, 0)"}, ranges={"ids": [0, 5000]})
+
+    def reference(ids, table):
+        return F.embedding(ids, table)
+
+    ranks = [embedding(0, 2500), embedding(2500, 5000)]
+    check(tmp_path, Pair(reference, whole, ranks, local, stated), "refines")
+    off_by_one = [embedding(0, 2500), embedding(2501, 5000)]
+    check(tmp_path, Pair(reference, whole, off_by_one, local, stated), "does not refine")
+
+
+def test_several_axes(tmp_path):
+    mesh = {"dp": [[0, 2], [1, 3]], "tp": [[0, 1], [2, 3]]}
+    stated = relations({**CUT, "x": "shard(x, 0, dp)"}, mesh=mesh)
+    stated["inputs"] = {"x": "shard(x, 0, dp)", "up": "shard(up, 1, tp)", "down": "shard(down, 0, tp)"}
+    local = {**LOCAL, "x": randn(2, 8)}
+    result = check(tmp_path, Pair(mlp, WHOLE, good, local, stated), "refines")
+    assert result.outputs[0]["relation"] == "shard(0, dp)"
+
+    def wrong_axis(x, up, down, bias):
+        return all_reduce(torch.relu(x @ up) @ down, "sum", "dp") + bias
+
+    check(tmp_path, Pair(mlp, WHOLE, wrong_axis, local, stated), "does not refine", "'all_reduce'")
+
+
+def test_all_to_all(tmp_path):
+    def reference(x):
+        return x * 2
+
+    def ranks(x):
+        # From shards of rows to shards of columns.
+        sent = torch.cat(x.chunk(2, 1))
+        return all_to_all(sent) * 2
+
+    inputs, local = {"x": randn(4, 8)}, {"x": randn(2, 8)}
+    result = check(
+        tmp_path, Pair(reference, inputs, ranks, local, relations({"x": "shard(x, 0)"})), "refines"
+    )
+    assert result.outputs[0]["relation"] == "shard(1, tp)"
+
+
+#
+# Programs of their own
+#
+
+
+def test_a_rank_that_differs(tmp_path):
+    pair = Pair(mlp, WHOLE, [good, without_bias], LOCAL, relations(CUT))
+    check(tmp_path, pair, "does not refine")
+    check(tmp_path, Pair(mlp, WHOLE, [good, good], LOCAL, relations(CUT)), "refines")
+
+
+def test_mismatched_collectives(tmp_path):
+    def maximum(x, up, down, bias):
+        return all_reduce(torch.relu(x @ up) @ down, "max") + bias
+
+    pair = Pair(mlp, WHOLE, [good, maximum], LOCAL, relations(CUT))
+    check(tmp_path, pair, "does not refine", "rank 0 runs", "rank 1 runs", "sum", "max")
+
+
+def test_a_collective_that_a_rank_leaves_out(tmp_path):
+    pair = Pair(mlp, WHOLE, [good, not_reduced], LOCAL, relations(CUT))
+    check(tmp_path, pair, "deadlock", "rank 0 runs", "waits for rank 1")
+
+
+def test_deadlock(tmp_path):
+    def in_order(first, second):
+        def ranks(x):
+            return all_reduce(all_reduce(x, "max", first), "max", second)
+
+        return ranks
+
+    # Two groups of the same ranks, in other orders of members.
+    stated = {"mesh": {"a": [[0, 1]], "b": [[1, 0]]}}
+    inputs = {"x": randn(4, 8)}
+    pair = Pair(lambda x: x, inputs, [in_order("a", "b"), in_order("b", "a")], inputs, stated)
+    check(tmp_path, pair, "deadlock", "wait for each other", "rank 0", "rank 1")
+    pair = Pair(lambda x: x * 1, inputs, [in_order("a", "b")] * 2, inputs, stated)
+    check(tmp_path, pair, "refines")
+
+
+def test_pipeline_stages(tmp_path):
+    def stage0(x, up, down):
+        return send(torch.relu(x @ up), 1)
+
+    def stage1(x, up, down):
+        return receive(torch.empty(4, 16), 0) @ down
+
+    inputs = {"x": randn(4, 8), "up": randn(8, 16), "down": randn(16, 8)}
+    stated = relations({}, {"0": {"output": "matmul", "relation": "replicated"}})
+
+    def reference(x, up, down):
+        return torch.relu(x @ up) @ down
+
+    check(tmp_path, Pair(reference, inputs, [stage0, stage1], inputs, stated), "refines")
+
+    def stage0_alone(x, up, down):
+        return torch.relu(x @ up)
+
+    check(tmp_path, Pair(reference, inputs, [stage0_alone, stage1], inputs, stated), "deadlock",
+          "waits for rank 0")  # fmt: skip
+
+
+#
+# The command line
+#
+
+
+def test_command(tmp_path):
+    pair = Pair(mlp, WHOLE, good, LOCAL, relations(CUT))
+    pair.verify(tmp_path)
+    (tmp_path / "r.json").write_text(json.dumps(pair.relations))
+    command = ["verify", f"--reference={tmp_path / 'reference.pt2'}", tmp_path / "rank.pt2"]
+    stated = f"--relations={tmp_path / 'r.json'}"
+    process = run_tool(*command, stated)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.startswith("refines on 2 ranks\n")
+    process = run_tool(*command, stated, "--json", "--show-relations",
+                       f"--report={tmp_path / 'r.html'}")  # fmt: skip
+    report = json.loads(process.stdout)
+    assert {value["relation"] for value in report["values"]} >= {"shard(1, tp)", "partial(tp)"}
+    assert "refines" in (tmp_path / "r.html").read_text()
+    export(bias_on_every_rank, LOCAL, tmp_path / "rank.pt2")
+    assert run_tool(*command, stated).returncode == 1
+    process = run_tool(*command, stated, "--proof-memory=1KiB")
+    assert process.returncode == 4, process.stdout + process.stderr
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"inputs": {"up": "shard(up, 7)"}}, "there is no dim 7"),
+        ({"inputs": {"up": "shard(up"}}, "expected ','"),
+        ({"inputs": {"up": "cut(up, 1)"}}, "not a function of relations"),
+        ({"inputs": {"up": "up"}}, "but 'up' is tensor<8x16xf32>"),
+        ({"inputs": {"up": "shard(nothing, 1)"}}, "no input 'nothing'"),
+        ({"inputs": {"other": "x"}}, "no rank has an input of this name"),
+        ({"inputs": {"up": "shard(up, 1, dp)"}}, "no mesh axis 'dp'"),
+        ({"outputs": {"7": "replicated"}}, "none of this name"),
+        ({"outputs": {"0": "sharded"}}, "not a relation of an output"),
+        ({"ranges": {"x": [3, 3]}}, "FIRST < END"),
+        ({"version": 2}, "expected 1"),
+        ({"input": {}}, "unknown key 'input'"),
+        ({"inputs": {"up": "reshape(up, [9223372036854775807, 4])"}}, "no sizes"),
+        ({"inputs": {"up": "zeros([9223372036854775807, 9])"}}, "no sizes"),
+    ],
+)
+def test_bad_relations(stated, message, tmp_path):
+    pair = Pair(mlp, WHOLE, good, LOCAL, {"version": 1, "mesh": MESH, **stated})
+    with pytest.raises(commute.CommuteError) as error:
+        pair.verify(tmp_path)
+    assert message in str(error.value)
