@@ -70,10 +70,10 @@ public:
   bool parse(Option &option, StringRef name, StringRef text,
              commute::tool::Decimal<T> &number) {
     return text.getAsInteger(10, number.value) &&
-           commute::tool::reportBadValue(
-               name, text,
-               std::is_signed_v<T> ? "expected a number"
-                                   : "expected a number from 0 up");
+           commute::tool::reportBadValue(name, text,
+                                         std::is_signed_v<T>
+                                             ? "expected a number"
+                                             : "expected a number from 0 up");
   }
   void anchor() override {}
 };
