@@ -192,11 +192,11 @@ LogicalResult Reducer::run() {
   }
   unsigned numAfter = countOps(*module);
   unsigned numErasedInputs = numInputs - getFunction(*module).getNumArguments();
-  llvm::errs() << "commute-reduce: " << pluralize(numBefore, "op")
+  llvm::outs() << "commute-reduce: " << pluralize(numBefore, "op")
                << " before, " << numAfter << " after\n";
   auto tell = [](unsigned count, const Twine &text) {
     if (count > 0)
-      llvm::errs() << "  " << text << '\n';
+      llvm::outs() << "  " << text << '\n';
   };
   tell(numBefore - std::min(numReduced, numBefore),
        "replaced or removed " + pluralize(numBefore - numReduced, "op"));
@@ -205,7 +205,7 @@ LogicalResult Reducer::run() {
        "removed " + pluralize(numReduced - numAfter, "unused op"));
   tell(numErasedInputs,
        "removed " + pluralize(numErasedInputs, "unused input"));
-  llvm::errs() << "  " << files.output << " is still interesting to "
+  llvm::outs() << "  " << files.output << " is still interesting to "
                << llvm::sys::path::filename(files.test) << '\n';
   return success();
 }

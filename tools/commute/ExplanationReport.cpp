@@ -174,13 +174,27 @@ static void printSteps(const Explanation &explanation, llvm::raw_ostream &os) {
   table.print(2, os);
 }
 
+/// Returns true if a remedy would gain nothing, and no refusal names it.
+static bool isIdle(const Explanation &explanation, size_t index) {
+  return explanation.remedies[index].gainSeconds == 0.0 &&
+         llvm::none_of(explanation.rows, [&](const ExplainedSites &row) {
+           return row.remedyIndex == index;
+         });
+}
+
 static void printRemedies(const Explanation &explanation,
                           llvm::raw_ostream &os) {
-  if (explanation.remedies.empty())
+  bool hasAny = false;
+  for (size_t index = 0; index < explanation.remedies.size(); ++index)
+    hasAny |= !isIdle(explanation, index);
+  if (!hasAny)
     return;
   os << "\nremedies, by what the step would gain beyond the passes as they "
         "are\n";
   for (auto [index, remedy] : llvm::enumerate(explanation.remedies)) {
+    // An opaque operator that blocks nothing.
+    if (isIdle(explanation, index))
+      continue;
     std::string text = std::to_string(index + 1) + ". ";
     if (!remedy.gainSeconds)
       text += "not predicted";

@@ -48,8 +48,6 @@ public:
   void addRow(std::vector<std::string> cells) {
     rows.push_back(std::move(cells));
   }
-  bool isEmpty() const { return rows.empty(); }
-  size_t getNumRows() const { return rows.size(); }
 
   void print(size_t indent, llvm::raw_ostream &os) const;
   /// Prints the titles, or one row, at the same columns.
