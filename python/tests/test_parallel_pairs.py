@@ -22,13 +22,12 @@ WIDE = [
     "exchanged heads and positions on 4", "mlp with backward on 8", "pipeline of 4, 3 micro-batches",
     "pipeline x tensor parallel on 2 x 2", "products over two axes on 4", "sharded parameters on 4",
 ]  # fmt: skip
-# They need exp(a - b) = exp(a) / exp(b), which opaque functions do not have: false alarms.
+# They need exp(a - b) = exp(a) / exp(b), which an opaque function does not have: false
+# alarms.
 NOT_YET_PROVEN = {
     "attention around a ring on 2",
     "attention around a ring on 4",
     "attention around a ring with running maxima on 2",
-    "loss by words with backward on 2",
-    "loss by words with backward on 4",
 }
 
 
