@@ -35,7 +35,8 @@ resolveSizes(mlir::ModuleOp module, unsigned program,
 /// Replaces inputs that are the same number in both programs by constants.
 void resolveConstants(mlir::func::FuncOp first, mlir::func::FuncOp second);
 
-/// Replaces integers that depend on positions alone by closed forms. Erases ops.
+/// Replaces integers that depend on positions alone by closed forms. Erases
+/// ops.
 void foldProgram(mlir::func::FuncOp function);
 
 /// Returns true if a program has symbolic sizes.
