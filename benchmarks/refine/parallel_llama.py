@@ -50,7 +50,7 @@ class Decoder:
 
     def input(self, name, shape, relation=None):
         self.relations[name] = relation or name
-        return self.p.input(name, shape, {axis: "varying" for axis in self.axes})
+        return self.p.input(name, shape, dict.fromkeys(self.axes, "varying"))
 
     def shard(self, name, shape, dim):
         relation = f"shard({name}, {dim}, tp)" if self.tp > 1 else name

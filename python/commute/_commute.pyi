@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Commute's passes and equivalence checker, run in this process."""
 
+from collections.abc import Sequence
+
 __version__: str
 
 def optimize(
@@ -29,11 +31,11 @@ def verify(
 ) -> str: ...
 def refine(
     reference: str,
-    ranks: list[str],
+    ranks: Sequence[str],
     *,
     relations: str = "",
     relations_name: str = "relations",
-    groups: list[str] = [],
+    groups: Sequence[str] = [],
     seed: int = 1,
     real_sizes: bool = False,
     show_relations: bool = False,

@@ -127,7 +127,7 @@ def test_several_readings_are_a_question(tmp_path):
 
     mesh = {"a": [[0, 1], [2, 3]], "b": [[0, 2], [1, 3]]}
     whole = {"x": randn(4, 8), "w": randn(8, 8)}
-    pair = Pair(torch.matmul and (lambda x, w: x @ w), whole, both,
+    pair = Pair(lambda x, w: x @ w, whole, both,
                 {"x": randn(4, 4), "w": randn(4, 8)}, {"mesh": mesh})  # fmt: skip
     with pytest.raises(commute.CommuteError, match=r"which of these is it\?.*or "):
         pair.verify(tmp_path)
@@ -185,19 +185,18 @@ def test_uneven_shards_as_torch_chunk_cuts(tmp_path):
         return all_reduce(x[:, :3] @ w)
 
     def ranks1(x, w):
-        return all_reduce(x[:, 3:] @ w[:2])
+        return all_reduce(x[:, 3:] @ w)
 
     whole = {"x": randn(4, 5), "w": randn(5, 6)}
-    stated = relations({"w": "w"}, inputs_of_rank=[{"w": "slice(w, 0, 0, 3)"}, {}])
-    # Rank 1 takes its rows by itself.
-    def own_rows(x, w):
-        return all_reduce(x[:, 3:] @ w)
 
     export(lambda x, w: x @ w, whole, tmp_path / "reference.pt2")
     export(ranks0, {"x": randn(4, 5), "w": randn(3, 6)}, tmp_path / "rank0.pt2")
-    export(own_rows, {"x": randn(4, 5), "w": randn(2, 6)}, tmp_path / "rank1.pt2")
-    stated = {**stated, "inputs": {"w": "shard(w, 0)"}}
-    result = commute.verify(tmp_path / "reference.pt2", tmp_path, stated)
+    export(ranks1, {"x": randn(4, 5), "w": randn(2, 6)}, tmp_path / "rank1.pt2")
+    reference = tmp_path / "reference.pt2"
+    result = commute.verify(reference, tmp_path, relations({"w": "shard(w, 0)"}))
+    assert result, str(result)
+    of_rank = [{"w": "slice(w, 0, 0, 3)"}, {"w": "split(w, [3, 2], 0)[1]"}]
+    result = commute.verify(reference, tmp_path, relations({}, inputs_of_rank=of_rank))
     assert result, str(result)
 
 
