@@ -11,13 +11,13 @@ import copy
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import detect_fake_mode
 from torch._inductor import config
 from torch._inductor.compile_fx import compile_fx
 from torch._inductor.custom_graph_pass import CustomGraphPass
 from torch._inductor.fx_passes.post_grad import post_grad_passes
 from torch._inductor.virtualized import V
-from torch._dispatch.python import enable_python_dispatcher
-from torch._guards import detect_fake_mode
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard
 from torch.distributed.tensor.parallel import (

@@ -29,14 +29,14 @@ parser.add_argument("--json", action="store_true")
 options = parser.parse_args()
 sys.path.insert(0, str(Path(options.build).resolve() / "python"))
 
-import torch.distributed as dist
-from torch._inductor.fx_passes.micro_pipeline_tp import micro_pipeline_tp_pass
-from torch._inductor.fx_passes.post_grad import view_to_reshape
-from torch.distributed._symmetric_memory import _test_mode
-from torch.testing._internal.distributed.fake_pg import FakeStore
+import torch.distributed as dist  # noqa: E402
+from captured import SIZE, capture, copy_of  # noqa: E402
+from torch._inductor.fx_passes.micro_pipeline_tp import micro_pipeline_tp_pass  # noqa: E402
+from torch._inductor.fx_passes.post_grad import view_to_reshape  # noqa: E402
+from torch.distributed._symmetric_memory import _test_mode  # noqa: E402
+from torch.testing._internal.distributed.fake_pg import FakeStore  # noqa: E402
 
-import commute.torch
-from captured import SIZE, capture, copy_of
+import commute.torch  # noqa: E402
 
 
 def prepare(module, needs_reshape):

@@ -439,7 +439,16 @@ std::string ProgramEdits::describe(const Program &program) const {
   for (const Argument &output : program.graph.outputs)
     output.forEachValue(note);
   writePositions(out, outerRenames, names);
-  out << "}";
+  out << ", \"values\": {";
+  // The last entry for a name is the valid one, as in the reader of any JSON.
+  llvm::interleave(
+      addedValues,
+      [&](const auto &added) {
+        out << quoteJson(added.first) << ": ";
+        writer.writeTensorMeta(added.second);
+      },
+      [&] { out << ", "; });
+  out << "}}";
   return result;
 }
 

@@ -56,8 +56,8 @@ def fails_at(method, owner, call, monkeypatch):
 @pytest.mark.parametrize(
     "owner, method, call",
     [
-        (GraphEdits, "_compute", 1),
-        (GraphEdits, "_compute", 4),
+        (GraphEdits, "_value_of", 1),
+        (GraphEdits, "_value_of", 4),
         (GraphEdits, "_replace_outputs", 1),
         # Of the second run: the first one has been changed.
         (GraphEdits, "_replace_outputs", 2),
@@ -118,15 +118,15 @@ def test_a_new_node_that_pytorch_refuses_is_named(monkeypatch):
 def test_a_node_that_gives_another_shape_takes_no_place(monkeypatch):
     """Stale metadata: the graph says another shape than its operators give."""
     module = make_fx(lambda a, b, w: torch.cat([a, b], -1) @ w.t(), tracing_mode="fake")(*inputs())
-    compute = GraphEdits._compute
+    compute = GraphEdits._value_of
 
-    def compute_wrongly(self, node, origin):
-        value = compute(self, node, origin)
+    def compute_wrongly(self, node, origin, outputs):
+        value = compute(self, node, origin, outputs)
         return value.unsqueeze(0) if node.target is torch.ops.aten.addmm.default else value
 
     before = state(module.graph)
     with monkeypatch.context() as patch:
-        patch.setattr(GraphEdits, "_compute", compute_wrongly)
+        patch.setattr(GraphEdits, "_value_of", compute_wrongly)
         with pytest.raises(CommuteError, match=r"gives float64\[1, 3, 5\] in place of mm, which"):
             optimize_graph(module.graph, passes=ALWAYS, is_functional_graph=True)
     assert state(module.graph) == before

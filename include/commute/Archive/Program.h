@@ -148,13 +148,14 @@ public:
   /// Returns the edits as JSON, for carriers that edit objects in place:
   ///
   ///   {"nodes": [0, 1, {"keep": 2, "values": {"0": "x"}}, {"add": {...}}],
-  ///    "outputs": {"1": "y"}}
+  ///    "outputs": {"1": "y"}, "values": {"z": {...}}}
   ///
   /// `nodes` are the nodes of the new graph in order. A kept node is the index
   /// of its source node, with the new names of renamed values, which are
   /// counted over the node's inputs and then its outputs. A new node is an
   /// object of the export schema. `outputs` maps graph outputs that changed to
-  /// their new values, counted in the same way.
+  /// their new values, counted in the same way. `values` has the metadata of
+  /// the tensors that new nodes compute.
   std::string describe(const Program &program) const;
 
 private:

@@ -26,6 +26,7 @@ from commute.torch.schema_arguments import (
     STRIDED,
     Argument,
 )
+from commute.torch.stated_values import returns_fresh_memory, stated_value
 
 # Facts about what a node gave, which are not those of another node.
 _FACTS = (*VALUE_KEYS, "tensor_meta", "from_node", "unbacked_bindings", "grapharg", "tensor_dict")
@@ -212,9 +213,9 @@ class GraphEdits:
         origin = self._by_node_name.get(description["metadata"].get("node"))
         op = "call_method" if isinstance(target, str) else "call_function"
         node = self._create(cursor, op, target, args, kwargs, description["name"])
-        value = self._compute(node, origin)
-        self._describe(node, origin, value)
         outputs = description["outputs"]
+        value = self._value_of(node, origin, outputs)
+        self._describe(node, origin, value)
         if len(outputs) == 1:
             tag, payload = next(iter(outputs[0].items()))
             if tag in ("as_tensor", "as_sym_int"):
@@ -295,12 +296,25 @@ class GraphEdits:
             )
         node.meta[self._value_key] = value
 
-    def _compute(self, node: Node, origin: Node | None) -> Any:
-        """What a node gives: its operator, run on the values that it reads."""
-        operands = [get_value(read) for read in node.all_input_nodes]
+    def _value_of(self, node: Node, origin: Node | None, outputs: Sequence[Argument]) -> Any:
+        """What a node gives: by its stated types if these say all, or else computed."""
         # Not the mode of the tracing that is under way, which may be another one.
-        modes = (value.fake_mode for value in operands if isinstance(value, FakeTensor))
-        mode = next(modes, None) or self._own_mode()
+        modes = (
+            value.fake_mode
+            for read in node.all_input_nodes
+            if isinstance(value := get_value(read), FakeTensor)
+        )
+        mode = next(modes, None)
+        # Before functionalization, results belong to autograd's graph.
+        if mode and self._program.is_functional_graph and returns_fresh_memory(node.target):
+            stated = stated_value(outputs, self._edits["values"], mode)
+            if stated is not None:
+                return stated
+        return self._compute(node, origin, mode or self._own_mode())
+
+    def _compute(self, node: Node, origin: Node | None, mode: FakeTensorMode) -> Any:
+        """The node's operator, run on the values that it reads."""
+        operands = [get_value(read) for read in node.all_input_nodes]
         origin_value = None if origin is None else get_value(origin)
         records = any(getattr(value, "requires_grad", False) for value in operands) and (
             getattr(origin_value, "requires_grad", True)

@@ -7,6 +7,7 @@ their arguments have a name where they were given by keyword, and none where by
 place.
 """
 
+import functools
 import json
 import operator
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from commute.torch.schema_arguments import (
     ArgumentWriter,
     fits,
 )
-from commute.torch.source_lines import user_frames
+from commute.torch.source_lines import user_frame
 
 _POSITIONAL, _KEYWORD = 1, 2
 _SCHEMA_VERSION = {"major": 8, "minor": 20}
@@ -65,6 +66,26 @@ def _function_name(function: Any) -> str:
     return f"{module}.{name}"
 
 
+@functools.cache
+def _name_of_operator(target: torch._ops.OpOverload) -> str:
+    name = f"torch.ops.{target}"
+    known = name.startswith(("torch.ops.aten.", "torch.ops._c10d_functional."))
+    if target._schema.is_mutable and not known:
+        # Its name need not say that it writes.
+        return f"mutating.{target}"
+    return name
+
+
+@functools.cache
+def _argument_names(target: torch._ops.OpOverload) -> list[str]:
+    return [argument.name for argument in target._schema.arguments]
+
+
+@functools.cache
+def _writes(target: torch._ops.OpOverload) -> str:
+    return " ".join(written_arguments(target))
+
+
 class _Names:
     """The names of the values that the program has, by FX node."""
 
@@ -87,12 +108,14 @@ class GraphProgram:
     """
 
     def __init__(self, nodes: Sequence[Node], *, is_functional_graph: bool = False) -> None:
-        self._is_functional_graph = is_functional_graph
+        self.is_functional_graph = is_functional_graph
         # A graph's own output node reads what its program gives.
         self._members = {node for node in nodes if node.op != "output"}
         self._names = _Names()
         self._arguments = ArgumentWriter(self._value_argument)
         self._tensor_values: dict[str, Any] = {}
+        # Most tensors of a graph have one of few static types.
+        self._metas: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._sym_ints: dict[str, Any] = {}
         self._sym_bools: dict[str, Any] = {}
         self._sym_floats: dict[str, Any] = {}
@@ -171,7 +194,7 @@ class GraphProgram:
                 "opset_version": {},
                 "range_constraints": self._ranges,
                 "schema_version": _SCHEMA_VERSION,
-                "verifiers": ["ATEN" if self._is_functional_graph else "PYTHON"],
+                "verifiers": ["ATEN" if self.is_functional_graph else "PYTHON"],
             }
         )
 
@@ -180,6 +203,8 @@ class GraphProgram:
     #
 
     def _size(self, number: int | torch.SymInt) -> Argument:
+        if type(number) is int:
+            return {"as_int": number}
         if isinstance(number, torch.SymInt):
             expression = number.node.expr
             if expression.is_number:
@@ -209,16 +234,23 @@ class GraphProgram:
             self._ranges[str(symbol)] = {"min_val": lower, "max_val": upper}
 
     def _tensor_meta(self, tensor: torch.Tensor) -> dict[str, Any]:
-        device = {"type": tensor.device.type, "index": tensor.device.index}
-        return {
+        shape, strides = tuple(tensor.shape), tensor.stride()
+        kind = (shape, strides, tensor.dtype, tensor.requires_grad, tensor.device)
+        is_static = all(type(number) is int for number in (*shape, *strides))
+        if is_static and kind in self._metas:
+            return self._metas[kind]
+        meta = {
             "dtype": SCALAR_TYPES[tensor.dtype],
-            "sizes": [self._size(size) for size in tensor.shape],
+            "sizes": [self._size(size) for size in shape],
             "requires_grad": tensor.requires_grad,
-            "device": device,
-            "strides": [self._size(stride) for stride in tensor.stride()],
+            "device": {"type": tensor.device.type, "index": tensor.device.index},
+            "strides": [self._size(stride) for stride in strides],
             "storage_offset": {"as_int": 0},
             "layout": STRIDED,
         }
+        if is_static:
+            self._metas[kind] = meta
+        return meta
 
     def _define(self, node: Node | None, name: str, value: Any) -> Argument:
         """Gives a value of the graph its name, and states what is known of it."""
@@ -335,11 +367,11 @@ class GraphProgram:
         if node in self._collapsed:
             return
         metadata = {"node": node.name}
-        if frames := user_frames(node.meta.get("stack_trace") or ""):
-            metadata["stack_trace"] = frames
+        if frame := user_frame(node.meta.get("stack_trace") or ""):
+            metadata["stack_trace"] = frame
         target = self._target(node)
         if isinstance(node.target, torch._ops.OpOverload):
-            metadata["writes"] = " ".join(written_arguments(node.target))
+            metadata["writes"] = _writes(node.target)
         if not target.startswith("torch.ops."):
             metadata["effects"] = "none" if is_functional(node) else "any"
         if self._nests_objects(node):
@@ -374,7 +406,7 @@ class GraphProgram:
             return self._operator_name(target)
         if isinstance(target, torch._ops.HigherOrderOperator):
             # What its graphs write into is seen only after functionalization.
-            prefix = "torch.ops.higher_order" if self._is_functional_graph else "higher_order"
+            prefix = "torch.ops.higher_order" if self.is_functional_graph else "higher_order"
             return f"{prefix}.{target.name()}"
         if isinstance(target, torch._ops.OpOverloadPacket):
             return f"packet.{target._qualified_op_name.replace('::', '.')}"
@@ -383,15 +415,10 @@ class GraphProgram:
         return _function_name(target)
 
     def _operator_name(self, target: torch._ops.OpOverload) -> str:
-        name = f"torch.ops.{target}"
-        if not self._is_functional_graph and name == "torch.ops.aten.detach.default":
+        if not self.is_functional_graph and target is torch.ops.aten.detach.default:
             # Not its operand's value to autograd.
             return "torch.Tensor.detach"
-        known = name.startswith(("torch.ops.aten.", "torch.ops._c10d_functional."))
-        if target._schema.is_mutable and not known:
-            # Its name need not say that it writes.
-            return f"mutating.{target}"
-        return name
+        return _name_of_operator(target)
 
     def _add_picked(
         self, node: Node, values: Sequence[Any], group: list[Node]
@@ -453,8 +480,7 @@ class GraphProgram:
         convert = self._arguments.write_index if is_index else self._arguments.write
         names = [""] * len(node.args)
         if isinstance(node.target, torch._ops.OpOverload):
-            schema = node.target._schema.arguments
-            names = [schema[place].name for place in range(len(node.args))]
+            names = _argument_names(node.target)
         inputs = [
             self._input(name, convert(value), _POSITIONAL)
             for name, value in zip(names, node.args)

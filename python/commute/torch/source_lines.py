@@ -25,15 +25,15 @@ _LIBRARIES = _folders()
 
 
 @functools.lru_cache(maxsize=4096)
-def user_frames(trace: str) -> str:
-    """A stack trace, innermost call last, without the frames of PyTorch and Commute that
-    are inside of the user's innermost frame; "" if no frame is the user's."""
+def user_frame(trace: str) -> str:
+    """The user's innermost frame of a stack trace, which has the innermost call last: the last
+    that is not PyTorch's or Commute's; "" if no frame is the user's."""
     starts = list(_FRAME.finditer(trace))
     end = len(trace)
     for frame in reversed(starts):
         path = frame["path"]
         # Code of torch.fx has no file; neither has a user's notebook.
         if not path.startswith(("<eval_with_key>", *_LIBRARIES)):
-            return trace[:end]
+            return trace[frame.start() : end]
         end = frame.start()
     return ""
