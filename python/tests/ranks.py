@@ -214,7 +214,8 @@ def load(archive):
     """The exported program and its sidecar ({} if it has none)."""
     content = Path(archive).read_bytes()
     if b"torch.ops.transformers." in content:
-        import transformers.integrations.moe  # noqa: F401 (defines these operators)
+        # Defines these operators.
+        import transformers.integrations.moe
     if b"transformers.cache_utils." in content:
         import transformers.cache_utils  # noqa: F401 (what is registered)
 
