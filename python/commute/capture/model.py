@@ -204,8 +204,7 @@ def capture(
     stated = check_stated_inputs(input_placements or {}, arguments.named, mesh)
     whole, refusal = module, None
     if reference is not None:
-        is_module = isinstance(reference, nn.Module)
-        whole = reference if is_module else _FunctionModule(reference)
+        whole = reference if isinstance(reference, nn.Module) else _FunctionModule(reference)
     elif not isinstance(model, nn.Module):
         refusal = "a function that calls collectives cannot run on a single device"
     if is_parallel(module):
