@@ -22,7 +22,14 @@ ALWAYS = (f"--passes={PASSES}", "--policy=always")
 
 # Of the largest value. One step of bf16 is 2 to 4 times 2^-9 of a value, and
 # what is rounded differently once is rounded again by every op that follows.
-TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 3e-2}
+# Kernels without products of bfloat16 in hardware round more: 3.2e-2 was seen on Zen 3.
+# The same models are compared to twelve digits in float64.
+ROUNDS_LESS = torch.cpu._is_avx512_bf16_supported()
+TOLERANCES = {
+    torch.float64: 1e-12,
+    torch.float32: 1e-5,
+    torch.bfloat16: 3e-2 if ROUNDS_LESS else 6e-2,
+}
 
 # Fixtures without an all_reduce that rows could follow: their activations are
 # shards already, or every value is returned.
