@@ -309,6 +309,23 @@ bool DimSamples::keepWhole(Operation *op) {
   return changes;
 }
 
+bool DimSamples::refine(const SampleProblem &problem, Operation *culprit) {
+  switch (problem.kind) {
+  case SampleProblem::MissingIndices:
+    if (auto op = dyn_cast_or_null<tp::IndexingOpInterface>(culprit))
+      if (addIndices(op.getIndexed(), op.getIndexedDim(), problem.indices))
+        return true;
+    [[fallthrough]];
+  case SampleProblem::Mismatch:
+    return culprit && keepWhole(culprit);
+  case SampleProblem::Sizes:
+  case SampleProblem::TooLarge:
+  case SampleProblem::TooLong:
+    return false;
+  }
+  llvm_unreachable("a problem that is not listed");
+}
+
 std::vector<DimSamples::Line> DimSamples::describe() {
   std::vector<Line> lines;
   std::set<Id> seen;

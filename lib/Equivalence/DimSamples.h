@@ -10,6 +10,7 @@
 #include "DimClasses.h"
 #include "PositionNumbers.h"
 #include "commute/Dialect/TPDialect.h"
+#include "commute/Equivalence/FieldAlgebra.h"
 #include "commute/Equivalence/IndexSample.h"
 #include "commute/Equivalence/IntegerPool.h"
 
@@ -63,14 +64,10 @@ public:
   /// Decides everything that depends on the seed. Must be called once.
   void begin(uint64_t seed);
 
-  /// Adds indices at which a table is read. Returns true if that changes a
-  /// sample.
-  bool addIndices(mlir::Value value, unsigned dim,
-                  llvm::ArrayRef<int64_t> indices);
-  /// Evaluates all dims of an op's operands and results at all indices. Returns
-  /// false if they already are.
-  bool keepWhole(mlir::Operation *op);
-  /// Chooses the samples, or chooses them again after one of the calls above.
+  /// Refines the choice after a problem at an op, which may be null. Returns
+  /// false if that is impossible.
+  bool refine(const SampleProblem &problem, mlir::Operation *culprit);
+  /// Chooses the samples, or chooses them again after `refine`.
   void choose();
 
   /// By dim.
@@ -94,6 +91,14 @@ public:
 
 private:
   using Id = DimClasses::Id;
+
+  /// Adds indices at which a table is read. Returns true if that changes a
+  /// sample.
+  bool addIndices(mlir::Value value, unsigned dim,
+                  llvm::ArrayRef<int64_t> indices);
+  /// Evaluates all dims of an op's operands and results at all indices. Returns
+  /// false if they already are.
+  bool keepWhole(mlir::Operation *op);
 
   /// Index i of `part` is index start + i * step of `whole`.
   struct Slice {

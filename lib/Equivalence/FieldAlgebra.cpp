@@ -360,25 +360,6 @@ AlgebraValue FieldAlgebra::cast(const AlgebraValue &input, Type type) {
 // Ranks
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<AlgebraValue>>
-FieldAlgebra::exchange(Operation *, tp::GroupAttr group,
-                       ArrayRef<AlgebraValue> toMembers) {
-  waiting = false;
-  if (nextExchange < exchanges.size() && exchanges[nextExchange].isComplete)
-    return exchanges[nextExchange++].fromMembers;
-  if (nextExchange == exchanges.size())
-    exchanges.push_back({group, SmallVector<AlgebraValue>(toMembers), {}});
-  waiting = true;
-  return failure();
-}
-
-FailureOr<int64_t> FieldAlgebra::getPosition(tp::GroupAttr group) {
-  std::optional<int64_t> position = group.getPosition(rank);
-  if (!position)
-    return failure();
-  return *position;
-}
-
 FieldValue equivalence::collapse(const FieldValue &value) {
   SmallVector<int64_t> counts = value->getCounts();
   SmallVector<SampledDim, 4> dims(value->getDims());

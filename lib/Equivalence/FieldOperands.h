@@ -15,9 +15,6 @@ namespace commute::equivalence {
 inline const FieldTensor &get(const tp::AlgebraValue &value) {
   return static_cast<const FieldTensor &>(*value);
 }
-inline FieldValue share(const tp::AlgebraValue &value) {
-  return std::static_pointer_cast<const FieldTensor>(value);
-}
 
 } // namespace commute::equivalence
 

@@ -18,10 +18,6 @@ using namespace commute;
 using namespace commute::equivalence;
 using tp::AlgebraValue;
 
-static FieldValue share(const AlgebraValue &value) {
-  return std::static_pointer_cast<const FieldTensor>(value);
-}
-
 /// Returns the group of each of `rows` rows: the first group whose offset is
 /// greater than the row. For a row of no group, this is the number of groups.
 static std::vector<size_t> getGroups(ArrayRef<uint64_t> offsets, int64_t rows) {

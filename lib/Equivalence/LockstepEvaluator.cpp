@@ -86,10 +86,24 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
       int64_t size = cutValue->getSizes()[cut.dim] / cut.count;
       cutValue = algebra.slice(cutValue, cut.dim, cut.index * size, 1, size);
     }
-    local = std::static_pointer_cast<const FieldTensor>(cutValue);
+    local = share(cutValue);
     values.push_back(local);
   }
   return values;
+}
+
+llvm::Expected<std::vector<RankValues>>
+InputGenerator::generateAll(func::FuncOp function, SampleLookup samples,
+                            uint64_t seed) const {
+  std::vector<RankValues> inputs;
+  for (BlockArgument argument : function.getArguments()) {
+    inputs.push_back(generate(argument.getArgNumber(),
+                              getType(argument.getType()), samples(argument),
+                              seed));
+    if (context.problem)
+      return llvm::createStringError(context.problem->message);
+  }
+  return inputs;
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,9 +217,7 @@ LogicalResult LockstepEvaluator::evaluateModelled(
       if (context.problem)
         return failure();
       for (auto [index, output] : llvm::enumerate(outputs))
-        results[index].push_back(
-            algebra.assume(std::static_pointer_cast<const FieldTensor>(output),
-                           samples[index]));
+        results[index].push_back(algebra.assume(share(output), samples[index]));
     }
     if (!isWaiting)
       return success();

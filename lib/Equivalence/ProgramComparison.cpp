@@ -26,15 +26,11 @@ ProgramComparison::evaluate(func::FuncOp function, EvaluationContext &context,
   result.numEvaluatedOps +=
       function.getBody().front().getOperations().size() - 1;
   InputGenerator generator(placements, *ranks, context, pools);
-  std::vector<RankValues> inputs;
-  for (BlockArgument argument : function.getArguments()) {
-    inputs.push_back(generator.generate(
-        argument.getArgNumber(), InputGenerator::getType(argument.getType()),
-        lookup(argument), seed));
-    if (context.problem)
-      return llvm::createStringError(context.problem->message);
-  }
-  return evaluateOnAllRanks(function, inputs, *ranks, context, lookup, observe,
+  llvm::Expected<std::vector<RankValues>> inputs =
+      generator.generateAll(function, lookup, seed);
+  if (!inputs)
+    return inputs.takeError();
+  return evaluateOnAllRanks(function, *inputs, *ranks, context, lookup, observe,
                             culprit);
 }
 
@@ -141,25 +137,6 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
   return differences.empty() ? Outcome::Equal : Outcome::Different;
 }
 
-bool ProgramComparison::refine(const SampleProblem &problem,
-                               Operation *culprit) {
-  switch (problem.kind) {
-  case SampleProblem::MissingIndices:
-    if (auto op = dyn_cast_or_null<tp::IndexingOpInterface>(culprit))
-      if (dims->addIndices(op.getIndexed(), op.getIndexedDim(),
-                           problem.indices))
-        return true;
-    [[fallthrough]];
-  case SampleProblem::Mismatch:
-    return culprit && dims->keepWhole(culprit);
-  case SampleProblem::Sizes:
-  case SampleProblem::TooLarge:
-  case SampleProblem::TooLong:
-    return false;
-  }
-  llvm_unreachable("a problem that is not listed");
-}
-
 void ProgramComparison::setNotProven(const SampleProblem &problem,
                                      Operation *culprit) {
   std::string text;
@@ -253,7 +230,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       llvm::consumeError(outcome.takeError());
     }
     constexpr int maxAttempts = 64;
-    if (attempt == maxAttempts || !refine(*context.problem, culprit)) {
+    if (attempt == maxAttempts || !dims->refine(*context.problem, culprit)) {
       setNotProven(*context.problem, culprit);
       return Outcome::NotProven;
     }

@@ -72,8 +72,6 @@ private:
   llvm::Expected<std::vector<RankValues>>
   evaluate(mlir::func::FuncOp function, EvaluationContext &context,
            uint64_t seed, Observer observe, mlir::Operation *&culprit);
-  /// Refines the samples after a problem. Returns false if that is impossible.
-  bool refine(const SampleProblem &problem, mlir::Operation *culprit);
   void setNotProven(const SampleProblem &problem, mlir::Operation *culprit);
 
   /// The programs as given, for reports.

@@ -10,6 +10,7 @@
 #include "OpNumbering.h"
 #include "OperatorEffects.h"
 #include "RegionMemory.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -431,12 +432,6 @@ RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints) {
   return verdict;
 }
 
-static bool writesToMemory(func::FuncOp function) {
-  return llvm::any_of(function.getOps<tp::CallOp>(), [](tp::CallOp call) {
-    return !call.getMutatedOperands().empty();
-  });
-}
-
 RegionVerdict equivalence::compareByRegions(func::FuncOp first,
                                             func::FuncOp second,
                                             const InputGenerator &inputs,
@@ -444,7 +439,7 @@ RegionVerdict equivalence::compareByRegions(func::FuncOp first,
                                             SampleLookup samples, uint64_t seed,
                                             std::optional<size_t> mostPoints) {
   // Written values change under all of their names.
-  if (writesToMemory(first) || writesToMemory(second) ||
+  if (writesMemory(first) || writesMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
       first.getNumResults() != second.getNumResults())
     return {};

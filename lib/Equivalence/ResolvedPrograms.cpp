@@ -18,6 +18,12 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
+bool equivalence::writesMemory(func::FuncOp function) {
+  return llvm::any_of(function.getOps<tp::CallOp>(), [](tp::CallOp call) {
+    return !call.getMutatedOperands().empty();
+  });
+}
+
 bool equivalence::hasSymbols(ModuleOp module) {
   func::FuncOp function = analysis::getMain(module);
   auto isSymbolic = [](Type type) {

@@ -29,7 +29,6 @@ struct SampledEvaluation::State {
   llvm::Error evaluate(func::FuncOp function,
                        const analysis::InputPlacements &placements,
                        Operation *&culprit);
-  bool refine(Operation *culprit);
 
   func::FuncOp first, second;
   VerifyOptions options;
@@ -57,41 +56,21 @@ SampledEvaluation::State::evaluate(func::FuncOp function,
                              return getPoolInRange(dims, argument, options);
                            });
   auto lookup = [this](Value value) { return dims.get(value); };
-  std::vector<RankValues> inputs;
-  for (BlockArgument argument : function.getArguments()) {
-    inputs.push_back(generator.generate(
-        argument.getArgNumber(), InputGenerator::getType(argument.getType()),
-        lookup(argument), seed));
-    if (context->problem)
-      return llvm::createStringError(context->problem->message);
-    values[argument] = inputs.back().front();
-  }
+  llvm::Expected<std::vector<RankValues>> inputs =
+      generator.generateAll(function, lookup, seed);
+  if (!inputs)
+    return inputs.takeError();
+  for (auto [argument, value] :
+       llvm::zip_equal(function.getArguments(), *inputs))
+    values[argument] = value.front();
   auto observe = [&](Operation *op, ArrayRef<RankValues>,
                      ArrayRef<RankValues> results) {
     for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
       values[result] = value.front();
   };
-  return evaluateOnAllRanks(function, inputs, ranks, *context, lookup, observe,
+  return evaluateOnAllRanks(function, *inputs, ranks, *context, lookup, observe,
                             culprit)
       .takeError();
-}
-
-bool SampledEvaluation::State::refine(Operation *culprit) {
-  switch (context->problem->kind) {
-  case SampleProblem::MissingIndices:
-    if (auto op = dyn_cast_or_null<tp::IndexingOpInterface>(culprit))
-      if (dims.addIndices(op.getIndexed(), op.getIndexedDim(),
-                          context->problem->indices))
-        return true;
-    [[fallthrough]];
-  case SampleProblem::Mismatch:
-    return culprit && dims.keepWhole(culprit);
-  case SampleProblem::Sizes:
-  case SampleProblem::TooLarge:
-  case SampleProblem::TooLong:
-    return false;
-  }
-  llvm_unreachable("a problem that is not listed");
 }
 
 llvm::Error SampledEvaluation::run() {
@@ -112,7 +91,7 @@ llvm::Error SampledEvaluation::run() {
     if (!error)
       return llvm::Error::success();
     if (!state->context->problem || attempt == maxAttempts ||
-        !state->refine(culprit))
+        !state->dims.refine(*state->context->problem, culprit))
       return error;
     llvm::consumeError(std::move(error));
     state->dims.choose();

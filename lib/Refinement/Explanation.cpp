@@ -15,11 +15,7 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::refinement;
 using equivalence::FieldAlgebra;
-using equivalence::FieldTensor;
-
-static FieldValue asField(const tp::AlgebraValue &value) {
-  return std::static_pointer_cast<const FieldTensor>(value);
-}
+using equivalence::share;
 
 //===----------------------------------------------------------------------===//
 // Text
@@ -102,7 +98,7 @@ FieldValue Explanation::scale(const FieldValue &value, int64_t numerator,
     result = algebra.map(
         tp::MapFunction::Div,
         {result, algebra.scalar(static_cast<double>(denominator), type)}, type);
-  return relations.getEvaluation().clearProblem() ? nullptr : asField(result);
+  return relations.getEvaluation().clearProblem() ? nullptr : share(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,7 +146,7 @@ ArrayRef<size_t> Explanation::getPacked(const Node &node) {
         int64_t length = block->getSizes()[dim];
         if (length == 0 || offset + length > size)
           continue;
-        FieldValue part = asField(algebra.slice(own, dim, offset, 1, length));
+        FieldValue part = share(algebra.slice(own, dim, offset, 1, length));
         if (relations.getEvaluation().clearProblem() ||
             !relations.areEqual(part, block))
           continue;
@@ -412,7 +408,7 @@ bool Explanation::tryRepeatedSummand(const Node &node, size_t expected,
     return false;
   Type type = own->getElementType();
   FieldValue rest =
-      asField(algebra.map(tp::MapFunction::Sub, {own, whole}, type));
+      share(algebra.map(tp::MapFunction::Sub, {own, whole}, type));
   if (relations.getEvaluation().clearProblem())
     return false;
   // The values that the reference adds near the expected one.
@@ -446,7 +442,7 @@ bool Explanation::tryRepeatedSummand(const Node &node, size_t expected,
         FieldValue scaled = scale(summand, factor, 1);
         if (!scaled)
           continue;
-        FieldValue broadcast = asField(algebra.map(
+        FieldValue broadcast = share(algebra.map(
             tp::MapFunction::Add, {scaled, scale(own, 0, 1)}, type));
         if (relations.getEvaluation().clearProblem() ||
             !relations.areEqual(equivalence::collapse(broadcast),
@@ -480,8 +476,7 @@ bool Explanation::tryOtherBlocks(const Node &node, size_t expected,
   auto getBlock = [&](const FieldValue &value, int64_t dim, int64_t count,
                       int64_t index) -> FieldValue {
     int64_t size = value->getSizes()[dim] / count;
-    FieldValue block =
-        asField(algebra.slice(value, dim, index * size, 1, size));
+    FieldValue block = share(algebra.slice(value, dim, index * size, 1, size));
     return relations.getEvaluation().clearProblem() ? nullptr : block;
   };
   for (auto [rank, own] : llvm::enumerate(node.contents)) {

@@ -143,26 +143,6 @@ AlgebraValue OpAlgebra::broadcast(const AlgebraValue &input,
       RankedTensorType::get(sizes, input->getElementType()), unwrap(input)));
 }
 
-FailureOr<SmallVector<AlgebraValue>>
-OpAlgebra::exchange(Operation *, tp::GroupAttr,
-                    ArrayRef<AlgebraValue> toMembers) {
-  if (nextExchange == exchanges.size())
-    exchanges.push_back({SmallVector<AlgebraValue>(toMembers), {}, false});
-  Exchange &current = exchanges[nextExchange++];
-  if (!current.isComplete) {
-    waiting = true;
-    return failure();
-  }
-  return SmallVector<AlgebraValue>(current.fromMembers);
-}
-
-FailureOr<int64_t> OpAlgebra::getPosition(tp::GroupAttr group) {
-  std::optional<int64_t> position = group.getPosition(rank);
-  if (!position)
-    return failure();
-  return *position;
-}
-
 SmallVector<Value> refinement::copyOp(UniqueOps &ops, Operation *op,
                                       ArrayRef<Value> operands) {
   auto product = dyn_cast<tp::MatmulOp>(op);

@@ -9,6 +9,8 @@
 
 #include "UniqueOps.h"
 
+#include "commute/Equivalence/LockstepAlgebra.h"
+
 namespace commute::refinement {
 
 /// A tensor that an op of the program computes.
@@ -23,23 +25,10 @@ struct OpTensor : tp::AlgebraTensor {
 /// Evaluates an op of one rank symbolically: the primitives that define the op
 /// are appended as ops. An exchange of tensors with other ranks, whose programs
 /// are part of the same program, is then a matter of operands.
-class OpAlgebra : public tp::Algebra {
+class OpAlgebra : public equivalence::LockstepAlgebra {
 public:
-  OpAlgebra(UniqueOps &ops, int64_t rank) : ops(ops), rank(rank) {}
+  OpAlgebra(UniqueOps &ops, int64_t rank) : LockstepAlgebra(rank), ops(ops) {}
 
-  /// The tensors sent in the current exchange, and those received in all
-  /// exchanges so far.
-  struct Exchange {
-    llvm::SmallVector<tp::AlgebraValue> toMembers;
-    llvm::SmallVector<tp::AlgebraValue> fromMembers;
-    bool isComplete = false;
-  };
-  void restart() {
-    nextExchange = 0;
-    waiting = false;
-  }
-  bool isWaiting() const { return waiting; }
-  llvm::SmallVectorImpl<Exchange> &getExchanges() { return exchanges; }
   /// True if the op is defined by a primitive that is none of a collective.
   bool hasFailed() const { return failed; }
 
@@ -107,10 +96,6 @@ public:
                           unsigned dim) override;
   tp::AlgebraValue broadcast(const tp::AlgebraValue &input,
                              mlir::ArrayRef<int64_t> sizes) override;
-  mlir::FailureOr<mlir::SmallVector<tp::AlgebraValue>>
-  exchange(mlir::Operation *op, tp::GroupAttr group,
-           mlir::ArrayRef<tp::AlgebraValue> toMembers) override;
-  mlir::FailureOr<int64_t> getPosition(tp::GroupAttr group) override;
 
 private:
   /// No collective is defined by this primitive.
@@ -120,10 +105,6 @@ private:
   }
 
   UniqueOps &ops;
-  int64_t rank;
-  llvm::SmallVector<Exchange, 1> exchanges;
-  size_t nextExchange = 0;
-  bool waiting = false;
   bool failed = false;
 };
 

@@ -132,7 +132,7 @@ llvm::Error Refinement::resolve(ModuleOp referenceModule,
   return llvm::Error::success();
 }
 
-llvm::Error Refinement::buildReference(ArrayRef<Value> inputs) {
+void Refinement::buildReference() {
   func::FuncOp joined = joinedOps.getFunction();
   for (BlockArgument argument : joined.getArguments()) {
     referenceOps.setLocation(argument.getLoc());
@@ -157,14 +157,6 @@ llvm::Error Refinement::buildReference(ArrayRef<Value> inputs) {
     for (auto [own, copied] : llvm::zip_equal(op.getResults(), results))
       ofReference[own] = copied;
   }
-  return llvm::Error::success();
-}
-
-/// Returns true if an op may write into memory that it does not own.
-static bool writesMemory(func::FuncOp function) {
-  return llvm::any_of(function.getOps<tp::CallOp>(), [](tp::CallOp call) {
-    return !call.getMutatedOperands().empty();
-  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -363,16 +355,8 @@ llvm::Error Refinement::addPairs() {
         return fail(expected.takeError());
       Value actual = own;
       if (!axes.empty()) {
-        SmallVector<int64_t> members = {rank};
-        for (const std::string &axis : axes) {
-          SmallVector<int64_t> more;
-          for (int64_t member : members)
-            if (const std::vector<int64_t> *all = mesh.getMembers(axis, member))
-              more.append(all->begin(), all->end());
-          members = std::move(more);
-        }
         SmallVector<Value> summands;
-        for (int64_t member : members)
+        for (int64_t member : mesh.getMembersAlong(axes, rank))
           if (Value other =
                   output.ofRanks[llvm::find(world, member) - world.begin()])
             summands.push_back(other);
@@ -466,9 +450,9 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     return llvm::createStringError(
         "relations: inputs_of_rank has " + Twine(stated.inputsOfRank.size()) +
         " entries, but the ranks are 0 to " + Twine(world.back()));
-  if (writesMemory(reference) ||
+  if (equivalence::writesMemory(reference) ||
       llvm::any_of(ranks, [](const JoinedRank &rank) {
-        return writesMemory(rank.function);
+        return equivalence::writesMemory(rank.function);
       })) {
     joinedOps.disableSharing();
     referenceOps.disableSharing();
@@ -509,8 +493,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     result.findings = std::move(joined.failures);
     return llvm::Error::success();
   }
-  if (llvm::Error error = buildReference(inputs.getReferenceInputs()))
-    return error;
+  buildReference();
   if (llvm::Error error = collectOutputs())
     return error;
   result.secondsJoining = getSeconds(start);

@@ -142,48 +142,6 @@ std::optional<Relation> RelatedInputs::readSidecar(const JoinedRank &rank,
   return relation;
 }
 
-std::vector<Relation> RelatedInputs::findReadings(RankedTensorType whole,
-                                                  RankedTensorType own,
-                                                  int64_t rank,
-                                                  StringRef name) const {
-  if (whole.getRank() != own.getRank() ||
-      whole.getElementType() != own.getElementType())
-    return {};
-  std::vector<Relation> readings;
-  // Depth first over the dims that differ; each axis is used once.
-  std::vector<StringRef> used;
-  auto visit = [&](auto &self, unsigned dim, int64_t size,
-                   const Relation &relation) -> void {
-    constexpr size_t mostReadings = 16;
-    if (readings.size() == mostReadings)
-      return;
-    if (dim == whole.getRank()) {
-      readings.push_back(relation);
-      return;
-    }
-    if (size == own.getDimSize(dim)) {
-      self(self, dim + 1,
-           dim + 1 < whole.getRank() ? whole.getDimSize(dim + 1) : 0, relation);
-      return;
-    }
-    for (const auto &[axis, groups] : mesh.getAxes()) {
-      const std::vector<int64_t> *members = mesh.getMembers(axis, rank);
-      if (!members || members->size() < 2 || llvm::is_contained(used, axis))
-        continue;
-      auto [start, end] = getChunk(
-          size, members->size(), llvm::find(*members, rank) - members->begin());
-      if (end - start < own.getDimSize(dim))
-        continue;
-      used.push_back(axis);
-      self(self, dim, end - start, Relation::makeShard(relation, dim, axis));
-      used.pop_back();
-    }
-  };
-  visit(visit, 0, whole.getRank() > 0 ? whole.getDimSize(0) : 0,
-        Relation::makeName(name));
-  return readings;
-}
-
 llvm::Expected<RelatedInputs::Found>
 RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
   auto function = const_cast<func::FuncOp &>(rank.function);
@@ -218,8 +176,10 @@ RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
   if (type == own)
     return Found{Relation::makeName(wholeName), Source::Inferred};
   std::vector<Relation> readings;
-  if (tensor && wholeTensor)
-    readings = findReadings(wholeTensor, tensor, rank.rank, wholeName);
+  if (tensor && wholeTensor &&
+      tensor.getElementType() == wholeTensor.getElementType())
+    readings = findShardings(mesh, wholeTensor.getShape(), tensor.getShape(),
+                             rank.rank, wholeName);
   if (readings.size() == 1)
     return Found{std::move(readings.front()), Source::Inferred};
   std::string text;

@@ -41,10 +41,6 @@ public:
 
   /// The relations, one line each; those of similar names are merged.
   std::vector<std::string> getPremises() const;
-  /// The values of the reference's inputs in the joined program.
-  llvm::ArrayRef<mlir::Value> getReferenceInputs() const {
-    return referenceInputs;
-  }
 
 private:
   enum class Source { Stated, Sidecar, Inferred, Constant };
@@ -59,10 +55,6 @@ private:
   llvm::Expected<Found> infer(const JoinedRank &rank, unsigned index);
   std::optional<Relation> readSidecar(const JoinedRank &rank, unsigned index,
                                       llvm::StringRef name) const;
-  /// Returns all relations by shards that explain the sizes.
-  std::vector<Relation> findReadings(mlir::RankedTensorType whole,
-                                     mlir::RankedTensorType own, int64_t rank,
-                                     llvm::StringRef name) const;
   void notePremise(llvm::StringRef name, const Found &found, int64_t rank);
 
   UniqueOps &ops;

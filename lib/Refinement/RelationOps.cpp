@@ -20,12 +20,6 @@ static std::string getShapeText(Value value) {
   return text;
 }
 
-std::pair<int64_t, int64_t> refinement::getChunk(int64_t size, int64_t count,
-                                                 int64_t index) {
-  int64_t step = (size + count - 1) / count;
-  return {std::min(size, step * index), std::min(size, step * (index + 1))};
-}
-
 llvm::Expected<unsigned> RelationOps::getDim(const Relation &relation,
                                              Value operand) const {
   int64_t rank = tp::getTensor(operand).getRank();
@@ -39,44 +33,46 @@ llvm::Expected<unsigned> RelationOps::getDim(const Relation &relation,
   return dim;
 }
 
+llvm::Expected<std::pair<std::string, const std::vector<int64_t> *>>
+RelationOps::findMembers(const Relation &relation, int64_t rank) const {
+  llvm::Expected<std::string> axis = mesh.resolve(relation.axis);
+  if (!axis)
+    return llvm::createStringError(quoted(relation.getText()) + ": " +
+                                   llvm::toString(axis.takeError()));
+  const std::vector<int64_t> *members = mesh.getMembers(*axis, rank);
+  if (!members)
+    return llvm::createStringError(quoted(relation.getText()) + ": rank " +
+                                   Twine(rank) + " is not on axis " +
+                                   quoted(*axis));
+  return std::pair(*axis, members);
+}
+
 llvm::Expected<Value> RelationOps::buildShard(const Relation &relation,
                                               Value operand, int64_t rank) {
   llvm::Expected<unsigned> dim = getDim(relation, operand);
   if (!dim)
     return dim.takeError();
-  llvm::Expected<std::string> axis = mesh.resolve(relation.axis);
-  if (!axis)
-    return llvm::createStringError(quoted(relation.getText()) + ": " +
-                                   llvm::toString(axis.takeError()));
-  const std::vector<int64_t> *members = mesh.getMembers(*axis, rank);
-  if (!members)
-    return llvm::createStringError(quoted(relation.getText()) + ": rank " +
-                                   Twine(rank) + " is not on axis " +
-                                   quoted(*axis));
+  auto found = findMembers(relation, rank);
+  if (!found)
+    return found.takeError();
   auto [start, end] =
-      getChunk(tp::getTensor(operand).getDimSize(*dim), members->size(),
-               llvm::find(*members, rank) - members->begin());
+      getBlock(*found->second, rank, tp::getTensor(operand).getDimSize(*dim));
   return ops.slice(operand, *dim, start, 1, end - start);
 }
 
 llvm::Expected<Value> RelationOps::buildPartial(const Relation &relation,
                                                 Value operand, int64_t rank) {
-  llvm::Expected<std::string> axis = mesh.resolve(relation.axis);
-  if (!axis)
-    return llvm::createStringError(quoted(relation.getText()) + ": " +
-                                   llvm::toString(axis.takeError()));
-  const std::vector<int64_t> *members = mesh.getMembers(*axis, rank);
-  if (!members)
-    return llvm::createStringError(quoted(relation.getText()) + ": rank " +
-                                   Twine(rank) + " is not on axis " +
-                                   quoted(*axis));
+  auto found = findMembers(relation, rank);
+  if (!found)
+    return found.takeError();
+  const auto &[axis, members] = *found;
   std::string text = relation.operands[0].getText();
   size_t last = members->size() - 1;
-  auto getSummand = [&](size_t position) {
-    Value &summand = summands[{text, *axis, position}];
+  auto getSummand = [&, &axis = axis](size_t position) {
+    Value &summand = summands[{text, axis, position}];
     if (!summand)
       summand = ops.addInput("summand " + std::to_string(position) + " of " +
-                                 text + " on " + *axis,
+                                 text + " on " + axis,
                              operand.getType());
     return summand;
   };
@@ -104,15 +100,15 @@ llvm::Expected<Value> RelationOps::build(const Relation &relation, int64_t rank,
   }
   // A product of sizes that fits 64 bits, so that hostile sizes overflow
   // nothing.
-  auto countElements = [&]() -> std::optional<int64_t> {
+  auto countElements = [](ArrayRef<int64_t> sizes) -> std::optional<int64_t> {
     int64_t count = 1;
-    for (int64_t size : relation.numbers)
+    for (int64_t size : sizes)
       if (size < 0 || llvm::MulOverflow(count, size, count))
         return std::nullopt;
     return count;
   };
   if (relation.kind == Kind::Zeros) {
-    if (!countElements())
+    if (!countElements(relation.numbers))
       return fail("these are no sizes");
     if (!elementType)
       return fail("the element type is not known here");
@@ -184,11 +180,10 @@ llvm::Expected<Value> RelationOps::build(const Relation &relation, int64_t rank,
           return fail("these are no sizes");
       *inferred = type.getNumElements() / rest;
     }
-    int64_t count = 1;
-    for (int64_t size : sizes)
-      if (size < 0 || llvm::MulOverflow(count, size, count))
-        return fail("these are no sizes");
-    if (count != type.getNumElements())
+    std::optional<int64_t> count = countElements(sizes);
+    if (!count)
+      return fail("these are no sizes");
+    if (*count != type.getNumElements())
       return fail("cannot reshape " + getShapeText(first));
     return ops.reshape(first, sizes);
   }

@@ -15,11 +15,6 @@
 
 namespace commute::refinement {
 
-/// The range [start, end) of a dim that one of `count` members holds, as
-/// torch.chunk cuts.
-std::pair<int64_t, int64_t> getChunk(int64_t size, int64_t count,
-                                     int64_t index);
-
 /// Appends ops that compute relations on one rank.
 class RelationOps {
 public:
@@ -42,6 +37,10 @@ private:
                                          mlir::Value operand, int64_t rank);
   llvm::Expected<mlir::Value> buildPartial(const Relation &relation,
                                            mlir::Value operand, int64_t rank);
+  /// Returns the axis of a relation, and the members of the rank's group along
+  /// it, or an error.
+  llvm::Expected<std::pair<std::string, const std::vector<int64_t> *>>
+  findMembers(const Relation &relation, int64_t rank) const;
   /// Returns the dim counted from 0, or an error.
   llvm::Expected<unsigned> getDim(const Relation &relation,
                                   mlir::Value operand) const;

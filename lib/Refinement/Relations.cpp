@@ -15,6 +15,7 @@
 
 using namespace commute;
 using namespace commute::refinement;
+using llvm::ArrayRef;
 using llvm::StringRef;
 using llvm::Twine;
 
@@ -37,6 +38,66 @@ const std::vector<int64_t> *Mesh::getMembers(StringRef axis,
         return &members;
   }
   return nullptr;
+}
+
+std::vector<int64_t> Mesh::getMembersAlong(ArrayRef<std::string> axes,
+                                           int64_t rank) const {
+  std::vector<int64_t> members = {rank};
+  for (const std::string &axis : axes) {
+    std::vector<int64_t> more;
+    for (int64_t member : members)
+      if (const std::vector<int64_t> *own = getMembers(axis, member))
+        llvm::append_range(more, *own);
+    members = std::move(more);
+  }
+  return members;
+}
+
+std::pair<int64_t, int64_t>
+refinement::getBlock(const std::vector<int64_t> &members, int64_t rank,
+                     int64_t size) {
+  auto count = static_cast<int64_t>(members.size());
+  int64_t index = llvm::find(members, rank) - members.begin();
+  int64_t step = (size + count - 1) / count;
+  return {std::min(size, step * index), std::min(size, step * (index + 1))};
+}
+
+std::vector<Relation> refinement::findShardings(const Mesh &mesh,
+                                                ArrayRef<int64_t> whole,
+                                                ArrayRef<int64_t> own,
+                                                int64_t rank, StringRef name) {
+  std::vector<Relation> found;
+  if (whole.size() != own.size())
+    return found;
+  // Depth first over the dims that differ.
+  std::vector<StringRef> used;
+  auto visit = [&](auto &self, size_t dim, int64_t size,
+                   const Relation &relation) -> void {
+    constexpr size_t most = 16;
+    if (found.size() == most)
+      return;
+    if (dim == own.size()) {
+      found.push_back(relation);
+      return;
+    }
+    if (size == own[dim])
+      return self(self, dim + 1, dim + 1 < own.size() ? whole[dim + 1] : 0,
+                  relation);
+    for (const auto &[axis, groups] : mesh.getAxes()) {
+      const std::vector<int64_t> *members = mesh.getMembers(axis, rank);
+      if (!members || members->size() < 2 || llvm::is_contained(used, axis))
+        continue;
+      auto [start, end] = getBlock(*members, rank, size);
+      if (end - start < own[dim])
+        continue;
+      used.push_back(axis);
+      self(self, dim, end - start,
+           Relation::makeShard(relation, static_cast<int64_t>(dim), axis));
+      used.pop_back();
+    }
+  };
+  visit(visit, 0, whole.empty() ? 0 : whole.front(), Relation::makeName(name));
+  return found;
 }
 
 llvm::Expected<std::string> Mesh::resolve(StringRef axis) const {

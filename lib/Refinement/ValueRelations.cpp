@@ -6,19 +6,13 @@
 
 #include "ValueRelations.h"
 
-#include "RelationOps.h"
-
 using namespace mlir;
 using namespace commute;
 using namespace commute::refinement;
 using equivalence::FieldAlgebra;
-using equivalence::FieldTensor;
+using equivalence::share;
 
 static constexpr StringLiteral wholeName = "output";
-
-static FieldValue asField(const tp::AlgebraValue &value) {
-  return std::static_pointer_cast<const FieldTensor>(value);
-}
 
 ValueRelations::ValueRelations(equivalence::SampledEvaluation &evaluation,
                                const Mesh &mesh, ArrayRef<int64_t> world)
@@ -60,10 +54,9 @@ FieldValue ValueRelations::evaluate(const Relation &relation,
         relation.dim >= operand->getRank())
       return nullptr;
     auto [start, end] =
-        getChunk(operand->getSizes()[relation.dim], members->size(),
-                 llvm::find(*members, rank) - members->begin());
+        getBlock(*members, rank, operand->getSizes()[relation.dim]);
     FieldValue block =
-        asField(algebra.slice(operand, relation.dim, start, 1, end - start));
+        share(algebra.slice(operand, relation.dim, start, 1, end - start));
     return evaluation.clearProblem() ? nullptr : block;
   }
   default:
@@ -73,18 +66,9 @@ FieldValue ValueRelations::evaluate(const Relation &relation,
 
 FieldValue ValueRelations::sum(ArrayRef<FieldValue> contents,
                                ArrayRef<std::string> axes, int64_t rank) {
-  // The ranks that differ from this one along the axes alone.
-  SmallVector<int64_t> members = {rank};
-  for (const std::string &axis : axes) {
-    SmallVector<int64_t> more;
-    for (int64_t member : members)
-      if (const std::vector<int64_t> *own = mesh.getMembers(axis, member))
-        more.append(own->begin(), own->end());
-    members = std::move(more);
-  }
   FieldAlgebra algebra = evaluation.getAlgebra();
   FieldValue total;
-  for (int64_t member : members) {
+  for (int64_t member : mesh.getMembersAlong(axes, rank)) {
     auto place = llvm::find(world, member);
     if (place == world.end())
       return nullptr;
@@ -93,13 +77,27 @@ FieldValue ValueRelations::sum(ArrayRef<FieldValue> contents,
       return nullptr;
     if (total && total->getSizes() != own->getSizes())
       return nullptr;
-    total = total ? asField(algebra.map(tp::MapFunction::Add, {total, own},
-                                        own->getElementType()))
+    total = total ? share(algebra.map(tp::MapFunction::Add, {total, own},
+                                      own->getElementType()))
                   : own;
     if (evaluation.clearProblem())
       return nullptr;
   }
   return total ? equivalence::collapse(total) : nullptr;
+}
+
+std::vector<FieldValue> ValueRelations::sumAll(ArrayRef<FieldValue> contents,
+                                               ArrayRef<std::string> axes) {
+  if (axes.empty())
+    return contents;
+  std::vector<FieldValue> sums(contents.size());
+  // Equal summands are a whole that is divided by the number of ranks.
+  if (areEqualAlong(contents, axes))
+    return sums;
+  for (auto [rank, own, total] : llvm::zip_equal(world, contents, sums))
+    if (own)
+      total = sum(contents, axes, rank);
+  return sums;
 }
 
 std::vector<std::vector<std::string>> ValueRelations::getAxisSets() const {
@@ -114,46 +112,6 @@ std::vector<std::vector<std::string>> ValueRelations::getAxisSets() const {
     for (size_t j = i + 1; j < names.size(); ++j)
       sets.push_back({names[i], names[j]});
   return sets;
-}
-
-std::vector<Relation> ValueRelations::getCandidates(const FieldValue &whole,
-                                                    ArrayRef<int64_t> sizes,
-                                                    int64_t rank) const {
-  std::vector<Relation> candidates;
-  if (whole->getRank() != static_cast<int64_t>(sizes.size()))
-    return candidates;
-  std::vector<std::string> used;
-  constexpr size_t mostCandidates = 16;
-  auto visit = [&](auto &self, size_t dim, int64_t size,
-                   const Relation &relation) -> void {
-    if (candidates.size() == mostCandidates)
-      return;
-    if (dim == sizes.size()) {
-      candidates.push_back(relation);
-      return;
-    }
-    if (size == sizes[dim])
-      self(self, dim + 1,
-           dim + 1 < sizes.size() ? whole->getSizes()[dim + 1] : 0, relation);
-    if (size <= sizes[dim])
-      return;
-    for (const auto &[axis, groups] : mesh.getAxes()) {
-      const std::vector<int64_t> *members = mesh.getMembers(axis, rank);
-      if (!members || members->size() < 2 || llvm::is_contained(used, axis))
-        continue;
-      auto [start, end] = getChunk(
-          size, members->size(), llvm::find(*members, rank) - members->begin());
-      if (end - start < sizes[dim])
-        continue;
-      used.push_back(axis);
-      self(self, dim, end - start,
-           Relation::makeShard(relation, static_cast<int64_t>(dim), axis));
-      used.pop_back();
-    }
-  };
-  visit(visit, 0, sizes.empty() ? 0 : whole->getSizes()[0],
-        Relation::makeName(wholeName));
-  return candidates;
 }
 
 bool ValueRelations::holds(const Relation &relation, const FieldValue &whole,
@@ -189,14 +147,11 @@ std::optional<Relation> ValueRelations::findTo(const FieldValue &whole,
   if (!first || !whole)
     return std::nullopt;
   std::vector<Relation> candidates =
-      getCandidates(whole, contents[*first]->getSizes(), world[*first]);
+      findShardings(mesh, whole->getSizes(), contents[*first]->getSizes(),
+                    world[*first], wholeName);
   for (const std::vector<std::string> &axes : getAxisSets()) {
-    std::vector<FieldValue> sums(contents);
-    if (!axes.empty())
-      for (auto [rank, own] : llvm::zip_equal(world, sums))
-        if (own)
-          own = sum(contents, axes, rank);
-    if (!sums[*first] || (!axes.empty() && areEqualAlong(contents, axes)))
+    std::vector<FieldValue> sums = sumAll(contents, axes);
+    if (!sums[*first])
       continue;
     for (const Relation &candidate : candidates)
       if (holds(candidate, whole, sums))
@@ -266,13 +221,8 @@ ValueRelations::find(ArrayRef<FieldValue> contents) {
   for (; numIndexed < values.size(); ++numIndexed)
     indexBlocks(numIndexed);
   for (const std::vector<std::string> &axes : getAxisSets()) {
-    std::vector<FieldValue> sums(contents);
-    if (!axes.empty())
-      for (auto [rank, own] : llvm::zip_equal(world, sums))
-        if (own)
-          own = sum(contents, axes, rank);
-    // Equal summands are a whole that is divided by the number of ranks.
-    if (!sums[*first] || (!axes.empty() && areEqualAlong(contents, axes)))
+    std::vector<FieldValue> sums = sumAll(contents, axes);
+    if (!sums[*first])
       continue;
     for (size_t value : findEqual(sums[*first])) {
       Relation relation = Relation::makeName(wholeName);

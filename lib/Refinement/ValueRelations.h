@@ -72,10 +72,10 @@ private:
     Relation relation;
   };
 
-  /// Returns the relations that make a rank hold a tensor of these sizes.
-  std::vector<Relation> getCandidates(const FieldValue &whole,
-                                      llvm::ArrayRef<int64_t> sizes,
-                                      int64_t rank) const;
+  /// Returns the sums over the members along axes, for all ranks; nulls if the
+  /// members hold no summands.
+  std::vector<FieldValue> sumAll(llvm::ArrayRef<FieldValue> contents,
+                                 llvm::ArrayRef<std::string> axes);
   bool holds(const Relation &relation, const FieldValue &whole,
              llvm::ArrayRef<FieldValue> contents);
   void indexBlocks(size_t value);

@@ -18,6 +18,7 @@
 #include "commute/Dialect/SymbolicSize.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Equivalence/IndexSample.h"
+#include "commute/Equivalence/LockstepAlgebra.h"
 #include "commute/Equivalence/ScalarContext.h"
 
 #include <ctime>
@@ -149,34 +150,20 @@ struct EvaluationContext {
   bool repeatsElements = false;
 };
 
-/// Evaluates one op on one rank. Communication goes through `exchanges`, which
-/// the evaluator of all ranks fills.
-class FieldAlgebra : public tp::Algebra {
+/// Evaluates one op on one rank.
+class FieldAlgebra : public LockstepAlgebra {
 public:
-  /// The values that one rank sends in its n-th exchange of the current op, and
-  /// the values that it receives once all ranks have sent.
-  struct Exchange {
-    tp::GroupAttr group;
-    llvm::SmallVector<tp::AlgebraValue> toMembers;
-    llvm::SmallVector<tp::AlgebraValue> fromMembers;
-    bool isComplete = false;
-  };
-
   FieldAlgebra(int64_t rank, EvaluationContext &context)
-      : rank(rank), context(context) {}
+      : LockstepAlgebra(rank), context(context) {}
 
   /// Restarts the evaluation of an op, with the exchanges known so far.
   /// `samples` are the samples chosen for the dims of the op's first result.
   void restart(llvm::ArrayRef<tp::AlgebraValue> opOperands,
                llvm::ArrayRef<const IndexSample *> samples) {
-    nextExchange = 0;
+    LockstepAlgebra::restart();
     operands = opOperands;
     resultSamples = samples;
   }
-  void clearExchanges() { exchanges.clear(); }
-  llvm::SmallVectorImpl<Exchange> &getExchanges() { return exchanges; }
-  /// True if the evaluation stopped at an incomplete exchange.
-  bool isWaiting() const { return waiting; }
 
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   getSizes(mlir::RankedTensorType type) override;
@@ -235,10 +222,6 @@ public:
                           unsigned dim) override;
   tp::AlgebraValue broadcast(const tp::AlgebraValue &input,
                              mlir::ArrayRef<int64_t> sizes) override;
-  mlir::FailureOr<mlir::SmallVector<tp::AlgebraValue>>
-  exchange(mlir::Operation *op, tp::GroupAttr group,
-           mlir::ArrayRef<tp::AlgebraValue> toMembers) override;
-  mlir::FailureOr<int64_t> getPosition(tp::GroupAttr group) override;
 
   /// Returns a tensor with these samples where the stored elements allow it:
   /// dims with all indices are narrowed, and uniform dims record their sample.
@@ -284,15 +267,16 @@ private:
   /// Sets the context's problem if there are indices that are not sampled.
   void noteMissing(llvm::ArrayRef<int64_t> indices);
 
-  int64_t rank;
   EvaluationContext &context;
-  llvm::SmallVector<Exchange> exchanges;
-  size_t nextExchange = 0;
   /// Operands and result samples of the current op.
   llvm::ArrayRef<tp::AlgebraValue> operands;
   llvm::ArrayRef<const IndexSample *> resultSamples;
-  bool waiting = false;
 };
+
+/// All operands of a FieldAlgebra are its own tensors.
+inline FieldValue share(const tp::AlgebraValue &value) {
+  return std::static_pointer_cast<const FieldTensor>(value);
+}
 
 /// Returns the same tensor with every dim uniform along which all stored
 /// elements are equal, so that the form does not depend on the computation.

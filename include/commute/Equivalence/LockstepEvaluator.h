@@ -53,6 +53,11 @@ public:
   RankValues generate(unsigned argument, mlir::RankedTensorType type,
                       llvm::ArrayRef<const IndexSample *> samples,
                       uint64_t seed) const;
+  /// Generates the values of all inputs of a function. The error is the
+  /// context's problem.
+  llvm::Expected<std::vector<RankValues>>
+  generateAll(mlir::func::FuncOp function, SampleLookup samples,
+              uint64_t seed) const;
 
 private:
   const analysis::InputPlacements &placements;

@@ -39,6 +39,9 @@ void resolveConstants(mlir::func::FuncOp first, mlir::func::FuncOp second);
 /// ops.
 void foldProgram(mlir::func::FuncOp function);
 
+/// Returns true if an opaque op of a program writes into an operand.
+bool writesMemory(mlir::func::FuncOp function);
+
 /// Returns true if a program has symbolic sizes.
 bool hasSymbols(mlir::ModuleOp module);
 

@@ -13,6 +13,7 @@
 #ifndef COMMUTE_REFINEMENT_RELATIONS_H
 #define COMMUTE_REFINEMENT_RELATIONS_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -93,6 +94,10 @@ public:
   /// if there is none. An empty name denotes the only axis.
   const std::vector<int64_t> *getMembers(llvm::StringRef axis,
                                          int64_t rank) const;
+  /// Returns the ranks that differ from one along these axes alone, in their
+  /// order, and the rank itself.
+  std::vector<int64_t> getMembersAlong(llvm::ArrayRef<std::string> axes,
+                                       int64_t rank) const;
   /// Returns the name of an axis, or of the only axis of more than one rank for
   /// an empty name. The error lists the axes.
   llvm::Expected<std::string> resolve(llvm::StringRef axis) const;
@@ -100,6 +105,19 @@ public:
 private:
   std::vector<std::pair<std::string, Groups>> axes;
 };
+
+/// The range [start, end) of a dim that one of the members holds, as
+/// torch.chunk cuts.
+std::pair<int64_t, int64_t> getBlock(const std::vector<int64_t> &members,
+                                     int64_t rank, int64_t size);
+
+/// Returns the relations that make a rank hold a tensor of sizes `own` of the
+/// tensor `name` of sizes `whole`: it is cut along some dims, once along each
+/// axis at most. There are no more than 16.
+std::vector<Relation> findShardings(const Mesh &mesh,
+                                    llvm::ArrayRef<int64_t> whole,
+                                    llvm::ArrayRef<int64_t> own, int64_t rank,
+                                    llvm::StringRef name);
 
 /// The content of relations.json.
 struct StatedRelations {
