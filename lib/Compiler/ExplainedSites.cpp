@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExplainedSites.h"
+#include "commute/Compiler/Explanation.h"
 
 #include "commute/Report/RemarkCollector.h"
 

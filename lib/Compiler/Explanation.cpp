@@ -6,7 +6,6 @@
 
 #include "commute/Compiler/Explanation.h"
 
-#include "ExplainedSites.h"
 #include "MergedRanks.h"
 #include "RemedyTrial.h"
 

@@ -10,7 +10,7 @@ using namespace commute;
 using namespace commute::compiler;
 namespace json = llvm::json;
 
-static json::Object toJson(const ExplainedOp &op) {
+json::Object compiler::toJson(const ExplainedOp &op) {
   json::Object object{{"node", op.node}, {"op", op.op}};
   if (!op.source.empty())
     object["source"] = op.source;

@@ -17,7 +17,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace commute;
 using namespace commute::compiler;
@@ -55,8 +54,7 @@ static std::string formatChange(double before, double after) {
     return "";
   if (before <= 0)
     return "new";
-  double percent = 100 * (after / before - 1);
-  return llvm::formatv("{0}{1:f1} %", percent > 0 ? "+" : "", percent);
+  return formatSignedPercent(after / before - 1);
 }
 
 static void printTotals(const ProgramDiff &diff, llvm::raw_ostream &os) {

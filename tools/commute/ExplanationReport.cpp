@@ -9,8 +9,6 @@
 #include "TextLayout.h"
 #include "Units.h"
 
-#include "commute/Report/RemarkCollector.h"
-
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/GlobPattern.h"
@@ -60,10 +58,6 @@ llvm::Error tool::applyFilter(const RowFilter &filter,
 // Rows
 //===----------------------------------------------------------------------===//
 
-static std::string formatPercent(double fraction) {
-  return llvm::formatv("{0}{1:f1} %", fraction > 0 ? "+" : "", 100 * fraction);
-}
-
 /// "all_reduce_1 (model.py:41)".
 static std::string formatPlace(const ExplainedOp &op) {
   if (op.node.empty())
@@ -79,9 +73,15 @@ static std::string formatPotential(const ExplainedSites &row) {
   return (row.isBound ? "< " : "") + formatSeconds(*row.potentialSeconds);
 }
 
-static void printRow(const ExplainedSites &row, const Table &table,
-                     size_t index, llvm::raw_ostream &os) {
-  table.printRow(index, 2, os);
+static void printBlocker(const ExplainedOp &blocker, size_t indent,
+                         llvm::raw_ostream &os) {
+  printWrapped("blocked by " + formatPlace(blocker) +
+                   (blocker.node.empty() ? "" : ", " + blocker.op),
+               indent, os, 2);
+}
+
+/// Prints what does not fit into the columns of a table.
+static void printDetails(const ExplainedSites &row, llvm::raw_ostream &os) {
   std::string place = formatPlace(row.site);
   if (row.count > 1)
     place += " and " + std::to_string(row.count - 1) + " alike";
@@ -92,9 +92,7 @@ static void printRow(const ExplainedSites &row, const Table &table,
     text += " [" + row.code + "]";
   printWrapped(text, indent, os, 2);
   if (row.blocker)
-    printWrapped("blocked by " + formatPlace(*row.blocker) +
-                     (row.blocker->node.empty() ? "" : ", " + row.blocker->op),
-                 indent, os, 2);
+    printBlocker(*row.blocker, indent, os);
   if (!row.remedyText.empty())
     printWrapped((row.remedyIndex
                       ? "remedy " + std::to_string(*row.remedyIndex + 1) + ": "
@@ -135,16 +133,14 @@ static void printRows(llvm::ArrayRef<ExplainedSites> rows, Outcome outcome,
       cells.push_back(formatSeconds(*row->secondsBefore));
       cells.push_back(formatSeconds(*row->secondsAfter));
       if (std::optional<double> gain = row->getGain()) {
-        cells.push_back(formatPercent(*gain));
+        cells.push_back(formatSignedPercent(*gain));
         cells.push_back(llvm::formatv("{0:f0} %", 100 * row->requiredGain));
       }
     }
     table.addRow(std::move(cells));
   }
   os << '\n' << title << '\n';
-  table.printTitles(2, os);
-  for (auto [index, row] : llvm::enumerate(chosen))
-    printRow(*row, table, index, os);
+  table.print(2, os, [&](size_t row) { printDetails(*chosen[row], os); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,7 +163,7 @@ static void printSteps(const Explanation &explanation, llvm::raw_ostream &os) {
                {"", Table::Align::Right}});
   auto add = [&](std::string what, double first, double second) {
     table.addRow({std::move(what), formatSeconds(first), formatSeconds(second),
-                  first > 0 ? formatPercent(second / first - 1) : ""});
+                  first > 0 ? formatSignedPercent(second / first - 1) : ""});
   };
   add("step", before.seconds, after.seconds);
   add("exposed communication", before.exposedSeconds, after.exposedSeconds);
@@ -248,23 +244,12 @@ void tool::print(const Explanation &explanation, llvm::StringRef origin,
 // Story of a node
 //===----------------------------------------------------------------------===//
 
-static ExplainedOp getOp(const MentionedOp &op) {
-  ExplainedOp result;
-  result.op = op.op;
-  std::string file;
-  unsigned line = 0;
-  report::describeLocation(op.location, result.node, file, line);
-  if (!file.empty())
-    result.source = file + ":" + std::to_string(line);
-  return result;
-}
-
 llvm::Expected<std::vector<DecisionRecord::Site>>
 tool::findStory(const Explanation &explanation, llvm::StringRef node) {
   std::vector<DecisionRecord::Site> sites;
   std::set<std::pair<unsigned, std::string>> similar;
   for (const DecisionRecord::Site &site : explanation.record.getSites()) {
-    std::string name = getOp(site).node;
+    std::string name = describe(site).node;
     if (name == node)
       sites.push_back(site);
     else if (!name.empty())
@@ -303,7 +288,7 @@ void tool::printStory(llvm::ArrayRef<DecisionRecord::Site> sites,
                       llvm::raw_ostream &os) {
   unsigned number = 0;
   for (const DecisionRecord::Site &site : sites) {
-    ExplainedOp op = getOp(site);
+    ExplainedOp op = describe(site);
     printWrapped(formatPlace(op) + ": " + op.op + " -> " +
                      removeStrides(site.types),
                  0, os, 2);
@@ -317,12 +302,8 @@ void tool::printStory(llvm::ArrayRef<DecisionRecord::Site> sites,
         printWrapped(formatSeconds(*decision.secondsBefore) + " before, " +
                          formatSeconds(*decision.secondsAfter) + " after",
                      5, os);
-      if (decision.blocker) {
-        ExplainedOp blocker = getOp(*decision.blocker);
-        printWrapped("blocked by " + formatPlace(blocker) +
-                         (blocker.node.empty() ? "" : ", " + blocker.op),
-                     5, os, 2);
-      }
+      if (decision.blocker)
+        printBlocker(describe(*decision.blocker), 5, os);
       if (!decision.remedy.empty())
         printWrapped(decision.remedy, 5, os, 2);
     }
@@ -332,28 +313,22 @@ void tool::printStory(llvm::ArrayRef<DecisionRecord::Site> sites,
 json::Array tool::storyToJson(llvm::ArrayRef<DecisionRecord::Site> sites) {
   json::Array story;
   for (const DecisionRecord::Site &site : sites) {
-    ExplainedOp op = getOp(site);
+    ExplainedOp op = describe(site);
     for (const Decision &decision : site.decisions) {
-      json::Object object{
-          {"node", op.node},        {"op", op.op},
-          {"types", site.types},    {"pass", decision.pass},
-          {"law", decision.law},    {"decision", stringify(decision.outcome)},
-          {"reason", decision.text}};
-      if (!op.source.empty())
-        object["source"] = op.source;
+      json::Object object = toJson(op);
+      object["types"] = site.types;
+      object["pass"] = decision.pass;
+      object["law"] = decision.law;
+      object["decision"] = stringify(decision.outcome);
+      object["reason"] = decision.text;
       if (decision.outcome == Outcome::Refused)
         object["code"] = analysis::stringify(decision.code);
       if (decision.secondsBefore)
         object["seconds_before"] = *decision.secondsBefore;
       if (decision.secondsAfter)
         object["seconds_after"] = *decision.secondsAfter;
-      if (decision.blocker) {
-        ExplainedOp blocker = getOp(*decision.blocker);
-        json::Object entry{{"node", blocker.node}, {"op", blocker.op}};
-        if (!blocker.source.empty())
-          entry["source"] = blocker.source;
-        object["blocker"] = std::move(entry);
-      }
+      if (decision.blocker)
+        object["blocker"] = toJson(describe(*decision.blocker));
       if (!decision.remedy.empty())
         object["remedy"] = decision.remedy;
       story.push_back(std::move(object));

@@ -129,23 +129,16 @@ void Table::printCells(const std::vector<std::string> &cells,
   os << llvm::StringRef(line).rtrim(' ') << '\n';
 }
 
-void Table::printTitles(size_t indent, llvm::raw_ostream &os) const {
-  std::vector<std::string> titles;
-  for (const Column &column : columns)
-    titles.push_back(column.title);
-  printCells(titles, getWidths(indent), indent, os);
-}
-
-void Table::printRow(size_t row, size_t indent, llvm::raw_ostream &os) const {
-  printCells(rows[row], getWidths(indent), indent, os);
-}
-
-void Table::print(size_t indent, llvm::raw_ostream &os) const {
+void Table::print(size_t indent, llvm::raw_ostream &os,
+                  llvm::function_ref<void(size_t)> afterRow) const {
   std::vector<size_t> widths = getWidths(indent);
   std::vector<std::string> titles;
   for (const Column &column : columns)
     titles.push_back(column.title);
   printCells(titles, widths, indent, os);
-  for (const std::vector<std::string> &cells : rows)
+  for (auto [row, cells] : llvm::enumerate(rows)) {
     printCells(cells, widths, indent, os);
+    if (afterRow)
+      afterRow(row);
+  }
 }

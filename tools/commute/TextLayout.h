@@ -7,6 +7,7 @@
 #ifndef COMMUTE_TOOLS_COMMUTE_TEXTLAYOUT_H
 #define COMMUTE_TOOLS_COMMUTE_TEXTLAYOUT_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -49,10 +50,9 @@ public:
     rows.push_back(std::move(cells));
   }
 
-  void print(size_t indent, llvm::raw_ostream &os) const;
-  /// Prints the titles, or one row, at the same columns.
-  void printTitles(size_t indent, llvm::raw_ostream &os) const;
-  void printRow(size_t row, size_t indent, llvm::raw_ostream &os) const;
+  /// `afterRow` is called after each row, with its number; it may be null.
+  void print(size_t indent, llvm::raw_ostream &os,
+             llvm::function_ref<void(size_t row)> afterRow = nullptr) const;
 
 private:
   std::vector<size_t> getWidths(size_t indent) const;

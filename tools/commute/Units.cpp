@@ -9,6 +9,7 @@
 #include "llvm/ADT/Twine.h"
 
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace commute;
@@ -35,6 +36,11 @@ std::string tool::formatBytes(double bytes) {
   for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit)
     bytes /= 1024;
   return formatNumber(unit ? "%.1f" : "%.0f", bytes, units[unit]);
+}
+
+std::string tool::formatSignedPercent(double fraction) {
+  return llvm::formatv("{0}{1:f1} %", fraction > 0 ? "+" : "", 100 * fraction)
+      .str();
 }
 
 std::string tool::formatScaled(double value, llvm::StringRef unit) {

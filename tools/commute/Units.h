@@ -17,6 +17,8 @@ namespace commute::tool {
 std::string formatSeconds(double seconds);
 /// Returns, for example, "64.0 MiB".
 std::string formatBytes(double bytes);
+/// Returns, for example, "+12.3 %" for 0.123.
+std::string formatSignedPercent(double fraction);
 /// Returns, for example, "989 TFLOP/s": three digits and a decimal prefix.
 std::string formatScaled(double value, llvm::StringRef unit);
 

@@ -39,6 +39,8 @@ struct ExplainedOp {
   /// "model.py:12"; empty if unknown.
   std::string source;
 };
+ExplainedOp describe(const MentionedOp &op);
+llvm::json::Object toJson(const ExplainedOp &op);
 
 /// A change that would allow a refused rewrite: an option, or an operator to
 /// describe.
