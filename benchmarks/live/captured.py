@@ -11,13 +11,8 @@ import copy
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-from torch._dispatch.python import enable_python_dispatcher
-from torch._guards import detect_fake_mode
 from torch._inductor import config
-from torch._inductor.compile_fx import compile_fx
 from torch._inductor.custom_graph_pass import CustomGraphPass
-from torch._inductor.fx_passes.post_grad import post_grad_passes
-from torch._inductor.virtualized import V
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard
 from torch.distributed.tensor.parallel import (
@@ -28,6 +23,8 @@ from torch.distributed.tensor.parallel import (
 )
 from torch.fx import GraphModule
 from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from inductor_graphs import InductorGraphs
 
 # The graphs run once, on a CPU. Passes do not take longer for larger sizes.
 SIZE, TOKENS, WIDTH, HEADS, HIDDEN = 8, 64, 64, 8, 128
@@ -101,25 +98,10 @@ def capture(layers):
     torch._dynamo.reset()
     joint, after = _Recorder(), _Recorder()
 
-    def compile_graph(module, inputs, is_inference=False, **_):
-        with V.set_fake_mode(detect_fake_mode(inputs)), enable_python_dispatcher():
-            post_grad_passes(module, is_inference)
-
-        def run(arguments):
-            values = list(arguments)
-            arguments.clear()
-            return module(*values)
-
-        run._boxed_call = True
-        return run
-
-    def backend(module, inputs):
-        return compile_fx(module, inputs, inner_compile=compile_graph)
-
     with config.patch(joint_custom_post_pass=joint, post_grad_custom_post_pass=after):
         model = _make_model(layers)
         x = torch.randn(1, TOKENS // SIZE, WIDTH, dtype=torch.bfloat16, requires_grad=True)
-        torch.compile(model, backend=backend)(x).sum().backward()
+        torch.compile(model, backend=InductorGraphs())(x).sum().backward()
     dist.destroy_process_group()
     forward, backward = after.seen
     return {"joint": joint.seen[0], "forward": forward, "backward": backward}

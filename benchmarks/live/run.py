@@ -27,7 +27,8 @@ parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--profile", type=int, help="profile graphs of so many layers instead")
 parser.add_argument("--json", action="store_true")
 options = parser.parse_args()
-sys.path.insert(0, str(Path(options.build).resolve() / "python"))
+TESTS = Path(__file__).resolve().parents[2] / "python" / "tests"
+sys.path[:0] = [str(Path(options.build).resolve() / "python"), str(TESTS)]
 
 import torch.distributed as dist  # noqa: E402
 from captured import SIZE, capture, copy_of  # noqa: E402
