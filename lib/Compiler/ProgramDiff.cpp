@@ -8,6 +8,7 @@
 
 #include "MergedRanks.h"
 
+#include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Report/RemarkCollector.h"
 #include "commute/Target/Estimate.h"
@@ -107,12 +108,6 @@ struct ListedOp : DiffedOp {
 
 } // namespace
 
-static std::string getKind(Operation *op) {
-  if (auto call = dyn_cast<tp::CallOp>(op))
-    return call.getCallee().str();
-  return op->getName().stripDialect().str();
-}
-
 /// The ops of a program, in order.
 static std::vector<ListedOp> listOps(const LoadedProgram &program,
                                      func::FuncOp function) {
@@ -133,7 +128,7 @@ static std::vector<ListedOp> listOps(const LoadedProgram &program,
   for (Operation &op : function.getBody().front()) {
     ListedOp entry;
     entry.operation = &op;
-    entry.op = getKind(&op);
+    entry.op = getKindName(&op);
     llvm::raw_string_ostream types(entry.types);
     llvm::interleaveComma(op.getResultTypes(), types);
     std::string file;

@@ -16,6 +16,12 @@ std::string commute::getNodeName(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
+std::string commute::getKindName(Operation *op) {
+  if (auto call = dyn_cast<tp::CallOp>(op))
+    return call.getCallee().str();
+  return op->getName().stripDialect().str();
+}
+
 StringAttr commute::getFirstName(Operation *op) {
   auto names = op->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
   return names && !names.empty() ? dyn_cast<StringAttr>(names[0])

@@ -6,6 +6,7 @@
 
 #include "GraphDrawing.h"
 
+#include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/ReportPage/ProgramLanes.h"
 

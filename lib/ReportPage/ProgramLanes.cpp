@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "commute/ReportPage/ProgramLanes.h"
+#include "commute/Dialect/NodeName.h"
 
 #include "commute/Report/RemarkCollector.h"
 
@@ -14,12 +15,6 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::report;
 namespace json = llvm::json;
-
-std::string report::getKindName(Operation *op) {
-  if (auto call = dyn_cast<tp::CallOp>(op))
-    return call.getCallee().str();
-  return op->getName().stripDialect().str();
-}
 
 std::string report::getShapeText(Type type) {
   std::string text;

@@ -6,6 +6,8 @@
 
 #include "commute/ReportPage/SourceExcerpts.h"
 
+#include "commute/Report/RemarkCollector.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -65,6 +67,13 @@ static json::Array getExcerpts(llvm::StringRef text,
   }
   finish();
   return excerpts;
+}
+
+void SourceLines::add(mlir::Location location) {
+  std::string node, file;
+  unsigned line = 0;
+  describeLocation(location, node, file, line);
+  add(file, line);
 }
 
 json::Array SourceLines::readExcerpts() const {

@@ -8,6 +8,7 @@
 
 #include "Units.h"
 
+#include "commute/Dialect/NodeName.h"
 #include "commute/Report/ChromeTrace.h"
 #include "commute/Report/RemarkCollector.h"
 
@@ -16,13 +17,6 @@
 using namespace commute;
 using namespace commute::tool;
 namespace json = llvm::json;
-
-/// Returns the name of an op, or of the PyTorch operator if the op is opaque.
-static std::string getKindName(mlir::Operation *op) {
-  if (auto call = mlir::dyn_cast<tp::CallOp>(op))
-    return call.getCallee().str();
-  return op->getName().stripDialect().str();
-}
 
 /// Returns the node and the Python line of an op.
 static std::pair<std::string, std::string> getPlace(mlir::Operation *op) {

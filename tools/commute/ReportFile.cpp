@@ -65,12 +65,8 @@ void ReportFile::addProgram(StringRef role, StringRef name,
   program.summary = std::move(summary);
   const target::Estimate &estimate = program.summary.estimate;
   // The page shows the time of each line of Python.
-  for (const target::OpEstimate &op : estimate.ops) {
-    std::string node, file;
-    unsigned line = 0;
-    report::describeLocation(op.op->getLoc(), node, file, line);
-    sources.add(file, line);
-  }
+  for (const target::OpEstimate &op : estimate.ops)
+    sources.add(op.op->getLoc());
   json::Object object = toJson(program.summary);
   object["role"] = role;
   object["name"] = json::fixUTF8(name);
@@ -106,14 +102,9 @@ void ReportFile::addProof(const refinement::RefinementResult &result) {
   data["proof"] = refinement::toJson(result);
   for (const refinement::Finding &finding : result.findings)
     for (const std::optional<mlir::Location> &location :
-         {finding.location, finding.other}) {
-      if (!location)
-        continue;
-      std::string node, file;
-      unsigned line = 0;
-      report::describeLocation(*location, node, file, line);
-      sources.add(file, line);
-    }
+         {finding.location, finding.other})
+      if (location)
+        sources.add(*location);
 }
 
 void ReportFile::addProof(const equivalence::VerifyResult &result) {
@@ -121,12 +112,8 @@ void ReportFile::addProof(const equivalence::VerifyResult &result) {
   proof["extents"] = foldExtents(result.extents);
   data["proof"] = std::move(proof);
   for (const equivalence::Difference &difference : result.differences)
-    for (mlir::Location location : {difference.first, difference.second}) {
-      std::string node, file;
-      unsigned line = 0;
-      report::describeLocation(location, node, file, line);
-      sources.add(file, line);
-    }
+    for (mlir::Location location : {difference.first, difference.second})
+      sources.add(location);
 }
 
 void ReportFile::addRemarks(const report::RemarkCollector &remarks) {

@@ -16,6 +16,10 @@ namespace commute {
 /// or the name of the op ("tp.matmul") if there is no such node.
 std::string getNodeName(mlir::Operation *op);
 
+/// Returns "all_reduce" for tp.all_reduce, or the PyTorch operator of an opaque
+/// op.
+std::string getKindName(mlir::Operation *op);
+
 /// Returns the name of the op's first result in the graph, or null for an op
 /// that was not imported from a node.
 mlir::StringAttr getFirstName(mlir::Operation *op);

@@ -13,8 +13,6 @@
 
 namespace commute::report {
 
-/// Returns "matmul" for a tp.matmul, and the PyTorch operator of an opaque op.
-std::string getKindName(mlir::Operation *op);
 /// Returns "1x4096x512 bf16".
 std::string getShapeText(mlir::Type type);
 

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_REPORTPAGE_SOURCEEXCERPTS_H
 #define COMMUTE_REPORTPAGE_SOURCEEXCERPTS_H
 
+#include "mlir/IR/Location.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 
@@ -23,6 +24,8 @@ public:
     if (!file.empty() && line > 0)
       lines[file.str()].insert(line);
   }
+  /// Adds the line of an op.
+  void add(mlir::Location location);
 
   /// Returns the marked lines of the files that exist here, each with the lines
   /// around it: [{file, excerpts: [{first, lines}]}].
