@@ -390,7 +390,7 @@ TEST_F(TorchFunctions, EditsSayWhatChanged) {
   auto edits = translator.exportEdits(module);
   ASSERT_TRUE(bool(edits));
   EXPECT_EQ(edits->describe(*module.program),
-            R"({"nodes": [0, 1, 2], "outputs": {}})");
+            R"({"nodes": [0, 1, 2], "outputs": {}, "values": {}})");
   // As if the concatenation were c.
   mlir::Operation *concat = module.getOp("b");
   concat->replaceAllUsesWith(mlir::ValueRange(module.getBody().getArgument(2)));
@@ -399,5 +399,5 @@ TEST_F(TorchFunctions, EditsSayWhatChanged) {
   ASSERT_TRUE(bool(edits));
   EXPECT_EQ(
       edits->describe(*module.program),
-      R"({"nodes": [0, {"keep": 2, "values": {"0": "c"}}], "outputs": {"1": "c"}})");
+      R"({"nodes": [0, {"keep": 2, "values": {"0": "c"}}], "outputs": {"1": "c"}, "values": {}})");
 }
