@@ -197,6 +197,7 @@ private:
 void addAtenBackward(Vocabulary &vocabulary);
 void addAtenComposites(Vocabulary &vocabulary);
 void addAtenContractions(Vocabulary &vocabulary);
+void addAtenCopies(Vocabulary &vocabulary);
 void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
 void addAtenFormulas(Vocabulary &vocabulary);

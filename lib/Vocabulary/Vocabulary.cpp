@@ -16,6 +16,7 @@ using llvm::StringRef;
 
 Vocabulary::Vocabulary() {
   addAtenElementwise(*this);
+  addAtenCopies(*this);
   addAtenFactories(*this);
   addAtenContractions(*this);
   addAtenFormulas(*this);
