@@ -18,6 +18,7 @@ ULPS = 8 * torch.finfo(torch.float64).eps
 PERTURBED_RUNS = 3
 # Relative to the largest number of a tensor: what hides more hides too much.
 HIDDEN = 1e-7
+SMALLEST = 1e-280
 # Collectives that take their operand as it lies.
 ANY_STRIDES = {c10d.all_reduce.default, c10d.all_reduce_coalesced.default, c10d.broadcast.default}
 # Beyond what perturbed runs show, which are few.
@@ -219,6 +220,13 @@ def compare(runs, index, first, second, suspects_ties=False):
         scale = torch.where(is_defined, torch.maximum(a.abs(), b.abs()), 0.0)
         if not (distance > 1e-12 * scale).any():
             continue
+        # Near the smallest numbers, and where products of many get there on the way, digits are lost.
+        is_tiny = scale < SMALLEST
+        if (distance > 1e-12 * scale)[is_tiny].any():
+            seen = "noise"
+            distance = torch.where(is_tiny, 0.0, distance)
+            if not distance.any():
+                continue
         largest = scale.max()
         is_large = (distance > 1e-3 * largest).any() and 1e-3 < largest < 1e6
         if suspects_ties or not is_large:

@@ -82,6 +82,23 @@ unsigned ProgramComparison::getRoundsOfIntegers() {
       static_cast<double>(most)));
 }
 
+double ProgramComparison::getBitsOfIntegers(uint64_t seed) {
+  double bits = pool->getBits(IntegerPool::Way::Wide);
+  for (auto [argument, other] :
+       llvm::zip(first.getArguments(), second.getArguments())) {
+    if (!isDrawn(argument) && !isDrawn(other))
+      continue;
+    unsigned number = argument.getArgNumber();
+    std::optional<IntegerPool> own = pools(number);
+    IntegerPool::Way way =
+        IntegerPool::choose(seed, number, /*isListed=*/own.has_value()).way;
+    auto type = InputGenerator::getType(argument.getType());
+    bits = std::min({bits, (own ? *own : *pool).getBits(way),
+                     static_cast<double>(type.getElementTypeBitWidth())});
+  }
+  return bits;
+}
+
 static bool computesPositions(func::FuncOp function) {
   return llvm::any_of(function.getBody().front(), [](Operation &op) {
     return isa<tp::IotaOp, tp::TriangularOp>(op);

@@ -25,9 +25,10 @@ static bool areEqual(ArrayRef<SampledDim> a, ArrayRef<SampledDim> b) {
   });
 }
 
-EqualityPattern::EqualityPattern(const RankValues &values, bool isConstant)
+EqualityPattern::EqualityPattern(const RankValues &values, bool isConstant,
+                                 bool isDiscrete)
     : elementType(values.front()->getElementType()), isConstant(isConstant),
-      counted(0) {
+      isDiscrete(isDiscrete), counted(0) {
   llvm::SmallDenseMap<const FieldTensor *, unsigned> known;
   std::unordered_map<size_t, SmallVector<unsigned, 1>> byContent;
   for (const FieldValue &held : values) {
@@ -79,6 +80,7 @@ size_t EqualityPattern::getNumBytes() const {
 void ContentHasher::addShape(const EqualityPattern &pattern) {
   add(reinterpret_cast<uintptr_t>(pattern.elementType.getAsOpaquePointer()));
   add(pattern.isKept());
+  add(pattern.isDiscrete);
   add(pattern.dims.size());
   for (ArrayRef<SampledDim> dims : pattern.dims) {
     add(dims.size());

@@ -23,6 +23,10 @@ struct EqualityPattern {
   mlir::Type elementType;
   /// The value depends on no input: its elements are numbers, not unknowns.
   bool isConstant = false;
+  /// The value is computed from integers, truth values and constants alone, so
+  /// that it may be one of a few numbers: which of its elements are equal
+  /// depends on the integers.
+  bool isDiscrete = false;
   /// By tensor.
   std::vector<llvm::SmallVector<SampledDim, 4>> dims;
   std::vector<std::vector<uint64_t>> elements;
@@ -31,7 +35,7 @@ struct EqualityPattern {
   CountedBytes counted;
 
   /// Copies the values; elements are not numbered yet.
-  EqualityPattern(const RankValues &values, bool isConstant);
+  EqualityPattern(const RankValues &values, bool isConstant, bool isDiscrete);
 
   bool isTruth() const { return elementType.isInteger(1); }
   /// Returns true if no element is an unknown.

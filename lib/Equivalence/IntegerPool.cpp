@@ -11,6 +11,9 @@
 
 #include "llvm/Support/ErrorHandling.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace commute;
 using namespace commute::equivalence;
 
@@ -27,6 +30,24 @@ IntegerPool::Drawing IntegerPool::choose(uint64_t round, uint64_t source,
   if (isListed && (way == Way::Wide || way == Way::Odd))
     way = Way::Listed;
   return {way, PrimeField::mix(1, choice), source};
+}
+
+double IntegerPool::getBits(Way way) const {
+  auto count = static_cast<double>(std::max<size_t>(numbers.size(), 1));
+  switch (way) {
+  case Way::Listed:
+  case Way::Sweep:
+    return std::log2(count);
+  case Way::Near:
+    return std::log2(std::min(count, 3.0));
+  case Way::Sparse:
+    // Most are the same number.
+    return 0;
+  case Way::Wide:
+  case Way::Odd:
+    return 20;
+  }
+  llvm_unreachable("a way of drawing that is not listed");
 }
 
 uint64_t IntegerPool::draw(uint64_t content, uint64_t place, Drawing drawing,

@@ -206,7 +206,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       // Where integers matter is known by then. Drawn choices may matter
       // anywhere.
       std::optional<size_t> mostPoints;
-      if (numEqualRounds >= leastRoundsOfIntegers && !hasSampled && !hasSorted)
+      if (numEqualRounds >= leastRoundsOfIntegers &&
+          bitsOfIntegers >= enoughBitsOfIntegers && !hasSampled && !hasSorted)
         mostPoints = numPointsWithIntegers;
       RegionVerdict verdict = compareByRegions(first, second, inputs, context,
                                                lookup, seed, mostPoints);
@@ -318,6 +319,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   analyzed[0].reset();
   analyzed[1].reset();
   numEqualRounds = 0;
+  bitsOfIntegers = 0;
   lookup = [this](Value value) { return dims->get(value); };
   pools = [this](unsigned argument) {
     return getPoolInRange(*dims, argument, options);
@@ -393,6 +395,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     }
     ++result.numRounds;
     ++numEqualRounds;
+    bitsOfIntegers += getBitsOfIntegers(seed);
     if (*outcome == Outcome::NotProven)
       break;
     if (*outcome == Outcome::Different) {

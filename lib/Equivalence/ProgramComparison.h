@@ -47,6 +47,9 @@ private:
   /// Returns the number of rounds of programs that use external integers, each
   /// with different ones.
   unsigned getRoundsOfIntegers();
+  /// Returns k if two integers that were drawn in this round are equal with
+  /// probability 2^-k, for the input for which that is the least.
+  double getBitsOfIntegers(uint64_t seed);
   /// The number of elements of all values on all ranks, and of multiplications,
   /// at the sampled indices or at all indices.
   double getWork(bool reducesSizes) const;
@@ -106,6 +109,11 @@ private:
   /// Rounds with other integers after which those that matter are known.
   static constexpr unsigned leastRoundsOfIntegers = 3;
   unsigned numEqualRounds = 0;
+  /// Two given integers were equal in all of these rounds with probability 2^-k
+  /// for this k. Beyond `enoughBitsOfIntegers`, what depends on integers only
+  /// by which of them are equal is proven.
+  double bitsOfIntegers = 0;
+  static constexpr double enoughBitsOfIntegers = 12;
   /// Where integers and truth values matter; see RegionVerdict.
   size_t numPointsWithIntegers = 0;
   bool hasBeenEvaluatedWhole = false;

@@ -166,9 +166,11 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
   pending.push_back(std::move(region));
   auto outcome = outcomes.find(content);
   if (outcome == outcomes.end()) {
+    bool alreadyRead = std::exchange(readIntegers, false);
     FailureOr<Outcome> evaluated = evaluatePending();
     if (failed(evaluated))
       return failure();
+    evaluated->readsIntegers = std::exchange(readIntegers, alreadyRead);
     constexpr size_t maxBytes = size_t(256) << 20;
     if (outcomeBytes > maxBytes) {
       outcomes.clear();
@@ -179,6 +181,7 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
       outcomeBytes += pattern->getNumBytes();
     outcome = outcomes.try_emplace(content, std::move(*evaluated)).first;
   }
+  readIntegers |= outcome->second.readsIntegers;
   std::vector<ProgramRegion::Exit> exits = pending.back().exits;
   if (closes(outcome->second))
     settle(outcome->second, exits);
@@ -199,8 +202,8 @@ FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {
   Outcome outcome;
   for (const ProgramRegion::Exit &exit : pending.back().exits) {
     const KnownValue &value = known[exit.position];
-    auto pattern =
-        std::make_shared<EqualityPattern>(value.values, value.isConstant);
+    auto pattern = std::make_shared<EqualityPattern>(
+        value.values, value.isConstant, value.isDiscrete);
     pattern->renumber([&](uint64_t element) {
       auto [it, isNew] = numbers.try_emplace(element, next);
       next += isNew;
@@ -240,7 +243,8 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
   uint64_t ownSeed = PrimeField::mix(numClosed, seed);
   if (step.settled) {
     const EqualityPattern &pattern = *read[nextRead++];
-    known.push_back({pattern.instantiate(ownSeed), pattern.isConstant});
+    known.push_back(
+        {pattern.instantiate(ownSeed), pattern.isConstant, pattern.isDiscrete});
     return success();
   }
   if (!step.op) {
@@ -254,20 +258,24 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
   }
   ++numEvaluated;
   bool isConstant = isMemoryEffectFree(step.op);
+  bool isDiscrete = isConstant;
   SmallVector<RankValues> operands, results;
   for (auto [value, operand] :
        llvm::zip_equal(step.op->getOperands(), step.operands)) {
     operands.push_back(known[operand].values);
-    isConstant &= known[operand].isConstant;
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    readIntegers |= !known[operand].isConstant &&
-                    !(type && isa<FloatType>(type.getElementType()));
+    bool isFloat = type && isa<FloatType>(type.getElementType());
+    isConstant &= known[operand].isConstant;
+    isDiscrete &=
+        known[operand].isConstant || known[operand].isDiscrete || !isFloat;
+    readIntegers |=
+        !known[operand].isConstant && (known[operand].isDiscrete || !isFloat);
   }
   if (failed(evaluator.evaluate(step.op, operands, step.samples, results))) {
     culprit = step.op;
     return failure();
   }
   for (RankValues &result : results)
-    known.push_back({std::move(result), isConstant});
+    known.push_back({std::move(result), isConstant, isDiscrete && !isConstant});
   return success();
 }

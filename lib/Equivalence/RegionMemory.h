@@ -81,8 +81,9 @@ public:
   }
 
   size_t getNumEvaluated() const { return numEvaluated; }
-  /// Returns true if an op that was evaluated since the last call reads an
-  /// integer or a truth value that is not a constant.
+  /// Returns true if an op of the regions entered since the last call reads an
+  /// integer, a truth value, or a float computed from these alone, that is not
+  /// a constant.
   bool takeReadIntegers() { return std::exchange(readIntegers, false); }
   /// Returns the op at which the evaluation failed.
   mlir::Operation *getCulprit() const { return culprit; }
@@ -99,6 +100,8 @@ private:
   struct KnownValue {
     RankValues values;
     bool isConstant = false;
+    /// See EqualityPattern.
+    bool isDiscrete = false;
   };
   /// The patterns of the exits of a region.
   struct Outcome {
@@ -107,6 +110,8 @@ private:
     std::vector<Pattern> patterns;
     /// True if each new unknown is read by both programs.
     bool sharesNew = false;
+    /// True if integers or truth values were read; see takeReadIntegers.
+    bool readsIntegers = false;
     /// Unknowns of the settled values, and the programs that read them.
     std::vector<std::pair<uint64_t, uint8_t>> readAgain;
   };

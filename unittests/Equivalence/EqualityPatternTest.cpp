@@ -33,8 +33,8 @@ protected:
     return values;
   }
   EqualityPattern getPattern(const Elements &ranks, Type type = {},
-                             bool isConstant = false) {
-    return EqualityPattern(make(ranks, type), isConstant);
+                             bool isConstant = false, bool isDiscrete = false) {
+    return EqualityPattern(make(ranks, type), isConstant, isDiscrete);
   }
   static ContentHash hash(const EqualityPattern &pattern) {
     ContentHasher hasher;
@@ -57,6 +57,7 @@ TEST_F(EqualityPatternTest, ContentIsElementsRanksAndType) {
   EXPECT_NE(content, hash(getPattern({{5, 6}, {6, 7}})));
   EXPECT_NE(content, hash(getPattern({{5, 6}, {6, 5}}, i64)));
   EXPECT_NE(content, hash(getPattern({{5, 6}, {6, 5}}, f32, true)));
+  EXPECT_NE(content, hash(getPattern({{5, 6}, {6, 5}}, f32, false, true)));
 }
 
 TEST_F(EqualityPatternTest, UnknownsAreNumbered) {

@@ -64,6 +64,9 @@ public:
   /// that an op on integers of two sources meets each way. `isListed`: only
   /// numbers of the pool may be drawn.
   static Drawing choose(uint64_t round, uint64_t source, bool isListed);
+  /// Returns at least how many bits of surprise it would be if two integers
+  /// that were drawn this way were equal: k, if they are with probability 2^-k.
+  double getBits(Way way) const;
   /// Draws an integer as an element of `type`. `place` is a hash of where the
   /// integer is, equal in all rounds; `content` is one that differs between
   /// rounds.
