@@ -256,3 +256,23 @@ def an_id_in_a_deep_program(b, variant, ids, x, weight):
             doubled = b.call(aten.mul.Scalar, x, 2.0)
             x = b.call(aten.where.self, shaped(b, chosen, [64, 1]), doubled, x)
     return x
+
+
+@rewrite(
+    "numbers made of integers", [(INT, (2, 64), "varying", (0, 12))],
+    {"row 63 twice": "for row 0", "row 40 twice": "for row 41", "row 0 twice": "for row 7"},
+)  # fmt: skip
+def a_class_of_one_hot(b, variant, ids):
+    classes = shaped(b, ids, [2, 64, 1])
+    if variant == "captured":
+        other = b.call(aten.ne.Tensor, iota(b, 3), classes)
+        chosen = b.call(aten.where.Scalar, other, 0.0, 1.0)
+    else:
+        own = b.call(aten.eq.Scalar, b.call(aten.sub.Tensor, iota(b, 3), classes), 0)
+        chosen = b.call(aten.to.dtype, own, FLOAT)
+    faults = {"row 63 twice": (63, 0), "row 40 twice": (40, 41), "row 0 twice": (0, 7)}
+    if variant in faults:
+        source, target = faults[variant]
+        ranges = ((0, target), (source, source + 1), (target + 1, 64))
+        chosen = cat(b, [take(b, chosen, 1, start, end) for start, end in ranges if start < end], 1)
+    return b.call(aten.select.int, chosen, 2, 2)
