@@ -81,6 +81,8 @@ uint64_t Combiner::combine(ArrayRef<uint64_t> elements) const {
 }
 
 uint64_t Combiner::finish(uint64_t value, int64_t count) const {
+  if (kind == ReductionKind::Avg && count == 0 && isField)
+    return getNotANumber(context);
   if (kind == ReductionKind::Avg && count > 0 && !isTruth)
     return isField
                ? PrimeField::multiply(

@@ -76,10 +76,39 @@ unsigned ProgramComparison::getRoundsOfIntegers() {
     sources.push_back({numNumbers, numElements});
   }
   constexpr double mostTurnsOfPairs = 128;
+  double mostTurns = static_cast<double>(most) / IntegerPool::sweepPeriod;
+  unmetNumbers = turns > mostTurns ? UnmetNumbers::Single
+                 : turnsOfPairs > std::min(mostTurns, mostTurnsOfPairs)
+                     ? UnmetNumbers::Pairs
+                 : sources.size() > 2 ? UnmetNumbers::Triples
+                                      : UnmetNumbers::None;
   turns = std::max(turns, std::min(turnsOfPairs, mostTurnsOfPairs));
   return static_cast<unsigned>(std::clamp<double>(
       std::ceil(turns) * IntegerPool::sweepPeriod, static_cast<double>(least),
       static_cast<double>(most)));
+}
+
+void ProgramComparison::noteUnmetNumbers() {
+  switch (unmetNumbers) {
+  case UnmetNumbers::None:
+    return;
+  case UnmetNumbers::Single:
+    result.notes.push_back(
+        "an integer input is compared with more numbers than " +
+        std::to_string(result.numRounds) +
+        " rounds could draw: a difference at one of them may be missed");
+    return;
+  case UnmetNumbers::Pairs:
+    result.notes.push_back("of two integer inputs, not every pair of numbers "
+                           "was drawn: a difference at one pair alone may be "
+                           "missed");
+    return;
+  case UnmetNumbers::Triples:
+    result.notes.push_back("of three integer inputs, not every combination of "
+                           "numbers was drawn: a difference at one combination "
+                           "alone may be missed");
+    return;
+  }
 }
 
 double ProgramComparison::getBitsOfIntegers(uint64_t seed) {

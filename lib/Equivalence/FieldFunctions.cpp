@@ -209,6 +209,11 @@ static const uint64_t infinity =
 static const uint64_t notANumber =
     PrimeField::fromDouble(std::numeric_limits<double>::quiet_NaN());
 
+uint64_t equivalence::getNotANumber(ScalarContext &context) {
+  context.noteInfinite(notANumber);
+  return notANumber;
+}
+
 uint64_t ScalarFunction::noteInfinite(uint64_t element) const {
   context.noteInfinite(element);
   return element;
@@ -247,7 +252,7 @@ uint64_t ScalarFunction::evaluateSquareRoot(uint64_t a) const {
   if (a == 0)
     return 0;
   if (context.isNegative(a))
-    return noteInfinite(notANumber);
+    return getNotANumber(context);
   return PrimeField::mix(a, getKey(MapFunction::Sqrt));
 }
 
@@ -263,7 +268,7 @@ uint64_t ScalarFunction::evaluateLogarithm(uint64_t a) const {
   if (a == 0)
     return noteInfinite(PrimeField::negate(infinity));
   if (context.isNegative(a))
-    return noteInfinite(notANumber);
+    return getNotANumber(context);
   if (a == 1)
     return 0;
   uint64_t result = PrimeField::mix(a, getKey(MapFunction::Log));

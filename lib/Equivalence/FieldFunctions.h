@@ -32,6 +32,9 @@ uint64_t getCastKey(mlir::Type type);
 uint64_t convertElement(ScalarContext &context, uint64_t element,
                         mlir::Type from, mlir::Type to);
 
+/// Returns NaN, of which zero times it and its difference from itself are NaN.
+uint64_t getNotANumber(ScalarContext &context);
+
 uint64_t dotField(const uint64_t *lhs, const uint64_t *rhs, int64_t count);
 uint64_t dotInteger(const uint64_t *lhs, const uint64_t *rhs, int64_t count);
 

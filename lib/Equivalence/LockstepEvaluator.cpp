@@ -6,6 +6,7 @@
 
 #include "commute/Equivalence/LockstepEvaluator.h"
 
+#include "DecisionCoverage.h"
 #include "FieldFunctions.h"
 #include "OperatorEffects.h"
 #include "RandomTensors.h"
@@ -332,9 +333,14 @@ LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
     evaluateOpaque(call, operands, samples, results);
     return success(!context.problem);
   }
-  if (auto modelled = dyn_cast<tp::EvaluationOpInterface>(op))
-    return evaluateModelled(modelled, operands, samples, results);
-  return op->emitError("cannot be evaluated");
+  auto modelled = dyn_cast<tp::EvaluationOpInterface>(op);
+  if (!modelled)
+    return op->emitError("cannot be evaluated");
+  if (failed(evaluateModelled(modelled, operands, samples, results)))
+    return failure();
+  if (context.decisions)
+    context.decisions->note(op, operands, results);
+  return success();
 }
 
 llvm::Expected<std::vector<RankValues>> equivalence::evaluateOnAllRanks(

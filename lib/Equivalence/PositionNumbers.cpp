@@ -184,8 +184,15 @@ void PositionFinder::visit(Operation *op) {
   if (auto indexing = dyn_cast<tp::IndexingOpInterface>(op))
     visitIndexing(indexing);
   if (auto map = dyn_cast<tp::MapOp>(op)) {
-    if (isFollowed(map.getResult()))
-      forms[map.getResult()] = evaluateMap(map);
+    if (!isFollowed(map.getResult()))
+      return;
+    PositionForm form = evaluateMap(map);
+    auto type = cast<IntegerType>(getType(map.getResult()).getElementType());
+    // Arithmetic in narrow types wraps around.
+    if (type.getWidth() > 1 && !form.hasUnknown &&
+        !fits(form, getType(map.getResult()).getShape(), type))
+      form = derive(op);
+    forms[map.getResult()] = std::move(form);
     return;
   }
   if (op->getNumResults() == 0 || !llvm::any_of(op->getResults(), isFollowed))

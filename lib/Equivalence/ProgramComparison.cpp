@@ -196,6 +196,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
     EvaluationContext context(samples, options.precision, choices, seed,
                               budget);
     context.scalars.setPool(*pool);
+    context.decisions = &decisions;
     // Two rounds out of four, so that both kinds of rounds above are included.
     context.repeatsElements = hasSorted && seed % 4 >= 2;
     differences.clear();
@@ -320,6 +321,8 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   analyzed[1].reset();
   numEqualRounds = 0;
   bitsOfIntegers = 0;
+  decisions = {};
+  unmetNumbers = UnmetNumbers::None;
   lookup = [this](Value value) { return dims->get(value); };
   pools = [this](unsigned argument) {
     return getPoolInRange(*dims, argument, options);
@@ -404,6 +407,10 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       break;
     }
   }
+  if (result.isEquivalent())
+    result.notProven = decisions.describeMissed(first, second);
+  if (result.isEquivalent())
+    noteUnmetNumbers();
   if (result.isEquivalent() && hasSampled)
     result.notes.push_back("truth values decide about integers, or a law of "
                            "truth values or maxima "

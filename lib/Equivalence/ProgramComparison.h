@@ -7,6 +7,7 @@
 #ifndef COMMUTE_LIB_EQUIVALENCE_PROGRAMCOMPARISON_H
 #define COMMUTE_LIB_EQUIVALENCE_PROGRAMCOMPARISON_H
 
+#include "DecisionCoverage.h"
 #include "DimSamples.h"
 #include "ValueDifferences.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
@@ -47,6 +48,8 @@ private:
   /// Returns the number of rounds of programs that use external integers, each
   /// with different ones.
   unsigned getRoundsOfIntegers();
+  /// Adds a note if some numbers of integer inputs were not drawn.
+  void noteUnmetNumbers();
   /// Returns k if two integers that were drawn in this round are equal with
   /// probability 2^-k, for the input for which that is the least.
   double getBitsOfIntegers(uint64_t seed);
@@ -117,6 +120,11 @@ private:
   /// Where integers and truth values matter; see RegionVerdict.
   size_t numPointsWithIntegers = 0;
   bool hasBeenEvaluatedWhole = false;
+  /// What the rounds did not draw of the numbers that integer inputs meet.
+  enum class UnmetNumbers { None, Single, Pairs, Triples };
+  UnmetNumbers unmetNumbers = UnmetNumbers::None;
+  /// What decisions about integers were in all rounds of the programs.
+  DecisionCoverage decisions;
   void noteChoices(const ScalarContext &scalars);
 };
 

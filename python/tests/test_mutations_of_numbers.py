@@ -77,6 +77,6 @@ def test_each_cause_is_planted_in_several_forms():
     assert set(forms) == {
         "cuts", "positions", "choices", "integers", "constants", "random operators",
         "signatures", "symbolic sizes", "groups", "computed integers", "computed positions",
-        "looked up positions", "counted integers",
+        "looked up positions", "counted integers", "numbers made of integers",
     }  # fmt: skip
     assert min(forms.values()) >= FORMS_OF_EACH_CAUSE

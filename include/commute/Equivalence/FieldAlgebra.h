@@ -123,6 +123,8 @@ struct ProofBudget {
   std::function<void(double)> onTime = {};
 };
 
+class DecisionCoverage;
+
 /// State shared by the evaluation of a program on all ranks.
 struct EvaluationContext {
   EvaluationContext(IndexSamples &samples, Precision precision, Choices choices,
@@ -148,6 +150,8 @@ struct EvaluationContext {
   /// Random floats occur more than once, so that a sort has equal elements:
   /// drawn from the whole field, they would all be different.
   bool repeatsElements = false;
+  /// Where to record what decisions about integers were; may be null.
+  DecisionCoverage *decisions = nullptr;
 };
 
 /// Evaluates one op on one rank.
