@@ -104,7 +104,7 @@ def case_of(small, mode, ranks, layers):
     mesh = {"ep" if mode == "experts" else "tp": ranks}
     options = {"mesh": mesh, "plan": None if mode == "experts" else small.plan}
     whole = given = small.prefill()
-    expected = outputs = None
+    expected = outputs = gradients = None
     if mode == "dynamic":
         sizes = {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
         options["dynamic_shapes"] = {
@@ -124,9 +124,13 @@ def case_of(small, mode, ranks, layers):
         given["labels"] = given["input_ids"].clone()
         options["backward"] = True
         loss = model(**given).loss
-        found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
-        expected = [loss.detach(), *(value for value in found if value is not None)]
-    return model, whole, given, options, {"expected": expected, "outputs": outputs}
+        names, parameters = zip(*model.named_parameters())
+        found = torch.autograd.grad(loss, parameters, allow_unused=True)
+        known = {name: value for name, value in zip(names, found) if value is not None}
+        expected = [loss.detach(), *known.values()]
+        gradients = dict(enumerate(known, start=1))
+    judged = {"expected": expected, "outputs": outputs, "gradients": gradients}
+    return model, whole, given, options, judged
 
 
 def skips(small, mode):

@@ -143,12 +143,15 @@ def _close(found, value, what, tolerances):
 
 
 def check(
-    captured, model, arguments, *, expected=None, outputs=None, run=run_ranks, rtol=1e-4, atol=1e-5
-):
+    captured, model, arguments, *, expected=None, outputs=None, gradients=None, run=run_ranks,
+    rtol=1e-4, atol=1e-5,
+):  # fmt: skip
     """Compares the ranks' outputs, and the reference's, with the model's own.
 
     expected: what the model returns, where calling it does not tell
     outputs: the relations of outputs by index, where relations.json does not tell
+    gradients: by index of an output, the parameter whose gradient it is, and which it is cut
+        like where relations.json does not tell
     run: `run_ranks`, or `run_ranks_in_processes`
     """
     tolerances = {"rtol": rtol, "atol": atol}
@@ -165,6 +168,9 @@ def check(
     for rank, results in enumerate(run(captured, tensors)):
         for index, (found, value) in enumerate(zip(results, expected, strict=True)):
             text = stated.get(str(index), "replicated")
-            if text.startswith("shard("):
+            if str(index) not in stated and index in (gradients or {}):
+                name = gradients[index]
+                value = relations.cut(name, {name: value}, rank)
+            elif text.startswith("shard("):
                 value = relations.evaluate(text.replace("(", "(whole, ", 1), {"whole": value}, rank)
             _close(found, value, f"rank {rank}, output {index}", tolerances)

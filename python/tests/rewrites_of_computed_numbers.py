@@ -276,3 +276,38 @@ def a_class_of_one_hot(b, variant, ids):
         ranges = ((0, target), (source, source + 1), (target + 1, 64))
         chosen = cat(b, [take(b, chosen, 1, start, end) for start, end in ranges if start < end], 1)
     return b.call(aten.select.int, chosen, 2, 2)
+
+
+@rewrite(
+    "numbers made of integers", [(INT, (2, 48), "varying", (0, 12)), (FLOAT, (48, 4))],
+    {"another column": "column 31 for 30", "not masked": "column 5 is left as it is"},
+)  # fmt: skip
+def columns_of_a_mask(b, variant, ids, x):
+    chosen = b.call(aten.to.dtype, b.call(aten.eq.Scalar, ids, 7), FLOAT)
+    if variant != "captured":
+        other = b.call(aten.to.dtype, b.call(aten.ne.Scalar, ids, 7), FLOAT)
+        chosen = b.call(aten.rsub.Scalar, other, 1.0)
+    if variant == "another column":
+        parts = ((0, 30), (31, 32), (31, 48))
+        chosen = cat(b, [take(b, chosen, 1, start, end) for start, end in parts], 1)
+    if variant == "not masked":
+        ones = b.call(aten.full.default, [2, 1], 1.0, dtype=FLOAT)
+        chosen = cat(b, [take(b, chosen, 1, 0, 5), ones, take(b, chosen, 1, 6, 48)], 1)
+    return b.call(aten.mm.default, chosen, x)
+
+
+@rewrite(
+    "numbers made of integers", [(INT, (60,), "varying", (0, 12)), (FLOAT, (60,))],
+    {"one place later": "the mask is rolled", "one step off": "as if 8 were 9"},
+)  # fmt: skip
+def steps_of_ids(b, variant, ids, x):
+    if variant == "captured":
+        steps = b.call(aten.clamp.default, b.call(aten.floor_divide.default, ids, 4), 0, 2)
+        steps = b.call(aten.to.dtype, steps, FLOAT)
+    else:
+        limit = 9 if variant == "one step off" else 8
+        above = [b.call(aten.to.dtype, b.call(aten.ge.Scalar, ids, number), FLOAT) for number in (4, limit)]
+        steps = b.call(aten.add.Tensor, *above)
+    if variant == "one place later":
+        steps = b.call(aten.roll.default, steps, [1], [0])
+    return b.call(aten.mul.Tensor, steps, x)

@@ -44,6 +44,20 @@ def _lines_of_forward(loss: torch.Tensor) -> Iterator[None]:
         yield
 
 
+def _differentiate(
+    loss: torch.Tensor, leaves: tuple[torch.Tensor, ...]
+) -> tuple[torch.Tensor | None, ...]:
+    """Returns the gradients of a scalar; None for a leaf that it does not depend on.
+
+    torch.autograd.grad runs outside of the modes that override torch functions, among them
+    the one by which torch.export makes in-place collectives functional: those of autograd
+    functions, such as an all_reduce of gradients, would stay as they are.
+    """
+    return torch.autograd.graph._engine_run_backward(
+        (loss,), (torch.ones_like(loss),), False, False, leaves, True, accumulate_grad=False
+    )
+
+
 class _Gradients:
     """The parameters as autograd leaves, and their gradients."""
 
@@ -60,7 +74,7 @@ class _Gradients:
 
     def of(self, loss: torch.Tensor) -> dict[str, torch.Tensor]:
         with _lines_of_forward(loss):
-            values = torch.autograd.grad(loss, list(self._leaves.values()), allow_unused=True)
+            values = _differentiate(loss, tuple(self._leaves.values()))
         found = {}
         for (name, leaf), value in zip(self._leaves.items(), values):
             if value is None:
