@@ -266,7 +266,10 @@ void DimSamples::addDrawnIndices() {
         int64_t size = classes.getSize(bound.dim);
         for (int64_t number : pool->getNumbers()) {
           int64_t index = number + bound.offset;
-          singles[bound.dim].insert(index < 0 ? index + size : index);
+          index += index < 0 ? size : 0;
+          // The second program may have a smaller table.
+          if (index >= 0 && index < size)
+            singles[bound.dim].insert(index);
         }
       }
 }

@@ -98,7 +98,8 @@ void DimSamples::onNumber(int64_t number) {
 void DimSamples::onBound(unsigned argument, Value table, unsigned dim,
                          int64_t low, int64_t high) {
   bounds[argument].push_back({getDims(table)[dim], low, high,
-                              tp::getTensor(table).getDimSize(dim) - high});
+                              tp::getTensor(table).getDimSize(dim) - high,
+                              table.getParentBlock()->getParentOp() == first});
 }
 
 IntegerPool DimSamples::getPool() const {
@@ -128,7 +129,13 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
     return std::nullopt;
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
+  // The first program determines what is legal, if it uses the input as an
+  // index: then the second has to run with all of that.
+  bool isBoundByFirst = llvm::any_of(
+      known->second, [](const Bound &bound) { return bound.isOfFirst; });
   for (const Bound &bound : known->second) {
+    if (isBoundByFirst && !bound.isOfFirst)
+      continue;
     low = std::max(low, bound.low);
     high = std::min(high, bound.high);
   }

@@ -115,6 +115,7 @@ private:
   struct Bound {
     Id dim;
     int64_t low, high, offset;
+    bool isOfFirst;
   };
   /// The chosen indices of an atom.
   struct Atom {

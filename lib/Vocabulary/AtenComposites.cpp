@@ -250,6 +250,18 @@ static LogicalResult readSelectScatter(NodeReader &reader) {
 }
 
 /// The gradient of x[..., start:end:step]: zeros around the gradient's rows.
+/// Returns true if a gradient has the sizes of the operand, apart from `dim`,
+/// which it has of any size, or lacks. PyTorch would broadcast it otherwise.
+static bool fitsBeside(NodeReader &reader, Value gradient,
+                       RankedTensorType type, int64_t dim, bool hasDim) {
+  tp::Sizes own = reader.getSymbols().getSizes(getTensor(gradient));
+  tp::Sizes whole = reader.getSymbols().getSizes(type);
+  whole.erase(whole.begin() + dim);
+  if (hasDim && own.size() == whole.size() + 1)
+    own.erase(own.begin() + dim);
+  return own == whole;
+}
+
 static LogicalResult readSliceBackward(NodeReader &reader) {
   Value gradient = reader.tensor("grad_output");
   RankedTensorType type = reader.getResultType();
@@ -259,6 +271,7 @@ static LogicalResult readSliceBackward(NodeReader &reader) {
   std::optional<int64_t> start = reader.integer("start", 0);
   std::optional<int64_t> step = reader.integer("step", 1);
   if (!dim || !start || !step || *step < 1 || type.isDynamicDim(*dim) ||
+      !fitsBeside(reader, gradient, type, *dim, /*hasDim=*/true) ||
       getTensor(gradient).isDynamicDim(*dim) || !isDense(reader, type))
     return failure();
   // The size of the gradient determines the end.
@@ -312,7 +325,8 @@ static LogicalResult readSelectBackward(NodeReader &reader) {
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", type.getRank());
   std::optional<int64_t> index = reader.integer("index");
-  if (!dim || !index || type.isDynamicDim(*dim))
+  if (!dim || !index || type.isDynamicDim(*dim) ||
+      !fitsBeside(reader, gradient, type, *dim, /*hasDim=*/false))
     return failure();
   tp::SymbolSpace &symbols = reader.getSymbols();
   tp::Sizes sizes = symbols.getSizes(getTensor(gradient));

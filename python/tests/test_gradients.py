@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Gradients that no CPU kernel computes, against those of autograd."""
 
+import json
+
 import pytest
 import torch
 
@@ -41,3 +43,23 @@ def test_rms_norm(tmp_path, sizes):
     ours = read_safetensors(outputs)
     for index, theirs in enumerate(expected):
         assert torch.allclose(ours[f"rank0.output{index}"], theirs, rtol=1e-10, atol=1e-12)
+
+
+class Padded(torch.nn.Module):
+    def __init__(self, operator, *arguments):
+        super().__init__()
+        self.operator, self.arguments = operator, arguments
+
+    def forward(self, gradient):
+        return self.operator(gradient, *self.arguments)
+
+
+@pytest.mark.parametrize("sizes, opaque", [((1, 1), 0), ((), 1), ((1,), 1)])
+def test_gradient_of_a_slice_is_not_broadcast(tmp_path, sizes, opaque):
+    # PyTorch broadcasts a smaller gradient; it stays PyTorch's own operator here.
+    operator = torch.ops.aten.slice_backward.default
+    program = torch.export.export(Padded(operator, [1, 3], 1, 2, 3, 1), (torch.ones(sizes),))
+    torch.export.save(program, tmp_path / "p.pt2")
+    process = commute("show", tmp_path / "p.pt2", "--json")
+    assert process.returncode == 0, process.stderr
+    assert sum(json.loads(process.stdout)["opaque"].values()) == opaque
