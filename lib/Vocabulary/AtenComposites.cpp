@@ -250,14 +250,17 @@ static LogicalResult readSelectScatter(NodeReader &reader) {
 }
 
 /// The gradient of x[..., start:end:step]: zeros around the gradient's rows.
-/// Returns true if a gradient has the sizes of the operand, apart from `dim`,
-/// which it has of any size, or lacks. PyTorch would broadcast it otherwise.
+/// Returns true if a gradient has the sizes of the operand apart from `dim`,
+/// which it has with any size or, without `hasDim`, lacks. PyTorch would
+/// broadcast it otherwise.
 static bool fitsBeside(NodeReader &reader, Value gradient,
                        RankedTensorType type, int64_t dim, bool hasDim) {
   tp::Sizes own = reader.getSymbols().getSizes(getTensor(gradient));
   tp::Sizes whole = reader.getSymbols().getSizes(type);
+  if (own.size() + !hasDim != whole.size())
+    return false;
   whole.erase(whole.begin() + dim);
-  if (hasDim && own.size() == whole.size() + 1)
+  if (hasDim)
     own.erase(own.begin() + dim);
   return own == whole;
 }
