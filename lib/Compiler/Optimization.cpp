@@ -7,6 +7,7 @@
 #include "commute/Compiler/Optimization.h"
 
 #include "commute/Analysis/Placements/InputPlacements.h"
+#include "SizeRanges.h"
 #include "commute/Target/Target.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -68,6 +69,17 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
           *result.original, module,
           mlir::OperationEquivalence::IgnoreLocations))
     return result;
+  if (options.settings.policy == Policy::Profitable)
+    if (std::optional<std::string> loss = findLossAtLargestSizes(
+            *result.original, module, options.settings.target)) {
+      mlir::OwningOpRef<mlir::ModuleOp> copy =
+          mlir::cast<mlir::ModuleOp>((*result.original)->clone());
+      module.getBodyRegion().takeBody(copy->getBodyRegion());
+      remarks.clear();
+      remarks.add({report::Verdict::Refused, "size-ranges", "unprofitable", "",
+                   "", 0, *loss, ""});
+      return result;
+    }
   result.outcome = Optimization::Outcome::Changed;
   if (options.verifies)
     verify(module, options, result);

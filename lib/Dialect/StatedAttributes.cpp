@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "commute/Dialect/CarrierAttributes.h"
+#include "commute/Dialect/GroupSpelling.h"
 #include "commute/Dialect/SizeAssumption.h"
 #include "commute/Dialect/TPDialect.h"
 
@@ -72,6 +74,18 @@ static LogicalResult verifySymbolHints(Operation *op,
                        "symbols to i64 values");
 }
 
+static LogicalResult verifySizeRanges(Operation *op, NamedAttribute attribute) {
+  auto ranges = dyn_cast<DictionaryAttr>(attribute.getValue());
+  if (ranges && llvm::all_of(ranges, [](NamedAttribute range) {
+        auto ends = dyn_cast<DenseI64ArrayAttr>(range.getValue());
+        return ends && ends.size() == 2 && ends[0] <= ends[1];
+      }))
+    return success();
+  return op->emitError("attribute 'tp.size_ranges' must be a dictionary from "
+                       "symbols to their smallest and largest value, for "
+                       "example {s0 = array<i64: 16, 64>}");
+}
+
 /// An op without results still has one name.
 static LogicalResult verifyNames(Operation *op, NamedAttribute attribute) {
   auto isString = [](Attribute element) { return isa<StringAttr>(element); };
@@ -100,6 +114,10 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
     return verifyAssumptions(op, attribute);
   if (name == symbolHintsAttrName)
     return verifySymbolHints(op, attribute);
+  if (name == sizeRangesAttrName)
+    return verifySizeRanges(op, attribute);
+  if (name == groupSpellingsAttrName)
+    return verifyGroupSpellings(op, attribute.getValue());
   if (name == namesAttrName)
     return verifyNames(op, attribute);
   if (name == targetAttrName)

@@ -9,6 +9,7 @@
 #include "OpDraft.h"
 #include "ResultTypes.h"
 
+#include "commute/Dialect/GroupSpelling.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -204,7 +205,8 @@ void LowerCollectivesPass::eraseUnreadBlocks() {
 void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
   int64_t axis = gather.getGatherAxis();
   int64_t count = gather.getGroup().getSize();
-  if (axis == 0 || gather.getGroup().getName().empty() ||
+  if (axis == 0 ||
+      tp::getGroupSpelling(gather.getGroup(), gather).gathersAnyDim ||
       !isWaitedFor(gather.getResult(), gather.getAsync()))
     return;
   ++numLowered;
@@ -244,7 +246,8 @@ void LowerCollectivesPass::lower(tp::AllGatherOp gather) {
 void LowerCollectivesPass::lower(tp::ReduceScatterOp scatter) {
   int64_t axis = scatter.getScatterAxis();
   int64_t count = scatter.getGroup().getSize();
-  if (axis == 0 || scatter.getGroup().getName().empty())
+  if (axis == 0 ||
+      tp::getGroupSpelling(scatter.getGroup(), scatter).scattersAnyDim)
     return;
   Location location = scatter.getLoc();
   OpDraft before(scatter.getContext());

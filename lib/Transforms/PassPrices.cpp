@@ -6,6 +6,8 @@
 
 #include "PassPrices.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -25,6 +27,17 @@ static target::SizeTable getSizes(func::FuncOp function,
       for (StringAttr symbol : layout.getSymbols())
         table.try_emplace(symbol.str(), sizes.getExample(symbol.getValue()));
   };
+  // A rewrite must pay at the smallest size that the program is compiled for:
+  // sharding and fusion pay for the work on many rows.
+  if (auto ranges =
+          function->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
+              tp::sizeRangesAttrName))
+    for (NamedAttribute range : ranges) {
+      StringRef symbol = range.getName();
+      auto ends = cast<DenseI64ArrayAttr>(range.getValue());
+      table[symbol.str()] =
+          sizes.getValueFrom(symbol, ends[0]).value_or(ends[0]);
+    }
   llvm::for_each(function.getArgumentTypes(), addSymbols);
   function.walk(
       [&](Operation *op) { llvm::for_each(op->getResultTypes(), addSymbols); });

@@ -9,6 +9,7 @@
 #include "ExposedCollectives.h"
 
 #include "commute/Analysis/Products/PipelineFusion.h"
+#include "commute/Dialect/GroupSpelling.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -25,8 +26,9 @@ std::optional<SliceMethod> commute::findSliceMethod(Value value, unsigned dim,
   // The offset of a block of symbolic size cannot be represented.
   if (isRankSpecific && !getTensor(value).isDynamicDim(dim))
     return SliceMethod::RankSlice;
-  // TensorCast, whose groups have no names, has only reduce_scatter(sum).
-  if (group.getName().empty())
+  // The method is a reduce_scatter(max) of equal values.
+  if (tp::getGroupSpelling(group, value.getParentRegion()->getParentOp())
+          .onlySums)
     return std::nullopt;
   return SliceMethod::ReduceScatter;
 }
@@ -118,7 +120,8 @@ RegionCosts::RegionCosts(const analysis::ShardRegion &region,
                          bool isPipelined)
     : region(region), price(price), isRankSpecific(isRankSpecific),
       isPipelined(isPipelined && !region.isPadded &&
-                  !region.group.getName().empty()) {
+                  !tp::getGroupSpelling(region.group, region.ops.front().op)
+                       .processGroup.empty()) {
   for (const RegionOp &entry : region.ops)
     regionOps.insert(entry.op);
   DenseMap<OpKey, unsigned, OpKeyInfo> opClasses;

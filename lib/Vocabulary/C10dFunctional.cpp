@@ -35,25 +35,26 @@ static Value makeAllReduce(NodeReader &reader, Value input,
   if (!reduction)
     return {};
   return reader.create<tp::AllReduceOp>(type, *reduction, input, group,
-                                        /*async=*/true, isInPlace);
+                                        reader.needsWait(), isInPlace);
 }
 
 static Value makeAllGather(NodeReader &reader, Value input,
                            RankedTensorType type, tp::GroupAttr group) {
-  if (getTensor(input).getRank() == 0)
+  std::optional<int64_t> dim = reader.collectiveDim(getTensor(input).getRank());
+  if (!dim)
     return {};
-  return reader.create<tp::AllGatherOp>(type, input, /*gather_axis=*/0, group,
-                                        /*async=*/true);
+  return reader.create<tp::AllGatherOp>(type, input, *dim, group,
+                                        reader.needsWait());
 }
 
 static Value makeReduceScatter(NodeReader &reader, Value input,
                                RankedTensorType type, tp::GroupAttr group) {
   std::optional<tp::ReductionKind> reduction = getReduction(reader);
-  if (!reduction || getTensor(input).getRank() == 0)
+  std::optional<int64_t> dim = reader.collectiveDim(getTensor(input).getRank());
+  if (!reduction || !dim)
     return {};
-  return reader.create<tp::ReduceScatterOp>(type, *reduction, input,
-                                            /*scatter_axis=*/0, group,
-                                            /*async=*/true);
+  return reader.create<tp::ReduceScatterOp>(type, *reduction, input, *dim,
+                                            group, reader.needsWait());
 }
 
 template <bool isInPlace>
@@ -63,8 +64,8 @@ static Value makeBroadcast(NodeReader &reader, Value input,
   std::optional<int64_t> root = reader.integer("src");
   if (!root)
     return {};
-  return reader.create<tp::CollectiveBroadcastOp>(type, input, *root, group,
-                                                  /*async=*/true, isInPlace);
+  return reader.create<tp::CollectiveBroadcastOp>(
+      type, input, *root, group, reader.needsWait(), isInPlace);
 }
 
 using MakeFunction = Value (*)(NodeReader &, Value, RankedTensorType,
@@ -115,7 +116,7 @@ static LogicalResult readAllToAll(NodeReader &reader) {
   if (!group)
     return failure();
   return reader.result(reader.create<tp::AllToAllOp>(
-      type, input, *outputs, *inputs, group, /*async=*/true));
+      type, input, *outputs, *inputs, group, reader.needsWait()));
 }
 
 static LogicalResult readWait(NodeReader &reader) {
@@ -131,12 +132,12 @@ static LogicalResult readWait(NodeReader &reader) {
 //===----------------------------------------------------------------------===//
 
 /// Adds the group argument and finishes the node, followed by a wait unless the
-/// op is asynchronous itself.
+/// op is asynchronous itself or its node needs none.
 static LogicalResult finishCollective(NodeWriter &writer, NodeBuilder &node,
                                       tp::GroupAttr group, bool isAsync,
                                       Value result) {
   node.group(group);
-  if (isAsync)
+  if (isAsync || !node.needsWait())
     return node.finish(result);
   StringRef started = node.finishIntermediate(getTensor(result));
   return writer
@@ -145,8 +146,13 @@ static LogicalResult finishCollective(NodeWriter &writer, NodeBuilder &node,
       .finish(result);
 }
 
-/// Reports an error unless the collective acts on dim 0, as PyTorch requires.
-static LogicalResult checkAxis(Operation *op, int64_t axis) {
+/// Adds the dim that a collective acts on. Reports an error unless the node can
+/// state it, or it is 0, as PyTorch requires.
+static LogicalResult addAxis(NodeBuilder &node, Operation *op, int64_t axis) {
+  if (node.states("dim")) {
+    node.integer("dim", axis);
+    return success();
+  }
   if (axis == 0)
     return success();
   return op->emitError("PyTorch has no collective along dim ")
@@ -164,13 +170,17 @@ static LogicalResult writeAllReduce(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AllReduceOp>(operation);
   if (op.getGroup().getName().empty())
     return writeTensorCastCollective(op, writer);
-  NodeBuilder node = writer.node(
-      op.getLoc(), getTarget(op.getInputMutable(), op.getInPlace(),
-                             "torch.ops._c10d_functional.all_reduce.default",
-                             "torch.ops._c10d_functional.all_reduce_.default"));
-  node.tensor("input", op.getInput())
+  FailureOr<NodeBuilder> node = writer.collective(
+      op,
+      getTarget(op.getInputMutable(), op.getInPlace(),
+                "torch.ops._c10d_functional.all_reduce.default",
+                "torch.ops._c10d_functional.all_reduce_.default"),
+      op.getGroup());
+  if (failed(node))
+    return failure();
+  node->tensor("input", op.getInput())
       .string("reduce_op", tp::stringifyReductionKind(op.getReduction()));
-  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+  return finishCollective(writer, *node, op.getGroup(), op.getAsync(),
                           op.getResult());
 }
 
@@ -178,12 +188,16 @@ static LogicalResult writeBroadcast(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::CollectiveBroadcastOp>(operation);
   if (op.getGroup().getName().empty())
     return writeTensorCastCollective(op, writer);
-  NodeBuilder node = writer.node(
-      op.getLoc(), getTarget(op.getInputMutable(), op.getInPlace(),
-                             "torch.ops._c10d_functional.broadcast.default",
-                             "torch.ops._c10d_functional.broadcast_.default"));
-  node.tensor("input", op.getInput()).integer("src", op.getRoot());
-  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+  FailureOr<NodeBuilder> node = writer.collective(
+      op,
+      getTarget(op.getInputMutable(), op.getInPlace(),
+                "torch.ops._c10d_functional.broadcast.default",
+                "torch.ops._c10d_functional.broadcast_.default"),
+      op.getGroup());
+  if (failed(node))
+    return failure();
+  node->tensor("input", op.getInput()).integer("src", op.getRoot());
+  return finishCollective(writer, *node, op.getGroup(), op.getAsync(),
                           op.getResult());
 }
 
@@ -191,13 +205,16 @@ static LogicalResult writeAllGather(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AllGatherOp>(operation);
   if (op.getGroup().getName().empty())
     return writeTensorCastCollective(op, writer);
-  if (failed(checkAxis(op, op.getGatherAxis())))
+  FailureOr<NodeBuilder> node = writer.collective(
+      op, "torch.ops._c10d_functional.all_gather_into_tensor.default",
+      op.getGroup());
+  if (failed(node))
     return failure();
-  NodeBuilder node = writer.node(
-      op.getLoc(), "torch.ops._c10d_functional.all_gather_into_tensor.default");
-  node.tensor("input", op.getInput())
-      .integer("group_size", op.getGroup().getSize());
-  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+  node->tensor("input", op.getInput());
+  if (failed(addAxis(*node, op, op.getGatherAxis())))
+    return failure();
+  node->groupSize(op.getGroup());
+  return finishCollective(writer, *node, op.getGroup(), op.getAsync(),
                           op.getResult());
 }
 
@@ -206,14 +223,17 @@ static LogicalResult writeReduceScatter(Operation *operation,
   auto op = cast<tp::ReduceScatterOp>(operation);
   if (op.getGroup().getName().empty())
     return writeTensorCastCollective(op, writer);
-  if (failed(checkAxis(op, op.getScatterAxis())))
+  FailureOr<NodeBuilder> node = writer.collective(
+      op, "torch.ops._c10d_functional.reduce_scatter_tensor.default",
+      op.getGroup());
+  if (failed(node))
     return failure();
-  NodeBuilder node = writer.node(
-      op.getLoc(), "torch.ops._c10d_functional.reduce_scatter_tensor.default");
-  node.tensor("input", op.getInput())
-      .string("reduce_op", tp::stringifyReductionKind(op.getReduction()))
-      .integer("group_size", op.getGroup().getSize());
-  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+  node->tensor("input", op.getInput())
+      .string("reduce_op", tp::stringifyReductionKind(op.getReduction()));
+  if (failed(addAxis(*node, op, op.getScatterAxis())))
+    return failure();
+  node->groupSize(op.getGroup());
+  return finishCollective(writer, *node, op.getGroup(), op.getAsync(),
                           op.getResult());
 }
 
@@ -221,12 +241,15 @@ static LogicalResult writeAllToAll(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AllToAllOp>(operation);
   if (op.getGroup().getName().empty())
     return writeTensorCastCollective(op, writer);
-  NodeBuilder node = writer.node(
-      op.getLoc(), "torch.ops._c10d_functional.all_to_all_single.default");
-  node.tensor("input", op.getInput())
+  FailureOr<NodeBuilder> node = writer.collective(
+      op, "torch.ops._c10d_functional.all_to_all_single.default",
+      op.getGroup());
+  if (failed(node))
+    return failure();
+  node->tensor("input", op.getInput())
       .integers("output_split_sizes", op.getOutputSplits())
       .integers("input_split_sizes", op.getInputSplits());
-  return finishCollective(writer, node, op.getGroup(), op.getAsync(),
+  return finishCollective(writer, *node, op.getGroup(), op.getAsync(),
                           op.getResult());
 }
 
@@ -255,6 +278,7 @@ void vocabulary::addC10dFunctional(Vocabulary &vocabulary) {
       OperatorEntry &entry = vocabulary.getOrAdd((library + name).str());
       entry.read = read;
       entry.denseArguments = std::move(arguments);
+      entry.isCollective = true;
     };
     add("all_reduce.default", readSingle<makeAllReduce<false>>, {});
     add("all_reduce_coalesced.default", readCoalesced<makeAllReduce<false>>,

@@ -100,6 +100,7 @@ private:
   llvm::Error readGroups(JsonValue groups, DistributedContext &context);
   llvm::Error readInputs(JsonValue inputs, DistributedContext &context);
   llvm::Error readConstants(JsonValue constants, DistributedContext &context);
+  llvm::Error readSizeRanges(JsonValue ranges, DistributedContext &context);
 
   StringRef origin;
 };
@@ -156,6 +157,13 @@ llvm::Error SidecarReader::readGroups(JsonValue groups,
     if (llvm::Error error = checkGroup(name, result))
       return makeError(llvm::toString(std::move(error)));
     context.groups[name] = std::move(result);
+    if (JsonValue processGroup = (*it).get("process_group")) {
+      if (!processGroup.is(JsonKind::String) || getText(processGroup).empty())
+        return makeError("groups." + name +
+                         ".process_group must be the name of a process group "
+                         "of PyTorch, such as \"0\"");
+      context.processGroups[name] = getText(processGroup);
+    }
   }
   return llvm::Error::success();
 }
@@ -213,6 +221,33 @@ llvm::Error SidecarReader::readConstants(JsonValue constants,
   return llvm::Error::success();
 }
 
+llvm::Error SidecarReader::readSizeRanges(JsonValue ranges,
+                                          DistributedContext &context) {
+  auto fail = [&] {
+    return makeError("\"size_ranges\" must map symbolic sizes to their smallest "
+                     "and largest value, for example {\"s0\": [16, 64]}");
+  };
+  if (!ranges.is(JsonKind::Object))
+    return fail();
+  for (auto it = ranges.begin(); it != ranges.end(); ++it) {
+    llvm::SmallVector<int64_t, 2> ends;
+    for (JsonValue end : *it)
+      ends.push_back(end.getInteger().value_or(-1));
+    if (!(*it).is(JsonKind::Array) || ends.size() != 2 || ends[0] < 0 ||
+        ends[0] > ends[1])
+      return fail();
+    std::string symbol = getText(it.key());
+    context.sizeRanges[symbol] = {ends[0], ends[1]};
+    for (const char *relation : {" >= ", " <= "})
+      if (llvm::Error error = addAssumptionOption(
+              context, symbol + relation +
+                           std::to_string(relation[1] == '>' ? ends[0]
+                                                             : ends[1])))
+        return makeError(llvm::toString(std::move(error)));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
   llvm::Expected<std::unique_ptr<JsonDocument>> document =
       JsonDocument::parse(text.str());
@@ -239,6 +274,9 @@ llvm::Expected<DistributedContext> SidecarReader::read(StringRef text) {
       return std::move(error);
   if (JsonValue constants = root.get("constants_of_rank"))
     if (llvm::Error error = readConstants(constants, context))
+      return std::move(error);
+  if (JsonValue ranges = root.get("size_ranges"))
+    if (llvm::Error error = readSizeRanges(ranges, context))
       return std::move(error);
   if (JsonValue assumptions = root.get("assumptions")) {
     if (!assumptions.is(JsonKind::Array))
@@ -276,6 +314,9 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
       llvm::interleaveComma(group.second, os, printRanks);
       os << ']';
     }
+    auto processGroup = context.processGroups.find(group.first);
+    if (processGroup != context.processGroups.end())
+      os << ", \"process_group\": " << quoteJson(processGroup->second);
     os << '}';
   });
   os << "}, \"inputs\": {";
@@ -293,6 +334,14 @@ std::string vocabulary::renderSidecar(const DistributedContext &context) {
         context.assumptions, os,
         [&](const std::string &assumption) { os << quoteJson(assumption); });
     os << ']';
+  }
+  if (!context.sizeRanges.empty()) {
+    os << ", \"size_ranges\": {";
+    llvm::interleaveComma(context.sizeRanges, os, [&](const auto &range) {
+      os << quoteJson(range.first) << ": [" << range.second.first << ", "
+         << range.second.second << ']';
+    });
+    os << '}';
   }
   if (!context.constantsOfRank.empty()) {
     os << ", \"constants_of_rank\": [";

@@ -9,10 +9,13 @@
 #include "ElementTypes.h"
 #include "Fingerprint.h"
 #include "NodeWriter.h"
+#include "OperatorCall.h"
 #include "OperatorRanks.h"
 #include "Origins.h"
 #include "SymbolicNumbers.h"
 #include "TensorMetadata.h"
+
+#include "commute/Dialect/GroupSpelling.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -46,6 +49,10 @@ public:
   StringRef makeName(Value value, StringRef base) override;
   const archive::Device &getDevice() override { return metadata.getDevice(); }
   StringRef getGroupArgument() override { return groupArgument; }
+  StringRef getProcessGroup(tp::GroupAttr group) override {
+    return tp::getGroupSpelling(group, function).processGroup;
+  }
+  const Node *findExample(StringRef target) override;
   std::optional<Argument> getSize(RankedTensorType type, unsigned dim,
                                   int64_t factor, Location location) override {
     return numbers.get(type, dim, factor, location);
@@ -85,8 +92,6 @@ private:
   bool checkOperands(const Origin &origin,
                      ArrayRef<std::pair<const Argument *, StringRef>> operands);
   LogicalResult write(Operation *op);
-  /// Returns a node of the source graph with this operator, or null.
-  const Node *findExample(StringRef target);
   LogicalResult emit(Operation *op);
   void collectNames();
   void collectSpelling();
@@ -438,7 +443,7 @@ bool Exporter::tryKeep(const Origin &origin) {
 const Node *Exporter::findExample(StringRef target) {
   if (examples.empty())
     for (const Node &node : graph.nodes)
-      examples.try_emplace(node.target, &node);
+      examples.try_emplace(getCalledOperator(node), &node);
   return examples.lookup(target);
 }
 
@@ -452,7 +457,7 @@ LogicalResult Exporter::write(Operation *op) {
   const Node *example = alias ? findExample(target.getValue()) : nullptr;
   std::optional<OwnSpelling> own;
   if (example)
-    own.emplace(OwnSpelling{target.getValue(), *alias, *example});
+    own.emplace(OwnSpelling{target.getValue(), *alias, example});
   const OwnSpelling *outer = writer.exchangeOwn(own ? &*own : nullptr);
   WriteFunction write = graph.holdsFunctions
                             ? vocabulary.findFunctionWriter(op->getName())

@@ -11,18 +11,23 @@
 #include "Fingerprint.h"
 #include "FunctionArguments.h"
 #include "InPlace.h"
+#include "KnownCall.h"
 #include "NodeReader.h"
 #include "OpaqueCall.h"
+#include "OperatorCall.h"
 #include "ProgramGroups.h"
 #include "Signature.h"
 #include "SymbolHints.h"
 #include "SymbolicExpression.h"
+
+#include "commute/Dialect/CarrierAttributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace commute;
@@ -98,6 +103,13 @@ private:
   /// Emits a remark that a node becomes opaque because the shapes that the
   /// graph states contradict its operator.
   void remarkMisfit(const Node &node, StringRef message);
+  /// Returns why a call of an operator of a vocabulary file is not the call of
+  /// the known operator that was read, or an empty string if it is.
+  std::string describeUnread(const NodeReader &reader, const Node &node);
+  /// Emits a remark that a call does not match the user's description.
+  void remarkUndescribed(const Node &node, const Twine &reason);
+  /// Emits remarks about operators that users describe and no node calls.
+  void remarkUnused();
   /// Records the fingerprint of a node's op under the name of its first result.
   void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
@@ -125,6 +137,8 @@ private:
   llvm::DenseSet<StringRef> mutatedNames;
   ProgramGroups groups;
   SymbolHints symbolHints;
+  /// The operators of vocabulary files that nodes call.
+  llvm::StringSet<> usedOperators;
 };
 
 } // namespace
@@ -274,9 +288,11 @@ bool Importer::hasOneElementType(const Node &node) {
 
 llvm::Error Importer::readNode(size_t index, JsonValue json) {
   const Node &node = graph.nodes[index];
-  const OperatorAlias *alias = vocabulary.findAlias(node.target);
+  const OperatorAlias *alias = vocabulary.findAlias(getCalledOperator(node));
   StringRef target = alias ? StringRef(alias->sameAs) : node.target;
   const OperatorEntry *entry = vocabulary.find(target);
+  if (alias)
+    usedOperators.insert(getCalledOperator(node));
 
   // Nodes that touch a place (a value that some node writes into, or an alias
   // of one) become opaque calls and are not moved. They are still read, for two
@@ -294,12 +310,32 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
   bool isKnown = entry && entry->read &&
                  (alias || hasKnownArguments(node, *entry)) &&
                  (!entry->needsOneElementType || hasOneElementType(node));
+  // Own operators are read as calls of the known ones.
+  Node known;
+  if (isKnown && alias) {
+    llvm::Expected<Node> call = getKnownCall(node, *alias);
+    if (call) {
+      known = std::move(*call);
+    } else {
+      remarkUndescribed(node, llvm::toString(call.takeError()));
+      isKnown = false;
+    }
+  }
   if (isKnown) {
-    NodeReader reader(*this, node, *entry, alias, builder, getLocation(node));
+    NodeReader reader(*this, alias ? known : node, *entry, alias, builder,
+                      getLocation(node));
     std::string message;
-    // Any argument that the known operator lacks may change the result.
-    if (succeeded(entry->read(reader)) && computesUsedResults(reader) &&
-        (!alias || reader.hasReadAll())) {
+    bool isRead = succeeded(entry->read(reader)) &&
+                  computesUsedResults(reader);
+    // Any argument that the known operator lacks may change the result, and
+    // users of other results need the node itself.
+    if (isRead && alias) {
+      std::string unread = describeUnread(reader, node);
+      isRead = unread.empty();
+      if (!isRead)
+        remarkUndescribed(node, unread);
+    }
+    if (isRead) {
       bool fits = succeeded(verifyCreated(reader, message));
       if (fits && !touchesPlace) {
         readModelled(index, reader);
@@ -324,6 +360,47 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
   }
   readOpaque(node, entry, alias, json);
   return llvm::Error::success();
+}
+
+std::string Importer::describeUnread(const NodeReader &reader,
+                                     const Node &node) {
+  if (const archive::NamedArgument *unread = reader.findUnread())
+    return ("argument \"" + unread->name + "\" is not described").str();
+  std::string problem;
+  for (const Argument &output : node.outputs)
+    output.forEachValue([&](const Argument &value) {
+      if (isUsed(value.text) &&
+          !llvm::is_contained(reader.getResultNames(), value.text))
+        problem = ("its result '" + value.text + "' is not described").str();
+    });
+  return problem;
+}
+
+void Importer::remarkUndescribed(const Node &node, const Twine &reason) {
+  const OperatorAlias *alias = vocabulary.findAlias(getCalledOperator(node));
+  // The built-in vocabularies know that operators have other forms.
+  if (alias->isBuiltIn)
+    return;
+  remark::missed(
+      getLocation(node),
+      remark::RemarkOpts::name("undescribed").category("import"))
+      << remark::add("{0} does not match its description in {1}: {2}",
+                     getCalledOperator(node), alias->vocabulary, reason.str());
+}
+
+void Importer::remarkUnused() {
+  for (const OperatorVocabulary &own : vocabulary.getVocabularies()) {
+    if (own.isBuiltIn)
+      continue;
+    for (StringRef target : own.targets)
+      if (!usedOperators.contains(target))
+        remark::analysis(
+            UnknownLoc::get(context),
+            remark::RemarkOpts::name("unused").category("import"))
+            << remark::add("no node of the graph calls {0}, which {1} "
+                           "describes",
+                           target, own.name);
+  }
 }
 
 void Importer::remarkMisfit(const Node &node, StringRef message) {
@@ -377,7 +454,7 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
       op->setAttr(tp::TPDialect::namesAttrName,
                   builder.getStrArrayAttr(names->second));
       op->setAttr(tp::TPDialect::targetAttrName,
-                  builder.getStringAttr(node.target));
+                  builder.getStringAttr(getCalledOperator(node)));
     }
   }
   for (Operation *op : reader.getCreated()) {
@@ -410,6 +487,9 @@ void Importer::addModuleAttributes() {
   ModuleOp module = *imported.module;
   if (ArrayRef<Attribute> all = groups.addStated(); !all.empty())
     module->setAttr(tp::TPDialect::groupsAttrName, builder.getArrayAttr(all));
+  if (DictionaryAttr spellings = groups.getSpellings(vocabulary);
+      !spellings.empty())
+    module->setAttr(tp::groupSpellingsAttrName, spellings);
   if (rank)
     module->setAttr(tp::TPDialect::rankAttrName,
                     builder.getI64IntegerAttr(*rank));
@@ -421,6 +501,12 @@ void Importer::addModuleAttributes() {
     module->setAttr(tp::TPDialect::assumptionsAttrName,
                     builder.getStrArrayAttr(assumptions));
   }
+  SmallVector<NamedAttribute> ranges;
+  for (const auto &[symbol, range] : distributed.sizeRanges)
+    ranges.push_back(builder.getNamedAttr(
+        symbol, builder.getDenseI64ArrayAttr({range.first, range.second})));
+  if (!ranges.empty())
+    module->setAttr(tp::sizeRangesAttrName, builder.getDictionaryAttr(ranges));
   SmallVector<NamedAttribute> hints;
   for (const auto &[name, value] : symbolHints)
     hints.push_back(
@@ -442,6 +528,7 @@ llvm::Expected<ImportedProgram> Importer::run() {
       return std::move(error);
   if (llvm::Error error = addReturn())
     return std::move(error);
+  remarkUnused();
   llvm::SetVector<tp::GroupAttr> usedGroups;
   usedGroups.insert_range(groups.getRead());
   // Groups without a name (TensorCast's) occur only in collectives.

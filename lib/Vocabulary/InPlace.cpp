@@ -7,6 +7,7 @@
 #include "InPlace.h"
 
 #include "FunctionArguments.h"
+#include "OperatorCall.h"
 
 #include "commute/Dialect/TPDialect.h"
 
@@ -122,6 +123,9 @@ llvm::SmallVector<size_t, 2>
 vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
                              const OperatorAlias *alias, bool holdsFunctions) {
   llvm::SmallVector<size_t, 2> positions;
+  // Functionalized calls write into copies.
+  if (getCallForm(node) != CallForm::Direct)
+    return positions;
   if (node.writes) {
     for (auto [position, input] : llvm::enumerate(node.inputs))
       if (llvm::is_contained(*node.writes, input.name))
@@ -139,6 +143,11 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
   if (entry)
     for (StringRef argument : entry->mutatedArguments)
       add(argument);
+  if (alias)
+    for (StringRef argument : alias->mutated)
+      if (std::optional<size_t> position =
+              findInput(node, /*entry=*/nullptr, argument))
+        positions.push_back(*position);
   auto isInPlace = [](StringRef target) {
     return isInPlaceName(getOperatorName(target)) || isInPlaceOperator(target);
   };
@@ -259,12 +268,12 @@ llvm::DenseSet<StringRef>
 vocabulary::findMutatedValues(const archive::Graph &graph,
                               const Vocabulary &vocabulary) {
   auto getEntry = [&](const Node &node) {
-    const OperatorAlias *alias = vocabulary.findAlias(node.target);
+    const OperatorAlias *alias = vocabulary.findAlias(getCalledOperator(node));
     return vocabulary.find(alias ? StringRef(alias->sameAs) : node.target);
   };
   auto getWritten = [&](const Node &node) {
     return getMutatedInputs(node, getEntry(node),
-                            vocabulary.findAlias(node.target),
+                            vocabulary.findAlias(getCalledOperator(node)),
                             graph.holdsFunctions);
   };
   std::vector<std::pair<StringRef, size_t>> written;

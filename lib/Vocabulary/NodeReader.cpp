@@ -30,8 +30,6 @@ NodeReader::NodeReader(GraphReader &graph, const archive::Node &node,
 //===----------------------------------------------------------------------===//
 
 const Argument *NodeReader::find(StringRef argument) const {
-  if (alias)
-    argument = alias->getOwnName(argument);
   if (!alias && !entry.parameters.empty()) {
     Argument rest;
     if (gatherRest(node, &entry, argument, rest))
@@ -45,10 +43,11 @@ const Argument *NodeReader::find(StringRef argument) const {
   return found;
 }
 
-bool NodeReader::hasReadAll() const {
-  return llvm::all_of(node.inputs, [&](const archive::NamedArgument &input) {
-    return input.value.tag == ArgumentTag::None || asked.contains(&input.value);
-  });
+const archive::NamedArgument *NodeReader::findUnread() const {
+  for (const archive::NamedArgument &input : node.inputs)
+    if (input.value.tag != ArgumentTag::None && !asked.contains(&input.value))
+      return &input;
+  return nullptr;
 }
 
 bool NodeReader::isAbsent(StringRef argument) const {
@@ -237,6 +236,12 @@ tp::GroupAttr NodeReader::group() {
     return {};
   }
   return found;
+}
+
+std::optional<int64_t> NodeReader::collectiveDim(int64_t rank) {
+  if (alias && find("dim"))
+    return dim("dim", rank);
+  return rank > 0 ? std::optional<int64_t>(0) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,8 @@ public:
 /// becomes a tp.call.
 class NodeReader {
 public:
+  /// If `alias` defines the node's operator, `node` is the call of the known
+  /// operator (see getKnownCall).
   NodeReader(GraphReader &graph, const archive::Node &node,
              const OperatorEntry &entry, const OperatorAlias *alias,
              mlir::OpBuilder &builder, mlir::Location location);
@@ -69,9 +71,9 @@ public:
   /// Notes that an argument is understood without being read, because something
   /// else determines its value.
   void skip(llvm::StringRef argument) const { find(argument); }
-  /// Returns true if the reader has asked for every argument of the node that
-  /// is not None.
-  bool hasReadAll() const;
+  /// Returns an argument of the node that is not None and that the reader has
+  /// not asked for, or null.
+  const archive::NamedArgument *findUnread() const;
   mlir::Value tensor(llvm::StringRef argument);
   /// The tensors of a list; nullopt if an element is None or not a tensor.
   std::optional<llvm::SmallVector<mlir::Value>>
@@ -106,6 +108,11 @@ public:
                              std::optional<int64_t> byDefault = {});
   /// The group named by the argument `group_name` (`group` in newer files).
   tp::GroupAttr group();
+  /// The dim that a collective of PyTorch acts on for a tensor of rank `rank`:
+  /// 0, or the `dim` of an operator that is defined as this one.
+  std::optional<int64_t> collectiveDim(int64_t rank);
+  /// Returns true if the result of a collective is used through a wait.
+  bool needsWait() const { return !alias || alias->needsWait; }
   /// See GraphReader::noteRank.
   bool noteRank(int64_t rank) { return graph.noteRank(rank); }
 

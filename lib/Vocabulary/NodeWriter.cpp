@@ -8,6 +8,8 @@
 
 #include "ElementTypes.h"
 
+#include "commute/Dialect/GroupSpelling.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
@@ -178,7 +180,17 @@ NodeBuilder &NodeBuilder::memoryFormat(StringRef name,
 }
 
 NodeBuilder &NodeBuilder::group(tp::GroupAttr group) {
-  return string(graph.getGroupArgument(), group.getName());
+  // A vocabulary file names arguments as the schemas of old PyTorch do.
+  if (own)
+    return string("group_name", group.getName());
+  return string(graph.getGroupArgument(), graph.getProcessGroup(group));
+}
+
+NodeBuilder &NodeBuilder::groupSize(tp::GroupAttr group) {
+  if (own && !own->alias.isKnown("group_size") && own->example &&
+      !own->example->find("group_size"))
+    return *this;
+  return integer("group_size", group.getSize());
 }
 
 NodeBuilder &NodeBuilder::device() {
@@ -195,45 +207,70 @@ NodeBuilder &NodeBuilder::device() {
 
 StringRef NodeBuilder::getBaseName() const {
   // "torch.ops.NAMESPACE.NAME.OVERLOAD", or a Python function.
-  if (!node.target.starts_with("torch.ops."))
-    return node.target.rsplit('.').second;
+  StringRef target = own ? own->target : node.target;
+  if (!target.starts_with("torch.ops."))
+    return target.rsplit('.').second;
   SmallVector<StringRef> parts;
-  node.target.split(parts, '.');
-  return parts.size() >= 2 ? parts[parts.size() - 2] : node.target;
+  target.split(parts, '.');
+  return parts.size() >= 2 ? parts[parts.size() - 2] : target;
 }
 
-void NodeBuilder::respell() {
+LogicalResult NodeBuilder::respell(SmallVectorImpl<Value> &results) {
   if (!own)
-    return;
-  node.target = graph.save(own->target);
-  std::vector<archive::NamedArgument> arguments = std::move(node.inputs);
-  node.inputs.clear();
-  for (archive::NamedArgument &argument : arguments)
-    if (auto renamed = own->alias.arguments.find(argument.name.str());
-        renamed != own->alias.arguments.end())
-      argument.name = graph.save(renamed->second);
-  // Order the arguments as in the operator's own schema, as far as the example
-  // shows it. Arguments after a gap must be keyword arguments.
-  bool hasGap = false;
-  for (const archive::NamedArgument &shown : own->example.inputs) {
-    auto argument =
-        llvm::find_if(arguments, [&](const archive::NamedArgument &candidate) {
-          return candidate.name == shown.name;
-        });
-    if (argument == arguments.end()) {
-      hasGap = true;
-      continue;
+    return success();
+  auto makeEmpty = [&](Value result) {
+    RankedTensorType type = tp::getTensor(result);
+    return NodeBuilder(graph, location, "torch.ops.aten.empty.memory_format")
+        .sizes("size", type)
+        .keywords()
+        .scalarType("dtype", type.getElementType())
+        .device()
+        .finishIntermediate(type);
+  };
+  llvm::Error error = vocabulary::respell(*own, node, results, makeEmpty);
+  if (!error)
+    return success();
+  return emitError(location) << "cannot be written as " << own->target << ": "
+                             << llvm::toString(std::move(error));
+}
+
+bool NodeWriter::expresses(const OwnSpelling &spelling, Operation *op) {
+  const OperatorAlias &alias = spelling.alias;
+  auto collective = cast<tp::CollectiveOpInterface>(op);
+  std::optional<tp::ReductionKind> reduction = collective.getCollectiveReduction();
+  auto stated = alias.constants.find("reduce_op");
+  if (reduction && stated != alias.constants.end() &&
+      stated->second.text != tp::stringifyReductionKind(*reduction))
+    return false;
+  std::optional<int64_t> axis = collective.getCollectiveAxis();
+  if (axis.value_or(0) != 0 && !alias.isKnown("dim"))
+    return false;
+  // The result of a synchronous operator cannot be waited for.
+  return alias.needsWait || !collective.isAsynchronous();
+}
+
+FailureOr<NodeBuilder> NodeWriter::collective(Operation *op, StringRef target,
+                                              tp::GroupAttr group) {
+  tp::GroupSpelling spelling = tp::getGroupSpelling(group, op);
+  // An op that was read from an operator is written as this operator.
+  const OwnSpelling *known =
+      own && own->alias.sameAs == target ? own : nullptr;
+  if (!known && !spelling.vocabulary.empty()) {
+    auto [name, alias] = vocabulary.findAliasOf(spelling.vocabulary, target);
+    if (alias) {
+      std::unique_ptr<OwnSpelling> &entry = spellings[name];
+      if (!entry)
+        entry.reset(new OwnSpelling{name, *alias, graph.findExample(name)});
+      known = entry.get();
     }
-    argument->kind =
-        hasGap ? archive::ArgumentKind::Keyword
-               : shown.kind.value_or(archive::ArgumentKind::Positional);
-    node.inputs.push_back(std::move(*argument));
-    arguments.erase(argument);
   }
-  for (archive::NamedArgument &argument : arguments) {
-    argument.kind = archive::ArgumentKind::Keyword;
-    node.inputs.push_back(std::move(argument));
-  }
+  if (known && expresses(*known, op))
+    return NodeBuilder(graph, op->getLoc(), target, known);
+  if (!spelling.processGroup.empty())
+    return NodeBuilder(graph, op->getLoc(), target);
+  return op->emitError("cannot be written: ")
+         << spelling.vocabulary << " has no such collective, and PyTorch's "
+         << "name of group '" << group.getName() << "' is not stated";
 }
 
 bool NodeWriter::isReadFrom(Operation *op, StringRef target) const {
@@ -251,22 +288,30 @@ Argument NodeBuilder::getOutput(Value result, StringRef base) {
   return output;
 }
 
+LogicalResult NodeBuilder::addNode(ValueRange results) {
+  SmallVector<Value> values(results);
+  if (failed(respell(values)))
+    return failure();
+  // Of a node that returns more than this tensor, the name is no tensor's.
+  if (node.outputs.size() > 1 && results.size() == 1)
+    node.name = graph.makeName(Value(), getBaseName());
+  graph.add(std::move(node), values, location);
+  return success();
+}
+
 LogicalResult NodeBuilder::finish(ValueRange results) {
   if (hasFailed)
     return failure();
-  respell();
   for (Value result : results)
     node.outputs.push_back(getOutput(result, getBaseName()));
   node.name = results.size() == 1 ? node.outputs.front().text
                                   : graph.makeName(Value(), getBaseName());
-  graph.add(std::move(node), results, location);
-  return success();
+  return addNode(results);
 }
 
 LogicalResult NodeBuilder::finishOptionalAndList(Value first, ValueRange list) {
   if (hasFailed)
     return failure();
-  respell();
   SmallVector<Value> results;
   Argument tensors;
   tensors.tag = ArgumentTag::Tensors;
@@ -285,20 +330,21 @@ LogicalResult NodeBuilder::finishOptionalAndList(Value first, ValueRange list) {
   }
   node.outputs.push_back(std::move(tensors));
   node.name = graph.makeName(Value(), getBaseName());
-  graph.add(std::move(node), results, location);
-  return success();
+  return addNode(results);
 }
 
 StringRef NodeBuilder::finishIntermediate(RankedTensorType type) {
   if (hasFailed)
     return {};
-  respell();
   StringRef name = graph.makeName(Value(), getBaseName());
   Argument output;
   output.tag = ArgumentTag::Tensor;
   output.text = name;
   node.outputs.push_back(std::move(output));
   node.name = name;
+  SmallVector<Value> none;
+  if (failed(respell(none)))
+    return {};
   graph.addIntermediate(std::move(node), name, type, location);
   return name;
 }

@@ -7,6 +7,8 @@
 #ifndef COMMUTE_LIB_VOCABULARY_NODEWRITER_H
 #define COMMUTE_LIB_VOCABULARY_NODEWRITER_H
 
+#include "OwnSpelling.h"
+
 #include "commute/Archive/Graph.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Vocabulary/Vocabulary.h"
@@ -30,6 +32,10 @@ public:
   /// The name of the argument by which the graph's collectives name their
   /// group.
   virtual llvm::StringRef getGroupArgument() = 0;
+  /// The name by which PyTorch's own operators know a group; empty if unknown.
+  virtual llvm::StringRef getProcessGroup(tp::GroupAttr group) = 0;
+  /// Returns a node of the source graph that calls this operator, or null.
+  virtual const archive::Node *findExample(llvm::StringRef target) = 0;
   /// Returns an argument that holds `factor` times the size of a dim of `type`,
   /// and writes the nodes that compute it if it is symbolic. Returns nullopt if
   /// nothing in the graph determines the size.
@@ -45,16 +51,6 @@ public:
   virtual void addIntermediate(archive::Node node, llvm::StringRef name,
                                mlir::RankedTensorType type,
                                mlir::Location location) = 0;
-};
-
-/// The operator of a user's vocabulary (an alias of a known operator) that an
-/// op was imported from.
-struct OwnSpelling {
-  llvm::StringRef target;
-  const OperatorAlias &alias;
-  /// A node of the source graph that uses the operator; its arguments show
-  /// their order.
-  const archive::Node &example;
 };
 
 /// Builds one node: arguments in the order of the operator's schema, then
@@ -94,6 +90,8 @@ public:
   NodeBuilder &scalarType(llvm::StringRef name, mlir::Type elementType);
   NodeBuilder &memoryFormat(llvm::StringRef name, archive::MemoryFormat format);
   NodeBuilder &group(tp::GroupAttr group);
+  /// Adds the number of ranks, if the operator takes it.
+  NodeBuilder &groupSize(tp::GroupAttr group);
   /// Adds the device, for factories, which have no operand to take it from.
   NodeBuilder &device();
   /// Makes all further arguments keyword arguments.
@@ -104,6 +102,13 @@ public:
 
   /// Finishes a node whose results are `results`, in order.
   mlir::LogicalResult finish(mlir::ValueRange results);
+  /// Returns true if the node calls an operator of a vocabulary file that
+  /// states the argument `known`.
+  bool states(llvm::StringRef known) const {
+    return own && own->alias.isKnown(known);
+  }
+  /// Returns true if the node's result needs a wait. Only for collectives.
+  bool needsWait() const { return !own || own->alias.needsWait; }
   /// Finishes a node with two results: a tensor (None if null) and a list.
   mlir::LogicalResult finishOptionalAndList(mlir::Value first,
                                             mlir::ValueRange list);
@@ -119,8 +124,11 @@ private:
   archive::Argument getOutput(mlir::Value result, llvm::StringRef base);
   /// Returns "clone" for "torch.ops.aten.clone.default".
   llvm::StringRef getBaseName() const;
-  /// Replaces the names of the operator and its arguments by the user's.
-  void respell();
+  /// Turns the node into a call of the own operator, if there is one.
+  /// `results` are reordered like the outputs.
+  mlir::LogicalResult respell(llvm::SmallVectorImpl<mlir::Value> &results);
+  /// Adds the node, whose outputs are complete.
+  mlir::LogicalResult addNode(mlir::ValueRange results);
 
   GraphWriter &graph;
   mlir::Location location;
@@ -140,11 +148,19 @@ public:
     bool isOwn = own && target == own->alias.sameAs;
     return NodeBuilder(graph, location, target, isOwn ? own : nullptr);
   }
+  /// A node that starts a collective in `group`, which may be a collective of
+  /// the graph's own system. Fails if only PyTorch's operator can express it,
+  /// and PyTorch's name of the group is unknown.
+  mlir::FailureOr<NodeBuilder>
+  collective(mlir::Operation *op, llvm::StringRef target, tp::GroupAttr group);
   /// Returns true if the op being written was imported from the operator
   /// `target`, or from an alias of it in a user's vocabulary.
   bool isReadFrom(mlir::Operation *op, llvm::StringRef target) const;
   llvm::StringRef save(llvm::StringRef text) { return graph.save(text); }
   llvm::StringRef getName(mlir::Value value) { return graph.getName(value); }
+  llvm::StringRef getProcessGroup(tp::GroupAttr group) {
+    return graph.getProcessGroup(group);
+  }
   /// Writes an op as an operator, even in a graph of Python functions.
   mlir::LogicalResult writeAsOperator(mlir::Operation *op);
 
@@ -156,9 +172,14 @@ public:
   }
 
 private:
+  /// Returns true if the own operator can express the collective.
+  static bool expresses(const OwnSpelling &spelling, mlir::Operation *op);
+
   GraphWriter &graph;
   const Vocabulary &vocabulary;
   const OwnSpelling *own = nullptr;
+  /// Spellings of collectives, by their operators.
+  llvm::StringMap<std::unique_ptr<OwnSpelling>> spellings;
 };
 
 } // namespace commute::vocabulary

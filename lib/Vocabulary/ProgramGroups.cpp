@@ -6,15 +6,27 @@
 
 #include "ProgramGroups.h"
 
+#include "KnownCall.h"
+#include "OperatorCall.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
 void ProgramGroups::collect(const archive::Node &node,
                             const Vocabulary &vocabulary) {
-  const OperatorAlias *alias = vocabulary.findAlias(node.target);
+  const OperatorAlias *alias = vocabulary.findAlias(getCalledOperator(node));
+  archive::Node known;
+  if (alias) {
+    llvm::Expected<archive::Node> call = getKnownCall(node, *alias);
+    if (!call) {
+      llvm::consumeError(call.takeError());
+      return;
+    }
+    known = std::move(*call);
+  }
   auto find = [&](StringRef argument) {
-    return node.find(alias ? alias->getOwnName(argument) : argument);
+    return (alias ? known : node).find(argument);
   };
   // TensorCast's operators identify groups by lists of ranks.
   if (find("rank_group"))
@@ -24,23 +36,69 @@ void ProgramGroups::collect(const archive::Node &node,
     name = find("group");
   if (!name || name->tag != archive::ArgumentTag::String)
     return;
-  auto [known, isNew] = sizes.insert({name->text, std::nullopt});
+  StringRef key = getKey(name->text);
+  auto [entry, isNew] = sizes.insert({key, std::nullopt});
   const archive::Argument *size = find("group_size");
-  if (size && size->tag == archive::ArgumentTag::Int && !known->second)
-    known->second = size->integer;
+  if (size && size->tag == archive::ArgumentTag::Int && !entry->second)
+    entry->second = size->integer;
+  if (alias && !alias->vocabulary.empty())
+    vocabularies.insert({key, alias->vocabulary});
 }
 
-tp::GroupAttr ProgramGroups::get(StringRef name, std::string &error) {
+StringRef ProgramGroups::getKey(StringRef name) const {
+  for (const auto &[group, processGroup] : distributed.processGroups)
+    if (processGroup == name && distributed.groups.count(group))
+      return group;
+  return name;
+}
+
+DictionaryAttr ProgramGroups::getSpellings(const Vocabulary &vocabulary) const {
+  Builder builder(context);
+  SmallVector<NamedAttribute> spellings;
+  for (const auto &[name, used] : vocabularies) {
+    tp::GroupSpelling spelling = getSpelling(vocabulary, used, name);
+    spellings.push_back(builder.getNamedAttr(name, spelling.toAttribute(context)));
+  }
+  return builder.getDictionaryAttr(spellings);
+}
+
+tp::GroupSpelling ProgramGroups::getSpelling(const Vocabulary &vocabulary,
+                                             StringRef used,
+                                             StringRef group) const {
+  auto find = [&](StringRef collective) {
+    std::string sameAs =
+        ("torch.ops._c10d_functional." + collective + ".default").str();
+    return vocabulary.findAliasOf(used, sameAs).second;
+  };
+  tp::GroupSpelling spelling;
+  spelling.vocabulary = used;
+  const OperatorAlias *gather = find("all_gather_into_tensor");
+  const OperatorAlias *scatter = find("reduce_scatter_tensor");
+  spelling.gathersAnyDim = gather && gather->isKnown("dim");
+  spelling.scattersAnyDim = scatter && scatter->isKnown("dim");
+  auto stated = distributed.processGroups.find(group.str());
+  if (stated != distributed.processGroups.end())
+    spelling.processGroup = stated->second;
+  else if (!vocabulary.findVocabulary(used)->hasOwnGroupNames)
+    spelling.processGroup = group;
+  spelling.hasReduceScatter = scatter || !spelling.processGroup.empty();
+  spelling.onlySums = scatter && scatter->constants.count("reduce_op") &&
+                      spelling.processGroup.empty();
+  return spelling;
+}
+
+tp::GroupAttr ProgramGroups::get(StringRef stated, std::string &error) {
+  StringRef name = getKey(stated);
   auto known = groups.find(name);
   if (known != groups.end())
     return known->second;
   SmallVector<int64_t> ranks;
   int64_t size = 0;
-  auto stated = distributed.groups.find(name.str());
-  if (stated != distributed.groups.end()) {
-    for (const std::vector<int64_t> &members : stated->second)
-      llvm::append_range(ranks, members);
-    size = stated->second.front().size();
+  auto members = distributed.groups.find(name.str());
+  if (members != distributed.groups.end()) {
+    for (const std::vector<int64_t> &group : members->second)
+      llvm::append_range(ranks, group);
+    size = members->second.front().size();
   } else {
     size = sizes.lookup(name).value_or(0);
     if (size < 1 || size > tp::GroupAttr::maxRanks) {

@@ -8,6 +8,7 @@
 #define COMMUTE_LIB_VOCABULARY_PROGRAMGROUPS_H
 
 #include "commute/Archive/Graph.h"
+#include "commute/Dialect/GroupSpelling.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Vocabulary/DistributedContext.h"
 #include "commute/Vocabulary/Vocabulary.h"
@@ -40,8 +41,18 @@ public:
   llvm::SmallVector<llvm::StringRef> getNotRead() const;
   /// Returns true if some group that a node names has no stated members.
   bool hasUnstated() const;
+  /// Returns what the vocabularies of other systems can say about the groups
+  /// that nodes name in them, as the value of `tp.group_spellings`.
+  mlir::DictionaryAttr getSpellings(const Vocabulary &vocabulary) const;
 
 private:
+  /// Returns the name of a group that a vocabulary and PyTorch name
+  /// differently: that of the vocabulary.
+  llvm::StringRef getKey(llvm::StringRef name) const;
+  tp::GroupSpelling getSpelling(const Vocabulary &vocabulary,
+                                llvm::StringRef used,
+                                llvm::StringRef group) const;
+
   template <typename Type>
   using ByName = llvm::MapVector<llvm::StringRef, Type,
                                  llvm::DenseMap<llvm::StringRef, unsigned>>;
@@ -53,6 +64,8 @@ private:
   /// True if some node identifies its group by a list of ranks.
   bool hasGroupsOfRanks = false;
   ByName<tp::GroupAttr> groups;
+  /// The vocabularies of other systems whose collectives name a group.
+  ByName<llvm::StringRef> vocabularies;
   llvm::SmallVector<mlir::Attribute> all;
 };
 

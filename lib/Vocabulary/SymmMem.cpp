@@ -134,7 +134,7 @@ static LogicalResult writeAllGatherMatmul(Operation *operation,
     node.tensor("A_scale", op.getShardScale())
         .tensors("B_scales", op.getRhsScales());
   node.integer("gather_dim", op.getGatherAxis())
-      .string("group_name", op.getGroup().getName());
+      .string("group_name", writer.getProcessGroup(op.getGroup()));
   if (isScaled) {
     SmallVector<Value> none(products.size());
     SmallVector<bool> fast(products.size(), false);
@@ -162,7 +162,7 @@ static LogicalResult writeMatmulReduceScatter(Operation *operation,
     return op.emitError(
         "PyTorch has no such fused op; lower-collectives decomposes it");
   StringRef reduction = tp::stringifyReductionKind(op.getReduction());
-  StringRef group = op.getGroup().getName();
+  StringRef group = writer.getProcessGroup(op.getGroup());
   if (!isScaled)
     return writer
         .node(op.getLoc(),

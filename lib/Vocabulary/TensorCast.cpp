@@ -96,11 +96,14 @@ static LogicalResult readRmsNorm(NodeReader &reader) {
   Value weight = reader.tensor("weight");
   RankedTensorType type = reader.getResultType();
   std::optional<double> epsilon = reader.number("eps");
-  if (!input || !weight || !type || !epsilon)
+  // TensorCast's operator always has a weight, others that are defined as it
+  // may not.
+  if (!input || !type || !epsilon || (!weight && !reader.isAbsent("weight")))
     return failure();
+  int64_t numDims = weight ? getTensor(weight).getRank() : 1;
   return reader.result(reader.create<tp::RmsNormOp>(
       type, input, weight, reader.getBuilder().getF64FloatAttr(*epsilon),
-      getTensor(weight).getRank()));
+      numDims));
 }
 
 /// add_rms_norm returns the norm, add_rms_norm2 the norm and the sum.
@@ -186,15 +189,14 @@ static constexpr llvm::StringLiteral rmsNormTarget =
     "torch.ops.tensor_cast.rms_norm.default";
 
 bool vocabulary::isTensorCastNorm(tp::RmsNormOp op, const NodeWriter &writer) {
-  return writer.isReadFrom(op, rmsNormTarget) && op.getWeight() &&
-         op.getEpsilon();
+  return writer.isReadFrom(op, rmsNormTarget) && op.getEpsilon();
 }
 
 LogicalResult vocabulary::writeTensorCastNorm(tp::RmsNormOp op,
                                               NodeWriter &writer) {
   return writer.node(op.getLoc(), rmsNormTarget)
       .tensor("x", op.getInput())
-      .tensor("weight", op.getWeight())
+      .optionalTensor("weight", op.getWeight())
       .number("eps", op.getEpsilon()->convertToDouble())
       .finish(op.getResult());
 }
@@ -220,7 +222,7 @@ static LogicalResult writeAddRmsNorm(Operation *operation, NodeWriter &writer) {
                                : "torch.ops.tensor_cast.add_rms_norm.default");
   node.tensor("x", op.getInput())
       .tensor("residual", op.getResidual())
-      .tensor("weight", op.getWeight())
+      .optionalTensor("weight", op.getWeight())
       .number("eps", op.getEpsilon().convertToDouble());
   return node.finish(op.getResults());
 }

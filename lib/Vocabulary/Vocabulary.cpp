@@ -6,9 +6,12 @@
 
 #include "commute/Vocabulary/Vocabulary.h"
 
+#include "EmbeddedVocabularies.h"
+#include "EngineKernels.h"
 #include "NodeReader.h"
+#include "VocabularyFile.h"
 
-#include "commute/Support/Json.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace commute;
 using namespace commute::vocabulary;
@@ -32,8 +35,14 @@ Vocabulary::Vocabulary() {
   addC10dFunctional(*this);
   addSymmMem(*this);
   addTensorCast(*this);
+  addEngineKernels(*this);
   // Add the functions last: each is defined as one of the operators above.
   addTorchFunctions(*this);
+  for (const EmbeddedVocabulary &embedded : getEmbeddedVocabularies())
+    if (llvm::Error error =
+            VocabularyFile(*this, embedded.name, /*isBuiltIn=*/true)
+                .read(embedded.text))
+      llvm::report_fatal_error(std::move(error));
 }
 
 const OperatorEntry *Vocabulary::find(StringRef target) const {
@@ -47,7 +56,8 @@ std::vector<StringRef> Vocabulary::getReadTargets() const {
     if (entry.getValue().read && entry.getKey().starts_with("torch.ops."))
       targets.push_back(entry.getKey());
   for (const auto &entry : aliases)
-    targets.push_back(entry.getKey());
+    if (entry.getValue().vocabulary.empty())
+      targets.push_back(entry.getKey());
   llvm::sort(targets);
   return targets;
 }
@@ -68,7 +78,34 @@ WriteFunction Vocabulary::findFunctionWriter(mlir::OperationName name) const {
 void Vocabulary::addAlias(StringRef target, StringRef sameAs,
                           std::map<std::string, std::string> arguments) {
   assert(find(sameAs) && "the operator must be added first");
-  aliases[target] = {sameAs.str(), std::move(arguments), /*isBuiltIn=*/true};
+  OperatorAlias &alias = aliases[target];
+  alias.sameAs = strings.save(sameAs);
+  alias.isBuiltIn = true;
+  for (const auto &[name, own] : arguments)
+    alias.arguments[strings.save(name)].names = {strings.save(own)};
+}
+
+const OperatorVocabulary *Vocabulary::findVocabulary(StringRef name) const {
+  const auto *found =
+      llvm::find_if(llvm::ArrayRef(vocabularies),
+                    [&](const OperatorVocabulary &vocabulary) {
+                      return vocabulary.name == name;
+                    });
+  return found == llvm::ArrayRef(vocabularies).end() ? nullptr : found;
+}
+
+std::pair<StringRef, const OperatorAlias *>
+Vocabulary::findAliasOf(StringRef name, StringRef sameAs) const {
+  if (const OperatorVocabulary *vocabulary = findVocabulary(name))
+    for (StringRef target : vocabulary->targets)
+      if (const OperatorAlias *alias = findAlias(target);
+          alias && alias->sameAs == sameAs)
+        return {target, alias};
+  return {};
+}
+
+llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
+  return VocabularyFile(*this, origin, /*isBuiltIn=*/false).read(text);
 }
 
 void Vocabulary::addFunction(StringRef target, StringRef parameters,
@@ -104,76 +141,4 @@ void Vocabulary::addFunction(StringRef target, StringRef parameters,
     entry.parameters.push_back(std::move(parameter));
   }
   operators[target] = std::move(entry);
-}
-
-/// Returns the decoded text of a JSON string, or nullopt for anything else.
-static std::optional<std::string> getText(JsonValue value) {
-  std::string storage;
-  if (!value)
-    return std::nullopt;
-  std::optional<StringRef> text = value.getString(storage);
-  return text ? std::optional(text->str()) : std::nullopt;
-}
-
-llvm::Error Vocabulary::addUserVocabulary(StringRef text, StringRef origin) {
-  auto makeError = [&](const llvm::Twine &message) {
-    return llvm::createStringError(origin + ": " + message);
-  };
-  llvm::Expected<std::unique_ptr<JsonDocument>> document =
-      JsonDocument::parse(text.str());
-  if (!document)
-    return makeError(llvm::toString(document.takeError()));
-  JsonValue root = (*document)->root();
-  if (!root.is(JsonKind::Object))
-    return makeError("a vocabulary file must be an object with \"version\" and "
-                     "\"operators\"");
-  if (!root.get("version") || root.get("version").getInteger() != 1)
-    return makeError(
-        "\"version\" is missing or not 1, the only version that Commute reads");
-  JsonValue list = root.get("operators");
-  if (!list || !list.is(JsonKind::Object))
-    return makeError("\"operators\" is missing or not an object");
-  for (auto it = list.begin(); it != list.end(); ++it) {
-    std::string target = *getText(it.key());
-    JsonValue entry = *it;
-    if (!entry.is(JsonKind::Object))
-      return makeError("operator \"" + target + "\" must be an object");
-    OperatorAlias alias;
-    std::optional<std::string> sameAs = getText(entry.get("same_as"));
-    if (!sameAs)
-      return makeError(
-          "operator \"" + target +
-          "\" lacks \"same_as\", the known operator that it behaves like");
-    alias.sameAs = *sameAs;
-    if (const OperatorEntry *known = find(alias.sameAs); !known || !known->read)
-      return makeError("operator \"" + target +
-                       "\" is declared the same as \"" + alias.sameAs +
-                       "\", which no built-in vocabulary contains; expected a "
-                       "complete name such as "
-                       "torch.ops.aten.rms_norm.default");
-    const OperatorAlias *builtIn = findAlias(target);
-    if (builtIn && !builtIn->isBuiltIn)
-      builtIn = nullptr;
-    // A file may state what has become built in since it was written.
-    if (builtIn && builtIn->sameAs == alias.sameAs)
-      continue;
-    if (const OperatorEntry *known = find(target);
-        builtIn || (known && known->read))
-      return makeError("operator \"" + target +
-                       "\" is built in and cannot be redefined");
-    if (JsonValue arguments = entry.get("arguments")) {
-      if (!arguments.is(JsonKind::Object))
-        return makeError("operator \"" + target +
-                         "\": \"arguments\" must be an object");
-      for (auto name = arguments.begin(); name != arguments.end(); ++name) {
-        std::optional<std::string> own = getText(*name);
-        if (!own)
-          return makeError("operator \"" + target + "\": argument \"" +
-                           *getText(name.key()) + "\" must be a string");
-        alias.arguments[*getText(name.key())] = *own;
-      }
-    }
-    aliases[target] = std::move(alias);
-  }
-  return llvm::Error::success();
 }

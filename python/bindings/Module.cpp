@@ -93,6 +93,9 @@ NB_MODULE(_commute, module) {
       "Returns the edits, or None if nothing changed, and the remarks, both as "
       "JSON text. Raises ValueError for an invalid program or option and "
       "RuntimeError for an internal error. Releases the GIL while it runs.");
+  module.def("implied_group", getImpliedGroup, nb::arg("target"),
+             "Returns the group of a collective of a built-in vocabulary that "
+             "names no group itself; an empty string for other operators.");
   module.def("verify", verify, nb::arg("first"), nb::arg("second"),
              nb::kw_only(), nb::arg("first_context") = "",
              nb::arg("second_context") = "", nb::arg("precision") = "algebraic",

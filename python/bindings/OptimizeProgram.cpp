@@ -64,6 +64,15 @@ static std::string getRefusal(const Optimization &optimization) {
   llvm_unreachable("unknown outcome");
 }
 
+std::string python::getImpliedGroup(const std::string &target) {
+  static const vocabulary::Vocabulary known;
+  const vocabulary::OperatorAlias *alias = known.findAlias(target);
+  if (!alias)
+    return "";
+  auto group = alias->constants.find("group_name");
+  return group == alias->constants.end() ? "" : group->second.text.str();
+}
+
 OptimizedProgram python::optimizeProgram(std::string program,
                                          const OptimizeSettings &settings) {
   using Status = OptimizedProgram::Status;

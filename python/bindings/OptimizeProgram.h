@@ -60,6 +60,11 @@ struct OptimizedProgram {
 OptimizedProgram optimizeProgram(std::string program,
                                  const OptimizeSettings &settings);
 
+/// Returns the group of a collective of a built-in vocabulary that names no
+/// group itself, such as "0" for torch.ops.auto_deploy.torch_dist_all_reduce;
+/// empty for all other operators.
+std::string getImpliedGroup(const std::string &target);
+
 } // namespace commute::python
 
 #endif // COMMUTE_PYTHON_BINDINGS_OPTIMIZEPROGRAM_H

@@ -16,6 +16,7 @@ def optimize(
     vocabulary: str = "",
     has_other_groups: bool = False,
 ) -> tuple[str | None, str]: ...
+def implied_group(target: str) -> str: ...
 def verify(
     first: str,
     second: str,

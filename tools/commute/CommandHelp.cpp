@@ -78,6 +78,12 @@ static constexpr CommandNotes notes[] = {
      "commute targets\n"
      "commute targets h100x8 --json > mine.json\n"
      "commute estimate model.pt2 --target=mine.json"},
+    {"vocabularies",
+     "Lists the operators of serving engines that Commute knows, as the known "
+     "operators that they behave like. A file is checked and listed alike.",
+     "commute vocabularies\n"
+     "commute vocabularies vllm --json > mine.json\n"
+     "commute opt model.pt2 -o better.pt2 --vocabulary=mine.json"},
     {"calibrate",
      "Measures products, memory and transfers. Ranks are threads, or "
      "processes under mpirun.",
@@ -134,7 +140,7 @@ void tool::printOverview(llvm::raw_ostream &os) {
   os << "Commute optimizes tensor-parallel programs captured from PyTorch.\n\n"
         "usage: commute COMMAND [options] [files]\n\ncommands:\n";
   for (cl::SubCommand *command : getCommands())
-    printEntry(command->getName(), command->getDescription(), 14, os);
+    printEntry(command->getName(), command->getDescription(), 16, os);
   os << "\n'commute help COMMAND' describes a command and its options.\n\n";
   printWrapped(exitCodes, 0, os);
   os << '\n';

@@ -45,6 +45,7 @@ std::unique_ptr<Command> createRunCommand();
 std::unique_ptr<Command> createShowCommand();
 std::unique_ptr<Command> createTargetsCommand();
 std::unique_ptr<Command> createVerifyCommand();
+std::unique_ptr<Command> createVocabulariesCommand();
 
 } // namespace commute::tool
 

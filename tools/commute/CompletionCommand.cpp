@@ -12,6 +12,7 @@
 
 #include "commute/Target/Target.h"
 #include "commute/Transforms/Pipeline.h"
+#include "commute/Vocabulary/Vocabulary.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -72,6 +73,10 @@ static std::vector<std::string> getArgumentWords(cl::SubCommand &command) {
   if (command.getName() == "targets")
     for (const target::Target &target : target::getBuiltinTargets())
       words.push_back(target.name);
+  if (command.getName() == "vocabularies")
+    for (const vocabulary::OperatorVocabulary &own :
+         vocabulary::Vocabulary().getVocabularies())
+      words.push_back(own.name.str());
   return words;
 }
 

@@ -54,6 +54,7 @@ int main(int argc, char **argv) {
   commands.push_back(createShowCommand());
   commands.push_back(createTargetsCommand());
   commands.push_back(createVerifyCommand());
+  commands.push_back(createVocabulariesCommand());
 
   if (std::optional<ExitCode> code = parseCommandLine(argc, argv))
     return *code;

@@ -74,10 +74,8 @@ llvm::Expected<std::unique_ptr<vocabulary::Vocabulary>>
 ProgramOptions::loadVocabulary() const {
   auto result = std::make_unique<vocabulary::Vocabulary>();
   for (const std::string &path : vocabularies) {
-    // A vocabulary has a few kilobytes; reject anything much larger.
-    constexpr uint64_t largestFile = 16 << 20;
     llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-        archive::readInputFile(path, largestFile);
+        archive::readInputFile(path, vocabulary::largestVocabularyFile);
     if (!buffer)
       return buffer.takeError();
     if (llvm::Error error =

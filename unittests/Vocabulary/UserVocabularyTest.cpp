@@ -102,18 +102,19 @@ TEST(UserVocabulary, ChangedOperatorIsWrittenInItsOwnSpelling) {
   EXPECT_EQ(node.inputs[2].value.real, 1e-3);
 }
 
-TEST(UserVocabulary, WhatStandsBehindAnArgumentLeftOutIsNamed) {
+TEST(UserVocabulary, ArgumentThatIsNoneStaysNone) {
+  // None is passed again: the schema need not have it as the default.
   std::unique_ptr<archive::Program> again;
   archive::Node node =
       writeChanged(rmsNorm,
                    getNorm({tensor("input", "x"), none("residual"),
                             tensor("gamma", "w"), number("eps", "1e-06")}),
                    changeEpsilon, again);
-  ASSERT_EQ(node.inputs.size(), 3u);
-  EXPECT_EQ(node.inputs[0].kind, archive::ArgumentKind::Positional);
-  EXPECT_EQ(node.inputs[1].name, "gamma");
-  EXPECT_EQ(node.inputs[1].kind, archive::ArgumentKind::Keyword);
-  EXPECT_EQ(node.inputs[2].kind, archive::ArgumentKind::Keyword);
+  ASSERT_EQ(node.inputs.size(), 4u);
+  EXPECT_EQ(node.inputs[1].name, "residual");
+  EXPECT_EQ(node.inputs[1].value.tag, archive::ArgumentTag::None);
+  EXPECT_EQ(node.inputs[2].name, "gamma");
+  EXPECT_EQ(node.inputs[2].kind, archive::ArgumentKind::Positional);
 }
 
 TEST(UserVocabulary, OtherKnownOperatorsAreWrittenInTheUsersSpellingToo) {

@@ -17,6 +17,11 @@ namespace commute::tp {
 inline constexpr llvm::StringLiteral elementTypeListsAttrName =
     "tp.element_type_lists";
 
+/// A dictionary attribute of modules from symbolic sizes to the smallest and
+/// the largest value, for a program that is compiled for a range of sizes.
+/// Passes decide by prices at the smallest value.
+inline constexpr llvm::StringLiteral sizeRangesAttrName = "tp.size_ranges";
+
 } // namespace commute::tp
 
 #endif // COMMUTE_DIALECT_CARRIERATTRIBUTES_H

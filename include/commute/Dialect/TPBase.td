@@ -41,6 +41,8 @@ def TP_Dialect : Dialect {
     | `tp.placements` | function arguments | dictionary from group name to `#tp.placement`: what was stated about this input |
     | `tp.signature` | the function | how the exported program is called: structure of its inputs and outputs, kinds and targets of its outputs, constants among both |
     | `tp.rank_specific` | the module | the program is that of `tp.rank` alone and may say so in its ops: TensorCast's programs, and others with `--rank` |
+    | `tp.group_spellings` | the module | the groups whose collectives are those of another system, such as vLLM, and what these can say |
+    | `tp.size_ranges` | the module | the smallest and largest values of symbolic sizes that the program is compiled for |
     | `tp.groups`, `tp.rank`, `tp.assumptions`, `tp.symbol_hints` | the module | the groups, the rank the graph was captured on, what the user assumes of symbolic sizes, their values at capture |
   }];
   let useDefaultAttributePrinterParser = 1;

@@ -57,6 +57,9 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
 /// Everything that the sidecar and the command line state about a program.
 struct DistributedContext {
   std::map<std::string, GroupRanks> groups;
+  /// The names by which PyTorch's own operators know groups that the program
+  /// names otherwise, such as vLLM's "tp:0".
+  std::map<std::string, std::string> processGroups;
   /// Groups stated on the command line. An unknown one is an error, while a
   /// sidecar may describe more of a mesh than the program uses.
   std::set<std::string> groupOptions;
@@ -76,6 +79,9 @@ struct DistributedContext {
   std::vector<PlacementRule> rules;
   /// Facts about symbolic sizes as the user wrote them ("s0 % 8 == 0").
   std::vector<std::string> assumptions;
+  /// The smallest and largest values of symbolic sizes that the program is
+  /// compiled for (from the sidecar). They are also in `assumptions`.
+  std::map<std::string, std::pair<int64_t, int64_t>> sizeRanges;
   /// Constants of this rank alone (from the sidecar).
   std::vector<RankConstant> constantsOfRank;
 };

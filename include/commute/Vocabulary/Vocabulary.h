@@ -13,10 +13,13 @@
 #ifndef COMMUTE_VOCABULARY_VOCABULARY_H
 #define COMMUTE_VOCABULARY_VOCABULARY_H
 
+#include "commute/Vocabulary/OperatorAlias.h"
+
 #include "mlir/IR/Operation.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/StringSaver.h"
 
 #include <map>
 #include <string>
@@ -34,23 +37,6 @@ using ReadFunction = mlir::LogicalResult (*)(NodeReader &reader);
 /// function must have reported.
 using WriteFunction = mlir::LogicalResult (*)(mlir::Operation *op,
                                               NodeWriter &writer);
-
-/// An operator that is defined as equivalent to a known operator, by a user's
-/// vocabulary file or built in.
-struct OperatorAlias {
-  /// The known operator, such as "torch.ops.tensor_cast.rms_norm.default".
-  std::string sameAs;
-  /// Maps the known operator's argument names to this operator's names.
-  std::map<std::string, std::string> arguments;
-  bool isBuiltIn = false;
-
-  /// Returns this operator's name for an argument of the known operator.
-  llvm::StringRef getOwnName(llvm::StringRef argument) const {
-    auto renamed = arguments.find(argument.str());
-    return renamed == arguments.end() ? argument
-                                      : llvm::StringRef(renamed->second);
-  }
-};
 
 /// A parameter of a Python function, which callers pass by position or by one
 /// of several keywords.
@@ -83,13 +69,37 @@ struct OperatorEntry {
   std::vector<std::string> mutatedArguments;
   /// True if the result may alias the first tensor argument.
   bool mayAlias = false;
+  /// True for a collective that takes its group as the argument `group_name`.
+  /// An operator of another vocabulary that is defined as this one may state
+  /// the dim, as `dim`, and that its result needs no wait.
+  bool isCollective = false;
 };
+
+/// A set of operators that are defined in terms of known ones: that of a
+/// serving engine, or of a user.
+struct OperatorVocabulary {
+  llvm::StringRef name;
+  llvm::StringRef summary;
+  bool isBuiltIn = false;
+  /// True if PyTorch does not know the group names that its collectives use.
+  bool hasOwnGroupNames = false;
+  /// In the order of the file.
+  std::vector<llvm::StringRef> targets;
+  /// The content of the file.
+  llvm::StringRef text;
+};
+
+/// The largest vocabulary file that is read, in bytes. A vocabulary has a few
+/// kilobytes.
+inline constexpr uint64_t largestVocabularyFile = 16 << 20;
 
 /// Readers of PyTorch operators by name, and writers of tp ops by op.
 class Vocabulary {
 public:
   /// Creates a vocabulary with all built-in operators.
   Vocabulary();
+  Vocabulary(const Vocabulary &) = delete;
+  Vocabulary &operator=(const Vocabulary &) = delete;
 
   /// Adds the reader of an operator whose results are fresh memory.
   void add(llvm::StringRef target, ReadFunction read) {
@@ -145,19 +155,28 @@ public:
   /// Returns the operators that have a reader, sorted by name.
   std::vector<llvm::StringRef> getReadTargets() const;
 
-  /// Adds the operators of a user's vocabulary file, whose content is `text`:
-  ///
-  ///   {"version": 1,
-  ///    "operators": {
-  ///      "torch.ops.mylib.rms_norm.default": {
-  ///        "same_as": "torch.ops.tensor_cast.rms_norm.default",
-  ///        "arguments": {"input": "x", "weight": "gamma", "epsilon": "eps"}}}}
-  ///
-  /// `arguments` maps the known operator's argument names to those of the new
-  /// operator; arguments not listed keep their name.
+  /// Adds the operators of a user's vocabulary file, whose content is `text`.
+  /// See docs/vocabularies.md for the format.
   llvm::Error addUserVocabulary(llvm::StringRef text, llvm::StringRef origin);
 
+  /// Returns the built-in vocabularies of other systems, then those of the
+  /// user.
+  llvm::ArrayRef<OperatorVocabulary> getVocabularies() const {
+    return vocabularies;
+  }
+  /// Returns nullptr for an unknown name.
+  const OperatorVocabulary *findVocabulary(llvm::StringRef name) const;
+  /// Returns the operator of a vocabulary that is defined as `sameAs`, with its
+  /// definition; an empty name if there is none.
+  std::pair<llvm::StringRef, const OperatorAlias *>
+  findAliasOf(llvm::StringRef vocabulary, llvm::StringRef sameAs) const;
+
 private:
+  friend class VocabularyFile;
+
+  llvm::BumpPtrAllocator allocator;
+  llvm::StringSaver strings{allocator};
+  std::vector<OperatorVocabulary> vocabularies;
   llvm::StringMap<OperatorEntry> operators;
   llvm::StringMap<OperatorAlias> aliases;
   llvm::StringMap<WriteFunction> writers;

@@ -9,6 +9,8 @@
 #include "Placements/PlacementTransfer.h"
 #include "Placements/RowRules.h"
 
+#include "commute/Dialect/GroupSpelling.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -448,6 +450,18 @@ ShardRegions analysis::findShardRegions(func::FuncOp function,
       if (reduce.getGroup().hasSameMembers(group))
         result.unused.push_back(
             {reduce, RefusalCode::SingleRank, "its group has one member"});
+    });
+    return result;
+  }
+  tp::GroupSpelling spelling = tp::getGroupSpelling(group, function);
+  if (!spelling.hasReduceScatter) {
+    std::string reason = spelling.vocabulary.str() +
+                         " has no reduce_scatter, and PyTorch's name of group "
+                         "'" +
+                         group.getName().str() + "' is not stated";
+    function.walk([&](tp::AllReduceOp reduce) {
+      if (reduce.getGroup().hasSameMembers(group))
+        result.unused.push_back({reduce, RefusalCode::UnnamedGroup, reason});
     });
     return result;
   }

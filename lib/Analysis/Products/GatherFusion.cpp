@@ -263,10 +263,8 @@ Legal<> GatherSearch::checkPieces() {
 
 Legal<GatherFusion> GatherSearch::run() {
   tp::AllGatherOp gather = fusion.gather;
-  if (gather.getGroup().getName().empty())
-    return refuse(RefusalCode::UnnamedGroup,
-                  "PyTorch's fused ops need a process group name, and this "
-                  "group has none");
+  if (Legal<> named = checkProcessGroup(gather, gather.getGroup()); !named)
+    return named.getRefusal();
   if (getTensor(gather.getInput()).getRank() < 2)
     return refuse(RefusalCode::NoProduct, "its operand has fewer than 2 dims");
   if (gather.getAsync()) {

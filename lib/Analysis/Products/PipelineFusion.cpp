@@ -7,6 +7,7 @@
 #include "Collectives/CollectivePieces.h"
 #include "Products/ProductRules.h"
 
+#include "commute/Dialect/GroupSpelling.h"
 #include "commute/Dialect/NodeName.h"
 
 using namespace mlir;
@@ -183,6 +184,21 @@ static Legal<> collectProducts(Value value,
   }
 }
 
+Legal<> analysis::checkProcessGroup(Operation *collective,
+                                    tp::GroupAttr group) {
+  tp::GroupSpelling spelling = tp::getGroupSpelling(group, collective);
+  if (!spelling.processGroup.empty())
+    return {};
+  std::string reason =
+      "PyTorch's fused ops need a process group name, and this group has none";
+  if (!spelling.vocabulary.empty())
+    reason = "PyTorch's fused ops need the name of a process group, and '" +
+             group.getName().str() + "' is a name of " +
+             spelling.vocabulary.str() +
+             "; state \"process_group\" beside the group's \"ranks\"";
+  return Refusal{collective, RefusalCode::UnnamedGroup, std::move(reason)};
+}
+
 Legal<ScatterFusion> analysis::findScatterFusion(tp::ReduceScatterOp scatter,
                                                  const FusionContext &context) {
   ScatterFusion fusion;
@@ -190,10 +206,8 @@ Legal<ScatterFusion> analysis::findScatterFusion(tp::ReduceScatterOp scatter,
   auto refuse = [&](RefusalCode code, std::string reason) {
     return Refusal{scatter, code, std::move(reason)};
   };
-  if (scatter.getGroup().getName().empty())
-    return refuse(RefusalCode::UnnamedGroup,
-                  "PyTorch's fused ops need a process group name, and this "
-                  "group has none");
+  if (Legal<> named = checkProcessGroup(scatter, scatter.getGroup()); !named)
+    return named.getRefusal();
   if (scatter.getReduction() != tp::ReductionKind::Sum &&
       scatter.getReduction() != tp::ReductionKind::Avg)
     return refuse(RefusalCode::Reduction,

@@ -23,6 +23,10 @@ bool haveSameLastDim(mlir::Value a, mlir::Value b);
 /// independently.
 Legal<> checkRowProduct(tp::MatmulOp matmul);
 
+/// Checks that the group of a collective has a name that PyTorch's fused ops
+/// accept.
+Legal<> checkProcessGroup(mlir::Operation *collective, tp::GroupAttr group);
+
 } // namespace commute::analysis
 
 #endif // COMMUTE_LIB_ANALYSIS_PRODUCTS_PRODUCTRULES_H

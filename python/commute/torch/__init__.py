@@ -9,6 +9,7 @@
     commute.torch.capture(model, args, mesh={"tp": 8})   # archives of a parallel model
     commute.torch.check(model, parallel, args, {"tp": 8})  # does it compute the same?
     commute.torch.register_cpu_fused_ops()          # fused collectives on the CPU
+    commute.torch.register_group_name("tp:0", group)     # what another system calls a group
 """
 
 import importlib
@@ -19,6 +20,7 @@ from commute.errors import CommuteError
 from commute.torch.backend import register_backend
 from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
 from commute.torch.live_graph import Remark, optimize_graph
+from commute.torch.process_groups import register_group_name
 
 if TYPE_CHECKING:
     from commute.capture import CaptureError, capture, fake_mesh
@@ -82,6 +84,7 @@ __all__ = [
     "optimize_graph",
     "register_backend",
     "register_cpu_fused_ops",
+    "register_group_name",
     "sequence_parallel_pass",
 ]
 

@@ -13,7 +13,7 @@ target    the machine to price for: a name of `commute targets`, or a file, such
 verify    prove the result equal before the graph is changed
 context   groups, placements of inputs and assumptions, as a dict in the form of a sidecar.
           What the process knows need not be stated (see `optimize_graph`)
-allow_unused_context, check_ranks
+allow_unused_context, check_ranks, compile_range
           as in `optimize_graph`
 fatal     raise errors of Commute. Otherwise they are logged as warnings of the logger
           "commute", once for each cause, and the graph is left as it was
@@ -33,7 +33,7 @@ from torch.fx import Graph, GraphModule
 from commute.torch import pattern_counts
 from commute.torch.containment import contained
 from commute.torch.live_graph import Remark, check_options, optimize_graph
-from commute.torch.process_groups import ProcessGroups, group_names
+from commute.torch.process_groups import ProcessGroups, group_names, process_group_name
 
 _log = logging.getLogger("commute")
 
@@ -76,6 +76,7 @@ def micro_pipeline_tp_pass(
     check_ranks: bool = False,
     groups: Collection[str] | None = None,
     only_enabled_groups: bool = False,
+    compile_range: tuple[int, int] | None = None,
     fatal: bool = False,
 ) -> None:
     """Fuses collectives with matrix products: for PyTorch Inductor's pass of this name.
@@ -86,7 +87,11 @@ def micro_pipeline_tp_pass(
     """
     if only_enabled_groups:
         names = group_names(graph.nodes) if groups is None else groups
-        groups = [name for name in names if is_symm_mem_enabled_for_group(name)]  # type: ignore[arg-type]
+        groups = [
+            name
+            for name in names
+            if is_symm_mem_enabled_for_group(process_group_name(name))  # type: ignore[arg-type]
+        ]
     _optimize(
         "micro_pipeline_tp_pass",
         graph,
@@ -99,6 +104,7 @@ def micro_pipeline_tp_pass(
         allow_unused_context=allow_unused_context,
         check_ranks=check_ranks,
         groups=groups,
+        compile_range=compile_range,
         is_functional_graph=True,
     )
 
@@ -113,6 +119,7 @@ def sequence_parallel_pass(
     allow_unused_context: bool = False,
     check_ranks: bool = False,
     counts: dict[str, int] | None = None,
+    compile_range: tuple[int, int] | None = None,
     fatal: bool = False,
 ) -> GraphModule:
     """Runs row-wise ops on shards: for the passes of TensorCast and vLLM. Returns the module.
@@ -133,6 +140,7 @@ def sequence_parallel_pass(
         context=context,
         allow_unused_context=allow_unused_context,
         check_ranks=check_ranks,
+        compile_range=compile_range,
         is_functional_graph=True,
     )
     if counts is not None:

@@ -412,6 +412,8 @@ class GraphEdits:
             return torch.device(payload["type"], *place)
         if tag == "as_layout" and payload == STRIDED:
             return torch.strided
+        if tag == "as_operator":
+            return _resolve(payload)
         raise CommuteError(f"internal error: a new node has an argument of kind {tag}")
 
     def _size(self, payload: dict[str, Any]) -> Any:

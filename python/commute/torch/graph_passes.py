@@ -96,7 +96,17 @@ class CatLinearFusedPreGradPass(ConfiguredPass):
         )
 
 
-class MicroPipelinePass(ConfiguredPass):
+class RangedPass(ConfiguredPass):
+    """A pass over graphs that are compiled for a range of a symbolic size, as vLLM's are."""
+
+    def is_applicable_for_range(self, compile_range: Any) -> bool:
+        """vLLM's question before a pass runs: the next graph is compiled for the sizes from
+        `compile_range.start` to `compile_range.end`. True: each rewrite is decided by itself."""
+        self._options["compile_range"] = (compile_range.start, compile_range.end)
+        return True
+
+
+class MicroPipelinePass(RangedPass):
     """`micro_pipeline_tp_pass` with options, for
     `torch._inductor.config.post_grad_custom_post_pass`."""
 
@@ -119,7 +129,7 @@ def _is_off_in_tensor_cast() -> bool:
     return config is not None and not config.compilation.passes.enable_sequence_parallel
 
 
-class SequenceParallelPass(ConfiguredPass):
+class SequenceParallelPass(RangedPass):
     """`sequence_parallel_pass` with options, for TensorCast's pipeline, in the place and
     under the flag of its pass of this name, and for
     `torch._inductor.config.joint_custom_post_pass`.

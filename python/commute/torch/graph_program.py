@@ -17,6 +17,7 @@ import torch
 from torch.fx import Node, map_arg
 
 from commute.torch.effects import is_functional, written_arguments
+from commute.torch.process_groups import implied_group
 from commute.torch.schema_arguments import (
     SCALAR_TYPES,
     STRIDED,
@@ -130,6 +131,7 @@ class GraphProgram:
         self.outputs: list[Node] = []
         self._program_nodes: list[dict[str, Any]] = []
         self._collapsed: dict[Node, Node] = {}
+        self._operators: set[torch._ops.OpOverload] = set()
         self._add_inputs(nodes)
         self._add_shared_memory()
         for node in nodes:
@@ -146,12 +148,14 @@ class GraphProgram:
 
     def group_names(self) -> set[str]:
         """The process groups that the nodes name."""
-        return {
+        names = {
             argument["arg"]["as_string"]
             for node in self._program_nodes
             for argument in node["inputs"]
             if argument["name"] in ("group_name", "group") and "as_string" in argument["arg"]
         }
+        # Some collectives take no group, and have one nevertheless.
+        return names | {name for target in self._operators if (name := implied_group(target))}
 
     def symbols(self) -> set[str]:
         """The symbols of the sizes."""
@@ -161,7 +165,9 @@ class GraphProgram:
         """The values that a program node gives, in order."""
         names = []
         for output in self._program_nodes[index]["outputs"]:
-            payload = next(iter(output.values()))
+            tag, payload = next(iter(output.items()))
+            if tag == "as_none":
+                continue
             for item in payload if isinstance(payload, list) else [payload]:
                 names.append(item["name"] if "name" in item else item["as_name"])
         return names
@@ -372,6 +378,7 @@ class GraphProgram:
         target = self._target(node)
         if isinstance(node.target, torch._ops.OpOverload):
             metadata["writes"] = _writes(node.target)
+            self._operators.add(node.target)
         if not target.startswith("torch.ops."):
             metadata["effects"] = "none" if is_functional(node) else "any"
         if self._nests_objects(node):
@@ -434,7 +441,9 @@ class GraphProgram:
             and -len(values) <= user.args[1] < len(values)
             for user in users
         )
-        if not are_picked or not all(is_plain_tensor(value) for value in values):
+        # An operator without results returns None, which functionalization keeps.
+        are_values = all(value is None or is_plain_tensor(value) for value in values)
+        if not are_picked or not are_values:
             return [self._define(node, node.name, None)]
 
         def picked(user: Node) -> int:
@@ -442,19 +451,25 @@ class GraphProgram:
             assert isinstance(position, int)
             return position % len(values)
 
+        if any(values[picked(user)] is None for user in users):
+            return [self._define(node, node.name, None)]
         names: dict[int, str] = {}
         for user in users:
             position = picked(user)
             names.setdefault(position, user.name)
             self._collapsed[user] = node
             group.append(user)
-        outputs = []
+        outputs: list[Argument] = []
         for position, value in enumerate(values):
             name = names.get(position, f"{node.name}_unused_{position}")
-            outputs.append(self._define(None, name, value)["as_tensor"])
+            outputs.append(
+                {"as_none": True} if value is None else self._define(None, name, value)
+            )
         for user in users:
             self._names.define(user, "as_tensor", names[picked(user)])
-        return [{"as_tensors": outputs}]
+        if any(value is None for value in values):
+            return outputs
+        return [{"as_tensors": [output["as_tensor"] for output in outputs]}]
 
     #
     # Arguments

@@ -173,6 +173,7 @@ def _optimize_runs(
     is_functional_graph: bool,
     allow_unused_context: bool,
     groups: Collection[str] | None,
+    compile_range: tuple[int, int] | None,
     check: Callable[[Sequence[str]], None],
     options: Mapping[str, Any],
 ) -> list[Remark]:
@@ -183,7 +184,9 @@ def _optimize_runs(
 
     runs = _runs(graph, ())
     programs = [get_program(nodes) for nodes in runs]
-    stated = StatedContext(context, programs, allow_unused=allow_unused_context)
+    stated = StatedContext(
+        context, programs, allow_unused=allow_unused_context, compile_range=compile_range
+    )
     excluded = _without_known_ranks(graph, stated, options["verify"])
     remarks = _left_alone(_collectives_of(graph, excluded))
     if groups is not None:
@@ -231,6 +234,7 @@ def optimize_graph(
     is_functional_graph: bool = False,
     allow_unused_context: bool = False,
     groups: Collection[str] | None = None,
+    compile_range: tuple[int, int] | None = None,
     check_ranks: bool = False,
 ) -> list[Remark]:
     """Optimizes an fx.Graph in place, and gives the remarks of the passes.
@@ -256,6 +260,9 @@ def optimize_graph(
                 does not have
     groups      only collectives of these process groups are rewritten; None: of all. Those
                 of groups whose ranks nobody knows are left alone, with a remark
+    compile_range  the smallest and the largest value of the graph's only symbolic size, for
+                which the graph is compiled. Rewrites must pay at the smallest value, and all of
+                them together at the largest
     check_ranks  compare the rewrites of all ranks of the default group, each of which must
                 optimize the same graph; where they differ the graph stays on all ranks
 
@@ -276,6 +283,7 @@ def optimize_graph(
             is_functional_graph=is_functional_graph,
             allow_unused_context=allow_unused_context,
             groups=groups,
+            compile_range=compile_range,
             check=check,
             options=options,
         )

@@ -1,7 +1,9 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """The process groups that this process knows, and which nodes communicate in them."""
 
+import functools
 import gc
+import sys
 import weakref
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
@@ -67,8 +69,34 @@ def _axis_of(name: str, own: list[int]) -> Ranks | None:
     return named[1] if named is not None and named[0] == name and own in named[1] else None
 
 
+# Process groups by the names that other systems use in their own collectives.
+_registered: dict[str, dist.ProcessGroup] = {}
+
+
+def register_group_name(name: str, group: dist.ProcessGroup | None) -> None:
+    """Says which process group collectives of another system mean by a name, such as "tp:0";
+    None forgets the name. The names of vLLM's groups are known."""
+    if group is None:
+        _registered.pop(name, None)
+    else:
+        _registered[name] = group
+
+
+def _group_of_vllm(name: str) -> dist.ProcessGroup | None:
+    state: Any = sys.modules.get("vllm.distributed.parallel_state")
+    find = getattr(state, "_groups", {}).get(name)
+    coordinator = find and find()
+    return getattr(coordinator, "device_group", None)
+
+
+def process_group_name(name: str) -> str:
+    """The name by which torch.distributed knows a group."""
+    group = _registered.get(name) or _group_of_vllm(name)
+    return name if group is None else str(group.group_name)
+
+
 class ProcessGroups:
-    """The groups of torch.distributed by name.
+    """The groups of torch.distributed by name, and those that other systems name.
 
     A process knows the members of its own group. The members of the groups that have its
     name on other ranks follow only for the group of all ranks, and from a DeviceMesh.
@@ -81,8 +109,9 @@ class ProcessGroups:
         """The ranks of this rank's group; None if the process has no such group."""
         if get_rank() is None:
             return None
+        known = cast("GroupName", process_group_name(name))
         try:
-            group = dist.distributed_c10d._resolve_process_group(cast("GroupName", name))
+            group = dist.distributed_c10d._resolve_process_group(known)
         except (RuntimeError, LookupError, ValueError):
             return None
         return dist.get_process_group_ranks(group)
@@ -90,6 +119,7 @@ class ProcessGroups:
     def find(self, name: str) -> Ranks | None:
         """The ranks of the groups of this name on all ranks; None if not known."""
         own = self.own_members(name)
+        name = process_group_name(name)
         if own is None:
             return None
         if len(own) == dist.get_world_size():
@@ -114,9 +144,27 @@ def _argument(node: Node, *names: str) -> Any:
     return None
 
 
+# Their collectives name their groups.
+_PYTORCHS_OWN = ("aten", "prims", "_c10d_functional", "_c10d_functional_autograd", "symm_mem")
+
+
+@functools.cache
+def implied_group(target: torch._ops.OpOverload) -> str | None:
+    """The group of a collective of a serving engine that takes none as an argument."""
+    if target.namespace in _PYTORCHS_OWN:
+        return None
+    try:
+        from commute import _commute
+    except ImportError:
+        return None  # Reported where the module is needed.
+    return _commute.implied_group(f"torch.ops.{target}") or None
+
+
 def group_name_of(node: Node) -> str | None:
     """The name of the process group in which a node communicates."""
     name = _argument(node, "group_name", "group")
+    if name is None and isinstance(node.target, torch._ops.OpOverload):
+        return implied_group(node.target)
     return name if isinstance(name, str) else None
 
 

@@ -107,6 +107,8 @@ class ArgumentWriter:
             return {"as_device": {"type": value.type, "index": value.index}}
         if value is torch.strided:
             return {"as_layout": STRIDED}
+        if isinstance(value, torch._ops.OpOverload):
+            return {"as_operator": f"torch.ops.{value}"}
         return None
 
     def _dictionary(self, parts: dict[str, Any]) -> Argument:

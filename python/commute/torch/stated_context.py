@@ -13,7 +13,13 @@ from torch.fx import Node
 
 from commute.errors import CommuteError
 from commute.torch.graph_program import GraphProgram
-from commute.torch.process_groups import ProcessGroups, Ranks, get_rank, lists_of
+from commute.torch.process_groups import (
+    ProcessGroups,
+    Ranks,
+    get_rank,
+    lists_of,
+    process_group_name,
+)
 from commute.torch.traced_inputs import TracedInputs
 
 
@@ -26,6 +32,7 @@ class StatedContext:
 
     allow_unused  what is stated of groups, inputs or sizes that the graph does not have is
                   ignored: the context is of more than one graph
+    compile_range the smallest and the largest value of the graph's only symbolic size
     """
 
     def __init__(
@@ -34,7 +41,9 @@ class StatedContext:
         programs: Sequence[GraphProgram],
         *,
         allow_unused: bool = False,
+        compile_range: tuple[int, int] | None = None,
     ) -> None:
+        self._compile_range = compile_range
         self._context: dict[str, Any] = {"version": 1} if context is None else dict(context)
         self._names = {name for program in programs for name in program.group_names()}
         self._groups: dict[str, Any] = {}
@@ -53,6 +62,9 @@ class StatedContext:
                 known = process.find(name)
                 if known is not None:
                     self._groups[name] = {"ranks": known}
+            stated, torch_name = self._groups.get(name), process_group_name(name)
+            if isinstance(stated, dict) and torch_name != name:
+                self._groups[name] = {"process_group": torch_name, **stated}
 
     def _is_readable(self) -> bool:
         """What has another form is refused where it is read."""
@@ -89,6 +101,8 @@ class StatedContext:
             raise CommuteError("context: a rank is stated, but the graph has no groups")
         for assumption in self._context.get("assumptions", []):
             check("size", _symbols_of(str(assumption)), symbols)
+        ranges = self._context.get("size_ranges", {})
+        check("size", ranges if isinstance(ranges, dict) else (), symbols)
 
     def unknown_groups(self) -> set[str]:
         """The groups of the graph whose ranks nobody states."""
@@ -149,6 +163,17 @@ class StatedContext:
                 inputs[node.name] = placements
         return inputs
 
+    def _size_ranges(self, symbols: Collection[str]) -> dict[str, list[int]]:
+        stated = self._context.get("size_ranges", {})
+        # What has another form is refused where it is read.
+        if not isinstance(stated, dict):
+            return stated
+        ranges = {name: ends for name, ends in stated.items() if name in symbols}
+        # Of several sizes it is not known which the range is of.
+        if self._compile_range is not None and len(symbols) == 1:
+            ranges.setdefault(next(iter(symbols)), [*self._compile_range])
+        return ranges
+
     def of(self, program: GraphProgram) -> dict[str, Any]:
         """The part of the context that concerns one program."""
         part = dict(self._context)
@@ -167,6 +192,7 @@ class StatedContext:
             for assumption in self._context.get("assumptions", [])
             if _symbols_of(str(assumption)) <= program.symbols()
         ]
+        part["size_ranges"] = self._size_ranges(program.symbols())
         if not own:
             part.pop("rank", None)
         elif "rank" not in part and (rank := self._rank(own)) is not None:

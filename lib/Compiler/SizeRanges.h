@@ -1,0 +1,27 @@
+//===- SizeRanges.h - programs for ranges of sizes --------------*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMUTE_LIB_COMPILER_SIZERANGES_H
+#define COMMUTE_LIB_COMPILER_SIZERANGES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LLVM.h"
+
+#include <optional>
+#include <string>
+
+namespace commute::compiler {
+
+/// Passes price a program that is compiled for a range of sizes at the smallest
+/// sizes. Returns a description if `after` takes longer than `before` at the
+/// largest sizes; nullopt if it does not, or if the program states no ranges.
+std::optional<std::string> findLossAtLargestSizes(mlir::ModuleOp before,
+                                                  mlir::ModuleOp after,
+                                                  llvm::StringRef target);
+
+} // namespace commute::compiler
+
+#endif // COMMUTE_LIB_COMPILER_SIZERANGES_H
