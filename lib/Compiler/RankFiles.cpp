@@ -72,6 +72,54 @@ compiler::findRankFiles(StringRef folder) {
   return paths;
 }
 
+bool compiler::areOfRanks(llvm::ArrayRef<std::string> paths) {
+  return paths.size() > 1 || fs::is_directory(paths.front());
+}
+
+llvm::Expected<LoadedProgram> compiler::readProgram(
+    llvm::ArrayRef<std::string> paths, const vocabulary::Vocabulary &vocabulary,
+    const StatedFacts &stated, const archive::ContainerLimits &limits,
+    MLIRContext &context) {
+  if (!areOfRanks(paths))
+    return readProgramFile(paths.front(), vocabulary, stated, limits, context);
+  std::string origin = paths.front();
+  std::vector<std::string> files(paths);
+  if (files.size() > 1) {
+    origin += " and " + std::to_string(files.size() - 1) + " more";
+  } else {
+    llvm::Expected<std::vector<std::string>> found =
+        findRankFiles(paths.front());
+    if (!found)
+      return found.takeError();
+    files = std::move(*found);
+  }
+  return readRankFiles(files, origin, vocabulary, stated, limits, context);
+}
+
+std::optional<std::string>
+compiler::describeConstantsOfRank(const LoadedProgram &program) {
+  const std::vector<vocabulary::RankConstant> &constants =
+      program.distributed.constantsOfRank;
+  if (constants.empty())
+    return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << program.origin << " holds constants of "
+     << (program.distributed.rank
+             ? "rank " + std::to_string(*program.distributed.rank)
+             : "its rank")
+     << " (";
+  constexpr size_t maxListed = 2;
+  for (const vocabulary::RankConstant &constant :
+       llvm::ArrayRef(constants).take_front(maxListed))
+    os << (&constant == constants.data() ? "" : "; ") << constant;
+  if (constants.size() > maxListed)
+    os << "; " << constants.size() - maxListed << " more";
+  os << "), but here all ranks run it; give the archives of all ranks instead, "
+        "or the folder that contains them";
+  return text;
+}
+
 namespace {
 /// Moves files into a folder. Unless all files are moved, the previous ones are
 /// restored.

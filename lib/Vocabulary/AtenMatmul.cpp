@@ -60,13 +60,30 @@ static LogicalResult readAddProduct(NodeReader &reader) {
                    /*transposeRhs=*/false);
 }
 
-/// _scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype,
-/// use_fast_accum): the fp8 product.
-static LogicalResult readScaledMm(NodeReader &reader) {
+/// Returns the name of the format of operands with several scales per row. The
+/// export schema has no type for elements of 4 bits.
+static StringRef getBlockFormat(bool hasFourBits, Value scale) {
+  Type type = getTensor(scale).getElementType();
+  if (isa<Float8E8M0FNUType>(type))
+    return hasFourBits ? "MXFP4 scales (one for 32 elements)"
+                       : "MXFP8 scales (one for 32 elements)";
+  if (isa<Float8E4M3FNType>(type))
+    return "NVFP4 scales (one for 16 elements)";
+  return "block-wise scales";
+}
+
+static LogicalResult declineScales(NodeReader &reader, const Twine &scales) {
+  return reader.decline("it is a product with " + scales +
+                        ", and PyTorch's fused products take one scale for a "
+                        "tensor or for each row");
+}
+
+/// Creates a scaled product, whose scales are one for a tensor or one for each
+/// row of the left-hand side and each column of the right-hand side.
+static LogicalResult createScaledProduct(NodeReader &reader, Value lhsScale,
+                                         Value rhsScale) {
   Value lhs = reader.tensor("self");
   Value rhs = reader.tensor("mat2");
-  Value lhsScale = reader.tensor("scale_a");
-  Value rhsScale = reader.tensor("scale_b");
   RankedTensorType type = reader.getResultType();
   Value bias;
   if (!reader.isAbsent("bias")) {
@@ -74,21 +91,67 @@ static LogicalResult readScaledMm(NodeReader &reader) {
     if (!bias)
       return failure();
   }
-  if (!lhs || !rhs || !lhsScale || !rhsScale || !type ||
-      !reader.isAbsent("scale_result") ||
-      !reader.boolean("use_fast_accum", false))
+  if (!lhsScale || !rhsScale || !reader.boolean("use_fast_accum", false))
     return failure();
-  // Block-wise scales (one per tile) are not modelled.
   auto isModelled = [](Value scale) {
     RankedTensorType type = getTensor(scale);
     return tp::hasOneElement(type) ||
            (type.hasStaticShape() && type.getRank() == 2 &&
             (type.getDimSize(0) == 1 || type.getDimSize(1) == 1));
   };
-  if (!isModelled(lhsScale) || !isModelled(rhsScale))
+  for (Value scale : {lhsScale, rhsScale})
+    if (!isModelled(scale))
+      return declineScales(reader, getBlockFormat(!lhs || !rhs, scale));
+  if (!lhs || !rhs || !type)
     return failure();
   return reader.result(reader.create<tp::MatmulOp>(
       type, lhs, rhs, bias, lhsScale, rhsScale, false, false));
+}
+
+/// _scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype,
+/// use_fast_accum): the fp8 product.
+static LogicalResult readScaledMm(NodeReader &reader) {
+  if (!reader.isAbsent("scale_result"))
+    return failure();
+  return createScaledProduct(reader, reader.tensor("scale_a"),
+                             reader.tensor("scale_b"));
+}
+
+/// _scaled_mm_v2(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b,
+/// swizzle_b, bias, out_dtype, contraction_dim, use_fast_accum): the form of
+/// torch.nn.functional.scaled_mm, whose recipes name the format of the scales.
+static LogicalResult readScaledMmV2(NodeReader &reader) {
+  // torch.nn.functional.ScalingType.
+  enum Recipe { TensorWise, RowWise, BlockWise1x16, BlockWise1x32 };
+  auto readScale = [&](const char *scale, const char *recipe,
+                       const char *swizzle, Value &result) -> LogicalResult {
+    std::optional<SmallVector<Value>> tensors = reader.tensors(scale);
+    std::optional<SmallVector<int64_t>> recipes = reader.integers(recipe);
+    std::optional<SmallVector<int64_t>> swizzles = reader.integers(swizzle);
+    if (!tensors || !recipes || !swizzles || tensors->empty() ||
+        recipes->empty())
+      return failure();
+    int64_t first = recipes->front();
+    if (first == BlockWise1x16 || first == BlockWise1x32)
+      return declineScales(
+          reader, getBlockFormat(!reader.tensor("self"), tensors->front()));
+    if (first != TensorWise && first != RowWise)
+      return declineScales(reader, "block-wise scales");
+    result = tensors->front();
+    return success(
+        tensors->size() == 1 && recipes->size() == 1 &&
+        llvm::all_of(*swizzles, [](int64_t value) { return value == 0; }));
+  };
+  Value lhsScale, rhsScale;
+  if (failed(readScale("scale_a", "recipe_a", "swizzle_a", lhsScale)) ||
+      failed(readScale("scale_b", "recipe_b", "swizzle_b", rhsScale)))
+    return failure();
+  std::optional<SmallVector<int64_t>> contraction =
+      reader.isAbsent("contraction_dim") ? SmallVector<int64_t>()
+                                         : reader.integers("contraction_dim");
+  if (!contraction || !contraction->empty())
+    return failure();
+  return createScaledProduct(reader, lhsScale, rhsScale);
 }
 
 /// Writes the transposed operand as a node of its own, because PyTorch's
@@ -376,6 +439,7 @@ void vocabulary::addAtenMatmul(Vocabulary &vocabulary) {
       {"torch.ops.aten.addmm.default", "torch.ops.aten.baddbmm.default"},
       readAddProduct);
   vocabulary.add("torch.ops.aten._scaled_mm.default", readScaledMm);
+  vocabulary.add("torch.ops.aten._scaled_mm_v2.default", readScaledMmV2);
   vocabulary.add(
       {"torch.ops.aten.scaled_dot_product_attention.default",
        "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default",

@@ -114,7 +114,8 @@ private:
   void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
   void readOpaque(const Node &node, const OperatorEntry *entry,
-                  const OperatorAlias *alias, JsonValue json);
+                  const OperatorAlias *alias, JsonValue json,
+                  StringRef limitation);
   llvm::Error addReturn();
   void addModuleAttributes();
 
@@ -321,12 +322,12 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
       isKnown = false;
     }
   }
+  std::string limitation;
   if (isKnown) {
     NodeReader reader(*this, alias ? known : node, *entry, alias, builder,
                       getLocation(node));
     std::string message;
-    bool isRead = succeeded(entry->read(reader)) &&
-                  computesUsedResults(reader);
+    bool isRead = succeeded(entry->read(reader)) && computesUsedResults(reader);
     // Any argument that the known operator lacks may change the result, and
     // users of other results need the node itself.
     if (isRead && alias) {
@@ -357,8 +358,9 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
     if (!reader.getError().empty() && (needsGroup || !reader.isGroupUnknown()))
       return makeNodeError(index, reader.getError());
     reader.eraseCreated();
+    limitation = reader.getLimitation().str();
   }
-  readOpaque(node, entry, alias, json);
+  readOpaque(node, entry, alias, json, limitation);
   return llvm::Error::success();
 }
 
@@ -381,9 +383,8 @@ void Importer::remarkUndescribed(const Node &node, const Twine &reason) {
   // The built-in vocabularies know that operators have other forms.
   if (alias->isBuiltIn)
     return;
-  remark::missed(
-      getLocation(node),
-      remark::RemarkOpts::name("undescribed").category("import"))
+  remark::missed(getLocation(node),
+                 remark::RemarkOpts::name("undescribed").category("import"))
       << remark::add("{0} does not match its description in {1}: {2}",
                      getCalledOperator(node), alias->vocabulary, reason.str());
 }
@@ -394,9 +395,8 @@ void Importer::remarkUnused() {
       continue;
     for (StringRef target : own.targets)
       if (!usedOperators.contains(target))
-        remark::analysis(
-            UnknownLoc::get(context),
-            remark::RemarkOpts::name("unused").category("import"))
+        remark::analysis(UnknownLoc::get(context),
+                         remark::RemarkOpts::name("unused").category("import"))
             << remark::add("no node of the graph calls {0}, which {1} "
                            "describes",
                            target, own.name);
@@ -465,7 +465,8 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
 }
 
 void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
-                          const OperatorAlias *alias, JsonValue json) {
+                          const OperatorAlias *alias, JsonValue json,
+                          StringRef limitation) {
   size_t index = &node - graph.nodes.data();
   tp::CallOp call = createOpaqueCall(*this, program, node, entry, alias, json,
                                      builder, getLocation(node));
@@ -478,6 +479,8 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
   if (names.empty())
     names.push_back(builder.getStringAttr("#" + Twine(index)).getValue());
   call->setAttr(tp::TPDialect::namesAttrName, builder.getStrArrayAttr(names));
+  if (!limitation.empty())
+    call->setAttr(tp::limitationAttrName, builder.getStringAttr(limitation));
   for (auto [name, value] : llvm::zip(names, call.getOutputs()))
     values.try_emplace(name, value);
   addRecord(index, call, names.front());

@@ -171,6 +171,13 @@ public:
     return mlir::failure();
   }
 
+  /// States why the node has a form that is not modelled, for refusals of
+  /// rewrites that need it: "it is a product with ...".
+  mlir::LogicalResult decline(const llvm::Twine &reason) {
+    limitation = reason.str();
+    return mlir::failure();
+  }
+
   //===--------------------------------------------------------------------===//
   // For the importer
   //===--------------------------------------------------------------------===//
@@ -179,6 +186,7 @@ public:
   llvm::ArrayRef<llvm::StringRef> getResultNames() const { return resultNames; }
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
   llvm::StringRef getError() const { return error; }
+  llvm::StringRef getLimitation() const { return limitation; }
   /// Returns true if reading failed because the group's members are unknown.
   bool isGroupUnknown() const { return groupIsUnknown; }
   void eraseCreated();
@@ -197,6 +205,7 @@ private:
   llvm::SmallVector<llvm::StringRef, 2> resultNames;
   llvm::SmallVector<mlir::Value, 2> results;
   std::string error;
+  std::string limitation;
   bool groupIsUnknown = false;
 };
 

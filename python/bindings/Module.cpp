@@ -5,13 +5,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "OptimizeProgram.h"
+#include "ProgramHandle.h"
 #include "RefinePrograms.h"
 #include "VerifyPrograms.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
@@ -19,13 +22,44 @@
 namespace nb = nanobind;
 using namespace commute::python;
 
-static std::pair<std::optional<std::string>, std::string>
+/// Returns the result of an operation, or throws what Python raises: ValueError
+/// for bad input and RuntimeError for a bug.
+template <typename Result>
+static Result unwrap(Fallible<Result> result) {
+  auto *failure = std::get_if<Failure>(&result);
+  if (!failure)
+    return std::get<Result>(std::move(result));
+  if (failure->isInternal)
+    throw std::runtime_error("internal error: " + failure->message);
+  throw nb::value_error(failure->message.c_str());
+}
+
+/// Calls an operation without Python's global interpreter lock.
+template <typename Operation>
+static auto callReleased(Operation operation) {
+  auto result = [&] {
+    nb::gil_scoped_release release;
+    return operation();
+  }();
+  return unwrap(std::move(result));
+}
+
+static std::tuple<std::optional<std::string>, std::string, std::string>
 optimize(std::string program, std::string passes, std::string policy,
          std::string target, bool verify, std::string context,
-         std::string vocabulary, bool hasOtherGroups) {
-  OptimizeSettings settings{
-      std::move(passes),  std::move(policy),     std::move(target), verify,
-      std::move(context), std::move(vocabulary), hasOtherGroups};
+         std::string vocabulary, bool hasOtherGroups, bool exactRounding,
+         bool allowUnproven, double maxSeconds, int64_t maxBytes) {
+  OptimizeSettings settings{std::move(passes),
+                            std::move(policy),
+                            std::move(target),
+                            verify,
+                            std::move(context),
+                            std::move(vocabulary),
+                            hasOtherGroups,
+                            exactRounding,
+                            allowUnproven,
+                            maxSeconds,
+                            maxBytes};
   OptimizedProgram result;
   {
     nb::gil_scoped_release release;
@@ -35,7 +69,8 @@ optimize(std::string program, std::string passes, std::string policy,
     throw nb::value_error(result.message.c_str());
   if (result.status == OptimizedProgram::Status::InternalError)
     throw std::runtime_error("internal error: " + result.message);
-  return {std::move(result.edits), std::move(result.remarks)};
+  return {std::move(result.edits), std::move(result.remarks),
+          std::move(result.verification)};
 }
 
 static std::string verify(std::string first, std::string second,
@@ -79,19 +114,187 @@ refine(std::string reference, std::vector<std::string> ranks,
   return {std::move(result.report), std::move(result.text)};
 }
 
+static ProgramHandle
+readProgram(std::vector<std::string> paths, std::vector<std::string> groups,
+            std::vector<std::string> placements,
+            std::vector<std::string> assumptions, std::optional<int64_t> rank,
+            std::vector<std::pair<std::string, std::string>> vocabularies) {
+  ProgramFacts facts{std::move(groups), std::move(placements),
+                     std::move(assumptions), rank, std::move(vocabularies)};
+  return callReleased([&] { return ProgramHandle::read(paths, facts); });
+}
+
+static ProgramHandle parseProgram(std::string program, std::string name,
+                                  std::string context, std::string vocabulary) {
+  return callReleased([&] {
+    return ProgramHandle::parse(std::move(program), std::move(name),
+                                std::move(context), vocabulary);
+  });
+}
+
+static std::tuple<std::optional<ProgramHandle>, std::string, std::string,
+                  std::string, std::string>
+optimizeHandle(const ProgramHandle &program, std::string passes,
+               std::string policy, std::string target, bool exactRounding,
+               bool verify, bool allowUnproven, double maxSeconds,
+               int64_t maxBytes) {
+  PassChoice choice{std::move(passes), std::move(policy), std::move(target),
+                    exactRounding};
+  std::optional<VerifySettings> proof;
+  if (verify) {
+    proof.emplace();
+    proof->precision = "algebraic";
+    proof->maxSeconds = maxSeconds;
+    proof->maxBytes = maxBytes;
+  }
+  OptimizedHandle result = callReleased(
+      [&] { return program.optimize(choice, proof, allowUnproven); });
+  return {std::move(result.program), std::move(result.verdict),
+          std::move(result.reason), std::move(result.remarks),
+          std::move(result.verification)};
+}
+
+static std::string explainHandle(const ProgramHandle &program,
+                                 std::string passes, std::string policy,
+                                 std::string target, bool exactRounding) {
+  PassChoice choice{std::move(passes), std::move(policy), std::move(target),
+                    exactRounding};
+  return callReleased([&] { return program.explain(choice); });
+}
+
+static std::pair<std::string, std::string>
+verifyHandles(const ProgramHandle &first, const ProgramHandle &second,
+              std::string precision, uint64_t seed, bool realSizes, bool whole,
+              double maxSeconds, int64_t maxBytes) {
+  VerifySettings settings{std::move(precision), seed,    realSizes, whole,
+                          maxSeconds,           maxBytes};
+  return callReleased([&] { return first.verify(second, settings); });
+}
+
+/// Dtype, sizes and bytes of a tensor, or nullopt for another value.
+using OutputBytes =
+    std::optional<std::tuple<std::string, std::vector<int64_t>, nb::bytes>>;
+
+static std::tuple<std::vector<std::vector<OutputBytes>>, double,
+                  std::vector<std::string>>
+runHandle(const ProgramHandle &program, nb::bytes inputs, bool seedsWeights,
+          uint64_t seed, int64_t timeout, unsigned threads) {
+  RunSettings settings{std::string(inputs.c_str(), inputs.size()), seedsWeights,
+                       seed, timeout, threads};
+  ProgramRun run = callReleased([&] { return program.run(settings); });
+  std::vector<std::vector<OutputBytes>> outputs;
+  for (std::vector<OutputTensor> &ofRank : run.outputs) {
+    std::vector<OutputBytes> &own = outputs.emplace_back();
+    for (OutputTensor &output : ofRank) {
+      if (output.dtype.empty())
+        own.emplace_back();
+      else
+        own.emplace_back(
+            std::tuple(std::move(output.dtype), std::move(output.sizes),
+                       nb::bytes(output.data.get(), output.numBytes)));
+    }
+  }
+  return {std::move(outputs), run.seconds, std::move(run.assumptions)};
+}
+
+static void defineProgram(nb::module_ &module) {
+  nb::class_<ProgramHandle>(
+      module, "Program",
+      "A program in memory. Its methods raise ValueError for bad input and "
+      "RuntimeError for an internal error, and release the GIL.")
+      .def_static(
+          "read", readProgram, nb::arg("paths"), nb::kw_only(),
+          nb::arg("groups") = std::vector<std::string>(),
+          nb::arg("placements") = std::vector<std::string>(),
+          nb::arg("assumptions") = std::vector<std::string>(),
+          nb::arg("rank") = nb::none(),
+          nb::arg("vocabularies") =
+              std::vector<std::pair<std::string, std::string>>(),
+          "Reads an archive, the archives of all ranks, or their folder. "
+          "Statements are those of the command line; a vocabulary is a name "
+          "and the text of the file.")
+      .def_static("parse", parseProgram, nb::arg("program"), nb::kw_only(),
+                  nb::arg("name"), nb::arg("context") = "",
+                  nb::arg("vocabulary") = "",
+                  "Reads a program of the export schema, given as JSON text, "
+                  "with the text of a sidecar and of a vocabulary file.")
+      .def("describe", &ProgramHandle::describe,
+           "Returns origin, ranks, groups, ops and warnings as JSON text.")
+      .def("print", &ProgramHandle::print, "Returns the module as text.")
+      .def("optimize", optimizeHandle, nb::kw_only(), nb::arg("passes") = "",
+           nb::arg("policy") = "profitable", nb::arg("target") = "h100x8",
+           nb::arg("exact_rounding") = false, nb::arg("verify") = true,
+           nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0,
+           nb::arg("max_bytes") = int64_t(4) << 30,
+           "Runs passes. Returns the new program, or None if it is unchanged; "
+           "the verdict; why it is not proven; the remarks and the report of "
+           "the proof as JSON text.")
+      .def("explain", explainHandle, nb::kw_only(), nb::arg("passes") = "",
+           nb::arg("policy") = "profitable", nb::arg("target") = "h100x8",
+           nb::arg("exact_rounding") = false,
+           "Returns the output of `commute explain --json`.")
+      .def(
+          "estimate",
+          [](const ProgramHandle &program, std::string target,
+             std::map<std::string, int64_t> sizes) {
+            return callReleased(
+                [&] { return program.estimate(target, sizes); });
+          },
+          nb::kw_only(), nb::arg("target") = "h100x8",
+          nb::arg("sizes") = std::map<std::string, int64_t>(),
+          "Returns the output of `commute estimate --json`.")
+      .def(
+          "price_nodes",
+          [](const ProgramHandle &program, std::string target,
+             double communicationScale) {
+            return callReleased(
+                [&] { return program.priceNodes(target, communicationScale); });
+          },
+          nb::kw_only(), nb::arg("target") = "h100x8",
+          nb::arg("communication_scale") = 1.0,
+          "Returns the seconds of each node whose operator is modelled and "
+          "that "
+          "takes time, by name. Collectives move so many times their bytes.")
+      .def("verify", verifyHandles, nb::arg("other"), nb::kw_only(),
+           nb::arg("precision") = "algebraic", nb::arg("seed") = 1,
+           nb::arg("real_sizes") = false, nb::arg("whole") = false,
+           nb::arg("max_seconds") = 60.0,
+           nb::arg("max_bytes") = int64_t(4) << 30,
+           "Returns the output of `commute verify` as JSON and as text.")
+      .def("run", runHandle, nb::kw_only(), nb::arg("inputs") = nb::bytes(""),
+           nb::arg("seeds_weights") = false, nb::arg("seed") = 0,
+           nb::arg("timeout") = 300, nb::arg("threads") = 0,
+           "Runs the program on all ranks, with inputs in the format of "
+           "safetensors. Returns dtype, sizes and bytes of all outputs by rank "
+           "(None for one that is not a tensor), the seconds and the "
+           "assumptions.")
+      .def(
+          "write",
+          [](const ProgramHandle &program, std::string path) {
+            return callReleased([&] { return program.write(path); });
+          },
+          nb::arg("path"),
+          "Writes an archive, a module, or the archives of all ranks into a "
+          "folder. Returns the number of nodes.");
+}
+
 NB_MODULE(_commute, module) {
   module.doc() =
       "Commute's passes and equivalence checker, run in this process.";
   module.attr("__version__") = COMMUTE_VERSION;
+  defineProgram(module);
   module.def(
       "optimize", optimize, nb::arg("program"), nb::kw_only(),
       nb::arg("passes") = "", nb::arg("policy") = "profitable",
       nb::arg("target") = "h100x8", nb::arg("verify") = true,
       nb::arg("context") = "", nb::arg("vocabulary") = "",
-      nb::arg("has_other_groups") = false,
+      nb::arg("has_other_groups") = false, nb::arg("exact_rounding") = false,
+      nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0,
+      nb::arg("max_bytes") = int64_t(4) << 30,
       "Runs passes over a program of the export schema, given as JSON text. "
-      "Returns the edits, or None if nothing changed, and the remarks, both as "
-      "JSON text. Raises ValueError for an invalid program or option and "
+      "Returns the edits, or None if nothing changed, the remarks, and the "
+      "report of the proof, or \"\" without one, all as JSON text. Raises "
+      "ValueError for an invalid program or option and "
       "RuntimeError for an internal error. Releases the GIL while it runs.");
   module.def("implied_group", getImpliedGroup, nb::arg("target"),
              "Returns the group of a collective of a built-in vocabulary that "

@@ -6,8 +6,11 @@
 
 #include "OptimizeProgram.h"
 
+#include "ProgramState.h"
+
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/Optimization.h"
+#include "commute/Compiler/VerificationReport.h"
 #include "commute/Dialect/CarrierAttributes.h"
 
 #include "llvm/Support/Path.h"
@@ -19,9 +22,7 @@ using namespace commute;
 using namespace commute::compiler;
 using namespace commute::python;
 
-/// Returns the path of the reproducer that a failing pass writes, which is
-/// unique to the process and the program.
-static std::string getReproducer() {
+std::string python::getReproducerPath() {
   llvm::SmallString<128> path;
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
   static std::atomic<unsigned> counter = 0;
@@ -35,10 +36,12 @@ static OptimizationOptions getOptions(const OptimizeSettings &settings,
                                       Policy policy) {
   OptimizationOptions options;
   options.passes = settings.passes;
-  options.settings = {policy, settings.target, /*exactRounding=*/false,
+  options.settings = {policy, settings.target, settings.exactRounding,
                       /*isForPyTorch=*/true};
   options.verifies = settings.verify;
-  options.getReproducer = [](unsigned) { return getReproducer(); };
+  options.proof.maxSeconds = settings.maxSeconds;
+  options.proof.maxBytes = settings.maxBytes;
+  options.getReproducer = [](unsigned) { return getReproducerPath(); };
   return options;
 }
 
@@ -118,15 +121,21 @@ OptimizedProgram python::optimizeProgram(std::string program,
                     optimization->verification->differences.front().message));
 
   OptimizedProgram result;
-  if (optimization->outcome == Outcome::Changed) {
+  bool isUnprovenButAllowed =
+      optimization->outcome == Outcome::NotProven && settings.allowUnproven;
+  if (optimization->outcome == Outcome::Changed || isUnprovenButAllowed) {
     llvm::Expected<archive::ProgramEdits> edits = getEdits(*loaded, vocabulary);
     if (!edits)
       return fail(Status::InternalError, edits.takeError());
     if (!edits->changesNothing(*loaded->getGraph()))
       result.edits = edits->describe(*loaded->getGraph());
   }
+  if (optimization->verification)
+    llvm::raw_string_ostream(result.verification)
+        << llvm::json::Value(toJson(*optimization->verification));
   llvm::json::Array all = remarks.toJson();
-  if (std::string refusal = getRefusal(*optimization); !refusal.empty())
+  if (std::string refusal = getRefusal(*optimization);
+      !refusal.empty() && !isUnprovenButAllowed)
     all.push_back(llvm::json::Object{{"verdict", "refused"},
                                      {"pass", "verify"},
                                      {"name", "NotVerified"},

@@ -13,6 +13,7 @@
 #ifndef COMMUTE_PYTHON_BINDINGS_OPTIMIZEPROGRAM_H
 #define COMMUTE_PYTHON_BINDINGS_OPTIMIZEPROGRAM_H
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -34,6 +35,13 @@ struct OptimizeSettings {
   std::string vocabulary;
   /// True if the program is part of one that names further groups.
   bool hasOtherGroups = false;
+  /// Split and join matrix products only where no sum changes its order.
+  bool exactRounding = false;
+  /// Also return a result whose proof exceeds its budget.
+  bool allowUnproven = false;
+  /// As `--proof-time` and `--proof-memory`.
+  double maxSeconds = 60;
+  int64_t maxBytes = int64_t(4) << 30;
 };
 
 struct OptimizedProgram {
@@ -52,6 +60,8 @@ struct OptimizedProgram {
   /// Remarks as a JSON array of objects with the keys verdict, pass, name,
   /// node, message, file and line.
   std::string remarks = "[]";
+  /// The output of `commute verify --json`; empty without a proof.
+  std::string verification;
 };
 
 /// Optimizes `program`, an ExportedProgram in the export schema, as in

@@ -6,6 +6,8 @@
 
 #include "VerifyPrograms.h"
 
+#include "ProgramState.h"
+
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/VerificationReport.h"
 
@@ -13,23 +15,32 @@ using namespace commute;
 using namespace commute::compiler;
 using namespace commute::python;
 
+llvm::Expected<equivalence::VerifyOptions>
+python::getVerifyOptions(const VerifySettings &settings) {
+  equivalence::VerifyOptions options;
+  if (settings.precision == "strict")
+    options.precision = equivalence::Precision::Strict;
+  else if (settings.precision != "algebraic")
+    return llvm::createStringError("precision '" + settings.precision +
+                                   "' is neither 'algebraic' nor 'strict'");
+  options.seed = settings.seed;
+  options.reducesSizes = !settings.realSizes;
+  options.usesRegions = !settings.whole;
+  options.maxSeconds = settings.maxSeconds;
+  options.maxBytes = settings.maxBytes;
+  return options;
+}
+
 VerifiedPrograms python::verifyPrograms(StatedProgram first,
                                         StatedProgram second,
                                         const VerifySettings &settings) {
   auto fail = [](const llvm::Twine &message) {
     return VerifiedPrograms{message.str(), ""};
   };
-  equivalence::VerifyOptions options;
-  if (settings.precision == "strict")
-    options.precision = equivalence::Precision::Strict;
-  else if (settings.precision != "algebraic")
-    return fail("precision '" + settings.precision +
-                "' is neither 'algebraic' nor 'strict'");
-  options.seed = settings.seed;
-  options.reducesSizes = !settings.realSizes;
-  options.usesRegions = !settings.whole;
-  options.maxSeconds = settings.maxSeconds;
-  options.maxBytes = settings.maxBytes;
+  llvm::Expected<equivalence::VerifyOptions> options =
+      getVerifyOptions(settings);
+  if (!options)
+    return fail(llvm::toString(options.takeError()));
 
   vocabulary::Vocabulary vocabulary;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -46,7 +57,7 @@ VerifiedPrograms python::verifyPrograms(StatedProgram first,
   if (!b)
     return fail(llvm::toString(b.takeError()));
   llvm::Expected<equivalence::VerifyResult> result =
-      equivalence::verifyEquivalence(a->getModule(), b->getModule(), options);
+      equivalence::verifyEquivalence(a->getModule(), b->getModule(), *options);
   if (!result)
     return fail(llvm::toString(result.takeError()));
   std::string report;

@@ -1,9 +1,74 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Commute's passes and equivalence checker, run in this process."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 __version__: str
+
+class Program:
+    @staticmethod
+    def read(
+        paths: Sequence[str],
+        *,
+        groups: Sequence[str] = [],
+        placements: Sequence[str] = [],
+        assumptions: Sequence[str] = [],
+        rank: int | None = None,
+        vocabularies: Sequence[tuple[str, str]] = [],
+    ) -> Program: ...
+    @staticmethod
+    def parse(
+        program: str, *, name: str, context: str = "", vocabulary: str = ""
+    ) -> Program: ...
+    def describe(self) -> str: ...
+    def print(self) -> str: ...
+    def optimize(
+        self,
+        *,
+        passes: str = "",
+        policy: str = "profitable",
+        target: str = "h100x8",
+        exact_rounding: bool = False,
+        verify: bool = True,
+        allow_unproven: bool = False,
+        max_seconds: float = 60.0,
+        max_bytes: int = 4294967296,
+    ) -> tuple[Program | None, str, str, str, str]: ...
+    def explain(
+        self,
+        *,
+        passes: str = "",
+        policy: str = "profitable",
+        target: str = "h100x8",
+        exact_rounding: bool = False,
+    ) -> str: ...
+    def estimate(self, *, target: str = "h100x8", sizes: Mapping[str, int] = {}) -> str: ...
+    def price_nodes(
+        self, *, target: str = "h100x8", communication_scale: float = 1.0
+    ) -> dict[str, float]: ...
+    def verify(
+        self,
+        other: Program,
+        *,
+        precision: str = "algebraic",
+        seed: int = 1,
+        real_sizes: bool = False,
+        whole: bool = False,
+        max_seconds: float = 60.0,
+        max_bytes: int = 4294967296,
+    ) -> tuple[str, str]: ...
+    def run(
+        self,
+        *,
+        inputs: bytes = ...,
+        seeds_weights: bool = False,
+        seed: int = 0,
+        timeout: int = 300,
+        threads: int = 0,
+    ) -> tuple[
+        list[list[tuple[str, list[int], bytes] | None]], float, list[str]
+    ]: ...
+    def write(self, path: str) -> int: ...
 
 def optimize(
     program: str,
@@ -15,7 +80,11 @@ def optimize(
     context: str = "",
     vocabulary: str = "",
     has_other_groups: bool = False,
-) -> tuple[str | None, str]: ...
+    exact_rounding: bool = False,
+    allow_unproven: bool = False,
+    max_seconds: float = 60.0,
+    max_bytes: int = 4294967296,
+) -> tuple[str | None, str, str]: ...
 def implied_group(target: str) -> str: ...
 def verify(
     first: str,

@@ -1,12 +1,17 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""`commute.verify`: does what the ranks compute together equal what one device computes?
+"""`commute.verify`: do two programs compute the same?
+
+Two forms of one program, which `commute.load` and `commute.optimize` return:
+
+    assert commute.verify(result.original, result.program)
+
+Ranks, which together compute what one device computes:
 
     result = commute.verify("out/reference.pt2", "out", relations="out/relations.json")
     assert result, result
 """
 
 import dataclasses
-import importlib
 import json
 import os
 import tempfile
@@ -15,25 +20,30 @@ from pathlib import Path
 from typing import Any
 
 from commute.errors import CommuteError
+from commute.native import native, native_errors
+from commute.programs import Program, as_program, is_live_graph
 
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """The verdict on ranks and their reference. True if the ranks refine the reference."""
+    """The verdict on two programs. True if they are equivalent, or if the ranks refine the
+    reference."""
 
     verdict: str
-    """"refines", "does not refine", "deadlock" or "not proven"."""
+    """Of two forms: "equivalent", "different" or "not proven". Of ranks and their reference:
+    "refines", "does not refine", "deadlock" or "not proven"."""
     differences: tuple[Mapping[str, Any], ...]
-    """What the ranks compute instead: "message", "fix", "at", "node", "file", "line", and
-    "other" in "other_program"."""
+    """What is computed instead: "message", and of two forms "first" and "second", the places;
+    of ranks "fix", "at", "node", "file", "line", and "other" in "other_program"."""
     outputs: tuple[Mapping[str, Any], ...]
+    """What the ranks hold of each output; empty for two forms."""
     premises: tuple[str, ...]
     report: Mapping[str, Any]
-    """The output of `commute verify --reference --json`."""
+    """The output of `commute verify --json`."""
     text: str
 
     def __bool__(self) -> bool:
-        return self.verdict == "refines"
+        return self.verdict in ("equivalent", "refines")
 
     def __str__(self) -> str:
         return self.text
@@ -69,6 +79,22 @@ def _path_of(program: Any, path: Path) -> str:
     return str(path)
 
 
+def _compare(first: Any, second: Any, **settings: Any) -> Verification:
+    """Compares two forms of one program."""
+    handles = [as_program(program)._native() for program in (first, second)]
+    with native_errors():
+        report, text = handles[0].verify(handles[1], **settings)
+    content = json.loads(report)
+    return Verification(
+        content["verdict"],
+        tuple(content["differences"]),
+        (),
+        tuple(content["assumptions"]),
+        content,
+        text.rstrip("\n"),
+    )
+
+
 def verify(
     reference: Any,
     ranks: Any,
@@ -81,19 +107,38 @@ def verify(
     proof_time: float = 60.0,
     proof_memory: int = 4 << 30,
 ) -> Verification:
-    """Checks that ranks compute together what one device computes.
+    """Checks that two programs compute the same.
+
+    If one of them is a Program or a live graph, they are two forms of one program, and the
+    check is that of `commute verify A B`; the other may be anything that `load` takes.
+    Otherwise, the check is that of `commute verify --reference`: do ranks compute together
+    what one device computes?
 
     reference: the archive of the program on one device, or its ExportedProgram.
     ranks: the program of all ranks, a list with that of each rank, or the folder of
         rank0.pt2, rank1.pt2, ...
     relations: relations.json, as a path or as a dict. What it does not state follows from
         names and shapes where there is only one reading.
-    groups: members of process groups, as in --group: "tp=0-3".
+    groups: members of process groups, as in --group: "tp=0-3". `load` takes those of forms.
     show_relations: also find what each value of the ranks is of the reference.
     proof_time, proof_memory: the budget in seconds and bytes.
 
     Raises CommuteError for programs and relations that do not fit together.
     """
+    if any(isinstance(one, Program) or is_live_graph(one) for one in (reference, ranks)):
+        if relations is not None or groups or show_relations:
+            raise CommuteError(
+                "two forms of one program have no relations, and load() takes their groups; to"
+                " compare ranks with a reference, give the paths of their archives"
+            )
+        return _compare(
+            reference,
+            ranks,
+            seed=seed,
+            real_sizes=real_sizes,
+            max_seconds=proof_time,
+            max_bytes=proof_memory,
+        )
     # A path or a document.
     text, name = "", "relations"
     if isinstance(relations, Mapping):
@@ -104,24 +149,20 @@ def verify(
             text = Path(relations).read_text(encoding="utf-8")
         except OSError as error:
             raise CommuteError(f"{name}: {error.strerror}") from None
-    native = importlib.import_module("commute._commute")
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, native_errors():
         folder = Path(temporary)
-        try:
-            report, printed = native.refine(
-                _path_of(reference, folder / "reference.pt2"),
-                _paths_of(ranks, folder),
-                relations=text,
-                relations_name=name,
-                groups=list(groups),
-                seed=seed,
-                real_sizes=real_sizes,
-                show_relations=show_relations,
-                max_seconds=proof_time,
-                max_bytes=proof_memory,
-            )
-        except ValueError as error:
-            raise CommuteError(str(error)) from None
+        report, printed = native().refine(
+            _path_of(reference, folder / "reference.pt2"),
+            _paths_of(ranks, folder),
+            relations=text,
+            relations_name=name,
+            groups=list(groups),
+            seed=seed,
+            real_sizes=real_sizes,
+            show_relations=show_relations,
+            max_seconds=proof_time,
+            max_bytes=proof_memory,
+        )
     content = json.loads(report)
     return Verification(
         content["verdict"],

@@ -121,10 +121,62 @@ def _fused_all_gather_matmul(calls):
     return results
 
 
+def _check_fused_reduction(calls):
+    if calls[0]["reduce_op"] not in ("sum", "avg"):
+        raise LockstepError(f"PyTorch's fused ops have no {calls[0]['reduce_op']!r}")
+
+
 def _fused_matmul_reduce_scatter(calls):
+    _check_fused_reduction(calls)
     dim = calls[0]["scatter_dim"] % calls[0]["A"].dim()
     total = _reduce(calls[0]["reduce_op"], [call["A"] @ call["B"] for call in calls])
     return [block.clone() for block in _blocks(total, len(calls), dim)]
+
+
+def _scaled(left, right, left_scale, right_scale, dtype):
+    """A scaled product; `right` and the scales are matrices, or the scales single numbers."""
+    product = (left.float() * left_scale) @ (right.float() * right_scale)
+    return product.to(dtype or left.dtype)
+
+
+def _fused_all_gather_scaled_matmul(calls):
+    dim = calls[0]["gather_dim"]
+    gathered = _gather_along([call["A"] for call in calls], dim)
+    scales = [call["A_scale"] for call in calls]
+    is_sharded = scales[0].shape[:-1] == calls[0]["A"].shape[:-1]
+    whole_scale = _gather_along(scales, dim) if is_sharded else None
+    results = []
+    for call in calls:
+        scale = call["A_scale"] if whole_scale is None else whole_scale
+        if any(call["biases"]) or any(call["result_scales"]):
+            raise LockstepError("biases and scales of results are not run")
+        dtypes = call["out_dtypes"]
+        products = [
+            _laid_out(_scaled(gathered, right, scale, right_scale, dtype), dim)
+            for right, right_scale, dtype in zip(call["Bs"], call["B_scales"], dtypes, strict=True)
+        ]
+        results.append((gathered.clone(), products))
+    return results
+
+
+def _fused_scaled_matmul_reduce_scatter(calls):
+    """As PyTorch's kernel: A is cut along one dim, and what comes out is viewed as a block of
+    the output along another."""
+    dim, cut = calls[0]["orig_scatter_dim"], calls[0]["scatter_dim_after_maybe_reshape"]
+    shape = list(calls[0]["output_shape"])
+    shape[dim] //= len(calls)
+    results = []
+    for position in range(len(calls)):
+        blocks = []
+        for call in calls:
+            left, scale = call["A"], call["A_scale"]
+            if scale.numel() > 1:
+                scale = _blocks(scale, len(calls), cut)[position]
+            block = _blocks(left, len(calls), cut)[position]
+            product = _scaled(block, call["B"], scale, call["B_scale"], call["out_dtype"])
+            blocks.append(product.reshape(shape))
+        results.append(_reduce(calls[0]["reduce_op"], blocks))
+    return results
 
 
 COLLECTIVES = {
@@ -138,6 +190,8 @@ COLLECTIVES = {
     _c10d.reduce_scatter_tensor_coalesced.default: _coalesced(_reduce_scatter),
     _symm_mem.fused_all_gather_matmul.default: _fused_all_gather_matmul,
     _symm_mem.fused_matmul_reduce_scatter.default: _fused_matmul_reduce_scatter,
+    _symm_mem.fused_all_gather_scaled_matmul.default: _fused_all_gather_scaled_matmul,
+    _symm_mem.fused_scaled_matmul_reduce_scatter.default: _fused_scaled_matmul_reduce_scatter,
 }
 
 

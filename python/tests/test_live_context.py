@@ -169,6 +169,43 @@ def test_a_group_that_is_no_axis_of_a_mesh_is_not_known():
     assert copies_in(graph) == 0
 
 
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_group_that_a_distributed_process_does_not_have_is_left_alone(fake_group, verify):
+    """What is written for it could not run here, whatever its ranks are."""
+    for name in ("tp", fake_group.group_name):
+        graph = Graph()
+        x, w = graph.placeholder("x"), graph.placeholder("w")
+        started = graph.call_function(collectives.all_gather_into_tensor.default, (x, 2, name))
+        waited = graph.call_function(collectives.wait_tensor.default, (started,))
+        product = graph.call_function(torch.ops.aten.mm.default, (waited, w))
+        for node, sizes in ((x, (4, 8)), (w, (8, 6)), (started, (8, 8)), (waited, (8, 8)),
+                            (product, (8, 6))):  # fmt: skip
+            node.meta["val"] = torch.empty(sizes, device="meta")
+        graph.output(product)
+        remarks = optimize_graph(
+            graph, passes="micro-pipeline", policy="always", verify=verify, is_functional_graph=True
+        )
+        check_left_alone(remarks, *(["tp"] if name == "tp" else []))
+        is_fused = any("symm_mem" in str(node.target) for node in graph.nodes)
+        assert is_fused == (name != "tp")
+
+
+def test_a_group_that_the_graph_computes_is_left_alone():
+    graph = make_graph()
+    with graph.inserting_before(next(iter(graph.nodes))):
+        group = graph.placeholder("group")
+    group.meta["val"] = "tp"
+    for node in graph.find_nodes(
+        op="call_function", target=collectives.all_gather_into_tensor.default
+    ):
+        node.args = (*node.args[:-1], group)
+    before = list(graph.nodes)
+    remarks = optimize_graph(graph, **{**OPTIONS, "passes": "micro-pipeline"})
+    computed = [remark for remark in remarks if "that the graph computes" in remark.message]
+    assert len(computed) == 2 and all(remark.verdict == "noted" for remark in computed)
+    assert list(graph.nodes) == before
+
+
 def test_the_only_group_need_not_be_stated():
     graph = make_graph("tp", "tp")
     optimize_graph(graph, **OPTIONS)

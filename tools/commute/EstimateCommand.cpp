@@ -11,9 +11,7 @@
 #include "ProgramOptions.h"
 #include "ReportFile.h"
 #include "SafeOutput.h"
-#include "commute/Compiler/RankPrograms.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace commute;
@@ -28,10 +26,8 @@ public:
   llvm::Expected<ExitCode> run() override;
 
 private:
-  /// Returns the values of the program's symbols: those that the program
-  /// states, overridden by the command line.
-  llvm::Expected<target::SizeTable> getSizes(const LoadedProgram &file,
-                                             mlir::func::FuncOp function) const;
+  /// Returns the values of --size.
+  llvm::Expected<target::SizeTable> getSizes(const LoadedProgram &file) const;
 
   cl::SubCommand command{
       "estimate",
@@ -58,10 +54,8 @@ private:
 } // namespace
 
 llvm::Expected<target::SizeTable>
-EstimateCommand::getSizes(const LoadedProgram &file,
-                          mlir::func::FuncOp function) const {
-  std::vector<llvm::StringRef> symbols = target::getSizeSymbols(function);
-  target::SizeTable stated = target::getStatedSizes(file.getModule());
+EstimateCommand::getSizes(const LoadedProgram &file) const {
+  target::SizeTable result;
   for (llvm::StringRef size : sizes) {
     auto [symbol, text] = size.split('=');
     constexpr int64_t largest = int64_t(1) << 40;
@@ -70,19 +64,11 @@ EstimateCommand::getSizes(const LoadedProgram &file,
       return llvm::createStringError("--size=" + size +
                                      ": expected a symbol and a number from 1 "
                                      "to 2^40: s77=4096");
-    if (!llvm::is_contained(symbols, symbol))
-      return llvm::createStringError(
-          "--size=" + size + ": " + file.origin + " has no symbolic size '" +
-          symbol +
-          (symbols.empty() ? "'; all of its sizes are numbers"
-                           : "'; it has " + llvm::join(symbols, ", ")));
-    stated[symbol.str()] = value;
+    if (llvm::Error error = checkSymbol(file, symbol))
+      return llvm::createStringError("--size=" + size + ": " +
+                                     llvm::toString(std::move(error)));
+    result[symbol.str()] = value;
   }
-  // Omit values of symbols that the program does not have.
-  target::SizeTable result;
-  for (llvm::StringRef symbol : symbols)
-    if (auto found = stated.find(symbol.str()); found != stated.end())
-      result.insert(*found);
   return result;
 }
 
@@ -96,34 +82,23 @@ llvm::Expected<ExitCode> EstimateCommand::run() {
   llvm::Expected<LoadedProgram> file = options.read(inputs, context);
   if (!file)
     return file.takeError();
-  // All ranks run the same ops.
-  if (!file->ranks.empty())
-    file->imported.module = getModuleOfRank(*file, 0);
-  llvm::Expected<mlir::func::FuncOp> function = getMain(*file);
-  if (!function)
-    return function.takeError();
-  llvm::Expected<target::SizeTable> values = getSizes(*file, *function);
+  llvm::Expected<target::SizeTable> values = getSizes(*file);
   if (!values)
     return values.takeError();
-  for (llvm::StringRef symbol : target::getSizeSymbols(*function))
-    if (!values->count(symbol.str()))
-      return llvm::createStringError(
-          file->origin + ": the value of size " + symbol +
-          " is unknown; give one, for example with --size " + symbol + "=4096");
-  target::PriceModel model(*target, *values);
-  llvm::Expected<target::Estimate> estimate =
-      target::estimate(*function, model);
+  llvm::Expected<StepEstimate> estimate =
+      estimateStep(*file, *target, *values, [](llvm::StringRef symbol) {
+        return ("with --size " + symbol + "=4096").str();
+      });
   if (!estimate)
-    return llvm::createStringError(file->origin + ": " +
-                                   llvm::toString(estimate.takeError()));
-  EstimateSummary summary = summarize(std::move(*estimate), *target, *values);
+    return estimate.takeError();
+  EstimateSummary &summary = estimate->summary;
   summary.isDefaultTarget = targetName.getNumOccurrences() == 0;
   if (!trace.empty())
     if (llvm::Error error = writeTrace(trace, summary))
       return std::move(error);
   if (!reportFile.empty()) {
     ReportFile page("estimate", *target);
-    page.addProgram("program", file->origin, *function, summary);
+    page.addProgram("program", file->origin, estimate->function, summary);
     if (llvm::Error error =
             page.write(reportFile, "commute estimate " + file->origin))
       return std::move(error);

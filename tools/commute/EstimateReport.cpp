@@ -15,70 +15,9 @@
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace commute;
+using namespace commute::compiler;
 using namespace commute::tool;
 namespace json = llvm::json;
-
-/// Returns the node and the Python line of an op.
-static std::pair<std::string, std::string> getPlace(mlir::Operation *op) {
-  std::string node, file;
-  unsigned line = 0;
-  report::describeLocation(op->getLoc(), node, file, line);
-  return {node, file.empty() ? "" : file + ":" + std::to_string(line)};
-}
-
-static std::vector<OpKindSummary>
-summarizeKinds(llvm::ArrayRef<target::OpEstimate> ops) {
-  std::map<std::string, OpKindSummary> kinds;
-  std::map<std::string, std::map<target::Bound, double>> secondsByBound;
-  for (const target::OpEstimate &op : ops) {
-    std::string name = getKindName(op.op);
-    OpKindSummary &kind = kinds[name];
-    kind.name = name;
-    ++kind.count;
-    double seconds = op.price.getSeconds();
-    kind.seconds += seconds;
-    kind.flops += op.matmulFlops + op.elementwiseFlops;
-    kind.memoryBytes += op.memoryBytes;
-    kind.wireBytes += op.wireBytes;
-    kind.isGuess |= op.isGuess;
-    secondsByBound[name][op.price.bound] += seconds;
-  }
-  std::vector<OpKindSummary> sorted;
-  for (auto &[name, kind] : kinds) {
-    double most = -1;
-    for (auto [bound, seconds] : secondsByBound[name])
-      if (seconds > most) {
-        most = seconds;
-        kind.bound = bound;
-      }
-    sorted.push_back(std::move(kind));
-  }
-  // Break ties by name.
-  llvm::sort(sorted, [](const OpKindSummary &lhs, const OpKindSummary &rhs) {
-    return std::tie(rhs.seconds, lhs.name) < std::tie(lhs.seconds, rhs.name);
-  });
-  return sorted;
-}
-
-EstimateSummary tool::summarize(target::Estimate estimate,
-                                const target::Target &target,
-                                const target::SizeTable &sizes) {
-  EstimateSummary summary;
-  summary.targetName = target.name;
-  summary.targetDescription = target.description;
-  summary.deviceBytes = target.memoryBytes.value;
-  summary.sizes = sizes;
-  summary.kinds = summarizeKinds(estimate.ops);
-  if (estimate.peakOp) {
-    auto [node, source] = getPlace(estimate.peakOp);
-    summary.peakPlace = node;
-    if (!source.empty())
-      summary.peakPlace +=
-          (node.empty() ? "" : " (") + source + (node.empty() ? "" : ")");
-  }
-  summary.estimate = std::move(estimate);
-  return summary;
-}
 
 static void printLine(llvm::raw_ostream &os, llvm::StringRef what,
                       const llvm::Twine &text) {
@@ -165,38 +104,12 @@ void tool::print(const EstimateSummary &summary, llvm::raw_ostream &os) {
           "results\n";
 }
 
-json::Object tool::toJson(const EstimateSummary &summary) {
-  const target::Estimate &estimate = summary.estimate;
-  json::Array kinds;
-  for (const OpKindSummary &kind : summary.kinds)
-    kinds.push_back(json::Object{{"op", kind.name},
-                                 {"count", kind.count},
-                                 {"seconds", kind.seconds},
-                                 {"flops", kind.flops},
-                                 {"memory_bytes", kind.memoryBytes},
-                                 {"wire_bytes", kind.wireBytes},
-                                 {"bound", getName(kind.bound)},
-                                 {"is_guess", kind.isGuess}});
-  json::Object sizes;
-  for (const auto &[symbol, value] : summary.sizes)
-    sizes[symbol] = value;
-  return json::Object{
-      {"target", summary.targetName},
-      {"is_default_target", summary.isDefaultTarget},
-      {"sizes", std::move(sizes)},
-      {"step_seconds", estimate.stepSeconds},
-      {"compute_seconds", estimate.computeSeconds},
-      {"communication_seconds", estimate.communicationSeconds},
-      {"exposed_communication_seconds", estimate.exposedSeconds},
-      {"matmul_flops", estimate.matmulFlops},
-      {"elementwise_flops", estimate.elementwiseFlops},
-      {"memory_bytes", estimate.memoryBytes},
-      {"wire_bytes", estimate.wireBytes},
-      {"peak_activation_bytes", estimate.peakActivationBytes},
-      {"peak_activation_place", summary.peakPlace},
-      {"weight_bytes", estimate.weightBytes},
-      {"input_bytes", estimate.inputBytes},
-      {"ops", std::move(kinds)}};
+/// Returns the node and the Python line of an op.
+static std::pair<std::string, std::string> getPlace(mlir::Operation *op) {
+  std::string node, file;
+  unsigned line = 0;
+  report::describeLocation(op->getLoc(), node, file, line);
+  return {node, file.empty() ? "" : file + ":" + std::to_string(line)};
 }
 
 static std::string toText(mlir::TypeRange types) {

@@ -85,10 +85,6 @@ ProgramOptions::loadVocabulary() const {
   return result;
 }
 
-bool tool::areOfRanks(llvm::ArrayRef<std::string> paths) {
-  return paths.size() > 1 || llvm::sys::fs::is_directory(paths.front());
-}
-
 llvm::Error tool::checkOverwrite(llvm::StringRef option, llvm::StringRef output,
                                  llvm::ArrayRef<std::string> inputs,
                                  std::optional<bool> force) {
@@ -118,22 +114,8 @@ ProgramOptions::read(llvm::ArrayRef<std::string> paths,
                      const vocabulary::Vocabulary &vocabulary,
                      mlir::MLIRContext &context) const {
   Progress stage("reading " + paths.front());
-  if (!areOfRanks(paths))
-    return compiler::readProgramFile(paths.front(), vocabulary, getFacts(),
-                                     getArchiveLimits(), context);
-  std::string origin = paths.front();
-  std::vector<std::string> files(paths);
-  if (files.size() > 1) {
-    origin += " and " + std::to_string(files.size() - 1) + " more";
-  } else {
-    llvm::Expected<std::vector<std::string>> found =
-        compiler::findRankFiles(paths.front());
-    if (!found)
-      return found.takeError();
-    files = std::move(*found);
-  }
-  return compiler::readRankFiles(files, origin, vocabulary, getFacts(),
-                                 getArchiveLimits(), context);
+  return compiler::readProgram(paths, vocabulary, getFacts(),
+                               getArchiveLimits(), context);
 }
 
 llvm::Expected<compiler::LoadedProgram>
@@ -192,22 +174,7 @@ ProgramOptions::readReference(llvm::StringRef path,
 }
 
 void tool::warnAboutConstants(const compiler::LoadedProgram &program) {
-  const std::vector<vocabulary::RankConstant> &constants =
-      program.distributed.constantsOfRank;
-  if (constants.empty())
-    return;
-  std::string rank = program.distributed.rank
-                         ? "rank " + std::to_string(*program.distributed.rank)
-                         : "its rank";
-  llvm::raw_ostream &os = warningErrs();
-  os << "commute: warning: " << program.origin << " holds constants of " << rank
-     << " (";
-  constexpr size_t maxListed = 2;
-  for (const vocabulary::RankConstant &constant :
-       llvm::ArrayRef(constants).take_front(maxListed))
-    os << (&constant == constants.data() ? "" : "; ") << constant;
-  if (constants.size() > maxListed)
-    os << "; " << constants.size() - maxListed << " more";
-  os << "), but here all ranks run it; give the archives of all ranks instead, "
-        "or the folder that contains them\n";
+  if (std::optional<std::string> warning =
+          compiler::describeConstantsOfRank(program))
+    warningErrs() << "commute: warning: " << *warning << '\n';
 }

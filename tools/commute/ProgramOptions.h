@@ -64,10 +64,6 @@ private:
   NumberOption<uint64_t> maxInflatedBytes;
 };
 
-/// Returns true if these paths are not one file that all ranks run, but the
-/// archives of all ranks, or the folder that contains them.
-bool areOfRanks(llvm::ArrayRef<std::string> paths);
-
 /// Returns an error if a file to write is one of the inputs, or the folder that
 /// contains the inputs. With `force`, that is allowed; commands without
 /// --force have none.
@@ -75,8 +71,7 @@ llvm::Error checkOverwrite(llvm::StringRef option, llvm::StringRef output,
                            llvm::ArrayRef<std::string> inputs,
                            std::optional<bool> force = std::nullopt);
 
-/// Warns about the program of one rank that is given for all ranks, if it holds
-/// constants of its rank.
+/// Prints the warning of compiler::describeConstantsOfRank.
 void warnAboutConstants(const compiler::LoadedProgram &program);
 
 } // namespace commute::tool

@@ -52,13 +52,13 @@ void ReportFile::addProgram(StringRef role, StringRef name,
   if (!estimate)
     return addWithout(llvm::toString(estimate.takeError()));
   addProgram(role, name, function,
-             summarize(std::move(*estimate), target, sizes));
+             compiler::summarize(std::move(*estimate), target, sizes));
   priced.back().owned = std::move(owned);
 }
 
 void ReportFile::addProgram(StringRef role, StringRef name,
                             mlir::func::FuncOp function,
-                            EstimateSummary summary) {
+                            compiler::EstimateSummary summary) {
   Program &program = priced.emplace_back();
   program.function = function;
   program.layers = std::make_unique<report::LayerLabels>(function);
@@ -67,7 +67,7 @@ void ReportFile::addProgram(StringRef role, StringRef name,
   // The page shows the time of each line of Python.
   for (const target::OpEstimate &op : estimate.ops)
     sources.add(op.op->getLoc());
-  json::Object object = toJson(program.summary);
+  json::Object object = compiler::toJson(program.summary);
   object["role"] = role;
   object["name"] = json::fixUTF8(name);
   object["device_bytes"] = program.summary.deviceBytes;

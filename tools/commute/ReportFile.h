@@ -7,10 +7,9 @@
 #ifndef COMMUTE_TOOLS_COMMUTE_REPORTFILE_H
 #define COMMUTE_TOOLS_COMMUTE_REPORTFILE_H
 
-#include "EstimateReport.h"
-
 #include "commute/Compiler/Explanation.h"
 #include "commute/Compiler/RankPrograms.h"
+#include "commute/Compiler/StepEstimate.h"
 #include "commute/Equivalence/Verify.h"
 #include "commute/Refinement/Refine.h"
 #include "commute/Report/RemarkCollector.h"
@@ -33,7 +32,8 @@ public:
                   mlir::ModuleOp module, const compiler::LoadedProgram &file);
   /// The same for a known estimate of a function.
   void addProgram(llvm::StringRef role, llvm::StringRef name,
-                  mlir::func::FuncOp function, EstimateSummary summary);
+                  mlir::func::FuncOp function,
+                  compiler::EstimateSummary summary);
   void addProof(const equivalence::VerifyResult &result);
   void addProof(const refinement::RefinementResult &result);
   /// Adds what passes did between the first two programs.
@@ -50,7 +50,7 @@ private:
     /// The program of rank 0 of a merged module.
     mlir::OwningOpRef<mlir::ModuleOp> owned;
     mlir::func::FuncOp function;
-    EstimateSummary summary;
+    compiler::EstimateSummary summary;
     std::unique_ptr<report::LayerLabels> layers;
   };
 

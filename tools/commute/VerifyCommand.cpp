@@ -13,9 +13,9 @@
 #include "ProofOptions.h"
 #include "ReportFile.h"
 #include "SafeOutput.h"
-#include "StoredConstants.h"
 #include "commute/Archive/InputFile.h"
 #include "commute/Compiler/LoadedProgram.h"
+#include "commute/Compiler/StoredConstants.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Refinement/RefinementReport.h"
 

@@ -35,6 +35,21 @@ readRankFiles(llvm::ArrayRef<std::string> paths, llvm::StringRef origin,
               const StatedFacts &stated, const archive::ContainerLimits &limits,
               mlir::MLIRContext &context);
 
+/// Returns true if these paths are not one file that all ranks run, but the
+/// archives of all ranks, or the folder that contains them.
+bool areOfRanks(llvm::ArrayRef<std::string> paths);
+/// Reads a program from one file, from the archives of all ranks, or from the
+/// folder that contains these.
+llvm::Expected<LoadedProgram>
+readProgram(llvm::ArrayRef<std::string> paths,
+            const vocabulary::Vocabulary &vocabulary, const StatedFacts &stated,
+            const archive::ContainerLimits &limits, mlir::MLIRContext &context);
+
+/// Returns a warning about the program of one rank that is given for all ranks,
+/// if it holds constants of its rank.
+std::optional<std::string>
+describeConstantsOfRank(const LoadedProgram &program);
+
 /// Returns the module of rank `rank` in a program read by `readRankFiles`.
 mlir::OwningOpRef<mlir::ModuleOp> getModuleOfRank(const LoadedProgram &program,
                                                   size_t rank);

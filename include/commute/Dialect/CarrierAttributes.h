@@ -22,6 +22,10 @@ inline constexpr llvm::StringLiteral elementTypeListsAttrName =
 /// Passes decide by prices at the smallest value.
 inline constexpr llvm::StringLiteral sizeRangesAttrName = "tp.size_ranges";
 
+/// A string attribute of opaque calls: why the operator, which the vocabulary
+/// knows, is not modelled in this form. Completes "not fused: 'mm' uses it: ".
+inline constexpr llvm::StringLiteral limitationAttrName = "tp.limitation";
+
 } // namespace commute::tp
 
 #endif // COMMUTE_DIALECT_CARRIERATTRIBUTES_H

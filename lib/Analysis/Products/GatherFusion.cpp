@@ -7,6 +7,7 @@
 #include "Collectives/CollectivePieces.h"
 #include "Products/ProductRules.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Dialect/NodeName.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -48,6 +49,8 @@ private:
   /// Finds the users of the gathered value, or of its reassembled pieces if
   /// only those are used.
   void findReaders();
+  /// Says why no product uses the gathered value.
+  std::string describeUsers() const;
   /// Whether the products can use the pieces.
   Legal<> checkPieces();
   /// Sorts the readers of the gathered value, or of a reshape of it, into
@@ -261,6 +264,21 @@ Legal<> GatherSearch::checkPieces() {
           "zero for infinities and NaNs");
 }
 
+std::string GatherSearch::describeUsers() const {
+  SmallVector<Value> values = fusion.gathered;
+  // Products of matrices flatten what has more dims.
+  for (size_t index = 0; index < values.size(); ++index)
+    for (Operation *user : values[index].getUsers()) {
+      if (auto reshape = dyn_cast<tp::ReshapeOp>(user))
+        values.push_back(reshape.getResult());
+      if (auto limitation =
+              user->getAttrOfType<StringAttr>(tp::limitationAttrName))
+        return getNodeName(user) +
+               " uses its result: " + limitation.getValue().str();
+    }
+  return "no matrix product uses its result";
+}
+
 Legal<GatherFusion> GatherSearch::run() {
   tp::AllGatherOp gather = fusion.gather;
   if (Legal<> named = checkProcessGroup(gather, gather.getGroup()); !named)
@@ -301,7 +319,7 @@ Legal<GatherFusion> GatherSearch::run() {
       return Refusal();
     if (piecesRefusal.isApplicable())
       return piecesRefusal;
-    return refuse(RefusalCode::NoProduct, "no matrix product uses its result");
+    return refuse(RefusalCode::NoProduct, describeUsers());
   }
   if (context.writesBetween(gather, fusion.position))
     return refuse(RefusalCode::MemoryWrite,

@@ -7,6 +7,7 @@
 #include "Collectives/CollectivePieces.h"
 #include "Products/ProductRules.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Dialect/GroupSpelling.h"
 #include "commute/Dialect/NodeName.h"
 
@@ -115,6 +116,13 @@ Legal<> analysis::checkRowProduct(tp::MatmulOp matmul) {
 // Reduce-scatter
 //===----------------------------------------------------------------------===//
 
+/// Says why an op whose result is scattered is not a product.
+static std::string describeNoProduct(Operation *op) {
+  if (auto limitation = op->getAttrOfType<StringAttr>(tp::limitationAttrName))
+    return ": " + limitation.getValue().str();
+  return ", which is not a matrix product";
+}
+
 /// Collects the products that a value sums. Refuses if the value is not such a
 /// sum. With `mayBeReadTwice`, the caller has checked the users of
 /// the value itself.
@@ -159,8 +167,7 @@ static Legal<> collectProducts(Value value,
     auto sum = dyn_cast<tp::MapOp>(definition);
     if (!sum || sum.getFunction() != tp::MapFunction::Add)
       return refuse(RefusalCode::NoProduct,
-                    getNodeName(definition) +
-                        ", which is not a matrix product");
+                    getNodeName(definition) + describeNoProduct(definition));
     // A bias that is broadcast to all rows; the other operand has all rows.
     auto isBias = [&](Value operand) {
       return operand.getType() != value.getType() &&

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from commute.errors import CommuteError
 from commute.torch.backend import register_backend
 from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
+from commute.torch.fusion_option import register_fusion_option
 from commute.torch.live_graph import Remark, optimize_graph
 from commute.torch.process_groups import register_group_name
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         SequenceParallelPass,
     )
     from commute.torch.hooks import disable, enable
+    from commute.torch.node_prices import runtime_estimation
 
 # By module. They import PyTorch's compiler, which takes as long as PyTorch itself, or
 # torch.export.
@@ -61,6 +63,7 @@ _LAZY = {
         "SequenceParallelPass",
     ),
     "commute.torch.hooks": ("disable", "enable"),
+    "commute.torch.node_prices": ("runtime_estimation",),
 }
 
 __all__ = [
@@ -85,6 +88,7 @@ __all__ = [
     "register_backend",
     "register_cpu_fused_ops",
     "register_group_name",
+    "runtime_estimation",
     "sequence_parallel_pass",
 ]
 
@@ -99,3 +103,4 @@ def __getattr__(name: str) -> Any:
 # Importing Dynamo for the backend's sake would take seconds.
 if "torch._dynamo" in sys.modules:
     register_backend()
+register_fusion_option()

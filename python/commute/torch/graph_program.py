@@ -17,6 +17,7 @@ import torch
 from torch.fx import Node, map_arg
 
 from commute.torch.effects import is_functional, written_arguments
+from commute.torch.picked_results import Path, find_picks
 from commute.torch.process_groups import implied_group
 from commute.torch.schema_arguments import (
     SCALAR_TYPES,
@@ -431,45 +432,38 @@ class GraphProgram:
         self, node: Node, values: Sequence[Any], group: list[Node]
     ) -> list[Argument]:
         """The results of a node that gives several, which getitem picks."""
-        users = list(node.users)
-        are_picked = values and all(
-            user in self._members
-            and user.op == "call_function"
-            and user.target is operator.getitem
-            and len(user.args) == 2
-            and isinstance(user.args[1], int)
-            and -len(values) <= user.args[1] < len(values)
-            for user in users
-        )
-        # An operator without results returns None, which functionalization keeps.
-        are_values = all(value is None or is_plain_tensor(value) for value in values)
-        if not are_picked or not are_values:
+        picks = find_picks(node, values, self._members, is_plain_tensor)
+        if picks is None:
             return [self._define(node, node.name, None)]
-
-        def picked(user: Node) -> int:
-            position = user.args[1]
-            assert isinstance(position, int)
-            return position % len(values)
-
-        if any(values[picked(user)] is None for user in users):
-            return [self._define(node, node.name, None)]
-        names: dict[int, str] = {}
-        for user in users:
-            position = picked(user)
-            names.setdefault(position, user.name)
+        names: dict[Path, str] = {}
+        for user, path in picks.leaves.items():
+            names.setdefault(path, user.name)
+        for user in picks.nodes:
             self._collapsed[user] = node
             group.append(user)
+
+        def define(path: Path, value: Any) -> Argument:
+            name = names.get(path) or f"{node.name}_unused_{'_'.join(map(str, path))}"
+            return self._define(None, name, value)
+
+        def define_list(path: Path, parts: Sequence[Any]) -> Argument:
+            values = [define((*path, place), part) for place, part in enumerate(parts)]
+            return {"as_tensors": [value["as_tensor"] for value in values]}
+
         outputs: list[Argument] = []
-        for position, value in enumerate(values):
-            name = names.get(position, f"{node.name}_unused_{position}")
-            outputs.append(
-                {"as_none": True} if value is None else self._define(None, name, value)
-            )
-        for user in users:
-            self._names.define(user, "as_tensor", names[picked(user)])
-        if any(value is None for value in values):
-            return outputs
-        return [{"as_tensors": [output["as_tensor"] for output in outputs]}]
+        if all(is_plain_tensor(value) for value in values):
+            outputs.append(define_list((), values))
+        else:
+            for place, value in enumerate(values):
+                if value is None:
+                    outputs.append({"as_none": True})
+                elif isinstance(value, (list, tuple)):
+                    outputs.append(define_list((place,), value))
+                else:
+                    outputs.append(define((place,), value))
+        for user, path in picks.leaves.items():
+            self._names.define(user, "as_tensor", names[path])
+        return outputs
 
     #
     # Arguments

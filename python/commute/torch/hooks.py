@@ -18,6 +18,7 @@ Commute's on graphs after autograd, where they run after PyTorch's micro-pipelin
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -41,6 +42,7 @@ from commute.torch.graph_passes import (
     MicroPipelinePass,
     SequenceParallelPass,
 )
+from commute.torch.node_prices import runtime_estimation
 from commute.torch.traced_inputs import TracedInputs
 
 PASSES = ("split-linear", "sequence-parallel", "micro-pipeline", "contiguous-collectives")
@@ -50,6 +52,8 @@ _JOINT = "joint_custom_post_pass"
 _POST_GRAD = "post_grad_custom_post_pass"
 # PyTorch's own pass.
 _MICRO_PIPELINE = "_micro_pipeline_tp"
+# What PyTorch's overlap scheduling asks for the times of nodes.
+_OVERLAP = "aten_distributed_optimizations"
 
 
 def _before_autograd(graph: Graph, *, splits_linears: bool, fatal: bool, **options: Any) -> None:
@@ -97,6 +101,7 @@ class Settings:
     context: Context = None
     check_ranks: bool = False
     fatal: bool = False
+    runtime_estimation: bool = False
 
     def make_passes(self) -> dict[str, list[CustomGraphPass]]:
         """Commute's passes by the option of Inductor that holds them."""
@@ -136,6 +141,13 @@ def options_of_inductor(settings: Settings) -> dict[str, Any]:
         options[name] = ours + theirs if name == _POST_GRAD else theirs + ours
     if "micro-pipeline" in _selected(settings.passes):
         options[_MICRO_PIPELINE] = False
+    if settings.runtime_estimation:
+        options[f"{_OVERLAP}.custom_runtime_estimation"] = functools.partial(
+            runtime_estimation, target=str(settings.target)
+        )
+        # With "benchmark", measurements take the place of the estimates.
+        options[f"{_OVERLAP}.compute_estimator"] = "analytical"
+        options[f"{_OVERLAP}.collective_estimator"] = "analytical"
     return options
 
 
@@ -194,6 +206,7 @@ def enable(
     context: Context = None,
     check_ranks: bool = False,
     fatal: bool = False,
+    runtime_estimation: bool = False,
 ) -> Enabled:
     """Installs Commute's passes in torch.compile, until `disable` or the end of a `with`.
 
@@ -206,13 +219,17 @@ def enable(
     passes    names of `PASSES`; all, if not stated
     check_ranks  whether to compare the rewrites of all ranks, which must compile the same
               graphs: where they differ, the graph stays on all ranks
+    runtime_estimation  whether PyTorch's overlap scheduling, where it is enabled, takes the
+              times of nodes from the target (see `commute.torch.runtime_estimation`)
 
     Raises CommuteError for wrong options, and where the passes are installed already.
     """
     if _in_force:
         raise CommuteError("Commute's passes are enabled already; call disable() first")
     options = options_of_inductor(
-        Settings(target, policy, passes, verify, context, check_ranks, fatal)
+        Settings(
+            target, policy, passes, verify, context, check_ranks, fatal, runtime_estimation
+        )
     )
     _in_force.append(_Installed({name: getattr(config, name) for name in options}, options))
     for name, value in options.items():

@@ -10,68 +10,32 @@ import dataclasses
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch.fx import Graph, Node
 
-from commute.errors import CommuteError
+from commute.native import native, native_errors
+from commute.remarks import Remark, parse_remarks
 from commute.torch.effects import switches_mode
 from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_program import GraphProgram, get_value
 from commute.torch.graph_transaction import GraphTransaction
-from commute.torch.process_groups import group_name_of, group_names, names_with_size, waits_for
+from commute.torch.process_groups import (
+    ProcessGroups,
+    get_rank,
+    group_name_of,
+    group_names,
+    has_computed_group,
+    names_with_size,
+    waits_for,
+)
 from commute.torch.rank_agreement import agreement
+from commute.torch.schema_arguments import SCALAR_TYPES
 from commute.torch.stated_context import StatedContext
 
 _log = logging.getLogger("commute")
-
-
-@dataclasses.dataclass(frozen=True)
-class Remark:
-    """What a pass did to a node, or why it did not."""
-
-    verdict: str
-    """"applied", "refused" or "noted"."""
-    pass_name: str
-    node: str
-    """The node that the remark is about, by the name that it had."""
-    message: str
-    file: str = ""
-    line: int = 0
-    suggestion: str = ""
-
-    def __str__(self) -> str:
-        where = f" ({self.file}:{self.line})" if self.file else ""
-        more = f"; {self.suggestion}" if self.suggestion else ""
-        return f"{self.pass_name}: {self.verdict} {self.node}{where}: {self.message}{more}"
-
-
-def _remarks(text: str) -> list[Remark]:
-    return [
-        Remark(
-            verdict=entry["verdict"],
-            pass_name=entry["pass"],
-            node=entry["node"],
-            message=entry["message"],
-            file=entry.get("file", ""),
-            line=entry.get("line", 0),
-            suggestion=entry.get("suggestion", ""),
-        )
-        for entry in json.loads(text)
-    ]
-
-
-def _native() -> ModuleType:
-    try:
-        from commute import _commute
-    except ImportError as error:
-        raise CommuteError(
-            "the module commute._commute is missing: it is built where CMake finds nanobind,"
-            " and installed by pip install . or cmake --install"
-        ) from error
-    return _commute
 
 
 def _runs(graph: Graph, left_alone: Collection[Node]) -> list[list[Node]]:
@@ -101,16 +65,23 @@ def _collectives_of(graph: Graph, groups: Collection[str]) -> list[Node]:
     return list(found)
 
 
-def _without_known_ranks(graph: Graph, stated: StatedContext, verify: bool) -> set[str]:
+def _without_known_ranks(
+    graph: Graph, stated: StatedContext, *, verify: bool, passes: str
+) -> set[str]:
     """The groups of which too little is known to read their collectives.
 
     The only group of a graph may have any ranks: what holds for one group of that size
-    holds for all. Of several groups the proof must know which ranks they share.
+    holds for all. Of several groups the proof must know which ranks they share. In a
+    distributed program, new collectives need a group that the process has; copies do not.
     """
     unknown = stated.unknown_groups()
-    if verify and stated.has_several_groups():
-        return unknown
-    return unknown - names_with_size(graph.nodes)
+    foreign: set[str] = set()
+    if get_rank() is not None and passes.partition("{")[0] != "contiguous-collectives":
+        process = ProcessGroups()
+        foreign = {name for name in unknown if process.own_members(name) is None}
+    if not (verify and stated.has_several_groups()):
+        unknown -= names_with_size(graph.nodes)
+    return unknown | foreign
 
 
 def _left_alone(nodes: Collection[Node]) -> list[Remark]:
@@ -127,6 +98,45 @@ def _left_alone(nodes: Collection[Node]) -> list[Remark]:
         for node in nodes
         if group_name_of(node) is not None
     ]
+
+
+def _of_computed_groups(nodes: Iterable[Node]) -> list[Remark]:
+    return [
+        Remark(
+            verdict="noted",
+            pass_name="import",
+            node=node.name,
+            message="left alone: its process group is a value that the graph computes, and its"
+            " ranks are not known",
+            suggestion="compile with the group's name as a constant",
+        )
+        for node in nodes
+        if has_computed_group(node)
+    ]
+
+
+def _of_unknown_types(nodes: Iterable[Node]) -> list[Remark]:
+    """About collectives of elements that the export schema lacks, such as those of NVFP4."""
+    remarks = []
+    for node in nodes:
+        value = get_value(node)
+        if (
+            group_name_of(node) is not None
+            and isinstance(value, torch.Tensor)
+            and value.dtype not in SCALAR_TYPES
+        ):
+            dtype = str(value.dtype).removeprefix("torch.")
+            fused = " (NVFP4 or MXFP4)" if dtype.startswith("float4") else ""
+            remarks.append(
+                Remark(
+                    verdict="noted",
+                    pass_name="import",
+                    node=node.name,
+                    message=f"left alone: its elements are {dtype}{fused}, for which PyTorch"
+                    " has no fused products",
+                )
+            )
+    return remarks
 
 
 def _decisions(remarks: Sequence[Remark]) -> list[str]:
@@ -153,20 +163,28 @@ def check_options(
     # What a file says may change.
     if options in _checked and not os.path.exists(str(target)):
         return
-    try:
-        _native().optimize(
+    with native_errors():
+        native().optimize(
             GraphProgram([]).to_json(),
             passes=passes,
             policy="profitable" if policy is None else policy,
             target="h100x8" if target is None else str(target),
             verify=False,
         )
-    except ValueError as error:
-        raise CommuteError(str(error)) from None
     _checked.add(options)
 
 
-def _optimize_runs(
+@dataclasses.dataclass
+class OptimizedRuns:
+    """What passes did with the runs of a graph."""
+
+    remarks: list[Remark]
+    is_changed: bool = False
+    proofs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    """The reports of the proofs, of the runs that have one."""
+
+
+def optimize_runs(
     graph: Graph,
     *,
     context: Mapping[str, Any] | None,
@@ -176,7 +194,7 @@ def _optimize_runs(
     compile_range: tuple[int, int] | None,
     check: Callable[[Sequence[str]], None],
     options: Mapping[str, Any],
-) -> list[Remark]:
+) -> OptimizedRuns:
     """Optimizes each run of a graph, and changes the graph if `check` takes the decisions."""
 
     def get_program(nodes: Sequence[Node]) -> GraphProgram:
@@ -187,8 +205,14 @@ def _optimize_runs(
     stated = StatedContext(
         context, programs, allow_unused=allow_unused_context, compile_range=compile_range
     )
-    excluded = _without_known_ranks(graph, stated, options["verify"])
-    remarks = _left_alone(_collectives_of(graph, excluded))
+    excluded = _without_known_ranks(
+        graph, stated, verify=options["verify"], passes=options["passes"]
+    )
+    done = OptimizedRuns(
+        _left_alone(_collectives_of(graph, excluded))
+        + _of_computed_groups(graph.nodes)
+        + _of_unknown_types(graph.nodes)
+    )
     if groups is not None:
         excluded |= group_names(graph.nodes) - {*groups}
     if excluded:
@@ -199,27 +223,28 @@ def _optimize_runs(
         for index, nodes in enumerate(runs):
             # Edits of the runs before may have replaced what this one reads.
             program = get_program(nodes) if index > 0 else programs[0]
-            try:
-                edits, text = _native().optimize(
+            with native_errors():
+                edits, text, proof = native().optimize(
                     program.to_json(),
                     **options,
                     context=json.dumps(stated.of(program)),
                     has_other_groups=stated.has_other_groups(program),
                 )
-            except (RuntimeError, ValueError) as error:
-                raise CommuteError(str(error)) from None
+            if proof:
+                done.proofs.append(json.loads(proof))
             if edits is not None:
                 transaction = transaction or GraphTransaction(graph)
                 GraphEdits(graph, program, json.loads(edits), transaction).apply()
-            remarks += _remarks(text)
-        check(_decisions(remarks))
+            done.remarks += parse_remarks(text)
+        check(_decisions(done.remarks))
         if transaction is not None:
             transaction.commit()
+            done.is_changed = True
     except BaseException:
         if transaction is not None:
             transaction.roll_back()
         raise
-    return remarks
+    return done
 
 
 def optimize_graph(
@@ -277,7 +302,7 @@ def optimize_graph(
         vocabulary="" if vocabulary is None else json.dumps(vocabulary),
     )
     with agreement(is_checked=check_ranks) as check:
-        remarks = _optimize_runs(
+        remarks = optimize_runs(
             graph,
             context=context,
             is_functional_graph=is_functional_graph,
@@ -286,7 +311,7 @@ def optimize_graph(
             compile_range=compile_range,
             check=check,
             options=options,
-        )
+        ).remarks
     for remark in remarks:
         _log.log(logging.INFO if remark.verdict == "applied" else logging.DEBUG, "%s", remark)
     return remarks

@@ -168,6 +168,11 @@ def group_name_of(node: Node) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def has_computed_group(node: Node) -> bool:
+    """Whether a node communicates in a process group that only a run tells."""
+    return isinstance(_argument(node, "group_name", "group"), Node)
+
+
 def group_names(nodes: Iterable[Node]) -> set[str]:
     """The process groups in which nodes communicate."""
     return {name for node in nodes if (name := group_name_of(node)) is not None}

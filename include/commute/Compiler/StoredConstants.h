@@ -4,23 +4,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMUTE_TOOLS_COMMUTE_STOREDCONSTANTS_H
-#define COMMUTE_TOOLS_COMMUTE_STOREDCONSTANTS_H
+#ifndef COMMUTE_COMPILER_STOREDCONSTANTS_H
+#define COMMUTE_COMPILER_STOREDCONSTANTS_H
 
 #include "commute/Compiler/LoadedProgram.h"
 
 #include "commute/Equivalence/Verify.h"
 
-namespace commute::tool {
+namespace commute::compiler {
 
 /// Compares the constant tensors that two archives store. Constants are inputs
 /// of the graphs, so a proof holds for all of their values, and only their
 /// bytes show whether both archives have the same constants. Constants without
 /// bytes are not compared. Errors state which data cannot be read.
-llvm::Error compareConstants(const compiler::LoadedProgram &first,
-                             const compiler::LoadedProgram &second,
+llvm::Error compareConstants(const LoadedProgram &first,
+                             const LoadedProgram &second,
                              equivalence::VerifyResult &result);
 
-} // namespace commute::tool
+} // namespace commute::compiler
 
-#endif // COMMUTE_TOOLS_COMMUTE_STOREDCONSTANTS_H
+#endif // COMMUTE_COMPILER_STOREDCONSTANTS_H

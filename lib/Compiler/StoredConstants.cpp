@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StoredConstants.h"
+#include "commute/Compiler/StoredConstants.h"
 
 #include "commute/Archive/Weights.h"
 #include "commute/Dialect/TPDialect.h"
@@ -13,7 +13,6 @@
 
 using namespace commute;
 using namespace commute::compiler;
-using namespace commute::tool;
 
 /// Returns true if two tensors have the same type, layout and data.
 static llvm::Expected<bool> areEqual(const archive::Weights &first,
@@ -77,9 +76,9 @@ static llvm::Error compareArchives(const archive::ProgramArchive &first,
   return llvm::Error::success();
 }
 
-llvm::Error tool::compareConstants(const LoadedProgram &first,
-                                   const LoadedProgram &second,
-                                   equivalence::VerifyResult &result) {
+llvm::Error compiler::compareConstants(const LoadedProgram &first,
+                                       const LoadedProgram &second,
+                                       equivalence::VerifyResult &result) {
   std::vector<const archive::ProgramArchive *> ofFirst = first.getArchives();
   std::vector<const archive::ProgramArchive *> ofSecond = second.getArchives();
   if (ofFirst.empty() || ofSecond.empty())
