@@ -10,9 +10,12 @@
 #include "StatedRanges.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
 
+#include "mlir/IR/Diagnostics.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
+using tp::AlgebraValue;
 
 struct SampledEvaluation::State {
   State(func::FuncOp first, func::FuncOp second, const VerifyOptions &options,
@@ -100,6 +103,90 @@ llvm::Error SampledEvaluation::run() {
 
 FieldValue SampledEvaluation::get(Value value) const {
   return state->values.lookup(value);
+}
+
+namespace {
+/// Keeps the results of the primitives that compute new elements.
+class RecordingAlgebra : public FieldAlgebra {
+public:
+  using FieldAlgebra::FieldAlgebra;
+
+  std::vector<FieldValue> steps;
+
+  AlgebraValue map(tp::MapFunction function, ArrayRef<AlgebraValue> values,
+                   Type type) override {
+    return record(FieldAlgebra::map(function, values, type));
+  }
+  AlgebraValue reduce(tp::ReductionKind kind, const AlgebraValue &input,
+                      ArrayRef<int64_t> dims, bool keepDims,
+                      Type type) override {
+    return record(FieldAlgebra::reduce(kind, input, dims, keepDims, type));
+  }
+  AlgebraValue cumulativeSum(const AlgebraValue &input, unsigned dim,
+                             Type type) override {
+    return record(FieldAlgebra::cumulativeSum(input, dim, type));
+  }
+  AlgebraValue matmul(const AlgebraValue &lhs, const AlgebraValue &rhs,
+                      Type type) override {
+    return record(FieldAlgebra::matmul(lhs, rhs, type));
+  }
+
+private:
+  AlgebraValue record(const AlgebraValue &value) {
+    steps.push_back(share(value));
+    return value;
+  }
+};
+} // namespace
+
+/// Evaluates an op without communication and effects. `samples` are those of
+/// its first result.
+static LogicalResult evaluateAlone(Operation *op, ArrayRef<FieldValue> operands,
+                                   ArrayRef<const IndexSample *> samples,
+                                   EvaluationContext &context,
+                                   FieldAlgebra &algebra,
+                                   SmallVectorImpl<AlgebraValue> &results) {
+  auto modelled = dyn_cast<tp::EvaluationOpInterface>(op);
+  if (!modelled || !isMemoryEffectFree(op) || isa<tp::GroupOpInterface>(op) ||
+      llvm::is_contained(operands, nullptr))
+    return failure();
+  SmallVector<AlgebraValue> inputs(operands.begin(), operands.end());
+  size_t numElements = 0;
+  for (const FieldValue &operand : operands)
+    numElements = std::max(numElements, operand->elements.size());
+  context.scalars.beginOp(numElements, /*numRanks=*/1);
+  algebra.restart(inputs, samples);
+  ScopedDiagnosticHandler handler(op->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  return modelled.evaluate(algebra, inputs, results);
+}
+
+std::vector<FieldValue> SampledEvaluation::getSteps(Operation *op) {
+  SmallVector<FieldValue> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(get(operand));
+  RecordingAlgebra algebra(/*rank=*/0, *state->context);
+  SmallVector<AlgebraValue> results;
+  bool isEvaluated =
+      succeeded(evaluateAlone(op, operands, state->dims.get(op->getResult(0)),
+                              *state->context, algebra, results));
+  if (clearProblem() || !isEvaluated)
+    return {};
+  return std::move(algebra.steps);
+}
+
+std::vector<FieldValue>
+SampledEvaluation::evaluate(Operation *op, ArrayRef<FieldValue> operands) {
+  FieldAlgebra algebra = getAlgebra();
+  SmallVector<AlgebraValue> results;
+  bool isEvaluated = succeeded(evaluateAlone(
+      op, operands, /*samples=*/{}, *state->context, algebra, results));
+  if (clearProblem() || !isEvaluated)
+    return {};
+  std::vector<FieldValue> values;
+  for (const AlgebraValue &result : results)
+    values.push_back(share(result));
+  return values;
 }
 
 FieldAlgebra SampledEvaluation::getAlgebra() {

@@ -296,6 +296,9 @@ void JoinedRanks::deliver(const ChannelKey &key, size_t number) {
     return;
   }
   ranks[received.rank].values[completed] = content;
+  ranks[received.rank].sources[completed] =
+      std::make_shared<std::vector<JoinedRank::Source>>(
+          1, JoinedRank::Source(sent.rank, sent.op->getOperand(sent.operand)));
   // A send is complete once the other side receives.
   Value end = sent.op->getResult(sent.result);
   if (auto type = dyn_cast<RankedTensorType>(end.getType());
@@ -402,7 +405,7 @@ llvm::Error JoinedRanks::evaluate(ArrayRef<size_t> members,
         ranks[member].values[result] = OpAlgebra::unwrap(value);
     }
     if (!isWaiting)
-      return llvm::Error::success();
+      break;
     // Deliver what was sent.
     for (auto [position, algebra] : llvm::enumerate(algebras)) {
       OpAlgebra::Exchange &exchange = algebra.getExchanges().back();
@@ -413,76 +416,12 @@ llvm::Error JoinedRanks::evaluate(ArrayRef<size_t> members,
     for (OpAlgebra &algebra : algebras)
       algebra.getExchanges().back().isComplete = true;
   }
-}
-
-std::optional<size_t> JoinedRanks::getMissing(size_t index) const {
-  Operation *waiting = states[index].waiting;
-  if (!waiting)
-    return std::nullopt;
-  if (auto known = meetingOf.find({waiting, index}); known != meetingOf.end()) {
-    const Key &key = known->second;
-    for (auto [position, op] : llvm::enumerate(meetings.at(key).arrived))
-      if (!op)
-        return indexOf.at(key.first[position]);
-    return std::nullopt;
-  }
-  auto known = peersOf.find({waiting, index});
-  if (known == peersOf.end())
-    return std::nullopt;
-  for (const auto &[key, number] : known->second) {
-    const Channel &channel = channels.at(key);
-    auto [members, from, to] = key;
-    if (channel.sent.size() <= number)
-      return from;
-    if (channel.received.size() <= number)
-      return to;
-  }
-  return std::nullopt;
-}
-
-void JoinedRanks::explainDeadlock() {
-  isDeadlock = true;
-  // Follow the first rank that each rank waits for, until one repeats.
-  size_t current = 0;
-  while (!states[current].waiting)
-    ++current;
-  std::vector<size_t> path;
-  while (!llvm::is_contained(path, current)) {
-    path.push_back(current);
-    std::optional<size_t> next = getMissing(current);
-    if (!next)
-      break;
-    current = *next;
-  }
-  std::string message;
-  llvm::raw_string_ostream os(message);
-  auto describeWait = [&](size_t index) {
-    os << describe(ranks[index].rank, states[index].waiting)
-       << ", and waits for ";
-  };
-  if (!states[path.back()].waiting) {
-    // The last one has returned.
-    size_t waiting = path[path.size() - 2];
-    describeWait(waiting);
-    os << "rank " << ranks[path.back()].rank
-       << ", which returns without taking part";
-    failures.push_back({message, "let all ranks take part",
-                        states[waiting].waiting->getLoc(), std::nullopt, ""});
-    return;
-  }
-  path.erase(path.begin(), llvm::find(path, current));
-  for (size_t index : path) {
-    describeWait(index);
-    os << "rank " << ranks[*getMissing(index)].rank
-       << (index == path.back() ? "" : "; ");
-  }
-  std::optional<Location> other;
-  std::string program;
-  if (path.size() > 1) {
-    other = states[path[1]].waiting->getLoc();
-    program = "rank " + std::to_string(ranks[path[1]].rank);
-  }
-  failures.push_back({"the ranks wait for each other: " + message,
-                      "let all ranks issue their collectives in one order",
-                      states[path.front()].waiting->getLoc(), other, program});
+  auto sources = std::make_shared<std::vector<JoinedRank::Source>>();
+  for (auto [member, op] : llvm::zip_equal(members, meetingOps))
+    for (Value operand : op->getOperands())
+      sources->emplace_back(member, operand);
+  for (auto [member, op] : llvm::zip_equal(members, meetingOps))
+    for (Value result : op->getResults())
+      ranks[member].sources[result] = sources;
+  return llvm::Error::success();
 }

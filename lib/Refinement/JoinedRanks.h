@@ -18,9 +18,15 @@ namespace commute::refinement {
 
 /// The program of one rank, and what its values are in the joined program.
 struct JoinedRank {
+  /// A value of a rank's program: the rank's index, and the value.
+  using Source = std::pair<size_t, mlir::Value>;
+  using Sources = std::shared_ptr<const std::vector<Source>>;
+
   int64_t rank = 0;
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
+  /// What the results of communication are computed from, on all ranks.
+  llvm::DenseMap<mlir::Value, Sources> sources;
 };
 
 /// Runs the programs of all ranks symbolically, as the ranks of a real run

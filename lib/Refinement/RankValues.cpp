@@ -48,6 +48,7 @@ void RankValues::add(const std::vector<JoinedRank> &ranks, size_t index,
     node.dependsOnInputs = true;
     return;
   }
+  node.dependsOnInputs = ranks[index].sources.count(value);
   for (Value operand : op->getOperands())
     if (const Node *own = nodeOf.lookup({index, operand})) {
       node.operands.push_back(own);

@@ -9,8 +9,6 @@
 #include "Refinement.h"
 
 #include "commute/Analysis/MainFunction.h"
-#include "commute/Analysis/Placements/InputPlacements.h"
-#include "commute/Analysis/Sizes/SymbolicSizes.h"
 #include "commute/Dialect/NodeName.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 #include "commute/Support/Quoted.h"
@@ -23,140 +21,6 @@ using namespace commute::refinement;
 
 static double getSeconds(std::clock_t start) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-}
-
-//===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
-
-llvm::Error Refinement::collectMesh(ModuleOp referenceModule,
-                                    ArrayRef<ModuleOp> modules) {
-  mesh = stated.mesh;
-  if (!analysis::getGroups(referenceModule).empty())
-    return llvm::createStringError(
-        "the reference runs on several ranks; it must be the program of one "
-        "device");
-  for (ModuleOp module : modules) {
-    if (llvm::Error error = analysis::checkGroupsAreKnown(module))
-      return error;
-    for (tp::GroupAttr group : analysis::getGroups(module)) {
-      Mesh::Groups groups;
-      for (int64_t number = 0; number < group.getNumGroups(); ++number)
-        groups.emplace_back(group.getMembers(number));
-      // An axis has one name in questions and reports.
-      if (llvm::none_of(mesh.getAxes(), [&](const auto &axis) {
-            return axis.second == groups;
-          }))
-        mesh.add(group.getKey(), std::move(groups));
-    }
-  }
-  std::set<int64_t> known;
-  for (const auto &[name, groups] : mesh.getAxes())
-    for (const std::vector<int64_t> &members : groups)
-      known.insert(members.begin(), members.end());
-  if (modules.size() > 1) {
-    for (size_t rank = 0; rank < modules.size(); ++rank)
-      world.push_back(rank);
-    for (int64_t rank : known)
-      if (rank >= static_cast<int64_t>(modules.size()))
-        return llvm::createStringError("the mesh has rank " + Twine(rank) +
-                                       ", but there are programs of " +
-                                       Twine(modules.size()) +
-                                       " ranks only; give one for each rank");
-  } else {
-    world.assign(known.begin(), known.end());
-    if (world.empty())
-      world.push_back(0);
-  }
-  if (mesh.getAxes().empty() && world.size() > 1)
-    mesh.add("ranks", {std::vector<int64_t>(world.begin(), world.end())});
-  return llvm::Error::success();
-}
-
-/// Copies a module with the sizes at capture.
-static llvm::Expected<OwningOpRef<ModuleOp>>
-resolveModule(ModuleOp module, unsigned program, StringRef what,
-              std::map<std::string, int64_t> &symbols) {
-  if (!analysis::getMain(module))
-    return llvm::createStringError(what + ": a program must be a module with "
-                                          "one function of one block");
-  llvm::Expected<analysis::SymbolicSizes> sizes =
-      analysis::SymbolicSizes::resolve(module);
-  if (!sizes)
-    return sizes.takeError();
-  auto getValue = [&](StringRef symbol) {
-    return symbols[(what + ": " + symbol).str()] = sizes->getExample(symbol);
-  };
-  llvm::Expected<OwningOpRef<ModuleOp>> resolved =
-      equivalence::resolveSizes(module, program, getValue);
-  if (!resolved)
-    return llvm::createStringError(what + ": " +
-                                   llvm::toString(resolved.takeError()));
-  return resolved;
-}
-
-llvm::Error Refinement::resolve(ModuleOp referenceModule,
-                                ArrayRef<ModuleOp> modules) {
-  std::map<std::string, int64_t> symbols;
-  llvm::Expected<OwningOpRef<ModuleOp>> resolved =
-      resolveModule(referenceModule, 0, "the reference", symbols);
-  if (!resolved)
-    return resolved.takeError();
-  resolvedReference = std::move(*resolved);
-  reference = analysis::getMain(*resolvedReference);
-  for (auto [index, module] : llvm::enumerate(modules)) {
-    std::string what = modules.size() == 1 ? std::string("the ranks")
-                                           : "rank " + std::to_string(index);
-    llvm::Expected<OwningOpRef<ModuleOp>> own =
-        resolveModule(module, 1, what, symbols);
-    if (!own)
-      return own.takeError();
-    resolvedRanks.push_back(std::move(*own));
-  }
-  for (auto [index, rank] : llvm::enumerate(world)) {
-    JoinedRank &own = ranks.emplace_back();
-    own.rank = rank;
-    own.function = analysis::getMain(
-        *resolvedRanks[modules.size() == 1 ? size_t(0) : index]);
-  }
-  if (!symbols.empty()) {
-    std::string text = "sizes were ";
-    llvm::raw_string_ostream os(text);
-    size_t count = 0;
-    for (const auto &[name, value] : symbols)
-      if (count++ < 8)
-        os << (count > 1 ? ", " : "") << name << " = " << value;
-    os << ": other sizes were not evaluated";
-    result.notes.push_back(text);
-  }
-  return llvm::Error::success();
-}
-
-void Refinement::buildReference() {
-  func::FuncOp joined = joinedOps.getFunction();
-  for (BlockArgument argument : joined.getArguments()) {
-    referenceOps.setLocation(argument.getLoc());
-    Value input = referenceOps.addInput(
-        joinedOps.getInputName(argument.getArgNumber()), argument.getType());
-    if (argument.getArgNumber() >= reference.getNumArguments())
-      continue;
-    BlockArgument own = reference.getArgument(argument.getArgNumber());
-    auto tensor = dyn_cast<RankedTensorType>(own.getType());
-    if (TypedAttr value = getConstant(reference, own.getArgNumber());
-        value && tensor)
-      input = referenceOps.constant(value, tensor.getShape(),
-                                    tensor.getElementType());
-    ofReference[own] = input;
-  }
-  for (Operation &op : reference.getBody().front().without_terminator()) {
-    SmallVector<Value> operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(ofReference.lookup(operand));
-    referenceOps.setLocation(op.getLoc());
-    SmallVector<Value> results = copyOp(referenceOps, &op, operands);
-    for (auto [own, copied] : llvm::zip_equal(op.getResults(), results))
-      ofReference[own] = copied;
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -530,8 +394,10 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     if (llvm::Error error = evaluate())
       result.notes.push_back("the difference cannot be located: " +
                              llvm::toString(std::move(error)));
-    else
+    else {
+      addReferenceValues();
       Explanation(*this).run();
+    }
   }
   for (const Output &output : outputs)
     result.outputs.push_back(

@@ -23,6 +23,7 @@ void ValueRelations::add(Value value) {
   if (!content)
     return;
   wholes[equivalence::getContentHash(content)].push_back(values.size());
+  indexOf[value] = values.size();
   values.push_back({value, content});
 }
 
@@ -49,7 +50,12 @@ FieldValue ValueRelations::evaluate(const Relation &relation,
     return evaluate(relation.operands[0], whole, rank);
   case Relation::Kind::Shard: {
     FieldValue operand = evaluate(relation.operands[0], whole, rank);
-    const std::vector<int64_t> *members = mesh.getMembers(relation.axis, rank);
+    llvm::Expected<std::string> axis = mesh.resolve(relation.axis);
+    if (!axis) {
+      llvm::consumeError(axis.takeError());
+      return nullptr;
+    }
+    const std::vector<int64_t> *members = mesh.getMembers(*axis, rank);
     if (!operand || !members || relation.dim < 0 ||
         relation.dim >= operand->getRank())
       return nullptr;
@@ -240,4 +246,36 @@ ValueRelations::find(ArrayRef<FieldValue> contents) {
         return FoundRelation{block.value, addPartial(block.relation, axes)};
   }
   return std::nullopt;
+}
+
+std::vector<std::pair<int64_t, std::string>> ValueRelations::getCounts() const {
+  std::vector<std::pair<int64_t, std::string>> counts;
+  int64_t all = 1;
+  for (const auto &[name, groups] : mesh.getAxes()) {
+    auto size = static_cast<int64_t>(groups.front().size());
+    all *= size;
+    if (size > 1)
+      counts.emplace_back(size, name);
+  }
+  if (counts.size() > 1)
+    counts.emplace_back(all, "all axes");
+  return counts;
+}
+
+FieldValue ValueRelations::scale(const FieldValue &value, int64_t numerator,
+                                 int64_t denominator) {
+  if (!value || !value->isField() || value->isTruth())
+    return nullptr;
+  FieldAlgebra algebra = evaluation.getAlgebra();
+  Type type = value->getElementType();
+  tp::AlgebraValue result = value;
+  if (numerator != 1)
+    result = algebra.map(
+        tp::MapFunction::Mul,
+        {result, algebra.scalar(static_cast<double>(numerator), type)}, type);
+  if (denominator != 1)
+    result = algebra.map(
+        tp::MapFunction::Div,
+        {result, algebra.scalar(static_cast<double>(denominator), type)}, type);
+  return evaluation.clearProblem() ? nullptr : share(result);
 }

@@ -34,6 +34,8 @@ public:
   mlir::Value getValue(size_t index) const { return values[index].value; }
   FieldValue getContent(size_t index) const { return values[index].content; }
   size_t getCount() const { return values.size(); }
+  /// Returns the index of a value that was added.
+  size_t getIndex(mlir::Value value) const { return indexOf.lookup(value); }
 
   /// Finds a value of the reference that the ranks' values are related to.
   /// `contents` are in the order of the world; null for ranks without a value.
@@ -52,10 +54,18 @@ public:
   /// tensors do not fit together.
   FieldValue sum(llvm::ArrayRef<FieldValue> contents,
                  llvm::ArrayRef<std::string> axes, int64_t rank);
+  /// Returns the elements times a fraction; null for integers.
+  FieldValue scale(const FieldValue &value, int64_t numerator,
+                   int64_t denominator);
+  /// The sizes of groups along axes and their products.
+  std::vector<std::pair<int64_t, std::string>> getCounts() const;
   bool areEqual(const FieldValue &a, const FieldValue &b);
   /// True if the members along axes hold equal values.
   bool areEqualAlong(llvm::ArrayRef<FieldValue> contents,
                      llvm::ArrayRef<std::string> axes);
+
+  /// The sets of axes over which values may be partial.
+  std::vector<std::vector<std::string>> getAxisSets() const;
 
   llvm::ArrayRef<int64_t> getWorld() const { return world; }
   const Mesh &getMesh() const { return mesh; }
@@ -79,13 +89,12 @@ private:
   bool holds(const Relation &relation, const FieldValue &whole,
              llvm::ArrayRef<FieldValue> contents);
   void indexBlocks(size_t value);
-  /// The sets of axes over which values may be partial.
-  std::vector<std::vector<std::string>> getAxisSets() const;
 
   equivalence::SampledEvaluation &evaluation;
   const Mesh &mesh;
   llvm::SmallVector<int64_t> world;
   std::vector<Entry> values;
+  llvm::DenseMap<mlir::Value, size_t> indexOf;
   llvm::DenseMap<uint64_t, llvm::SmallVector<size_t, 1>> wholes;
   llvm::DenseMap<uint64_t, llvm::SmallVector<Block, 1>> blocks;
   size_t numIndexed = 0;

@@ -31,6 +31,13 @@ public:
 
   /// Returns null for a value that was not evaluated.
   FieldValue get(mlir::Value value) const;
+  /// Returns the tensors that an op is computed through, as the scores less
+  /// their maximum of a softmax; empty for ops that cannot be evaluated again.
+  std::vector<FieldValue> getSteps(mlir::Operation *op);
+  /// Returns the results of an op on other operands; empty if it cannot be
+  /// evaluated.
+  std::vector<FieldValue> evaluate(mlir::Operation *op,
+                                   llvm::ArrayRef<FieldValue> operands);
   /// Returns an algebra for further operations on values.
   FieldAlgebra getAlgebra();
   /// Clears the reason why an operation of the algebra failed. Returns true if
