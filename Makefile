@@ -11,14 +11,14 @@ FUZZERS := container program vocabulary
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test check-all unittests lit pytest check-format \
-        check-python format tidy docs check-docs site wheel fuzz fuzz-verify bench clean
+        check-python format tidy docs check-docs check-torch-versions site wheel fuzz fuzz-verify bench clean
 
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
 	@echo "make test    set up, build, and run all tests"
 	@echo "make check-all  make test, then clang-tidy on all sources, all tests under the"
-	@echo "             address and undefined-behaviour sanitizers, and the tests of a gcc build;"
-	@echo "             hours on two cores"
+	@echo "             address and undefined-behaviour sanitizers, the tests of a gcc build, and"
+	@echo "             those of the Python package with other versions of PyTorch; hours on two cores"
 	@echo "make fuzz    run every fuzzer for FUZZ_SECONDS (600) seconds, and random"
 	@echo "             programs against PyTorch"
 	@echo "make fuzz-verify  judge commute verify with PyTorch on 100000 pairs of random"
@@ -55,7 +55,12 @@ test: build check-format check-python check-docs unittests lit pytest
 check-all: test tidy
 	@$(MAKE) --no-print-directory PRESET=asan unittests lit pytest
 	@$(MAKE) --no-print-directory PRESET=gcc unittests lit
+	@$(MAKE) --no-print-directory check-torch-versions
 	@echo "[test] all checks passed"
+
+# Each version takes minutes and gigabytes to install.
+check-torch-versions: build
+	@build_tools/check_torch_versions.sh $(BUILD)
 
 unittests: build
 	@echo "[test] unit tests and fuzz corpora"

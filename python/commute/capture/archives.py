@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
+
+from commute.torch.compatibility import FakeTensor
 
 
 def _put_largest_first(state: dict[str, Any]) -> None:

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Shard
-from torch.utils import _pytree as pytree
 
 from commute.capture.errors import CaptureError
 from commute.capture.local_model import fake_like, local_shape, materialized
 from commute.capture.placements import AxisPlacements
 from commute.capture.ranks import axis_names
+from commute.torch.compatibility import FakeTensorMode, pytree
 
 
 def named_arguments(forward: Callable[..., Any], example: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ _PARALLEL = ("torch.distributed.", "transformers.distributed.")
 
 def _state_of(module: nn.Module) -> Any:
     """Returns the state that fully_shard attached to a module, or None."""
-    from torch.distributed.fsdp._fully_shard._fully_shard import FSDPModule
+    from commute.torch.compatibility import FSDPModule
 
     if not isinstance(module, FSDPModule):
         return None

@@ -10,7 +10,6 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.export import ExportedProgram
-from torch.utils import _pytree as pytree
 
 from commute.capture import archives, rank_constants
 from commute.capture.arguments import Arguments
@@ -24,6 +23,7 @@ from commute.capture.placements import (
     relation,
 )
 from commute.capture.ranks import axis_names, groups_by_name, groups_of_axis
+from commute.torch.compatibility import pytree
 
 
 def _parameters_and_buffers(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:

@@ -13,12 +13,15 @@ from unittest import mock
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.tensor import DTensor
-from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
 from commute.capture import data_parallelism
 from commute.capture.placements import AxisPlacements, of_dtensor
+from commute.torch.compatibility import (
+    FakeTensorMode,
+    compute_local_shape_and_global_offset,
+    pytree,
+)
 
 
 def local_shape(value: DTensor) -> tuple[int, ...]:
@@ -82,7 +85,7 @@ def _in_plain_containers(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         parts = [_in_plain_containers(part) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
-    leaves = torch.utils._pytree.tree_leaves(value)
+    leaves = pytree.tree_leaves(value)
     return value if len(leaves) == 1 and leaves[0] is value else leaves
 
 
@@ -183,7 +186,7 @@ class LocalModel:
     def returned(self, values: Any) -> Any:
         """Converts outputs to this rank's local tensors, and records their placements."""
         self.output_placements = []
-        leaves, spec = torch.utils._pytree.tree_flatten(_in_plain_containers(values))
+        leaves, spec = pytree.tree_flatten(_in_plain_containers(values))
         result = []
         for leaf in leaves:
             if isinstance(leaf, DTensor):
@@ -192,7 +195,7 @@ class LocalModel:
             elif isinstance(leaf, torch.Tensor):
                 self.output_placements.append(None)
             result.append(leaf)
-        return torch.utils._pytree.tree_unflatten(result, spec)
+        return pytree.tree_unflatten(result, spec)
 
     #
     # Inputs
@@ -202,9 +205,9 @@ class LocalModel:
         """Records the placements with which the model converts its inputs to DTensors."""
         names: dict[int, str] = {}
         for name, value in arguments.items():
-            for path, leaf in torch.utils._pytree.tree_leaves_with_path(value):
+            for path, leaf in pytree.tree_leaves_with_path(value):
                 if isinstance(leaf, torch.Tensor):
-                    names[id(leaf)] = name + torch.utils._pytree.keystr(path)
+                    names[id(leaf)] = name + pytree.keystr(path)
         make = DTensor.from_local
 
         def from_local(local: torch.Tensor, mesh: Any = None, placements: Any = None, **other: Any) -> DTensor:

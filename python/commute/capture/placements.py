@@ -10,10 +10,10 @@ from typing import Any
 
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
-from torch.distributed.tensor.placement_types import _StridedShard
 
 from commute.capture.errors import CaptureError
 from commute.capture.ranks import axis_names
+from commute.torch.compatibility import StridedShard
 
 AxisPlacements = dict[str, Any]
 """The placement of a value along each axis of a mesh, by the axis's name."""
@@ -34,7 +34,7 @@ def in_words(placement: Any, shape: Sequence[int], size: int) -> str:
         return "replicated"
     if isinstance(placement, Partial):
         return f"partial({placement.reduce_op})"
-    if isinstance(placement, (Shard, _StridedShard)):
+    if isinstance(placement, (Shard, StridedShard)):
         dim = _dim(placement, len(shape))
         # In a sidecar, all shards must have the same size.
         return f"shard({dim})" if int(shape[dim]) % size == 0 else "varying"
@@ -48,10 +48,10 @@ def _cut(text: str, placement: Any, shape: list[int], size: int, axis: str) -> s
         return text
     if isinstance(placement, Partial):
         return f"partial({text}, {axis})"
-    if not isinstance(placement, (Shard, _StridedShard)):
+    if not isinstance(placement, (Shard, StridedShard)):
         raise CaptureError(f"the placement {placement} cannot be related to a single device")
     dim = _dim(placement, len(shape))
-    parts = placement.split_factor if isinstance(placement, _StridedShard) else 1
+    parts = placement.split_factor if isinstance(placement, StridedShard) else 1
     if parts == 1:
         shape[dim] = -(-shape[dim] // size)
         return f"shard({text}, {dim}, {axis})"

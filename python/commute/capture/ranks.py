@@ -16,16 +16,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from unittest import mock
 
-import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from commute.capture.errors import CaptureError
+from commute.torch.compatibility import (
+    clear_sharding_cache,
+    group_registry,
+    process_group_by_name,
+)
 
 
 def start_fake_processes(world_size: int) -> None:
     """Creates a default process group whose ranks exist only in this process."""
-    from torch.testing._internal.distributed.fake_pg import FakeStore
+    from commute.torch.compatibility import FakeStore
 
     if dist.is_initialized():
         if dist.get_world_size() != world_size:
@@ -69,7 +73,7 @@ def _is_alive(name: str, groups: list[list[int]]) -> bool:
     """Returns true if the named group exists and is one of `groups`. A mesh may outlive its
     process groups."""
     try:
-        group = dist.distributed_c10d._resolve_process_group(cast(Any, name))
+        group = process_group_by_name(name)
         return dist.get_process_group_ranks(group) in groups
     except (RuntimeError, LookupError, ValueError):
         return False
@@ -97,9 +101,7 @@ def groups_by_name(mesh: DeviceMesh) -> dict[str, list[list[int]]]:
 
 def _forget_propagated_shards() -> None:
     """Clears DTensor's cache of local sizes, which depend on the rank if shards are uneven."""
-    clear = getattr(torch._C, "_clear_DTensor_sharding_propagator_cache", None)
-    if clear is not None:
-        clear()
+    clear_sharding_cache()
 
 
 @contextlib.contextmanager
@@ -108,7 +110,7 @@ def acting_as_rank(rank: int) -> Iterator[None]:
     if rank == dist.get_rank():
         yield
         return
-    world: Any = dist.distributed_c10d._world
+    world: Any = group_registry()
     meshes = _known_meshes()
     rows = _rows_by_group(meshes)
     members = dict(world.pg_group_ranks)

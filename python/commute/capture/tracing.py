@@ -10,13 +10,15 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._functorch._aot_autograd.logging_utils import setup_stacktrace_preservation_hooks
 from torch.export import ExportedProgram
-from torch.export._trace import _export
 from torch.fx import traceback
 
 from commute.capture.errors import CaptureError, explain
 from commute.capture.local_model import LocalModel
+from commute.torch.compatibility import (
+    export_without_checks,
+    setup_stacktrace_preservation_hooks,
+)
 
 
 def _loss_of(outputs: Any) -> torch.Tensor:
@@ -223,7 +225,7 @@ def trace(
             _forward_in_place(model, program, tuple(arguments)),
         ):
             # Trace after dispatch, because DTensor issues its operators only then.
-            return _export(
+            return export_without_checks(
                 model,
                 (),
                 dict(arguments),

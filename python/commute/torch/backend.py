@@ -12,6 +12,8 @@ from typing import Any
 
 from torch.fx import GraphModule
 
+from commute.torch.compatibility import register_dynamo_backend
+
 NAME = "commute"
 
 
@@ -28,9 +30,7 @@ def commute_backend(
     mode     as in torch.compile with Inductor
     """
     # They import PyTorch's compiler.
-    from torch._inductor import list_mode_options
-    from torch._inductor.compile_fx import compile_fx
-
+    from commute.torch.compatibility import compile_fx, list_mode_options
     from commute.torch.hooks import Settings, options_of_inductor
 
     patches = list_mode_options(mode) if mode else {}
@@ -41,7 +41,5 @@ def commute_backend(
 @functools.cache
 def register_backend() -> None:
     """Makes the backend known to torch.compile by its name."""
-    import torch._dynamo
-
     if not entry_points(group="torch_dynamo_backends", name=NAME):
-        torch._dynamo.register_backend(commute_backend, name=NAME)
+        register_dynamo_backend(commute_backend, NAME)

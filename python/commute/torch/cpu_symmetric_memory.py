@@ -17,15 +17,11 @@ pipeline on a GPU, which rounds each rank's part.
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
 
 import torch
-import torch.distributed as dist
-import torch.distributed._symmetric_memory as symmetric_memory  # registers the ops
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from torch.distributed.distributed_c10d import GroupName
+from commute.torch.compatibility import group_size_by_name, has_kernel, to_dtypes
 
 _c10d = torch.ops._c10d_functional
 _wait = _c10d.wait_tensor
@@ -51,13 +47,13 @@ def _make_library() -> torch.library.Library:
         fused_scaled_matmul_reduce_scatter,
     ):
         name = f"symm_mem::{function.__name__}"
-        if not torch._C._dispatch_has_kernel_for_dispatch_key(name, "CPU"):
+        if not has_kernel(name, "CPU"):
             library.impl(function.__name__, function)
     return library
 
 
 def _group_size(group_name: str) -> int:
-    return dist.distributed_c10d._get_group_size_by_name(cast("GroupName", group_name))
+    return group_size_by_name(group_name)
 
 
 def _compute_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -177,7 +173,7 @@ def fused_all_gather_scaled_matmul(
     dim = _dim(gather_dim, A.dim(), "gather_dim")
     if dim == A.dim() - 1:
         raise ValueError("the scaled op gathers rows, not the contracted dim")
-    out_dtypes = symmetric_memory._maybe_convert_scalar_types_to_dtypes(out_dtypes)
+    out_dtypes = to_dtypes(out_dtypes)
     gathered = _all_gather(A, dim, group_name)
     scale = _gathered_scale(A_scale, A, gathered, dim, group_name)
     products = []

@@ -26,11 +26,10 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from torch._dynamo.utils import counters
-from torch.distributed._symmetric_memory import is_symm_mem_enabled_for_group
 from torch.fx import Graph, GraphModule
 
 from commute.torch import pattern_counts
+from commute.torch.compatibility import counters, is_symm_mem_enabled_for_group
 from commute.torch.containment import contained
 from commute.torch.live_graph import Remark, check_options, optimize_graph
 from commute.torch.process_groups import ProcessGroups, group_names, process_group_name

@@ -16,6 +16,8 @@ import torch.nn.functional
 from torch.fx import Node
 from torch.fx.operator_schemas import get_signature_for_torch_op
 
+from commute.torch.compatibility import OpOverload, operator_schemas
+
 # Update the statistics that they are given, which their schemas do not say.
 _UPDATES_STATISTICS = ("batch_norm", "instance_norm")
 
@@ -41,7 +43,7 @@ def _are_functional(name: str, schemas: Iterable[torch.FunctionSchema] | None) -
 
 
 @functools.cache
-def written_arguments(overload: torch._ops.OpOverload) -> list[str]:
+def written_arguments(overload: OpOverload) -> list[str]:
     """The names of the arguments that an operator's overload writes into."""
     schema = overload._schema
     names = [
@@ -64,7 +66,7 @@ def written_arguments(overload: torch._ops.OpOverload) -> list[str]:
 def _method_is_functional(name: str) -> bool:
     """A method of torch.Tensor, by the schemas of the operators of its name."""
     try:
-        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
+        schemas = operator_schemas(f"aten::{name}")
     except RuntimeError:
         return False
     return _are_functional(name, schemas)
@@ -73,7 +75,7 @@ def _method_is_functional(name: str) -> bool:
 @functools.cache
 def _function_is_functional(function: Callable[..., Any]) -> bool:
     """A function that PyTorch has a schema for, whatever the arguments."""
-    if isinstance(function, torch._ops.OpOverload):
+    if isinstance(function, OpOverload):
         return not function._schema.is_mutable
     try:
         _, schemas = get_signature_for_torch_op(function, return_schemas=True)
@@ -132,7 +134,7 @@ def switches_mode(node: Node, value: Any, switches: set[Node]) -> bool:
     """
     return (
         node.op == "call_function"
-        and not isinstance(node.target, torch._ops.OpOverload)
+        and not isinstance(node.target, OpOverload)
         and not isinstance(value, _VALUES)
         and all(read in switches for read in node.all_input_nodes)
     )

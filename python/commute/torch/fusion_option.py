@@ -33,13 +33,12 @@ class _CatLinear:
     pass_name = "cat_linear_fused"
 
     def apply(self, graph: Any) -> int:
-        from torch._inductor import config
-
+        from commute.torch.compatibility import inductor_config
         from commute.torch.drop_ins import fuse_cat_linear_in_graph
 
         options = {
             name: value
-            for name, value in config.pre_grad_fusion_options[NAME].items()
+            for name, value in inductor_config.pre_grad_fusion_options[NAME].items()
             if name not in _OPTIONS_OF_INDUCTOR
         }
         known = list(inspect.signature(fuse_cat_linear_in_graph).parameters)[1:]
@@ -54,7 +53,7 @@ class _CatLinear:
 
 def _register() -> None:
     """Adds the name, unless PyTorch has it itself."""
-    from torch._inductor.fx_passes.group_batch_fusion import PRE_GRAD_FUSIONS
+    from commute.torch.compatibility import PRE_GRAD_FUSIONS
 
     patterns: dict[str, Any] = sys.modules[_PASSES].PRE_GRAD_PATTERNS
     if NAME not in PRE_GRAD_FUSIONS:

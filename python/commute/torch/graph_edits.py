@@ -13,11 +13,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch._dispatch.python import enable_python_dispatcher
-from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.fx import Graph, Node, map_arg
 
 from commute.errors import CommuteError
+from commute.torch.compatibility import (
+    FakeTensor,
+    FakeTensorMode,
+    OpOverload,
+    enable_python_dispatcher,
+)
 from commute.torch.graph_program import VALUE_KEYS, GraphProgram, get_value
 from commute.torch.graph_transaction import GraphTransaction
 from commute.torch.schema_arguments import (
@@ -356,7 +360,7 @@ class GraphEdits:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
-        if isinstance(target, torch._ops.OpOverload):
+        if isinstance(target, OpOverload):
             return self._operator_arguments(target, inputs)
         for described in inputs:
             value = self._argument(described["arg"])
@@ -368,7 +372,7 @@ class GraphEdits:
         return tuple(args), kwargs
 
     def _operator_arguments(
-        self, target: torch._ops.OpOverload, inputs: Sequence[dict[str, Any]]
+        self, target: OpOverload, inputs: Sequence[dict[str, Any]]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """By place as far as they come without a gap, else by keyword."""
         given = {described["name"]: self._argument(described["arg"]) for described in inputs}

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
-from torch._inductor.custom_graph_pass import CustomGraphPass
 from torch.fx import Graph, GraphModule
 
 import commute
 from commute.torch import drop_ins
+from commute.torch.compatibility import CustomGraphPass, group_names_and_ranks
 from commute.torch.live_graph import check_options
 from commute.torch.process_groups import get_rank
 from commute.torch.traced_inputs import TracedInputs
@@ -51,12 +51,8 @@ def _process_state() -> str:
     rank = get_rank()
     if rank is None:
         return ""
-    world = dist.distributed_c10d._world
-    groups = {
-        str(name): sorted(world.pg_group_ranks.get(group, {}))
-        for group, name in world.pg_names.items()
-    }
-    return f"{rank} of {dist.get_world_size()} {sorted(groups.items())} {TracedInputs.current()}"
+    groups = sorted(group_names_and_ranks())
+    return f"{rank} of {dist.get_world_size()} {groups} {TracedInputs.current()}"
 
 
 class ConfiguredPass(CustomGraphPass):

@@ -16,6 +16,13 @@ from typing import Any
 import torch
 from torch.fx import Node, map_arg
 
+from commute.torch.compatibility import (
+    FakeTensor,
+    HigherOrderOperator,
+    OpOverload,
+    OpOverloadPacket,
+    nn_functions,
+)
 from commute.torch.effects import is_functional, written_arguments
 from commute.torch.picked_results import Path, find_picks
 from commute.torch.process_groups import implied_group
@@ -46,7 +53,7 @@ def is_plain_tensor(value: Any) -> bool:
     """A strided tensor of a known type: subclasses have rules of their own."""
     return (
         isinstance(value, torch.Tensor)
-        and type(value) in (torch.Tensor, torch.nn.Parameter, torch._subclasses.FakeTensor)
+        and type(value) in (torch.Tensor, torch.nn.Parameter, FakeTensor)
         and value.layout == torch.strided
         and value.dtype in SCALAR_TYPES
         and not value.is_nested
@@ -58,7 +65,7 @@ def _function_name(function: Any) -> str:
     name = getattr(function, "__name__", None) or type(function).__name__
     for prefix, holder in (
         ("torch", torch),
-        ("torch._C._nn", torch._C._nn),
+        ("torch._C._nn", nn_functions),
         ("torch.nn.functional", torch.nn.functional),
         ("_operator", operator),
     ):
@@ -69,7 +76,7 @@ def _function_name(function: Any) -> str:
 
 
 @functools.cache
-def _name_of_operator(target: torch._ops.OpOverload) -> str:
+def _name_of_operator(target: OpOverload) -> str:
     name = f"torch.ops.{target}"
     known = name.startswith(("torch.ops.aten.", "torch.ops._c10d_functional."))
     if target._schema.is_mutable and not known:
@@ -79,12 +86,12 @@ def _name_of_operator(target: torch._ops.OpOverload) -> str:
 
 
 @functools.cache
-def _argument_names(target: torch._ops.OpOverload) -> list[str]:
+def _argument_names(target: OpOverload) -> list[str]:
     return [argument.name for argument in target._schema.arguments]
 
 
 @functools.cache
-def _writes(target: torch._ops.OpOverload) -> str:
+def _writes(target: OpOverload) -> str:
     return " ".join(written_arguments(target))
 
 
@@ -377,7 +384,7 @@ class GraphProgram:
         if frame := user_frame(node.meta.get("stack_trace") or ""):
             metadata["stack_trace"] = frame
         target = self._target(node)
-        if isinstance(node.target, torch._ops.OpOverload):
+        if isinstance(node.target, OpOverload):
             metadata["writes"] = _writes(node.target)
             self._operators.add(node.target)
         if not target.startswith("torch.ops."):
@@ -410,19 +417,19 @@ class GraphProgram:
             return f"torch.Tensor.{target}"
         if node.op != "call_function":
             return f"{node.op}.{target}"
-        if isinstance(target, torch._ops.OpOverload):
+        if isinstance(target, OpOverload):
             return self._operator_name(target)
-        if isinstance(target, torch._ops.HigherOrderOperator):
+        if isinstance(target, HigherOrderOperator):
             # What its graphs write into is seen only after functionalization.
             prefix = "torch.ops.higher_order" if self.is_functional_graph else "higher_order"
             return f"{prefix}.{target.name()}"
-        if isinstance(target, torch._ops.OpOverloadPacket):
+        if isinstance(target, OpOverloadPacket):
             return f"packet.{target._qualified_op_name.replace('::', '.')}"
         if target is getattr:
             return "builtins.getattr"
         return _function_name(target)
 
-    def _operator_name(self, target: torch._ops.OpOverload) -> str:
+    def _operator_name(self, target: OpOverload) -> str:
         if not self.is_functional_graph and target is torch.ops.aten.detach.default:
             # Not its operand's value to autograd.
             return "torch.Tensor.detach"
@@ -488,7 +495,7 @@ class GraphProgram:
         is_index = node.target in (operator.getitem, operator.setitem)
         convert = self._arguments.write_index if is_index else self._arguments.write
         names = [""] * len(node.args)
-        if isinstance(node.target, torch._ops.OpOverload):
+        if isinstance(node.target, OpOverload):
             names = _argument_names(node.target)
         inputs = [
             self._input(name, convert(value), _POSITIONAL)

@@ -23,16 +23,12 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from torch._inductor import config
-from torch._inductor.custom_graph_pass import (
-    CustomGraphPass,
-    CustomGraphPassCallable,
-    get_custom_graph_passes,
-)
 from torch.fx import Graph
 
 from commute.errors import CommuteError
 from commute.torch import drop_ins
+from commute.torch.compatibility import CustomGraphPass, CustomPass, custom_passes
+from commute.torch.compatibility import inductor_config as config
 from commute.torch.containment import contained
 from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
 from commute.torch.drop_ins import Context, Target
@@ -135,7 +131,7 @@ def options_of_inductor(settings: Settings) -> dict[str, Any]:
             continue
         theirs = [
             custom
-            for custom in get_custom_graph_passes(getattr(config, name))
+            for custom in custom_passes(getattr(config, name))
             if not any(custom in installed.ours for installed in _in_force)
         ]
         options[name] = ours + theirs if name == _POST_GRAD else theirs + ours
@@ -159,12 +155,12 @@ class _Installed:
     left: Mapping[str, Any]
 
     @property
-    def ours(self) -> list[CustomGraphPassCallable]:
+    def ours(self) -> list[CustomPass]:
         return [
             custom
             for name in (_PRE_GRAD, _JOINT, _POST_GRAD)
-            for custom in get_custom_graph_passes(self.left.get(name))
-            if custom not in get_custom_graph_passes(self.found.get(name))
+            for custom in custom_passes(self.left.get(name))
+            if custom not in custom_passes(self.found.get(name))
         ]
 
     def restore(self) -> None:
@@ -174,7 +170,7 @@ class _Installed:
                 setattr(config, name, found)
             elif isinstance(left, list):
                 # Somebody has changed the option since: only ours go.
-                passes = get_custom_graph_passes(now)
+                passes = custom_passes(now)
                 setattr(config, name, [custom for custom in passes if custom not in self.ours])
 
 

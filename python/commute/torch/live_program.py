@@ -15,6 +15,7 @@ from commute.errors import CommuteError
 from commute.native import native, native_errors
 from commute.programs import PassOptions, Program, Ranks
 from commute.remarks import Remark
+from commute.torch.compatibility import HigherOrderOperator, OpOverload
 from commute.torch.effects import switches_mode
 from commute.torch.graph_program import GraphProgram, get_value
 from commute.torch.live_graph import optimize_runs
@@ -29,7 +30,7 @@ def _calls_operators(graph: torch.fx.Graph) -> bool:
     """Whether a graph calls nothing but operators, as AOTAutograd and torch.export leave it."""
     return all(
         node.op in ("placeholder", "get_attr", "output")
-        or isinstance(node.target, (torch._ops.OpOverload, torch._ops.HigherOrderOperator))
+        or isinstance(node.target, (OpOverload, HigherOrderOperator))
         or getattr(node.target, "__module__", None) == "_operator"
         for node in graph.nodes
     )

@@ -6,16 +6,14 @@ import gc
 import sys
 import weakref
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
-from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.distributed.device_mesh import DeviceMesh
 from torch.fx import Node
 
-if TYPE_CHECKING:
-    from torch.distributed.distributed_c10d import GroupName
+from commute.torch.compatibility import OpOverload, process_group_by_name, unset_fake_temporarily
 
 Ranks = list[list[int]]
 
@@ -109,9 +107,8 @@ class ProcessGroups:
         """The ranks of this rank's group; None if the process has no such group."""
         if get_rank() is None:
             return None
-        known = cast("GroupName", process_group_name(name))
         try:
-            group = dist.distributed_c10d._resolve_process_group(known)
+            group = process_group_by_name(process_group_name(name))
         except (RuntimeError, LookupError, ValueError):
             return None
         return dist.get_process_group_ranks(group)
@@ -136,7 +133,7 @@ class ProcessGroups:
 
 def _argument(node: Node, *names: str) -> Any:
     """An argument of an operator by its name in the schema, None if it has none such."""
-    if not isinstance(node.target, torch._ops.OpOverload):
+    if not isinstance(node.target, OpOverload):
         return None
     for place, argument in enumerate(node.target._schema.arguments):
         if argument.name in names:

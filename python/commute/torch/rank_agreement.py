@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 import torch.distributed as dist
 
 from commute.errors import CommuteError
+from commute.torch.compatibility import default_store
 from commute.torch.process_groups import get_rank
 
 _TIMEOUT = datetime.timedelta(seconds=60)
@@ -48,7 +49,7 @@ class _Ballot:
         self._is_open = True
         self._store = dist.PrefixStore(
             f"commute/decisions/{next(_number_of_check)}",
-            dist.distributed_c10d._get_default_store(),
+            default_store(),
         )
 
     def _publish(self, own: str) -> None:

@@ -11,9 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch._subclasses import FakeTensor, FakeTensorMode
-from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from commute.torch.compatibility import (
+    FakeTensor,
+    FakeTensorMode,
+    OpOverload,
+    has_kernel,
+    unset_fake_temporarily,
+)
 from commute.torch.schema_arguments import SCALAR_TYPES_BY_NUMBER, Argument
 
 # A stated type: a tensor's metadata in the export schema.
@@ -24,7 +29,7 @@ Metas = Mapping[str, dict[str, Any]]
 def returns_fresh_memory(target: Any) -> bool:
     """Whether no result of an operator can share memory with an operand or another result."""
     return (
-        isinstance(target, torch._ops.OpOverload)
+        isinstance(target, OpOverload)
         # Those of PyTorch's own, whose schemas are known to be right.
         and target.namespace in ("aten", "prims", "_c10d_functional", "symm_mem")
         and not any(
@@ -32,9 +37,7 @@ def returns_fresh_memory(target: Any) -> bool:
             for part in (*target._schema.arguments, *target._schema.returns)
         )
         # Composite operators (reshape, contiguous) say nothing about what they are made of.
-        and not torch._C._dispatch_has_kernel_for_dispatch_key(
-            target.name(), "CompositeImplicitAutograd"
-        )
+        and not has_kernel(target.name(), "CompositeImplicitAutograd")
         and target is not torch.ops._c10d_functional.wait_tensor.default
     )
 

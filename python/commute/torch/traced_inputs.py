@@ -14,15 +14,14 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from torch._guards import TracingContext
-from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, Node
 
+from commute.torch.compatibility import TracingContext, unset_fake_temporarily
 from commute.torch.process_groups import Ranks
 
 # DTensor and AOTAutograd's descriptors are imported where they are met: they take seconds.
 if TYPE_CHECKING:
-    from torch._functorch._aot_autograd.descriptors import AOTInput
+    from commute.torch.compatibility import AOTInput
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +138,7 @@ class TracedInputs:
         """The name by which the user knows an input; "" if that is not known."""
         if "desc" not in node.meta:
             return _name_of(node)
-        from torch._functorch._aot_autograd import descriptors
+        from commute.torch.compatibility import aot_descriptors as descriptors
 
         described = _described(node)
         if isinstance(described, (descriptors.ParamAOTInput, descriptors.BufferAOTInput)):
@@ -152,7 +151,7 @@ class TracedInputs:
         """The layout of an input of a graph after AOTAutograd."""
         if "desc" not in node.meta:
             return None
-        from torch._functorch._aot_autograd import descriptors
+        from commute.torch.compatibility import aot_descriptors as descriptors
 
         described = _described(node)
         if isinstance(described, descriptors.PlainAOTInput):
@@ -176,7 +175,7 @@ def _at(layouts: Sequence[Layout | None], position: int) -> Layout | None:
 
 def _described(node: Node) -> "AOTInput | None":
     """What AOTAutograd says an input is: of a DTensor's parts, only the tensor."""
-    from torch._functorch._aot_autograd import descriptors
+    from commute.torch.compatibility import aot_descriptors as descriptors
 
     described = node.meta.get("desc")
     if isinstance(described, descriptors.SubclassGetAttrAOTInput):

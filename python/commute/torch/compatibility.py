@@ -1,0 +1,200 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""The names of PyTorch that are not part of its public interface, for PyTorch 2.10 and newer.
+
+No other module of the package uses a private name of PyTorch's modules. What a version
+lacks, or names otherwise, is made up for here. Names of the compiler and of
+torch.distributed.tensor are looked up when they are used: importing them takes seconds.
+"""
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+import torch.distributed as dist
+import torch.distributed._symmetric_memory as symmetric_memory  # registers the ops
+from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import TracingContext
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+from torch._subclasses import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx import Graph
+from torch.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from torch._dynamo.utils import counters
+    from torch._functorch._aot_autograd import descriptors as aot_descriptors
+    from torch._functorch._aot_autograd.descriptors import AOTInput
+    from torch._functorch._aot_autograd.logging_utils import setup_stacktrace_preservation_hooks
+    from torch._inductor import config as inductor_config
+    from torch._inductor import list_mode_options
+    from torch._inductor.compile_fx import compile_fx
+    from torch._inductor.custom_graph_pass import CustomGraphPass
+    from torch._inductor.fx_passes.group_batch_fusion import PRE_GRAD_FUSIONS
+    from torch.distributed._symmetric_memory import is_symm_mem_enabled_for_group
+    from torch.distributed.distributed_c10d import GroupName
+    from torch.distributed.fsdp._fully_shard._fully_shard import FSDPModule
+    from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+    from torch.distributed.tensor.placement_types import _StridedShard as StridedShard
+    from torch.export._trace import _export as export_without_checks
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+# A custom pass of Inductor: a CustomGraphPass, or a function.
+CustomPass = Callable[[Graph], Any]
+
+_LAZY = {
+    "AOTInput": "torch._functorch._aot_autograd.descriptors.AOTInput",
+    "CustomGraphPass": "torch._inductor.custom_graph_pass.CustomGraphPass",
+    "FSDPModule": "torch.distributed.fsdp._fully_shard._fully_shard.FSDPModule",
+    "FakeStore": "torch.testing._internal.distributed.fake_pg.FakeStore",
+    "PRE_GRAD_FUSIONS": "torch._inductor.fx_passes.group_batch_fusion.PRE_GRAD_FUSIONS",
+    "StridedShard": "torch.distributed.tensor.placement_types._StridedShard",
+    "aot_descriptors": "torch._functorch._aot_autograd.descriptors",
+    "compile_fx": "torch._inductor.compile_fx.compile_fx",
+    "compute_local_shape_and_global_offset": (
+        "torch.distributed.tensor._utils.compute_local_shape_and_global_offset"
+    ),
+    "counters": "torch._dynamo.utils.counters",
+    "export_without_checks": "torch.export._trace._export",
+    "inductor_config": "torch._inductor.config",
+    "is_symm_mem_enabled_for_group": (
+        "torch.distributed._symmetric_memory.is_symm_mem_enabled_for_group"
+    ),
+    "list_mode_options": "torch._inductor.list_mode_options",
+    "setup_stacktrace_preservation_hooks": (
+        "torch._functorch._aot_autograd.logging_utils.setup_stacktrace_preservation_hooks"
+    ),
+}
+
+__all__ = [
+    "PRE_GRAD_FUSIONS",
+    "AOTInput",
+    "CustomGraphPass",
+    "CustomPass",
+    "FSDPModule",
+    "FakeStore",
+    "FakeTensor",
+    "FakeTensorMode",
+    "HigherOrderOperator",
+    "OpOverload",
+    "OpOverloadPacket",
+    "StridedShard",
+    "TracingContext",
+    "aot_descriptors",
+    "clear_sharding_cache",
+    "compile_fx",
+    "compute_local_shape_and_global_offset",
+    "counters",
+    "custom_passes",
+    "default_store",
+    "enable_python_dispatcher",
+    "export_without_checks",
+    "group_names_and_ranks",
+    "group_registry",
+    "group_size_by_name",
+    "has_kernel",
+    "inductor_config",
+    "is_symm_mem_enabled_for_group",
+    "list_mode_options",
+    "nn_functions",
+    "operator_schemas",
+    "process_group_by_name",
+    "pytree",
+    "register_dynamo_backend",
+    "setup_stacktrace_preservation_hooks",
+    "to_dtypes",
+    "unset_fake_temporarily",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    path, _, attribute = _LAZY[name].rpartition(".")
+    holder = importlib.import_module(path)
+    value = getattr(holder, attribute, None)
+    if value is None:
+        # A module that its package does not import.
+        value = importlib.import_module(_LAZY[name])
+    globals()[name] = value
+    return value
+
+
+#
+# Operators
+#
+
+# The functions behind torch.nn.functional that graphs call.
+nn_functions = torch._C._nn
+
+
+def has_kernel(operator: str, key: str) -> bool:
+    """Whether an operator has a kernel of its own for a dispatch key."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
+
+
+def operator_schemas(name: str) -> list[torch.FunctionSchema]:
+    """The schemas of all overloads of an operator. Raises RuntimeError if there is none."""
+    return torch._C._jit_get_schemas_for_operator(name)
+
+
+def to_dtypes(types: Sequence[Any]) -> list[torch.dtype | None]:
+    """Element types that an operator gets as numbers."""
+    return symmetric_memory._maybe_convert_scalar_types_to_dtypes(list(types))
+
+
+#
+# Process groups
+#
+
+
+def process_group_by_name(name: str) -> dist.ProcessGroup:
+    """Raises RuntimeError, LookupError or ValueError if the process has no such group."""
+    return dist.distributed_c10d._resolve_process_group(cast("GroupName", name))
+
+
+def group_size_by_name(name: str) -> int:
+    return dist.distributed_c10d._get_group_size_by_name(cast("GroupName", name))
+
+
+def group_registry() -> Any:
+    """What PyTorch keeps of its groups: `pg_names` and `pg_group_ranks`, by group."""
+    return dist.distributed_c10d._world
+
+
+def group_names_and_ranks() -> list[tuple[str, list[int]]]:
+    """All groups of this process, with their ranks."""
+    world = group_registry()
+    return [
+        (str(name), sorted(world.pg_group_ranks.get(group, {})))
+        for group, name in world.pg_names.items()
+    ]
+
+
+def clear_sharding_cache() -> None:
+    """Makes DTensor forget local sizes, where it keeps them between calls."""
+    clear = getattr(torch._C, "_clear_DTensor_sharding_propagator_cache", None)
+    if clear is not None:
+        clear()
+
+
+def default_store() -> dist.Store:
+    return dist.distributed_c10d._get_default_store()
+
+
+#
+# The compiler
+#
+
+
+def custom_passes(option: Any) -> tuple[CustomPass, ...]:
+    """The passes in an option of Inductor, which is None, a pass or a list of them."""
+    if option is None:
+        return ()
+    return tuple(option) if isinstance(option, (list, tuple)) else (option,)
+
+
+def register_dynamo_backend(backend: Callable[..., Any], name: str) -> None:
+    import torch._dynamo
+
+    torch._dynamo.register_backend(backend, name=name)
