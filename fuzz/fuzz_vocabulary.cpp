@@ -20,6 +20,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <memory>
+
 using namespace commute;
 using vocabulary::DistributedContext;
 using vocabulary::ImportedProgram;
@@ -37,16 +39,16 @@ static void require(bool condition, const char *message) {
 }
 
 static const vocabulary::Vocabulary &getVocabulary() {
-  static const vocabulary::Vocabulary vocabulary = [] {
-    vocabulary::Vocabulary result;
-    llvm::cantFail(result.addUserVocabulary(
+  static const auto vocabulary = [] {
+    auto result = std::make_unique<vocabulary::Vocabulary>();
+    llvm::cantFail(result->addUserVocabulary(
         R"({"version": 1, "operators": {"torch.ops.mylib.norm.default": {)"
         R"("same_as": "torch.ops.tensor_cast.rms_norm.default", )"
         R"("arguments": {"x": "input"}}}})",
         "fuzz"));
     return result;
   }();
-  return vocabulary;
+  return *vocabulary;
 }
 
 /// What users may state: nothing, groups, or groups and placements.

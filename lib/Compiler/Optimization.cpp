@@ -6,8 +6,8 @@
 
 #include "commute/Compiler/Optimization.h"
 
-#include "commute/Analysis/Placements/InputPlacements.h"
 #include "SizeRanges.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Target/Target.h"
 
 #include "mlir/IR/OperationSupport.h"

@@ -31,11 +31,10 @@ static std::optional<double> getSeconds(ModuleOp module,
   return seconds;
 }
 
-std::optional<std::string>
-compiler::findLossAtLargestSizes(ModuleOp before, ModuleOp after,
-                                 StringRef target) {
-  auto ranges =
-      before->getAttrOfType<DictionaryAttr>(tp::sizeRangesAttrName);
+std::optional<std::string> compiler::findLossAtLargestSizes(ModuleOp before,
+                                                            ModuleOp after,
+                                                            StringRef target) {
+  auto ranges = before->getAttrOfType<DictionaryAttr>(tp::sizeRangesAttrName);
   if (!ranges)
     return std::nullopt;
   target::SizeTable sizes = target::getStatedSizes(before);

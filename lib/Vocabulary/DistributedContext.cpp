@@ -224,8 +224,9 @@ llvm::Error SidecarReader::readConstants(JsonValue constants,
 llvm::Error SidecarReader::readSizeRanges(JsonValue ranges,
                                           DistributedContext &context) {
   auto fail = [&] {
-    return makeError("\"size_ranges\" must map symbolic sizes to their smallest "
-                     "and largest value, for example {\"s0\": [16, 64]}");
+    return makeError(
+        "\"size_ranges\" must map symbolic sizes to their smallest "
+        "and largest value, for example {\"s0\": [16, 64]}");
   };
   if (!ranges.is(JsonKind::Object))
     return fail();
@@ -240,9 +241,9 @@ llvm::Error SidecarReader::readSizeRanges(JsonValue ranges,
     context.sizeRanges[symbol] = {ends[0], ends[1]};
     for (const char *relation : {" >= ", " <= "})
       if (llvm::Error error = addAssumptionOption(
-              context, symbol + relation +
-                           std::to_string(relation[1] == '>' ? ends[0]
-                                                             : ends[1])))
+              context,
+              symbol + relation +
+                  std::to_string(relation[1] == '>' ? ends[0] : ends[1])))
         return makeError(llvm::toString(std::move(error)));
   }
   return llvm::Error::success();

@@ -75,8 +75,8 @@ static std::optional<double> getLargest(Type type) {
 }
 
 static Value clamp(Formula &formula, Value value, double largest) {
-  value = formula.apply(MapFunction::Maximum,
-                        {value, formula.number(-largest)});
+  value =
+      formula.apply(MapFunction::Maximum, {value, formula.number(-largest)});
   return formula.apply(MapFunction::Minimum, {value, formula.number(largest)});
 }
 
@@ -114,15 +114,14 @@ static LogicalResult readQuantizeRows(NodeReader &reader) {
   Value peak = formula.reduce(tp::ReductionKind::Max,
                               formula.apply(MapFunction::Abs, {value}), {1});
   // A row of zeros has the smallest scale.
-  Value scale = formula.apply(
-      MapFunction::Maximum,
-      {formula.divide(peak, formula.number(*largest)),
-       formula.number(1 / (*largest * 512))});
+  Value scale = formula.apply(MapFunction::Maximum,
+                              {formula.divide(peak, formula.number(*largest)),
+                               formula.number(1 / (*largest * 512))});
   if (reader.getSymbols().getSizes(scaleType) !=
       reader.getSymbols().getSizes(getTensor(scale)))
     return failure();
-  if (failed(formula.result(0, clamp(formula, formula.divide(value, scale),
-                                     *largest))))
+  if (failed(formula.result(
+          0, clamp(formula, formula.divide(value, scale), *largest))))
     return failure();
   return formula.result(1, scale);
 }
@@ -179,8 +178,8 @@ Value Rotation::rotate(Value tensor) {
   if (width % headSize != 0)
     return {};
   int64_t numHeads = width / headSize;
-  Value heads = formula.of(
-      reader.reshape(tensor, {sizes[0], numHeads, headSize}));
+  Value heads =
+      formula.of(reader.reshape(tensor, {sizes[0], numHeads, headSize}));
   Value rotated = sliceLast(reader, heads, 0, 2 * half);
   Value a, b;
   tp::Sizes pairs = {sizes[0], numHeads, half, 2};
@@ -195,8 +194,8 @@ Value Rotation::rotate(Value tensor) {
   }
   Value first = formula.subtract(formula.multiply(a, cosines),
                                  formula.multiply(b, sines));
-  Value second = formula.add(formula.multiply(b, cosines),
-                             formula.multiply(a, sines));
+  Value second =
+      formula.add(formula.multiply(b, cosines), formula.multiply(a, sines));
   Value result;
   if (isInHalves) {
     result = concatLast(reader, {first, second});
@@ -207,9 +206,8 @@ Value Rotation::rotate(Value tensor) {
     result = reader.reshape(result, {sizes[0], numHeads, 2 * half});
   }
   if (2 * half < headSize)
-    result = concatLast(
-        reader,
-        {result, sliceLast(reader, heads, 2 * half, headSize - 2 * half)});
+    result = concatLast(reader, {result, sliceLast(reader, heads, 2 * half,
+                                                   headSize - 2 * half)});
   return reader.reshape(result, sizes);
 }
 

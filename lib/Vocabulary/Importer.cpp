@@ -19,6 +19,7 @@
 #include "Signature.h"
 #include "SymbolHints.h"
 #include "SymbolicExpression.h"
+#include "VocabularyRemarks.h"
 
 #include "commute/Dialect/CarrierAttributes.h"
 
@@ -27,7 +28,6 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace commute;
@@ -50,7 +50,7 @@ public:
         distributed(distributed), context(context), builder(context),
         symbols(context), rank(distributed.rank),
         isRankSpecific(distributed.isRankSpecific),
-        groups(distributed, context) {}
+        groups(distributed, context), vocabularyRemarks(vocabulary, context) {}
 
   llvm::Expected<ImportedProgram> run();
 
@@ -106,10 +106,6 @@ private:
   /// Returns why a call of an operator of a vocabulary file is not the call of
   /// the known operator that was read, or an empty string if it is.
   std::string describeUnread(const NodeReader &reader, const Node &node);
-  /// Emits a remark that a call does not match the user's description.
-  void remarkUndescribed(const Node &node, const Twine &reason);
-  /// Emits remarks about operators that users describe and no node calls.
-  void remarkUnused();
   /// Records the fingerprint of a node's op under the name of its first result.
   void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
@@ -138,8 +134,7 @@ private:
   llvm::DenseSet<StringRef> mutatedNames;
   ProgramGroups groups;
   SymbolHints symbolHints;
-  /// The operators of vocabulary files that nodes call.
-  llvm::StringSet<> usedOperators;
+  VocabularyRemarks vocabularyRemarks;
 };
 
 } // namespace
@@ -293,7 +288,7 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
   StringRef target = alias ? StringRef(alias->sameAs) : node.target;
   const OperatorEntry *entry = vocabulary.find(target);
   if (alias)
-    usedOperators.insert(getCalledOperator(node));
+    vocabularyRemarks.noteCall(getCalledOperator(node));
 
   // Nodes that touch a place (a value that some node writes into, or an alias
   // of one) become opaque calls and are not moved. They are still read, for two
@@ -318,7 +313,9 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
     if (call) {
       known = std::move(*call);
     } else {
-      remarkUndescribed(node, llvm::toString(call.takeError()));
+      vocabularyRemarks.remarkUndescribed(getCalledOperator(node),
+                                          getLocation(node),
+                                          llvm::toString(call.takeError()));
       isKnown = false;
     }
   }
@@ -334,7 +331,8 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
       std::string unread = describeUnread(reader, node);
       isRead = unread.empty();
       if (!isRead)
-        remarkUndescribed(node, unread);
+        vocabularyRemarks.remarkUndescribed(getCalledOperator(node),
+                                            getLocation(node), unread);
     }
     if (isRead) {
       bool fits = succeeded(verifyCreated(reader, message));
@@ -376,31 +374,6 @@ std::string Importer::describeUnread(const NodeReader &reader,
         problem = ("its result '" + value.text + "' is not described").str();
     });
   return problem;
-}
-
-void Importer::remarkUndescribed(const Node &node, const Twine &reason) {
-  const OperatorAlias *alias = vocabulary.findAlias(getCalledOperator(node));
-  // The built-in vocabularies know that operators have other forms.
-  if (alias->isBuiltIn)
-    return;
-  remark::missed(getLocation(node),
-                 remark::RemarkOpts::name("undescribed").category("import"))
-      << remark::add("{0} does not match its description in {1}: {2}",
-                     getCalledOperator(node), alias->vocabulary, reason.str());
-}
-
-void Importer::remarkUnused() {
-  for (const OperatorVocabulary &own : vocabulary.getVocabularies()) {
-    if (own.isBuiltIn)
-      continue;
-    for (StringRef target : own.targets)
-      if (!usedOperators.contains(target))
-        remark::analysis(UnknownLoc::get(context),
-                         remark::RemarkOpts::name("unused").category("import"))
-            << remark::add("no node of the graph calls {0}, which {1} "
-                           "describes",
-                           target, own.name);
-  }
 }
 
 void Importer::remarkMisfit(const Node &node, StringRef message) {
@@ -531,7 +504,7 @@ llvm::Expected<ImportedProgram> Importer::run() {
       return std::move(error);
   if (llvm::Error error = addReturn())
     return std::move(error);
-  remarkUnused();
+  vocabularyRemarks.remarkUnused();
   llvm::SetVector<tp::GroupAttr> usedGroups;
   usedGroups.insert_range(groups.getRead());
   // Groups without a name (TensorCast's) occur only in collectives.

@@ -96,8 +96,8 @@ llvm::Error Translation::addSource(StringRef name,
       return other.second.names.front() == source.names.front();
     });
     if (own->elements.size() != numUsed || *source.element >= numUsed)
-      return createStringError("argument \"" + source.names.front() + "\" has " +
-                               llvm::Twine(own->elements.size()) +
+      return createStringError("argument \"" + source.names.front() +
+                               "\" has " + llvm::Twine(own->elements.size()) +
                                " elements, but the vocabulary describes " +
                                llvm::Twine(numUsed));
     own = &own->elements[*source.element];
@@ -120,9 +120,9 @@ llvm::Error Translation::addArguments(Node &known) {
       continue;
     }
     if (alias.constants.count(input.name) || alias.arguments.count(input.name))
-      return createStringError(
-          "argument \"" + input.name + "\" is not described, and the known "
-          "operator has another argument of this name");
+      return createStringError("argument \"" + input.name +
+                               "\" is not described, and the known "
+                               "operator has another argument of this name");
     known.inputs.push_back(input);
   }
   for (const auto &[name, source] : alias.arguments)

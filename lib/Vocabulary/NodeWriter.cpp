@@ -187,9 +187,14 @@ NodeBuilder &NodeBuilder::group(tp::GroupAttr group) {
 }
 
 NodeBuilder &NodeBuilder::groupSize(tp::GroupAttr group) {
-  if (own && !own->alias.isKnown("group_size") && own->example &&
-      !own->example->find("group_size"))
-    return *this;
+  // The operator of another system need not take it.
+  if (own && !own->alias.isKnown("group_size")) {
+    bool isTaken = own->example
+                       ? own->example->find("group_size") != nullptr
+                       : llvm::is_contained(own->alias.signature, "group_size");
+    if (!isTaken)
+      return *this;
+  }
   return integer("group_size", group.getSize());
 }
 
@@ -237,7 +242,8 @@ LogicalResult NodeBuilder::respell(SmallVectorImpl<Value> &results) {
 bool NodeWriter::expresses(const OwnSpelling &spelling, Operation *op) {
   const OperatorAlias &alias = spelling.alias;
   auto collective = cast<tp::CollectiveOpInterface>(op);
-  std::optional<tp::ReductionKind> reduction = collective.getCollectiveReduction();
+  std::optional<tp::ReductionKind> reduction =
+      collective.getCollectiveReduction();
   auto stated = alias.constants.find("reduce_op");
   if (reduction && stated != alias.constants.end() &&
       stated->second.text != tp::stringifyReductionKind(*reduction))
@@ -253,8 +259,7 @@ FailureOr<NodeBuilder> NodeWriter::collective(Operation *op, StringRef target,
                                               tp::GroupAttr group) {
   tp::GroupSpelling spelling = tp::getGroupSpelling(group, op);
   // An op that was read from an operator is written as this operator.
-  const OwnSpelling *known =
-      own && own->alias.sameAs == target ? own : nullptr;
+  const OwnSpelling *known = own && own->alias.sameAs == target ? own : nullptr;
   if (!known && !spelling.vocabulary.empty()) {
     auto [name, alias] = vocabulary.findAliasOf(spelling.vocabulary, target);
     if (alias) {

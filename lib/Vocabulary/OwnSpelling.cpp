@@ -25,10 +25,9 @@ using llvm::StringRef;
 static bool isSame(const Argument &a, const Argument &b) {
   return a.tag == b.tag && a.integer == b.integer && a.real == b.real &&
          a.text == b.text &&
-         llvm::equal(a.elements, b.elements,
-                     [](const Argument &x, const Argument &y) {
-                       return isSame(x, y);
-                     });
+         llvm::equal(
+             a.elements, b.elements,
+             [](const Argument &x, const Argument &y) { return isSame(x, y); });
 }
 
 namespace {
@@ -52,10 +51,9 @@ private:
   llvm::Error wrapDirect();
   llvm::Error wrapFunctionalized();
   NamedArgument *find(StringRef own) {
-    auto *found =
-        llvm::find_if(arguments, [&](const NamedArgument &argument) {
-          return argument.name == own;
-        });
+    auto *found = llvm::find_if(arguments, [&](const NamedArgument &argument) {
+      return argument.name == own;
+    });
     return found == arguments.end() ? nullptr : found;
   }
 
@@ -85,8 +83,7 @@ llvm::Error Respelling::addMapped(NamedArgument argument) {
   const OperatorAlias::Source &source = mapped->second;
   if (source.isList) {
     if (argument.value.elements.size() != source.names.size())
-      return createStringError("it takes " +
-                               llvm::Twine(source.names.size()) +
+      return createStringError("it takes " + llvm::Twine(source.names.size()) +
                                " tensors as \"" + argument.name + "\"");
     for (auto [name, element] :
          llvm::zip_equal(source.names, argument.value.elements))
@@ -111,8 +108,11 @@ llvm::Error Respelling::addMapped(NamedArgument argument) {
 }
 
 llvm::Error Respelling::addIgnored() {
-  if (!call)
+  if (!call) {
+    for (const auto &[name, value] : alias.ignoredValues)
+      arguments.push_back({name, value, ArgumentKind::Keyword});
     return llvm::Error::success();
+  }
   for (const NamedArgument &shown : call->inputs)
     if (llvm::is_contained(alias.ignored, shown.name))
       arguments.push_back(shown);
@@ -146,8 +146,9 @@ void Respelling::order() {
   // Arguments after a gap must be keyword arguments.
   bool hasGap = false;
   for (const NamedArgument &example : shown) {
-    ArgumentKind kind = hasGap ? ArgumentKind::Keyword
-                               : example.kind.value_or(ArgumentKind::Positional);
+    ArgumentKind kind = hasGap
+                            ? ArgumentKind::Keyword
+                            : example.kind.value_or(ArgumentKind::Positional);
     auto *argument =
         llvm::find_if(unordered, [&](const NamedArgument &candidate) {
           return candidate.name == example.name;

@@ -57,7 +57,8 @@ DictionaryAttr ProgramGroups::getSpellings(const Vocabulary &vocabulary) const {
   SmallVector<NamedAttribute> spellings;
   for (const auto &[name, used] : vocabularies) {
     tp::GroupSpelling spelling = getSpelling(vocabulary, used, name);
-    spellings.push_back(builder.getNamedAttr(name, spelling.toAttribute(context)));
+    spellings.push_back(
+        builder.getNamedAttr(name, spelling.toAttribute(context)));
   }
   return builder.getDictionaryAttr(spellings);
 }

@@ -86,11 +86,10 @@ void Vocabulary::addAlias(StringRef target, StringRef sameAs,
 }
 
 const OperatorVocabulary *Vocabulary::findVocabulary(StringRef name) const {
-  const auto *found =
-      llvm::find_if(llvm::ArrayRef(vocabularies),
-                    [&](const OperatorVocabulary &vocabulary) {
-                      return vocabulary.name == name;
-                    });
+  const auto *found = llvm::find_if(llvm::ArrayRef(vocabularies),
+                                    [&](const OperatorVocabulary &vocabulary) {
+                                      return vocabulary.name == name;
+                                    });
   return found == llvm::ArrayRef(vocabularies).end() ? nullptr : found;
 }
 

@@ -25,9 +25,8 @@ llvm::Error VocabularyFile::makeError(StringRef target,
   return makeError("operator \"" + target + "\"" + message);
 }
 
-llvm::Error
-VocabularyFile::checkKeys(JsonValue object, const Twine &owner,
-                          llvm::ArrayRef<StringRef> known) const {
+llvm::Error VocabularyFile::checkKeys(JsonValue object, const Twine &owner,
+                                      llvm::ArrayRef<StringRef> known) const {
   for (auto it = object.begin(); it != object.end(); ++it) {
     std::string storage;
     StringRef key = *it.key().getString(storage);
@@ -126,18 +125,16 @@ static std::optional<Argument> readConstant(JsonValue value) {
   return argument;
 }
 
-llvm::Error VocabularyFile::readConstants(StringRef target, JsonValue constants,
-                                          OperatorAlias &alias) {
+llvm::Error
+VocabularyFile::readConstants(StringRef target, JsonValue constants,
+                              StringRef key,
+                              std::map<StringRef, Argument> &values) {
   if (!constants.is(JsonKind::Object))
-    return makeError(target, ": \"constants\" must be an object");
+    return makeError(target, ": \"" + key + "\" must be an object");
   for (auto it = constants.begin(); it != constants.end(); ++it) {
     StringRef name = *getText(it.key());
-    if (alias.arguments.count(name))
-      return makeError(target, ": argument \"" + name +
-                                   "\" is both in \"arguments\" and in "
-                                   "\"constants\"");
     if (std::optional<StringRef> text = getText(*it)) {
-      Argument &argument = alias.constants[name];
+      Argument &argument = values[name];
       argument.tag = ArgumentTag::String;
       argument.text = *text;
       continue;
@@ -147,8 +144,21 @@ llvm::Error VocabularyFile::readConstants(StringRef target, JsonValue constants,
       return makeError(target, ": the constant \"" + name +
                                    "\" must be null, true, false, a number, a "
                                    "string or a list of integers");
-    alias.constants[name] = std::move(*constant);
+    values[name] = std::move(*constant);
   }
+  return llvm::Error::success();
+}
+
+llvm::Error VocabularyFile::readIgnored(StringRef target, JsonValue entry,
+                                        OperatorAlias &alias) {
+  JsonValue ignored = entry.get("ignored");
+  if (!ignored || !ignored.is(JsonKind::Object))
+    return readNames(target, entry, "ignored", alias.ignored);
+  if (llvm::Error error =
+          readConstants(target, ignored, "ignored", alias.ignoredValues))
+    return error;
+  llvm::append_range(alias.ignored,
+                     llvm::make_first_range(alias.ignoredValues));
   return llvm::Error::success();
 }
 
@@ -178,9 +188,9 @@ llvm::Error VocabularyFile::readResults(StringRef target, JsonValue results,
   return llvm::Error::success();
 }
 
-llvm::Error
-VocabularyFile::readNames(StringRef target, JsonValue entry, StringRef key,
-                          llvm::SmallVectorImpl<StringRef> &names) {
+llvm::Error VocabularyFile::readNames(StringRef target, JsonValue entry,
+                                      StringRef key,
+                                      llvm::SmallVectorImpl<StringRef> &names) {
   JsonValue list = entry.get(key);
   if (!list)
     return llvm::Error::success();
@@ -208,10 +218,10 @@ llvm::Error VocabularyFile::readOperator(StringRef target, JsonValue entry,
                                          OperatorVocabulary &own) {
   if (!entry.is(JsonKind::Object))
     return makeError(target, " must be an object");
-  if (llvm::Error error = checkKeys(
-          entry, "operator \"" + target + "\"",
-          {"same_as", "arguments", "constants", "ignored", "mutated", "results",
-           "wait", "signature", "comment"}))
+  if (llvm::Error error =
+          checkKeys(entry, "operator \"" + target + "\"",
+                    {"same_as", "arguments", "constants", "ignored", "mutated",
+                     "results", "wait", "signature", "comment"}))
     return error;
   OperatorAlias alias;
   alias.isBuiltIn = isBuiltIn;
@@ -240,9 +250,15 @@ llvm::Error VocabularyFile::readOperator(StringRef target, JsonValue entry,
     if (llvm::Error error = readArguments(target, arguments, alias))
       return error;
   if (JsonValue constants = entry.get("constants"))
-    if (llvm::Error error = readConstants(target, constants, alias))
+    if (llvm::Error error =
+            readConstants(target, constants, "constants", alias.constants))
       return error;
-  if (llvm::Error error = readNames(target, entry, "ignored", alias.ignored))
+  for (const auto &[name, value] : alias.constants)
+    if (alias.arguments.count(name))
+      return makeError(target, ": argument \"" + name +
+                                   "\" is both in \"arguments\" and in "
+                                   "\"constants\"");
+  if (llvm::Error error = readIgnored(target, entry, alias))
     return error;
   if (llvm::Error error = readNames(target, entry, "mutated", alias.mutated))
     return error;

@@ -34,8 +34,13 @@ private:
   llvm::Error readArguments(llvm::StringRef target, JsonValue arguments,
                             OperatorAlias &alias);
   std::optional<OperatorAlias::Source> readSource(JsonValue value);
-  llvm::Error readConstants(llvm::StringRef target, JsonValue constants,
-                            OperatorAlias &alias);
+  /// Reads an object of values of arguments.
+  llvm::Error
+  readConstants(llvm::StringRef target, JsonValue constants,
+                llvm::StringRef key,
+                std::map<llvm::StringRef, archive::Argument> &values);
+  llvm::Error readIgnored(llvm::StringRef target, JsonValue entry,
+                          OperatorAlias &alias);
   llvm::Error readResults(llvm::StringRef target, JsonValue results,
                           OperatorAlias &alias);
   llvm::Error readNames(llvm::StringRef target, JsonValue entry,

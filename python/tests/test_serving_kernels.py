@@ -2,12 +2,9 @@
 """Kernels of vLLM that write into their arguments, in archives after functionalization: what
 they are read as computes what they compute."""
 
-import json
 
 import pytest
 import torch
-import torch.nn.functional as F
-from torch._higher_order_ops.auto_functionalize import auto_functionalized
 
 import serving_operators  # noqa: F401 (defines them)
 from commute_tool import commute, optimize, show

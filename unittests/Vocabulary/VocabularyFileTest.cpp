@@ -29,9 +29,9 @@ static void add(Translator &translator, const std::string &file) {
 }
 
 /// The last node after a change of the op that defines "y".
-static archive::Node
-writeChanged(Translator &translator, const ProgramBuilder &builder,
-             std::unique_ptr<archive::Program> &again) {
+static archive::Node writeChanged(Translator &translator,
+                                  const ProgramBuilder &builder,
+                                  std::unique_ptr<archive::Program> &again) {
   Imported imported = translator.import(builder);
   mlir::Operation *op = imported.getOp("y");
   op->setAttr("tp.changed", mlir::UnitAttr::get(op->getContext()));
@@ -109,7 +109,8 @@ TEST(VocabularyFile, ArgumentThatIsNotDescribedIsReported) {
 
 TEST(VocabularyFile, OperatorThatNoNodeCallsIsReported) {
   Translator translator;
-  add(translator, getFile("other", R"({"same_as": "torch.ops.aten.neg.default"})"));
+  add(translator,
+      getFile("other", R"({"same_as": "torch.ops.aten.neg.default"})"));
   ProgramBuilder builder =
       ProgramBuilder()
           .input({"x", {4}})
@@ -162,8 +163,9 @@ static ProgramBuilder getDifference(const std::vector<std::string> &values) {
 TEST(VocabularyFile, ElementsOfAList) {
   Translator translator;
   add(translator,
-      getFile("minus", R"({"same_as": "torch.ops.aten.sub.Tensor", "arguments":)"
-                       R"( {"self": "both[1]", "other": "both[0]"}})"));
+      getFile("minus",
+              R"({"same_as": "torch.ops.aten.sub.Tensor", "arguments":)"
+              R"( {"self": "both[1]", "other": "both[0]"}})"));
   Imported imported = translator.import(getDifference({"x", "z"}));
   auto map = llvm::dyn_cast_if_present<tp::MapOp>(imported.getOp("y"));
   ASSERT_TRUE(map) << imported.print();
@@ -299,8 +301,9 @@ TEST_P(FunctionalizedCalls, AreWrittenInTheSameForm) {
       GetParam() ? memory->elements.front() : *memory;
   EXPECT_EQ(written.text, "empty");
   // What was written is read again.
-  Imported reread = translator.import(translator.exportText(
-      *std::make_unique<Imported>(translator.import(getWrittenNorm(GetParam())))));
+  Imported reread =
+      translator.import(translator.exportText(*std::make_unique<Imported>(
+          translator.import(getWrittenNorm(GetParam())))));
   EXPECT_TRUE(llvm::isa_and_present<tp::RmsNormOp>(reread.getOp("y")));
 }
 
@@ -311,11 +314,11 @@ TEST(VocabularyFile, MutatedArgumentThatIsAViewStaysOpaque) {
   add(translator, getFile("norm", writtenNorm));
   for (bool isWhole : {true, false}) {
     Imported imported = translator.import(getWrittenNorm(
-        /*hasViews=*/true,
-        isWhole ? std::vector{truth("_out_alias", true)}
-                : std::vector{integer("_out_slice_dim", 0),
-                              integer("_out_slice_start", 0),
-                              integer("_out_slice_end", 2)}));
+        /*hasViews=*/true, isWhole
+                               ? std::vector{truth("_out_alias", true)}
+                               : std::vector{integer("_out_slice_dim", 0),
+                                             integer("_out_slice_start", 0),
+                                             integer("_out_slice_end", 2)}));
     EXPECT_EQ(llvm::isa_and_present<tp::RmsNormOp>(imported.getOp("y")),
               isWhole);
   }
@@ -358,8 +361,8 @@ static constexpr llvm::StringLiteral collectives =
 static ProgramBuilder getOwnSum() {
   return ProgramBuilder()
       .input({"x", {4, 2}})
-      .node("mylib.sum.default",
-            {tensor("x", "x"), text("group_name", "tp:0")}, {{"y", {4, 2}}})
+      .node("mylib.sum.default", {tensor("x", "x"), text("group_name", "tp:0")},
+            {{"y", {4, 2}}})
       .output("y");
 }
 
@@ -373,10 +376,10 @@ static void addGather(Imported &imported) {
       tp::AllGatherOp::create(builder, reduce.getLoc(), type,
                               reduce.getResult(), 1, reduce.getGroup(), false);
   imported.getBody().getTerminator()->setOperand(0, gather);
-  auto function = llvm::cast<mlir::func::FuncOp>(
-      imported.getBody().getParentOp());
-  function.setFunctionType(builder.getFunctionType(
-      function.getArgumentTypes(), {type}));
+  auto function =
+      llvm::cast<mlir::func::FuncOp>(imported.getBody().getParentOp());
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), {type}));
 }
 
 TEST(VocabularyFile, NewCollectivesOfAGroupAreTheVocabularys) {
@@ -416,8 +419,8 @@ TEST(VocabularyFile, GroupsOfPyTorchsOwnNameAreTheVocabularysGroups) {
                 {tensor("input", "s"), text("reduce_op", "sum"),
                  text("group_name", "7")},
                 {{"t", {4, 2}}})
-          .node("_c10d_functional.wait_tensor.default",
-                {tensor("tensor", "t")}, {{"y", {4, 2}}})
+          .node("_c10d_functional.wait_tensor.default", {tensor("tensor", "t")},
+                {{"y", {4, 2}}})
           .output("y"));
   auto own = llvm::cast<tp::AllReduceOp>(imported.getOp("s"));
   auto theirs = llvm::cast<tp::AllReduceOp>(imported.getOp("t"));
@@ -468,8 +471,9 @@ TEST(VocabularyFile, Errors) {
   EXPECT_THAT(get(R"("wait": false)"),
               HasSubstr("\"wait\" is for collectives"));
   EXPECT_EQ(
-      getError(R"({"same_as": "torch.ops._c10d_functional.all_reduce.default", )"
-               R"("wait": true})"),
+      getError(
+          R"({"same_as": "torch.ops._c10d_functional.all_reduce.default", )"
+          R"("wait": true})"),
       "");
   EXPECT_THAT(get(R"("same": 1)"),
               HasSubstr("operator \"torch.ops.mylib.f.default\" has the "
@@ -478,11 +482,12 @@ TEST(VocabularyFile, Errors) {
 
 TEST(VocabularyFile, NamesAreUnique) {
   vocabulary::Vocabulary vocabulary;
-  cantFail(vocabulary.addUserVocabulary(
-      R"({"version": 1, "operators": {}})", "a.json"));
-  cantFail(vocabulary.addUserVocabulary(
-      R"({"version": 1, "operators": {}})", "b.json"));
-  EXPECT_EQ(llvm::toString(vocabulary.addUserVocabulary(
-                R"({"version": 1, "name": "vllm", "operators": {}})", "c.json")),
-            "c.json: there is already a vocabulary \"vllm\"");
+  cantFail(vocabulary.addUserVocabulary(R"({"version": 1, "operators": {}})",
+                                        "a.json"));
+  cantFail(vocabulary.addUserVocabulary(R"({"version": 1, "operators": {}})",
+                                        "b.json"));
+  EXPECT_EQ(
+      llvm::toString(vocabulary.addUserVocabulary(
+          R"({"version": 1, "name": "vllm", "operators": {}})", "c.json")),
+      "c.json: there is already a vocabulary \"vllm\"");
 }

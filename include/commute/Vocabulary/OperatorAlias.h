@@ -45,8 +45,10 @@ struct OperatorAlias {
   std::map<llvm::StringRef, Source> arguments;
   /// Arguments of the known operator that this operator lacks.
   std::map<llvm::StringRef, archive::Argument> constants;
-  /// Arguments of this operator that do not affect its results.
+  /// Arguments of this operator that do not affect its results. New calls pass
+  /// the value of a call in the graph, or else the stated one, if any.
   llvm::SmallVector<llvm::StringRef, 1> ignored;
+  std::map<llvm::StringRef, archive::Argument> ignoredValues;
   /// The arguments that this operator writes into, in the order of its schema.
   /// Those that no argument of the known operator maps to are only written.
   llvm::SmallVector<llvm::StringRef, 1> mutated;

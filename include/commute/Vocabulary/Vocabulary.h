@@ -152,7 +152,8 @@ public:
   /// Both return nullptr for an op that has no such writer.
   WriteFunction findWriter(mlir::OperationName name) const;
   WriteFunction findFunctionWriter(mlir::OperationName name) const;
-  /// Returns the operators that have a reader, sorted by name.
+  /// Returns the operators that have a reader, sorted by name, without those of
+  /// vocabulary files.
   std::vector<llvm::StringRef> getReadTargets() const;
 
   /// Adds the operators of a user's vocabulary file, whose content is `text`.

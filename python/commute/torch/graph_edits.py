@@ -341,8 +341,12 @@ class GraphEdits:
                 ) from error
 
     def _own_mode(self) -> FakeTensorMode:
+        """For nodes that read no fake tensor: the mode of the graph's, for other nodes read
+        what these give."""
         if self._fake_mode is None:
-            self._fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+            values = (get_value(node) for node in self._graph.nodes)
+            modes = (value.fake_mode for value in values if isinstance(value, FakeTensor))
+            self._fake_mode = next(modes, None) or FakeTensorMode(allow_non_fake_inputs=True)
         return self._fake_mode
 
     @staticmethod
