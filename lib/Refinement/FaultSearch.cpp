@@ -294,6 +294,8 @@ std::vector<size_t> FaultSearch::findExpected(const Step &step) {
   };
   // Ops of the reference of this kind, by how many operands they share.
   std::map<Operation *, size_t> shared;
+  // Ops that compute another function of them.
+  std::map<Operation *, size_t> others;
   for (const Step *operand : step.operands) {
     std::vector<size_t> owners =
         recognized.getOwners(*operand->node, operand->rank);
@@ -302,7 +304,7 @@ std::vector<size_t> FaultSearch::findExpected(const Step &step) {
       continue;
     }
     // All values of the reference with these elements, also rearranged.
-    std::set<Operation *> users;
+    std::set<Operation *> users, otherUsers;
     std::vector<size_t> work;
     std::set<size_t> seen;
     auto visit = [&](size_t value) {
@@ -317,16 +319,24 @@ std::vector<size_t> FaultSearch::findExpected(const Step &step) {
       for (Operation *user : value.getUsers()) {
         if (areOfOneKind(user, op))
           users.insert(user);
+        else if (user->getName() == op->getName())
+          otherUsers.insert(user);
         if (isa<tp::ReindexOpInterface>(user))
           visit(relations.getIndex(user->getResult(0)));
       }
     }
     for (Operation *user : users)
       ++shared[user];
+    for (Operation *user : otherUsers)
+      ++others[user];
   }
   std::vector<std::pair<size_t, Operation *>> best;
   for (auto [user, count] : shared)
     best.emplace_back(count, user);
+  if (best.empty())
+    for (auto [user, count] : others)
+      if (!recognized.isHeld(relations.getIndex(user->getResult(0))))
+        best.emplace_back(count, user);
   // An operand that is another value says nothing, but this may be the only op
   // of its kind that is missing.
   if (best.empty() && !isa<tp::GroupOpInterface>(op) && !onlyMoves(op)) {

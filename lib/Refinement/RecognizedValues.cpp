@@ -229,7 +229,7 @@ std::optional<RecognizedValues::Multiple>
 RecognizedValues::findMultiple(const RankValues::Node &node, size_t rank,
                                bool inOrder) {
   const FieldValue &content = node.contents[rank];
-  if (!node.dependsOnInputs || !hasRandomElements(content))
+  if (!node.dependsOnInputs || !hasRandomElements(content) || contains(content))
     return std::nullopt;
   for (auto [count, axis] : relations.getCounts())
     for (bool isLarger : {true, false}) {
