@@ -18,6 +18,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 import commute.torch
 from commute.torch import CommuteError, containment, drop_ins, hooks, optimize_graph
 from commute.torch.backend import commute_backend
+from commute.torch.graph_passes import PassSequence, custom_passes, join_passes
 from commute.torch.traced_inputs import Layout, TracedInputs
 from inductor_graphs import InductorGraphs
 from parallel_modules import MODULES, make_input
@@ -121,7 +122,7 @@ def test_pytorchs_own_pass_is_off_in_the_meantime():
 def test_passes_that_are_selected_alone_are_installed():
     with commute.torch.enable(passes=["sequence-parallel"]):
         assert config.post_grad_custom_post_pass is None
-        assert len(config.joint_custom_post_pass) == 1
+        assert len(custom_passes(config.joint_custom_post_pass)) == 1
 
 
 @pytest.mark.parametrize("name", hooks.PASSES)
@@ -151,11 +152,12 @@ def test_wrong_options_are_errors_and_install_nothing(options, message):
 
 def test_custom_passes_that_are_there_keep_running(mesh):
     joint, after = Watcher(), Watcher()
-    with config.patch(joint_custom_post_pass=joint, post_grad_custom_post_pass=[after]):
+    found = join_passes([after])
+    with config.patch(joint_custom_post_pass=joint, post_grad_custom_post_pass=found):
         with commute.torch.enable(policy="always", fatal=True):
             graphs = compile_step(mesh)
         assert config.joint_custom_post_pass is joint
-        assert config.post_grad_custom_post_pass == [after]
+        assert config.post_grad_custom_post_pass is found
     assert num_fused(graphs) == 4
     assert len(joint.seen) == 1 and len(after.seen) == 2
     # After Commute, as after PyTorch's own pass.
@@ -165,12 +167,33 @@ def test_custom_passes_that_are_there_keep_running(mesh):
 def test_custom_pass_added_in_the_meantime_stays():
     added = Watcher()
     commute.torch.enable()
-    config.post_grad_custom_post_pass = [*config.post_grad_custom_post_pass, added]
+    ours = custom_passes(config.post_grad_custom_post_pass)
+    config.post_grad_custom_post_pass = join_passes([*ours, added])
     commute.torch.disable()
     try:
-        assert config.post_grad_custom_post_pass == [added]
+        assert custom_passes(config.post_grad_custom_post_pass) == (added,)
     finally:
         config.post_grad_custom_post_pass = None
+
+
+def test_options_that_hold_one_pass(mesh, monkeypatch):
+    """As those of PyTorch 2.10."""
+    monkeypatch.setattr("commute.torch.graph_passes.takes_lists_of_passes", lambda: False)
+    after = Watcher()
+    with config.patch(post_grad_custom_post_pass=after):
+        with commute.torch.enable(policy="always", fatal=True):
+            joined = config.post_grad_custom_post_pass
+            assert isinstance(joined, CustomGraphPass) and isinstance(joined, PassSequence)
+            *ours, last = joined.uuid()
+            assert last == "watcher" and len(ours) == 2 and all(ours)
+            # One pass is itself.
+            assert isinstance(config.pre_grad_custom_pass, hooks._PreGradPass)
+            graphs = compile_step(mesh)
+        assert config.post_grad_custom_post_pass is after
+        assert config.joint_custom_post_pass is None
+    assert num_fused(graphs) == 4 and len(after.seen) == 2
+    # A pass without a uuid must not be cached.
+    assert PassSequence([after, print]).uuid() is None
 
 
 def test_nothing_is_changed_after_disable(mesh):

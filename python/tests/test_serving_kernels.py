@@ -2,7 +2,6 @@
 """Kernels of vLLM that write into their arguments, in archives after functionalization: what
 they are read as computes what they compute."""
 
-
 import pytest
 import torch
 
@@ -11,6 +10,7 @@ from commute_tool import commute, optimize, show
 from loaded_programs import load
 from programs import Model
 from records import read_records
+from safetensors_files import read_safetensors, write_safetensors
 
 kernels = torch.ops._C
 TOKENS, HEADS, KEY_HEADS, HEAD, ROTATED = 6, 4, 2, 8, 4
@@ -99,7 +99,7 @@ def archive(tmp_path_factory):
 def test_functionalized_kernel_is_read_and_kept(name, archive, tmp_path):
     path = archive(name)
     targets = {str(node.target) for node in load(path).graph.nodes}
-    assert "auto_functionalized" in targets, targets
+    assert any(target.startswith("auto_functionalized") for target in targets), targets
     summary = show(path)
     assert summary["opaque"] == {}
     for op, count in PROGRAMS[name][3].items():
@@ -112,8 +112,6 @@ def test_functionalized_kernel_is_read_and_kept(name, archive, tmp_path):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_model_of_a_kernel_computes_what_the_kernel_does(name, archive, tmp_path):
     """Commute's runtime runs what the kernel is read as, PyTorch runs the kernel."""
-    from safetensors_files import read_safetensors, write_safetensors
-
     path = archive(name)
     _, arguments, _, _ = PROGRAMS[name]
     program = load(path)
@@ -125,9 +123,10 @@ def test_model_of_a_kernel_computes_what_the_kernel_does(name, archive, tmp_path
     process = commute("run", path, "--ranks=1", f"--inputs={inputs}", f"--outputs={outputs}")
     assert process.returncode == 0, process.stderr
     found = read_safetensors(outputs)
-    results = program.graph_signature.user_outputs
-    for key, value in zip(results, expected, strict=True):
-        torch.testing.assert_close(found[key], value, rtol=1e-5, atol=1e-5)
+    for index, value in enumerate(expected):
+        torch.testing.assert_close(
+            found[f"rank0.output{index}"], value, rtol=1e-5, atol=1e-5
+        )
 
 
 def test_kernel_that_writes_in_place_stays_opaque(tmp_path):

@@ -73,10 +73,11 @@ static std::vector<std::string> getArgumentWords(cl::SubCommand &command) {
   if (command.getName() == "targets")
     for (const target::Target &target : target::getBuiltinTargets())
       words.push_back(target.name);
-  if (command.getName() == "vocabularies")
-    for (const vocabulary::OperatorVocabulary &own :
-         vocabulary::Vocabulary().getVocabularies())
+  if (command.getName() == "vocabularies") {
+    vocabulary::Vocabulary known;
+    for (const vocabulary::OperatorVocabulary &own : known.getVocabularies())
       words.push_back(own.name.str());
+  }
   return words;
 }
 

@@ -85,7 +85,6 @@ __all__ = [
     "compile_fx",
     "compute_local_shape_and_global_offset",
     "counters",
-    "custom_passes",
     "default_store",
     "enable_python_dispatcher",
     "export_without_checks",
@@ -93,6 +92,7 @@ __all__ = [
     "group_registry",
     "group_size_by_name",
     "has_kernel",
+    "has_option",
     "inductor_config",
     "is_symm_mem_enabled_for_group",
     "list_mode_options",
@@ -102,6 +102,7 @@ __all__ = [
     "pytree",
     "register_dynamo_backend",
     "setup_stacktrace_preservation_hooks",
+    "takes_lists_of_passes",
     "to_dtypes",
     "unset_fake_temporarily",
 ]
@@ -187,11 +188,17 @@ def default_store() -> dist.Store:
 #
 
 
-def custom_passes(option: Any) -> tuple[CustomPass, ...]:
-    """The passes in an option of Inductor, which is None, a pass or a list of them."""
-    if option is None:
-        return ()
-    return tuple(option) if isinstance(option, (list, tuple)) else (option,)
+def takes_lists_of_passes() -> bool:
+    """Whether options of Inductor for custom passes hold lists of them, or one pass."""
+    module = importlib.import_module("torch._inductor.custom_graph_pass")
+    return hasattr(module, "get_custom_graph_passes")
+
+
+def has_option(name: str) -> bool:
+    """Whether this version of Inductor has an option, such as "compute.estimator"."""
+    from torch._inductor import config
+
+    return name in config._config  # type: ignore[attr-defined]
 
 
 def register_dynamo_backend(backend: Callable[..., Any], name: str) -> None:

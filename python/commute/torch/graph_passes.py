@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,12 @@ from torch.fx import Graph, GraphModule
 
 import commute
 from commute.torch import drop_ins
-from commute.torch.compatibility import CustomGraphPass, group_names_and_ranks
+from commute.torch.compatibility import (
+    CustomGraphPass,
+    CustomPass,
+    group_names_and_ranks,
+    takes_lists_of_passes,
+)
 from commute.torch.live_graph import check_options
 from commute.torch.process_groups import get_rank
 from commute.torch.traced_inputs import TracedInputs
@@ -53,6 +58,40 @@ def _process_state() -> str:
         return ""
     groups = sorted(group_names_and_ranks())
     return f"{rank} of {dist.get_world_size()} {groups} {TracedInputs.current()}"
+
+
+class PassSequence(CustomGraphPass):
+    """Several custom passes as one, for a PyTorch whose options hold one pass."""
+
+    def __init__(self, passes: Sequence[CustomPass]) -> None:
+        self.passes = tuple(passes)
+
+    def __call__(self, graph: Graph) -> None:
+        for custom in self.passes:
+            custom(graph)
+
+    def uuid(self) -> Any:
+        """None, with which nothing is cached, if a pass has none."""
+        uuids = [getattr(custom, "uuid", lambda: None)() for custom in self.passes]
+        return None if None in uuids else tuple(uuids)
+
+
+def custom_passes(option: Any) -> tuple[CustomPass, ...]:
+    """The passes in an option of Inductor."""
+    if option is None:
+        return ()
+    if isinstance(option, PassSequence):
+        return option.passes
+    return tuple(option) if isinstance(option, (list, tuple)) else (option,)
+
+
+def join_passes(passes: Sequence[CustomPass]) -> Any:
+    """An option of Inductor that holds these passes."""
+    if takes_lists_of_passes():
+        return list(passes)
+    if len(passes) < 2:
+        return passes[0] if passes else None
+    return PassSequence(passes)
 
 
 class ConfiguredPass(CustomGraphPass):

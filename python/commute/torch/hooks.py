@@ -27,7 +27,7 @@ from torch.fx import Graph
 
 from commute.errors import CommuteError
 from commute.torch import drop_ins
-from commute.torch.compatibility import CustomGraphPass, CustomPass, custom_passes
+from commute.torch.compatibility import CustomGraphPass, CustomPass, has_option
 from commute.torch.compatibility import inductor_config as config
 from commute.torch.containment import contained
 from commute.torch.cpu_symmetric_memory import register_cpu_fused_ops
@@ -37,6 +37,8 @@ from commute.torch.graph_passes import (
     ContiguousCollectivesPass,
     MicroPipelinePass,
     SequenceParallelPass,
+    custom_passes,
+    join_passes,
 )
 from commute.torch.node_prices import runtime_estimation
 from commute.torch.traced_inputs import TracedInputs
@@ -134,7 +136,9 @@ def options_of_inductor(settings: Settings) -> dict[str, Any]:
             for custom in custom_passes(getattr(config, name))
             if not any(custom in installed.ours for installed in _in_force)
         ]
-        options[name] = ours + theirs if name == _POST_GRAD else theirs + ours
+        options[name] = join_passes(
+            [*ours, *theirs] if name == _POST_GRAD else [*theirs, *ours]
+        )
     if "micro-pipeline" in _selected(settings.passes):
         options[_MICRO_PIPELINE] = False
     if settings.runtime_estimation:
@@ -142,8 +146,9 @@ def options_of_inductor(settings: Settings) -> dict[str, Any]:
             runtime_estimation, target=str(settings.target)
         )
         # With "benchmark", measurements take the place of the estimates.
-        options[f"{_OVERLAP}.compute_estimator"] = "analytical"
-        options[f"{_OVERLAP}.collective_estimator"] = "analytical"
+        for name in (f"{_OVERLAP}.compute_estimator", f"{_OVERLAP}.collective_estimator"):
+            if has_option(name):
+                options[name] = "analytical"
     return options
 
 
@@ -168,10 +173,11 @@ class _Installed:
             left, now = self.left[name], getattr(config, name)
             if now is left:
                 setattr(config, name, found)
-            elif isinstance(left, list):
+            elif name in (_PRE_GRAD, _JOINT, _POST_GRAD):
                 # Somebody has changed the option since: only ours go.
                 passes = custom_passes(now)
-                setattr(config, name, [custom for custom in passes if custom not in self.ours])
+                others = [custom for custom in passes if custom not in self.ours]
+                setattr(config, name, join_passes(others))
 
 
 # The one that `enable` made, while it is in force.

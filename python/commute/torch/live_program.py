@@ -148,6 +148,7 @@ class LiveProgram(Program):
             is_functional_graph=self._is_functional,
             allow_unused_context=False,
             groups=None,
+            compile_range=None,
             check=lambda decisions: None,
             options=dict(options.as_keywords(), vocabulary=self._vocabulary, **proof),
         )

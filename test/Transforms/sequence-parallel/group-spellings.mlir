@@ -8,7 +8,7 @@
 // ANY: tp.all_gather %arg0 gather_axis 1
 // ZERO: tp.all_gather {{.*}} gather_axis 0
 // NONE: kept as all_reduce: other has no reduce_scatter, and PyTorch's name of group 'g' is not stated
-// SCATTER: 1 all_reduce replaced by a reduce_scatter
+// SCATTER: 1 all_reduces replaced by reduce_scatters
 // BAD: attribute 'tp.group_spellings' must be a dictionary from group names to dictionaries
 
 //--- any_dim.mlir

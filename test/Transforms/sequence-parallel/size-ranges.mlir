@@ -5,7 +5,7 @@
 // RUN: commute opt %t/small.mlir -o %t/out.mlir --passes=sequence-parallel --assume='s0 % 4 == 0' | FileCheck %s --check-prefix=SMALL
 // RUN: commute opt %t/small.mlir -o %t/out.mlir --passes=sequence-parallel --assume='s0 % 4 == 0' --policy=always | FileCheck %s --check-prefix=LARGE
 // RUN: not commute opt %t/reversed.mlir -o %t/none.mlir 2>&1 | FileCheck %s --check-prefix=REVERSED
-// LARGE: 1 all_reduce replaced by a reduce_scatter
+// LARGE: 1 all_reduces replaced by reduce_scatters
 // SMALL: kept as all_reduce: sequence parallelism along dim 0 ({{.*}}16 rows
 // REVERSED: attribute 'tp.size_ranges' must be a dictionary from symbols to their smallest and largest value, for example {s0 = array<i64: 16, 64>}
 
