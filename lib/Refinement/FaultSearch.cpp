@@ -250,7 +250,12 @@ const Step *FaultSearch::findOtherReduction(const Step &suspect) {
 }
 
 std::optional<FaultSearch::Unreduced> FaultSearch::findUnreduced() {
-  constexpr size_t mostSteps = 500;
+  auto maybeSummand = [&](const Step &operand) {
+    const auto &recognition = recognized.get(*operand.node, operand.rank);
+    return recognition.kind != RecognizedValues::Kind::Related ||
+           recognized.isPartial(*operand.node);
+  };
+  constexpr size_t mostSteps = 200;
   for (const Step *step : ArrayRef(suspects).take_front(mostSteps)) {
     Operation *op = step->getOp();
     if (!op || onlyMoves(op) || isa<tp::GroupOpInterface>(op) ||
@@ -262,6 +267,7 @@ std::optional<FaultSearch::Unreduced> FaultSearch::findUnreduced() {
     for (auto [number, operand] : llvm::enumerate(step->operands))
       for (const std::vector<std::string> &axes : relations.getAxisSets()) {
         if (axes.empty() || !operand->node->dependsOnInputs ||
+            !maybeSummand(*operand) ||
             relations.areEqualAlong(operand->node->contents, axes))
           continue;
         SmallVector<FieldValue> reduced = operands;

@@ -6,6 +6,7 @@
 
 #include "RecognizedValues.h"
 
+#include <tuple>
 #include <utility>
 
 using namespace mlir;
@@ -40,22 +41,38 @@ RecognizedValues::RecognizedValues(ValueRelations &relations,
       for (const FieldValue &step : relations.getEvaluation().getSteps(op))
         add(step, index, isConstant);
   }
+  llvm::sort(places, [](const Place &a, const Place &b) {
+    return std::tie(a.element, a.tensor, a.position) <
+           std::tie(b.element, b.tensor, b.position);
+  });
 }
 
 void RecognizedValues::add(const FieldValue &content, size_t owner,
                            bool isConstant) {
   if (!hasRandomElements(content))
     return;
-  constexpr size_t mostPlaces = 8;
-  for (auto [position, number] : llvm::enumerate(content->elements)) {
-    Element &element = elements[number];
-    element.isConstant |= isConstant;
-    if (element.places.size() < mostPlaces &&
-        (element.places.empty() ||
-         element.places.back().first != tensors.size()))
-      element.places.emplace_back(tensors.size(), position);
-  }
+  if (isConstant)
+    constants.insert(content->elements.begin(), content->elements.end());
+  if (!hashes.insert(equivalence::getContentHash(content)).second)
+    return;
+  for (auto [position, element] : llvm::enumerate(content->elements))
+    places.push_back({element, static_cast<uint32_t>(tensors.size()),
+                      static_cast<uint32_t>(position)});
   tensors.emplace_back(content, owner);
+}
+
+ArrayRef<RecognizedValues::Place>
+RecognizedValues::findPlaces(uint64_t element) const {
+  auto first =
+      llvm::lower_bound(places, element, [](const Place &place, uint64_t own) {
+        return place.element < own;
+      });
+  constexpr size_t mostPlaces = 8;
+  size_t count = 0;
+  while (count < mostPlaces && first + count != places.end() &&
+         first[count].element == element)
+    ++count;
+  return ArrayRef(places).slice(first - places.begin(), count);
 }
 
 namespace {
@@ -159,13 +176,13 @@ RecognizedValues::findBlock(const FieldValue &content,
     return std::nullopt;
   // Constants are everywhere.
   for (auto [position, number] : llvm::enumerate(content->elements)) {
-    auto element = elements.find(number);
-    if (element == elements.end())
+    ArrayRef<Place> own = findPlaces(number);
+    if (own.empty())
       return std::nullopt;
-    if (element->second.isConstant || number == 0)
+    if (number == 0 || constants.contains(number))
       continue;
     std::optional<Block> found;
-    for (auto [tensor, start] : element->second.places) {
+    for (auto [element, tensor, start] : own) {
       if (found && tensor != preferred)
         continue;
       if (auto offsets =
@@ -237,10 +254,10 @@ RecognizedValues::findMultiple(const RankValues::Node &node, size_t rank,
           relations.scale(content, isLarger ? 1 : count, isLarger ? count : 1);
       if (inOrder ? !isBlock(own) : !contains(own))
         continue;
-      std::vector<size_t> owners = getOwners(own);
-      if (!owners.empty())
+      ArrayRef<Place> first = findPlaces(own->elements.front());
+      if (!first.empty())
         return Multiple{isLarger ? count : 1, isLarger ? 1 : count,
-                        owners.front()};
+                        tensors[first.front().tensor].second};
     }
   return std::nullopt;
 }
@@ -249,7 +266,7 @@ bool RecognizedValues::contains(const FieldValue &content) const {
   // Zeros are padding.
   return hasRandomElements(content) &&
          llvm::all_of(content->elements, [&](uint64_t element) {
-           return element == 0 || elements.count(element);
+           return element == 0 || !findPlaces(element).empty();
          });
 }
 
@@ -261,9 +278,7 @@ bool RecognizedValues::dependsOnInputs(const RankValues::Node &node,
   if (!hasRandomElements(content))
     return true;
   return llvm::any_of(content->elements, [&](uint64_t element) {
-    auto place = elements.find(element);
-    return place == elements.end() ||
-           (!place->second.isConstant && element != 0);
+    return element != 0 && !constants.contains(element);
   });
 }
 
@@ -377,10 +392,10 @@ RecognizedValues::getOwners(const FieldValue &content) const {
   if (!hasRandomElements(content))
     return owners;
   for (uint64_t element : content->elements) {
-    auto place = elements.find(element);
-    if (place == elements.end() || place->second.isConstant)
+    ArrayRef<Place> place = findPlaces(element);
+    if (place.empty() || constants.contains(element))
       continue;
-    size_t owner = tensors[place->second.places.front().first].second;
+    size_t owner = tensors[place.front().tensor].second;
     if (!llvm::is_contained(owners, owner))
       owners.push_back(owner);
   }

@@ -68,6 +68,11 @@ public:
   /// part of a batch are; `inOrder`: as a block of it.
   std::optional<Multiple> findMultiple(const RankValues::Node &node,
                                        size_t rank, bool inOrder);
+  /// True for summands of a value of the reference.
+  bool isPartial(const RankValues::Node &node) const {
+    const std::optional<FoundRelation> &relation = values.getRelation(node);
+    return relation && relation->relation.isPartial();
+  }
   /// True for blocks that are too large or too small by the size of a group.
   bool isMultiple(const RankValues::Node &node, size_t rank) {
     return get(node, rank).kind == Kind::Mean ||
@@ -86,13 +91,15 @@ public:
   bool areElementsOf(const FieldValue &content, size_t value, bool scaled);
 
 private:
-  struct Element {
-    /// Tensors that have the element, and the position that they store it at.
-    llvm::SmallVector<std::pair<size_t, size_t>, 2> places;
-    bool isConstant = false;
+  /// An element, and a tensor that has it at a position.
+  struct Place {
+    uint64_t element;
+    uint32_t tensor, position;
   };
 
   void add(const FieldValue &content, size_t owner, bool isConstant);
+  /// Returns the first places of an element; empty if there is none.
+  llvm::ArrayRef<Place> findPlaces(uint64_t element) const;
   bool contains(const FieldValue &content) const;
   /// Finds a tensor of the reference that this is a block of, at any offset;
   /// the preferred one if that is possible.
@@ -110,7 +117,12 @@ private:
   /// The tensors that the reference computes, and the values that they are
   /// computed for.
   std::vector<std::pair<FieldValue, size_t>> tensors;
-  llvm::DenseMap<uint64_t, Element> elements;
+  /// Sorted by element.
+  std::vector<Place> places;
+  /// The elements that depend on no input.
+  llvm::DenseSet<uint64_t> constants;
+  /// The hashes of the tensors: views of a value are looked up once.
+  llvm::DenseSet<uint64_t> hashes;
   std::optional<llvm::DenseSet<size_t>> held;
   llvm::DenseMap<const RankValues::Node *, bool> misplaced;
   llvm::DenseMap<size_t, llvm::DenseSet<uint64_t>> elementsOf;

@@ -266,9 +266,9 @@ def test_backend_beside_enable_has_its_own_passes_alone():
     watcher = Watcher()
     with config.patch(post_grad_custom_post_pass=watcher), commute.torch.enable():
         options = hooks.options_of_inductor(hooks.Settings(policy="always"))
-        passes = options["post_grad_custom_post_pass"]
+        passes = custom_passes(options["post_grad_custom_post_pass"])
         assert passes[-1] is watcher and len(passes) == 3
-        assert not set(passes[:-1]) & set(config.post_grad_custom_post_pass)
+        assert not set(passes[:-1]) & set(custom_passes(config.post_grad_custom_post_pass))
 
 
 #

@@ -18,12 +18,8 @@ DEFECTS = {defect.name: defect for defect in load_defects()}
 NOT_YET_NAMED = {
     "deepspeed_5664",
     "diffusers_14265",
-    "nnsight_719",
     "pytorch_160285",
-    "pytorch_179502",
     "pytorch_194457",
-    "text_generation_inference_1036",
-    "transformers_45994",
     "vllm_50681",
 }
 

@@ -94,6 +94,7 @@ __all__ = [
     "has_kernel",
     "has_option",
     "inductor_config",
+    "is_from_local",
     "is_symm_mem_enabled_for_group",
     "list_mode_options",
     "nn_functions",
@@ -199,6 +200,14 @@ def has_option(name: str) -> bool:
     from torch._inductor import config
 
     return name in config._config  # type: ignore[attr-defined]
+
+
+def is_from_local(target: Any) -> bool:
+    """Whether a call in Dynamo's graph is of DTensor.from_local, for which older versions
+    write a function of their own."""
+    from torch.distributed.tensor import DTensor
+
+    return target is DTensor.from_local or getattr(target, "__name__", "") == "prim from_local"
 
 
 def register_dynamo_backend(backend: Callable[..., Any], name: str) -> None:

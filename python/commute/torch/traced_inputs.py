@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch.fx import Graph, Node
 
-from commute.torch.compatibility import TracingContext, unset_fake_temporarily
+from commute.torch.compatibility import (
+    TracingContext,
+    is_from_local,
+    unset_fake_temporarily,
+)
 from commute.torch.process_groups import Ranks
 
 # DTensor and AOTAutograd's descriptors are imported where they are met: they take seconds.
@@ -82,10 +86,8 @@ def _name_of(node: Node) -> str:
 
 def _wrapped_layout(node: Node) -> Layout | None:
     """The layout that a model gives a plain input which it makes a DTensor."""
-    from torch.distributed.tensor import DTensor
-
     for user in node.users:
-        if user.target is DTensor.from_local and user.args[:1] == (node,):
+        if is_from_local(user.target) and user.args[:1] == (node,):
             return _layout_of(user.meta.get("example_value"))
     return None
 
