@@ -10,6 +10,8 @@
 #include "Deviations.h"
 #include "Refinement.h"
 
+#include <set>
+
 namespace commute::refinement {
 
 /// Finds the op from which on the ranks differ from the reference, and what it

@@ -6,7 +6,9 @@
 
 #include "FaultSearch.h"
 
+#include <map>
 #include <numeric>
+#include <set>
 
 using namespace mlir;
 using namespace commute;

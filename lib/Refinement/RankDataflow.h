@@ -9,6 +9,8 @@
 
 #include "RankValues.h"
 
+#include <deque>
+
 namespace commute::refinement {
 
 /// A value of one rank's program, and the values of all ranks that it is
