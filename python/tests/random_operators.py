@@ -526,14 +526,20 @@ def add_product(p, target):
     p.call(target, p.operand([x.dtype], p.choice(shapes)), x, y)
 
 
-@aten_operators("_scaled_mm.default")
+@aten_operators("_scaled_mm.default _scaled_mm_v2.default")
 def scaled_product(p, target):
     rows, inner, columns = p.choice([16, 32]), p.choice([16, 48]), p.choice([16, 32])
     x = p.call(aten.to.dtype, p.input(torch.float32, (rows, inner)), torch.float8_e4m3fn, exact=True)
     y = p.call(aten.to.dtype, p.input(torch.float32, (columns, inner)), torch.float8_e4m3fn, exact=True)
     scales = [p.operand([torch.float32], (), domain="positive") for _ in range(2)]
     transposed = p.call(aten.t.default, y, exact=True)
-    p.call(target, x, transposed, *scales, None, None, p.choice([torch.bfloat16, torch.float32]))
+    dtype = p.choice([torch.bfloat16, torch.float32])
+    if "_v2" not in str(target):
+        p.call(target, x, transposed, *scales, None, None, dtype)
+        return
+    # Each operand with one scale for the whole tensor.
+    recipes = [([scale], [0], [0]) for scale in scales]
+    p.call(target, x, transposed, *recipes[0], *recipes[1], None, dtype)
 
 
 def query_key_value(p):

@@ -17,6 +17,7 @@ from commute.capture.errors import CaptureError, explain
 from commute.capture.local_model import LocalModel
 from commute.torch.compatibility import (
     export_without_checks,
+    run_backward,
     setup_stacktrace_preservation_hooks,
 )
 
@@ -55,7 +56,7 @@ def _differentiate(
     the one by which torch.export makes in-place collectives functional: those of autograd
     functions, such as an all_reduce of gradients, would stay as they are.
     """
-    return torch.autograd.graph._engine_run_backward(
+    return run_backward(
         (loss,), (torch.ones_like(loss),), False, False, leaves, True, accumulate_grad=False
     )
 

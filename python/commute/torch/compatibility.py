@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from torch._inductor.compile_fx import compile_fx
     from torch._inductor.custom_graph_pass import CustomGraphPass
     from torch._inductor.fx_passes.group_batch_fusion import PRE_GRAD_FUSIONS
+    from torch.autograd.graph import _engine_run_backward as run_backward
     from torch.distributed._symmetric_memory import is_symm_mem_enabled_for_group
     from torch.distributed.distributed_c10d import GroupName
     from torch.distributed.fsdp._fully_shard._fully_shard import FSDPModule
@@ -61,6 +62,7 @@ _LAZY = {
         "torch.distributed._symmetric_memory.is_symm_mem_enabled_for_group"
     ),
     "list_mode_options": "torch._inductor.list_mode_options",
+    "run_backward": "torch.autograd.graph._engine_run_backward",
     "setup_stacktrace_preservation_hooks": (
         "torch._functorch._aot_autograd.logging_utils.setup_stacktrace_preservation_hooks"
     ),
@@ -102,6 +104,7 @@ __all__ = [
     "process_group_by_name",
     "pytree",
     "register_dynamo_backend",
+    "run_backward",
     "setup_stacktrace_preservation_hooks",
     "takes_lists_of_passes",
     "to_dtypes",

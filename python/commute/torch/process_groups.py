@@ -146,7 +146,7 @@ _PYTORCHS_OWN = ("aten", "prims", "_c10d_functional", "_c10d_functional_autograd
 
 
 @functools.cache
-def implied_group(target: torch._ops.OpOverload) -> str | None:
+def implied_group(target: OpOverload) -> str | None:
     """The group of a collective of a serving engine that takes none as an argument."""
     if target.namespace in _PYTORCHS_OWN:
         return None
@@ -160,7 +160,7 @@ def implied_group(target: torch._ops.OpOverload) -> str | None:
 def group_name_of(node: Node) -> str | None:
     """The name of the process group in which a node communicates."""
     name = _argument(node, "group_name", "group")
-    if name is None and isinstance(node.target, torch._ops.OpOverload):
+    if name is None and isinstance(node.target, OpOverload):
         return implied_group(node.target)
     return name if isinstance(name, str) else None
 
