@@ -7,6 +7,7 @@ under sequence parallelism, of which only the first exists.
 """
 
 import copy
+import time
 
 import torch
 import torch.distributed as dist
@@ -92,16 +93,50 @@ def _make_model(layers):
     return parallelize_module(model, mesh, plan)
 
 
-def capture(layers):
-    """By name. The process group is left as it was found: there is none."""
+def compile_layers(layers, backend):
+    """Compiles and runs layers with their backward graph. The process group is left as it was
+    found: there is none."""
     dist.init_process_group(backend="fake", world_size=SIZE, rank=0, store=FakeStore())
     torch._dynamo.reset()
-    joint, after = _Recorder(), _Recorder()
-
-    with config.patch(joint_custom_post_pass=joint, post_grad_custom_post_pass=after):
-        model = _make_model(layers)
-        x = torch.randn(1, TOKENS // SIZE, WIDTH, dtype=torch.bfloat16, requires_grad=True)
-        torch.compile(model, backend=InductorGraphs())(x).sum().backward()
+    model = _make_model(layers)
+    x = torch.randn(1, TOKENS // SIZE, WIDTH, dtype=torch.bfloat16, requires_grad=True)
+    torch.compile(model, backend=backend)(x).sum().backward()
     dist.destroy_process_group()
+
+
+def capture(layers):
+    """By name."""
+    joint, after = _Recorder(), _Recorder()
+    with config.patch(joint_custom_post_pass=joint, post_grad_custom_post_pass=after):
+        compile_layers(layers, InductorGraphs())
     forward, backward = after.seen
     return {"joint": joint.seen[0], "forward": forward, "backward": backward}
+
+
+class _Stopwatch(CustomGraphPass):
+    """A custom pass that runs another one on copies of the graphs, and measures it."""
+
+    def __init__(self, function):
+        self._function = function
+        self.seconds = self.overhead = 0.0
+
+    def __call__(self, graph):
+        begin = time.perf_counter()
+        copied = copy_of(graph.owning_module)
+        copied_at = time.perf_counter()
+        self._function(copied.graph)
+        self.seconds += time.perf_counter() - copied_at
+        self.overhead += copied_at - begin
+
+    def uuid(self):
+        return None
+
+
+def share_of_compilation(layers, function):
+    """The seconds that a pass takes after Inductor's own passes, and those of the compilation
+    with it, generated code included."""
+    stopwatch = _Stopwatch(function)
+    begin = time.perf_counter()
+    with config.patch(post_grad_custom_post_pass=stopwatch, force_disable_caches=True):
+        compile_layers(layers, "inductor")
+    return stopwatch.seconds, time.perf_counter() - begin - stopwatch.overhead

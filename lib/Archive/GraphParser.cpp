@@ -49,19 +49,8 @@ private:
   LogicalResult parseNodeName(JsonValue node, const Location &location,
                               llvm::StringRef &result);
 
-  LogicalResult define(const Argument &argument, const Location &location,
-                       int64_t definer);
-  LogicalResult checkUses(const Argument &argument, const Location &location,
-                          int64_t user);
-  LogicalResult checkNames(const Location &location);
-  std::string describeDefiner(int64_t definer) const;
-
-  /// Marks names that a graph input defines rather than a node.
-  static constexpr int64_t graphInput = -1;
-
   SchemaReader &reader;
   Graph &graph;
-  llvm::DenseMap<llvm::StringRef, int64_t> definers;
 };
 
 } // namespace
@@ -92,7 +81,7 @@ LogicalResult GraphParser::parse(JsonValue value, const Location &location) {
             symFloats, Location(location, "sym_float_values"),
             ArgumentTag::Float, graph.symFloatValues)))
       return failure();
-  return checkNames(location);
+  return checkNames(reader, graph, location);
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,6 +296,7 @@ LogicalResult GraphParser::parseNode(JsonValue value, const Location &location,
     return failure();
 
   result.span = value.span();
+  result.inputsSpan = inputs.span();
   result.metadata = metadata.text();
   if (JsonValue trace = metadata.get("stack_trace"))
     if (failed(reader.string(trace, Location(metadataLocation, "stack_trace"),
@@ -370,90 +360,6 @@ LogicalResult GraphParser::parseNamedArgument(JsonValue value,
     return reader.fail(kindLocation, "unknown argument kind " + Twine(number) +
                                          "; the export schema 8.20 has 0 to 2");
   result.kind = ArgumentKind(number);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-std::string GraphParser::describeDefiner(int64_t definer) const {
-  if (definer == graphInput)
-    return "the graph's inputs";
-  return describeNode(definer, graph.nodes[definer].name);
-}
-
-LogicalResult GraphParser::define(const Argument &argument,
-                                  const Location &location, int64_t definer) {
-  LogicalResult result = success();
-  argument.forEachValue([&](const Argument &value) {
-    if (failed(result))
-      return;
-    auto [found, isNew] = definers.try_emplace(value.text, definer);
-    if (!isNew)
-      result = reader.fail(location, "the name " + quoted(value.text) +
-                                         " is already defined by " +
-                                         describeDefiner(found->second) +
-                                         "; names are unique in a graph");
-    else if (value.tag == ArgumentTag::Tensor &&
-             !graph.tensorValues.contains(value.text))
-      result =
-          reader.fail(location, "the tensor " + quoted(value.text) +
-                                    " has no entry in graph.tensor_values");
-  });
-  return result;
-}
-
-LogicalResult GraphParser::checkUses(const Argument &argument,
-                                     const Location &location, int64_t user) {
-  LogicalResult result = success();
-  argument.forEachValue([&](const Argument &value) {
-    if (failed(result))
-      return;
-    auto found = definers.find(value.text);
-    if (found == definers.end()) {
-      // A custom object may also name a constant of the archive.
-      if (value.tag != ArgumentTag::CustomObject)
-        result = reader.fail(location, "use of " + quoted(value.text) +
-                                           ", which neither an input nor a "
-                                           "node defines");
-      return;
-    }
-    if (found->second >= user)
-      result = reader.fail(location, "use of " + quoted(value.text) +
-                                         " before its definition at " +
-                                         describeDefiner(found->second));
-  });
-  return result;
-}
-
-LogicalResult GraphParser::checkNames(const Location &location) {
-  Location inputsLocation(location, "inputs");
-  for (auto [index, input] : llvm::enumerate(graph.inputs))
-    if (failed(define(input, Location(inputsLocation, index), graphInput)))
-      return failure();
-  for (auto [index, node] : llvm::enumerate(graph.nodes)) {
-    Location nodeLocation = Location::node(index, node.name);
-    Location outputsLocation(nodeLocation, "outputs");
-    for (auto [position, output] : llvm::enumerate(node.outputs))
-      if (failed(define(output, Location(outputsLocation, position), index)))
-        return failure();
-  }
-
-  for (auto [index, node] : llvm::enumerate(graph.nodes)) {
-    Location nodeLocation = Location::node(index, node.name);
-    Location nodeInputsLocation(nodeLocation, "inputs");
-    for (auto [position, input] : llvm::enumerate(node.inputs)) {
-      Location inputLocation(nodeInputsLocation, position);
-      if (failed(checkUses(input.value, Location(inputLocation, "arg"), index)))
-        return failure();
-    }
-  }
-  Location outputsLocation(location, "outputs");
-  for (auto [index, output] : llvm::enumerate(graph.outputs))
-    if (failed(checkUses(output, Location(outputsLocation, index),
-                         graph.nodes.size())))
-      return failure();
   return success();
 }
 

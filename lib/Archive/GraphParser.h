@@ -35,6 +35,11 @@ llvm::LogicalResult parseEnumeration(SchemaReader &reader, JsonValue value,
                                      const Location &location, ArgumentTag tag,
                                      int64_t &result);
 
+/// Checks that names are unique and defined before use, and that every tensor
+/// has metadata.
+llvm::LogicalResult checkNames(SchemaReader &reader, const Graph &graph,
+                               const Location &location);
+
 /// Parses and checks a Graph: names are unique and defined before use, and
 /// every tensor has metadata.
 llvm::LogicalResult parseGraph(SchemaReader &reader, JsonValue value,

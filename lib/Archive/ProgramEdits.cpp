@@ -3,13 +3,8 @@
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
-//
-// New text follows PyTorch's form: that of Python's json module with ", " and
-// ": " as separators, and with every field of the schema's structs.
-//
-//===----------------------------------------------------------------------===//
 
-#include "commute/Archive/Program.h"
+#include "SchemaWriter.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -17,215 +12,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 namespace commute::archive {
-
-namespace {
-
-/// Writes structs of the export schema as JSON.
-class SchemaWriter {
-public:
-  SchemaWriter(llvm::raw_ostream &out, const JsonDocument &document)
-      : out(out), document(document) {}
-
-  void writeNode(const Node &node);
-  void writeTensorMeta(const TensorMeta &meta);
-  void writeSymInt(const SymInt &number);
-
-private:
-  void writeArgument(const Argument &argument);
-  void writePayload(const Argument &argument);
-  void writeSymbolic(const Argument &argument, llvm::StringRef constant);
-  void writeDevice(llvm::StringRef type, std::optional<int64_t> index);
-  void writeName(llvm::StringRef name) {
-    out << "{\"name\": " << quoteJson(name) << "}";
-  }
-  llvm::StringRef spell(bool value) { return value ? "true" : "false"; }
-
-  template <typename Range, typename Writer>
-  void writeArray(const Range &range, Writer writeItem) {
-    out << "[";
-    llvm::interleave(range, writeItem, [&] { out << ", "; });
-    out << "]";
-  }
-
-  llvm::raw_ostream &out;
-  const JsonDocument &document;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Structs of the schema
-//===----------------------------------------------------------------------===//
-
-void SchemaWriter::writeNode(const Node &node) {
-  out << "{\"target\": " << quoteJson(node.target) << ", \"inputs\": ";
-  writeArray(node.inputs, [&](const NamedArgument &input) {
-    out << "{\"name\": " << quoteJson(input.name) << ", \"arg\": ";
-    writeArgument(input.value);
-    out << ", \"kind\": ";
-    if (input.kind)
-      out << unsigned(*input.kind);
-    else
-      out << "null";
-    out << "}";
-  });
-  out << ", \"outputs\": ";
-  writeArray(node.outputs,
-             [&](const Argument &output) { writeArgument(output); });
-  out << ", \"metadata\": " << (node.metadata.empty() ? "{}" : node.metadata)
-      << ", \"is_hop_single_tensor_return\": "
-      << (node.isSingleTensorReturn ? spell(*node.isSingleTensorReturn)
-                                    : "null")
-      << ", \"name\": "
-      << (node.name.empty() ? std::string("null") : quoteJson(node.name))
-      << "}";
-}
-
-void SchemaWriter::writeArgument(const Argument &argument) {
-  // PyTorch's loader does not support as_optional_tensor, although the schema
-  // defines it. as_tensor and as_none are equivalent.
-  if (argument.tag == ArgumentTag::OptionalTensor)
-    return writeArgument(argument.elements.front());
-  out << "{\"" << argumentTagName(argument.tag) << "\": ";
-  writePayload(argument);
-  out << "}";
-}
-
-void SchemaWriter::writePayload(const Argument &argument) {
-  switch (argument.tag) {
-  case ArgumentTag::None:
-    out << "true";
-    return;
-  case ArgumentTag::Tensor:
-  case ArgumentTag::Token:
-    return writeName(argument.text);
-  case ArgumentTag::CustomObject:
-    out << "{\"name\": " << quoteJson(argument.text)
-        << ", \"class_fqn\": " << quoteJson(argument.className) << "}";
-    return;
-  case ArgumentTag::Int:
-  case ArgumentTag::ScalarType:
-  case ArgumentTag::MemoryFormat:
-  case ArgumentTag::Layout:
-    out << argument.integer;
-    return;
-  case ArgumentTag::Bool:
-    out << spell(argument.integer);
-    return;
-  case ArgumentTag::Float:
-    out << formatJsonFloat(argument.real);
-    return;
-  case ArgumentTag::String:
-  case ArgumentTag::Operator:
-    out << quoteJson(argument.text);
-    return;
-  case ArgumentTag::SymInt:
-    return writeSymbolic(argument, std::to_string(argument.integer));
-  case ArgumentTag::SymBool:
-    return writeSymbolic(argument, spell(argument.integer));
-  case ArgumentTag::SymFloat:
-    return writeSymbolic(argument, formatJsonFloat(argument.real));
-  case ArgumentTag::Device:
-    return writeDevice(argument.text, argument.integer < 0
-                                          ? std::nullopt
-                                          : std::optional(argument.integer));
-  case ArgumentTag::Complex:
-    out << "{\"real\": " << formatJsonFloat(argument.real)
-        << ", \"imag\": " << formatJsonFloat(argument.imaginary) << "}";
-    return;
-  case ArgumentTag::Tensors:
-  case ArgumentTag::Ints:
-  case ArgumentTag::Floats:
-  case ArgumentTag::Strings:
-  case ArgumentTag::Bools:
-  case ArgumentTag::SymInts:
-  case ArgumentTag::SymBools:
-  case ArgumentTag::SymFloats:
-  case ArgumentTag::NestedTensors:
-  case ArgumentTag::IntLists:
-  case ArgumentTag::FloatLists:
-    return writeArray(argument.elements,
-                      [&](const Argument &element) { writePayload(element); });
-  case ArgumentTag::OptionalTensors:
-    return writeArray(argument.elements,
-                      [&](const Argument &element) { writeArgument(element); });
-  case ArgumentTag::StringToArgument:
-    out << "{";
-    llvm::interleave(
-        argument.elements,
-        [&](const Argument &element) {
-          out << quoteJson(element.className) << ": ";
-          writeArgument(element);
-        },
-        [&] { out << ", "; });
-    out << "}";
-    return;
-  case ArgumentTag::Graph: {
-    // The subgraph exists only as text: the {"as_graph": ...} of the argument.
-    llvm::StringRef text = document.text(argument.span);
-    text.consume_front("{");
-    text.consume_back("}");
-    out << text.drop_front(text.find(':') + 1).trim();
-    return;
-  }
-  case ArgumentTag::OptionalTensor:
-    llvm_unreachable("written as what it holds");
-  }
-}
-
-void SchemaWriter::writeSymbolic(const Argument &argument,
-                                 llvm::StringRef constant) {
-  if (!argument.text.empty()) {
-    out << "{\"as_name\": " << quoteJson(argument.text) << "}";
-    return;
-  }
-  llvm::StringRef tag = argument.tag == ArgumentTag::SymInt    ? "as_int"
-                        : argument.tag == ArgumentTag::SymBool ? "as_bool"
-                                                               : "as_float";
-  out << "{\"" << tag << "\": " << constant << "}";
-}
-
-void SchemaWriter::writeDevice(llvm::StringRef type,
-                               std::optional<int64_t> index) {
-  out << "{\"type\": " << quoteJson(type) << ", \"index\": ";
-  if (index)
-    out << *index;
-  else
-    out << "null";
-  out << "}";
-}
-
-void SchemaWriter::writeSymInt(const SymInt &number) {
-  if (number.value) {
-    out << "{\"as_int\": " << *number.value << "}";
-    return;
-  }
-  out << "{\"as_expr\": {\"expr_str\": " << quoteJson(number.expression)
-      << ", \"hint\": ";
-  if (number.hint)
-    out << "{\"as_int\": " << *number.hint << "}";
-  else
-    out << "null";
-  out << "}}";
-}
-
-void SchemaWriter::writeTensorMeta(const TensorMeta &meta) {
-  auto writeSize = [&](const SymInt &size) { writeSymInt(size); };
-  out << "{\"dtype\": " << unsigned(meta.dtype) << ", \"sizes\": ";
-  writeArray(meta.sizes, writeSize);
-  out << ", \"requires_grad\": " << spell(meta.requiresGrad)
-      << ", \"device\": ";
-  writeDevice(meta.device.type, meta.device.index);
-  out << ", \"strides\": ";
-  writeArray(meta.strides, writeSize);
-  out << ", \"storage_offset\": ";
-  writeSymInt(meta.storageOffset);
-  out << ", \"layout\": " << meta.layout << "}";
-}
-
-//===----------------------------------------------------------------------===//
-// Edits
-//===----------------------------------------------------------------------===//
 
 void ProgramEdits::keepNode(size_t index, llvm::ArrayRef<Rename> renames) {
   NodeItem &item = nodes.emplace_back();
@@ -303,7 +89,7 @@ std::string ProgramEdits::renderNodes(const Program &program) const {
   std::string result;
   llvm::raw_string_ostream out(result);
   const JsonDocument &document = *program.document;
-  SchemaWriter writer(out, document);
+  SchemaWriter writer(out, &document);
   out << "[";
   llvm::interleave(
       nodes,
@@ -321,7 +107,7 @@ std::string ProgramEdits::renderNodes(const Program &program) const {
 std::string ProgramEdits::renderTensorValues(const Program &program) const {
   std::string result;
   llvm::raw_string_ostream out(result);
-  SchemaWriter writer(out, *program.document);
+  SchemaWriter writer(out, program.document.get());
   // The last entry for a name is the valid one.
   llvm::DenseMap<llvm::StringRef, const TensorMeta *> added;
   for (const auto &[name, meta] : addedValues)
@@ -370,7 +156,7 @@ std::string ProgramEdits::renderTensorValues(const Program &program) const {
 std::string ProgramEdits::renderSymIntValues(const Program &program) const {
   std::string result;
   llvm::raw_string_ostream out(result);
-  SchemaWriter writer(out, *program.document);
+  SchemaWriter writer(out, program.document.get());
   JsonValue table = program.symIntValuesObject;
   bool isEmpty = !(table.begin() != table.end());
   out << table.text().rtrim().drop_back();
@@ -380,75 +166,6 @@ std::string ProgramEdits::renderSymIntValues(const Program &program) const {
     isEmpty = false;
   }
   out << "}";
-  return result;
-}
-
-/// Writes {"0": "x"} for renames of the values `names`, numbered in order.
-static void writePositions(llvm::raw_ostream &out,
-                           llvm::ArrayRef<ProgramEdits::Rename> renames,
-                           llvm::ArrayRef<TextSpan> names) {
-  llvm::DenseMap<uint32_t, llvm::StringRef> newNames;
-  for (const ProgramEdits::Rename &rename : renames)
-    newNames[rename.span.begin] = rename.name;
-  bool isFirst = true;
-  out << "{";
-  for (auto [position, span] : llvm::enumerate(names)) {
-    auto found = newNames.find(span.begin);
-    if (found == newNames.end())
-      continue;
-    out << (isFirst ? "" : ", ") << '"' << position
-        << "\": " << quoteJson(found->second);
-    isFirst = false;
-  }
-  out << "}";
-}
-
-std::string ProgramEdits::describe(const Program &program) const {
-  std::string result;
-  llvm::raw_string_ostream out(result);
-  SchemaWriter writer(out, *program.document);
-  std::vector<TextSpan> names;
-  auto note = [&](const Argument &value) { names.push_back(value.nameSpan); };
-  out << "{\"nodes\": [";
-  llvm::interleave(
-      nodes,
-      [&](const NodeItem &item) {
-        if (!item.source) {
-          out << "{\"add\": ";
-          writer.writeNode(item.added);
-          out << "}";
-          return;
-        }
-        if (item.renames.empty()) {
-          out << *item.source;
-          return;
-        }
-        const Node &node = program.graph.nodes[*item.source];
-        names.clear();
-        for (const NamedArgument &input : node.inputs)
-          input.value.forEachValue(note);
-        for (const Argument &output : node.outputs)
-          output.forEachValue(note);
-        out << "{\"keep\": " << *item.source << ", \"values\": ";
-        writePositions(out, item.renames, names);
-        out << "}";
-      },
-      [&] { out << ", "; });
-  out << "], \"outputs\": ";
-  names.clear();
-  for (const Argument &output : program.graph.outputs)
-    output.forEachValue(note);
-  writePositions(out, outerRenames, names);
-  out << ", \"values\": {";
-  // The last entry for a name is the valid one, as in the reader of any JSON.
-  llvm::interleave(
-      addedValues,
-      [&](const auto &added) {
-        out << quoteJson(added.first) << ": ";
-        writer.writeTensorMeta(added.second);
-      },
-      [&] { out << ", "; });
-  out << "}}";
   return result;
 }
 

@@ -130,30 +130,35 @@ llvm::Expected<LoadedProgram> compiler::readProgramFile(
   return program;
 }
 
-llvm::Expected<LoadedProgram>
-compiler::readProgramText(ProgramText text,
-                          const vocabulary::Vocabulary &vocabulary,
-                          MLIRContext &context) {
+llvm::Expected<LoadedProgram> compiler::readProgram(
+    std::unique_ptr<archive::Program> inMemory, const ProgramContext &known,
+    const vocabulary::Vocabulary &vocabulary, MLIRContext &context) {
   LoadedProgram program;
-  program.origin = std::move(text.name);
-  if (!text.sidecar.empty()) {
+  program.origin = inMemory->origin;
+  if (!known.sidecar.empty()) {
     llvm::Expected<vocabulary::DistributedContext> distributed =
-        vocabulary::parseSidecar(text.sidecar, "context of " + program.origin);
+        vocabulary::parseSidecar(known.sidecar, "context of " + program.origin);
     if (!distributed)
       return distributed.takeError();
     program.distributed = std::move(*distributed);
   }
-  program.distributed.hasOtherGroups = text.hasOtherGroups;
+  program.distributed.hasOtherGroups = known.hasOtherGroups;
   program.distributed.isRankSpecific =
-      text.isOfOneRank && program.distributed.rank.has_value();
-  llvm::Expected<std::unique_ptr<archive::Program>> parsed =
-      archive::parseProgram(std::move(text.program), program.origin);
-  if (!parsed)
-    return parsed.takeError();
-  program.text = std::move(*parsed);
+      known.isOfOneRank && program.distributed.rank.has_value();
+  program.inMemory = std::move(inMemory);
   if (llvm::Error error = translate(program, vocabulary, context))
     return std::move(error);
   return program;
+}
+
+llvm::Expected<LoadedProgram> compiler::readProgramText(
+    std::string text, StringRef name, const ProgramContext &known,
+    const vocabulary::Vocabulary &vocabulary, MLIRContext &context) {
+  llvm::Expected<std::unique_ptr<archive::Program>> parsed =
+      archive::parseProgram(std::move(text), name);
+  if (!parsed)
+    return parsed.takeError();
+  return readProgram(std::move(*parsed), known, vocabulary, context);
 }
 
 llvm::Expected<func::FuncOp> compiler::getMain(const LoadedProgram &program) {

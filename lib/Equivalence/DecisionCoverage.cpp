@@ -290,7 +290,7 @@ DecisionCoverage::describeMissed(func::FuncOp first,
     Sources sources(functions[side]);
     for (Operation &op : functions[side].getBody().front()) {
       // A decision that both programs make has one outcome in both.
-      if (!isMissed(op) ||
+      if (!isMissed(op) || shared.contains(&op) ||
           values.contains(numbers[side].lookup(op.getResult(0))))
         continue;
       auto map = cast<tp::MapOp>(op);

@@ -21,6 +21,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <optional>
 #include <string>
@@ -34,6 +35,13 @@ public:
   /// disjunction of truth values, on all ranks. Ignores other ops.
   void note(mlir::Operation *op, llvm::ArrayRef<RankValues> operands,
             llvm::ArrayRef<RankValues> results);
+
+  /// Records that both programs make a decision: these ops of the two compute
+  /// the same function of values that were found to be equal.
+  void noteShared(mlir::Operation *first, mlir::Operation *second) {
+    shared.insert(first);
+    shared.insert(second);
+  }
 
   /// Returns a sentence about the first decision that only one of the programs
   /// makes and whose limit no round met: a comparison whose operand is computed
@@ -57,6 +65,7 @@ private:
   static bool hasMissed(tp::MapFunction function, const Outcomes &outcomes);
 
   llvm::DenseMap<mlir::Operation *, Outcomes> noted;
+  llvm::DenseSet<mlir::Operation *> shared;
 };
 
 } // namespace commute::equivalence

@@ -7,6 +7,7 @@
 #include "RegionComparison.h"
 
 #include "CutPoints.h"
+#include "DecisionCoverage.h"
 #include "OpNumbering.h"
 #include "OperatorEffects.h"
 #include "RegionMemory.h"
@@ -94,6 +95,9 @@ private:
   void forgetPositions();
 
   func::FuncOp functions[2];
+  DecisionCoverage *decisions;
+  /// By number, the op that computes it, of those that may be decisions.
+  DenseMap<Number, std::pair<Side, Operation *>> madeBy;
   const InputGenerator &generator;
   SampleLookup samples;
   RegionMemory memory;
@@ -136,7 +140,8 @@ RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
                                    const InputGenerator &generator,
                                    EvaluationContext &context,
                                    SampleLookup samples, uint64_t seed)
-    : functions{first, second}, generator(generator), samples(samples),
+    : functions{first, second}, decisions(context.decisions),
+      generator(generator), samples(samples),
       memory(generator, context, seed), inputs(first.getNumArguments()) {
   for (Side side : {First, Second}) {
     Operation *terminator = functions[side].getBody().front().getTerminator();
@@ -238,6 +243,9 @@ void RegionComparison::addOp(Side side, Operation *op) {
   for (unsigned index = 0; isKnown && index < op->getNumResults(); ++index)
     isKnown = numbers[find(*known + index)].isLive;
   if (isKnown) {
+    auto maker = madeBy.find(*known);
+    if (decisions && maker != madeBy.end() && maker->second.first != side)
+      decisions->noteShared(maker->second.second, op);
     for (auto [index, result] : llvm::enumerate(op->getResults()))
       setNumber(side, result, find(*known + index));
     return;
@@ -257,6 +265,8 @@ void RegionComparison::addOp(Side side, Operation *op) {
   }
   if (op->getNumResults() > 0)
     ops.note(function, operands, numbers.size());
+  if (isa<tp::MapOp>(op))
+    madeBy[numbers.size()] = {side, op};
   for (Value result : op->getResults()) {
     step.samples.push_back(samples(result));
     for (const IndexSample *sample : step.samples.back())

@@ -15,6 +15,9 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
+#include <map>
+#include <mutex>
+
 using namespace commute;
 using namespace commute::target;
 
@@ -108,11 +111,22 @@ static llvm::Expected<Target> readTarget(llvm::StringRef path) {
   return parseTarget((*buffer)->getBuffer(), path);
 }
 
+/// Parses only the requested target, once: passes load a target on every run.
+static const Target &getBuiltin(const EmbeddedTarget &embedded) {
+  static std::mutex mutex;
+  static std::map<std::string, Target> parsed;
+  std::lock_guard lock(mutex);
+  auto known = parsed.find(embedded.name.str());
+  if (known == parsed.end())
+    known =
+        parsed.try_emplace(embedded.name.str(), parseBuiltin(embedded)).first;
+  return known->second;
+}
+
 llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
-  // Parse only the requested target, because passes load a target on every run.
   for (const EmbeddedTarget &embedded : getEmbeddedTargets())
     if (embedded.name == nameOrPath)
-      return parseBuiltin(embedded);
+      return getBuiltin(embedded);
   if (nameOrPath.ends_with(".json"))
     return readTarget(nameOrPath);
   if (nameOrPath == "local") {

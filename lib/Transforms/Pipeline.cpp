@@ -28,6 +28,11 @@ ArrayRef<StringRef> commute::getPipelinePasses() {
   return passes;
 }
 
+bool commute::needsCollectives(StringRef pass) {
+  // This pass splits any product of a concatenation.
+  return pass != "split-linear";
+}
+
 void commute::registerPipelinePasses() {
   static bool isRegistered = [] {
     registerCommutePasses();

@@ -95,7 +95,8 @@ private:
   LogicalResult emit(Operation *op);
   void collectNames();
   void collectSpelling();
-  StringRef getMetadata(Location location);
+  /// Lets a new node inherit the metadata of the node that it replaces.
+  void setOrigin(Node &node, Location location);
   void renameOuter();
   /// Returns true if PyTorch's loader may use this name for the list among the
   /// results of a new node. The loader takes the first such name that is free,
@@ -210,14 +211,15 @@ StringRef Exporter::makeName(Value value, StringRef base) {
 // New nodes
 //===----------------------------------------------------------------------===//
 
-StringRef Exporter::getMetadata(Location location) {
-  // A new node inherits the metadata of the node that it replaces.
-  if (auto name = dyn_cast<NameLoc>(location)) {
-    auto node = nodeByName.find(name.getName().getValue());
-    if (node != nodeByName.end())
-      return graph.nodes[node->second].metadata;
-  }
-  return "{}";
+void Exporter::setOrigin(Node &node, Location location) {
+  auto name = dyn_cast<NameLoc>(location);
+  if (!name)
+    return;
+  auto origin = nodeByName.find(name.getName().getValue());
+  if (origin == nodeByName.end())
+    return;
+  node.origin = origin->second;
+  node.metadata = graph.nodes[origin->second].metadata;
 }
 
 std::optional<size_t> Exporter::getRank(StringRef name) {
@@ -264,7 +266,7 @@ void Exporter::add(Node node, ValueRange values, Location location) {
         edits.removeTensorValue(result.text);
       edits.addTensorValue(result.text, metadata.get(type, requiresGrad));
     });
-  node.metadata = getMetadata(location);
+  setOrigin(node, location);
   edits.addNode(node);
 }
 
@@ -274,7 +276,7 @@ void Exporter::addIntermediate(Node node, StringRef name, RankedTensorType type,
   definedNames.insert(name);
   newTypes[name] = type;
   edits.addTensorValue(name, metadata.get(type, /*requiresGrad=*/false));
-  node.metadata = getMetadata(location);
+  setOrigin(node, location);
   edits.addNode(node);
 }
 
@@ -282,7 +284,7 @@ void Exporter::addNumber(Node node, StringRef name, const tp::Size &size,
                          Location location) {
   definedNames.insert(name);
   edits.addSymIntValue(name, metadata.getSize(size));
-  node.metadata = getMetadata(location);
+  setOrigin(node, location);
   edits.addNode(node);
 }
 

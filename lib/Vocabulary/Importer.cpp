@@ -27,7 +27,10 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace commute;
@@ -94,8 +97,12 @@ private:
 
   void collectFacts();
   Location getLocation(const Node &node);
+  /// Returns the type that metadata of numbers alone states; null if it has
+  /// symbols.
+  RankedTensorType getStaticType(const archive::TensorMeta &meta, Type element);
+  StringAttr getTargetAttr(StringRef target);
   llvm::Error addFunction();
-  llvm::Error readNode(size_t index, JsonValue json);
+  llvm::Error readNode(size_t index);
   bool hasOneElementType(const Node &node);
   /// Verifies the created ops. Fails with a message if they contradict the
   /// types that the graph states.
@@ -110,8 +117,7 @@ private:
   void addRecord(size_t index, Operation *op, StringRef name);
   void readModelled(size_t index, NodeReader &reader);
   void readOpaque(const Node &node, const OperatorEntry *entry,
-                  const OperatorAlias *alias, JsonValue json,
-                  StringRef limitation);
+                  const OperatorAlias *alias, StringRef limitation);
   llvm::Error addReturn();
   void addModuleAttributes();
 
@@ -129,6 +135,12 @@ private:
   func::FuncOp function;
   DenseMap<StringRef, Value> values;
   DenseMap<StringRef, RankedTensorType> tensorTypes;
+  /// Types by element type, sizes and strides: most tensors have one of few.
+  std::map<std::pair<const void *, SmallVector<int64_t, 8>>, RankedTensorType>
+      staticTypes;
+  /// The attributes of names of operators, by their text in memory, which nodes
+  /// of a live graph share.
+  DenseMap<std::pair<const char *, size_t>, StringAttr> targetAttrs;
   llvm::DenseSet<StringRef> usedNames;
   /// Values that some node writes into, and values that may alias these.
   llvm::DenseSet<StringRef> mutatedNames;
@@ -171,8 +183,11 @@ RankedTensorType Importer::getTensorType(StringRef name) {
   const archive::TensorMeta &meta = found->second;
   RankedTensorType type;
   Type element = getElementType(meta.dtype, context);
-  if (element && meta.layout == archive::stridedLayout &&
-      meta.sizes.size() <= maxDims) {
+  bool isPlain = element && meta.layout == archive::stridedLayout &&
+                 meta.sizes.size() <= maxDims;
+  if (isPlain)
+    type = getStaticType(meta, element);
+  if (isPlain && !type) {
     tp::Sizes sizes;
     SmallVector<tp::Size, 4> strides;
     for (const archive::SymInt &size : meta.sizes)
@@ -183,6 +198,34 @@ RankedTensorType Importer::getTensorType(StringRef name) {
   }
   tensorTypes.try_emplace(name, type);
   return type;
+}
+
+RankedTensorType Importer::getStaticType(const archive::TensorMeta &meta,
+                                         Type element) {
+  SmallVector<int64_t, 8> numbers;
+  for (const auto *list : {&meta.sizes, &meta.strides})
+    for (const archive::SymInt &number : *list) {
+      if (!number.isStatic())
+        return {};
+      numbers.push_back(*number.value);
+    }
+  RankedTensorType &type = staticTypes[{element.getAsOpaquePointer(), numbers}];
+  if (type)
+    return type;
+  tp::Sizes sizes;
+  SmallVector<tp::Size, 4> strides;
+  for (const archive::SymInt &size : meta.sizes)
+    sizes.push_back(readSize(size, symbols));
+  for (const archive::SymInt &stride : meta.strides)
+    strides.push_back(readStride(stride, symbols));
+  return type = symbols.getType(element, sizes, strides);
+}
+
+StringAttr Importer::getTargetAttr(StringRef target) {
+  StringAttr &attribute = targetAttrs[{target.data(), target.size()}];
+  if (!attribute)
+    attribute = builder.getStringAttr(target);
+  return attribute;
 }
 
 Location Importer::getLocation(const Node &node) {
@@ -282,7 +325,7 @@ bool Importer::hasOneElementType(const Node &node) {
   return isOne;
 }
 
-llvm::Error Importer::readNode(size_t index, JsonValue json) {
+llvm::Error Importer::readNode(size_t index) {
   const Node &node = graph.nodes[index];
   const OperatorAlias *alias = vocabulary.findAlias(getCalledOperator(node));
   StringRef target = alias ? StringRef(alias->sameAs) : node.target;
@@ -298,10 +341,13 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
   auto check = [&](const Argument &value) {
     touchesPlace |= mutatedNames.contains(value.text);
   };
-  for (const archive::NamedArgument &input : node.inputs)
-    input.value.forEachValue(check);
-  for (const Argument &output : node.outputs)
-    output.forEachValue(check);
+  // Nearly every graph is functional.
+  if (!mutatedNames.empty()) {
+    for (const archive::NamedArgument &input : node.inputs)
+      input.value.forEachValue(check);
+    for (const Argument &output : node.outputs)
+      output.forEachValue(check);
+  }
 
   bool isKnown = entry && entry->read &&
                  (alias || hasKnownArguments(node, *entry)) &&
@@ -358,7 +404,7 @@ llvm::Error Importer::readNode(size_t index, JsonValue json) {
     reader.eraseCreated();
     limitation = reader.getLimitation().str();
   }
-  readOpaque(node, entry, alias, json, limitation);
+  readOpaque(node, entry, alias, limitation);
   return llvm::Error::success();
 }
 
@@ -408,7 +454,7 @@ void Importer::addRecord(size_t index, Operation *op, StringRef name) {
 
 void Importer::readModelled(size_t index, NodeReader &reader) {
   const Node &node = graph.nodes[index];
-  DenseMap<Operation *, SmallVector<StringRef, 2>> namesOfOp;
+  llvm::SmallMapVector<Operation *, SmallVector<StringRef, 2>, 4> namesOfOp;
   for (auto [name, value] :
        llvm::zip_equal(reader.getResultNames(), reader.getResults())) {
     if (!value)
@@ -419,16 +465,19 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
     names[cast<OpResult>(value).getResultNumber()] = name;
     values.try_emplace(name, value);
   }
+  StringAttr target = getTargetAttr(getCalledOperator(node));
   for (Operation *op : reader.getCreated()) {
     auto names = namesOfOp.find(op);
     if (names == namesOfOp.end()) {
       op->setAttr(innerAttrName, builder.getUnitAttr());
-    } else {
-      op->setAttr(tp::TPDialect::namesAttrName,
-                  builder.getStrArrayAttr(names->second));
-      op->setAttr(tp::TPDialect::targetAttrName,
-                  builder.getStringAttr(getCalledOperator(node)));
+      continue;
     }
+    // Set both at once: each list of attributes is uniqued.
+    NamedAttrList attributes(op->getDiscardableAttrDictionary());
+    attributes.set(tp::TPDialect::namesAttrName,
+                   builder.getStrArrayAttr(names->second));
+    attributes.set(tp::TPDialect::targetAttrName, target);
+    op->setDiscardableAttrs(attributes.getDictionary(context));
   }
   for (Operation *op : reader.getCreated()) {
     auto names = namesOfOp.find(op);
@@ -438,10 +487,9 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
 }
 
 void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
-                          const OperatorAlias *alias, JsonValue json,
-                          StringRef limitation) {
+                          const OperatorAlias *alias, StringRef limitation) {
   size_t index = &node - graph.nodes.data();
-  tp::CallOp call = createOpaqueCall(*this, program, node, entry, alias, json,
+  tp::CallOp call = createOpaqueCall(*this, program, node, entry, alias,
                                      builder, getLocation(node));
   SmallVector<StringRef> names;
   for (const Argument &output : node.outputs)
@@ -498,9 +546,8 @@ llvm::Expected<ImportedProgram> Importer::run() {
   imported.records.resize(graph.nodes.size());
   if (llvm::Error error = addFunction())
     return std::move(error);
-  JsonValue::Iterator json = program.nodesArray.begin();
-  for (size_t index = 0; index < graph.nodes.size(); ++index, ++json)
-    if (llvm::Error error = readNode(index, *json))
+  for (size_t index = 0; index < graph.nodes.size(); ++index)
+    if (llvm::Error error = readNode(index))
       return std::move(error);
   if (llvm::Error error = addReturn())
     return std::move(error);

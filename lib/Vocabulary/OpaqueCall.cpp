@@ -40,21 +40,16 @@ Type vocabulary::getValueType(GraphReader &graph, const Argument &value,
 
 /// Returns the text of a node's arguments with operand names replaced by "%0",
 /// "%1" and so on. Calls that differ only in operand names must compare equal.
-static std::string getOpaqueArguments(GraphReader &graph, const Node &node,
-                                      JsonValue inputs, StringRef source) {
-  std::string text;
-  uint32_t copied = inputs.span().begin;
+static std::string getOpaqueArguments(GraphReader &graph,
+                                      const archive::Program &program,
+                                      const Node &node) {
   unsigned operand = 0;
-  for (const archive::NamedArgument &input : node.inputs)
-    input.value.forEachValue([&](const Argument &value) {
-      if (!graph.getValue(value.text))
-        return;
-      text += source.slice(copied, value.nameSpan.begin);
-      text += "\"%" + std::to_string(operand++) + "\"";
-      copied = value.nameSpan.end;
-    });
-  text += source.slice(copied, inputs.span().end);
-  return text;
+  return program.getInputsText(
+      node, [&](const Argument &value) -> std::optional<std::string> {
+        if (!graph.getValue(value.text))
+          return std::nullopt;
+        return "%" + std::to_string(operand++);
+      });
 }
 
 /// Returns true for an assertion about a tensor's element type alone, which is
@@ -72,10 +67,12 @@ static bool assertsElementType(const Node &node, Type type) {
   return true;
 }
 
-tp::CallOp vocabulary::createOpaqueCall(
-    GraphReader &graph, const archive::Program &program, const Node &node,
-    const OperatorEntry *entry, const OperatorAlias *alias, JsonValue json,
-    OpBuilder &builder, Location location) {
+tp::CallOp vocabulary::createOpaqueCall(GraphReader &graph,
+                                        const archive::Program &program,
+                                        const Node &node,
+                                        const OperatorEntry *entry,
+                                        const OperatorAlias *alias,
+                                        OpBuilder &builder, Location location) {
   SmallVector<Value> operands;
   SmallVector<int64_t> dense, mutated;
   SmallVector<size_t, 2> mutatedInputs =
@@ -106,8 +103,7 @@ tp::CallOp vocabulary::createOpaqueCall(
     });
   auto call = tp::CallOp::create(
       builder, location, types, builder.getStringAttr(node.target), operands,
-      builder.getStringAttr(getOpaqueArguments(graph, node, json.get("inputs"),
-                                               program.document->text())),
+      builder.getStringAttr(getOpaqueArguments(graph, program, node)),
       builder.getDenseI64ArrayAttr(dense),
       builder.getDenseI64ArrayAttr(mutated));
   // The result of a known operator that is not a view is fresh memory.

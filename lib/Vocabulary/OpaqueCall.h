@@ -19,11 +19,11 @@ mlir::Type getValueType(GraphReader &graph, const archive::Argument &value,
 
 /// Creates the tp.call for a node that was not read. The call's memory effects
 /// come from the operator's `entry`, if it has one; with an alias, `entry` is
-/// that of the known operator. `json` is the node in the file.
+/// that of the known operator.
 tp::CallOp createOpaqueCall(GraphReader &graph, const archive::Program &program,
                             const archive::Node &node,
                             const OperatorEntry *entry,
-                            const OperatorAlias *alias, JsonValue json,
+                            const OperatorAlias *alias,
                             mlir::OpBuilder &builder, mlir::Location location);
 
 } // namespace commute::vocabulary

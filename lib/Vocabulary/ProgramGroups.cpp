@@ -9,14 +9,37 @@
 #include "KnownCall.h"
 #include "OperatorCall.h"
 
+#include "commute/Vocabulary/GroupNames.h"
+
+#include "llvm/ADT/STLExtras.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-void ProgramGroups::collect(const archive::Node &node,
-                            const Vocabulary &vocabulary) {
-  const OperatorAlias *alias = vocabulary.findAlias(getCalledOperator(node));
+namespace {
+/// The arguments by which a node identifies its group.
+struct GroupArguments {
+  GroupArguments(const archive::Node &node, const Vocabulary &vocabulary);
+  GroupArguments(const GroupArguments &) = delete;
+  GroupArguments &operator=(const GroupArguments &) = delete;
+
+  const OperatorAlias *alias;
+  /// Null unless the group has a name.
+  const archive::Argument *name = nullptr;
+  const archive::Argument *size = nullptr;
+  /// The ranks by which TensorCast's operators identify groups.
+  const archive::Argument *ranks = nullptr;
+
+private:
+  /// With an alias, the call whose arguments these are.
   archive::Node known;
+};
+} // namespace
+
+GroupArguments::GroupArguments(const archive::Node &node,
+                               const Vocabulary &vocabulary)
+    : alias(vocabulary.findAlias(getCalledOperator(node))) {
   if (alias) {
     llvm::Expected<archive::Node> call = getKnownCall(node, *alias);
     if (!call) {
@@ -28,21 +51,38 @@ void ProgramGroups::collect(const archive::Node &node,
   auto find = [&](StringRef argument) {
     return (alias ? known : node).find(argument);
   };
-  // TensorCast's operators identify groups by lists of ranks.
-  if (find("rank_group"))
-    hasGroupsOfRanks = true;
-  const archive::Argument *name = find("group_name");
+  ranks = find("rank_group");
+  name = find("group_name");
   if (!name)
     name = find("group");
-  if (!name || name->tag != archive::ArgumentTag::String)
+  if (name && name->tag != archive::ArgumentTag::String)
+    name = nullptr;
+  if (name)
+    size = find("group_size");
+}
+
+bool vocabulary::namesGroups(const archive::Graph &graph,
+                             const Vocabulary &vocabulary) {
+  return llvm::any_of(graph.nodes, [&](const archive::Node &node) {
+    GroupArguments group(node, vocabulary);
+    return group.name || group.ranks;
+  });
+}
+
+void ProgramGroups::collect(const archive::Node &node,
+                            const Vocabulary &vocabulary) {
+  GroupArguments group(node, vocabulary);
+  if (group.ranks)
+    hasGroupsOfRanks = true;
+  if (!group.name)
     return;
-  StringRef key = getKey(name->text);
-  auto [entry, isNew] = sizes.insert({key, std::nullopt});
-  const archive::Argument *size = find("group_size");
-  if (size && size->tag == archive::ArgumentTag::Int && !entry->second)
-    entry->second = size->integer;
-  if (alias && !alias->vocabulary.empty())
-    vocabularies.insert({key, alias->vocabulary});
+  StringRef key = getKey(group.name->text);
+  auto [known, isNew] = sizes.insert({key, std::nullopt});
+  if (group.size && group.size->tag == archive::ArgumentTag::Int &&
+      !known->second)
+    known->second = group.size->integer;
+  if (group.alias && !group.alias->vocabulary.empty())
+    vocabularies.insert({key, group.alias->vocabulary});
 }
 
 StringRef ProgramGroups::getKey(StringRef name) const {

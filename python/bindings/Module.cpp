@@ -15,6 +15,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
@@ -44,33 +45,54 @@ static auto callReleased(Operation operation) {
   return unwrap(std::move(result));
 }
 
-static std::tuple<std::optional<std::string>, std::string, std::string>
-optimize(std::string program, std::string passes, std::string policy,
+/// Hands a reference to nanobind. A null object stands for a Python error.
+static nb::object toPython(Object object) {
+  if (!object)
+    throw nb::python_error();
+  return nb::steal(object.release());
+}
+
+static std::unique_ptr<LiveProgram> makeProgram(nb::handle nodes,
+                                                nb::handle facts,
+                                                bool isFunctionalGraph,
+                                                bool hasSourceLines) {
+  std::unique_ptr<LiveProgram> program = LiveProgram::read(
+      nodes.ptr(), facts.ptr(), isFunctionalGraph, hasSourceLines);
+  if (!program)
+    throw nb::python_error();
+  return program;
+}
+
+static std::tuple<nb::object, nb::object, std::string>
+optimize(LiveProgram &program, std::string passes, std::string policy,
          std::string target, bool verify, std::string context,
          std::string vocabulary, bool hasOtherGroups, bool exactRounding,
          bool allowUnproven, double maxSeconds, int64_t maxBytes) {
-  OptimizeSettings settings{std::move(passes),
-                            std::move(policy),
-                            std::move(target),
-                            verify,
-                            std::move(context),
-                            std::move(vocabulary),
-                            hasOtherGroups,
-                            exactRounding,
-                            allowUnproven,
-                            maxSeconds,
-                            maxBytes};
-  OptimizedProgram result;
-  {
-    nb::gil_scoped_release release;
-    result = optimizeProgram(std::move(program), settings);
-  }
-  if (result.status == OptimizedProgram::Status::BadInput)
+  using Status = OptimizedProgram::Status;
+  OptimizedProgram result = optimizeProgram(
+      program, {std::move(passes), std::move(policy), std::move(target), verify,
+                std::move(context), std::move(vocabulary), hasOtherGroups,
+                exactRounding, allowUnproven, maxSeconds, maxBytes});
+  switch (result.status) {
+  case Status::BadInput:
     throw nb::value_error(result.message.c_str());
-  if (result.status == OptimizedProgram::Status::InternalError)
+  case Status::InternalError:
     throw std::runtime_error("internal error: " + result.message);
-  return {std::move(result.edits), std::move(result.remarks),
+  case Status::PythonError:
+    throw nb::python_error();
+  case Status::Success:
+    break;
+  }
+  return {toPython(result.edits), toPython(result.remarks),
           std::move(result.verification)};
+}
+
+static void checkOptions(std::string passes, std::string policy,
+                         std::string target) {
+  std::string message =
+      checkSettings({std::move(passes), std::move(policy), std::move(target)});
+  if (!message.empty())
+    throw nb::value_error(message.c_str());
 }
 
 static std::string verify(std::string first, std::string second,
@@ -124,12 +146,9 @@ readProgram(std::vector<std::string> paths, std::vector<std::string> groups,
   return callReleased([&] { return ProgramHandle::read(paths, facts); });
 }
 
-static ProgramHandle parseProgram(std::string program, std::string name,
-                                  std::string context, std::string vocabulary) {
-  return callReleased([&] {
-    return ProgramHandle::parse(std::move(program), std::move(name),
-                                std::move(context), vocabulary);
-  });
+static ProgramHandle takeGraph(LiveProgram &graph, std::string context,
+                               const std::string &vocabulary) {
+  return unwrap(ProgramHandle::take(graph, std::move(context), vocabulary));
 }
 
 static std::tuple<std::optional<ProgramHandle>, std::string, std::string,
@@ -197,6 +216,36 @@ runHandle(const ProgramHandle &program, nb::bytes inputs, bool seedsWeights,
   return {std::move(outputs), run.seconds, std::move(run.assumptions)};
 }
 
+static void defineLiveProgram(nb::module_ &module) {
+  nb::class_<LiveProgram>(
+      module, "LiveProgram",
+      "A run of nodes of one fx.Graph as a program. What the nodes read of "
+      "other nodes becomes its inputs, what others read of them its outputs.")
+      .def(nb::new_(&makeProgram), nb::arg("nodes"), nb::arg("facts"),
+           nb::arg("is_functional_graph"), nb::arg("has_source_lines"))
+      .def_prop_ro("inputs",
+                   [](LiveProgram &p) { return toPython(p.getInputs()); })
+      .def_prop_ro("late_inputs",
+                   [](LiveProgram &p) { return toPython(p.getLateInputs()); })
+      .def_prop_ro("outputs",
+                   [](LiveProgram &p) { return toPython(p.getOutputs()); })
+      .def("__len__", &LiveProgram::getNumNodes)
+      .def("group", [](LiveProgram &p,
+                       size_t index) { return toPython(p.getGroup(index)); })
+      .def("scattered",
+           [](LiveProgram &p) { return toPython(p.getScattered()); })
+      .def("find_nodes",
+           [](LiveProgram &p, const std::string &name) {
+             return toPython(p.findNodes(name));
+           })
+      .def("contains", [](LiveProgram &p,
+                          nb::handle node) { return p.contains(node.ptr()); })
+      .def("group_names",
+           [](LiveProgram &p) { return toPython(p.getGroupNames()); })
+      .def("symbols", [](LiveProgram &p) { return toPython(p.getSymbols()); })
+      .def("to_json", &LiveProgram::toJson);
+}
+
 static void defineProgram(nb::module_ &module) {
   nb::class_<ProgramHandle>(
       module, "Program",
@@ -213,11 +262,10 @@ static void defineProgram(nb::module_ &module) {
           "Reads an archive, the archives of all ranks, or their folder. "
           "Statements are those of the command line; a vocabulary is a name "
           "and the text of the file.")
-      .def_static("parse", parseProgram, nb::arg("program"), nb::kw_only(),
-                  nb::arg("name"), nb::arg("context") = "",
-                  nb::arg("vocabulary") = "",
-                  "Reads a program of the export schema, given as JSON text, "
-                  "with the text of a sidecar and of a vocabulary file.")
+      .def_static("take", takeGraph, nb::arg("graph"), nb::kw_only(),
+                  nb::arg("context") = "", nb::arg("vocabulary") = "",
+                  "Takes the program of a live graph, with the text of a "
+                  "sidecar and of a vocabulary file.")
       .def("describe", &ProgramHandle::describe,
            "Returns origin, ranks, groups, ops and warnings as JSON text.")
       .def("print", &ProgramHandle::print, "Returns the module as text.")
@@ -282,6 +330,7 @@ NB_MODULE(_commute, module) {
   module.doc() =
       "Commute's passes and equivalence checker, run in this process.";
   module.attr("__version__") = COMMUTE_VERSION;
+  defineLiveProgram(module);
   defineProgram(module);
   module.def(
       "optimize", optimize, nb::arg("program"), nb::kw_only(),
@@ -291,11 +340,14 @@ NB_MODULE(_commute, module) {
       nb::arg("has_other_groups") = false, nb::arg("exact_rounding") = false,
       nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0,
       nb::arg("max_bytes") = int64_t(4) << 30,
-      "Runs passes over a program of the export schema, given as JSON text. "
-      "Returns the edits, or None if nothing changed, the remarks, and the "
-      "report of the proof, or \"\" without one, all as JSON text. Raises "
-      "ValueError for an invalid program or option and "
+      "Runs passes over a program, once. Returns the edits, or None if nothing "
+      "changed, the remarks, and the report of the proof as JSON text, or \"\" "
+      "without one. Raises ValueError for an invalid program or option and "
       "RuntimeError for an internal error. Releases the GIL while it runs.");
+  module.def("check_options", checkOptions, nb::kw_only(),
+             nb::arg("passes") = "", nb::arg("policy") = "profitable",
+             nb::arg("target") = "h100x8",
+             "Raises ValueError where `optimize` would for any program.");
   module.def("implied_group", getImpliedGroup, nb::arg("target"),
              "Returns the group of a collective of a built-in vocabulary that "
              "names no group itself; an empty string for other operators.");

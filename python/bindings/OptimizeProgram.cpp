@@ -6,12 +6,14 @@
 
 #include "OptimizeProgram.h"
 
+#include "LiveEdits.h"
 #include "ProgramState.h"
 
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/Optimization.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Dialect/CarrierAttributes.h"
+#include "commute/Vocabulary/GroupNames.h"
 
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -67,47 +69,114 @@ static std::string getRefusal(const Optimization &optimization) {
   llvm_unreachable("unknown outcome");
 }
 
+/// Returns the vocabulary of all programs that state none of their own.
+static const vocabulary::Vocabulary &getBuiltInVocabulary() {
+  static const vocabulary::Vocabulary vocabulary;
+  return vocabulary;
+}
+
+/// Returns false for a program without collectives if all passes need some and
+/// nothing is stated that must be checked. Most graphs of a model on one device
+/// are such programs.
+static bool canChange(const archive::Program &program,
+                      const OptimizationOptions &options,
+                      llvm::StringRef context) {
+  if (vocabulary::namesGroups(program.graph, getBuiltInVocabulary()))
+    return true;
+  llvm::Expected<std::vector<PassStep>> steps =
+      planPipeline(options.passes, options.settings);
+  llvm::Expected<vocabulary::DistributedContext> stated =
+      context.empty() ? vocabulary::DistributedContext()
+                      : vocabulary::parseSidecar(context, "context");
+  // Errors are reported where the program is read.
+  bool isUnknown = !steps || !stated;
+  if (!steps)
+    llvm::consumeError(steps.takeError());
+  if (!stated)
+    llvm::consumeError(stated.takeError());
+  return isUnknown ||
+         !llvm::all_of(*steps,
+                       [](const PassStep &step) {
+                         return needsCollectives(step.name);
+                       }) ||
+         vocabulary::renderSidecar(*stated) !=
+             vocabulary::renderSidecar(vocabulary::DistributedContext());
+}
+
 std::string python::getImpliedGroup(const std::string &target) {
-  static const vocabulary::Vocabulary known;
-  const vocabulary::OperatorAlias *alias = known.findAlias(target);
+  const vocabulary::OperatorAlias *alias =
+      getBuiltInVocabulary().findAlias(target);
   if (!alias)
     return "";
   auto group = alias->constants.find("group_name");
   return group == alias->constants.end() ? "" : group->second.text.str();
 }
 
-OptimizedProgram python::optimizeProgram(std::string program,
-                                         const OptimizeSettings &settings) {
+namespace {
+/// Everything that exists while a program is optimized.
+class Session {
+public:
   using Status = OptimizedProgram::Status;
+
+  /// Runs without Python's global lock.
+  void run(std::unique_ptr<archive::Program> program,
+           const OptimizeSettings &settings);
+
+  Status getStatus() const { return status; }
+  const std::string &getMessage() const { return message; }
+  /// The following require Status::Success, and Python's global lock.
+  Object describeEdits() const;
+  Object describeRemarks() const;
+  const std::string &getVerification() const { return verification; }
+
+private:
+  void fail(Status failed, llvm::Error error) {
+    status = failed;
+    message = llvm::toString(std::move(error));
+  }
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  std::optional<vocabulary::Vocabulary> ownVocabulary;
+  report::RemarkCollector remarks;
+  std::optional<LoadedProgram> loaded;
+  std::optional<archive::ProgramEdits> edits;
+  std::string verification;
+  Status status = Status::Success;
+  std::string message;
+};
+} // namespace
+
+void Session::run(std::unique_ptr<archive::Program> program,
+                  const OptimizeSettings &settings) {
   using Outcome = Optimization::Outcome;
-  auto fail = [](Status status, llvm::Error error) {
-    OptimizedProgram result;
-    result.status = status;
-    result.message = llvm::toString(std::move(error));
-    return result;
-  };
   llvm::Expected<Policy> policy = parsePolicy(settings.policy);
   if (!policy)
     return fail(Status::BadInput, policy.takeError());
   OptimizationOptions options = getOptions(settings, *policy);
   if (llvm::Error error = checkOptions(options))
     return fail(Status::BadInput, std::move(error));
-  vocabulary::Vocabulary vocabulary;
-  if (!settings.vocabulary.empty())
+  if (llvm::Error error = archive::checkNames(*program))
+    return fail(Status::BadInput, std::move(error));
+  const vocabulary::Vocabulary *vocabulary = &getBuiltInVocabulary();
+  if (!settings.vocabulary.empty()) {
+    vocabulary = &ownVocabulary.emplace();
     if (llvm::Error error =
-            vocabulary.addUserVocabulary(settings.vocabulary, "vocabulary"))
+            ownVocabulary->addUserVocabulary(settings.vocabulary, "vocabulary"))
       return fail(Status::BadInput, std::move(error));
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  report::RemarkCollector remarks;
+  }
+  // Remarks say which operators of a vocabulary file no node calls.
+  if (!ownVocabulary && !canChange(*program, options, settings.context))
+    return;
   if (failed(remarks.attach(context)))
     return fail(Status::InternalError,
                 llvm::createStringError("remarks cannot be collected"));
-  llvm::Expected<LoadedProgram> loaded =
-      readProgramText({std::move(program), "the graph", settings.context,
-                       settings.hasOtherGroups, /*isOfOneRank=*/true},
-                      vocabulary, context);
-  if (!loaded)
-    return fail(Status::BadInput, loaded.takeError());
+  ProgramContext known{settings.context, settings.hasOtherGroups,
+                       /*isOfOneRank=*/true};
+  llvm::Expected<LoadedProgram> read =
+      readProgram(std::move(program), known, *vocabulary, context);
+  if (!read)
+    return fail(Status::BadInput, read.takeError());
+  loaded = std::move(*read);
   loaded->getModule()->setAttr(tp::elementTypeListsAttrName,
                                mlir::UnitAttr::get(&context));
   llvm::Expected<Optimization> optimization =
@@ -119,29 +188,84 @@ OptimizedProgram python::optimizeProgram(std::string program,
                 llvm::createStringError(
                     "the optimized graph is not equivalent: " +
                     optimization->verification->differences.front().message));
-
-  OptimizedProgram result;
   bool isUnprovenButAllowed =
       optimization->outcome == Outcome::NotProven && settings.allowUnproven;
   if (optimization->outcome == Outcome::Changed || isUnprovenButAllowed) {
-    llvm::Expected<archive::ProgramEdits> edits = getEdits(*loaded, vocabulary);
-    if (!edits)
-      return fail(Status::InternalError, edits.takeError());
-    if (!edits->changesNothing(*loaded->getGraph()))
-      result.edits = edits->describe(*loaded->getGraph());
+    llvm::Expected<archive::ProgramEdits> exported =
+        getEdits(*loaded, *vocabulary);
+    if (!exported)
+      return fail(Status::InternalError, exported.takeError());
+    if (!exported->changesNothing(*loaded->getGraph()))
+      edits = std::move(*exported);
   }
   if (optimization->verification)
-    llvm::raw_string_ostream(result.verification)
+    llvm::raw_string_ostream(verification)
         << llvm::json::Value(toJson(*optimization->verification));
-  llvm::json::Array all = remarks.toJson();
   if (std::string refusal = getRefusal(*optimization);
-      !refusal.empty() && !isUnprovenButAllowed)
-    all.push_back(llvm::json::Object{{"verdict", "refused"},
-                                     {"pass", "verify"},
-                                     {"name", "NotVerified"},
-                                     {"node", ""},
-                                     {"message", refusal}});
-  llvm::raw_string_ostream(result.remarks = "")
-      << llvm::json::Value(std::move(all));
+      !refusal.empty() && !isUnprovenButAllowed) {
+    report::RemarkEntry entry;
+    entry.verdict = report::Verdict::Refused;
+    entry.pass = "verify";
+    entry.name = "NotVerified";
+    entry.message = refusal;
+    remarks.add(std::move(entry));
+  }
+}
+
+Object Session::describeEdits() const {
+  return edits ? python::describeEdits(*edits, *loaded->getGraph())
+               : Object::borrow(Py_None);
+}
+
+Object Session::describeRemarks() const {
+  llvm::ArrayRef<report::RemarkEntry> entries = remarks.getEntries();
+  Object result = Object::steal(PyList_New(entries.size()));
+  for (size_t i = 0; result && i < entries.size(); ++i) {
+    const report::RemarkEntry &entry = entries[i];
+    llvm::StringRef verdict = report::describe(entry.verdict);
+    PyObject *tuple = Py_BuildValue(
+        "(s#s#s#s#s#)", verdict.data(), Py_ssize_t(verdict.size()),
+        entry.pass.data(), Py_ssize_t(entry.pass.size()), entry.node.data(),
+        Py_ssize_t(entry.node.size()), entry.message.data(),
+        Py_ssize_t(entry.message.size()), entry.suggestion.data(),
+        Py_ssize_t(entry.suggestion.size()));
+    if (!tuple)
+      return {};
+    PyList_SET_ITEM(result.get(), i, tuple);
+  }
   return result;
+}
+
+OptimizedProgram python::optimizeProgram(LiveProgram &program,
+                                         const OptimizeSettings &settings) {
+  using Status = OptimizedProgram::Status;
+  OptimizedProgram result;
+  std::unique_ptr<archive::Program> taken = program.takeProgram();
+  if (!taken) {
+    result.status = Status::BadInput;
+    result.message = LiveProgram::takenMessage;
+    return result;
+  }
+  PyThreadState *state = PyEval_SaveThread();
+  auto session = std::make_unique<Session>();
+  session->run(std::move(taken), settings);
+  PyEval_RestoreThread(state);
+  result.status = session->getStatus();
+  result.message = session->getMessage();
+  if (result.status != Status::Success)
+    return result;
+  result.edits = session->describeEdits();
+  result.remarks = session->describeRemarks();
+  result.verification = session->getVerification();
+  if (!result.edits || !result.remarks)
+    result.status = Status::PythonError;
+  return result;
+}
+
+std::string python::checkSettings(const OptimizeSettings &settings) {
+  llvm::Expected<Policy> policy = parsePolicy(settings.policy);
+  if (!policy)
+    return llvm::toString(policy.takeError());
+  llvm::Error error = checkOptions(getOptions(settings, *policy));
+  return error ? llvm::toString(std::move(error)) : "";
 }

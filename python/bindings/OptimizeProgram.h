@@ -4,17 +4,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The in-process equivalent of `commute opt`. This interface uses neither LLVM
-// nor exceptions, because the module that wraps it is compiled without the
-// former and with the latter.
+// The in-process equivalent of `commute opt`, for live graphs. This interface
+// uses neither LLVM nor exceptions, because the module that wraps it is
+// compiled without the former and with the latter.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMUTE_PYTHON_BINDINGS_OPTIMIZEPROGRAM_H
 #define COMMUTE_PYTHON_BINDINGS_OPTIMIZEPROGRAM_H
 
+#include "LiveProgram.h"
+
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace commute::python {
@@ -49,26 +50,28 @@ struct OptimizedProgram {
     Success,
     /// The program or the settings are invalid; see `message`.
     BadInput,
-    /// A pass failed, or the result is not equivalent.
+    /// A pass failed, or the result is not equivalent; see `message`.
     InternalError,
+    /// Python's error indicator is set.
+    PythonError,
   };
   Status status = Status::Success;
   std::string message;
-  /// The edits, as returned by ProgramEdits::describe; nullopt if nothing
-  /// changed.
-  std::optional<std::string> edits;
-  /// Remarks as a JSON array of objects with the keys verdict, pass, name,
-  /// node, message, file and line.
-  std::string remarks = "[]";
+  /// The edits, as returned by `describeEdits`; None if nothing changed.
+  Object edits;
+  /// A list of tuples: verdict, pass, node, message, suggestion.
+  Object remarks;
   /// The output of `commute verify --json`; empty without a proof.
   std::string verification;
 };
 
-/// Optimizes `program`, an ExportedProgram in the export schema, as in
-/// models/NAME.json of a .pt2 archive. Its nodes may also call Python
-/// functions.
-OptimizedProgram optimizeProgram(std::string program,
+/// Optimizes a program, which is taken from `program`. The caller holds
+/// Python's global lock, which is released meanwhile.
+OptimizedProgram optimizeProgram(LiveProgram &program,
                                  const OptimizeSettings &settings);
+
+/// Returns why `settings` are wrong for any program, or an empty string.
+std::string checkSettings(const OptimizeSettings &settings);
 
 /// Returns the group of a collective of a built-in vocabulary that names no
 /// group itself, such as "0" for torch.ops.auto_deploy.torch_dist_all_reduce;

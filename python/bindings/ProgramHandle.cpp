@@ -6,7 +6,7 @@
 
 #include "ProgramHandle.h"
 
-#include "OptimizeProgram.h"
+#include "LiveProgram.h"
 #include "ProgramState.h"
 
 #include "commute/Compiler/Explanation.h"
@@ -118,21 +118,28 @@ ProgramHandle::read(const std::vector<std::string> &paths,
   return ProgramHandle(std::move(state));
 }
 
-Fallible<ProgramHandle> ProgramHandle::parse(std::string program,
-                                             std::string name,
-                                             std::string context,
-                                             const std::string &vocabulary) {
+Fallible<ProgramHandle> ProgramHandle::take(LiveProgram &graph,
+                                            std::string context,
+                                            const std::string &vocabulary) {
+  std::unique_ptr<archive::Program> program = graph.takeProgram();
+  if (!program)
+    return Failure{LiveProgram::takenMessage};
   std::vector<std::pair<std::string, std::string>> vocabularies;
   if (!vocabulary.empty())
     vocabularies.emplace_back("vocabulary", vocabulary);
-  auto source =
-      readSource(vocabularies, [&](const vocabulary::Vocabulary &known,
-                                   mlir::MLIRContext &mlirContext) {
-        return readProgramText({std::move(program), std::move(name),
-                                std::move(context), /*hasOtherGroups=*/false,
-                                /*isOfOneRank=*/true},
-                               known, mlirContext);
+  PyThreadState *threadState = PyEval_SaveThread();
+  auto source = readSource(
+      vocabularies,
+      [&](const vocabulary::Vocabulary &known,
+          mlir::MLIRContext &mlirContext) -> llvm::Expected<LoadedProgram> {
+        if (llvm::Error error = archive::checkNames(*program))
+          return std::move(error);
+        return readProgram(std::move(program),
+                           {std::move(context), /*hasOtherGroups=*/false,
+                            /*isOfOneRank=*/true},
+                           known, mlirContext);
       });
+  PyEval_RestoreThread(threadState);
   if (auto *failure = std::get_if<Failure>(&source))
     return std::move(*failure);
   auto state = std::make_unique<State>();

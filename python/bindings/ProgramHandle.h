@@ -79,6 +79,7 @@ struct ProgramRun {
 };
 
 struct OptimizedHandle;
+class LiveProgram;
 
 class ProgramHandle {
 public:
@@ -89,11 +90,11 @@ public:
   /// these, or a module.
   static Fallible<ProgramHandle> read(const std::vector<std::string> &paths,
                                       const ProgramFacts &facts);
-  /// Reads an ExportedProgram in the export schema with a sidecar; see
-  /// OptimizeProgram.h.
-  static Fallible<ProgramHandle> parse(std::string program, std::string name,
-                                       std::string context,
-                                       const std::string &vocabulary);
+  /// Takes the program of `graph`, with the texts of a sidecar and of a
+  /// vocabulary file, which may be empty. The caller holds Python's global
+  /// lock, which is released meanwhile.
+  static Fallible<ProgramHandle> take(LiveProgram &graph, std::string context,
+                                      const std::string &vocabulary);
 
   /// Returns facts about the program as a JSON object: "origin", "ranks",
   /// "groups", "nodes", "warnings".

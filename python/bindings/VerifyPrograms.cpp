@@ -45,9 +45,9 @@ VerifiedPrograms python::verifyPrograms(StatedProgram first,
   vocabulary::Vocabulary vocabulary;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto read = [&](StatedProgram stated, const char *name) {
-    return readProgramText(
-        {std::move(stated.program), name, std::move(stated.context)},
-        vocabulary, context);
+    return readProgramText(std::move(stated.program), name,
+                           {.sidecar = std::move(stated.context)}, vocabulary,
+                           context);
   };
   llvm::Expected<LoadedProgram> a = read(std::move(first), "the first program");
   if (!a)

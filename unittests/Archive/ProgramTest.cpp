@@ -281,3 +281,84 @@ TEST(Program, IgnoresUnknownKeys) {
   ASSERT_TRUE(program);
   EXPECT_EQ(program->document->text(), text);
 }
+
+//===----------------------------------------------------------------------===//
+// Programs without a document
+//===----------------------------------------------------------------------===//
+
+/// A copy of the small program as a reader of live graphs makes it: with inputs
+/// and outputs of the user, and without text.
+static std::unique_ptr<Program> makeLiveProgram(const Program &source) {
+  auto live = std::make_unique<Program>();
+  live->origin = "the graph";
+  live->graph = source.graph;
+  live->schemaMajor = source.schemaMajor;
+  live->schemaMinor = source.schemaMinor;
+  for (Node &node : live->graph.nodes)
+    node.metadata = {};
+  live->graph.nodes[0].writes = {{"out", "self"}};
+  live->graph.nodes[1].effects = Effects::None;
+  return live;
+}
+
+TEST(Program, LiveProgramsAreRenderedAsTheyAreRead) {
+  auto source = parse(programText());
+  ASSERT_TRUE(source);
+  auto live = makeLiveProgram(*source);
+  live->rangeConstraints.insert({"s0", {2, std::nullopt}});
+  live->graph.symBoolValues.insert({"b", false});
+  std::string text = renderProgram(*live);
+  auto program = parse(text);
+  ASSERT_TRUE(program) << text;
+  EXPECT_EQ(program->graph.nodes.size(), 2u);
+  EXPECT_EQ(program->graph.nodes[0].writes,
+            std::vector<llvm::StringRef>({"out", "self"}));
+  EXPECT_EQ(program->graph.nodes[0].effects, Effects::Unstated);
+  EXPECT_EQ(program->graph.nodes[1].effects, Effects::None);
+  EXPECT_EQ(program->inputSpecs[0].kind, InputKind::User);
+  EXPECT_EQ(program->rangeConstraints.find("s0")->second.min, 2);
+  EXPECT_EQ(program->rangeConstraints.find("s0")->second.max, std::nullopt);
+  EXPECT_TRUE(program->graph.symBoolValues.contains("b"));
+  EXPECT_EQ(renderProgram(*program), text);
+}
+
+TEST(Program, InputsAreTextWithAndWithoutADocument) {
+  auto source = parse(programText());
+  ASSERT_TRUE(source);
+  auto live = makeLiveProgram(*source);
+  for (const Program *program : {source.get(), live.get()}) {
+    unsigned position = 0;
+    std::string text = program->getInputsText(
+        program->graph.nodes[1],
+        [&](const Argument &value) -> std::optional<std::string> {
+          if (value.text == "p")
+            return std::nullopt;
+          return "%" + std::to_string(position++);
+        });
+    EXPECT_EQ(
+        text,
+        R"([{"name": "self", "arg": {"as_tensor": {"name": "%0"}}, "kind": 1}, )"
+        R"({"name": "other", "arg": {"as_tensor": {"name": "p"}}, "kind": 1}])");
+  }
+}
+
+TEST(Program, NamesOfLiveProgramsAreChecked) {
+  auto source = parse(programText());
+  ASSERT_TRUE(source);
+  auto errorAfter = [&](llvm::function_ref<void(Graph &)> change) {
+    auto live = makeLiveProgram(*source);
+    change(live->graph);
+    return llvm::toString(checkNames(*live));
+  };
+  EXPECT_EQ(errorAfter([](Graph &) {}), "");
+  EXPECT_THAT(
+      errorAfter([](Graph &graph) { graph.nodes[1].outputs[0].text = "y"; }),
+      HasSubstr("the graph: node 'z' (#1): outputs[0]: the name 'y' is "
+                "already defined by node 'y' (#0)"));
+  EXPECT_THAT(errorAfter([](Graph &graph) {
+                std::swap(graph.nodes[0], graph.nodes[1]);
+              }),
+              HasSubstr("before its definition"));
+  EXPECT_THAT(errorAfter([](Graph &graph) { graph.tensorValues.erase("y"); }),
+              HasSubstr("has no entry in graph.tensor_values"));
+}

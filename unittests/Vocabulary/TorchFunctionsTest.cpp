@@ -389,15 +389,34 @@ TEST_F(TorchFunctions, EditsSayWhatChanged) {
           .output("b"));
   auto edits = translator.exportEdits(module);
   ASSERT_TRUE(bool(edits));
-  EXPECT_EQ(edits->describe(*module.program),
-            R"({"nodes": [0, 1, 2], "outputs": {}, "values": {}})");
+  auto getSources = [&] {
+    std::vector<std::optional<size_t>> sources;
+    for (const archive::ProgramEdits::NodeItem &item : edits->getNodes())
+      sources.push_back(item.source);
+    return sources;
+  };
+  EXPECT_THAT(getSources(), testing::ElementsAre(0, 1, 2));
+  for (const archive::ProgramEdits::NodeItem &item : edits->getNodes())
+    EXPECT_THAT(item.renames, testing::IsEmpty());
+  EXPECT_THAT(edits->getOuterRenames(), testing::IsEmpty());
   // As if the concatenation were c.
   mlir::Operation *concat = module.getOp("b");
   concat->replaceAllUsesWith(mlir::ValueRange(module.getBody().getArgument(2)));
   concat->erase();
   edits = translator.exportEdits(module);
   ASSERT_TRUE(bool(edits));
-  EXPECT_EQ(
-      edits->describe(*module.program),
-      R"({"nodes": [0, {"keep": 2, "values": {"0": "c"}}], "outputs": {"1": "c"}, "values": {}})");
+  EXPECT_THAT(getSources(), testing::ElementsAre(0, 2));
+  EXPECT_THAT(edits->getNodes()[0].renames, testing::IsEmpty());
+  const archive::Graph &graph = module.program->graph;
+  auto renames = edits->getNodes()[1].renames;
+  ASSERT_EQ(renames.size(), 1u);
+  EXPECT_EQ(renames[0].span.begin,
+            graph.nodes[2].inputs[0].value.nameSpan.begin);
+  EXPECT_EQ(renames[0].name, "c");
+  std::vector<uint32_t> outer;
+  for (const archive::ProgramEdits::Rename &rename : edits->getOuterRenames())
+    if (rename.name == "c")
+      outer.push_back(rename.span.begin);
+  EXPECT_THAT(outer, testing::Contains(graph.outputs[1].nameSpan.begin));
+  EXPECT_THAT(edits->getAddedValues(), testing::IsEmpty());
 }

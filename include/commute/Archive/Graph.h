@@ -172,7 +172,10 @@ struct Argument {
   /// itself for an element of a list. Empty for an argument that was not
   /// parsed.
   TextSpan span;
-  /// The quoted name only, for arguments that name a value.
+  /// The quoted name only, for arguments that name a value. In a graph that was
+  /// not read from text, `begin` is the position of the value among those that
+  /// the node (or the list of graph outputs) names: its inputs', then its
+  /// outputs'.
   TextSpan nameSpan;
   int64_t integer = 0;
   double real = 0;
@@ -225,7 +228,8 @@ struct Node {
   std::vector<NamedArgument> inputs;
   std::vector<Argument> outputs;
   /// The metadata object as JSON text ("{...}"), and the decoded value of its
-  /// "stack_trace" (empty if absent).
+  /// "stack_trace". Both are empty if absent, and in graphs that were not read
+  /// from text.
   llvm::StringRef metadata;
   llvm::StringRef stackTrace;
   std::optional<bool> isSingleTensorReturn;
@@ -234,8 +238,13 @@ struct Node {
   /// The names of the arguments that the operator writes into according to its
   /// schema, if the producer stated them (metadata "writes").
   std::optional<std::vector<llvm::StringRef>> writes;
-  /// The node's object in the document; empty for a node that was not parsed.
+  /// For a node that was added to a graph: the index of the node whose metadata
+  /// it inherits.
+  std::optional<size_t> origin;
+  /// The node's object in the document and the array of its inputs; empty for a
+  /// node that was not parsed.
   TextSpan span;
+  TextSpan inputsSpan;
 
   /// Returns the argument of this name, or nullptr. PyTorch omits arguments
   /// that have their default value.

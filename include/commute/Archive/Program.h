@@ -76,8 +76,10 @@ struct RangeConstraint {
   std::optional<int64_t> max;
 };
 
-/// An ExportedProgram: the content of models/NAME.json. Owns its text.
+/// An ExportedProgram: the content of models/NAME.json, with its text, or a
+/// live graph.
 struct Program {
+  /// Null for a live graph.
   std::unique_ptr<JsonDocument> document;
   /// Prefix of every message, such as "NAME.pt2: record models/model.json".
   std::string origin;
@@ -96,7 +98,7 @@ struct Program {
   /// which a renaming must update: in the graph's outputs, the signature's
   /// output specs and the module call graph.
   std::vector<Argument> outerNames;
-  /// The arrays and objects that edits replace.
+  /// The arrays and objects of the document that edits replace.
   JsonValue nodesArray;
   JsonValue tensorValuesObject;
   JsonValue symIntValuesObject;
@@ -104,7 +106,21 @@ struct Program {
   /// Owns strings that are not in the document.
   llvm::BumpPtrAllocator allocator;
   llvm::StringSaver strings{allocator};
+
+  /// Returns the inputs of a node of this program as JSON text, in which
+  /// `getName` replaces the names of values; nullopt keeps a name.
+  std::string
+  getInputsText(const Node &node,
+                llvm::function_ref<std::optional<std::string>(const Argument &)>
+                    getName) const;
 };
+
+/// Checks what holds for every program that `parseProgram` returns: names are
+/// unique and defined before use, and every tensor has metadata.
+llvm::Error checkNames(const Program &program);
+/// Returns a program of user inputs and outputs, such as a live graph, as JSON
+/// text that `parseProgram` reads.
+std::string renderProgram(const Program &program);
 
 /// Parses and checks an ExportedProgram: types, tags, names that are unique and
 /// defined before use, metadata for every tensor, and specs that match inputs
@@ -138,6 +154,23 @@ public:
   /// Renames a value outside the nodes (see Program::outerNames).
   void rename(const Rename &rename);
 
+  /// A node of the new graph: that of the source graph with the index `source`,
+  /// or a new one.
+  struct NodeItem {
+    std::optional<size_t> source;
+    std::vector<Rename> renames;
+    Node added;
+  };
+  /// The nodes of the new graph, in order.
+  llvm::ArrayRef<NodeItem> getNodes() const { return nodes; }
+  /// Renames among the program's `outerNames`.
+  llvm::ArrayRef<Rename> getOuterRenames() const { return outerRenames; }
+  /// The metadata of new values. The last entry for a name is the valid one.
+  llvm::ArrayRef<std::pair<llvm::StringRef, TensorMeta>>
+  getAddedValues() const {
+    return addedValues;
+  }
+
   /// The number of nodes in the new graph.
   size_t getNumNodes() const { return nodes.size(); }
   /// Returns true if the new program is identical to the source text.
@@ -145,26 +178,8 @@ public:
   /// Returns the edited document. Everything not edited keeps the source's
   /// bytes.
   std::string apply(const Program &program) const;
-  /// Returns the edits as JSON, for carriers that edit objects in place:
-  ///
-  ///   {"nodes": [0, 1, {"keep": 2, "values": {"0": "x"}}, {"add": {...}}],
-  ///    "outputs": {"1": "y"}, "values": {"z": {...}}}
-  ///
-  /// `nodes` are the nodes of the new graph in order. A kept node is the index
-  /// of its source node, with the new names of renamed values, which are
-  /// counted over the node's inputs and then its outputs. A new node is an
-  /// object of the export schema. `outputs` maps graph outputs that changed to
-  /// their new values, counted in the same way. `values` has the metadata of
-  /// the tensors that new nodes compute.
-  std::string describe(const Program &program) const;
 
 private:
-  struct NodeItem {
-    std::optional<size_t> source;
-    std::vector<Rename> renames;
-    Node added;
-  };
-
   bool keepsNodes(const Program &program) const;
   std::string renderNodes(const Program &program) const;
   std::string renderTensorValues(const Program &program) const;

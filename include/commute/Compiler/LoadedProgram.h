@@ -26,8 +26,8 @@ struct LoadedProgram {
   std::string origin;
   /// The archive of a .pt2; null otherwise.
   std::unique_ptr<archive::ProgramArchive> archive;
-  /// The text of a program in memory; null otherwise.
-  std::unique_ptr<archive::Program> text;
+  /// A program in memory; null for files.
+  std::unique_ptr<archive::Program> inMemory;
   /// The facts that the sidecar and the user state.
   vocabulary::DistributedContext distributed;
   /// True if the user states facts in addition to the sidecar.
@@ -47,7 +47,7 @@ struct LoadedProgram {
   /// Returns the PyTorch graph; null for .mlir and .mlirbc, and for the merged
   /// program of all ranks.
   archive::Program *getGraph() const {
-    return archive ? archive->program.get() : text.get();
+    return archive ? archive->program.get() : inMemory.get();
   }
 };
 
@@ -59,12 +59,8 @@ readProgramFile(llvm::StringRef path, const vocabulary::Vocabulary &vocabulary,
                 const archive::ContainerLimits &limits,
                 mlir::MLIRContext &context);
 
-/// The input of `readProgramText`.
-struct ProgramText {
-  /// An ExportedProgram of the export schema, as in models/NAME.json of a .pt2.
-  std::string program;
-  /// The name of the program in messages, such as "the graph".
-  std::string name;
+/// What is known of a program in memory besides its graph.
+struct ProgramContext {
   /// The text of extra/commute.json: groups, placements, assumptions. May be
   /// empty.
   std::string sidecar;
@@ -76,10 +72,17 @@ struct ProgramText {
   bool isOfOneRank = false;
 };
 
-/// The same for a program in memory.
-llvm::Expected<LoadedProgram>
-readProgramText(ProgramText text, const vocabulary::Vocabulary &vocabulary,
-                mlir::MLIRContext &context);
+/// The same for a program in memory, such as a live graph. Errors start with
+/// the program's origin.
+llvm::Expected<LoadedProgram> readProgram(
+    std::unique_ptr<archive::Program> program, const ProgramContext &known,
+    const vocabulary::Vocabulary &vocabulary, mlir::MLIRContext &context);
+
+/// The same for the text of an ExportedProgram, as in models/NAME.json of a
+/// .pt2. `name` stands for the program in messages.
+llvm::Expected<LoadedProgram> readProgramText(
+    std::string text, llvm::StringRef name, const ProgramContext &known,
+    const vocabulary::Vocabulary &vocabulary, mlir::MLIRContext &context);
 
 /// Returns the only function of the program. Returns an error if there are no
 /// or several functions.

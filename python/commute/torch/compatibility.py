@@ -17,7 +17,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import TracingContext
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch._subclasses import FakeTensor, FakeTensorMode
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import in_kernel_invocation_manager, unset_fake_temporarily
 from torch.fx import Graph
 from torch.utils import _pytree as pytree
 
@@ -95,6 +95,7 @@ __all__ = [
     "group_size_by_name",
     "has_kernel",
     "has_option",
+    "in_kernel_invocation_manager",
     "inductor_config",
     "is_from_local",
     "is_symm_mem_enabled_for_group",
@@ -109,6 +110,7 @@ __all__ = [
     "takes_lists_of_passes",
     "to_dtypes",
     "unset_fake_temporarily",
+    "without_torch_functions",
 ]
 
 
@@ -146,6 +148,13 @@ def operator_schemas(name: str) -> list[torch.FunctionSchema]:
 def to_dtypes(types: Sequence[Any]) -> list[torch.dtype | None]:
     """Element types that an operator gets as numbers."""
     return symmetric_memory._maybe_convert_scalar_types_to_dtypes(list(types))
+
+
+# What torch.autograd.grad calls.
+run_backward = torch.autograd.graph._engine_run_backward
+
+# Within it, subclasses of torch.Tensor do not see what is called with them.
+without_torch_functions = torch._C.DisableTorchFunctionSubclass
 
 
 #

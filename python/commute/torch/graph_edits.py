@@ -30,14 +30,33 @@ from commute.torch.schema_arguments import (
     STRIDED,
     Argument,
 )
-from commute.torch.stated_values import returns_fresh_memory, stated_value
+from commute.torch.stated_values import (
+    returns_fresh_memory,
+    returns_view,
+    stated_value,
+    static_view,
+)
 
 # Facts about what a node gave, which are not those of another node.
 _FACTS = (*VALUE_KEYS, "tensor_meta", "from_node", "unbacked_bindings", "grapharg", "tensor_dict")
 
 
+# What Python has in the form of the schema.
+_PLAIN = frozenset(
+    f"as_{kind}{number}" for kind in ("int", "float", "bool", "string") for number in ("", "s")
+)
+
 # The export schema has no lists of element types: they come as their numbers.
 _TYPE_LISTS = ("List[ScalarType]", "List[Optional[ScalarType]]")
+
+
+@functools.cache
+def _parameters(target: OpOverload) -> list[tuple[str, bool, bool]]:
+    """Of each its name, whether it is keyword-only, and whether it is a list of element types."""
+    return [
+        (argument.name, argument.kwarg_only, str(argument.real_type) in _TYPE_LISTS)
+        for argument in target._schema.arguments
+    ]
 
 
 @functools.cache
@@ -53,10 +72,6 @@ def _resolve(name: str) -> Any:
     return found
 
 
-def _float(value: str | float) -> float:
-    return float(value.replace("Infinity", "inf")) if isinstance(value, str) else float(value)
-
-
 def _describe_value(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
@@ -64,7 +79,7 @@ def _describe_value(value: Any) -> str:
 
 
 class GraphEdits:
-    """Edits, as ProgramEdits::describe writes them, of the program of a graph."""
+    """Edits, in the form of the native module's LiveEdits.h, of the program of a graph."""
 
     def __init__(
         self,
@@ -77,11 +92,8 @@ class GraphEdits:
         self._transaction = transaction
         self._program = program
         self._edits = edits
-        self._values = {name: nodes[0] for name, nodes in program.nodes_by_name().items()}
-        self._copies = dict(program.nodes_by_name())
-        self._by_node_name = {
-            node.name: node for group in program.groups for node in group
-        }
+        # The nodes that hold each value that was asked for; the first stands for it.
+        self._copies: dict[str, list[Node]] = {}
         self._fake_mode: FakeTensorMode | None = None
         self._added: list[Node] = []
         # (old, new): the new node's value has the old one's name.
@@ -94,38 +106,58 @@ class GraphEdits:
 
     def apply(self) -> list[Node]:
         """Makes the edits, within the transaction; gives the new nodes."""
-        kept = self._place_nodes()
+        is_kept = self._place_nodes()
         for change in self._changes:
             change()
         self._replace_outputs()
-        self._check_readers(kept)
-        for index, group in enumerate(self._program.groups):
-            if index not in kept:
-                self._transaction.mark_dead(group)
+        dead = [
+            node
+            for index, kept in enumerate(is_kept)
+            if not kept
+            for node in self._program.group(index)
+        ]
+        self._check_readers(dead)
+        self._transaction.mark_dead(dead)
         return self._added
 
-    def _place_nodes(self) -> set[int]:
+    def _place_nodes(self) -> bytearray:
         """Makes the new nodes, and brings all of them in the order of the result;
-        gives the program nodes that are kept."""
-        kept: set[int] = set()
+        tells which program nodes are kept."""
+        is_kept = bytearray(len(self._program))
         cursor = self._first_position()
+        for index in self._program.scattered():
+            self._gather_picks(self._program.group(index))
         last_kept = -1
         for item in self._edits["nodes"]:
-            if isinstance(item, dict) and "add" in item:
-                cursor = self._add(item["add"], cursor)
-                continue
-            index = item["keep"] if isinstance(item, dict) else item
-            kept.add(index)
-            group = self._program.groups[index]
-            if not group:
-                continue
-            if index < last_kept:
-                cursor.append(group[0])
-            last_kept = max(index, last_kept)
-            cursor = self._gather_picks(group)
             if isinstance(item, dict):
-                self._rename(index, item["values"])
-        return kept
+                cursor = self._add(item, cursor)
+                continue
+            if isinstance(item, tuple):
+                index, values, results = item
+                self._rename(self._program.group(index), values, results)
+                indices = range(index, index + 1)
+            else:
+                indices = item
+            is_kept[indices.start : indices.stop] = b"\1" * len(indices)
+            if indices.start < last_kept:
+                self._move(indices, cursor)
+            last_kept = max(indices.stop - 1, last_kept)
+            cursor = self._last_node(indices) or cursor
+        return is_kept
+
+    def _last_node(self, indices: range) -> Node | None:
+        """The last FX node of the program nodes in a range."""
+        for index in reversed(indices):
+            if group := self._program.group(index):
+                return group[-1]
+        return None
+
+    def _move(self, indices: range, cursor: Node) -> None:
+        """Brings kept nodes behind `cursor`."""
+        for index in indices:
+            for node in self._program.group(index):
+                cursor.append(node)
+                cursor = node
 
     def _first_position(self) -> Node:
         """The node behind which the first node of the result goes.
@@ -133,40 +165,46 @@ class GraphEdits:
         Inputs may stand behind nodes, parameters where they are first read; a new node
         may need them earlier.
         """
-        first = next(group[0] for group in self._program.groups if group)
+        groups = map(self._program.group, range(len(self._program)))
+        first = next(group[0] for group in groups if group)
         for node in self._program.late_inputs:
             first.prepend(node)
         return first.prev
 
     @staticmethod
-    def _gather_picks(group: Sequence[Node]) -> Node:
+    def _gather_picks(group: Sequence[Node]) -> None:
         """Brings what picks the results of a node, which stands anywhere behind it,
-        where new nodes may read it; gives the last."""
+        where new nodes may read it."""
         node = group[0]
         for picked in group[1:]:
             node.append(picked)
             node = picked
-        return node
 
     #
     # Kept nodes
     #
 
-    def _value(self, name: str) -> Node:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise CommuteError(f"internal error: no node gives the value {name!r}") from None
+    def _nodes(self, name: str) -> list[Node]:
+        nodes = self._copies.get(name)
+        if nodes is None:
+            nodes = self._copies[name] = self._program.find_nodes(name)
+        return nodes
 
-    def _rename(self, index: int, renames: dict[str, str]) -> None:
-        node = self._program.groups[index][0]
-        names = {int(place): name for place, name in renames.items()}
-        num_reads = self._program.num_reads(node)
-        results = self._program.result_names(index)
-        for place, name in names.items():
-            if place >= num_reads:
-                self._values[name] = self._value(results[place - num_reads])
-        values = {place: self._value(name) for place, name in names.items() if place < num_reads}
+    def _value(self, name: str) -> Node:
+        nodes = self._nodes(name)
+        if not nodes:
+            raise CommuteError(f"internal error: no node gives the value {name!r}")
+        return nodes[0]
+
+    def _rename(
+        self, group: Sequence[Node], names: dict[int, str], results: dict[str, str]
+    ) -> None:
+        node = group[0]
+        for old, new in results.items():
+            self._copies[new] = [self._value(old)]
+        if not names:
+            return
+        values = {place: self._value(name) for place, name in names.items()}
 
         def change() -> None:
             place = -1
@@ -184,13 +222,16 @@ class GraphEdits:
 
     def _replace_outputs(self) -> None:
         """Readers outside the program's nodes read what took the outputs' places."""
-        inside = {node for group in self._program.groups for node in group}
-        inside.update(self._added)
+        added = set(self._added)
+
+        def is_outside(user: Node) -> bool:
+            return user not in added and not self._program.contains(user)
+
         for place, name in self._edits["outputs"].items():
-            old, new = self._program.outputs[int(place)], self._value(name)
+            old, new = self._program.outputs[place], self._value(name)
             self._check_same(old, new)
-            for copy in self._copies.get(old.name, [old]):
-                copy.replace_all_uses_with(new, delete_user_cb=lambda user: user not in inside)
+            for copy in self._nodes(old.name) or [old]:
+                copy.replace_all_uses_with(new, delete_user_cb=is_outside)
 
     #
     # New nodes
@@ -205,8 +246,8 @@ class GraphEdits:
         kwargs: dict[str, Any],
         name: str | None = None,
     ) -> Node:
-        with self._graph.inserting_after(cursor):
-            node = self._graph.create_node(op, target, args, kwargs, name=name)
+        node = self._graph.create_node(op, target, args, kwargs, name=name)
+        cursor.append(node)
         self._added.append(node)
         return node
 
@@ -214,7 +255,9 @@ class GraphEdits:
         """Gives the last of the nodes that it takes."""
         target = _resolve(description["target"])
         args, kwargs = self._arguments(target, description["inputs"])
-        origin = self._by_node_name.get(description["metadata"].get("node"))
+        place = description["origin"]
+        # A fact that stands for no node has no metadata.
+        origin = None if place is None else next(iter(self._program.group(place)), None)
         op = "call_method" if isinstance(target, str) else "call_function"
         node = self._create(cursor, op, target, args, kwargs, description["name"])
         outputs = description["outputs"]
@@ -254,8 +297,7 @@ class GraphEdits:
 
     def _take_place(self, name: str, node: Node) -> None:
         """The value of this name is `node` from here on."""
-        self._values[name] = node
-        old_nodes = self._copies.pop(name, ())
+        old_nodes = self._nodes(name)
         self._replaced += [(old, node) for old in old_nodes]
         self._copies[name] = [node]
 
@@ -266,11 +308,11 @@ class GraphEdits:
         if old_nodes:
             self._changes.append(change)
 
-    def _check_readers(self, kept: Collection[int]) -> None:
+    def _check_readers(self, dead: Collection[Node]) -> None:
         """A node that is kept reads a tensor like the one that it read before."""
-        nodes = {node for index in kept for node in self._program.groups[index]}
+        others = {*self._added, *dead}
         for old, new in self._replaced:
-            if not nodes.isdisjoint(new.users):
+            if not others.issuperset(new.users):
                 self._check_same(old, new)
 
     @staticmethod
@@ -310,8 +352,12 @@ class GraphEdits:
         )
         mode = next(modes, None)
         # Before functionalization, results belong to autograd's graph.
-        if mode and self._program.is_functional_graph and returns_fresh_memory(node.target):
-            stated = stated_value(outputs, self._edits["values"], mode)
+        if mode and self._program.is_functional_graph:
+            stated = None
+            if returns_fresh_memory(node.target):
+                stated = stated_value(outputs, self._edits["values"], mode)
+            elif returns_view(node.target):
+                stated = static_view(node, mode)
             if stated is not None:
                 return stated
         return self._compute(node, origin, mode or self._own_mode())
@@ -381,14 +427,16 @@ class GraphEdits:
         """By place as far as they come without a gap, else by keyword."""
         given = {described["name"]: self._argument(described["arg"]) for described in inputs}
         args = []
-        for argument in target._schema.arguments:
-            if str(argument.real_type) in _TYPE_LISTS and given.get(argument.name):
-                given[argument.name] = [
-                    SCALAR_TYPES_BY_NUMBER.get(number) for number in given[argument.name]
-                ]
-            if argument.kwarg_only or argument.name not in given:
-                break
-            args.append(given.pop(argument.name))
+        by_place = True
+        for name, is_keyword_only, has_types in _parameters(target):
+            if name not in given:
+                by_place = False
+                continue
+            if has_types and given[name]:
+                given[name] = [SCALAR_TYPES_BY_NUMBER.get(number) for number in given[name]]
+            by_place = by_place and not is_keyword_only
+            if by_place:
+                args.append(given.pop(name))
         return tuple(args), given
 
     def _argument(self, argument: Argument) -> Any:
@@ -405,12 +453,8 @@ class GraphEdits:
             return self._size(payload)
         if tag == "as_sym_ints":
             return [self._size(item) for item in payload]
-        if tag in ("as_int", "as_ints", "as_bool", "as_bools", "as_string", "as_strings"):
+        if tag in _PLAIN:
             return payload
-        if tag == "as_float":
-            return _float(payload)
-        if tag == "as_floats":
-            return [_float(item) for item in payload]
         if tag == "as_scalar_type":
             return SCALAR_TYPES_BY_NUMBER[payload]
         if tag == "as_memory_format":

@@ -1,7 +1,7 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Changes of a live fx.Graph that are made as a whole or not at all."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from torch.fx import Graph, Node
 
@@ -18,8 +18,9 @@ class GraphTransaction:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        # Of a whole graph: properties take several times as long.
         self._before = [
-            (node, node.args, node.kwargs, list(node.users)) for node in graph.nodes
+            (node, node._args, node._kwargs, list(node.users)) for node in graph.nodes
         ]
         self._dead: list[Node] = []
 
@@ -36,13 +37,21 @@ class GraphTransaction:
                 raise CommuteError(
                     f"internal error: {node.name} is gone but for its readers {readers}"
                 )
-        # Among the others they might stand before what they read.
-        for node in self._dead:
-            self._graph._root.prepend(node)
-        self._graph.lint()
+        self._check_order(dead)
         for node in reversed(self._dead):
             self._graph.erase_node(node)
         self._dead.clear()
+
+    def _check_order(self, dead: Collection[Node]) -> None:
+        """Every node that stays stands behind what it reads."""
+        seen: set[Node] = set()
+        for node in self._graph.nodes:
+            if node in dead:
+                continue
+            if not seen.issuperset(node._input_nodes):
+                late = ", ".join(read.name for read in node.all_input_nodes if read not in seen)
+                raise CommuteError(f"internal error: {node.name} stands before {late}, which it reads")
+            seen.add(node)
 
     def roll_back(self) -> None:
         """Brings the graph back to what it was."""

@@ -1,9 +1,9 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Commute's passes over a live fx.Graph, in place.
 
-The graph is written as a program of the export schema, optimized in the memory of
-this process, and edited: untouched nodes stay the objects that they are. What the
-passes did, and why they left something alone, comes back as remarks.
+The graph is read as a program, optimized in the memory of this process, and edited:
+untouched nodes stay the objects that they are. What the passes did, and why they left
+something alone, comes back as remarks.
 """
 
 import dataclasses
@@ -17,7 +17,8 @@ import torch
 from torch.fx import Graph, Node
 
 from commute.native import native, native_errors
-from commute.remarks import Remark, parse_remarks
+from commute.remarks import Remark
+from commute.torch.compatibility import OpOverload
 from commute.torch.effects import switches_mode
 from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_program import GraphProgram, get_value
@@ -33,9 +34,22 @@ from commute.torch.process_groups import (
 )
 from commute.torch.rank_agreement import agreement
 from commute.torch.schema_arguments import SCALAR_TYPES
+from commute.torch.source_lines import user_line
 from commute.torch.stated_context import StatedContext
 
 _log = logging.getLogger("commute")
+
+
+def _remarks(entries: Sequence[tuple[str, ...]], graph: Graph) -> list[Remark]:
+    """With the lines of the user's program, which only nodes with remarks are asked for."""
+    nodes = {node.name: node for node in graph.nodes} if entries else {}
+
+    def remark(verdict: str, pass_name: str, name: str, message: str, suggestion: str) -> Remark:
+        node = nodes.get(name)
+        file, line = ("", 0) if node is None else user_line(node.meta.get("stack_trace") or "")
+        return Remark(verdict, pass_name, name, message, file, line, suggestion)
+
+    return [remark(*entry) for entry in entries]
 
 
 def _runs(graph: Graph, left_alone: Collection[Node]) -> list[list[Node]]:
@@ -46,6 +60,8 @@ def _runs(graph: Graph, left_alone: Collection[Node]) -> list[list[Node]]:
     for node in graph.nodes:
         if node in left_alone:
             runs.append([])
+        elif isinstance(node.target, OpOverload):
+            runs[-1].append(node)
         elif switches_mode(node, get_value(node), switches):
             switches.add(node)
             runs.append([])
@@ -59,7 +75,7 @@ def _runs(graph: Graph, left_alone: Collection[Node]) -> list[list[Node]]:
 def _collectives_of(graph: Graph, groups: Collection[str]) -> list[Node]:
     """The nodes that communicate in some groups, each with its wait."""
     found: dict[Node, None] = {}
-    for node in graph.nodes:
+    for node in graph.nodes if groups else ():
         if group_name_of(node) in groups or waits_for(node, found):
             found[node] = None
     return list(found)
@@ -75,6 +91,8 @@ def _without_known_ranks(
     distributed program, new collectives need a group that the process has; copies do not.
     """
     unknown = stated.unknown_groups()
+    if not unknown:
+        return unknown
     foreign: set[str] = set()
     if get_rank() is not None and passes.partition("{")[0] != "contiguous-collectives":
         process = ProcessGroups()
@@ -164,12 +182,10 @@ def check_options(
     if options in _checked and not os.path.exists(str(target)):
         return
     with native_errors():
-        native().optimize(
-            GraphProgram([]).to_json(),
+        native().check_options(
             passes=passes,
             policy="profitable" if policy is None else policy,
             target="h100x8" if target is None else str(target),
-            verify=False,
         )
     _checked.add(options)
 
@@ -222,20 +238,21 @@ def optimize_runs(
     try:
         for index, nodes in enumerate(runs):
             # Edits of the runs before may have replaced what this one reads.
-            program = get_program(nodes) if index > 0 else programs[0]
+            program = programs[index] if transaction is None else get_program(nodes)
             with native_errors():
-                edits, text, proof = native().optimize(
-                    program.to_json(),
+                edits, entries, proof = native().optimize(
+                    program.native,
                     **options,
                     context=json.dumps(stated.of(program)),
                     has_other_groups=stated.has_other_groups(program),
                 )
             if proof:
                 done.proofs.append(json.loads(proof))
+            # Nodes have the names that remarks use until they are edited.
+            done.remarks += _remarks(entries, graph)
             if edits is not None:
                 transaction = transaction or GraphTransaction(graph)
-                GraphEdits(graph, program, json.loads(edits), transaction).apply()
-            done.remarks += parse_remarks(text)
+                GraphEdits(graph, program, edits, transaction).apply()
         check(_decisions(done.remarks))
         if transaction is not None:
             transaction.commit()
@@ -312,6 +329,7 @@ def optimize_graph(
             check=check,
             options=options,
         ).remarks
-    for remark in remarks:
-        _log.log(logging.INFO if remark.verdict == "applied" else logging.DEBUG, "%s", remark)
+    if _log.isEnabledFor(logging.INFO):
+        for remark in remarks:
+            _log.log(logging.INFO if remark.verdict == "applied" else logging.DEBUG, "%s", remark)
     return remarks

@@ -125,12 +125,13 @@ class LiveProgram(Program):
                     " graph is several programs; commute.optimize optimizes each, and the other"
                     " functions need one program"
                 )
-        program = GraphProgram(nodes, is_functional_graph=self._is_functional)
+        program = GraphProgram(
+            nodes, is_functional_graph=self._is_functional, has_source_lines=True
+        )
         stated = StatedContext(self._context, [program])
         with native_errors():
-            return native().Program.parse(
-                program.to_json(),
-                name="the graph",
+            return native().Program.take(
+                program.native,
                 context=json.dumps(stated.of(program)),
                 vocabulary=self._vocabulary,
             )

@@ -43,9 +43,7 @@ class _Prices:
             program = GraphProgram(known, is_functional_graph=True)
         context = stated.of(program)
         with native_errors():
-            handle = native().Program.parse(
-                program.to_json(), name="the graph", context=json.dumps(context)
-            )
+            handle = native().Program.take(program.native, context=json.dumps(context))
             prices = handle.price_nodes(target=target, communication_scale=share)
         self.milliseconds = {name: 1e3 * seconds for name, seconds in prices.items()}
         self.priced = {node.name for node in nodes}

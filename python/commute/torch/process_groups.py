@@ -131,14 +131,24 @@ class ProcessGroups:
         return known
 
 
+@functools.cache
+def _find_argument(target: OpOverload, names: tuple[str, ...]) -> tuple[int, str] | None:
+    """The place and the name of the first argument in a schema that has one of some names."""
+    for place, argument in enumerate(target._schema.arguments):
+        if argument.name in names:
+            return place, argument.name
+    return None
+
+
 def _argument(node: Node, *names: str) -> Any:
     """An argument of an operator by its name in the schema, None if it has none such."""
     if not isinstance(node.target, OpOverload):
         return None
-    for place, argument in enumerate(node.target._schema.arguments):
-        if argument.name in names:
-            return node.args[place] if place < len(node.args) else node.kwargs.get(argument.name)
-    return None
+    found = _find_argument(node.target, names)
+    if found is None:
+        return None
+    place, name = found
+    return node.args[place] if place < len(node.args) else node.kwargs.get(name)
 
 
 # Their collectives name their groups.

@@ -10,7 +10,7 @@ import torch
 
 import commute
 
-_FRAME = re.compile(r'^ *File "(?P<path>[^"]+)", line ', re.MULTILINE)
+_FRAME = re.compile(r'^ *File "(?P<path>[^"]+)", line (?P<line>\d*)', re.MULTILINE)
 
 
 def _folders() -> tuple[str, ...]:
@@ -37,3 +37,10 @@ def user_frame(trace: str) -> str:
             return trace[frame.start() : end]
         end = frame.start()
     return ""
+
+
+@functools.lru_cache(maxsize=4096)
+def user_line(trace: str) -> tuple[str, int]:
+    """The file and the line of the user's innermost frame; "" and 0 if no frame is the user's."""
+    frame = _FRAME.match(user_frame(trace))
+    return (frame["path"], int(frame["line"] or 0)) if frame else ("", 0)

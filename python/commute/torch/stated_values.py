@@ -1,9 +1,10 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Fake results of new nodes, made of the types that Commute states instead of by running the
-operator, which takes PyTorch a thousand times as long.
+"""Fake results of new nodes, without PyTorch's dispatch of fake tensors, which takes ten to a
+thousand times as long.
 
-Only for operators that always return fresh memory: PyTorch finds out from the fake results
-which values share memory, so that those of views must share it too.
+Results of operators that always return fresh memory are made of the types that Commute states.
+PyTorch finds out from the fake results which values share memory, so those of views must share
+it too: they are made by the kernel of the view.
 """
 
 import functools
@@ -11,18 +12,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.fx import Node
 
 from commute.torch.compatibility import (
     FakeTensor,
     FakeTensorMode,
     OpOverload,
     has_kernel,
+    in_kernel_invocation_manager,
     unset_fake_temporarily,
 )
+from commute.torch.graph_program import get_value
 from commute.torch.schema_arguments import SCALAR_TYPES_BY_NUMBER, Argument
 
 # A stated type: a tensor's metadata in the export schema.
 Metas = Mapping[str, dict[str, Any]]
+
+
+def _is_composite(target: OpOverload) -> bool:
+    """Whether an operator (reshape, contiguous) says nothing about what it is made of."""
+    return has_kernel(target.name(), "CompositeImplicitAutograd")
 
 
 @functools.cache
@@ -36,10 +45,48 @@ def returns_fresh_memory(target: Any) -> bool:
             part.alias_info is not None
             for part in (*target._schema.arguments, *target._schema.returns)
         )
-        # Composite operators (reshape, contiguous) say nothing about what they are made of.
-        and not has_kernel(target.name(), "CompositeImplicitAutograd")
+        and not _is_composite(target)
         and target is not torch.ops._c10d_functional.wait_tensor.default
     )
+
+
+@functools.cache
+def returns_view(target: Any) -> bool:
+    """Whether an operator of one tensor returns a view of it, or may as `reshape` does."""
+    if not isinstance(target, OpOverload) or target.namespace != "aten":
+        return False
+    if target is torch.ops.aten.reshape.default:
+        return True
+    parts = (*target._schema.arguments, *target._schema.returns)
+    return (
+        len(target._schema.returns) == 1
+        and isinstance(target._schema.returns[0].type, torch.TensorType)
+        and target._schema.returns[0].alias_info is not None
+        and not target._schema.is_mutable
+        # What others return may be the operand itself.
+        and not _is_composite(target)
+        and sum(part.alias_info is not None for part in parts) == 2
+    )
+
+
+def _is_static(tensor: Any) -> bool:
+    return isinstance(tensor, FakeTensor) and not any(
+        isinstance(number, torch.SymInt) for number in (*tensor.shape, *tensor.stride())
+    )
+
+
+def static_view(node: Node, mode: FakeTensorMode) -> FakeTensor | None:
+    """What a view of known numbers gives; None if sizes or arguments are symbols."""
+    reads = node.all_input_nodes
+    operand = get_value(reads[0]) if len(reads) == 1 else None
+    if operand is None or node.kwargs or node.args[0] is not reads[0]:
+        return None
+    if not _is_static(operand):
+        return None
+    device = operand.device
+    with unset_fake_temporarily(), in_kernel_invocation_manager(mode):
+        view = node.target(operand, *node.args[1:])  # type: ignore[operator]
+    return FakeTensor(mode, view, device)
 
 
 def _static(sizes: Sequence[dict[str, Any]]) -> list[int] | None:
