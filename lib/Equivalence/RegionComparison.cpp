@@ -141,8 +141,8 @@ RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
                                    EvaluationContext &context,
                                    SampleLookup samples, uint64_t seed)
     : functions{first, second}, decisions(context.decisions),
-      generator(generator), samples(samples),
-      memory(generator, context, seed), inputs(first.getNumArguments()) {
+      generator(generator), samples(samples), memory(generator, context, seed),
+      inputs(first.getNumArguments()) {
   for (Side side : {First, Second}) {
     Operation *terminator = functions[side].getBody().front().getTerminator();
     outputs[side].resize(terminator->getNumOperands());
