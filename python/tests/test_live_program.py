@@ -73,6 +73,7 @@ def opaque(*args, **kwargs):
         (torch.device("cuda", 3), {"as_device": {"type": "cuda", "index": 3}}),
         (torch.device("cpu"), {"as_device": {"type": "cpu", "index": None}}),
         (torch.strided, {"as_layout": 7}),
+        (torch.ops.aten.exp.default, {"as_operator": "torch.ops.aten.exp.default"}),
         ([], {"as_ints": []}),
         ([1, 2], {"as_ints": [1, 2]}),
         ((1.0, 2.0), {"as_floats": [1.0, 2.0]}),
@@ -182,6 +183,59 @@ def test_picked_results():
         program.group(2)
 
 
+def make_nested_results(*, reads_list):
+    """A node that gives None, a tensor and a list, which other nodes pick."""
+    graph = Graph()
+    x = placeholder(graph, "x", fake(4))
+    parts = [fake(2), fake(2)]
+    several = call(graph, opaque, x, value=(None, fake(4), parts))
+    call(graph, operator.getitem, several, 0)
+    listed = call(graph, operator.getitem, several, 2, value=parts)
+    part = call(graph, operator.getitem, listed, 1, value=fake(2))
+    read = call(graph, opaque, listed if reads_list else part, value=fake(2))
+    graph.output((part, read))
+    return graph, several
+
+
+def test_results_picked_from_a_list_in_a_tuple():
+    graph, several = make_nested_results(reads_list=False)
+    _, nothing, listed, part, read = list(graph.nodes)[1:-1]
+    program = GraphProgram(list(graph.nodes))
+    assert program.group(0) == (several, nothing, listed, part)
+    assert program.find_nodes(part.name) == [part]
+    assert program.outputs == [part, read]
+    _, content = document_of(program)
+    assert content["nodes"][0]["outputs"] == [
+        {"as_none": True},
+        {"as_tensor": {"name": f"{several.name}_unused_1"}},
+        {"as_tensors": [{"name": f"{several.name}_unused_2_0"}, {"name": part.name}]},
+    ]
+    assert is_read_back(program)
+
+
+def test_results_that_are_read_together_are_one_value():
+    graph, several = make_nested_results(reads_list=True)
+    program = GraphProgram(list(graph.nodes))
+    assert program.group(0) == (several,)
+    _, content = document_of(program)
+    assert content["nodes"][0]["outputs"] == [
+        {"as_custom_obj": {"name": several.name, "class_fqn": "object"}}
+    ]
+
+
+def test_a_program_is_taken_once():
+    from commute import _commute
+
+    graph = Graph()
+    x = placeholder(graph, "x", fake(4))
+    call(graph, torch.ops.aten.neg.default, x, value=fake(4))
+    program = GraphProgram(list(graph.nodes), is_functional_graph=True)
+    assert "tp.map" in _commute.Program.take(program.native).print()
+    for use in (_commute.Program.take, _commute.optimize):
+        with pytest.raises(ValueError, match="taken before; read the graph again"):
+            use(program.native)
+
+
 def test_nodes_before_what_they_read_are_refused():
     graph = Graph()
     x = placeholder(graph, "x", fake(4))
@@ -245,6 +299,20 @@ def test_graphs_without_collectives_are_not_translated(gathers, passes, is_read)
         graph, passes=passes, policy="always", verify=False, is_functional_graph=True
     )
     assert any(remark.pass_name == "import" for remark in remarks) == is_read
+
+
+def test_a_vocabulary_is_compared_with_a_graph_without_collectives():
+    operator_of_file = {"torch.ops.own.scale.default": {"same_as": "torch.ops.aten.relu.default"}}
+    vocabulary = {"version": 1, "operators": operator_of_file}
+    options = {"passes": COLLECTIVE_PASSES, "verify": False, "is_functional_graph": True}
+    (remark,) = [
+        remark
+        for remark in optimize_graph(
+            make_contradictory_graph(False), vocabulary=vocabulary, **options
+        )
+        if "no node of the graph calls" in remark.message
+    ]
+    assert remark.pass_name == "import"
 
 
 def test_statements_are_checked_without_collectives():

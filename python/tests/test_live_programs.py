@@ -66,6 +66,14 @@ def test_a_graph_module_is_a_program(traced, tmp_path):
         program.save(tmp_path / "graph.pt2")
 
 
+def test_explanations_name_the_lines_of_the_users_program(traced):
+    assert not any("source" in row for row in commute.explain(traced).rows)
+    for node in traced.graph.nodes:
+        node.meta["stack_trace"] = '  File "model.py", line 12, in forward\n    return x @ w\n'
+    rows = commute.explain(commute.load(traced, input_placements=NORM)).rows
+    assert rows and all(row["source"] == "model.py:12" for row in rows)
+
+
 def test_a_graph_module_runs(traced):
     program = commute.load(traced)
     result = commute.optimize(program, policy="always")
