@@ -10,6 +10,7 @@ from torch._subclasses import FakeTensorMode
 from torch.fx import Graph
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+import serving_operators  # noqa: F401 (defines them)
 from commute.torch import CommuteError, optimize_graph
 from commute.torch.graph_program import GraphProgram
 from commute.torch.graph_transaction import GraphTransaction
@@ -221,6 +222,15 @@ def test_results_that_are_read_together_are_one_value():
     assert content["nodes"][0]["outputs"] == [
         {"as_custom_obj": {"name": several.name, "class_fqn": "object"}}
     ]
+
+
+def test_group_of_a_collective_that_takes_none():
+    graph = Graph()
+    x = placeholder(graph, "x", fake(4))
+    call(graph, torch.ops.auto_deploy.torch_linear_simple.default, x, x, None, value=fake(4))
+    assert GraphProgram(list(graph.nodes)).group_names() == set()
+    call(graph, torch.ops.auto_deploy.torch_dist_all_reduce.default, x, "AUTO", value=fake(4))
+    assert GraphProgram(list(graph.nodes)).group_names() == {"0"}
 
 
 def test_a_program_is_taken_once():

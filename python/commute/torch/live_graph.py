@@ -25,6 +25,7 @@ from commute.torch.graph_program import GraphProgram, get_value
 from commute.torch.graph_transaction import GraphTransaction
 from commute.torch.process_groups import (
     ProcessGroups,
+    collectives_among,
     get_rank,
     group_name_of,
     group_names,
@@ -224,10 +225,11 @@ def optimize_runs(
     excluded = _without_known_ranks(
         graph, stated, verify=options["verify"], passes=options["passes"]
     )
+    collectives = collectives_among(graph.nodes)
     done = OptimizedRuns(
         _left_alone(_collectives_of(graph, excluded))
-        + _of_computed_groups(graph.nodes)
-        + _of_unknown_types(graph.nodes)
+        + _of_computed_groups(collectives)
+        + _of_unknown_types(collectives)
     )
     if groups is not None:
         excluded |= group_names(graph.nodes) - {*groups}

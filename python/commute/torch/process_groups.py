@@ -175,6 +175,21 @@ def group_name_of(node: Node) -> str | None:
     return name if isinstance(name, str) else None
 
 
+@functools.cache
+def _is_collective(target: OpOverload) -> bool:
+    has_argument = _find_argument(target, ("group_name", "group")) is not None
+    return has_argument or implied_group(target) is not None
+
+
+def collectives_among(nodes: Iterable[Node]) -> list[Node]:
+    """The nodes that communicate in a process group, known or not."""
+    return [
+        node
+        for node in nodes
+        if isinstance(node.target, OpOverload) and _is_collective(node.target)
+    ]
+
+
 def has_computed_group(node: Node) -> bool:
     """Whether a node communicates in a process group that only a run tells."""
     return isinstance(_argument(node, "group_name", "group"), Node)
