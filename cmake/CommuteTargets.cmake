@@ -76,6 +76,34 @@ function(commute_use_precompiled_headers target)
   endif()
 endfunction()
 
+# commute_read_file(RESULT FILE)
+# Sets RESULT to the text of a file; CMake runs again when the file changes.
+function(commute_read_file result file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# commute_embed_json_files(NAMESPACE FILES FOLDER names...)
+# Writes FILES.cpp, which defines getFILES of the header FILES.h: the text of
+# FOLDER/NAME.json for each name, as an array of commute::EmbeddedFile.
+function(commute_embed_json_files namespace files folder)
+  set(texts "")
+  foreach(name IN LISTS ARGN)
+    commute_read_file(text ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/${name}.json)
+    string(APPEND texts "    {\"${name}\", R\"json(${text})json\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${files}.cpp @ONLY CONTENT [[
+#include "@files@.h"
+
+llvm::ArrayRef<commute::EmbeddedFile> @namespace@::get@files@() {
+  static constexpr EmbeddedFile files[] = {
+@texts@  };
+  return files;
+}
+]])
+endfunction()
+
 # commute_add_library(NAME sources... [WITHOUT_MLIR] [DEPENDS targets...]
 #                     [LINK libraries...])
 # A static library CommuteNAME, installed and exported with the package. What is

@@ -7,19 +7,12 @@
 #ifndef COMMUTE_LIB_TARGET_EMBEDDEDTARGETS_H
 #define COMMUTE_LIB_TARGET_EMBEDDEDTARGETS_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#include "commute/Support/EmbeddedFile.h"
 
 namespace commute::target {
 
-struct EmbeddedTarget {
-  llvm::StringLiteral name;
-  llvm::StringLiteral text;
-};
-
-/// Returns the built-in targets. CMake generates the definition from the files
-/// in lib/Target/targets.
-llvm::ArrayRef<EmbeddedTarget> getEmbeddedTargets();
+/// Returns the built-in targets, the files in lib/Target/targets.
+llvm::ArrayRef<EmbeddedFile> getEmbeddedTargets();
 
 } // namespace commute::target
 

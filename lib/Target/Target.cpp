@@ -68,7 +68,7 @@ double Target::getMemorySeconds(double bytes) const {
 // Loading
 //===----------------------------------------------------------------------===//
 
-static Target parseBuiltin(const EmbeddedTarget &embedded) {
+static Target parseBuiltin(const EmbeddedFile &embedded) {
   llvm::Expected<Target> target = parseTarget(embedded.text, embedded.name);
   if (!target)
     llvm::report_fatal_error(target.takeError());
@@ -78,7 +78,7 @@ static Target parseBuiltin(const EmbeddedTarget &embedded) {
 llvm::ArrayRef<Target> target::getBuiltinTargets() {
   static const std::vector<Target> targets = [] {
     std::vector<Target> parsed;
-    for (const EmbeddedTarget &embedded : getEmbeddedTargets())
+    for (const EmbeddedFile &embedded : getEmbeddedTargets())
       parsed.push_back(parseBuiltin(embedded));
     return parsed;
   }();
@@ -112,7 +112,7 @@ static llvm::Expected<Target> readTarget(llvm::StringRef path) {
 }
 
 /// Parses only the requested target, once: passes load a target on every run.
-static const Target &getBuiltin(const EmbeddedTarget &embedded) {
+static const Target &getBuiltin(const EmbeddedFile &embedded) {
   static std::mutex mutex;
   static std::map<std::string, Target> parsed;
   std::lock_guard lock(mutex);
@@ -124,7 +124,7 @@ static const Target &getBuiltin(const EmbeddedTarget &embedded) {
 }
 
 llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
-  for (const EmbeddedTarget &embedded : getEmbeddedTargets())
+  for (const EmbeddedFile &embedded : getEmbeddedTargets())
     if (embedded.name == nameOrPath)
       return getBuiltin(embedded);
   if (nameOrPath.ends_with(".json"))
@@ -138,7 +138,7 @@ llvm::Expected<Target> target::loadTarget(llvm::StringRef nameOrPath) {
     return readTarget(path);
   }
   std::string known;
-  for (const EmbeddedTarget &embedded : getEmbeddedTargets())
+  for (const EmbeddedFile &embedded : getEmbeddedTargets())
     known += embedded.name.str() + ", ";
   return llvm::createStringError(
       "unknown target '" + nameOrPath + "'; known targets are " + known +

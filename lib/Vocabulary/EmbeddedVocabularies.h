@@ -7,19 +7,13 @@
 #ifndef COMMUTE_LIB_VOCABULARY_EMBEDDEDVOCABULARIES_H
 #define COMMUTE_LIB_VOCABULARY_EMBEDDEDVOCABULARIES_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#include "commute/Support/EmbeddedFile.h"
 
 namespace commute::vocabulary {
 
-struct EmbeddedVocabulary {
-  llvm::StringLiteral name;
-  llvm::StringLiteral text;
-};
-
-/// Returns the built-in vocabularies of other systems. CMake generates the
-/// definition from the files in lib/Vocabulary/vocabularies.
-llvm::ArrayRef<EmbeddedVocabulary> getEmbeddedVocabularies();
+/// Returns the built-in vocabularies of other systems, the files in
+/// lib/Vocabulary/vocabularies.
+llvm::ArrayRef<EmbeddedFile> getEmbeddedVocabularies();
 
 } // namespace commute::vocabulary
 

@@ -22,6 +22,7 @@ Vocabulary::Vocabulary() {
   addAtenCopies(*this);
   addAtenFactories(*this);
   addAtenContractions(*this);
+  addAtenCounting(*this);
   addAtenFormulas(*this);
   addAtenGrouped(*this);
   addAtenIndexing(*this);
@@ -38,7 +39,7 @@ Vocabulary::Vocabulary() {
   addEngineKernels(*this);
   // Add the functions last: each is defined as one of the operators above.
   addTorchFunctions(*this);
-  for (const EmbeddedVocabulary &embedded : getEmbeddedVocabularies())
+  for (const EmbeddedFile &embedded : getEmbeddedVocabularies())
     if (llvm::Error error =
             VocabularyFile(*this, embedded.name, /*isBuiltIn=*/true)
                 .read(embedded.text))
