@@ -6,6 +6,8 @@
 
 #include "ProgramComparison.h"
 
+#include "FieldFunctions.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -75,7 +77,11 @@ unsigned ProgramComparison::getRoundsOfIntegers() {
                                           std::min(numElements, elements)));
     sources.push_back({numNumbers, numElements});
   }
-  constexpr double mostTurnsOfPairs = 128;
+  // Pairs are worth fewer rounds of large programs, such as those of training,
+  // where ids and labels hardly ever meet.
+  double mostTurnsOfPairs =
+      std::clamp<double>(200000.0 / static_cast<double>(numOps), 12, 384) /
+      IntegerPool::sweepPeriod;
   double mostTurns = static_cast<double>(most) / IntegerPool::sweepPeriod;
   unmetNumbers = turns > mostTurns ? UnmetNumbers::Single
                  : turnsOfPairs > std::min(mostTurns, mostTurnsOfPairs)
@@ -107,6 +113,30 @@ void ProgramComparison::noteUnmetNumbers() {
     result.notes.push_back("of three integer inputs, not every combination of "
                            "numbers was drawn: a difference at one combination "
                            "alone may be missed");
+    return;
+  }
+}
+
+void ProgramComparison::noteFlagsOfRanks() {
+  // So few ranks that each of them alone has raised a flag in some round.
+  constexpr size_t fewRanks = 8;
+  for (auto [argument, other] :
+       llvm::zip(first.getArguments(), second.getArguments())) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if ((argument.use_empty() && other.use_empty()) || !type ||
+        !isTruthType(type.getElementType()))
+      continue;
+    llvm::DenseSet<int64_t> tensors;
+    for (int64_t rank : placements.getWorld())
+      tensors.insert(
+          placements.getInstance(argument.getArgNumber(), rank).tensor);
+    if (tensors.size() <= fewRanks)
+      continue;
+    result.notes.push_back(
+        "truth values of an input were drawn on " +
+        std::to_string(tensors.size()) +
+        " ranks: a difference where exactly one rank has one that is true, or "
+        "one that is false, may be missed");
     return;
   }
 }

@@ -12,11 +12,12 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <compare>
 #include <limits>
-#include <set>
 
 using namespace mlir;
 using namespace commute;
@@ -29,8 +30,23 @@ using tp::MapFunction;
 
 namespace {
 /// The kinds of ops that decide something.
-enum class Decision { None, Comparison, Conjunction, Disjunction };
+enum class Decision {
+  None,
+  /// Of integers.
+  Comparison,
+  /// Of floats, which may be made of integers.
+  ComparisonOfFloats,
+  Conjunction,
+  Disjunction,
+  /// Whether a result fits into a narrow integer.
+  Arithmetic
+};
 } // namespace
+
+static bool isComparison(Decision decision) {
+  return decision == Decision::Comparison ||
+         decision == Decision::ComparisonOfFloats;
+}
 
 static Type getElementType(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
@@ -43,14 +59,23 @@ static Decision getDecision(tp::MapOp op) {
   bool isOfIntegers = llvm::none_of(op.getOperands(), [](Value operand) {
     return isFieldType(getElementType(operand));
   });
+  auto type = dyn_cast<IntegerType>(getElementType(op.getResult()));
   switch (op.getFunction()) {
+  case MapFunction::Add:
+  case MapFunction::Sub:
+  case MapFunction::Mul:
+    return type && type.getWidth() > 1 && type.getWidth() <= 16 && isOfIntegers
+               ? Decision::Arithmetic
+               : Decision::None;
   case MapFunction::Equal:
   case MapFunction::NotEqual:
   case MapFunction::Less:
   case MapFunction::LessEqual:
   case MapFunction::Greater:
   case MapFunction::GreaterEqual:
-    return isOfIntegers && !isOfTruth ? Decision::Comparison : Decision::None;
+    return isOfTruth      ? Decision::None
+           : isOfIntegers ? Decision::Comparison
+                          : Decision::ComparisonOfFloats;
   case MapFunction::LogicalAnd:
   case MapFunction::BitwiseAnd:
     return isOfTruth ? Decision::Conjunction : Decision::None;
@@ -62,23 +87,80 @@ static Decision getDecision(tp::MapOp op) {
   }
 }
 
+/// Visits the pairs of elements of two operands. Returns false if they are
+/// broadcast along different dims: these are tables of positions, which decide
+/// nothing about one number.
+template <typename Visitor>
+static bool forEachPair(const FieldTensor &a, const FieldTensor &b,
+                        Visitor visit) {
+  size_t countA = a.elements.size(), countB = b.elements.size();
+  if (countA != 1 && countB != 1 && a.getCounts() != b.getCounts())
+    return false;
+  for (size_t index = 0; index < std::max(countA, countB); ++index)
+    visit(a.elements[countA == 1 ? 0 : index],
+          b.elements[countB == 1 ? 0 : index]);
+  return true;
+}
+
 void DecisionCoverage::noteComparison(Outcomes &outcomes, const FieldTensor &a,
                                       const FieldTensor &b) {
-  size_t countA = a.elements.size(), countB = b.elements.size();
-  if (countA != countB && countA != 1 && countB != 1) {
-    // Operands that are broadcast along different dims: tables of positions,
-    // which are no decisions about one number.
-    outcomes.isBelow = outcomes.isEqual = outcomes.isAbove = true;
+  if (!forEachPair(a, b, [&](uint64_t x, uint64_t y) {
+        uint64_t difference = x - y;
+        outcomes.isEqual |= difference == 0;
+        outcomes.isAbove |= difference == 1;
+        outcomes.isBelow |= difference == ~uint64_t(0);
+        outcomes.isFar |= difference != 0;
+      }))
+    outcomes.isBelow = outcomes.isEqual = outcomes.isAbove = outcomes.isFar =
+        true;
+}
+
+void DecisionCoverage::noteNumbers(Outcomes &outcomes, const FieldTensor &a,
+                                   const FieldTensor &b,
+                                   const ScalarContext &scalars) {
+  if (outcomes.isUnknown)
     return;
-  }
-  for (size_t index = 0; index < std::max(countA, countB); ++index) {
-    uint64_t difference = a.elements[countA == 1 ? 0 : index] -
-                          b.elements[countB == 1 ? 0 : index];
-    outcomes.isEqual |= difference == 0;
-    outcomes.isAbove |= difference == 1;
-    outcomes.isBelow |= difference == ~uint64_t(0);
-    outcomes.isFar |= difference != 0;
-  }
+  auto noteDifference = [&](double difference) {
+    auto above = outcomes.differences.lower_bound(difference);
+    if (above != outcomes.differences.end()) {
+      if (*above == difference)
+        return;
+      outcomes.step = std::min(outcomes.step, *above - difference);
+    }
+    if (above != outcomes.differences.begin())
+      outcomes.step = std::min(outcomes.step, difference - *std::prev(above));
+    if (outcomes.differences.size() < maxDifferences)
+      outcomes.differences.insert(above, difference);
+  };
+  bool areAlongSameDims = forEachPair(a, b, [&](uint64_t x, uint64_t y) {
+    if (outcomes.isUnknown)
+      return;
+    std::optional<double> first = scalars.getKnownNumber(x);
+    std::optional<double> second = scalars.getKnownNumber(y);
+    if (first && second && std::isfinite(*first) && std::isfinite(*second))
+      noteDifference(*first - *second);
+    else
+      outcomes.isUnknown = true;
+  });
+  outcomes.isUnknown |= !areAlongSameDims;
+}
+
+void DecisionCoverage::noteArithmetic(Outcomes &outcomes, MapFunction function,
+                                      const FieldTensor &a,
+                                      const FieldTensor &b,
+                                      const FieldTensor &result) {
+  size_t index = 0;
+  if (outcomes.isWrapped)
+    return;
+  bool areAlongSameDims = forEachPair(a, b, [&](uint64_t x, uint64_t y) {
+    uint64_t exact = function == MapFunction::Add   ? x + y
+                     : function == MapFunction::Sub ? x - y
+                                                    : x * y;
+    if (index < result.elements.size())
+      outcomes.isWrapped |= result.elements[index] != exact;
+    ++index;
+  });
+  outcomes.isWrapped |= !areAlongSameDims;
 }
 
 void DecisionCoverage::noteTruth(Outcomes &outcomes, unsigned index,
@@ -91,7 +173,8 @@ void DecisionCoverage::noteTruth(Outcomes &outcomes, unsigned index,
 }
 
 void DecisionCoverage::note(Operation *op, ArrayRef<RankValues> operands,
-                            ArrayRef<RankValues> results) {
+                            ArrayRef<RankValues> results,
+                            const ScalarContext &scalars) {
   auto map = dyn_cast<tp::MapOp>(op);
   Decision decision = map ? getDecision(map) : Decision::None;
   if (decision == Decision::None)
@@ -101,12 +184,26 @@ void DecisionCoverage::note(Operation *op, ArrayRef<RankValues> operands,
   for (size_t rank = 0; rank < results.front().size(); ++rank) {
     if (!seen.insert(results.front()[rank].get()).second)
       continue;
-    if (decision == Decision::Comparison) {
-      noteComparison(outcomes, *operands[0][rank], *operands[1][rank]);
-    } else {
-      noteTruth(outcomes, 0, *operands[0][rank]);
-      noteTruth(outcomes, 1, *operands[1][rank]);
-      noteTruth(outcomes, 2, *results.front()[rank]);
+    const FieldTensor &a = *operands[0][rank], &b = *operands[1][rank];
+    const FieldTensor &result = *results.front()[rank];
+    switch (decision) {
+    case Decision::None:
+      break;
+    case Decision::Comparison:
+      noteComparison(outcomes, a, b);
+      break;
+    case Decision::ComparisonOfFloats:
+      noteNumbers(outcomes, a, b, scalars);
+      break;
+    case Decision::Conjunction:
+    case Decision::Disjunction:
+      noteTruth(outcomes, 0, a);
+      noteTruth(outcomes, 1, b);
+      noteTruth(outcomes, 2, result);
+      break;
+    case Decision::Arithmetic:
+      noteArithmetic(outcomes, map.getFunction(), a, b, result);
+      break;
     }
   }
 }
@@ -115,9 +212,34 @@ void DecisionCoverage::note(Operation *op, ArrayRef<RankValues> operands,
 // What was missed
 //===----------------------------------------------------------------------===//
 
-bool DecisionCoverage::hasMissed(MapFunction function,
-                                 const Outcomes &outcomes) {
-  switch (function) {
+bool DecisionCoverage::hasMissedNumbers(MapFunction function,
+                                        const Outcomes &outcomes) {
+  const std::set<double> &met = outcomes.differences;
+  if (outcomes.isUnknown || met.empty())
+    return false;
+  if (function == MapFunction::Equal || function == MapFunction::NotEqual)
+    return !met.contains(0) || met.size() == 1;
+  bool isEqualBelow =
+      function == MapFunction::LessEqual || function == MapFunction::Greater;
+  auto above = isEqualBelow ? met.upper_bound(0) : met.lower_bound(0);
+  if (above == met.begin() || above == met.end())
+    return true;
+  // Are the two numbers next to the limit neighbours? Differences of doubles
+  // are rounded.
+  constexpr double slack = 1 + 1e-6;
+  return *above - *std::prev(above) > outcomes.step * slack;
+}
+
+bool DecisionCoverage::hasMissed(tp::MapOp op, const Outcomes &outcomes) {
+  switch (getDecision(op)) {
+  case Decision::ComparisonOfFloats:
+    return hasMissedNumbers(op.getFunction(), outcomes);
+  case Decision::Arithmetic:
+    return !outcomes.isWrapped;
+  default:
+    break;
+  }
+  switch (op.getFunction()) {
   case MapFunction::Less:
   case MapFunction::GreaterEqual:
     return !outcomes.isBelow || !outcomes.isEqual;
@@ -173,80 +295,52 @@ private:
   DenseMap<Value, Source> sources;
 };
 
-using ValueNumbers = DenseMap<Value, unsigned>;
-
-/// Numbers the values of programs, so that equal computations of equal operands
-/// have equal numbers.
-class ValueNumbering {
-public:
-  ValueNumbers number(func::FuncOp function) {
-    ValueNumbers known;
-    for (BlockArgument argument : function.getArguments())
-      known[argument] = argument.getArgNumber();
-    next = std::max(next, function.getNumArguments());
-    unsigned numEffects = 0;
-    for (Operation &op : function.getBody().front()) {
-      SmallVector<unsigned, 4> operands;
-      for (Value operand : op.getOperands())
-        operands.push_back(known.lookup(operand));
-      // Two calls of an operator with effects are two values.
-      if (!isMemoryEffectFree(&op))
-        operands.push_back(numEffects++);
-      unsigned kind = ops.getFunction(&op);
-      unsigned first = next;
-      if (unsigned *same = ops.lookup(kind, operands)) {
-        first = *same;
-      } else {
-        ops.note(kind, operands, first);
-        next += op.getNumResults();
-      }
-      for (auto [index, result] : llvm::enumerate(op.getResults()))
-        known[result] = first + index;
-    }
-    return known;
-  }
-
-private:
-  OpNumbering ops;
-  unsigned next = 0;
-};
-
-/// Where a comparison of a value with a constant changes: between two integers,
-/// or at one. Comparisons of one value at one limit decide the same.
+/// Where a comparison of a value with a constant changes: just below a number,
+/// at it, or just above it. Comparisons of one value at one limit decide the
+/// same.
 struct Limit {
+  enum class Side { Below, At, Above };
   unsigned value;
-  bool isPoint;
-  /// The point, or the integer above the change.
-  int64_t position;
+  Side side;
+  /// The constant: an integer, or the bits of a double.
+  int64_t number;
 
   auto operator<=>(const Limit &) const = default;
 };
 } // namespace
 
-static std::optional<int64_t> getConstant(Value value) {
+/// Returns the number that a value is compared with; null if it is none.
+static TypedAttr getComparedNumber(Value value) {
   auto constant = value.getDefiningOp<tp::ConstantOp>();
-  auto number = constant ? dyn_cast<IntegerAttr>(constant.getValue()) : nullptr;
-  if (!number || number.getType().isInteger(1))
-    return std::nullopt;
-  return number.getValue().getSExtValue();
+  bool isNumber = constant && !constant.getValue().getType().isInteger(1);
+  return isNumber ? constant.getValue() : TypedAttr();
 }
 
-/// Returns nullopt if the op compares no integer with a constant.
+/// Returns nullopt if the op compares nothing with a constant.
 static std::optional<Limit> findLimit(tp::MapOp op,
                                       const ValueNumbers &numbers) {
-  if (getDecision(op) != Decision::Comparison)
+  Decision decision = getDecision(op);
+  if (!isComparison(decision))
     return std::nullopt;
   Value value = op.getOperand(0);
-  std::optional<int64_t> number = getConstant(op.getOperand(1));
-  bool isSwapped = !number;
+  TypedAttr constant = getComparedNumber(op.getOperand(1));
+  bool isSwapped = !constant;
   if (isSwapped) {
     value = op.getOperand(1);
-    number = getConstant(op.getOperand(0));
+    constant = getComparedNumber(op.getOperand(0));
   }
-  if (!number || *number == std::numeric_limits<int64_t>::max())
+  if (!constant)
     return std::nullopt;
+  auto real = dyn_cast<FloatAttr>(constant);
+  int64_t number = real ? llvm::bit_cast<int64_t>(real.getValueAsDouble())
+                        : cast<IntegerAttr>(constant).getValue().getSExtValue();
   auto above = [&](bool isAbove) {
-    return Limit{numbers.lookup(value), false, *number + isAbove};
+    // Below an integer is above its predecessor.
+    if (isAbove && decision == Decision::Comparison &&
+        number != std::numeric_limits<int64_t>::max())
+      return Limit{numbers.lookup(value), Limit::Side::Below, number + 1};
+    return Limit{numbers.lookup(value),
+                 isAbove ? Limit::Side::Above : Limit::Side::Below, number};
   };
   switch (op.getFunction()) {
   case MapFunction::Less:
@@ -257,19 +351,22 @@ static std::optional<Limit> findLimit(tp::MapOp op,
     return above(!isSwapped);
   case MapFunction::Equal:
   case MapFunction::NotEqual:
-    return Limit{numbers.lookup(value), true, *number};
+    return Limit{numbers.lookup(value), Limit::Side::At, number};
   default:
     return std::nullopt;
   }
 }
 
-std::optional<std::string>
-DecisionCoverage::describeMissed(func::FuncOp first,
-                                 func::FuncOp second) const {
+std::optional<DecisionCoverage::Missed>
+DecisionCoverage::findMissed(func::FuncOp first, func::FuncOp second,
+                             bool isOfArithmetic) const {
   auto isMissed = [&](Operation &op) {
     auto known = noted.find(&op);
-    return known != noted.end() &&
-           hasMissed(cast<tp::MapOp>(op).getFunction(), known->second);
+    if (known == noted.end())
+      return false;
+    auto map = cast<tp::MapOp>(op);
+    return (getDecision(map) == Decision::Arithmetic) == isOfArithmetic &&
+           hasMissed(map, known->second);
   };
   if (llvm::none_of(first.getBody().front(), isMissed) &&
       llvm::none_of(second.getBody().front(), isMissed))
@@ -294,33 +391,72 @@ DecisionCoverage::describeMissed(func::FuncOp first,
           values.contains(numbers[side].lookup(op.getResult(0))))
         continue;
       auto map = cast<tp::MapOp>(op);
-      bool compares = getDecision(map) == Decision::Comparison;
       std::optional<Limit> limit = findLimit(map, numbers[side]);
       if (limit && limits.contains(*limit))
         continue;
       // Draws bring what is computed from single elements to its limits.
-      Source least = compares ? Source::Many : Source::Element;
+      Source least =
+          isComparison(getDecision(map)) ? Source::Many : Source::Element;
       if (std::max(sources.get(map.getOperand(0)),
                    sources.get(map.getOperand(1))) < least)
         continue;
-      std::string text;
-      llvm::raw_string_ostream os(text);
-      os << "the programs are equal for all integers that were drawn, but no "
-            "draw ";
-      StringRef program = side == 0 ? "first" : "second";
-      if (compares) {
-        os << "brought a comparison that only the " << program
-           << " program makes to both sides of its limit";
-        if (limit)
-          os << ", " << limit->position;
-      } else {
-        os << "made conditions that only the " << program << " program joins "
-           << (getDecision(map) == Decision::Conjunction ? "true" : "false")
-           << " at once";
-      }
-      os << ": " << report::describeLocation(op.getLoc());
-      return text;
+      return Missed{map, side == 0 ? "first" : "second"};
     }
   }
   return std::nullopt;
+}
+
+/// Prints the number that one of the operands is; nothing if none is.
+static void printLimit(tp::MapOp op, llvm::raw_ostream &os) {
+  for (Value operand : op.getOperands()) {
+    TypedAttr number = getComparedNumber(operand);
+    if (auto real = dyn_cast_or_null<FloatAttr>(number))
+      os << ", " << llvm::format("%g", real.getValueAsDouble());
+    else if (number)
+      os << ", " << cast<IntegerAttr>(number).getValue().getSExtValue();
+  }
+}
+
+std::optional<std::string>
+DecisionCoverage::describeMissed(func::FuncOp first,
+                                 func::FuncOp second) const {
+  std::optional<Missed> missed =
+      findMissed(first, second, /*isOfArithmetic=*/false);
+  if (!missed)
+    return std::nullopt;
+  Decision decision = getDecision(missed->op);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "the programs are equal for all integers that were drawn, but no draw ";
+  if (isComparison(decision)) {
+    os << "brought a comparison that only the " << missed->program
+       << " program makes to both sides of its limit";
+    printLimit(missed->op, os);
+  } else {
+    os << "made conditions that only the " << missed->program
+       << " program joins "
+       << (decision == Decision::Conjunction ? "true" : "false") << " at once";
+  }
+  os << ": " << report::describeLocation(missed->op.getLoc());
+  return text;
+}
+
+std::optional<std::string>
+DecisionCoverage::describeUnwrapped(func::FuncOp first,
+                                    func::FuncOp second) const {
+  std::optional<Missed> missed =
+      findMissed(first, second, /*isOfArithmetic=*/true);
+  if (!missed)
+    return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "no draw made the result of "
+      << tp::stringifyMapFunction(missed->op.getFunction())
+      << " too large for its "
+      << getElementType(missed->op.getResult()).getIntOrFloatBitWidth()
+      << " bits, which only the " << missed->program
+      << " program computes: a difference where it wraps around may be "
+         "missed: "
+      << report::describeLocation(missed->op.getLoc());
+  return text;
 }

@@ -24,6 +24,7 @@
 #include "llvm/ADT/DenseSet.h"
 
 #include <optional>
+#include <set>
 #include <string>
 
 namespace commute::equivalence {
@@ -31,10 +32,11 @@ namespace commute::equivalence {
 /// What the decisions of two programs about integers were in all rounds.
 class DecisionCoverage {
 public:
-  /// Records the outcomes of a comparison of integers, or of a conjunction or
-  /// disjunction of truth values, on all ranks. Ignores other ops.
+  /// Records the outcomes of a comparison of integers or of floats made of
+  /// them, of a conjunction or disjunction of truth values, or of arithmetic in
+  /// narrow integers, on all ranks. Ignores other ops.
   void note(mlir::Operation *op, llvm::ArrayRef<RankValues> operands,
-            llvm::ArrayRef<RankValues> results);
+            llvm::ArrayRef<RankValues> results, const ScalarContext &scalars);
 
   /// Records that both programs make a decision: these ops of the two compute
   /// the same function of values that were found to be equal.
@@ -49,6 +51,11 @@ public:
   /// nullopt if there is none.
   std::optional<std::string> describeMissed(mlir::func::FuncOp first,
                                             mlir::func::FuncOp second) const;
+  /// Returns a sentence about the first sum, difference or product in narrow
+  /// integers that only one of the programs computes and that fit into its type
+  /// in all rounds. Returns nullopt if there is none.
+  std::optional<std::string> describeUnwrapped(mlir::func::FuncOp first,
+                                               mlir::func::FuncOp second) const;
 
 private:
   /// Outcomes of a comparison of a with b, by the difference a - b; and the
@@ -57,12 +64,38 @@ private:
     bool isBelow = false, isEqual = false, isAbove = false, isFar = false;
     bool isTrue[3] = {false, false, false};
     bool isFalse[3] = {false, false, false};
+    /// Arithmetic did not fit into the type.
+    bool isWrapped = false;
+    /// Of floats: one of them is not known to be a number; else the differences
+    /// that occurred, at most `maxDifferences` of them, and the least distance
+    /// of two of them.
+    bool isUnknown = false;
+    std::set<double> differences;
+    double step = 1;
   };
+  static constexpr size_t maxDifferences = 256;
   static void noteComparison(Outcomes &outcomes, const FieldTensor &a,
                              const FieldTensor &b);
+  static void noteNumbers(Outcomes &outcomes, const FieldTensor &a,
+                          const FieldTensor &b, const ScalarContext &scalars);
+  static void noteArithmetic(Outcomes &outcomes, tp::MapFunction function,
+                             const FieldTensor &a, const FieldTensor &b,
+                             const FieldTensor &result);
   static void noteTruth(Outcomes &outcomes, unsigned index,
                         const FieldTensor &values);
-  static bool hasMissed(tp::MapFunction function, const Outcomes &outcomes);
+  static bool hasMissed(tp::MapOp op, const Outcomes &outcomes);
+  static bool hasMissedNumbers(tp::MapFunction function,
+                               const Outcomes &outcomes);
+  struct Missed {
+    tp::MapOp op;
+    /// The program that alone computes it: "first" or "second".
+    llvm::StringRef program;
+  };
+  /// Returns the first op whose outcomes were not all met and that only one of
+  /// the programs computes: of arithmetic, or of all other decisions.
+  std::optional<Missed> findMissed(mlir::func::FuncOp first,
+                                   mlir::func::FuncOp second,
+                                   bool isOfArithmetic) const;
 
   llvm::DenseMap<mlir::Operation *, Outcomes> noted;
   llvm::DenseSet<mlir::Operation *> shared;

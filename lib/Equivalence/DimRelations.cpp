@@ -265,11 +265,12 @@ void DimSamples::addDrawnIndices() {
       for (const Bound &bound : own) {
         int64_t size = classes.getSize(bound.dim);
         for (int64_t number : pool->getNumbers()) {
-          int64_t index = number + bound.offset;
-          index += index < 0 ? size : 0;
+          std::optional<int64_t> index = bound.function.evaluate(number);
+          if (index && *index < 0)
+            *index += size;
           // The second program may have a smaller table.
-          if (index >= 0 && index < size)
-            singles[bound.dim].insert(index);
+          if (index && *index >= 0 && *index < size)
+            singles[bound.dim].insert(*index);
         }
       }
 }

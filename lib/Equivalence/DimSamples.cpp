@@ -95,11 +95,15 @@ void DimSamples::onNumber(int64_t number) {
     numbers.insert(number);
 }
 
-void DimSamples::onBound(unsigned argument, Value table, unsigned dim,
-                         int64_t low, int64_t high) {
-  bounds[argument].push_back({getDims(table)[dim], low, high,
-                              tp::getTensor(table).getDimSize(dim) - high,
-                              table.getParentBlock()->getParentOp() == first});
+void DimSamples::onBound(const InputFunction &function, Value table,
+                         unsigned dim, int64_t least) {
+  std::optional<int64_t> low = function.findLeast(least);
+  std::optional<int64_t> high =
+      function.findLeast(tp::getTensor(table).getDimSize(dim));
+  if (low && high)
+    bounds[function.argument].push_back(
+        {getDims(table)[dim], function, *low, *high,
+         table.getParentBlock()->getParentOp() == first});
 }
 
 IntegerPool DimSamples::getPool() const {
@@ -158,7 +162,8 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
   // What it reads, or is compared with, may be told apart there.
   for (const Bound &bound : known->second)
     for (int64_t border : getBorders(bound.dim))
-      add(border - bound.offset);
+      if (std::optional<int64_t> number = bound.function.findLeast(border))
+        add(*number);
   for (int64_t point : metPoints)
     add(point);
   for (uint64_t draw = 0; draw < 6; ++draw)

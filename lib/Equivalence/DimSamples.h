@@ -111,10 +111,11 @@ private:
     Id first, second;
     int64_t firstFactor, secondFactor, constant;
   };
-  /// Integers in [low, high) read index `number + offset` of a dim.
+  /// A function of integers in [low, high) indexes a dim.
   struct Bound {
     Id dim;
-    int64_t low, high, offset;
+    InputFunction function;
+    int64_t low, high;
     bool isOfFirst;
   };
   /// The chosen indices of an atom.
@@ -134,8 +135,8 @@ private:
   void onIndexed(mlir::Value table, unsigned tableDim, mlir::Value indices,
                  unsigned indexDim, int64_t start, int64_t step) override;
   void onNumber(int64_t number) override;
-  void onBound(unsigned argument, mlir::Value table, unsigned dim, int64_t low,
-               int64_t high) override;
+  void onBound(const InputFunction &function, mlir::Value table, unsigned dim,
+               int64_t least) override;
   llvm::SmallVector<int64_t> getBorders(mlir::Value value,
                                         unsigned dim) override;
 

@@ -62,6 +62,12 @@ uint64_t equivalence::convertElement(ScalarContext &context, uint64_t element,
     // A number is true if it is not zero.
     if (isTruthType(to))
       return PrimeField::subtract(1, context.isEqual(element, 0));
+    // Counts are often floats for a while. Other numbers would be cut off, so
+    // that it would matter which integers they lie between.
+    constexpr double largest = int64_t(1) << 53;
+    if (std::optional<double> known = context.getKnownNumber(element);
+        known && std::abs(*known) <= largest && std::trunc(*known) == *known)
+      return wrapInteger(static_cast<int64_t>(*known), to);
     context.noteSampled();
     return context.drawInteger(PrimeField::mix(element, getCastKey(to)), to);
   }
@@ -257,8 +263,13 @@ uint64_t ScalarFunction::evaluateSquareRoot(uint64_t a) const {
 }
 
 uint64_t ScalarFunction::evaluateExponential(uint64_t a) const {
-  Logarithms::Form form =
-      context.getLogarithms().find(a).value_or(Logarithms::Form{a, 1});
+  // Zero.
+  if (a == PrimeField::negate(infinity))
+    return 0;
+  std::optional<Logarithms::Form> known = context.getLogarithms().find(a);
+  if (!known)
+    context.getLogarithms().noteOpaque(a);
+  Logarithms::Form form = known.value_or(Logarithms::Form{a, 1});
   uint64_t power =
       form.rest == 0 ? 1 : PrimeField::mix(form.rest, getKey(MapFunction::Exp));
   return PrimeField::multiply(power, form.factor);
@@ -335,7 +346,7 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Relu:
     return context.boundBelow(a, 0);
   case MapFunction::Neg:
-    return F::negate(a);
+    return add(0, a, /*subtracts=*/true);
   case MapFunction::Reciprocal:
     return invert(a);
   case MapFunction::Sqrt:

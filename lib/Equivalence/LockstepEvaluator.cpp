@@ -339,7 +339,7 @@ LockstepEvaluator::evaluate(Operation *op, ArrayRef<RankValues> operands,
   if (failed(evaluateModelled(modelled, operands, samples, results)))
     return failure();
   if (context.decisions)
-    context.decisions->note(op, operands, results);
+    context.decisions->note(op, operands, results, context.scalars);
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- Logarithms.cpp - sums with logarithms --------------------*- C++ -*-===//
+//===- Logarithms.cpp - sums with logarithms and maxima ---------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -10,22 +10,36 @@
 
 using namespace commute::equivalence;
 
+void Logarithms::add(uint64_t element, Form form) {
+  if (filter.empty())
+    filter.resize(numBits / 64);
+  filter[element % numBits / 64] |= uint64_t(1) << element % 64;
+  forms.try_emplace(element, form);
+}
+
+void Logarithms::noteMaximum(uint64_t element) {
+  constexpr uint64_t maximumKey = 0x6a09e667f3bcc908;
+  if (!opaque.contains(element))
+    note(element, PrimeField::mix(element, maximumKey));
+}
+
 void Logarithms::noteSum(uint64_t a, uint64_t b, bool subtracts,
                          uint64_t result) {
-  if (forms.empty())
-    return;
   std::optional<Form> first = find(a), second = find(b);
-  if (!first && !second)
+  if ((!first && !second) || opaque.contains(result))
     return;
   Form x = first.value_or(Form{a, 1}), y = second.value_or(Form{b, 1});
   if (subtracts && y.factor == 0)
     return;
-  uint64_t factor = PrimeField::multiply(
-      x.factor, subtracts ? PrimeField::invert(y.factor) : y.factor);
+  if (subtracts && y.factor != divisor) {
+    divisor = y.factor;
+    inverse = PrimeField::invert(divisor);
+  }
+  uint64_t factor =
+      PrimeField::multiply(x.factor, subtracts ? inverse : y.factor);
   if (factor == 1)
     return;
-  forms.try_emplace(result,
-                    Form{subtracts ? PrimeField::subtract(x.rest, y.rest)
-                                   : PrimeField::add(x.rest, y.rest),
-                         factor});
+  add(result, Form{subtracts ? PrimeField::subtract(x.rest, y.rest)
+                             : PrimeField::add(x.rest, y.rest),
+                   factor});
 }

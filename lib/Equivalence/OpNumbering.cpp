@@ -8,7 +8,9 @@
 
 #include "commute/Dialect/TPDialect.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace commute;
@@ -69,4 +71,35 @@ void OpNumbering::note(unsigned function, ArrayRef<unsigned> operands,
   scratch.assign(1, function);
   llvm::append_range(scratch, operands);
   applications[scratch] = firstResult;
+}
+
+//===----------------------------------------------------------------------===//
+// ValueNumbering
+//===----------------------------------------------------------------------===//
+
+ValueNumbers ValueNumbering::number(func::FuncOp function) {
+  ValueNumbers known;
+  for (BlockArgument argument : function.getArguments())
+    known[argument] = argument.getArgNumber();
+  next = std::max(next, function.getNumArguments());
+  unsigned numEffects = 0;
+  for (Operation &op : function.getBody().front()) {
+    SmallVector<unsigned, 4> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(known.lookup(operand));
+    // Two calls of an operator with effects are two values.
+    if (!isMemoryEffectFree(&op))
+      operands.push_back(numEffects++);
+    unsigned kind = ops.getFunction(&op);
+    unsigned first = next;
+    if (unsigned *same = ops.lookup(kind, operands)) {
+      first = *same;
+    } else {
+      ops.note(kind, operands, first);
+      next += op.getNumResults();
+    }
+    for (auto [index, result] : llvm::enumerate(op.getResults()))
+      known[result] = first + index;
+  }
+  return known;
 }

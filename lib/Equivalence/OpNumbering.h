@@ -7,7 +7,8 @@
 #ifndef COMMUTE_LIB_EQUIVALENCE_OPNUMBERING_H
 #define COMMUTE_LIB_EQUIVALENCE_OPNUMBERING_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <unordered_map>
 #include <vector>
@@ -44,6 +45,20 @@ private:
       functions;
   std::unordered_map<Application, unsigned, ApplicationHash> applications;
   Application scratch;
+};
+
+using ValueNumbers = llvm::DenseMap<mlir::Value, unsigned>;
+
+/// Numbers the values of programs, so that equal computations of equal operands
+/// have equal numbers. Inputs are numbered by their position, and calls of
+/// operators with effects by their order.
+class ValueNumbering {
+public:
+  ValueNumbers number(mlir::func::FuncOp function);
+
+private:
+  OpNumbering ops;
+  unsigned next = 0;
 };
 
 } // namespace commute::equivalence

@@ -45,9 +45,8 @@ struct PositionForm {
   bool hasDerived = false;
   /// The dims along which elements depend on their positions.
   llvm::SmallBitVector varies;
-  /// The input whose elements these are, up to the offset.
-  std::optional<unsigned> input;
-  int64_t inputOffset = 0;
+  /// How these are computed from the elements of one input.
+  std::optional<InputFunction> input;
 };
 
 /// Tracks the integers of a program; see PositionNumbers.h.

@@ -31,21 +31,33 @@ add(const AffinePosition &a, const AffinePosition &b, int64_t factor) {
   return result;
 }
 
+/// Returns the number that all elements are; nullopt if it is not known.
+static std::optional<int64_t> getNumber(const PositionForm &form) {
+  if (form.candidates.size() != 1 || !form.candidates[0].isConstant() ||
+      form.hasUnknown || form.hasDerived)
+    return std::nullopt;
+  return form.candidates[0].constant;
+}
+
 std::optional<PositionForm> PositionFinder::divide(tp::MapOp op,
                                                    const PositionForm &a,
                                                    const PositionForm &b) {
-  if (b.candidates.size() != 1 || !b.candidates[0].isConstant() ||
-      b.hasUnknown || b.hasDerived || b.candidates[0].constant < 1)
+  std::optional<int64_t> number = getNumber(b);
+  if (!number || *number < 1)
     return std::nullopt;
-  int64_t divisor = b.candidates[0].constant;
+  int64_t divisor = *number;
+  bool isQuotient = op.getFunction() == MapFunction::FloorDiv;
   if (a.hasUnknown && a.varies.none()) {
     for (int64_t number : {divisor, 2 * divisor, -divisor})
       listener.onNumber(number);
-    return std::nullopt;
+    if (!isQuotient || !a.input)
+      return std::nullopt;
+    PositionForm quotient = derive(op);
+    quotient.input = a.input->dividedBy(divisor);
+    return quotient;
   }
   if (a.hasUnknown || a.hasDerived)
     return std::nullopt;
-  bool isQuotient = op.getFunction() == MapFunction::FloorDiv;
   ArrayRef<int64_t> sizes = getType(op.getResult()).getShape();
   PositionForm result = getConstants(op.getResult(), {});
   result.varies = a.varies;
@@ -105,17 +117,10 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
         if (!llvm::is_contained(form.candidates, *sum))
           form.candidates.push_back(*sum);
       }
-    auto isNumber = [](const PositionForm &form) {
-      return form.candidates.size() == 1 && form.candidates[0].isConstant() &&
-             !form.hasUnknown && !form.hasDerived;
-    };
-    if (a.input && isNumber(b)) {
-      form.input = a.input;
-      form.inputOffset = a.inputOffset + factor * b.candidates[0].constant;
-    } else if (b.input && factor == 1 && isNumber(a)) {
-      form.input = b.input;
-      form.inputOffset = b.inputOffset + a.candidates[0].constant;
-    }
+    if (std::optional<int64_t> number = getNumber(b); a.input && number)
+      form.input = a.input->plus(factor * *number);
+    else if (number = getNumber(a); b.input && factor == 1 && number)
+      form.input = b.input->plus(*number);
     return form;
   };
   auto scale = [&](const PositionForm &form,
@@ -138,6 +143,8 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
           scaled.candidates.push_back(*product);
       }
     }
+    if (std::optional<int64_t> number = getNumber(by); form.input && number)
+      scaled.input = form.input->times(*number);
     return scaled;
   };
   auto asTruth = [&](PositionForm form) {

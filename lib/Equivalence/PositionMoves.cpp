@@ -91,10 +91,8 @@ void PositionFinder::visitIndexing(tp::IndexingOpInterface op) {
   bool wraps = op.wrapsNegativeIndices();
   const PositionForm own = get(indices);
   if (own.input)
-    listener.onBound(*own.input, indexed, dim,
-                     (wraps ? -size : 0) - own.inputOffset,
-                     size - own.inputOffset);
-  else if (own.hasUnknown)
+    listener.onBound(*own.input, indexed, dim, wraps ? -size : 0);
+  if (own.hasUnknown && !(own.input && own.input->isShift()))
     listener.onMetByUnknown(indexed, dim);
   if (own.hasUnknown || own.hasDerived)
     return;

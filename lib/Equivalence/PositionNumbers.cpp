@@ -25,6 +25,47 @@ AffinePosition::getRange(ArrayRef<int64_t> sizes) const {
   return std::pair(low, high);
 }
 
+std::optional<int64_t> InputFunction::evaluate(int64_t element) const {
+  int64_t numerator;
+  if (llvm::MulOverflow(factor, element, numerator) ||
+      llvm::AddOverflow(numerator, offset, numerator))
+    return std::nullopt;
+  return llvm::divideFloorSigned(numerator, divisor);
+}
+
+std::optional<int64_t> InputFunction::findLeast(int64_t least) const {
+  int64_t numerator;
+  if (llvm::MulOverflow(least, divisor, numerator) ||
+      llvm::SubOverflow(numerator, offset, numerator))
+    return std::nullopt;
+  return llvm::divideCeilSigned(numerator, factor);
+}
+
+std::optional<InputFunction> InputFunction::plus(int64_t number) const {
+  InputFunction result = *this;
+  int64_t term;
+  if (llvm::MulOverflow(number, divisor, term) ||
+      llvm::AddOverflow(offset, term, result.offset))
+    return std::nullopt;
+  return result;
+}
+
+std::optional<InputFunction> InputFunction::times(int64_t number) const {
+  InputFunction result = *this;
+  if (number < 1 || divisor != 1 ||
+      llvm::MulOverflow(factor, number, result.factor) ||
+      llvm::MulOverflow(offset, number, result.offset))
+    return std::nullopt;
+  return result;
+}
+
+std::optional<InputFunction> InputFunction::dividedBy(int64_t number) const {
+  InputFunction result = *this;
+  if (number < 1 || llvm::MulOverflow(divisor, number, result.divisor))
+    return std::nullopt;
+  return result;
+}
+
 PositionForm PositionFinder::getConstants(Value value,
                                           ArrayRef<int64_t> numbers) {
   PositionForm form;
@@ -294,7 +335,7 @@ void PositionFinder::visit(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments())
     if (isFollowed(argument)) {
       PositionForm form = getUnknown(argument);
-      form.input = argument.getArgNumber();
+      form.input = InputFunction{argument.getArgNumber()};
       forms[argument] = std::move(form);
     }
   for (Operation &op : function.getBody().front()) {

@@ -22,6 +22,30 @@
 
 namespace commute::equivalence {
 
+/// A number that is computed from an element x of an input and never falls when
+/// x grows: floor((factor * x + offset) / divisor).
+struct InputFunction {
+  unsigned argument;
+  /// Above zero.
+  int64_t factor = 1;
+  int64_t offset = 0;
+  /// Above zero.
+  int64_t divisor = 1;
+
+  /// Returns true for x + offset.
+  bool isShift() const { return factor == 1 && divisor == 1; }
+  /// Returns nullopt if a number does not fit into 64 bits.
+  std::optional<int64_t> evaluate(int64_t element) const;
+  /// Returns the least x for which the number is at least `least`; nullopt if
+  /// it does not fit into 64 bits.
+  std::optional<int64_t> findLeast(int64_t least) const;
+  /// Returns the same with a number added, or multiplied or divided by one
+  /// above zero, as integers; nullopt if that has no such form.
+  std::optional<InputFunction> plus(int64_t number) const;
+  std::optional<InputFunction> times(int64_t number) const;
+  std::optional<InputFunction> dividedBy(int64_t number) const;
+};
+
 /// The receiver of the reports about the integers of a program. A dim is
 /// identified by a value and the number of the dim.
 class PositionListener {
@@ -49,9 +73,10 @@ public:
                          int64_t step) = 0;
   /// An external integer is compared with `number`.
   virtual void onNumber(int64_t number) = 0;
-  /// The elements of an input index a dim, so they are in [low, high).
-  virtual void onBound(unsigned argument, mlir::Value table, unsigned dim,
-                       int64_t low, int64_t high) = 0;
+  /// A function of the elements of an input indexes a dim, so it is at least
+  /// `least` and below the size of the dim.
+  virtual void onBound(const InputFunction &function, mlir::Value table,
+                       unsigned dim, int64_t least) = 0;
   /// Some indices on both sides of cuts of a dim, as far as they are known.
   virtual llvm::SmallVector<int64_t> getBorders(mlir::Value value,
                                                 unsigned dim) = 0;

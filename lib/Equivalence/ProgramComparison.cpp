@@ -210,8 +210,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       if (numEqualRounds >= leastRoundsOfIntegers &&
           bitsOfIntegers >= enoughBitsOfIntegers && !hasSampled && !hasSorted)
         mostPoints = numPointsWithIntegers;
-      RegionVerdict verdict = compareByRegions(first, second, inputs, context,
-                                               lookup, seed, mostPoints);
+      RegionVerdict verdict = compareByRegions(
+          first, second, inputs, context, lookup, seed, mostPoints, *discrete);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       numPointsWithIntegers =
           std::max(numPointsWithIntegers, verdict.numPointsWithIntegers);
@@ -322,6 +322,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   numEqualRounds = 0;
   bitsOfIntegers = 0;
   decisions = {};
+  discrete.emplace(first, second);
   unmetNumbers = UnmetNumbers::None;
   lookup = [this](Value value) { return dims->get(value); };
   pools = [this](unsigned argument) {
@@ -409,8 +410,12 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   }
   if (result.isEquivalent())
     result.notProven = decisions.describeMissed(first, second);
-  if (result.isEquivalent())
+  if (result.isEquivalent()) {
     noteUnmetNumbers();
+    noteFlagsOfRanks();
+    if (auto note = decisions.describeUnwrapped(first, second))
+      result.notes.push_back(*note);
+  }
   if (result.isEquivalent() && hasSampled)
     result.notes.push_back("truth values decide about integers, or a law of "
                            "truth values or maxima "

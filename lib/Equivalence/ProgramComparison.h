@@ -9,6 +9,7 @@
 
 #include "DecisionCoverage.h"
 #include "DimSamples.h"
+#include "DiscreteValues.h"
 #include "ValueDifferences.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 
@@ -50,6 +51,8 @@ private:
   unsigned getRoundsOfIntegers();
   /// Adds a note if some numbers of integer inputs were not drawn.
   void noteUnmetNumbers();
+  /// Adds a note if an input holds truth values that differ between many ranks.
+  void noteFlagsOfRanks();
   /// Returns k if two integers that were drawn in this round are equal with
   /// probability 2^-k, for the input for which that is the least.
   double getBitsOfIntegers(uint64_t seed);
@@ -120,6 +123,7 @@ private:
   /// Where integers and truth values matter; see RegionVerdict.
   size_t numPointsWithIntegers = 0;
   bool hasBeenEvaluatedWhole = false;
+  std::optional<DiscreteValues> discrete;
   /// What the rounds did not draw of the numbers that integer inputs meet.
   enum class UnmetNumbers { None, Single, Pairs, Triples };
   UnmetNumbers unmetNumbers = UnmetNumbers::None;

@@ -8,6 +8,7 @@
 
 #include "CutPoints.h"
 #include "DecisionCoverage.h"
+#include "DiscreteValues.h"
 #include "OpNumbering.h"
 #include "OperatorEffects.h"
 #include "RegionMemory.h"
@@ -29,7 +30,7 @@ public:
                    const InputGenerator &generator, EvaluationContext &context,
                    SampleLookup samples, uint64_t seed);
 
-  RegionVerdict run(std::optional<size_t> mostPoints);
+  RegionVerdict run(std::optional<size_t> mostPoints, DiscreteValues &discrete);
 
 private:
   struct NumberInfo {
@@ -393,7 +394,8 @@ bool RegionComparison::cut() {
   return true;
 }
 
-RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints) {
+RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints,
+                                    DiscreteValues &discrete) {
   RegionVerdict verdict;
   Block::iterator positions[2];
   unsigned indices[2] = {0, 0};
@@ -412,7 +414,17 @@ RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints) {
         functions[side].getBody().front().getOperations().size());
   };
   cuts.push_back({getSize(First), getSize(Second)});
-  bool hasOps = false;
+  auto getKnownNumber = [&](unsigned side,
+                            Value value) -> std::optional<Number> {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      std::optional<Number> known = inputs[argument.getArgNumber()];
+      return known ? std::optional(find(*known)) : std::nullopt;
+    }
+    auto known = numberOf[side].find(value);
+    return known == numberOf[side].end() ? std::nullopt
+                                         : std::optional(find(known->second));
+  };
+  bool hasOps = false, endsEarly = false;
   for (const CutPoint &point : cuts) {
     bool any = advance(First, point.first);
     any |= advance(Second, point.second);
@@ -432,22 +444,28 @@ RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints) {
       return verdict;
     }
     if (mostPoints && numPoints > *mostPoints && memory.isClosed() &&
-        claims.empty() && reads[First].size() == reads[Second].size())
-      break;
+        claims.empty() && reads[First].size() == reads[Second].size()) {
+      endsEarly = discrete.wereKeptApart({indices[First], indices[Second]},
+                                         getKnownNumber);
+      if (endsEarly)
+        break;
+      // Asked once, so that a round takes linear time.
+      mostPoints.reset();
+    }
   }
   verdict.numEvaluatedOps = memory.getNumEvaluated();
   verdict.mayReadOutside = hasOwnTakes && !deferred.empty();
   verdict.areEqual =
       claims.empty() && reads[First].size() == reads[Second].size();
+  if (verdict.areEqual && !endsEarly)
+    discrete.note(getKnownNumber);
   return verdict;
 }
 
-RegionVerdict equivalence::compareByRegions(func::FuncOp first,
-                                            func::FuncOp second,
-                                            const InputGenerator &inputs,
-                                            EvaluationContext &context,
-                                            SampleLookup samples, uint64_t seed,
-                                            std::optional<size_t> mostPoints) {
+RegionVerdict equivalence::compareByRegions(
+    func::FuncOp first, func::FuncOp second, const InputGenerator &inputs,
+    EvaluationContext &context, SampleLookup samples, uint64_t seed,
+    std::optional<size_t> mostPoints, DiscreteValues &discrete) {
   // Written values change under all of their names.
   if (writesMemory(first) || writesMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
@@ -458,5 +476,5 @@ RegionVerdict equivalence::compareByRegions(func::FuncOp first,
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
   return RegionComparison(first, second, inputs, context, samples, seed)
-      .run(mostPoints);
+      .run(mostPoints, discrete);
 }

@@ -20,6 +20,8 @@
 
 namespace commute::equivalence {
 
+class DiscreteValues;
+
 struct RegionVerdict {
   /// False does not imply a difference: the programs may also be equal for a
   /// reason that regions do not show.
@@ -41,12 +43,14 @@ struct RegionVerdict {
 /// static sizes. With `mostPoints`, stops behind so many points where they may
 /// be cut, as soon as both programs hold the same elements: what follows was
 /// compared before, with other integers, and depends on them only by which
-/// elements are equal.
+/// elements are equal. `discrete` holds the rounds so far; one that goes to the
+/// end and finds the programs equal is added.
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
                                const InputGenerator &inputs,
                                EvaluationContext &context, SampleLookup samples,
-                               uint64_t seed, std::optional<size_t> mostPoints);
+                               uint64_t seed, std::optional<size_t> mostPoints,
+                               DiscreteValues &discrete);
 
 } // namespace commute::equivalence
 

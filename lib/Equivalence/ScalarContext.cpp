@@ -202,6 +202,14 @@ uint64_t ScalarContext::isNan(uint64_t a) {
   return drawTruth(PrimeField::mix(a, nanKey));
 }
 
+uint64_t ScalarContext::join(FreeSemilattice &extremes,
+                             llvm::ArrayRef<uint64_t> elements) {
+  uint64_t result = extremes.join(elements);
+  if (&extremes == &maxima && !llvm::is_contained(elements, result))
+    logarithms.noteMaximum(result);
+  return result;
+}
+
 uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
                                    FreeSemilattice &extremes, bool isMaximum) {
   // The extreme of known numbers is known.
@@ -220,10 +228,15 @@ uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
   if (others.empty())
     return extreme;
   chosen = true;
-  if (!number)
-    return extremes.join(others);
-  others.push_back(extreme);
-  uint64_t result = extremes.join(others);
+  // Infinity bounds nothing.
+  bool isBound =
+      number &&
+      *number != (isMaximum ? -1 : 1) * std::numeric_limits<double>::infinity();
+  if (isBound)
+    others.push_back(extreme);
+  uint64_t result = join(extremes, others);
+  if (!isBound)
+    return result;
   Range range;
   (isMaximum ? range.least : range.most) = *number;
   ranges.try_emplace(result, range);
@@ -284,7 +297,7 @@ uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
   // If none of the values is a bound, the order is as good as unknown.
   if (choices == Choices::Symbolic || !constants.contains(b) ||
       constants.contains(a))
-    return isBelow ? maxima.join(a, b) : minima.join(a, b);
+    return join(isBelow ? maxima : minima, {a, b});
   uint64_t isKept;
   if (choices == Choices::SymbolicClosedBounds)
     isKept = PrimeField::subtract(1, isBelow ? isLess(a, b) : isLess(b, a));

@@ -165,6 +165,26 @@ void ThresholdFinder::report(ArrayRef<double> numbers) {
     listener.onNumber(border);
 }
 
+/// Returns the numbers that the elements of a value may be, if these are few:
+/// those of a remainder, and of a mask of low bits.
+static SmallVector<double> getFewNumbers(Value value) {
+  constexpr double few = 32;
+  auto op = value.getDefiningOp<tp::MapOp>();
+  bool isRemainder = op && op.getFunction() == MapFunction::Remainder;
+  if (!isRemainder && !(op && op.getFunction() == MapFunction::BitwiseAnd))
+    return {};
+  std::optional<double> bound = getUniformNumber(op.getOperand(1));
+  if (!bound && !isRemainder)
+    bound = getUniformNumber(op.getOperand(0));
+  if (!bound || std::abs(*bound) > few || std::floor(*bound) != *bound ||
+      (!isRemainder && *bound < 0))
+    return {};
+  SmallVector<double> numbers;
+  for (double k = std::min(*bound, 0.0); k <= std::max(*bound, 0.0); ++k)
+    numbers.push_back(k);
+  return numbers;
+}
+
 //===----------------------------------------------------------------------===//
 // From results to operands
 //===----------------------------------------------------------------------===//
@@ -221,6 +241,14 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
     addBoth([&](double n, double k) { return n - sign * k; },
             [&](double n, double k) { return sign * (n - k); });
     combine();
+    // With each of the few numbers that the other operand may be.
+    if (!first && !second)
+      for (double number : numbers) {
+        for (double k : getFewNumbers(b))
+          add(a, number - sign * k);
+        for (double k : getFewNumbers(a))
+          add(b, sign * (number - k));
+      }
     break;
   }
   case MapFunction::Mul:
@@ -430,7 +458,8 @@ void ThresholdFinder::visit(Operation *op) {
     Value table = indexing.getIndexed(), indices = indexing.getIndexValues();
     unsigned dim = indexing.getIndexedDim();
     const PositionForm &form = positions.get(indices);
-    if ((form.hasUnknown || form.hasDerived) && !form.input) {
+    bool isInput = form.input && form.input->isShift();
+    if ((form.hasUnknown || form.hasDerived) && !isInput) {
       hasComputedIndices = true;
       int64_t size = tp::getTensor(table).getDimSize(dim);
       for (int64_t border : listener.getBorders(table, dim))

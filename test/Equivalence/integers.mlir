@@ -450,3 +450,32 @@ func.func @main(%i: tensor<96x6xi64> {tp.name = "i"}) -> tensor<i64> {
   %0 = tp.reduce max %k dims [0] : tensor<96xi64> -> tensor<i64>
   return %0 : tensor<i64>
 }
+
+// What a mask of low bits leaves of a number crosses the limit at a few numbers between
+// the limit and the sum of limit and mask.
+//--- low-bits.mlir
+func.func @main(%x: tensor<7xi64> {tp.name = "x"}) -> tensor<7xi1> {
+  %k = tp.constant 9 : i64 -> tensor<i64>
+  %r = tp.map remainder(%x, %k) : (tensor<7xi64>, tensor<i64>) -> tensor<7xi64>
+  %d = tp.map sub(%x, %r) : (tensor<7xi64>, tensor<7xi64>) -> tensor<7xi64>
+  %n = tp.constant 738 : i64 -> tensor<i64>
+  %0 = tp.map less(%d, %n) : (tensor<7xi64>, tensor<i64>) -> tensor<7xi1>
+  return %0 : tensor<7xi1>
+}
+
+//--- low-bits.equal.mlir
+func.func @main(%x: tensor<7xi64> {tp.name = "x"}) -> tensor<7xi1> {
+  %n = tp.constant 738 : i64 -> tensor<i64>
+  %0 = tp.map less(%x, %n) : (tensor<7xi64>, tensor<i64>) -> tensor<7xi1>
+  return %0 : tensor<7xi1>
+}
+
+//--- low-bits.wrong.mlir
+func.func @main(%x: tensor<7xi64> {tp.name = "x"}) -> tensor<7xi1> {
+  %k = tp.constant 9 : i64 -> tensor<i64>
+  %r = tp.map bitwise_and(%x, %k) : (tensor<7xi64>, tensor<i64>) -> tensor<7xi64>
+  %d = tp.map sub(%x, %r) : (tensor<7xi64>, tensor<7xi64>) -> tensor<7xi64>
+  %n = tp.constant 738 : i64 -> tensor<i64>
+  %0 = tp.map less(%d, %n) : (tensor<7xi64>, tensor<i64>) -> tensor<7xi1>
+  return %0 : tensor<7xi1>
+}

@@ -1,5 +1,7 @@
 // The exponential of a sum with a logarithm is a product: a gradient that computes
-// the softmax from a log_softmax, and one that divides.
+// the softmax from a log_softmax, and one that divides. So is that of a difference from
+// a maximum: attention in two blocks rescales what it has summed when it meets a larger
+// maximum.
 // RUN: split-file %s %t
 // RUN: sh %S/Inputs/judge.sh %t
 
@@ -46,4 +48,123 @@ func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}) -> tensor<4x10xf32> {
   %b = tp.map add(%d, %l) : (tensor<4x10xf32>, tensor<4x1xf32>) -> tensor<4x10xf32>
   %0 = tp.map exp(%b) : (tensor<4x10xf32>) -> tensor<4x10xf32>
   return %0 : tensor<4x10xf32>
+}
+
+//--- blocks.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}, %v: tensor<10x3xf32> {tp.name = "v"}) -> tensor<4x3xf32> {
+  %s = tp.rowwise softmax %x dim 1 : tensor<4x10xf32> -> tensor<4x10xf32>
+  %0 = tp.matmul %s, %v : (tensor<4x10xf32>, tensor<10x3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+//--- blocks.equal.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}, %v: tensor<10x3xf32> {tp.name = "v"}) -> tensor<4x3xf32> {
+  %x0 = tp.slice %x dim 1 start 0 step 1 : tensor<4x10xf32> -> tensor<4x6xf32>
+  %x1 = tp.slice %x dim 1 start 6 step 1 : tensor<4x10xf32> -> tensor<4x4xf32>
+  %v0 = tp.slice %v dim 0 start 0 step 1 : tensor<10x3xf32> -> tensor<6x3xf32>
+  %v1 = tp.slice %v dim 0 start 6 step 1 : tensor<10x3xf32> -> tensor<4x3xf32>
+  %m0 = tp.reduce max %x0 dims [1] keep_dims : tensor<4x6xf32> -> tensor<4x1xf32>
+  %d0 = tp.map sub(%x0, %m0) : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  %e0 = tp.map exp(%d0) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %l0 = tp.reduce sum %e0 dims [1] keep_dims : tensor<4x6xf32> -> tensor<4x1xf32>
+  %o0 = tp.matmul %e0, %v0 : (tensor<4x6xf32>, tensor<6x3xf32>) -> tensor<4x3xf32>
+  %own = tp.reduce max %x1 dims [1] keep_dims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %m1 = tp.map maximum(%m0, %own) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %c = tp.map sub(%m0, %m1) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %r = tp.map exp(%c) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  // The difference, by adding the negation.
+  %n1 = tp.map neg(%m1) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %d1 = tp.map add(%x1, %n1) : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %e1 = tp.map exp(%d1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %l1 = tp.reduce sum %e1 dims [1] keep_dims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %o1 = tp.matmul %e1, %v1 : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %lr = tp.map mul(%l0, %r) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %l = tp.map add(%lr, %l1) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %or = tp.map mul(%o0, %r) : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  %o = tp.map add(%or, %o1) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %0 = tp.map div(%o, %l) : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+//--- blocks.wrong.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}, %v: tensor<10x3xf32> {tp.name = "v"}) -> tensor<4x3xf32> {
+  %x0 = tp.slice %x dim 1 start 0 step 1 : tensor<4x10xf32> -> tensor<4x6xf32>
+  %x1 = tp.slice %x dim 1 start 6 step 1 : tensor<4x10xf32> -> tensor<4x4xf32>
+  %v0 = tp.slice %v dim 0 start 0 step 1 : tensor<10x3xf32> -> tensor<6x3xf32>
+  %v1 = tp.slice %v dim 0 start 6 step 1 : tensor<10x3xf32> -> tensor<4x3xf32>
+  %m0 = tp.reduce max %x0 dims [1] keep_dims : tensor<4x6xf32> -> tensor<4x1xf32>
+  %d0 = tp.map sub(%x0, %m0) : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  %e0 = tp.map exp(%d0) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %l0 = tp.reduce sum %e0 dims [1] keep_dims : tensor<4x6xf32> -> tensor<4x1xf32>
+  %o0 = tp.matmul %e0, %v0 : (tensor<4x6xf32>, tensor<6x3xf32>) -> tensor<4x3xf32>
+  %own = tp.reduce max %x1 dims [1] keep_dims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %m1 = tp.map maximum(%m0, %own) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %c = tp.map sub(%m1, %m0) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %r = tp.map exp(%c) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  // The difference, by adding the negation.
+  %n1 = tp.map neg(%m1) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %d1 = tp.map add(%x1, %n1) : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %e1 = tp.map exp(%d1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %l1 = tp.reduce sum %e1 dims [1] keep_dims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %o1 = tp.matmul %e1, %v1 : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %lr = tp.map mul(%l0, %r) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %l = tp.map add(%lr, %l1) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %or = tp.map mul(%o0, %r) : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  %o = tp.map add(%or, %o1) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %0 = tp.map div(%o, %l) : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+//--- blocks.wrong-maximum.mlir
+func.func @main(%x: tensor<4x10xf32> {tp.name = "x"}, %v: tensor<10x3xf32> {tp.name = "v"}) -> tensor<4x3xf32> {
+  %x0 = tp.slice %x dim 1 start 0 step 1 : tensor<4x10xf32> -> tensor<4x6xf32>
+  %x1 = tp.slice %x dim 1 start 6 step 1 : tensor<4x10xf32> -> tensor<4x4xf32>
+  %v0 = tp.slice %v dim 0 start 0 step 1 : tensor<10x3xf32> -> tensor<6x3xf32>
+  %v1 = tp.slice %v dim 0 start 6 step 1 : tensor<10x3xf32> -> tensor<4x3xf32>
+  %m0 = tp.reduce max %x0 dims [1] keep_dims : tensor<4x6xf32> -> tensor<4x1xf32>
+  %d0 = tp.map sub(%x0, %m0) : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  %e0 = tp.map exp(%d0) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %l0 = tp.reduce sum %e0 dims [1] keep_dims : tensor<4x6xf32> -> tensor<4x1xf32>
+  %o0 = tp.matmul %e0, %v0 : (tensor<4x6xf32>, tensor<6x3xf32>) -> tensor<4x3xf32>
+  %own = tp.reduce max %x1 dims [1] keep_dims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %m1 = tp.map maximum(%m0, %own) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %c = tp.map sub(%m0, %m1) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %r = tp.map exp(%c) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  // The difference, by adding the negation.
+  %n1 = tp.map neg(%m1) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %n0 = tp.map neg(%own) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %d1 = tp.map add(%x1, %n0) : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %e1 = tp.map exp(%d1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %l1 = tp.reduce sum %e1 dims [1] keep_dims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %o1 = tp.matmul %e1, %v1 : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %lr = tp.map mul(%l0, %r) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %l = tp.map add(%lr, %l1) : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %or = tp.map mul(%o0, %r) : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  %o = tp.map add(%or, %o1) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %0 = tp.map div(%o, %l) : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+//--- masked.mlir
+func.func @main(%x: tensor<4x4xf32> {tp.name = "x"}) -> tensor<4x4xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<4xi64>
+  %r = tp.reshape %i : tensor<4xi64> -> tensor<4x1xi64>
+  %c = tp.map less_equal(%i, %r) : (tensor<4xi64>, tensor<4x1xi64>) -> tensor<4x4xi1>
+  %f = tp.constant 0xFFF0000000000000 : f64 -> tensor<f32>
+  %w = tp.map select(%c, %x, %f) : (tensor<4x4xi1>, tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %0 = tp.rowwise softmax %w dim 1 : tensor<4x4xf32> -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+//--- masked.equal.mlir
+func.func @main(%x: tensor<4x4xf32> {tp.name = "x"}) -> tensor<4x4xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<4xi64>
+  %r = tp.reshape %i : tensor<4xi64> -> tensor<4x1xi64>
+  %c = tp.map less_equal(%i, %r) : (tensor<4xi64>, tensor<4x1xi64>) -> tensor<4x4xi1>
+  %t = tp.cast %c : tensor<4x4xi1> -> tensor<4x4xf32>
+  %e = tp.map exp(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %w = tp.map mul(%e, %t) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = tp.reduce sum %w dims [1] keep_dims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %0 = tp.map div(%w, %s) : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
 }

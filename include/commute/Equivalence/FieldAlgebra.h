@@ -147,6 +147,8 @@ struct EvaluationContext {
   /// True if an op has read at an index that is out of bounds of its operand,
   /// which is an error in PyTorch.
   bool hasReadOutside = false;
+  /// When the time was last checked, by the system's coarse clock.
+  long lastTick = -1;
   /// Random floats occur more than once, so that a sort has equal elements:
   /// drawn from the whole field, they would all be different.
   bool repeatsElements = false;

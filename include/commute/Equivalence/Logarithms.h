@@ -1,4 +1,4 @@
-//===- Logarithms.h - sums with logarithms ----------------------*- C++ -*-===//
+//===- Logarithms.h - sums with logarithms and maxima -----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -8,14 +8,19 @@
 #define COMMUTE_EQUIVALENCE_LOGARITHMS_H
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <optional>
+#include <vector>
 
 namespace commute::equivalence {
 
 /// The elements that are sums with logarithms, so that
 /// exp(x - log(s)) = exp(x) / s: the softmax that a gradient computes from a
-/// log_softmax is the one that another program computes by division.
+/// log_softmax is the one that another program computes by division. A maximum
+/// counts as the logarithm of a number of its own, its exponential, so that
+/// exp(x - m) = exp(x) / exp(m): attention around a ring rescales its sums
+/// whenever it meets a larger maximum.
 class Logarithms {
 public:
   /// `rest` plus the logarithm of `factor`.
@@ -25,17 +30,38 @@ public:
 
   /// Returns the form of an element that has a logarithm among its summands.
   std::optional<Form> find(uint64_t element) const {
+    if (!mayHaveForm(element))
+      return std::nullopt;
     auto known = forms.find(element);
     return known == forms.end() ? std::nullopt : std::optional(known->second);
   }
   /// Records that `element` is the logarithm of `number`.
   void note(uint64_t element, uint64_t number) {
-    forms.try_emplace(element, Form{0, number});
+    add(element, Form{0, number});
   }
+  /// Records that `element` is the maximum of some others.
+  void noteMaximum(uint64_t element);
   /// Records that `result` is a + b, or a - b.
   void noteSum(uint64_t a, uint64_t b, bool subtracts, uint64_t result);
+  /// Records that the exponential of an element was taken that has no form. It
+  /// gets none later, because equal elements have equal exponentials.
+  void noteOpaque(uint64_t element) { opaque.insert(element); }
 
 private:
+  void add(uint64_t element, Form form);
+  /// Every sum is looked up, and hardly any has a form: few elements share a
+  /// bit with one that does.
+  bool mayHaveForm(uint64_t element) const {
+    return !filter.empty() &&
+           (filter[element % numBits / 64] >> element % 64 & 1) != 0;
+  }
+
+  static constexpr uint64_t numBits = uint64_t(1) << 18;
+  /// By the last bits of an element; empty if there are no forms.
+  std::vector<uint64_t> filter;
+  llvm::DenseSet<uint64_t> opaque;
+  /// The last factor that was divided by: a row has one maximum.
+  uint64_t divisor = 1, inverse = 1;
   llvm::DenseMap<uint64_t, Form> forms;
 };
 

@@ -85,6 +85,9 @@ public:
   void noteNumber(uint64_t element, double number) {
     numbers.try_emplace(element, number);
   }
+  /// The number that an element is known to be: one that was noted, or a small
+  /// fraction, such as a count.
+  std::optional<double> getKnownNumber(uint64_t element) const;
   /// True if an element is known to be a negative number: one that was noted,
   /// the negation of one, or a fraction.
   bool isNegative(uint64_t element) const;
@@ -165,11 +168,10 @@ private:
   /// zero, or above. The order is kept, and later orders of an unknown and
   /// numbers are consistent with it.
   int drawOrder(uint64_t a, uint64_t b);
-  /// The number that an element is known to be: one that was noted, or a small
-  /// fraction, such as a count.
-  std::optional<double> getKnownNumber(uint64_t element) const;
   /// The number that an element is known, or was drawn, to be.
   std::optional<double> getNumber(uint64_t element) const;
+  /// The join of some elements; a maximum is noted as a logarithm.
+  uint64_t join(FreeSemilattice &extremes, llvm::ArrayRef<uint64_t> elements);
   uint64_t getExtreme(llvm::ArrayRef<uint64_t> elements,
                       FreeSemilattice &extremes, bool isMaximum);
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
