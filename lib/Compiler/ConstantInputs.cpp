@@ -6,7 +6,6 @@
 
 #include "ConstantInputs.h"
 
-#include "commute/Archive/Weights.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -89,19 +88,20 @@ static TypedAttr readConstant(const archive::Weights &weights,
                     static_cast<uint64_t>(tensor.storageOffset), builder);
 }
 
-void compiler::stateConstantInputs(const archive::ProgramArchive &archive,
-                                   func::FuncOp function) {
+void compiler::forEachConstantTensor(
+    const archive::ProgramArchive &archive, func::FuncOp function,
+    llvm::function_ref<bool(Type)> selects,
+    llvm::function_ref<void(unsigned, const archive::Weights &,
+                            const archive::StoredTensor &)>
+        visit) {
   auto getText = [&](unsigned index, StringRef name) {
     auto text = function.getArgAttrOfType<StringAttr>(index, name);
     return text ? text.getValue() : StringRef();
   };
   std::optional<archive::Weights> weights;
-  Builder builder(function.getContext());
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    auto type =
-        dyn_cast<RankedTensorType>(function.getArgument(index).getType());
-    if (!type || !type.hasStaticShape() || type.getNumElements() != 1 ||
-        getText(index, tp::TPDialect::kindAttrName) != "tensor_constant")
+    if (getText(index, tp::TPDialect::kindAttrName) != "tensor_constant" ||
+        !selects(function.getArgument(index).getType()))
       continue;
     if (!weights) {
       llvm::Expected<archive::Weights> opened = archive::Weights::open(archive);
@@ -109,11 +109,24 @@ void compiler::stateConstantInputs(const archive::ProgramArchive &archive,
         return llvm::consumeError(opened.takeError());
       weights = std::move(*opened);
     }
-    const archive::StoredTensor *tensor =
-        weights->find(getText(index, tp::TPDialect::parameterAttrName));
-    if (!tensor)
-      continue;
-    if (TypedAttr value = readConstant(*weights, *tensor, builder))
-      function.setArgAttr(index, tp::TPDialect::valueAttrName, value);
+    if (const archive::StoredTensor *tensor =
+            weights->find(getText(index, tp::TPDialect::parameterAttrName)))
+      visit(index, *weights, *tensor);
   }
+}
+
+void compiler::stateConstantInputs(const archive::ProgramArchive &archive,
+                                   func::FuncOp function) {
+  Builder builder(function.getContext());
+  auto hasOneElement = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 1;
+  };
+  forEachConstantTensor(
+      archive, function, hasOneElement,
+      [&](unsigned index, const archive::Weights &weights,
+          const archive::StoredTensor &tensor) {
+        if (TypedAttr value = readConstant(weights, tensor, builder))
+          function.setArgAttr(index, tp::TPDialect::valueAttrName, value);
+      });
 }

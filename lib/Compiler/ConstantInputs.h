@@ -8,10 +8,22 @@
 #define COMMUTE_LIB_COMPILER_CONSTANTINPUTS_H
 
 #include "commute/Archive/Program.h"
+#include "commute/Archive/Weights.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace commute::compiler {
+
+/// Calls `visit` with each input that is a constant tensor whose type `selects`
+/// accepts, and with what the archive stores of it. Reads the weights' table
+/// only if there is one. Constants that the archive does not describe are left
+/// out.
+void forEachConstantTensor(
+    const archive::ProgramArchive &archive, mlir::func::FuncOp function,
+    llvm::function_ref<bool(mlir::Type)> selects,
+    llvm::function_ref<void(unsigned index, const archive::Weights &weights,
+                            const archive::StoredTensor &tensor)>
+        visit);
 
 /// Sets the value (`tp.value`) of inputs that are constants with one element.
 /// torch.export lifts the numbers of a program (the replacement of masked

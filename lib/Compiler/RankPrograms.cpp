@@ -8,6 +8,7 @@
 
 #include "MergedRanks.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Compiler/StoredConstants.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -174,6 +175,8 @@ llvm::Expected<LoadedProgram> compiler::readRankFiles(
   if (llvm::Error error = checkOrder(programs))
     return std::move(error);
   if (llvm::Error error = checkWorld(programs.front(), programs.size()))
+    return std::move(error);
+  if (llvm::Error error = checkConstantsOfRanks(programs))
     return std::move(error);
   addWorld(programs);
   if (llvm::Error error = mergeRanks(programs))

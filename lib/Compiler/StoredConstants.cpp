@@ -6,10 +6,18 @@
 
 #include "commute/Compiler/StoredConstants.h"
 
-#include "commute/Archive/Weights.h"
+#include "ConstantInputs.h"
+#include "commute/Analysis/MainFunction.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Dialect/TPDialect.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+
 #include <cstring>
+#include <limits>
+#include <tuple>
 
 using namespace commute;
 using namespace commute::compiler;
@@ -97,5 +105,118 @@ llvm::Error compiler::compareConstants(const LoadedProgram &first,
             *ofSecond[std::min(rank, ofSecond.size() - 1)], *b,
             numRanks == 1 ? "" : " on rank " + std::to_string(rank), result))
       return error;
+  return llvm::Error::success();
+}
+
+/// Returns a hash of a tensor's type, layout and data, or an empty string if
+/// the data cannot be read.
+static std::string getContent(const archive::Weights &weights,
+                              const archive::StoredTensor &tensor) {
+  // A tensor without elements has no data.
+  archive::Weights::Bytes data;
+  if (!llvm::is_contained(tensor.sizes, 0)) {
+    if (!tensor.isRaw || !weights.hasBytes(tensor))
+      return "";
+    llvm::Expected<archive::Weights::Bytes> loaded = weights.load(tensor);
+    if (!loaded) {
+      llvm::consumeError(loaded.takeError());
+      return "";
+    }
+    data = std::move(*loaded);
+  }
+  std::vector<int64_t> layout = {static_cast<int64_t>(tensor.dtype),
+                                 tensor.storageOffset};
+  llvm::append_range(layout, tensor.sizes);
+  llvm::append_range(layout, tensor.strides);
+  auto getHash = [](const void *data, size_t size) {
+    llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+        llvm::ArrayRef(static_cast<const uint8_t *>(data), size));
+    return llvm::utohexstr(hash.high64) + llvm::utohexstr(hash.low64);
+  };
+  return getHash(layout.data(), layout.size() * sizeof(int64_t)) + "-" +
+         getHash(data.data.get(), data.size);
+}
+
+void compiler::stateConstantContents(const LoadedProgram &program) {
+  std::vector<const archive::ProgramArchive *> archives = program.getArchives();
+  if (archives.size() != 1)
+    return;
+  mlir::func::FuncOp function = analysis::getMain(program.getModule());
+  forEachConstantTensor(
+      *archives.front(), function, [](mlir::Type) { return true; },
+      [&](unsigned index, const archive::Weights &weights,
+          const archive::StoredTensor &tensor) {
+        if (std::string content = getContent(weights, tensor); !content.empty())
+          function.setArgAttr(
+              index, tp::contentAttrName,
+              mlir::StringAttr::get(function.getContext(), content));
+      });
+}
+
+/// Returns a group whose members are said to hold the same tensor as input
+/// `index`, and two of them that do not.
+static std::optional<std::tuple<tp::GroupAttr, int64_t, int64_t>>
+findContradiction(llvm::ArrayRef<LoadedProgram> programs, unsigned index) {
+  mlir::ModuleOp module = programs.front().getModule();
+  auto placements =
+      analysis::getMain(module).getArgAttrOfType<mlir::DictionaryAttr>(
+          index, tp::TPDialect::placementsAttrName);
+  auto getContent = [&](int64_t rank) {
+    return analysis::getMain(programs[rank].getModule())
+        .getArgAttr(index, tp::contentAttrName);
+  };
+  for (tp::GroupAttr group : analysis::getGroups(module)) {
+    auto placement = placements
+                         ? placements.getAs<tp::PlacementAttr>(group.getName())
+                         : tp::PlacementAttr();
+    if (!placement || placement.getKind() != tp::PlacementKind::Replicated)
+      continue;
+    for (int64_t number = 0; number < group.getNumGroups(); ++number) {
+      llvm::ArrayRef<int64_t> members = group.getMembers(number);
+      for (int64_t member : members)
+        if (member < static_cast<int64_t>(programs.size()) &&
+            getContent(member) != getContent(members.front()))
+          return std::tuple(group, members.front(), member);
+    }
+  }
+  return std::nullopt;
+}
+
+llvm::Error
+compiler::checkConstantsOfRanks(llvm::MutableArrayRef<LoadedProgram> programs) {
+  llvm::SmallVector<mlir::func::FuncOp> functions;
+  unsigned count = std::numeric_limits<unsigned>::max();
+  for (const LoadedProgram &program : programs) {
+    stateConstantContents(program);
+    functions.push_back(analysis::getMain(program.getModule()));
+    count = std::min(count, functions.back().getNumArguments());
+  }
+  for (unsigned index = 0; index < count; ++index) {
+    auto getContent = [&](mlir::func::FuncOp function) {
+      return function.getArgAttr(index, tp::contentAttrName);
+    };
+    if (llvm::all_of(functions, [&](mlir::func::FuncOp function) {
+          return getContent(function) == getContent(functions.front());
+        }))
+      continue;
+    if (auto contradiction = findContradiction(programs, index)) {
+      auto [group, first, other] = *contradiction;
+      auto name = functions.front().getArgAttrOfType<mlir::StringAttr>(
+          index, tp::TPDialect::nameAttrName);
+      return llvm::createStringError(
+          programs[other].origin + ": the constant tensor '" +
+          (name ? name.getValue() : "") + "' has other elements than in " +
+          programs[first].origin + ", but the ranks of group '" +
+          group.getName() +
+          "' are said to hold the same; state \"inputs\": {\"" +
+          (name ? name.getValue() : "") + "\": {\"" + group.getName() +
+          "\": \"varying\"}}");
+    }
+    for (mlir::func::FuncOp function : functions)
+      function.removeArgAttr(index, tp::TPDialect::valueAttrName);
+  }
+  for (mlir::func::FuncOp function : functions)
+    for (unsigned index = 0; index < function.getNumArguments(); ++index)
+      function.removeArgAttr(index, tp::contentAttrName);
   return llvm::Error::success();
 }

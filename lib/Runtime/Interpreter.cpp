@@ -6,6 +6,8 @@
 
 #include "commute/Runtime/Interpreter.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::runtime;
@@ -51,9 +53,21 @@ llvm::Error RunnableProgram::checkStep(Operation *op) const {
   auto refuse = [&](const Twine &message) {
     return llvm::createStringError(describe(op->getLoc()) + ": " + message);
   };
-  if (auto call = dyn_cast<tp::CallOp>(op))
-    return refuse("operator " + call.getCallee() +
-                  " is not modelled and cannot be run");
+  if (auto call = dyn_cast<tp::CallOp>(op)) {
+    auto limitation = call->getAttrOfType<StringAttr>(tp::limitationAttrName);
+    auto changesTensors = [](Operation &other) {
+      auto call = dyn_cast<tp::CallOp>(other);
+      return call && !call.getMutatedOperands().empty();
+    };
+    return refuse(
+        "operator " + call.getCallee() +
+        (limitation ? " cannot be run: " + limitation.getValue()
+                    : Twine(" is not modelled and cannot be run")) +
+        (llvm::any_of(*op->getBlock(), changesTensors)
+             ? "; ExportedProgram.run_decompositions({}) returns a graph "
+               "that changes nothing in place"
+             : ""));
+  }
   if (!op->hasTrait<OpTrait::IsTerminator>() &&
       !isa<tp::EvaluationOpInterface>(op))
     return refuse("op " + op->getName().getStringRef() + " cannot be run");

@@ -173,6 +173,17 @@ void ProgramInputs::addAssumptions(unsigned argument) {
       assumptions.push_back(assumption);
 }
 
+llvm::Error
+InputSources::addWeights(ArrayRef<const archive::ProgramArchive *> archives) {
+  for (const archive::ProgramArchive *archive : archives) {
+    llvm::Expected<archive::Weights> opened = archive::Weights::open(*archive);
+    if (!opened)
+      return opened.takeError();
+    weights.push_back(std::move(*opened));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<ProgramInputs> ProgramInputs::create(func::FuncOp function,
                                                     InputSources sources) {
   llvm::Expected<analysis::InputPlacements> placements =

@@ -215,7 +215,10 @@ llvm::Error SidecarReader::readConstants(JsonValue constants,
       int64_t rank;
       if (StringRef(getText(it.key())).getAsInteger(10, rank) || rank < 0)
         return fail();
-      constant.values[rank] = (*it).text().str();
+      // Lists may stand on many lines.
+      llvm::SmallVector<StringRef> words;
+      llvm::SplitString((*it).text(), words, " \n\r\t");
+      constant.values[rank] = llvm::join(words, " ");
     }
   }
   return llvm::Error::success();

@@ -8,6 +8,7 @@
 
 #include "commute/Archive/Container.h"
 #include "commute/Compiler/LoadedProgram.h"
+#include "commute/Compiler/StoredConstants.h"
 #include "commute/Refinement/RefinementReport.h"
 
 using namespace commute;
@@ -37,6 +38,7 @@ RefinedPrograms python::refinePrograms(const std::string &reference,
       readProgramFile(reference, vocabulary, {}, limits, context);
   if (!whole)
     return fail(whole.takeError());
+  stateConstantContents(*whole);
   StatedFacts facts;
   facts.groups = settings.groups;
   facts.knownGroups = relations.mesh.getGroups();
@@ -49,6 +51,7 @@ RefinedPrograms python::refinePrograms(const std::string &reference,
         readProgramFile(path, vocabulary, facts, limits, context);
     if (!program)
       return fail(program.takeError());
+    stateConstantContents(*program);
     modules.push_back(program->getModule());
     programs.push_back(std::move(*program));
   }

@@ -29,13 +29,8 @@ openInputs(const LoadedProgram &file, mlir::func::FuncOp function,
     sources.file = std::move(*parsed);
   }
   if (!settings.seedsWeights)
-    for (const archive::ProgramArchive *archive : file.getArchives()) {
-      llvm::Expected<archive::Weights> opened =
-          archive::Weights::open(*archive);
-      if (!opened)
-        return opened.takeError();
-      sources.weights.push_back(std::move(*opened));
-    }
+    if (llvm::Error error = sources.addWeights(file.getArchives()))
+      return std::move(error);
   return runtime::ProgramInputs::create(function, std::move(sources));
 }
 

@@ -8,6 +8,8 @@ import zipfile
 
 import pytest
 import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
 from torch import nn
 from torch.distributed.tensor import Replicate, Shard
 from torch.distributed.tensor.parallel import (
@@ -293,6 +295,62 @@ def test_opaque_operators_with_constants_of_the_rank(tmp_path):
     assert "equivalent on 2 ranks" in succeed("verify", tmp_path / "in", tmp_path / "out")
     process = commute("verify", tmp_path / "in", tmp_path / "in" / "rank0.pt2")
     assert process.returncode == 1, process.stderr
+
+
+class OfItsRank(nn.Module):
+    """A number and a tensor that follow the rank, as constants of the program."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 4, dtype=torch.float64))
+
+    def forward(self, x):
+        rank = dist.get_rank()
+        scale = torch.tensor([1.0 + rank, 2.0, 3.0, 4.0], dtype=torch.float64)
+        product = (x + torch.tensor(8.0 * rank)) @ self.weight * scale
+        return functional.all_reduce(product, "sum", dist.group.WORLD)
+
+
+def test_constant_tensors_of_the_rank(tmp_path):
+    x = torch.randn(3, 4, dtype=torch.float64)
+    captured = capture(OfItsRank(), (x,), mesh={"tp": 2}, folder=tmp_path / "in")
+    sidecar = sidecar_of(captured.ranks[1].path)
+    constants = [name for name in sidecar["inputs"] if "lifted" in name]
+    assert len(constants) == 2
+    assert all(set(sidecar["inputs"][name].values()) == {"varying"} for name in constants)
+    optimize(tmp_path / "in", tmp_path / "out", "--policy=always")
+    assert "equivalent on 2 ranks" in succeed("verify", tmp_path / "in", tmp_path / "out")
+    succeed("run", tmp_path / "in")
+
+
+@pytest.mark.parametrize("placement", ["varying", "replicated"])
+def test_constant_tensors_that_are_said_to_be_one(placement, tmp_path):
+    class Scaled(nn.Module):
+        def __init__(self, rank):
+            super().__init__()
+            self.rank = rank
+
+        def forward(self, x):
+            return x * torch.tensor([1.0 + self.rank, 2.0])
+
+    for rank in range(2):
+        sidecar = {
+            "version": 1, "rank": rank, "groups": {"tp": {"ranks": [0, 1]}},
+            "inputs": {"c_lifted_tensor_0": {"tp": placement}},
+        }  # fmt: skip
+        torch.export.save(
+            torch.export.export(Scaled(rank), (torch.randn(2),)), tmp_path / f"rank{rank}.pt2",
+            extra_files={"commute.json": json.dumps(sidecar)},
+        )  # fmt: skip
+    process = commute("run", tmp_path)
+    if placement == "varying":
+        assert process.returncode == 0, process.stderr
+        return
+    assert process.returncode == 2
+    assert (
+        "rank1.pt2: the constant tensor 'c_lifted_tensor_0' has other elements than in"
+    ) in process.stderr
+    assert '"inputs": {"c_lifted_tensor_0": {"tp": "varying"}}' in process.stderr
 
 
 def test_rank_of_another_model(captured, ids, tmp_path):

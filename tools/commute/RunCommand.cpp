@@ -145,13 +145,8 @@ RunCommand::openInputs(const LoadedProgram &file,
     sources.file = std::move(*opened);
   }
   if (weights == WeightSource::Archive)
-    for (const archive::ProgramArchive *archive : file.getArchives()) {
-      llvm::Expected<archive::Weights> opened =
-          archive::Weights::open(*archive);
-      if (!opened)
-        return opened.takeError();
-      sources.weights.push_back(std::move(*opened));
-    }
+    if (llvm::Error error = sources.addWeights(file.getArchives()))
+      return std::move(error);
   return runtime::ProgramInputs::create(function, std::move(sources));
 }
 

@@ -128,10 +128,11 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
     relations = std::move(*parsed);
   }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<LoadedProgram> whole =
+  llvm::Expected<LoadedProgram> model =
       options.readReference(reference, **vocabulary, context);
-  if (!whole)
-    return whole.takeError();
+  if (!model)
+    return model.takeError();
+  stateConstantContents(*model);
   llvm::Expected<std::vector<LoadedProgram>> programs = options.readEach(
       inputs, relations.mesh.getGroups(), **vocabulary, context);
   if (!programs)
@@ -148,10 +149,12 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   if (llvm::Error error = proof.apply(refineOptions.proof))
     return std::move(error);
   std::vector<mlir::ModuleOp> modules;
-  for (const LoadedProgram &program : *programs)
+  for (const LoadedProgram &program : *programs) {
+    stateConstantContents(program);
     modules.push_back(program.getModule());
+  }
   llvm::Expected<refinement::RefinementResult> result =
-      refinement::refine(whole->getModule(), modules, relations, refineOptions);
+      refinement::refine(model->getModule(), modules, relations, refineOptions);
   if (!result)
     return result.takeError();
   if (!reportFile.empty()) {
@@ -160,12 +163,12 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
     if (!target)
       return target.takeError();
     ReportFile page("verify", std::move(*target));
-    page.addProgram("reference", whole->origin, whole->getModule(), *whole);
+    page.addProgram("reference", model->origin, model->getModule(), *model);
     page.addProgram("rank", programs->front().origin,
                     programs->front().getModule(), programs->front());
     page.addProof(*result);
     if (llvm::Error error = page.write(
-            reportFile, "commute verify --reference=" + whole->origin + " " +
+            reportFile, "commute verify --reference=" + model->origin + " " +
                             programs->front().origin))
       return std::move(error);
   }

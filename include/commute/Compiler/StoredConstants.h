@@ -21,6 +21,18 @@ llvm::Error compareConstants(const LoadedProgram &first,
                              const LoadedProgram &second,
                              equivalence::VerifyResult &result);
 
+/// Sets the content (`tp.content`) of the inputs that are constant tensors, so
+/// that those of different programs can be told apart. Data that cannot be read
+/// remains unknown.
+void stateConstantContents(const LoadedProgram &program);
+
+/// Compares the constant tensors of the ranks of one program: program i is that
+/// of rank i. Those that differ are no constants of the merged program. Returns
+/// an error if the ranks of a group are said to hold the same tensor and do
+/// not.
+llvm::Error
+checkConstantsOfRanks(llvm::MutableArrayRef<LoadedProgram> programs);
+
 } // namespace commute::compiler
 
 #endif // COMMUTE_COMPILER_STOREDCONSTANTS_H

@@ -26,6 +26,10 @@ inline constexpr llvm::StringLiteral sizeRangesAttrName = "tp.size_ranges";
 /// knows, is not modelled in this form. Completes "not fused: 'mm' uses it: ".
 inline constexpr llvm::StringLiteral limitationAttrName = "tp.limitation";
 
+/// A string attribute of inputs that are constant tensors: a hash of the type
+/// and the elements that the archive stores. Equal strings are equal tensors.
+inline constexpr llvm::StringLiteral contentAttrName = "tp.content";
+
 } // namespace commute::tp
 
 #endif // COMMUTE_DIALECT_CARRIERATTRIBUTES_H

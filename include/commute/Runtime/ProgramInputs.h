@@ -24,6 +24,10 @@ struct InputSources {
   /// the world, in its order; may be empty.
   std::vector<archive::Weights> weights;
   uint64_t seed = 0;
+
+  /// Opens the weights of these archives.
+  llvm::Error
+  addWeights(llvm::ArrayRef<const archive::ProgramArchive *> archives);
 };
 
 /// The inputs of a program on all ranks. Random inputs respect the placements:
