@@ -53,6 +53,9 @@ llvm::Expected<bool> JoinedRanks::run() {
     states[index].end = block.getTerminator()->getIterator();
     indexOf[rank.rank] = index;
   }
+  // Ranks take turns, one op at a time: where all run one program, all have
+  // come equally far at each place, and the joined program is at the same place
+  // as the reference.
   while (true) {
     bool progresses = false, isDone = true;
     for (size_t index = 0; index < ranks.size(); ++index) {
@@ -133,78 +136,68 @@ llvm::Expected<Value> JoinedRanks::getOperand(JoinedRank &own, Value operand) {
 llvm::Expected<bool> JoinedRanks::advance(size_t index) {
   State &state = states[index];
   JoinedRank &own = ranks[index];
-  bool progresses = false;
-  while (true) {
-    if (state.waiting) {
-      if (!isDone(index, state.waiting))
-        return progresses;
-      state.waiting = nullptr;
-      progresses = true;
+  if (state.waiting && !isDone(index, state.waiting))
+    return false;
+  bool hasWaited = std::exchange(state.waiting, nullptr) != nullptr;
+  if (state.next == state.end)
+    return hasWaited;
+  Operation *op = &*state.next;
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    llvm::Expected<Value> known = getOperand(own, operand);
+    if (!known)
+      return known.takeError();
+    if (!*known) {
+      // The result of an asynchronous collective may not be there yet.
+      state.waiting = operand.getDefiningOp();
+      assert(state.waiting && "a value that nothing defines");
+      return hasWaited;
     }
-    if (state.next == state.end)
-      return progresses;
-    Operation *op = &*state.next;
-    // The result of an asynchronous collective may not be there yet.
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      llvm::Expected<Value> known = getOperand(own, operand);
-      if (!known)
-        return known.takeError();
-      if (!*known) {
-        state.waiting = operand.getDefiningOp();
-        assert(state.waiting && "a value that nothing defines");
-        break;
-      }
-      operands.push_back(*known);
-    }
-    if (state.waiting)
-      continue;
-    ++state.next;
-    progresses = true;
-    ops.setLocation(op->getLoc());
-    if (isa<tp::CollectiveOpInterface>(op)) {
-      llvm::Expected<bool> isComplete = arrive(index, op);
-      if (!isComplete)
-        return isComplete.takeError();
-      if (!failures.empty())
-        return true;
-      bool isAsync = cast<tp::CollectiveOpInterface>(op).isAsynchronous();
-      if (!*isComplete && !isAsync)
-        state.waiting = op;
-      continue;
-    }
-    if (isPointToPoint(op)) {
-      if (llvm::Error error = post(index, cast<tp::CallOp>(op)))
-        return std::move(error);
-      if (!failures.empty())
-        return true;
-      continue;
-    }
-    if (auto completion = dyn_cast<tp::CompletionOpInterface>(op)) {
-      own.values[op->getResult(0)] = own.values.lookup(completion.getBegun());
-      continue;
-    }
-    if (isa<tp::GroupOpInterface>(op)) {
-      if (llvm::Error error = evaluate({index}, {op}))
-        return std::move(error);
-      continue;
-    }
-    SmallVector<Value> results = copyOp(ops, op, operands);
-    if (results.size() > 0)
-      if (Operation *copied = results.front().getDefiningOp();
-          copied && copied->hasAttr(equivalence::drawAttrName) &&
-          !isa<tp::CallOp>(copied)) {
-        // Uninitialized memory differs between ranks and ops.
-        auto number =
-            copied->getAttrOfType<IntegerAttr>(equivalence::drawAttrName);
-        copied->setAttr(equivalence::drawAttrName,
-                        ops.getBuilder().getI64IntegerAttr(
-                            (number.getInt() & 0xffffffff) |
-                            (static_cast<int64_t>(index + 1) << 32)));
-      }
-    for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
-      own.values[result] = value;
+    operands.push_back(*known);
   }
+  ++state.next;
+  ops.setLocation(op->getLoc());
+  if (llvm::Error error = execute(index, op, operands))
+    return std::move(error);
+  return true;
+}
+
+llvm::Error JoinedRanks::execute(size_t index, Operation *op,
+                                 ArrayRef<Value> operands) {
+  JoinedRank &own = ranks[index];
+  if (isa<tp::CollectiveOpInterface>(op)) {
+    llvm::Expected<bool> isComplete = arrive(index, op);
+    if (!isComplete)
+      return isComplete.takeError();
+    bool isAsync = cast<tp::CollectiveOpInterface>(op).isAsynchronous();
+    if (!*isComplete && !isAsync)
+      states[index].waiting = op;
+    return llvm::Error::success();
+  }
+  if (isPointToPoint(op))
+    return post(index, cast<tp::CallOp>(op));
+  if (auto completion = dyn_cast<tp::CompletionOpInterface>(op)) {
+    own.values[op->getResult(0)] = own.values.lookup(completion.getBegun());
+    return llvm::Error::success();
+  }
+  if (isa<tp::GroupOpInterface>(op))
+    return evaluate({index}, {op});
+  SmallVector<Value> results = copyOp(ops, op, operands);
+  if (results.size() > 0)
+    if (Operation *copied = results.front().getDefiningOp();
+        copied && copied->hasAttr(equivalence::drawAttrName) &&
+        !isa<tp::CallOp>(copied)) {
+      // Uninitialized memory differs between ranks and ops.
+      auto number =
+          copied->getAttrOfType<IntegerAttr>(equivalence::drawAttrName);
+      copied->setAttr(equivalence::drawAttrName,
+                      ops.getBuilder().getI64IntegerAttr(
+                          (number.getInt() & 0xffffffff) |
+                          (static_cast<int64_t>(index + 1) << 32)));
+    }
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
+    own.values[result] = value;
+  return llvm::Error::success();
 }
 
 llvm::Expected<bool> JoinedRanks::arrive(size_t index, Operation *op) {

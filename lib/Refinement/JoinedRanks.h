@@ -79,8 +79,11 @@ private:
   using ChannelKey =
       std::tuple<std::vector<int64_t>, /*from=*/size_t, /*to=*/size_t>;
 
-  /// Runs a rank as far as it gets. Returns true if it got further.
+  /// Runs the next op of a rank, unless the rank has to wait. Returns true if
+  /// it got further.
   llvm::Expected<bool> advance(size_t index);
+  llvm::Error execute(size_t index, mlir::Operation *op,
+                      llvm::ArrayRef<mlir::Value> operands);
   /// Returns the value of an operand; null if it is not there yet.
   llvm::Expected<mlir::Value> getOperand(JoinedRank &own, mlir::Value operand);
   llvm::Expected<bool> arrive(size_t index, mlir::Operation *op);

@@ -6,6 +6,7 @@
 
 #include "RelatedInputs.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Support/Quoted.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -29,6 +30,13 @@ StringRef refinement::getParameterName(func::FuncOp function, unsigned index) {
 TypedAttr refinement::getConstant(func::FuncOp function, unsigned index) {
   return function.getArgAttrOfType<TypedAttr>(index,
                                               tp::TPDialect::valueAttrName);
+}
+
+/// Returns the hash of a constant tensor's elements; empty if they are unknown.
+static StringRef getContent(func::FuncOp function, unsigned index) {
+  auto content =
+      function.getArgAttrOfType<StringAttr>(index, tp::contentAttrName);
+  return content ? content.getValue() : StringRef();
 }
 
 RelatedInputs::RelatedInputs(UniqueOps &ops, func::FuncOp reference,
@@ -58,6 +66,8 @@ RelatedInputs::RelatedInputs(UniqueOps &ops, func::FuncOp reference,
     for (StringRef key : {name, getParameterName(reference, index)})
       if (!key.empty())
         indexOf.try_emplace(key, index);
+    if (StringRef content = getContent(reference, index); !content.empty())
+      indexOfContent.try_emplace(content, index);
   }
 }
 
@@ -161,6 +171,12 @@ RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
             "\": \"" + relation + "\"}")
         .str();
   };
+  StringRef content = getContent(function, index);
+  if (auto same = indexOfContent.find(content);
+      !content.empty() && same != indexOfContent.end())
+    return Found{
+        Relation::makeName(getInputName(reference, same->second).str()),
+        Source::Constant};
   if (!whole)
     return llvm::createStringError(
         "input " + shown + " of rank " + Twine(rank.rank) +
@@ -173,6 +189,12 @@ RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
   if (std::optional<Relation> placed = readSidecar(rank, index, wholeName);
       placed && tensor)
     return Found{std::move(*placed), Source::Sidecar};
+  if (type == own && !content.empty() && !getContent(reference, *whole).empty())
+    return llvm::createStringError(
+        "the constant tensor " + shown + " of rank " + Twine(rank.rank) +
+        " has other elements than that of the reference; state in "
+        "relations.json which tensor of the reference it is, such as " +
+        line("NAME"));
   if (type == own)
     return Found{Relation::makeName(wholeName), Source::Inferred};
   std::vector<Relation> readings;

@@ -24,6 +24,8 @@ mlir::TypedAttr getConstant(mlir::func::FuncOp function, unsigned index);
 
 /// Makes the inputs of all ranks from those of the reference: as stated, as the
 /// sidecars place them, or else in the only way that names and shapes allow.
+/// Constant tensors whose elements are known are the ones of the reference that
+/// have the same elements, whatever their names.
 class RelatedInputs {
 public:
   RelatedInputs(UniqueOps &ops, mlir::func::FuncOp reference,
@@ -63,6 +65,8 @@ private:
   const Mesh &mesh;
   llvm::SmallVector<mlir::Value> referenceInputs;
   llvm::StringMap<unsigned> indexOf;
+  /// The constant tensors of the reference, by content.
+  llvm::StringMap<unsigned> indexOfContent;
   RelationOps relationOps;
   /// A program in which relations are tried out.
   UniqueOps trialOps;

@@ -178,6 +178,30 @@ def test_several_readings_are_a_question(tmp_path):
         pair.verify(tmp_path)
 
 
+def test_constant_tensors_are_told_apart_by_their_elements(tmp_path):
+    # torch.export names them in the order in which they occur: the ranks' only constant
+    # has the name of the reference's first one, and is its second.
+    def reference(x):
+        return torch.sin(x * torch.tensor([0.5, 1.5, 2.5])), x * torch.tensor([3.5, 4.5, 5.5])
+
+    def second_alone(x):
+        return torch.zeros(3), x * torch.tensor([3.5, 4.5, 5.5])
+
+    def first_for_second(x):
+        return torch.zeros(3), x * torch.tensor([0.5, 1.5, 2.5])
+
+    def other(x):
+        return torch.zeros(3), x * torch.tensor([0.5, 1.5, 2.0])
+
+    whole, stated = {"x": randn(3)}, {"mesh": MESH}
+    result = Pair(reference, whole, second_alone, whole, stated).verify(tmp_path)
+    assert result.outputs[1]["relation"] == "replicated", str(result)
+    result = Pair(reference, whole, first_for_second, whole, stated).verify(tmp_path)
+    assert result.outputs[1]["relation"] != "replicated", str(result)
+    with pytest.raises(commute.CommuteError, match="has other elements than that of the refer"):
+        Pair(reference, whole, other, whole, stated).verify(tmp_path)
+
+
 def test_sequence_parallel(tmp_path):
     def ranks(x, up, down, bias):
         return reduce_scatter(torch.relu(all_gather(x) @ up) @ down) + bias

@@ -99,6 +99,30 @@ def test_models_of_transformers(name, tmp_path):
     assert {"replicated", "partial(tp)", "shard(1, tp)"} <= relations
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("name", ["mixtral", "gpt_oss"])
+def test_expert_parallel(name, ranks):
+    # Tokens are sorted by experts whose numbers are the rank's own.
+    small = MODELS[name]
+    model = small.make(layers=1)
+    result = commute.torch.check(model, model, small.prefill(), {"ep": ranks})
+    assert result, result
+
+
+def test_decoding_with_a_cache():
+    # The ranks' programs have more empty constants than the reference's.
+    small = MODELS["llama"]
+    model = small.make(layers=1)
+    _, given, placements = small.decode(model, 2)
+    result = commute.torch.check(
+        model, model, given, {"tp": 2}, plan=small.plan, input_placements=placements
+    )
+    assert result, result
+    assert [output["relation"] for output in result.outputs] == [
+        "replicated", "shard(1, tp)", "shard(1, tp)",
+    ]  # fmt: skip
+
+
 def test_commands_of_the_page(tmp_path):
     """docs/verify-a-parallel-model.md."""
     page = (REPOSITORY / "docs" / "verify-a-parallel-model.md").read_text()
