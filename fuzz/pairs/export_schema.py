@@ -30,6 +30,7 @@ SCALAR_TYPES = {
 MEMORY_FORMATS = {torch.contiguous_format: 1, torch.preserve_format: 4}
 _BYTES = {number: dtype.itemsize for dtype, number in SCALAR_TYPES.items()}
 CPU = {"type": "cpu", "index": None}
+STRIDED = 7
 SYMBOL_RANGE = {"s0": {"min_val": 2, "max_val": 1024}}
 
 
@@ -87,7 +88,7 @@ class _Writer:
             "device": CPU,
             "strides": [self.number(s) for s in zip(*(tensor.stride() for tensor in tensors))],
             "storage_offset": {"as_int": 0},
-            "layout": 7,
+            "layout": STRIDED,
         }
 
     def define(self, value):
@@ -160,6 +161,10 @@ class _Writer:
             return {"as_scalar_type": SCALAR_TYPES[value]}
         if isinstance(value, torch.memory_format):
             return {"as_memory_format": MEMORY_FORMATS[value]}
+        if isinstance(value, torch.device):
+            return {"as_device": CPU}
+        if isinstance(value, torch.layout):
+            return {"as_layout": STRIDED}
         return self.sequence(value)
 
     def sequence(self, values):

@@ -31,6 +31,21 @@ static Value multiply(NodeReader &reader, Value lhs, Value rhs,
       /*transpose_rhs=*/false);
 }
 
+/// Makes `result` plus the argument "bias", if there is one, the node's result.
+/// `sizes` are the bias's, to be broadcast.
+static LogicalResult setWithBias(NodeReader &reader, Value result,
+                                 const tp::Sizes &sizes) {
+  Type type = getElementType(result);
+  if (!reader.isAbsent("bias")) {
+    Value bias = reader.tensor("bias");
+    if (!bias)
+      return failure();
+    result = reader.map(tp::MapFunction::Add,
+                        {result, reader.reshape(bias, sizes)}, type);
+  }
+  return Formula(reader, type).result(0, result);
+}
+
 /// Returns a view with permuted dims, or the value itself for the identity.
 static Value permute(NodeReader &reader, Value value,
                      ArrayRef<int64_t> permutation) {
@@ -110,11 +125,81 @@ static Value unfold(NodeReader &reader, Value x, const Convolution &how,
                    getDense(reader, getElementType(x), sizes), parts, 2);
 }
 
+//===----------------------------------------------------------------------===//
+// Convolutions of patches
+//===----------------------------------------------------------------------===//
+
+/// Returns true if an argument of one number for each of two dims, or of one
+/// for both, is absent or has these numbers.
+static bool isPair(NodeReader &reader, StringRef name, int64_t first,
+                   int64_t second) {
+  if (reader.isAbsent(name))
+    return first == 1 && second == 1;
+  std::optional<SmallVector<int64_t>> numbers = reader.integers(name);
+  return numbers && (numbers->size() == 1 || numbers->size() == 2) &&
+         numbers->front() == first && numbers->back() == second;
+}
+
+/// conv2d(input[N, C, H, W], weight[O, C, h, w]) with a stride of (h, w), as
+/// vision models cut an image into patches: one product for each patch.
+static LogicalResult readPatches(NodeReader &reader) {
+  Value input = reader.tensor("input"), weight = reader.tensor("weight");
+  RankedTensorType type = reader.getResultType();
+  if (!getTensor(weight).hasStaticShape() || getTensor(weight).getRank() != 4 ||
+      getTensor(input).isDynamicDim(1) || getTensor(input).isDynamicDim(2) ||
+      getTensor(input).isDynamicDim(3) ||
+      !isa<FloatType>(getElementType(input)) ||
+      getElementType(input) != getElementType(weight))
+    return failure();
+  ArrayRef<int64_t> kernel = getTensor(weight).getShape();
+  int64_t outputs = kernel[0], channels = kernel[1], height = kernel[2],
+          width = kernel[3];
+  // For transposed convolutions only.
+  (void)reader.find("output_padding");
+  bool isPadded =
+      !reader.isAbsent("padding") && !isPair(reader, "padding", 0, 0);
+  if (channels != getTensor(input).getDimSize(1) || height < 1 || width < 1 ||
+      isPadded || !isPair(reader, "stride", height, width) ||
+      !isPair(reader, "dilation", 1, 1) || reader.integer("groups", 1) != 1 ||
+      reader.boolean("transposed", false) != false)
+    return failure();
+  int64_t rows = getTensor(input).getDimSize(2) / height;
+  int64_t columns = getTensor(input).getDimSize(3) / width;
+  tp::Sizes sizes = reader.getSymbols().getSizes(type);
+  if (type.getRank() != 4 || !tp::isConstant(sizes[2], rows) ||
+      !tp::isConstant(sizes[3], columns))
+    return failure();
+  // What is left over at the ends belongs to no patch.
+  Value image = input;
+  if (rows * height != getTensor(image).getDimSize(2))
+    image = reader.slice(image, 2, 0, rows * height);
+  if (columns * width != getTensor(image).getDimSize(3))
+    image = reader.slice(image, 3, 0, columns * width);
+  tp::Size batch = sizes[0];
+  int64_t elements = channels * height * width;
+  Value cells =
+      reader.reshape(image, {batch, channels, rows, height, columns, width});
+  Value patches = reader.reshape(reader.permute(cells, {0, 2, 4, 1, 3, 5}),
+                                 {batch, rows * columns, elements});
+  Value filters =
+      reader.permute(reader.reshape(weight, {outputs, elements}), {1, 0});
+  Value product =
+      multiply(reader, patches, filters, {batch, rows * columns, outputs});
+  Value result = reader.reshape(reader.permute(product, {0, 2, 1}), sizes);
+  return setWithBias(reader, result, {outputs, 1, 1});
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions along one dim, as products
+//===----------------------------------------------------------------------===//
+
 /// conv1d(input[N, C, L], weight[O, C / groups, K]): the product of
 /// weight[groups, O / groups, C / groups * K] and the unfolded input.
 static LogicalResult readConvolution(NodeReader &reader) {
   Value input = reader.tensor("input"), weight = reader.tensor("weight");
   RankedTensorType type = reader.getResultType();
+  if (input && weight && type && getTensor(input).getRank() == 4)
+    return readPatches(reader);
   if (!input || !weight || !type || getTensor(input).getRank() != 3 ||
       getTensor(weight).getRank() != 3 || type.getRank() != 3 ||
       !getTensor(weight).hasStaticShape() || getTensor(input).isDynamicDim(1) ||
@@ -150,17 +235,8 @@ static LogicalResult readConvolution(NodeReader &reader) {
   productSizes.append({outputs / how->groups, length});
   Value product = multiply(reader, reader.reshape(weight, weightSizes),
                            reader.reshape(columns, columnSizes), productSizes);
-  Formula f(reader, getElementType(input));
   Value result = reader.reshape(product, reader.getSymbols().getSizes(type));
-  if (!reader.isAbsent("bias")) {
-    Value bias = reader.tensor("bias");
-    if (!bias)
-      return failure();
-    result = reader.map(tp::MapFunction::Add,
-                        {result, reader.reshape(bias, {outputs, 1})},
-                        type.getElementType());
-  }
-  return f.result(0, result);
+  return setWithBias(reader, result, {outputs, 1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,8 +361,9 @@ static LogicalResult readEinsum(NodeReader &reader) {
 }
 
 void vocabulary::addAtenContractions(Vocabulary &vocabulary) {
-  vocabulary.add(
-      {"torch.ops.aten.conv1d.default", "torch.ops.aten.convolution.default"},
-      readConvolution);
+  vocabulary.add({"torch.ops.aten.conv1d.default",
+                  "torch.ops.aten.conv2d.default",
+                  "torch.ops.aten.convolution.default"},
+                 readConvolution);
   vocabulary.add("torch.ops.aten.einsum.default", readEinsum);
 }

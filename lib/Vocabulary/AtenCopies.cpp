@@ -16,17 +16,21 @@ using archive::MemoryFormat;
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Reads to.dtype, _to_copy and similar casts on one device.
+/// Reads to.dtype, to.device, type_as, _to_copy and similar casts on one
+/// device.
 static LogicalResult readCast(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
   std::optional<MemoryFormat> format =
       reader.memoryFormat("memory_format", MemoryFormat::Preserve);
   // A move to another device or into another layout is not a cast.
-  if (!self || !type || !format || !reader.isAbsent("layout") ||
-      !reader.isAbsent("device"))
+  bool statesDevice = !reader.isAbsent("device") ||
+                      !reader.isAbsent("layout") || !reader.isAbsent("other");
+  if (!self || !type || !format ||
+      (statesDevice && !reader.keepsDevice("self")))
     return failure();
-  reader.skip("dtype");
+  for (StringRef argument : {"dtype", "device", "layout", "other"})
+    reader.skip(argument);
   if (*format != MemoryFormat::Preserve && *format != MemoryFormat::Contiguous)
     return failure();
   auto op = reader.create<tp::CastOp>(type, self,
@@ -142,22 +146,11 @@ static LogicalResult writePermutedCopy(tp::CopyOp op,
 static LogicalResult writeCopyInto(tp::CopyOp op, const tp::StridedShape &shape,
                                    tp::SymbolSpace &symbols,
                                    NodeWriter &writer) {
-  ArrayRef<tp::Size> strides = *shape.strides;
   auto type = cast<RankedTensorType>(op.getType());
-  SmallVector<int64_t> numbers;
-  for (const tp::Size &stride : strides)
-    if (std::optional<int64_t> number = tp::getConstant(stride))
-      numbers.push_back(*number);
-  if (numbers.size() != strides.size())
+  FailureOr<NodeBuilder> empty = writer.emptyStrided(op.getLoc(), type);
+  if (failed(empty))
     return writePermutedCopy(op, shape, symbols, writer);
-  StringRef target =
-      writer.node(op.getLoc(), "torch.ops.aten.empty_strided.default")
-          .sizes("size", type)
-          .integers("stride", numbers)
-          .keywords()
-          .scalarType("dtype", type.getElementType())
-          .device()
-          .finishIntermediate(type);
+  StringRef target = empty->finishIntermediate(type);
   return writer.node(op.getLoc(), "torch.ops.aten.copy.default")
       .named("self", target)
       .tensor("src", op.getInput())
@@ -187,8 +180,11 @@ static LogicalResult writeCopy(Operation *operation, NodeWriter &writer) {
 
 void vocabulary::addAtenCopies(Vocabulary &vocabulary) {
   // These return their operand itself if there is nothing to convert.
-  vocabulary.addView(
-      {"torch.ops.aten.to.dtype", "torch.ops.aten.to.dtype_layout"}, readCast);
+  vocabulary.addView({"torch.ops.aten.to.dtype",
+                      "torch.ops.aten.to.dtype_layout",
+                      "torch.ops.aten.to.device", "torch.ops.aten.to.other",
+                      "torch.ops.aten.type_as.default"},
+                     readCast);
   vocabulary.add("torch.ops.aten._to_copy.default", readCast);
   // What AOTAutograd's decompositions make of casts.
   vocabulary.addAlias("torch.ops.prims.convert_element_type.default",

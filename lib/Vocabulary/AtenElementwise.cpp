@@ -343,6 +343,10 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
                  readBinary<MapFunction::BitwiseAnd>);
   vocabulary.add({"torch.ops.aten.__or__.Tensor"},
                  readBinary<MapFunction::BitwiseOr>);
+  vocabulary.add({"torch.ops.aten.min.other"},
+                 readBinary<MapFunction::Minimum>);
+  vocabulary.add({"torch.ops.aten.max.other"},
+                 readBinary<MapFunction::Maximum>);
   vocabulary.add(
       {"torch.ops.aten.where.self", "torch.ops.aten.where.ScalarSelf",
        "torch.ops.aten.where.ScalarOther", "torch.ops.aten.where.Scalar"},

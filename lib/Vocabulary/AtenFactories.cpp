@@ -125,20 +125,10 @@ static LogicalResult writeEmpty(Operation *operation, NodeWriter &writer) {
         .scalarType("dtype", type.getElementType())
         .device()
         .finish(op.getResult());
-  SmallVector<int64_t> strides;
-  for (const tp::Size &stride :
-       shape.strides.value_or(SmallVector<tp::Size, 4>()))
-    if (std::optional<int64_t> number = tp::getConstant(stride))
-      strides.push_back(*number);
-  if (static_cast<int64_t>(strides.size()) != type.getRank())
+  FailureOr<NodeBuilder> node = writer.emptyStrided(op.getLoc(), type);
+  if (failed(node))
     return op.emitError("cannot write a tensor whose strides are not known");
-  return writer.node(op.getLoc(), "torch.ops.aten.empty_strided.default")
-      .sizes("size", type)
-      .integers("stride", strides)
-      .keywords()
-      .scalarType("dtype", type.getElementType())
-      .device()
-      .finish(op.getResult());
+  return node->finish(op.getResult());
 }
 
 static LogicalResult writeIota(Operation *operation, NodeWriter &writer) {

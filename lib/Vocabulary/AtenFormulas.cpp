@@ -209,44 +209,6 @@ static LogicalResult readVariance(NodeReader &reader) {
                   reader.reshape(result, reader.getSymbols().getSizes(type)));
 }
 
-/// histc(x, bins, min, max): the number of elements in each bin.
-static LogicalResult readHistogram(NodeReader &reader) {
-  Value self = reader.tensor("self");
-  RankedTensorType type = reader.getResultType();
-  std::optional<int64_t> bins = reader.integer("bins", 100);
-  std::optional<double> low = reader.number("min", 0);
-  std::optional<double> high = reader.number("max", 0);
-  // Without bounds, the extremes of the elements are used.
-  if (!self || !type || !bins || !low || !high || !(*low < *high) || *bins < 1)
-    return failure();
-  tp::Size count = tp::multiply(reader.getSymbols().getSizes(getTensor(self)));
-  if (!count)
-    return failure();
-  Type integer = reader.getBuilder().getI64Type();
-  Formula f(reader, isFloat(self) ? getElementType(self)
-                                  : Type(reader.getBuilder().getF32Type()));
-  Value x = f.of(reader.reshape(self, {count, 1}));
-  Value place = f.divide(f.multiply(f.subtract(x, f.number(*low)),
-                                    f.number(static_cast<double>(*bins))),
-                         f.number(*high - *low));
-  tp::Sizes column = reader.getSymbols().getSizes(getTensor(place));
-  Value bin = reader.create<tp::CastOp>(
-      reader.getSymbols().getType(integer, column,
-                                  tp::getContiguousStrides(column)),
-      f.apply(MapFunction::Floor, place), /*contiguous=*/true);
-  // The upper bound belongs to the last bin.
-  Value isHighest = f.test(MapFunction::Equal, {x, f.number(*high)});
-  bin = reader.map(MapFunction::Select,
-                   {isHighest, reader.constant(*bins - 1), bin}, integer);
-  Value positions =
-      reader.create<tp::IotaOp>(RankedTensorType::get({*bins}, integer),
-                                reader.getBuilder().getI64IntegerAttr(0),
-                                reader.getBuilder().getI64IntegerAttr(1));
-  Value isInside = f.test(MapFunction::Equal, {bin, positions});
-  return f.result(0, f.reduce(ReductionKind::Sum, f.of(isInside), 0,
-                              /*keepDims=*/false));
-}
-
 /// Returns the indices 0, 1, ... of `repeats`, each repeated as often as
 /// `repeats` states, `count` in total. The index at a position is the number of
 /// repeats that end at or before it.
@@ -314,17 +276,44 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
 // Neighbours
 //===----------------------------------------------------------------------===//
 
+/// Returns prepend, self and append as one tensor; null if their element types
+/// differ.
+static Value join(NodeReader &reader, Value self, int64_t dim) {
+  SmallVector<Value> parts = {self};
+  for (StringRef name : {"prepend", "append"}) {
+    if (reader.isAbsent(name))
+      continue;
+    Value part = reader.tensor(name);
+    if (!part || getElementType(part) != getElementType(self))
+      return {};
+    parts.insert(name == "prepend" ? parts.begin() : parts.end(), part);
+  }
+  if (parts.size() == 1)
+    return self;
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(getTensor(self));
+  sizes[dim] = 0;
+  for (Value part : parts)
+    sizes[dim] = tp::add(sizes[dim], symbols.getSizes(getTensor(part))[dim]);
+  return reader.create<tp::ConcatOp>(
+      symbols.getType(getElementType(self), sizes,
+                      tp::getContiguousStrides(sizes)),
+      parts, dim);
+}
+
 /// x[1:] - x[:-1] along a dim; for truth values, whether they differ.
 static LogicalResult readDifference(NodeReader &reader) {
   Value self = reader.tensor("self");
-  if (!self || reader.integer("n", 1) != 1 || !reader.isAbsent("prepend") ||
-      !reader.isAbsent("append"))
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type || reader.integer("n", 1) != 1)
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), -1);
-  if (!dim || getTensor(self).isDynamicDim(*dim) ||
-      getTensor(self).getDimSize(*dim) < 1)
+  if (!dim)
     return failure();
-  int64_t count = getTensor(self).getDimSize(*dim) - 1;
+  self = join(reader, self, *dim);
+  if (!self || getTensor(self).getDimSize(*dim) == 0)
+    return failure();
+  tp::Size count = reader.getSymbols().getSizes(type)[*dim];
   Value next = reader.slice(self, *dim, 1, count);
   Value previous = reader.slice(self, *dim, 0, count);
   Type element = getElementType(self);
@@ -462,7 +451,6 @@ void vocabulary::addAtenFormulas(Vocabulary &vocabulary) {
                  readVariance</*takesRoot=*/false>);
   vocabulary.add({"torch.ops.aten.std.correction", "torch.ops.aten.std.dim"},
                  readVariance</*takesRoot=*/true>);
-  vocabulary.add("torch.ops.aten.histc.default", readHistogram);
   vocabulary.add("torch.ops.aten.diff.default", readDifference);
   vocabulary.add(
       {"torch.ops.aten.constant_pad_nd.default", "torch.ops.aten.pad.default"},

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Formula.h"
 #include "NodeReader.h"
 #include "NodeWriter.h"
 
@@ -48,16 +49,36 @@ static LogicalResult readLinear(NodeReader &reader) {
                    bias, /*transposeRhs=*/true);
 }
 
-/// addmm and baddbmm: self * beta + (lhs @ rhs) * alpha. Only plain sums (alpha
-/// = beta = 1) are modelled.
+/// addmm and baddbmm: self * beta + (lhs @ rhs) * alpha. A plain sum is a
+/// product with a bias.
 static LogicalResult readAddProduct(NodeReader &reader) {
   bool isBatched = reader.find("batch1");
   Value bias = reader.tensor("self");
-  if (!bias || reader.number("beta", 1) != 1 || reader.number("alpha", 1) != 1)
+  Value lhs = reader.tensor(isBatched ? "batch1" : "mat1");
+  Value rhs = reader.tensor(isBatched ? "batch2" : "mat2");
+  std::optional<double> beta = reader.number("beta", 1);
+  std::optional<double> alpha = reader.number("alpha", 1);
+  RankedTensorType type = reader.getResultType();
+  if (!bias || !beta || !alpha || !type)
     return failure();
-  return setMatmul(reader, reader.tensor(isBatched ? "batch1" : "mat1"),
-                   reader.tensor(isBatched ? "batch2" : "mat2"), bias,
-                   /*transposeRhs=*/false);
+  if (beta == 1.0 && alpha == 1.0)
+    return setMatmul(reader, lhs, rhs, bias, /*transposeRhs=*/false);
+  if (!lhs || !rhs || !isa<FloatType>(type.getElementType()))
+    return failure();
+  tp::Sizes sizes = reader.getSymbols().getSizes(type);
+  Formula f(reader, type.getElementType());
+  Value sum = f.multiply(
+      f.of(reader.create<tp::MatmulOp>(
+          reader.getSymbols().getType(type.getElementType(), sizes,
+                                      tp::getContiguousStrides(sizes)),
+          lhs, rhs, /*bias=*/Value(), /*lhs_scale=*/Value(),
+          /*rhs_scale=*/Value(), /*transpose_lhs=*/false,
+          /*transpose_rhs=*/false)),
+      f.number(*alpha));
+  // With beta = 0, PyTorch ignores self, whatever it holds.
+  if (*beta != 0)
+    sum = f.add(sum, f.multiply(f.of(bias), f.number(*beta)));
+  return f.result(0, sum);
 }
 
 /// Returns the name of the format of operands with several scales per row. The
@@ -320,7 +341,10 @@ static LogicalResult readAttention(NodeReader &reader) {
     return failure();
   // The kernels that ATen decomposes attention into group heads without a flag.
   bool isKernel = reader.getNumResults() > 1;
-  if (isKernel)
+  // Elsewhere, a single head of keys is broadcast.
+  bool isBroadcast = getTensor(key).getRank() >= 3 &&
+                     getTensor(key).getShape().drop_back(2).back() == 1;
+  if (isKernel || isBroadcast)
     isGrouped = groupsHeads(query, key);
   // The second result (logsumexp) is needed only in the backward graph, and the
   // others only for dropout.

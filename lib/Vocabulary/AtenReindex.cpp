@@ -165,6 +165,27 @@ static LogicalResult readT(NodeReader &reader) {
   return setPermute(reader, self, {1, 0});
 }
 
+/// x.T of any rank: the dims in the opposite order.
+static LogicalResult readReversal(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self)
+    return failure();
+  auto order = llvm::to_vector(
+      llvm::reverse(llvm::seq<int64_t>(0, getTensor(self).getRank())));
+  return setPermute(reader, self, order);
+}
+
+/// x.mT: the last two dims exchanged.
+static LogicalResult readMatrixTranspose(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  if (!self || getTensor(self).getRank() < 2)
+    return failure();
+  auto order =
+      llvm::to_vector(llvm::seq<int64_t>(0, getTensor(self).getRank()));
+  std::swap(order.back(), order[order.size() - 2]);
+  return setPermute(reader, self, order);
+}
+
 static LogicalResult writePermute(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::PermuteOp>(operation);
   return writer.node(op.getLoc(), "torch.ops.aten.permute.default")
@@ -276,13 +297,16 @@ void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
        "torch.ops.aten.squeeze.dim", "torch.ops.aten.squeeze.dims",
        "torch.ops.aten.flatten.using_ints", "torch.ops.aten.unflatten.int",
        "torch.ops.aten.view_as.default", "torch.ops.aten.reshape_as.default",
-       "torch.ops.aten.alias.default", "torch.ops.aten.detach.default"},
+       "torch.ops.aten.alias.default", "torch.ops.aten.detach.default",
+       "torch.ops.aten.detach_.default"},
       readReshape);
   vocabulary.addView({"torch.ops.aten.view.dtype"}, readViewDtype);
   vocabulary.addView({"torch.ops.aten.dropout.default"}, readDropout);
   vocabulary.addView({"torch.ops.aten.permute.default"}, readPermute);
   vocabulary.addView({"torch.ops.aten.transpose.int"}, readTranspose);
   vocabulary.addView({"torch.ops.aten.t.default"}, readT);
+  vocabulary.addView({"torch.ops.aten.numpy_T.default"}, readReversal);
+  vocabulary.addView({"torch.ops.aten.mT.default"}, readMatrixTranspose);
   vocabulary.addView(
       {"torch.ops.aten.expand.default", "torch.ops.aten.expand_as.default"},
       readExpand);

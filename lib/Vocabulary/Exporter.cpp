@@ -12,6 +12,7 @@
 #include "OperatorCall.h"
 #include "OperatorRanks.h"
 #include "Origins.h"
+#include "ResultNames.h"
 #include "SymbolicNumbers.h"
 #include "TensorMetadata.h"
 
@@ -40,13 +41,15 @@ public:
       : function(function), program(program), graph(program.graph),
         vocabulary(vocabulary), writer(*this, vocabulary),
         origins(function, imported, graph), metadata(function, program),
-        numbers(function, graph, metadata, *this) {}
+        numbers(function, graph, metadata, *this), resultNames(program) {}
 
   llvm::Expected<ProgramEdits> run();
 
   // GraphWriter
   StringRef getName(Value value) override;
-  StringRef makeName(Value value, StringRef base) override;
+  StringRef makeName(Value value, StringRef base) override {
+    return resultNames.make(value ? getGraphName(value) : "", base);
+  }
   const archive::Device &getDevice() override { return metadata.getDevice(); }
   StringRef getGroupArgument() override { return groupArgument; }
   StringRef getProcessGroup(tp::GroupAttr group) override {
@@ -93,15 +96,10 @@ private:
                      ArrayRef<std::pair<const Argument *, StringRef>> operands);
   LogicalResult write(Operation *op);
   LogicalResult emit(Operation *op);
-  void collectNames();
   void collectSpelling();
   /// Lets a new node inherit the metadata of the node that it replaces.
   void setOrigin(Node &node, Location location);
   void renameOuter();
-  /// Returns true if PyTorch's loader may use this name for the list among the
-  /// results of a new node. The loader takes the first such name that is free,
-  /// so no later value may have it.
-  bool isNameOfList(StringRef name) const;
 
   func::FuncOp function;
   archive::Program &program;
@@ -117,18 +115,12 @@ private:
   DenseMap<Value, StringRef> names;
   /// Types of the tensors that new nodes return, by name.
   DenseMap<StringRef, RankedTensorType> newTypes;
-  /// Names of the source graph and new names; none is used twice.
-  llvm::DenseSet<StringRef> takenNames;
-  llvm::DenseMap<StringRef, unsigned> nextSuffix;
-  /// Names of the values that the new graph defines so far.
-  llvm::DenseSet<StringRef> definedNames;
+  ResultNames resultNames;
   /// The source nodes that are kept, with the current names of their operands.
   DenseMap<size_t, SmallVector<std::pair<const Argument *, StringRef>>>
       keptNodes;
   /// New names of kept nodes' results, where they differ from the old ones.
   DenseMap<StringRef, StringRef> keptNames;
-  /// True if a new node has a list among its results.
-  bool writesLists = false;
   StringRef groupArgument = "group_name";
   /// The first source node of each operator.
   DenseMap<StringRef, const Node *> examples;
@@ -139,27 +131,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
-
-void Exporter::collectNames() {
-  for (const Argument &input : graph.inputs)
-    input.forEachValue([&](const Argument &value) {
-      takenNames.insert(value.text);
-      definedNames.insert(value.text);
-    });
-  // Placeholders of constant inputs also have names.
-  for (const archive::InputSpec &spec : program.inputSpecs)
-    if (!spec.name.empty()) {
-      takenNames.insert(spec.name);
-      definedNames.insert(spec.name);
-    }
-  for (auto [index, node] : llvm::enumerate(graph.nodes)) {
-    takenNames.insert(node.name);
-    nodeByName.try_emplace(node.name, index);
-    for (const Argument &output : node.outputs)
-      output.forEachValue(
-          [&](const Argument &value) { takenNames.insert(value.text); });
-  }
-}
 
 void Exporter::collectSpelling() {
   // PyTorch renamed this argument, and its loader accepts only the current
@@ -181,30 +152,6 @@ StringRef Exporter::getName(Value value) {
   if (!op || failed(write(op)))
     return {};
   return names.lookup(value);
-}
-
-bool Exporter::isNameOfList(StringRef name) const {
-  return writesLists && name.consume_front("getitem") &&
-         (name.empty() ||
-          (name.consume_front("_") &&
-           llvm::all_of(name, [](char c) { return llvm::isDigit(c); })));
-}
-
-StringRef Exporter::makeName(Value value, StringRef base) {
-  // An op that replaces a node of the source graph keeps the node's name.
-  if (value) {
-    StringRef stated = getGraphName(value);
-    if (!stated.empty() && !definedNames.contains(stated) &&
-        !isNameOfList(stated))
-      return stated;
-  }
-  std::string candidate = base.str();
-  unsigned &suffix = nextSuffix[save(base)];
-  while (takenNames.contains(candidate))
-    candidate = (base + "_" + Twine(++suffix)).str();
-  StringRef name = save(candidate);
-  takenNames.insert(name);
-  return name;
 }
 
 //===----------------------------------------------------------------------===//
@@ -236,7 +183,7 @@ void Exporter::checkNode(const Node &node, Location location) {
       findRankProblem(node, [&](StringRef name) { return getRank(name); });
   for (const archive::NamedArgument &input : node.inputs)
     input.value.forEachValue([&](const Argument &value) {
-      if (!definedNames.contains(value.text))
+      if (!resultNames.isDefined(value.text))
         problem = ("it uses '" + value.text + "' before its definition").str();
     });
   if (!problem.empty())
@@ -258,8 +205,7 @@ void Exporter::add(Node node, ValueRange values, Location location) {
     output.forEachValue([&](const Argument &result) {
       Value value = values[index++];
       names[value] = result.text;
-      takenNames.insert(result.text);
-      definedNames.insert(result.text);
+      resultNames.define(result.text);
       auto type = cast<RankedTensorType>(value.getType());
       newTypes[result.text] = type;
       if (graph.tensorValues.count(result.text))
@@ -273,7 +219,7 @@ void Exporter::add(Node node, ValueRange values, Location location) {
 void Exporter::addIntermediate(Node node, StringRef name, RankedTensorType type,
                                Location location) {
   checkNode(node, location);
-  definedNames.insert(name);
+  resultNames.define(name);
   newTypes[name] = type;
   edits.addTensorValue(name, metadata.get(type, /*requiresGrad=*/false));
   setOrigin(node, location);
@@ -282,7 +228,7 @@ void Exporter::addIntermediate(Node node, StringRef name, RankedTensorType type,
 
 void Exporter::addNumber(Node node, StringRef name, const tp::Size &size,
                          Location location) {
-  definedNames.insert(name);
+  resultNames.define(name);
   edits.addSymIntValue(name, metadata.getSize(size));
   setOrigin(node, location);
   edits.addNode(node);
@@ -406,10 +352,10 @@ bool Exporter::tryKeep(const Origin &origin) {
   bool isFree = true;
   for (const Argument &output : node.outputs)
     output.forEachValue([&](const Argument &value) {
-      isFree &= !definedNames.contains(value.text);
+      isFree &= !resultNames.isDefined(value.text);
     });
   bool areDefined = llvm::all_of(*operands, [&](const auto &operand) {
-    return definedNames.contains(operand.second);
+    return resultNames.isDefined(operand.second);
   });
   if (!isFree || !areDefined)
     return false;
@@ -421,13 +367,13 @@ bool Exporter::tryKeep(const Origin &origin) {
     output.forEachValue([&](const Argument &value) {
       auto meta = graph.tensorValues.find(value.text);
       StringRef name = value.text;
-      if (isNameOfList(name) && meta != graph.tensorValues.end()) {
+      if (resultNames.isNameOfList(name) && meta != graph.tensorValues.end()) {
         name = makeName(Value(), "item");
         keptNames[value.text] = name;
         edited.push_back({value.nameSpan, name});
         edits.addTensorValue(name, meta->second);
       }
-      definedNames.insert(name);
+      resultNames.define(name);
     });
   llvm::sort(edited, [](const auto &a, const auto &b) {
     return a.span.begin < b.span.begin;
@@ -524,13 +470,15 @@ llvm::Expected<ProgramEdits> Exporter::run() {
         }
         return success();
       });
-  collectNames();
+  for (auto [index, node] : llvm::enumerate(graph.nodes))
+    nodeByName.try_emplace(node.name, index);
   collectSpelling();
   for (BlockArgument argument : function.getArguments())
     names[argument] = getGraphName(argument);
-  writesLists = llvm::any_of(function.getBody().front(), [&](Operation &op) {
-    return isa<tp::AllGatherMatmulOp>(op) && !findOrigin(&op);
-  });
+  if (llvm::any_of(function.getBody().front(), [&](Operation &op) {
+        return isa<tp::AllGatherMatmulOp>(op) && !findOrigin(&op);
+      }))
+    resultNames.reserveListNames();
   for (Operation &op : function.getBody().front().without_terminator())
     if (failed(emit(&op)))
       return llvm::createStringError(program.origin + ": " + message);
@@ -540,7 +488,7 @@ llvm::Expected<ProgramEdits> Exporter::run() {
     if (!keptNodes.contains(index))
       for (const Argument &output : node.outputs)
         output.forEachValue([&](const Argument &value) {
-          if (!definedNames.contains(value.text) &&
+          if (!resultNames.isDefined(value.text) &&
               graph.tensorValues.count(value.text))
             edits.removeTensorValue(value.text);
         });

@@ -7,7 +7,6 @@
 #include "commute/Vocabulary/StatedPlacements.h"
 #include "commute/Vocabulary/Translation.h"
 
-#include "ElementTypes.h"
 #include "Fingerprint.h"
 #include "FunctionArguments.h"
 #include "InPlace.h"
@@ -19,6 +18,7 @@
 #include "Signature.h"
 #include "SymbolHints.h"
 #include "SymbolicExpression.h"
+#include "TensorTypes.h"
 #include "VocabularyRemarks.h"
 
 #include "commute/Dialect/CarrierAttributes.h"
@@ -30,18 +30,12 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <map>
-
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 using archive::Argument;
 using archive::ArgumentTag;
 using archive::Node;
-
-/// PyTorch's operators accept tensors of at most this many dims
-/// (dim_bitset_size). A tensor of higher rank becomes an opaque value.
-static constexpr size_t maxDims = 64;
 
 namespace {
 
@@ -52,15 +46,18 @@ public:
       : program(program), graph(program.graph), vocabulary(vocabulary),
         distributed(distributed), context(context), builder(context),
         symbols(context), rank(distributed.rank),
-        isRankSpecific(distributed.isRankSpecific),
+        isRankSpecific(distributed.isRankSpecific), tensorTypes(graph, symbols),
         groups(distributed, context), vocabularyRemarks(vocabulary, context) {}
 
   llvm::Expected<ImportedProgram> run();
 
   // GraphReader
   Value getValue(StringRef name) override { return values.lookup(name); }
-  RankedTensorType getTensorType(StringRef name) override;
+  RankedTensorType getTensorType(StringRef name) override {
+    return tensorTypes.get(name);
+  }
   bool isUsed(StringRef name) override { return usedNames.contains(name); }
+  bool areOnSameDevice(StringRef a, StringRef b) override;
   tp::GroupAttr getGroup(StringRef name, std::string &error) override {
     return groups.get(name, error);
   }
@@ -97,9 +94,6 @@ private:
 
   void collectFacts();
   Location getLocation(const Node &node);
-  /// Returns the type that metadata of numbers alone states; null if it has
-  /// symbols.
-  RankedTensorType getStaticType(const archive::TensorMeta &meta, Type element);
   StringAttr getTargetAttr(StringRef target);
   llvm::Error addFunction();
   llvm::Error readNode(size_t index);
@@ -134,10 +128,7 @@ private:
   ImportedProgram imported;
   func::FuncOp function;
   DenseMap<StringRef, Value> values;
-  DenseMap<StringRef, RankedTensorType> tensorTypes;
-  /// Types by element type, sizes and strides: most tensors have one of few.
-  std::map<std::pair<const void *, SmallVector<int64_t, 8>>, RankedTensorType>
-      staticTypes;
+  TensorTypes tensorTypes;
   /// The attributes of names of operators, by their text in memory, which nodes
   /// of a live graph share.
   DenseMap<std::pair<const char *, size_t>, StringAttr> targetAttrs;
@@ -170,55 +161,16 @@ void Importer::collectFacts() {
 }
 
 //===----------------------------------------------------------------------===//
-// Types and locations
+// Targets and locations
 //===----------------------------------------------------------------------===//
 
-RankedTensorType Importer::getTensorType(StringRef name) {
-  auto cached = tensorTypes.find(name);
-  if (cached != tensorTypes.end())
-    return cached->second;
-  auto found = graph.tensorValues.find(name);
-  if (found == graph.tensorValues.end())
-    return {};
-  const archive::TensorMeta &meta = found->second;
-  RankedTensorType type;
-  Type element = getElementType(meta.dtype, context);
-  bool isPlain = element && meta.layout == archive::stridedLayout &&
-                 meta.sizes.size() <= maxDims;
-  if (isPlain)
-    type = getStaticType(meta, element);
-  if (isPlain && !type) {
-    tp::Sizes sizes;
-    SmallVector<tp::Size, 4> strides;
-    for (const archive::SymInt &size : meta.sizes)
-      sizes.push_back(readSize(size, symbols));
-    for (const archive::SymInt &stride : meta.strides)
-      strides.push_back(readStride(stride, symbols));
-    type = symbols.getType(element, sizes, strides);
-  }
-  tensorTypes.try_emplace(name, type);
-  return type;
-}
-
-RankedTensorType Importer::getStaticType(const archive::TensorMeta &meta,
-                                         Type element) {
-  SmallVector<int64_t, 8> numbers;
-  for (const auto *list : {&meta.sizes, &meta.strides})
-    for (const archive::SymInt &number : *list) {
-      if (!number.isStatic())
-        return {};
-      numbers.push_back(*number.value);
-    }
-  RankedTensorType &type = staticTypes[{element.getAsOpaquePointer(), numbers}];
-  if (type)
-    return type;
-  tp::Sizes sizes;
-  SmallVector<tp::Size, 4> strides;
-  for (const archive::SymInt &size : meta.sizes)
-    sizes.push_back(readSize(size, symbols));
-  for (const archive::SymInt &stride : meta.strides)
-    strides.push_back(readStride(stride, symbols));
-  return type = symbols.getType(element, sizes, strides);
+bool Importer::areOnSameDevice(StringRef a, StringRef b) {
+  auto first = graph.tensorValues.find(a), second = graph.tensorValues.find(b);
+  if (first == graph.tensorValues.end() || second == graph.tensorValues.end())
+    return false;
+  const archive::TensorMeta &x = first->second, &y = second->second;
+  return x.device.type == y.device.type && x.device.index == y.device.index &&
+         x.layout == y.layout;
 }
 
 StringAttr Importer::getTargetAttr(StringRef target) {
@@ -404,6 +356,9 @@ llvm::Error Importer::readNode(size_t index) {
     reader.eraseCreated();
     limitation = reader.getLimitation().str();
   }
+  if (touchesPlace && limitation.empty())
+    limitation = "it shares memory with a tensor that the graph changes in "
+                 "place";
   readOpaque(node, entry, alias, limitation);
   return llvm::Error::success();
 }

@@ -126,6 +126,10 @@ vocabulary::getMutatedInputs(const Node &node, const OperatorEntry *entry,
   // Functionalized calls write into copies.
   if (getCallForm(node) != CallForm::Direct)
     return positions;
+  // Its schema declares a write, but it changes no element: it takes a tensor
+  // out of autograd's graph, such as a constant that torch.export has lifted.
+  if (node.target == "torch.ops.aten.detach_.default")
+    return positions;
   if (node.writes) {
     for (auto [position, input] : llvm::enumerate(node.inputs))
       if (llvm::is_contained(*node.writes, input.name))

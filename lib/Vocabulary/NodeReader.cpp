@@ -248,6 +248,12 @@ std::optional<int64_t> NodeReader::collectiveDim(int64_t rank) {
 // Results
 //===----------------------------------------------------------------------===//
 
+bool NodeReader::keepsDevice(StringRef argument) {
+  const Argument *found = find(argument);
+  return found && found->tag == ArgumentTag::Tensor && !resultNames.empty() &&
+         graph.areOnSameDevice(found->text, resultNames.front());
+}
+
 RankedTensorType NodeReader::getResultType(size_t index) {
   if (index >= resultNames.size())
     return {};
@@ -310,7 +316,8 @@ Value NodeReader::convert(Value input, Type elementType) {
       input, /*contiguous=*/true);
 }
 
-Value NodeReader::slice(Value input, int64_t dim, int64_t start, int64_t size) {
+Value NodeReader::slice(Value input, int64_t dim, int64_t start,
+                        const tp::Size &size) {
   auto type = cast<RankedTensorType>(input.getType());
   tp::StridedShape shape = getSymbols().getShape(type);
   shape.sizes[dim] = size;

@@ -33,6 +33,9 @@ public:
   /// Returns the type of a tensor, or null for anything but a plain tensor.
   virtual mlir::RankedTensorType getTensorType(llvm::StringRef name) = 0;
   virtual bool isUsed(llvm::StringRef name) = 0;
+  /// Returns true if two tensors have the same device and memory layout
+  /// (strided or sparse).
+  virtual bool areOnSameDevice(llvm::StringRef a, llvm::StringRef b) = 0;
   /// Returns the group of this name. On failure, `error` says how to state it.
   virtual tp::GroupAttr getGroup(llvm::StringRef name, std::string &error) = 0;
   virtual tp::SymbolSpace &getSymbols() = 0;
@@ -123,6 +126,9 @@ public:
   size_t getNumResults() const { return resultNames.size(); }
   mlir::RankedTensorType getResultType(size_t index = 0);
   bool isResultUsed(size_t index) { return graph.isUsed(resultNames[index]); }
+  /// Returns true if the first result is on the device of a tensor argument and
+  /// has its memory layout.
+  bool keepsDevice(llvm::StringRef argument);
 
   /// Creates an op of the node's expansion.
   template <typename OpType, typename... Arguments>
@@ -140,7 +146,7 @@ public:
   mlir::Value sizeAsNumber(const tp::Size &size);
   /// Slices the elements [start, start + size) along a dim, as a view.
   mlir::Value slice(mlir::Value input, int64_t dim, int64_t start,
-                    int64_t size);
+                    const tp::Size &size);
   /// Reshapes `input`; the result is a view if the strides allow it.
   mlir::Value reshape(mlir::Value input, const tp::Sizes &sizes);
   /// The dims in another order, as a view.
@@ -216,6 +222,7 @@ void addAtenContractions(Vocabulary &vocabulary);
 void addAtenCopies(Vocabulary &vocabulary);
 void addAtenElementwise(Vocabulary &vocabulary);
 void addAtenFactories(Vocabulary &vocabulary);
+void addAtenCounting(Vocabulary &vocabulary);
 void addAtenFormulas(Vocabulary &vocabulary);
 void addAtenGrouped(Vocabulary &vocabulary);
 void addAtenIndexing(Vocabulary &vocabulary);

@@ -278,6 +278,28 @@ FailureOr<NodeBuilder> NodeWriter::collective(Operation *op, StringRef target,
          << "name of group '" << group.getName() << "' is not stated";
 }
 
+FailureOr<NodeBuilder> NodeWriter::emptyStrided(Location location,
+                                                RankedTensorType type) {
+  tp::SymbolSpace symbols(type.getContext());
+  tp::Strides strides = symbols.getStrides(type);
+  if (!strides)
+    return failure();
+  SmallVector<int64_t> numbers;
+  for (const tp::Size &stride : *strides) {
+    std::optional<int64_t> number = tp::getConstant(stride);
+    if (!number)
+      return failure();
+    numbers.push_back(*number);
+  }
+  NodeBuilder result = node(location, "torch.ops.aten.empty_strided.default");
+  result.sizes("size", type)
+      .integers("stride", numbers)
+      .keywords()
+      .scalarType("dtype", type.getElementType())
+      .device();
+  return result;
+}
+
 bool NodeWriter::isReadFrom(Operation *op, StringRef target) const {
   auto read = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
   if (!read)

@@ -153,6 +153,10 @@ public:
   /// and PyTorch's name of the group is unknown.
   mlir::FailureOr<NodeBuilder>
   collective(mlir::Operation *op, llvm::StringRef target, tp::GroupAttr group);
+  /// A node that allocates a tensor with the strides of its type. Fails if
+  /// these are unknown or symbolic, which the operator cannot say.
+  mlir::FailureOr<NodeBuilder> emptyStrided(mlir::Location location,
+                                            mlir::RankedTensorType type);
   /// Returns true if the op being written was imported from the operator
   /// `target`, or from an alias of it in a user's vocabulary.
   bool isReadFrom(mlir::Operation *op, llvm::StringRef target) const;

@@ -96,7 +96,9 @@ def number(p, value, domain="any"):
     return p.choice([1, 2, 3] if domain != "any" else [-2, 1, 3])
 
 
-@aten_operators("add.Tensor sub.Tensor rsub.Tensor mul.Tensor maximum.default minimum.default")
+@aten_operators(
+    "add.Tensor sub.Tensor rsub.Tensor mul.Tensor maximum.default minimum.default max.other min.other"
+)
 def two_tensors(p, target):
     x = p.operand(NUMBERS)
     y = p.partner(x)
@@ -274,7 +276,18 @@ def iota(p, target):
 
 @aten_operators("to.dtype_layout")
 def convert_with_layout(p, target):
-    p.call(target, p.operand(FLOATS), dtype=p.choice(FLOATS), exact=True)
+    place = p.choice([{}, {"layout": torch.strided, "device": torch.device("cpu")}])
+    p.call(target, p.operand(FLOATS), dtype=p.choice(FLOATS), **place, exact=True)
+
+
+@aten_operators("to.device")
+def convert_on_device(p, target):
+    p.call(target, p.operand(FLOATS), torch.device("cpu"), p.choice(FLOATS), exact=True)
+
+
+@aten_operators("type_as.default to.other")
+def convert_like(p, target):
+    p.call(target, p.operand(FLOATS), p.operand(FLOATS), exact=True)
 
 
 @aten_operators("view.dtype")
@@ -523,7 +536,8 @@ def add_product(p, target):
     x = p.operand(PRODUCTS[:4], least=rank, most=rank)
     y = p.operand([x.dtype], [*x.shape[:-2], x.shape[-1], 4])
     shapes = [[4], [1, 4], [*x.shape[:-1], 4]]
-    p.call(target, p.operand([x.dtype], p.choice(shapes)), x, y)
+    factors = {} if p.chance(0.7) else {"beta": p.choice([0, 2.5]), "alpha": p.choice([1, 0.5])}
+    p.call(target, p.operand([x.dtype], p.choice(shapes)), x, y, **factors)
 
 
 @aten_operators("_scaled_mm.default _scaled_mm_v2.default")
@@ -640,6 +654,15 @@ def convolution(p, target):
     if "convolution" in str(target):
         return p.call(target, x, weight, bias, [stride], [padding], [dilation], False, [0], groups)
     p.call(target, x, weight, bias, [stride], [padding], [dilation], groups)
+
+
+@aten_operators("conv2d.default")
+def patches(p, target):
+    rows, columns = p.choice([1, 2, 4]), p.choice([2, 3])
+    x = p.operand([torch.float32, torch.float64], (2, 3, p.choice([8, 9]), 6))
+    weight = p.operand([x.dtype], (5, 3, rows, columns))
+    bias = p.choice([None, p.operand([x.dtype], (5,))])
+    p.call(target, x, weight, bias, [rows, columns])
 
 
 @aten_operators("einsum.default")
@@ -851,7 +874,9 @@ def variance(p, target):
 @aten_operators("histc.default")
 def histogram(p, target):
     x = p.operand([torch.float32, torch.float64], exact=True)
-    p.call(target, x, p.choice([4, 8]), -4, p.choice([3, 4]), exact=True)
+    # Bins as wide as one, and wider; the last takes its bounds from the elements.
+    bins, low, high = p.choice([(4, -4, 3), (4, -4, 4), (8, -4, 3), (8, -4, 4), (1, 0, 0)])
+    p.call(target, x, bins, low, high, exact=True)
 
 
 @aten_operators("slice_backward.default")
@@ -888,7 +913,9 @@ def repeat_each(p, target):
 @aten_operators("diff.default")
 def difference(p, target):
     x = p.operand(FLOATS + [torch.int64] + BOOLEAN, least=1)
-    p.call(target, x, 1, p.dim(x))
+    dim = p.dim(x)
+    ends = {name: x for name in ("prepend", "append") if p.chance(0.3)}
+    p.call(target, x, 1, dim, **ends)
 
 
 @aten_operators("constant_pad_nd.default pad.default")
@@ -1069,6 +1096,11 @@ def lift_fresh_copy(p, target):
     p.call(target, anything(p), exact=True)
 
 
+@aten_operators("detach_.default")
+def detach_a_copy(p, target):
+    p.call(target, p.call(aten.lift_fresh_copy.default, anything(p), exact=True), exact=True)
+
+
 @aten_operators("unsqueeze.default")
 def unsqueeze(p, target):
     x = anything(p)
@@ -1121,6 +1153,11 @@ def permute(p, target):
 def transpose(p, target):
     x = anything(p, least=1)
     p.call(target, x, p.dim(x), p.dim(x), exact=True)
+
+
+@aten_operators("numpy_T.default mT.default")
+def transpose_all(p, target):
+    p.call(target, p.operand(NUMBERS + BOOLEAN, least=2), exact=True)
 
 
 @aten_operators("t.default")

@@ -123,6 +123,24 @@ def test_weights_of_the_archive_are_used(fixtures_folder, tmp_path):
         check_close(ours[rank][0], theirs[rank][0])
 
 
+class Scaled(torch.nn.Module):
+    def forward(self, x):
+        return x * torch.tensor([1.0, 2.0, 3.0])
+
+
+def test_constants_that_a_model_makes(tmp_path):
+    # torch.export lifts them, and detaches the copy in place.
+    x = torch.tensor([0.5, -1.0, 2.0])
+    program = torch.export.export(Scaled(), (x,))
+    assert "detach_" in str(program.graph)
+    torch.export.save(program, tmp_path / "scaled.pt2")
+    assert json.loads(succeed("show", tmp_path / "scaled.pt2", "--json"))["opaque"] == {}
+    inputs = tmp_path / "inputs.safetensors"
+    write_safetensors(inputs, {"x": x})
+    (ours,) = read_outputs(run(tmp_path / "scaled.pt2", tmp_path, f"--inputs={inputs}"), 1)
+    check_close(ours[0], Scaled()(x))
+
+
 def test_symbols_follow_the_inputs(fixtures_folder, tmp_path):
     archive = fixtures_folder / "llama_tp2_dynamic.pt2"
     inputs = tmp_path / "inputs.safetensors"

@@ -38,6 +38,44 @@ def test_outputs(name, layers, tmp_path):
     assert torch.allclose(ours, expected, rtol=1e-4, atol=1e-4), (ours - expected).abs().max()
 
 
+def export_plainly(model, arguments):
+    """As users call it: no decompositions, operators as the model's code calls them."""
+    model.config.use_cache = False
+    with torch.no_grad():
+        return torch.export.export(model.eval(), (), arguments, strict=False)
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3", "phi", "gpt2", "opt", "bert"])
+def test_plain_exports(name, tmp_path):
+    model, arguments = MODELS[name].make(layers=1), MODELS[name].prefill()
+    path, outputs = tmp_path / "model.pt2", tmp_path / "out.st"
+    torch.export.save(export_plainly(model, arguments), path)
+    assert not show(path)["opaque"]
+    given = tmp_path / "in.st"
+    tensors = {key: value for key, value in arguments.items() if isinstance(value, torch.Tensor)}
+    write_safetensors(given, tensors)
+    process = commute("run", path, f"--inputs={given}", f"--outputs={outputs}")
+    assert process.returncode == 0, process.stderr
+    with torch.no_grad():
+        expected = model(**arguments)[0]
+    ours = read_safetensors(outputs)["rank0.output0"]
+    assert torch.allclose(ours, expected, rtol=1e-4, atol=1e-4), (ours - expected).abs().max()
+
+
+def test_graph_that_changes_tensors_in_place(tmp_path):
+    small = MODELS["mixtral"]
+    program = export_plainly(small.make(layers=1), small.prefill())
+    torch.export.save(program, tmp_path / "as_it_is.pt2")
+    process = commute("run", tmp_path / "as_it_is.pt2")
+    assert process.returncode == 2
+    assert "shares memory with a tensor that the graph changes in place" in process.stderr
+    assert "run_decompositions({})" in process.stderr
+    torch.export.save(program.run_decompositions({}), tmp_path / "functional.pt2")
+    assert not show(tmp_path / "functional.pt2")["opaque"]
+    process = commute("run", tmp_path / "functional.pt2")
+    assert process.returncode == 0, process.stderr
+
+
 @pytest.mark.parametrize("name", ["mixtral", "deepseek_v3"])
 def test_dynamic_sizes(name, tmp_path):
     """Of batch and sequence: everything is modelled, and what opt writes loads and runs."""

@@ -121,6 +121,9 @@ def test_archives_of_every_operator(tmp_path, fixtures_folder):
     for target, schema in known:
         places = {argument.name: place for place, argument in enumerate(schema.arguments)}
         expected = {f"%arg{places[name]}" for name in schema_writes(schema) if name in places}
+        # It takes a tensor out of autograd's graph, and changes no element.
+        if target == "torch.ops.aten.detach_.default":
+            expected = set()
         if found.get(target) != expected:
             wrong.append((target, sorted(expected), sorted(found.get(target, {"not a call"}))))
     missed = [entry for entry in wrong if not set(entry[1]) <= set(entry[2])]
