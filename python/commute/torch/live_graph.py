@@ -103,15 +103,22 @@ def _without_known_ranks(
     return unknown | foreign
 
 
+def _noted(node: Node, message: str, suggestion: str = "") -> Remark:
+    return Remark(
+        verdict="noted",
+        pass_name="import",
+        node=node.name,
+        message=f"left alone: {message}",
+        suggestion=suggestion,
+    )
+
+
 def _left_alone(nodes: Collection[Node]) -> list[Remark]:
     return [
-        Remark(
-            verdict="noted",
-            pass_name="import",
-            node=node.name,
-            message=f"left alone: the ranks of process group {group_name_of(node)!r} are not"
-            " known on all ranks",
-            suggestion="make the group an axis of a DeviceMesh of all ranks, or state its"
+        _noted(
+            node,
+            f"the ranks of process group {group_name_of(node)!r} are not known on all ranks",
+            "make the group an axis of a DeviceMesh of all ranks, or state its"
             ' ranks in context["groups"]',
         )
         for node in nodes
@@ -121,13 +128,10 @@ def _left_alone(nodes: Collection[Node]) -> list[Remark]:
 
 def _of_computed_groups(nodes: Iterable[Node]) -> list[Remark]:
     return [
-        Remark(
-            verdict="noted",
-            pass_name="import",
-            node=node.name,
-            message="left alone: its process group is a value that the graph computes, and its"
-            " ranks are not known",
-            suggestion="compile with the group's name as a constant",
+        _noted(
+            node,
+            "its process group is a value that the graph computes, and its ranks are not known",
+            "compile with the group's name as a constant",
         )
         for node in nodes
         if has_computed_group(node)
@@ -146,15 +150,8 @@ def _of_unknown_types(nodes: Iterable[Node]) -> list[Remark]:
         ):
             dtype = str(value.dtype).removeprefix("torch.")
             fused = " (NVFP4 or MXFP4)" if dtype.startswith("float4") else ""
-            remarks.append(
-                Remark(
-                    verdict="noted",
-                    pass_name="import",
-                    node=node.name,
-                    message=f"left alone: its elements are {dtype}{fused}, for which PyTorch"
-                    " has no fused products",
-                )
-            )
+            message = f"its elements are {dtype}{fused}, for which PyTorch has no fused products"
+            remarks.append(_noted(node, message))
     return remarks
 
 
