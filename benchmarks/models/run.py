@@ -8,6 +8,8 @@ Small random models are captured for several ranks. A table says for each whethe
     opt       every legal rewrite is applied; collectives before and after
     proof     the result is proven; seconds and peak memory of `commute opt`
     gloo      so many ranks in PyTorch, under gloo, return what the model does after opt
+    refines   `commute verify --reference` proves the ranks' programs against the model on
+              one device; seconds
     run       `commute run` runs rank 0's program on all ranks
     estimate  `commute estimate` prices it without guessing at an operator
 
@@ -165,6 +167,8 @@ def judge(tool, name, small, mode, ranks, layers, folder):
         if dist.is_initialized():
             dist.destroy_process_group()
     judge_archives(tool, captured.folder, ranks, row)
+    if not captured.reference_refusal:
+        judge_refinement(tool, captured.folder, row)
     judge_processes(captured, model, whole, judged, row)
     return row
 
@@ -183,6 +187,18 @@ def judge_processes(captured, model, whole, judged, row):
     except Exception as error:
         row.cells["gloo"] = "no"
         row.reasons.append(f"gloo: {first_line(error)}")
+
+
+def judge_refinement(tool, folder, row):
+    code, said, message, seconds, _ = tool(
+        "verify",
+        f"--reference={folder / 'reference.pt2'}",
+        f"--relations={folder / 'relations.json'}",
+        *sorted(folder.glob("rank*.pt2")),
+    )
+    row.cells["refines"] = "no" if code else f"{seconds:.1f}"
+    if code:
+        row.reasons.append(f"refines: exit code {code}: {message or first_line(said)}")
 
 
 def judge_archives(tool, archive, ranks, row):
@@ -224,8 +240,8 @@ def judge_archives(tool, archive, ranks, row):
         row.cells["estimate"] = f"{len(guesses)} guesses" if guesses else "yes"
 
 
-COLUMNS = ("capture", "opaque", "opt", "proof", "gloo", "seconds", "MiB", "run", "estimate",
-           "collectives")  # fmt: skip
+COLUMNS = ("capture", "opaque", "opt", "proof", "gloo", "seconds", "MiB", "refines", "run",
+           "estimate", "collectives")  # fmt: skip
 
 
 def print_row(row):
