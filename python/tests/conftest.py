@@ -2,6 +2,7 @@
 """What the Python tests share."""
 
 import dataclasses
+import os
 import sys
 
 import pytest
@@ -30,6 +31,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("in_process"):
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def empty_cache_of_inductor(tmp_path_factory):
+    """No pass runs on a graph that Inductor finds compiled, by an earlier run of these tests."""
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path_factory.mktemp("inductor"))
 
 
 @pytest.fixture(autouse=True)

@@ -193,6 +193,7 @@ def test_torch_compile_asks_for_these_times(group, monkeypatch, machine_without_
         return result
 
     monkeypatch.setattr(OverlapScheduler, "run", observed)
+    monkeypatch.setattr(config, "force_disable_caches", True)
     options = config.aten_distributed_optimizations
     monkeypatch.setattr(options, "enable_overlap_scheduling", True)
     monkeypatch.setattr(options, "enable_fusion_regions", False)
