@@ -96,7 +96,8 @@ static bool forEachPair(const FieldTensor &a, const FieldTensor &b,
   size_t countA = a.elements.size(), countB = b.elements.size();
   if (countA != 1 && countB != 1 && a.getCounts() != b.getCounts())
     return false;
-  for (size_t index = 0; index < std::max(countA, countB); ++index)
+  // One element beside none are no pair.
+  for (size_t index = 0; index < (countA == 1 ? countB : countA); ++index)
     visit(a.elements[countA == 1 ? 0 : index],
           b.elements[countB == 1 ? 0 : index]);
   return true;
