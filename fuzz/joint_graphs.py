@@ -5,13 +5,16 @@
 
 Each optimized graph has to be valid and to compute what the original does on all ranks,
 by PyTorch's own kernels in float64. A line is printed for each failure, with the command
-that repeats it. Exit code 1 where there was one.
+that repeats it. Exit code 1 where there was one. Models that PyTorch itself cannot compile,
+or not in time, are counted.
 """
 
 import argparse
 import collections
 import os
+import pickle
 import random
+import signal
 import sys
 import time
 import traceback
@@ -26,18 +29,63 @@ import torch  # noqa: E402
 
 from joint_graphs import PASS_LISTS, POLICIES, Check, capture, random_configuration  # noqa: E402
 
+# DTensor tries combinations of placements for minutes, for attention on two axes.
+CAPTURE_SECONDS = 15
+
 
 class Tally:
-    """What came of the runs; each graph runs in a child process, which may crash."""
+    """What came of the runs."""
 
     def __init__(self, runs_of_each):
         self.runs_of_each = runs_of_each
+        self.num_models = 0
+        self.refusals = collections.Counter()
         self.num_runs = 0
         self.num_graphs = 0
         self.failures = []
         self.applied = collections.Counter()
 
-    def run_graph(self, captured, verify):
+    def run_model(self, config, verify):
+        """In a child process: DTensor keeps the process groups of earlier meshes."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            own = Tally(self.runs_of_each)
+            own._run_model_here(config, verify)
+            with os.fdopen(writer, "wb") as answers:
+                pickle.dump(own, answers)
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as answers:
+            answer = answers.read()
+        os.waitpid(child, 0)
+        self.num_models += 1
+        if not answer:
+            self.failures.append("crash")
+            print(f"FAILED outside of a run: {config}", flush=True)
+            return
+        own = pickle.loads(answer)
+        self.refusals += own.refusals
+        self.num_runs += own.num_runs
+        self.num_graphs += own.num_graphs
+        self.failures += own.failures
+        self.applied += own.applied
+
+    def _run_model_here(self, config, verify):
+        signal.alarm(CAPTURE_SECONDS)
+        try:
+            graphs = capture(config)
+        except Exception as error:
+            # Also where the alarm was raised within Dynamo, which wraps it.
+            self.refusals[f"{type(error).__name__}, {config.model} on {config.mesh}"] += 1
+            return
+        finally:
+            signal.alarm(0)
+        for captured in graphs:
+            self._run_graph(captured, verify)
+
+    def _run_graph(self, captured, verify):
         self.num_graphs += 1
         check = Check(captured)
         check.expected()
@@ -83,11 +131,14 @@ class Tally:
             self._fail(check.captured, *todo[started], f"crash, status {status}")
         return started + 1
 
-    def describe(self, models, seconds):
-        applied = ", ".join(f"{name} {count}" for name, count in sorted(self.applied.items()))
+    def describe(self, seconds):
+        def counts(counter):
+            return ", ".join(f"{name} {count}" for name, count in sorted(counter.items()))
+
         return (
-            f"{models} models, {self.num_graphs} graphs, {self.num_runs} runs in"
-            f" {seconds:.0f} s; applied: {applied}; failures: {len(self.failures)}"
+            f"{self.num_models} models, {self.num_graphs} graphs, {self.num_runs} runs in"
+            f" {seconds:.0f} s; applied: {counts(self.applied)}; not compiled by PyTorch:"
+            f" {counts(self.refusals) or 'none'}; failures: {len(self.failures)}"
         )
 
     def _fail(self, captured, passes, policy, text):
@@ -98,6 +149,10 @@ class Tally:
             f"  repeat: fuzz/joint_graphs.py --first-seed {captured.config.seed} --models 1",
             flush=True,
         )
+
+
+def _stop_capture(signum, frame):
+    raise TimeoutError(f"longer than {CAPTURE_SECONDS} s")
 
 
 def main():
@@ -114,19 +169,20 @@ def main():
     warnings.filterwarnings("ignore")
     # Children are forks: no pool of threads may be alive.
     torch.set_num_threads(1)
+    signal.signal(signal.SIGALRM, _stop_capture)
     tally = Tally(options.runs_of_each)
-    begin, models = time.monotonic(), 0
-    while models != options.models and (
+    limit = options.models
+    if limit is None and options.seconds is None:
+        limit = 30
+    begin = time.monotonic()
+    while tally.num_models != limit and (
         options.seconds is None or time.monotonic() - begin < options.seconds
     ):
-        if options.models is None and options.seconds is None and models == 30:
-            break
-        for captured in capture(random_configuration(options.first_seed + models)):
-            tally.run_graph(captured, options.verify)
-        models += 1
-        if models % 100 == 0:
-            print(tally.describe(models, time.monotonic() - begin), flush=True)
-    print(tally.describe(models, time.monotonic() - begin))
+        config = random_configuration(options.first_seed + tally.num_models)
+        tally.run_model(config, options.verify)
+        if tally.num_models % 100 == 0:
+            print(tally.describe(time.monotonic() - begin), flush=True)
+    print(tally.describe(time.monotonic() - begin))
     sys.exit(bool(tally.failures))
 
 
