@@ -161,6 +161,8 @@ def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
     from transformers.distributed.expert_parallel import apply_expert_parallelism
     from transformers.distributed.tensor_parallel import apply_tensor_parallelism
 
+    from commute.capture import transposed_linear
+
     axes = axis_names(mesh)
     if mesh.ndim == 1 and axes[0] not in ("tp", "ep"):
         axes = ("tp",)
@@ -182,6 +184,7 @@ def apply_plan(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
     try:
         resolve: Any = model._resolve_parallel_plans
         tp_plan, ep_plan, _ = resolve(config)
+        tp_plan = transposed_linear.apply_rules(model, axis, tp_plan)
         model = apply_tensor_parallelism(model, axis, tp_plan)
         if ep_plan:
             model = apply_expert_parallelism(model, axis, axis, ep_plan)
