@@ -176,6 +176,11 @@ class Run:
         return worst
 
 
+def _ulps(tensor, generator):
+    drawn = torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
+    return drawn.mul_(2 * ULPS).sub_(ULPS)
+
+
 def _move(tensors, generator, moves_zeros):
     """Equal tensors of several ranks are moved alike; zeros as well, as differences are."""
     moved = {}
@@ -184,12 +189,12 @@ def _move(tensors, generator, moves_zeros):
         if not tensor.is_floating_point():
             return tensors
         if id(tensor) not in moved:
-            shift = torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
-            shift = shift.mul_(2 * ULPS).add_(1 - ULPS)
             # Views keep their strides, which some operators ask about.
-            moved[id(tensor)] = torch.empty_like(tensor).copy_(tensor * shift)
+            moved[id(tensor)] = torch.empty_like(tensor).copy_(tensor * (1 + _ulps(tensor, generator)))
             if moves_zeros and tensor.numel():
-                moved[id(tensor)] += (shift - 1) * tensor.abs().max().nan_to_num(0, 0, 0)
+                # Of their own: the same ulps would undo those of the largest negative number.
+                scale = tensor.abs().max().nan_to_num(0, 0, 0)
+                moved[id(tensor)] += _ulps(tensor, generator) * scale
         result.append(moved[id(tensor)])
     return result
 

@@ -206,15 +206,12 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
       InputGenerator inputs(placements, *ranks, context, pools);
       // Where integers matter is known by then. Drawn choices may matter
       // anywhere.
-      std::optional<size_t> mostPoints;
-      if (numEqualRounds >= leastRoundsOfIntegers &&
-          bitsOfIntegers >= enoughBitsOfIntegers && !hasSampled && !hasSorted)
-        mostPoints = numPointsWithIntegers;
+      bool mayEndEarly = numEqualRounds >= leastRoundsOfIntegers &&
+                         bitsOfIntegers >= enoughBitsOfIntegers &&
+                         !hasSampled && !hasSorted;
       RegionVerdict verdict = compareByRegions(
-          first, second, inputs, context, lookup, seed, mostPoints, *discrete);
+          first, second, inputs, context, lookup, seed, *earlier, mayEndEarly);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
-      numPointsWithIntegers =
-          std::max(numPointsWithIntegers, verdict.numPointsWithIntegers);
       noteChoices(context.scalars);
       // The check below determines which program reads out of range.
       if (verdict.areEqual && !verdict.mayReadOutside &&
@@ -322,7 +319,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   numEqualRounds = 0;
   bitsOfIntegers = 0;
   decisions = {};
-  discrete.emplace(first, second);
+  earlier.emplace(EarlierRounds{DiscreteValues(first, second), {}});
   unmetNumbers = UnmetNumbers::None;
   lookup = [this](Value value) { return dims->get(value); };
   pools = [this](unsigned argument) {
@@ -348,7 +345,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     if (!outcome)
       return outcome.takeError();
     if (roundsOfIntegers != 0 &&
-        (numPointsWithIntegers > 0 || hasBeenEvaluatedWhole)) {
+        (earlier->numPointsWithIntegers > 0 || hasBeenEvaluatedWhole)) {
       roundsOfIntegers = std::max(roundsOfIntegers, getRoundsOfIntegers());
       numRounds = std::max(numRounds, roundsOfIntegers);
     }

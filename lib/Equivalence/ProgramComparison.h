@@ -9,7 +9,7 @@
 
 #include "DecisionCoverage.h"
 #include "DimSamples.h"
-#include "DiscreteValues.h"
+#include "RegionComparison.h"
 #include "ValueDifferences.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 
@@ -120,10 +120,8 @@ private:
   /// by which of them are equal is proven.
   double bitsOfIntegers = 0;
   static constexpr double enoughBitsOfIntegers = 12;
-  /// Where integers and truth values matter; see RegionVerdict.
-  size_t numPointsWithIntegers = 0;
   bool hasBeenEvaluatedWhole = false;
-  std::optional<DiscreteValues> discrete;
+  std::optional<EarlierRounds> earlier;
   /// What the rounds did not draw of the numbers that integer inputs meet.
   enum class UnmetNumbers { None, Single, Pairs, Triples };
   UnmetNumbers unmetNumbers = UnmetNumbers::None;

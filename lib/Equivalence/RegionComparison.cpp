@@ -8,7 +8,6 @@
 
 #include "CutPoints.h"
 #include "DecisionCoverage.h"
-#include "DiscreteValues.h"
 #include "OpNumbering.h"
 #include "OperatorEffects.h"
 #include "RegionMemory.h"
@@ -30,7 +29,7 @@ public:
                    const InputGenerator &generator, EvaluationContext &context,
                    SampleLookup samples, uint64_t seed);
 
-  RegionVerdict run(std::optional<size_t> mostPoints, DiscreteValues &discrete);
+  RegionVerdict run(EarlierRounds &earlier, bool mayEndEarly);
 
 private:
   struct NumberInfo {
@@ -92,6 +91,10 @@ private:
   }
   /// Evaluates the deferred regions. Returns false on failure.
   bool evaluateDeferred();
+  /// The number of a value of a program; nullopt if it has none yet.
+  std::optional<Number> lookup(unsigned side, Value value);
+  /// The state of a closed cut behind so many ops of each program.
+  CutState getState(ArrayRef<unsigned> numOps);
   /// At a closed cut, forgets the positions of all values.
   void forgetPositions();
 
@@ -394,8 +397,40 @@ bool RegionComparison::cut() {
   return true;
 }
 
-RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints,
-                                    DiscreteValues &discrete) {
+std::optional<Number> RegionComparison::lookup(unsigned side, Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    std::optional<Number> known = inputs[argument.getArgNumber()];
+    return known ? std::optional(find(*known)) : std::nullopt;
+  }
+  auto known = numberOf[side].find(value);
+  return known == numberOf[side].end() ? std::nullopt
+                                       : std::optional(find(known->second));
+}
+
+CutState RegionComparison::getState(ArrayRef<unsigned> numOps) {
+  CutState state;
+  for (Side side : {First, Second}) {
+    Block &body = functions[side].getBody().front();
+    auto behind = std::next(body.begin(), numOps[side]);
+    auto addIfRead = [&](Value value) {
+      std::optional<Number> number = lookup(side, value);
+      const EqualityPattern *pattern =
+          number ? memory.lookup(*number) : nullptr;
+      if (pattern && llvm::any_of(value.getUsers(), [&](Operation *user) {
+            return behind != body.end() && !user->isBeforeInBlock(&*behind);
+          }))
+        state.add(value, *pattern);
+    };
+    for (BlockArgument argument : body.getArguments())
+      addIfRead(argument);
+    for (Operation &op : llvm::make_range(body.begin(), behind))
+      for (Value result : op.getResults())
+        addIfRead(result);
+  }
+  return state;
+}
+
+RegionVerdict RegionComparison::run(EarlierRounds &earlier, bool mayEndEarly) {
   RegionVerdict verdict;
   Block::iterator positions[2];
   unsigned indices[2] = {0, 0};
@@ -414,16 +449,13 @@ RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints,
         functions[side].getBody().front().getOperations().size());
   };
   cuts.push_back({getSize(First), getSize(Second)});
-  auto getKnownNumber = [&](unsigned side,
-                            Value value) -> std::optional<Number> {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      std::optional<Number> known = inputs[argument.getArgNumber()];
-      return known ? std::optional(find(*known)) : std::nullopt;
-    }
-    auto known = numberOf[side].find(value);
-    return known == numberOf[side].end() ? std::nullopt
-                                         : std::optional(find(known->second));
+  auto getKnownNumber = [&](unsigned side, Value value) {
+    return lookup(side, value);
   };
+  size_t numPointsWithIntegers = earlier.numPointsWithIntegers;
+  // A few, so that a round takes linear time.
+  constexpr size_t mostStates = 4;
+  std::vector<std::pair<size_t, CutState>> states;
   bool hasOps = false, endsEarly = false;
   for (const CutPoint &point : cuts) {
     bool any = advance(First, point.first);
@@ -437,35 +469,42 @@ RegionVerdict RegionComparison::run(std::optional<size_t> mostPoints,
     // Not all of these points become cuts, and others in each round.
     size_t numPoints = &point - cuts.data() + 1;
     if (memory.takeReadIntegers())
-      verdict.numPointsWithIntegers = numPoints;
+      earlier.numPointsWithIntegers =
+          std::max(earlier.numPointsWithIntegers, numPoints);
     if (!holds || haveOtherCalls) {
       verdict.numEvaluatedOps = memory.getNumEvaluated();
       verdict.culprit = memory.getCulprit();
       return verdict;
     }
-    if (mostPoints && numPoints > *mostPoints && memory.isClosed() &&
-        claims.empty() && reads[First].size() == reads[Second].size()) {
-      endsEarly = discrete.wereKeptApart({indices[First], indices[Second]},
-                                         getKnownNumber);
-      if (endsEarly)
-        break;
-      // Asked once, so that a round takes linear time.
-      mostPoints.reset();
-    }
+    if (isLast || numPoints <= numPointsWithIntegers || !memory.isClosed() ||
+        !deferred.empty() || !claims.empty() ||
+        reads[First].size() != reads[Second].size() ||
+        states.size() == mostStates)
+      continue;
+    states.emplace_back(numPoints, getState(indices));
+    endsEarly =
+        mayEndEarly && earlier.states.cover(numPoints, states.back().second) &&
+        earlier.discrete.wereKeptApart({indices[First], indices[Second]},
+                                       getKnownNumber);
+    if (endsEarly)
+      break;
   }
   verdict.numEvaluatedOps = memory.getNumEvaluated();
   verdict.mayReadOutside = hasOwnTakes && !deferred.empty();
   verdict.areEqual =
       claims.empty() && reads[First].size() == reads[Second].size();
-  if (verdict.areEqual && !endsEarly)
-    discrete.note(getKnownNumber);
+  if (verdict.areEqual && !endsEarly) {
+    earlier.discrete.note(getKnownNumber);
+    for (auto &[point, state] : states)
+      earlier.states.note(point, std::move(state));
+  }
   return verdict;
 }
 
 RegionVerdict equivalence::compareByRegions(
     func::FuncOp first, func::FuncOp second, const InputGenerator &inputs,
     EvaluationContext &context, SampleLookup samples, uint64_t seed,
-    std::optional<size_t> mostPoints, DiscreteValues &discrete) {
+    EarlierRounds &earlier, bool mayEndEarly) {
   // Written values change under all of their names.
   if (writesMemory(first) || writesMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
@@ -476,5 +515,5 @@ RegionVerdict equivalence::compareByRegions(
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
   return RegionComparison(first, second, inputs, context, samples, seed)
-      .run(mostPoints, discrete);
+      .run(earlier, mayEndEarly);
 }

@@ -15,12 +15,22 @@
 #ifndef COMMUTE_LIB_EQUIVALENCE_REGIONCOMPARISON_H
 #define COMMUTE_LIB_EQUIVALENCE_REGIONCOMPARISON_H
 
+#include "CutStates.h"
+#include "DiscreteValues.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
 
 namespace commute::equivalence {
 
-class DiscreteValues;
+/// What the rounds so far have shown, for those that follow.
+struct EarlierRounds {
+  DiscreteValues discrete;
+  CutStates states;
+  /// The number of points where the programs may be cut up to the last one
+  /// before which something was evaluated that depends on integers or truth
+  /// values that are not constants.
+  size_t numPointsWithIntegers = 0;
+};
 
 struct RegionVerdict {
   /// False does not imply a difference: the programs may also be equal for a
@@ -30,27 +40,22 @@ struct RegionVerdict {
   /// in a region that was not evaluated. Only an evaluation of both programs as
   /// a whole determines which of these indices exist.
   bool mayReadOutside = false;
-  /// The number of points where the programs may be cut up to the last one
-  /// before which something was evaluated that depends on integers or truth
-  /// values that are not constants.
-  size_t numPointsWithIntegers = 0;
   size_t numEvaluatedOps = 0;
   /// The op that could not be evaluated, if the context has a problem.
   mlir::Operation *culprit = nullptr;
 };
 
 /// Compares the outputs, and the operands of opaque ops, of two programs of
-/// static sizes. With `mostPoints`, stops behind so many points where they may
-/// be cut, as soon as both programs hold the same elements: what follows was
-/// compared before, with other integers, and depends on them only by which
-/// elements are equal. `discrete` holds the rounds so far; one that goes to the
-/// end and finds the programs equal is added.
+/// static sizes. A round that may end early stops behind the last op that reads
+/// integers, as soon as both programs hold the same elements in a state that
+/// earlier rounds cover: what follows was compared then. A round that goes to
+/// the end and finds the programs equal is added to the earlier ones.
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
                                const InputGenerator &inputs,
                                EvaluationContext &context, SampleLookup samples,
-                               uint64_t seed, std::optional<size_t> mostPoints,
-                               DiscreteValues &discrete);
+                               uint64_t seed, EarlierRounds &earlier,
+                               bool mayEndEarly);
 
 } // namespace commute::equivalence
 

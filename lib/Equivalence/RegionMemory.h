@@ -80,6 +80,13 @@ public:
     return std::exchange(equal, {});
   }
 
+  /// Returns the elements of a value from before the last closed cut that is
+  /// still read; nullptr for others.
+  const EqualityPattern *lookup(Number number) const {
+    auto known = settled.find(number);
+    return known == settled.end() ? nullptr : known->second.pattern.get();
+  }
+
   size_t getNumEvaluated() const { return numEvaluated; }
   /// Returns true if an op of the regions entered since the last call reads an
   /// integer, a truth value, or a float computed from these alone, that is not

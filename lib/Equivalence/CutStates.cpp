@@ -1,0 +1,96 @@
+//===- CutStates.cpp - what rounds held where programs are cut --*- C++ -*-===//
+//
+// Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CutStates.h"
+
+using namespace mlir;
+using namespace commute;
+using namespace commute::equivalence;
+
+static constexpr uint64_t firstUnknown = EqualityPattern::firstUnknown;
+
+/// Appends the elements of a tensor, one for each sampled index: whether they
+/// are found to be uniform along a dim depends on the round.
+static void appendElements(ArrayRef<SampledDim> dims, ArrayRef<uint64_t> stored,
+                           std::vector<uint64_t> &elements) {
+  size_t begin = elements.size();
+  elements.push_back(0);
+  // Positions in `stored`, from the last dim to the first.
+  size_t stride = 1;
+  for (const SampledDim &dim : llvm::reverse(dims)) {
+    size_t block = elements.size() - begin;
+    auto count = static_cast<size_t>(dim.sample->getCount());
+    elements.resize(begin + block * count);
+    for (size_t index = count; index-- > 0;)
+      for (size_t inner = 0; inner < block; ++inner)
+        elements[begin + index * block + inner] =
+            elements[begin + inner] + (dim.isUniform ? 0 : index * stride);
+    stride *= static_cast<size_t>(dim.getCount());
+  }
+  for (size_t position = begin; position < elements.size(); ++position)
+    elements[position] = stored[elements[position]];
+}
+
+void CutState::add(Value value, const EqualityPattern &pattern) {
+  if (pattern.isKept())
+    return;
+  size_t begin = elements.size();
+  for (unsigned tensor : pattern.tensorOfRank)
+    appendElements(pattern.dims[tensor], pattern.elements[tensor], elements);
+  values.push_back({value, elements.size() - begin});
+}
+
+/// Returns true if each element that the first state knows is the same in the
+/// second.
+static bool isMoreGeneral(ArrayRef<uint64_t> first, ArrayRef<uint64_t> second) {
+  return llvm::all_of(llvm::zip_equal(first, second), [](auto elements) {
+    auto [a, b] = elements;
+    return a >= firstUnknown || a == b;
+  });
+}
+
+void CutStates::note(size_t point, CutState state) {
+  auto [it, isNew] = byPoint.try_emplace(point);
+  Known &known = it->second;
+  if (isNew) {
+    known.values = std::move(state.values);
+    known.classes.assign(state.elements.size(), 0);
+  } else if (known.values != state.values) {
+    return;
+  }
+  DenseMap<std::pair<uint64_t, uint64_t>, uint64_t> classOf;
+  for (auto [own, element] : llvm::zip_equal(known.classes, state.elements))
+    own = classOf.try_emplace({own, element}, classOf.size()).first->second;
+  for (uint64_t &element : state.elements)
+    element = std::min(element, firstUnknown);
+  constexpr size_t mostStates = 8;
+  if (llvm::any_of(known.knowns, [&](const std::vector<uint64_t> &other) {
+        return isMoreGeneral(other, state.elements);
+      }))
+    return;
+  llvm::erase_if(known.knowns, [&](const std::vector<uint64_t> &other) {
+    return isMoreGeneral(state.elements, other);
+  });
+  if (known.knowns.size() < mostStates)
+    known.knowns.push_back(std::move(state.elements));
+}
+
+bool CutStates::cover(size_t point, const CutState &state) const {
+  auto it = byPoint.find(point);
+  if (it == byPoint.end() || it->second.values != state.values)
+    return false;
+  const Known &known = it->second;
+  if (llvm::none_of(known.knowns, [&](const std::vector<uint64_t> &other) {
+        return isMoreGeneral(other, state.elements);
+      }))
+    return false;
+  DenseMap<uint64_t, uint64_t> elementOf;
+  return llvm::all_of(
+      llvm::zip_equal(known.classes, state.elements), [&](auto pair) {
+        auto [own, element] = pair;
+        return elementOf.try_emplace(own, element).first->second == element;
+      });
+}
