@@ -6,12 +6,13 @@ BUILD := build/$(PRESET)
 PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
+FUZZ_MODELS ?= 1000
 # libFuzzer targets, without the prefix fuzz_.
 FUZZERS := container program vocabulary
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test check-all unittests lit pytest check-format \
-        check-python format tidy docs check-docs check-torch-versions site wheel fuzz fuzz-verify bench clean
+        check-python format tidy docs check-docs check-torch-versions site wheel fuzz fuzz-verify fuzz-passes bench clean
 
 help:
 	@echo "make demo    set up, build, and optimize a real PyTorch graph"
@@ -23,6 +24,8 @@ help:
 	@echo "             programs against PyTorch"
 	@echo "make fuzz-verify  judge commute verify with PyTorch on 100000 pairs of random"
 	@echo "             programs, or for FUZZ_SECONDS if that is set"
+	@echo "make fuzz-passes  run all passes, with sanitizers, on joint graphs of FUZZ_MODELS (1000)"
+	@echo "             random DTensor models, judged by PyTorch on all ranks"
 	@echo "make bench   run the benchmarks"
 	@echo "make docs    regenerate docs/reference from the sources"
 	@echo "make site    build the documentation as a web site in build/site, and check its links"
@@ -164,6 +167,19 @@ endif
 fuzz-verify: build
 	@COMMUTE_BUILD=$(BUILD) $(PYTHON) fuzz/verify_pairs.py $(FUZZ_VERIFY_LIMIT) \
 	  --first-seed $$(date +%s) --jobs $(JOBS)
+
+# LLVM's own libraries are not sanitized: what they know of memory is not used. Without a
+# short context of allocations, PyTorch alone takes minutes.
+ASAN_LIBRARY = $(shell clang++-22 -print-file-name=libclang_rt.asan-x86_64.so)
+ASAN_MODULE_OPTIONS = detect_leaks=0:abort_on_error=1:allow_user_poisoning=0:detect_container_overflow=0:malloc_context_size=2:quarantine_size_mb=64
+
+fuzz-passes: setup
+	@cmake --preset asan-module >/dev/null
+	@build_tools/stage.sh "[build] building preset asan-module" build/logs/build-asan-module.log \
+	  cmake --build build/asan-module -j $(JOBS) --target _commute
+	@COMMUTE_BUILD=build/asan-module LD_PRELOAD=$(ASAN_LIBRARY) OMP_NUM_THREADS=1 \
+	  ASAN_OPTIONS=$(ASAN_MODULE_OPTIONS) $(PYTHON) fuzz/joint_graphs.py \
+	  --first-seed $$(date +%s) --models $(FUZZ_MODELS) --runs-of-each 2
 
 # Without assertions.
 bench:
