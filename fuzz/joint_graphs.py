@@ -33,6 +33,22 @@ from joint_graphs import PASS_LISTS, POLICIES, Check, capture, random_configurat
 CAPTURE_SECONDS = 15
 
 
+def in_child(work):
+    """What `work` wrote to a file descriptor in a child process, which may crash, and the
+    status with which the child ended."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        work(writer)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answers:
+        answer = answers.read()
+    _, status = os.waitpid(child, 0)
+    return answer, status
+
+
 class Tally:
     """What came of the runs."""
 
@@ -47,19 +63,14 @@ class Tally:
 
     def run_model(self, config, verify):
         """In a child process: DTensor keeps the process groups of earlier meshes."""
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
+
+        def run(writer):
             own = Tally(self.runs_of_each)
             own._run_model_here(config, verify)
             with os.fdopen(writer, "wb") as answers:
                 pickle.dump(own, answers)
-            os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader, "rb") as answers:
-            answer = answers.read()
-        os.waitpid(child, 0)
+
+        answer, _ = in_child(run)
         self.num_models += 1
         if not answer:
             self.failures.append("crash")
@@ -98,10 +109,8 @@ class Tally:
 
     def _run_in_child(self, check, todo, verify):
         """How many of the runs came to an end, the last by a crash maybe."""
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
+
+        def run(writer):
             for passes, policy in todo:
                 os.write(writer, b"start\n")
                 try:
@@ -113,11 +122,9 @@ class Tally:
                 applied = {r.pass_name for r in remarks if r.verdict == "applied"}
                 os.write(writer, f"applied {' '.join(sorted(applied))}\n".encode())
             os.write(writer, b"end\n")
-            os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader) as answers:
-            lines = answers.read().splitlines()
-        _, status = os.waitpid(child, 0)
+
+        answer, status = in_child(run)
+        lines = answer.decode().splitlines()
         started = -1
         for line in lines:
             word, _, rest = line.partition(" ")
