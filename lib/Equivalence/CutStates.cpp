@@ -38,9 +38,9 @@ void CutState::add(Value value, const EqualityPattern &pattern) {
   if (pattern.isKept())
     return;
   size_t begin = elements.size();
-  for (unsigned tensor : pattern.tensorOfRank)
-    appendElements(pattern.dims[tensor], pattern.elements[tensor], elements);
-  values.push_back({value, elements.size() - begin});
+  for (auto [dims, stored] : llvm::zip_equal(pattern.dims, pattern.elements))
+    appendElements(dims, stored, elements);
+  parts.push_back({value, pattern.tensorOfRank, elements.size() - begin});
 }
 
 /// Returns true if each element that the first state knows is the same in the
@@ -53,14 +53,18 @@ static bool isMoreGeneral(ArrayRef<uint64_t> first, ArrayRef<uint64_t> second) {
 }
 
 void CutStates::note(size_t point, CutState state) {
-  auto [it, isNew] = byPoint.try_emplace(point);
-  Known &known = it->second;
-  if (isNew) {
-    known.values = std::move(state.values);
-    known.classes.assign(state.elements.size(), 0);
-  } else if (known.values != state.values) {
-    return;
+  constexpr size_t mostKinds = 8;
+  std::vector<Known> &kinds = byPoint[point];
+  auto it = llvm::find_if(
+      kinds, [&](const Known &kind) { return kind.parts == state.parts; });
+  if (it == kinds.end()) {
+    if (kinds.size() == mostKinds)
+      return;
+    it = kinds.insert(it, Known());
+    it->parts = std::move(state.parts);
+    it->classes.assign(state.elements.size(), 0);
   }
+  Known &known = *it;
   DenseMap<std::pair<uint64_t, uint64_t>, uint64_t> classOf;
   for (auto [own, element] : llvm::zip_equal(known.classes, state.elements))
     own = classOf.try_emplace({own, element}, classOf.size()).first->second;
@@ -79,10 +83,15 @@ void CutStates::note(size_t point, CutState state) {
 }
 
 bool CutStates::cover(size_t point, const CutState &state) const {
-  auto it = byPoint.find(point);
-  if (it == byPoint.end() || it->second.values != state.values)
+  auto kinds = byPoint.find(point);
+  if (kinds == byPoint.end())
     return false;
-  const Known &known = it->second;
+  auto it = llvm::find_if(kinds->second, [&](const Known &kind) {
+    return kind.parts == state.parts;
+  });
+  if (it == kinds->second.end())
+    return false;
+  const Known &known = *it;
   if (llvm::none_of(known.knowns, [&](const std::vector<uint64_t> &other) {
         return isMoreGeneral(other, state.elements);
       }))

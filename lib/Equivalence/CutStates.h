@@ -35,8 +35,16 @@ public:
 private:
   friend class CutStates;
 
-  /// Each value, and the number of its elements.
-  std::vector<std::pair<mlir::Value, size_t>> values;
+  /// A value, whose elements are stored once for ranks that share a tensor.
+  struct Part {
+    mlir::Value value;
+    llvm::SmallVector<unsigned> tensorOfRank;
+    size_t numElements;
+
+    bool operator==(const Part &) const = default;
+  };
+
+  std::vector<Part> parts;
   /// Unknowns have numbers from EqualityPattern::firstUnknown.
   std::vector<uint64_t> elements;
 };
@@ -48,12 +56,14 @@ public:
 
   /// Returns true if some state noted at the point knows no element that this
   /// one does not know to be the same, and if any two elements that are not
-  /// equal here were not equal in some state noted there.
+  /// equal here were not equal in some state noted there. States in which
+  /// other ranks have equal tensors are not compared.
   bool cover(size_t point, const CutState &state) const;
 
 private:
+  /// States that consist of the same parts.
   struct Known {
-    std::vector<std::pair<mlir::Value, size_t>> values;
+    std::vector<CutState::Part> parts;
     /// By state, its known elements; unknown ones are firstUnknown. No state is
     /// covered by another.
     std::vector<std::vector<uint64_t>> knowns;
@@ -61,7 +71,7 @@ private:
     std::vector<uint64_t> classes;
   };
 
-  std::map<size_t, Known> byPoint;
+  std::map<size_t, std::vector<Known>> byPoint;
 };
 
 } // namespace commute::equivalence

@@ -88,8 +88,9 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
     }
   });
   if (!unknown.empty())
-    return llvm::createStringError(
-        "the size of a dim is not stated, of a value of type " + unknown);
+    return llvm::createStringError("the size of a dim is not stated, or "
+                                   "exceeds 64 bits, of a value of type " +
+                                   unknown);
   Operation *terminator = function.getBody().front().getTerminator();
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getBody().front().getArgumentTypes(),

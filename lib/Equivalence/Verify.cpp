@@ -95,6 +95,9 @@ public:
     attempt = newAttempt;
     values.clear();
   }
+  /// Uses the smallest sizes that are allowed in place of those at capture: a
+  /// product of many symbols whose values nobody states may exceed 64 bits.
+  void startWithSmallest() { startsWithSmallest = true; }
   int64_t getValue(StringRef symbol);
   /// Returns true if the requested values are those of an earlier attempt.
   bool isKnown() const { return llvm::is_contained(tried, values); }
@@ -113,6 +116,7 @@ private:
 
   const analysis::SymbolicSizes &first, &second;
   unsigned attempt = 0;
+  bool startsWithSmallest = false;
   Values values;
   std::vector<Values> tried;
   unsigned numCompared = 0;
@@ -141,6 +145,8 @@ int64_t SizeSeries::getValue(StringRef symbol) {
   // Both programs are analyzed with the same sizes.
   const analysis::SymbolicSizes &known = first.knows(symbol) ? first : second;
   int64_t value = known.getExample(symbol);
+  if (startsWithSmallest)
+    value = known.getValueFrom(symbol, 1).value_or(value);
   if (attempt > 0)
     value = known.getValueFrom(symbol, getStart(value)).value_or(value);
   return values[symbol.str()] = value;
@@ -261,8 +267,17 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
       llvm::consumeError(resolvedFirst.takeError());
       continue;
     }
-    if (!resolvedFirst)
-      return resolvedFirst.takeError();
+    if (!resolvedFirst) {
+      series.startWithSmallest();
+      series.begin(attempt);
+      llvm::Error error = resolvedFirst.takeError();
+      resolvedFirst = resolveSizes(first, 0, getValue);
+      if (!resolvedFirst) {
+        llvm::consumeError(resolvedFirst.takeError());
+        return error;
+      }
+      llvm::consumeError(std::move(error));
+    }
     auto resolvedSecond = resolveSizes(second, 1, getValue);
     if (!resolvedSecond) {
       result.differences.push_back(

@@ -7,6 +7,7 @@
 // RUN: sed 's/, tp.symbol_hints = .*i64}//' %t/scattered.mlir > %t/scattered-any.mlir
 // RUN: commute verify %t/reduced-any.mlir %t/scattered-any.mlir | FileCheck %s --check-prefix=SAME
 // RUN: sh %t/expect-2.sh %t/unknown.mlir %t/unknown.mlir | FileCheck %s --check-prefix=UNKNOWN
+// RUN: commute verify %t/product.mlir %t/product.mlir | FileCheck %s --check-prefix=SMALLEST
 // RUN: commute verify %t/mean.mlir %t/sum-by-96.mlir | FileCheck %s --check-prefix=ONE
 // RUN: sed s/96.0/2.0/ %t/sum-by-96.mlir > %t/sum-by-2.mlir
 // RUN: sed s/96.0/3.0/ %t/sum-by-96.mlir > %t/sum-by-3.mlir
@@ -18,8 +19,10 @@
 
 // SAME: equivalent on 2 ranks
 // ONE: equivalent on 1 rank
-// UNKNOWN: the size of a dim is not stated, of a value of type tensor<?x64xf32>
+// UNKNOWN: the size of a dim is not stated, or exceeds 64 bits, of a value of type tensor<?x64xf32>
 // UNKNOWN-NOT: exit code
+// SMALLEST: equivalent on 1 rank
+// SMALLEST: sizes were a = 1 and 3, b = 1 and 3,
 
 //--- expect-2.sh
 commute verify "$@" 2>&1
@@ -48,6 +51,13 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>], tp.symbol_hints = {s0 =
 //--- unknown.mlir
 func.func @main(%x: tensor<?x64xf32> {tp.name = "x"}) -> tensor<?x64xf32> {
   return %x : tensor<?x64xf32>
+}
+
+//--- product.mlir
+// Of 16 each, these would exceed 64 bits.
+!product = tensor<?xf32, #tp.layout<[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] sizes = [a * b * c * d * e * f * g * h * i * j * k * l * m * n * o * p * q]>>
+func.func @main(%x: !product {tp.name = "x"}) -> !product {
+  return %x : !product
 }
 
 //--- mean.mlir

@@ -130,10 +130,10 @@ llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
         file.origin +
         ": the result cannot be proven equivalent: " + optimization.reason);
   case Outcome::CannotBeVerified:
-    safeErrs() << "commute: the result could not be verified: "
-               << optimization.reason
-               << "; nothing was written (--no-verify writes it unverified)\n";
-    return PropertyFails;
+    return llvm::createStringError(
+        file.origin +
+        ": the result could not be verified: " + optimization.reason +
+        "; nothing was written (--no-verify writes it unverified)");
   case Outcome::NotProven:
     if (allowUnproven)
       return Success;

@@ -85,6 +85,11 @@ TEST_F(CutStatesTest, EqualElementsWereNotComparedAsDifferentOnes) {
 TEST_F(CutStatesTest, RanksAndTruthValuesCount) {
   states.note(1, make({{2}, {0}}));
   EXPECT_FALSE(states.cover(1, make({{0}, {2}})));
+  // Equal tensors are stored once, and are states of their own.
+  EXPECT_FALSE(states.cover(1, make({{0}, {0}})));
+  states.note(1, make({{2}, {2}}));
+  EXPECT_TRUE(states.cover(1, make({{0}, {0}})));
+  EXPECT_TRUE(states.cover(1, make({{3}, {0}})));
   states.note(2, make({{1, 0}}, i1));
   EXPECT_FALSE(states.cover(2, make({{1, 1}}, i1)));
   EXPECT_TRUE(states.cover(2, make({{1, 0}}, i1)));
