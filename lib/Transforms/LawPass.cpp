@@ -8,20 +8,14 @@
 
 #include "LawDriver.h"
 #include "PassPrices.h"
+#include "commute/Transforms/PassTraits.h"
 
 using namespace mlir;
 using namespace commute;
 
-bool commute::isLawPass(llvm::StringRef name) {
-  return llvm::is_contained({"normalize-collectives", "sequence-parallel",
-                             "micro-pipeline", "split-linear",
-                             "contiguous-collectives"},
-                            name);
-}
-
 LawPass *commute::getLawPass(Pass &pass) {
-  return isLawPass(pass.getArgument()) ? static_cast<LawPass *>(&pass)
-                                       : nullptr;
+  const PassTraits *traits = findPassTraits(pass.getArgument());
+  return traits && traits->hasLaws ? static_cast<LawPass *>(&pass) : nullptr;
 }
 
 void LawPass::runOnOperation() {

@@ -6,8 +6,9 @@
 
 #include "commute/Transforms/Pipeline.h"
 
+#include "commute/Support/SimilarWord.h"
 #include "commute/Target/Target.h"
-#include "commute/Transforms/LawPass.h"
+#include "commute/Transforms/PassTraits.h"
 #include "commute/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,15 +23,9 @@ using namespace mlir;
 using namespace commute;
 
 ArrayRef<StringRef> commute::getPipelinePasses() {
-  static constexpr StringRef passes[] = {
-      "normalize-collectives", "sequence-parallel", "micro-pipeline",
-      "split-linear",          "lower-collectives", "contiguous-collectives"};
-  return passes;
-}
-
-bool commute::needsCollectives(StringRef pass) {
-  // This pass splits any product of a concatenation.
-  return pass != "split-linear";
+  static const auto names = llvm::map_to_vector(
+      getPassTraits(), [](const PassTraits &pass) { return pass.name; });
+  return names;
 }
 
 void commute::registerPipelinePasses() {
@@ -70,16 +65,6 @@ static SmallVector<PassText> getPasses(StringRef text) {
     depth -= c == '}' && depth > 0;
   }
   return passes;
-}
-
-/// Returns " (did you mean 'x'?)" if there is a pass of a similar name.
-static std::string describeSimilar(StringRef name) {
-  constexpr unsigned maxDistance = 3;
-  for (StringRef pass : getPipelinePasses())
-    if (name.edit_distance(pass, /*AllowReplacements=*/true, maxDistance) <=
-        maxDistance)
-      return (" (did you mean '" + pass + "'?)").str();
-  return "";
 }
 
 /// Returns the options of a pass with their defaults, by name.
@@ -147,8 +132,7 @@ checkOption(StringRef pass, StringRef name, StringRef value,
   }
   if (name != "policy")
     return llvm::Error::success();
-  // Only these passes also implement the upstream compiler's rules.
-  bool hasUpstream = pass == "micro-pipeline" || pass == "split-linear";
+  bool hasUpstream = findPassTraits(pass)->hasUpstreamPolicy;
   llvm::Expected<Policy> policy = parsePolicy(value);
   if (policy && (hasUpstream || *policy != Policy::Upstream))
     return llvm::Error::success();
@@ -168,7 +152,8 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
   for (const PassText &pass : getPasses(text)) {
     if (!llvm::is_contained(getPipelinePasses(), pass.name))
       return llvm::createStringError(
-          "unknown pass '" + pass.name + "'" + describeSimilar(pass.name) +
+          "unknown pass '" + pass.name + "'" +
+          describeSimilar(pass.name, getPipelinePasses()) +
           "; available passes: " + llvm::join(getPipelinePasses(), ", "));
     if (!pass.isClosed)
       return llvm::createStringError(
@@ -199,24 +184,24 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
     options += pass.options;
     steps.push_back({pass.name.str(), StringRef(options).trim().str()});
   }
-  // all_gathers from sequence-parallel may be followed by reindexing.
-  bool isNormalized = false;
+  llvm::StringRef normalizing;
   for (size_t index = 0; index < steps.size(); ++index) {
-    isNormalized |= steps[index].name == "normalize-collectives";
-    if (isNormalized && steps[index].name == "sequence-parallel")
-      steps.insert(steps.begin() + ++index,
-                   {"normalize-collectives", "again=true"});
+    const PassTraits &traits = *findPassTraits(steps[index].name);
+    if (traits.normalizes)
+      normalizing = traits.name;
+    else if (traits.needsNormalizing && !normalizing.empty())
+      steps.insert(steps.begin() + ++index, {normalizing.str(), "again=true"});
   }
   if (settings.isForPyTorch) {
-    auto lowered =
-        llvm::find_if(llvm::reverse(steps), [](const PassStep &step) {
-          // PyTorch has the copies that contiguous-collectives makes.
-          return step.name == "lower-collectives" ||
-                 (isLawPass(step.name) &&
-                  step.name != "contiguous-collectives");
-        });
-    if (lowered != steps.rend() && lowered->name != "lower-collectives")
-      steps.insert(lowered.base(), {"lower-collectives", ""});
+    auto last = llvm::find_if(llvm::reverse(steps), [](const PassStep &step) {
+      const PassTraits &traits = *findPassTraits(step.name);
+      return traits.lowers || traits.needsLowering;
+    });
+    if (last != steps.rend() && findPassTraits(last->name)->needsLowering) {
+      const PassTraits *lowering = llvm::find_if(
+          getPassTraits(), [](const PassTraits &pass) { return pass.lowers; });
+      steps.insert(last.base(), {lowering->name.str(), ""});
+    }
   }
   return steps;
 }

@@ -13,6 +13,7 @@
 #include "commute/Compiler/Optimization.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Dialect/CarrierAttributes.h"
+#include "commute/Transforms/PassTraits.h"
 #include "commute/Vocabulary/GroupNames.h"
 
 #include "llvm/Support/Path.h"
@@ -97,7 +98,7 @@ static bool canChange(const archive::Program &program,
   return isUnknown ||
          !llvm::all_of(*steps,
                        [](const PassStep &step) {
-                         return needsCollectives(step.name);
+                         return findPassTraits(step.name)->needsCollectives;
                        }) ||
          vocabulary::renderSidecar(*stated) !=
              vocabulary::renderSidecar(vocabulary::DistributedContext());

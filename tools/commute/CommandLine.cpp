@@ -6,6 +6,8 @@
 
 #include "CommandLine.h"
 
+#include "commute/Support/SimilarWord.h"
+
 #include "CommandHelp.h"
 #include "OptionParsers.h"
 #include "SafeOutput.h"
@@ -60,25 +62,6 @@ std::string tool::getSpelling(const cl::Option &option) {
     return text;
   return text + (isLetter ? " " : "=") +
          (option.ValueStr.empty() ? "VALUE" : option.ValueStr.str());
-}
-
-std::string tool::describeSimilar(llvm::StringRef word,
-                                  llvm::ArrayRef<llvm::StringRef> words,
-                                  llvm::StringRef prefix) {
-  llvm::StringRef best;
-  unsigned bestDistance =
-      std::min<size_t>(3, std::max<size_t>(1, word.size() / 2)) + 1;
-  for (llvm::StringRef candidate : words) {
-    unsigned distance = word.edit_distance(candidate);
-    // "est" is short for "estimate".
-    if (word.size() > 1 && candidate.starts_with(word))
-      distance = 1;
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best.empty() ? "" : (" (did you mean '" + prefix + best + "'?)").str();
 }
 
 //===----------------------------------------------------------------------===//

@@ -38,12 +38,6 @@ bool isFlag(const llvm::cl::Option &option);
 /// Returns "--name=VALUE", or "-o OUT" for an option of one letter.
 std::string getSpelling(const llvm::cl::Option &option);
 
-/// Returns " (did you mean 'x'?)" for the most similar of some words, or an
-/// empty string if none is similar.
-std::string describeSimilar(llvm::StringRef word,
-                            llvm::ArrayRef<llvm::StringRef> words,
-                            llvm::StringRef prefix = "");
-
 /// Parses the command line. Returns an exit code if no command is to be run:
 /// after help or an error, which have been printed.
 std::optional<ExitCode> parseCommandLine(int argc, const char *const *argv);

@@ -9,6 +9,8 @@
 #include "Commands.h"
 #include "SafeOutput.h"
 
+#include "commute/Support/SimilarWord.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace commute;

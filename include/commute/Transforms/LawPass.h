@@ -46,8 +46,6 @@ private:
 /// The pass as one with laws, by the name that it is registered under; null if
 /// it is none.
 LawPass *getLawPass(mlir::Pass &pass);
-/// Whether a pass of this name has laws.
-bool isLawPass(llvm::StringRef name);
 
 } // namespace commute
 

@@ -39,8 +39,6 @@ struct PassStep {
 
 /// The requested passes, in the order of the default pipeline.
 llvm::ArrayRef<llvm::StringRef> getPipelinePasses();
-/// Returns true if a pass leaves programs without collectives as they are.
-bool needsCollectives(llvm::StringRef pass);
 void registerPipelinePasses();
 
 /// Parses "a,b{option=value}" and applies the settings to these passes. An
