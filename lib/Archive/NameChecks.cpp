@@ -17,7 +17,6 @@ using llvm::failed;
 using llvm::failure;
 using llvm::LogicalResult;
 using llvm::success;
-using llvm::Twine;
 
 namespace {
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "commute/Archive/Program.h"
+
 #include "GraphParser.h"
 #include "commute/Support/Quoted.h"
 

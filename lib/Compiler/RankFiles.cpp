@@ -206,10 +206,10 @@ compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
   fs::createUniquePath(join(folder, ".commute-%%%%%%%%"), stage,
                        /*MakeAbsolute=*/false);
   llvm::scope_exit cleanUp([&] {
-    fs::remove_directories(stage);
+    (void)fs::remove_directories(stage);
     // Fails if the folder contains the archives, as intended.
     if (isNew)
-      fs::remove(folder);
+      (void)fs::remove(folder);
   });
   if (std::error_code code = fs::create_directory(stage))
     return makeError(folder, "cannot write into the folder", code);

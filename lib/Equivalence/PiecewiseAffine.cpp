@@ -150,7 +150,10 @@ std::optional<int64_t> PiecewiseAffine::getSum() const {
   for (size_t number = 0; number < pieces.size(); ++number) {
     int64_t begin = pieces[number].begin, end = getEnd(number);
     Wide own = (Wide(at(begin)) + at(end - 1)) * (end - begin) / 2;
-    if (!fits(own) || !fits(sum += own))
+    if (!fits(own))
+      return std::nullopt;
+    sum += own;
+    if (!fits(sum))
       return std::nullopt;
   }
   return static_cast<int64_t>(sum);

@@ -37,7 +37,7 @@ bool Deviations::tryMultiple(const Step &step, const Step &multiple,
   auto collective =
       dyn_cast_if_present<tp::CollectiveOpInterface>(step.getOp());
   bool reduces = collective && collective.getCollectiveReduction();
-  for (auto [count, axis] : relations.getCounts())
+  for (const auto &[count, axis] : relations.getCounts())
     for (bool isMultiple : {true, false}) {
       std::vector<FieldValue> scaled;
       for (const FieldValue &content : multiple.node->contents)
@@ -200,7 +200,7 @@ bool Deviations::tryRepeatedSummand(const Step &step, const FieldValue &own,
     }
     if (!fits)
       continue;
-    for (auto [count, axis] : relations.getCounts())
+    for (const auto &[count, axis] : relations.getCounts())
       for (int64_t factor : {count - 1, count, int64_t(-1)}) {
         FieldValue scaled = relations.scale(summand, factor, 1);
         if (!scaled)
@@ -255,7 +255,7 @@ bool Deviations::tryOtherBlocks(const Step &step, size_t expected,
       int64_t size = own->getSizes()[dim], all = whole->getSizes()[dim];
       if (!fits || size == 0 || all % size != 0)
         continue;
-      for (auto [count, axis] : relations.getCounts()) {
+      for (const auto &[count, axis] : relations.getCounts()) {
         // The number of blocks in the whole, of which the rank has some.
         for (int64_t parts : {count, 2 * count, 3 * count}) {
           if (axis == "all axes" && parts != count)

@@ -183,7 +183,7 @@ llvm::Error JoinedRanks::execute(size_t index, Operation *op,
   if (isa<tp::GroupOpInterface>(op))
     return evaluate({index}, {op});
   SmallVector<Value> results = copyOp(ops, op, operands);
-  if (results.size() > 0)
+  if (!results.empty())
     if (Operation *copied = results.front().getDefiningOp();
         copied && copied->hasAttr(equivalence::drawAttrName) &&
         !isa<tp::CallOp>(copied)) {

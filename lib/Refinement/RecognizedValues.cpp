@@ -248,7 +248,7 @@ RecognizedValues::findMultiple(const RankValues::Node &node, size_t rank,
   const FieldValue &content = node.contents[rank];
   if (!node.dependsOnInputs || !hasRandomElements(content) || contains(content))
     return std::nullopt;
-  for (auto [count, axis] : relations.getCounts())
+  for (const auto &[count, axis] : relations.getCounts())
     for (bool isLarger : {true, false}) {
       FieldValue own =
           relations.scale(content, isLarger ? 1 : count, isLarger ? count : 1);
@@ -352,7 +352,8 @@ RecognizedValues::get(const RankValues::Node &node, size_t rank) {
     found.kind = Kind::Related;
     return found;
   }
-  if ((found.block = findBlock(content, std::nullopt))) {
+  found.block = findBlock(content, std::nullopt);
+  if (found.block) {
     found.kind = Kind::Related;
     return found;
   }

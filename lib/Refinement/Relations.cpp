@@ -289,8 +289,8 @@ llvm::Expected<StatedRelations> RelationsReader::read(JsonValue root) {
         for (JsonValue own : *entry) {
           std::string name =
               key + "[" + std::to_string(result.inputsOfRank.size()) + "]";
-          if ((error =
-                   readInputs(own, name, result.inputsOfRank.emplace_back())))
+          error = readInputs(own, name, result.inputsOfRank.emplace_back());
+          if (error)
             break;
         }
     } else if (key == "outputs") {

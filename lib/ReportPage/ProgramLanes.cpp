@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "commute/ReportPage/ProgramLanes.h"
-#include "commute/Dialect/NodeName.h"
 
+#include "commute/Dialect/NodeName.h"
 #include "commute/Report/RemarkCollector.h"
 
 #include <cmath>

@@ -35,7 +35,7 @@ void report::printEmbedded(const llvm::json::Value &data,
     }
 }
 
-std::string report::renderPage(StringRef title, llvm::json::Value data) {
+std::string report::renderPage(StringRef title, const llvm::json::Value &data) {
   std::string page;
   llvm::raw_string_ostream os(page);
   StringRef rest = getPageTemplate();

@@ -19,7 +19,6 @@ using namespace commute;
 using analysis::GatherFusion;
 using analysis::Legal;
 using analysis::Refusal;
-using analysis::RefusalCode;
 using analysis::ScatterFusion;
 
 //===----------------------------------------------------------------------===//

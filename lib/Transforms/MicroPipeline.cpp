@@ -33,7 +33,7 @@ private:
 
   llvm::Error addLaws(LawSet &laws, const PassPrices *prices) override {
     laws.groups.push_back(makeFusionLaws(margin));
-    switch (policy) {
+    switch (policy.getValue()) {
     case Policy::Profitable:
       laws.strategy = makeProfitableStrategy(margin);
       break;

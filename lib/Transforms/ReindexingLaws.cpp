@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace commute;
 using analysis::Legal;
-using analysis::Refusal;
 using analysis::ReindexedCollective;
 
 //===----------------------------------------------------------------------===//

@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace commute;
 using analysis::Legal;
-using analysis::Refusal;
 
 namespace {
 

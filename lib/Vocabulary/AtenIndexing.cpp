@@ -167,7 +167,9 @@ static LogicalResult readGather(NodeReader &reader) {
       reader.boolean("sparse_grad", false) != false)
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", type.getRank());
-  Value table = dim ? narrow(reader, self, index, *dim) : Value();
+  if (!dim)
+    return failure();
+  Value table = narrow(reader, self, index, *dim);
   if (!table)
     return failure();
   return reader.result(

@@ -386,9 +386,11 @@ static LogicalResult readAttentionBackward(NodeReader &reader) {
       return failure();
   }
   RankedTensorType types[3];
-  for (size_t index = 0; index < 3; ++index)
-    if (!(types[index] = reader.getResultType(index)))
+  for (size_t index = 0; index < 3; ++index) {
+    types[index] = reader.getResultType(index);
+    if (!types[index])
       return failure();
+  }
   if (!isCausal || !scale || reader.number("dropout_p", 0.0) != 0.0)
     return failure();
   bool isGrouped = groupsHeads(tensors[1], tensors[2]);

@@ -11,7 +11,6 @@
 using namespace commute;
 using namespace commute::vocabulary;
 using archive::Argument;
-using archive::ArgumentTag;
 using llvm::StringLiteral;
 using llvm::StringRef;
 

@@ -85,14 +85,15 @@ static bool couldJoinGroups(const GroupRanks &stated,
   return llvm::all_of(stated, [&](const std::vector<int64_t> &members) {
     bool isInWorld = llvm::all_of(
         members, [&](int64_t rank) { return world.contains(rank); });
-    return isInWorld && llvm::none_of(program.groups, [&](tp::GroupAttr group) {
-             if (!group.hasKnownMembers())
-               return false;
-             for (int64_t index = 0; index < group.getNumGroups(); ++index)
-               if (contains(group.getMembers(index), members))
-                 return true;
-             return false;
-           });
+    bool isInGroup = llvm::any_of(program.groups, [&](tp::GroupAttr group) {
+      if (!group.hasKnownMembers())
+        return false;
+      for (int64_t index = 0; index < group.getNumGroups(); ++index)
+        if (contains(group.getMembers(index), members))
+          return true;
+      return false;
+    });
+    return isInWorld && !isInGroup;
   });
 }
 

@@ -77,7 +77,7 @@ WriteFunction Vocabulary::findFunctionWriter(mlir::OperationName name) const {
 }
 
 void Vocabulary::addAlias(StringRef target, StringRef sameAs,
-                          std::map<std::string, std::string> arguments) {
+                          const std::map<std::string, std::string> &arguments) {
   assert(find(sameAs) && "the operator must be added first");
   OperatorAlias &alias = aliases[target];
   alias.sameAs = strings.save(sameAs);

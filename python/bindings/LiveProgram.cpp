@@ -14,7 +14,6 @@
 
 using namespace commute;
 using namespace commute::python;
-using archive::Argument;
 
 LiveProgram::LiveProgram() = default;
 LiveProgram::~LiveProgram() = default;

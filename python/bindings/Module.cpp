@@ -114,7 +114,7 @@ static std::string verify(std::string first, std::string second,
 }
 
 static std::pair<std::string, std::string>
-refine(std::string reference, std::vector<std::string> ranks,
+refine(const std::string &reference, const std::vector<std::string> &ranks,
        std::string relations, std::string relationsName,
        std::vector<std::string> groups, uint64_t seed, bool realSizes,
        bool showRelations, double maxSeconds, int64_t maxBytes) {
@@ -196,8 +196,8 @@ using OutputBytes =
 
 static std::tuple<std::vector<std::vector<OutputBytes>>, double,
                   std::vector<std::string>>
-runHandle(const ProgramHandle &program, nb::bytes inputs, bool seedsWeights,
-          uint64_t seed, int64_t timeout, unsigned threads) {
+runHandle(const ProgramHandle &program, const nb::bytes &inputs,
+          bool seedsWeights, uint64_t seed, int64_t timeout, unsigned threads) {
   RunSettings settings{std::string(inputs.c_str(), inputs.size()), seedsWeights,
                        seed, timeout, threads};
   ProgramRun run = callReleased([&] { return program.run(settings); });

@@ -32,7 +32,7 @@ Failure python::toFailure(llvm::Error error) {
   return {llvm::toString(std::move(error)), /*isInternal=*/false};
 }
 
-static std::string toText(llvm::json::Value value) {
+static std::string toText(const llvm::json::Value &value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
   return text;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "commute/ReportPage/ReportPage.h"
+
 #include "commute/ReportPage/LayerLabels.h"
 #include "commute/ReportPage/SourceExcerpts.h"
 #include "commute/ReportPage/StringTable.h"
@@ -78,7 +79,9 @@ protected:
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("excerpts", folder));
   }
-  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+  void TearDown() override {
+    EXPECT_FALSE(llvm::sys::fs::remove_directories(folder));
+  }
   std::string write(llvm::StringRef name, unsigned numLines) {
     llvm::SmallString<128> path = folder;
     llvm::sys::path::append(path, name);

@@ -377,7 +377,7 @@ TEST_F(KernelsTest, ProductsShareARightHandSide) {
       ASSERT_TRUE(product) << failure;
       std::vector<double> all = getNumbers(*whole), got = getNumbers(*product);
       for (size_t index = 0; index < got.size(); ++index)
-        ASSERT_EQ(got[index], all[begin * 90 + index]);
+        ASSERT_EQ(got[index], all[size_t(begin) * 90 + index]);
     }
   }
 }

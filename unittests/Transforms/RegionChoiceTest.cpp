@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionChoice.h"
+
 #include "RandomGraph.h"
 
 #include "commute/Dialect/TPDialect.h"

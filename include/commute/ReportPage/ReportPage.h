@@ -16,7 +16,7 @@ namespace commute::report {
 /// Returns a page that draws `data`. The page is one file: it loads nothing,
 /// and its content security policy forbids it to. The files in
 /// lib/ReportPage/page describe what `data` contains by drawing it.
-std::string renderPage(llvm::StringRef title, llvm::json::Value data);
+std::string renderPage(llvm::StringRef title, const llvm::json::Value &data);
 
 /// Writes JSON that can be embedded in a script element: no text in it can end
 /// the element or begin a comment.

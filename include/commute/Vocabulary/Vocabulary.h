@@ -122,7 +122,7 @@ public:
   /// but for the names of arguments. Ops read from `target` are also written as
   /// `target`.
   void addAlias(llvm::StringRef target, llvm::StringRef sameAs,
-                std::map<std::string, std::string> arguments);
+                const std::map<std::string, std::string> &arguments);
   /// Sets the writer for an op.
   template <typename OpType>
   void addWriter(WriteFunction write) {

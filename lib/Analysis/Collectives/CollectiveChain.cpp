@@ -60,14 +60,14 @@ CollectiveChain::CollectiveChain(ArrayRef<Operation *> links,
 }
 
 std::nullopt_t CollectiveChain::refuse(RefusalCode code, std::string reason,
-                                       std::string missingGroup) {
+                                       StringRef missingGroup) {
   refusal = {last(), code,
              "not merged with " + getNodeName(first()) + ": " +
                  std::move(reason)};
   refusal.blocker = first();
   if (!missingGroup.empty()) {
-    refusal.remedy = "declare one with --group=NAME=" + missingGroup;
-    refusal.option = {"group", "merged=" + missingGroup};
+    refusal.remedy = ("declare one with --group=NAME=" + missingGroup).str();
+    refusal.option = {"group", ("merged=" + missingGroup).str()};
   }
   return std::nullopt;
 }

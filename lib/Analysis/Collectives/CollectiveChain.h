@@ -41,7 +41,7 @@ protected:
   Positions getPositions(int64_t index) const;
 
   std::nullopt_t refuse(RefusalCode code, std::string reason,
-                        std::string missingGroup = "");
+                        llvm::StringRef missingGroup = "");
   /// Returns the group with these members. Refuses if there is none; `what`
   /// names the collective that needs it.
   tp::GroupAttr getGroupOf(const RankMembers &members, const llvm::Twine &what);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "commute/Analysis/Products/PartialProducts.h"
+
 #include "commute/Analysis/Collectives/ReindexedCollectives.h"
 #include "commute/Dialect/NodeName.h"
 
