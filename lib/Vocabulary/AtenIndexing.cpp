@@ -169,7 +169,7 @@ static LogicalResult readGather(NodeReader &reader) {
   std::optional<int64_t> dim = reader.dim("dim", type.getRank());
   if (!dim)
     return failure();
-  Value table = narrow(reader, self, index, *dim);
+  Value table = narrow(reader, self, index, dim);
   if (!table)
     return failure();
   return reader.result(

@@ -9,6 +9,8 @@
 #include "ElementTypes.h"
 #include "InPlace.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
