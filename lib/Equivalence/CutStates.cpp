@@ -52,19 +52,29 @@ static bool isMoreGeneral(ArrayRef<uint64_t> first, ArrayRef<uint64_t> second) {
   });
 }
 
+const CutStates::Known *CutStates::find(size_t point,
+                                        const CutState &state) const {
+  auto kinds = byPoint.find(point);
+  if (kinds == byPoint.end())
+    return nullptr;
+  auto kind = llvm::find_if(kinds->second, [&](const Known &known) {
+    return known.parts == state.parts;
+  });
+  return kind == kinds->second.end() ? nullptr : &*kind;
+}
+
 void CutStates::note(size_t point, CutState state) {
   constexpr size_t mostKinds = 8;
-  std::vector<Known> &kinds = byPoint[point];
-  auto it = llvm::find_if(
-      kinds, [&](const Known &kind) { return kind.parts == state.parts; });
-  if (it == kinds.end()) {
+  auto *found = const_cast<Known *>(find(point, state));
+  if (!found) {
+    std::vector<Known> &kinds = byPoint[point];
     if (kinds.size() == mostKinds)
       return;
-    it = kinds.insert(it, Known());
-    it->parts = std::move(state.parts);
-    it->classes.assign(state.elements.size(), 0);
+    found = &kinds.emplace_back();
+    found->parts = std::move(state.parts);
+    found->classes.assign(state.elements.size(), 0);
   }
-  Known &known = *it;
+  Known &known = *found;
   DenseMap<std::pair<uint64_t, uint64_t>, uint64_t> classOf;
   for (auto [own, element] : llvm::zip_equal(known.classes, state.elements))
     own = classOf.try_emplace({own, element}, classOf.size()).first->second;
@@ -83,22 +93,15 @@ void CutStates::note(size_t point, CutState state) {
 }
 
 bool CutStates::cover(size_t point, const CutState &state) const {
-  auto kinds = byPoint.find(point);
-  if (kinds == byPoint.end())
-    return false;
-  auto it = llvm::find_if(kinds->second, [&](const Known &kind) {
-    return kind.parts == state.parts;
-  });
-  if (it == kinds->second.end())
-    return false;
-  const Known &known = *it;
-  if (llvm::none_of(known.knowns, [&](const std::vector<uint64_t> &other) {
+  const Known *known = find(point, state);
+  if (!known ||
+      llvm::none_of(known->knowns, [&](const std::vector<uint64_t> &other) {
         return isMoreGeneral(other, state.elements);
       }))
     return false;
   DenseMap<uint64_t, uint64_t> elementOf;
   return llvm::all_of(
-      llvm::zip_equal(known.classes, state.elements), [&](auto pair) {
+      llvm::zip_equal(known->classes, state.elements), [&](auto pair) {
         auto [own, element] = pair;
         return elementOf.try_emplace(own, element).first->second == element;
       });

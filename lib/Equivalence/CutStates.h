@@ -71,6 +71,9 @@ private:
     std::vector<uint64_t> classes;
   };
 
+  /// The states at a point that have the parts of this one, or null.
+  const Known *find(size_t point, const CutState &state) const;
+
   std::map<size_t, std::vector<Known>> byPoint;
 };
 

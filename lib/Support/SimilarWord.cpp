@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/Twine.h"
 
+#include <algorithm>
+
 std::string commute::describeSimilar(llvm::StringRef word,
                                      llvm::ArrayRef<llvm::StringRef> words,
                                      llvm::StringRef prefix) {

@@ -150,7 +150,7 @@ commute::planPipeline(StringRef text, const PassSettings &settings) {
     text = all;
   std::vector<PassStep> steps;
   for (const PassText &pass : getPasses(text)) {
-    if (!llvm::is_contained(getPipelinePasses(), pass.name))
+    if (!findPassTraits(pass.name))
       return llvm::createStringError(
           "unknown pass '" + pass.name + "'" +
           describeSimilar(pass.name, getPipelinePasses()) +

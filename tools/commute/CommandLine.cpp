@@ -6,11 +6,11 @@
 
 #include "CommandLine.h"
 
-#include "commute/Support/SimilarWord.h"
-
 #include "CommandHelp.h"
 #include "OptionParsers.h"
 #include "SafeOutput.h"
+
+#include "commute/Support/SimilarWord.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/WithColor.h"
