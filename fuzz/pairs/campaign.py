@@ -12,13 +12,12 @@ import torch
 from pairs import export_schema
 from pairs.gaps import explain
 from pairs.generator import generate
-from pairs.judge import SAMPLES, judge
+from pairs.judge import judge
 from pairs.mutations import Mutator
 from pairs.rewrites import respell, rewrite
+from pairs.samples import MANY_SAMPLES, SAMPLES
 
-# How many samples a pair gets that the prover calls different and the judge equal.
 PROOF_SECONDS, PROOF_BYTES = 20.0, 1 << 30
-MANY_SAMPLES = 6 * SAMPLES
 
 
 @dataclasses.dataclass

@@ -13,10 +13,7 @@ import torch
 
 from pairs.judge import judge
 from pairs.programs import aten
-from pairs.samples import KINDS
-
-SAMPLES = range(len(KINDS))
-LARGE = 1e6
+from pairs.samples import LARGE
 
 
 def _unknown(key):
@@ -245,12 +242,12 @@ def explain(first, second):
     candidates.append(("floats that do not meet", MEETING))
     candidates += [("the order of numbers", kernels) for kernels in ORDERS]
     for name, kernels in candidates:
-        if targets & set(kernels) and not judge(first, second, SAMPLES, kernels).is_equal:
+        if targets & set(kernels) and not judge(first, second, kernels=kernels).is_equal:
             return f"equal only by {name}"
     # Several at once: each may hide what the others would show.
     together = {**large, **ORDERS[0]}
     for kernels in PROPERTIES.values():
         together.update(kernels)
-    if not judge(first, second, SAMPLES, together).is_equal:
+    if not judge(first, second, kernels=together).is_equal:
         return "equal only by several properties of functions and numbers"
     return None

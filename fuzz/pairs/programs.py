@@ -19,6 +19,14 @@ import torch
 from pairs.collectives import COLLECTIVES, c10d, run_collective
 
 aten = torch.ops.aten
+UNINITIALIZED = {
+    aten.empty.memory_format,
+    aten.empty_like.default,
+    aten.empty_permuted.default,
+    aten.empty_strided.default,
+    aten.new_empty.default,
+    aten.new_empty_strided.default,
+}
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,10 @@ class Pool:
     def symbol(self, sample):
         return self.symbol_values[sample % len(self.symbol_values)]
 
+    def forget(self, sample):
+        for node in [*self.nodes.values(), *self.inputs.values()]:
+            node.data.pop(sample, None)
+
     def input(self, spec):
         node = self.inputs.get(spec.name)
         if node is None:
@@ -248,8 +260,16 @@ class Pool:
                 results = kernel(*args, **kwargs)
                 is_list = isinstance(results, (list, tuple))
                 results = known[key] = list(results) if is_list else [results]
+                if node.target in UNINITIALIZED:
+                    _fill(results[0], hash((node.id, rank, sample)))
             by_rank.append(results)
         return [list(tensors) for tensors in zip(*by_rank, strict=True)], is_list
+
+
+def _fill(tensor, seed):
+    """Memory that nobody has written holds anything."""
+    generator = torch.Generator().manual_seed(seed & 0x7FFFFFFF)
+    tensor.copy_(torch.randint(0, 2 if tensor.dtype == torch.bool else 100, tensor.shape, generator=generator))
 
 
 def _holds_size(argument):

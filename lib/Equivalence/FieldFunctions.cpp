@@ -315,6 +315,53 @@ uint64_t ScalarFunction::applyOnce(uint64_t a, uint64_t key) const {
   return result;
 }
 
+uint64_t ScalarFunction::evaluateUnknown(uint64_t a,
+                                         MapFunction unknown) const {
+  enum Symmetry { Asymmetric, Even, Odd, Complementary } symmetry = Asymmetric;
+  double atZero = 0;
+  switch (unknown) {
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:                                                      \
+    symmetry = Symmetry;                                                       \
+    atZero = AtZero;                                                           \
+    break;
+#include "commute/Dialect/ScalarFunctions.def"
+  default:
+    llvm_unreachable("a function about which more is known");
+  }
+  if (a == 0)
+    return PrimeField::fromDouble(atZero);
+  uint64_t opposite = PrimeField::negate(a);
+  bool isMirrored = symmetry != Asymmetric && opposite < a;
+  uint64_t result = PrimeField::mix(isMirrored ? opposite : a, getKey(unknown));
+  if (!isMirrored || symmetry == Even)
+    return result;
+  return symmetry == Odd ? PrimeField::negate(result)
+                         : PrimeField::subtract(1, result);
+}
+
+uint64_t ScalarFunction::evaluateAbsolute(uint64_t a) const {
+  if (std::optional<double> known = context.getKnownNumber(a)) {
+    if (*known >= 0)
+      return a;
+    uint64_t opposite = PrimeField::negate(a);
+    context.noteNumber(opposite, -*known);
+    return keepInfinite(a, a, opposite);
+  }
+  uint64_t opposite = PrimeField::negate(a);
+  uint64_t key = getKey(MapFunction::Abs);
+  if (context.isFixed(opposite, key))
+    return opposite;
+  return context.isFixed(a, key) ? a : applyOnce(std::min(a, opposite), key);
+}
+
+uint64_t ScalarFunction::evaluateSign(uint64_t a) const {
+  if (std::optional<double> known = context.getKnownNumber(a))
+    return *known > 0 ? 1 : *known < 0 ? PrimeField::negate(1) : 0;
+  return applyOnce(a, getKey(MapFunction::Sign));
+}
+
 uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   using F = PrimeField;
   if ((a == notANumber || b == notANumber) && !tp::MapOp::isPredicate(function))
@@ -354,7 +401,7 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::Rsqrt:
     return invert(evaluateSquareRoot(a));
   case MapFunction::Silu:
-    return F::multiply(a, F::mix(a, getKey(MapFunction::Sigmoid)));
+    return F::multiply(a, evaluateUnknown(a, MapFunction::Sigmoid));
   case MapFunction::Equal:
     return context.isEqual(a, b);
   case MapFunction::NotEqual:
@@ -384,13 +431,16 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
     context.noteFixed(F::mix(a, getKey(function)), wholeNumbers);
     return F::mix(a, getKey(function));
   case MapFunction::Abs:
+    return evaluateAbsolute(a);
   case MapFunction::Sign:
-    return applyOnce(a, getKey(function));
+    return evaluateSign(a);
   case MapFunction::Log:
     return evaluateLogarithm(a);
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
-#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:
 #include "commute/Dialect/ScalarFunctions.def"
+    return evaluateUnknown(a, function);
   case MapFunction::BitwiseNot:
     return F::mix(a, getKey(function));
   case MapFunction::Select:

@@ -66,6 +66,11 @@ private:
   /// exp(x + log(s)) is exp(x) s; exp(0) is one, and log(1) zero.
   uint64_t evaluateExponential(uint64_t a) const;
   uint64_t evaluateLogarithm(uint64_t a) const;
+  /// A function of which only its symmetry and its value at zero are known.
+  uint64_t evaluateUnknown(uint64_t a, tp::MapFunction unknown) const;
+  /// |a| and |-a| are one value.
+  uint64_t evaluateAbsolute(uint64_t a) const;
+  uint64_t evaluateSign(uint64_t a) const;
   /// 1/a, which is infinite for zero.
   uint64_t invert(uint64_t a) const;
   /// Records that an element is infinite or not a number, and returns it.

@@ -78,7 +78,8 @@ uint64_t ScalarFunction::evaluateInteger(int64_t a, int64_t b) const {
   case MapFunction::IsNan:
     return 0;
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
-#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:
 #include "commute/Dialect/ScalarFunctions.def"
   case MapFunction::Pow:
     // Negative exponents are an error in PyTorch.
@@ -156,7 +157,8 @@ uint64_t ScalarFunction::evaluateTruth(uint64_t a, uint64_t b) const {
   case MapFunction::FloorDiv:
   case MapFunction::Remainder:
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
-#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:
 #include "commute/Dialect/ScalarFunctions.def"
   case MapFunction::Neg:
   case MapFunction::Log:

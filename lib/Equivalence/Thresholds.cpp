@@ -59,7 +59,8 @@ static bool isTruth(Value value) {
 static bool computesExactly(Operation *op) {
   if (auto map = dyn_cast<tp::MapOp>(op))
     switch (map.getFunction()) {
-#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:
 #include "commute/Dialect/ScalarFunctions.def"
     case MapFunction::Log:
     case MapFunction::Silu:
@@ -359,7 +360,8 @@ void ThresholdFinder::visitMap(tp::MapOp op, ArrayRef<double> numbers) {
     break;
   case MapFunction::IsNan:
     break;
-#define UNKNOWN_FUNCTION(Name, Aten, Expression) case MapFunction::Name:
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:
 #include "commute/Dialect/ScalarFunctions.def"
   case MapFunction::Log:
   case MapFunction::Silu:

@@ -211,7 +211,7 @@ COMMUTE_INLINED static inline bool computeFloats(MapFunction function,
   case MapFunction::Ceil:
     return unary([](F x) { return std::ceil(x); });
 #define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
-#define UNKNOWN_FUNCTION(Name, Aten, Expression)                               \
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
   case MapFunction::Name:                                                      \
     return unary([](F x) { return Expression; });
 #include "commute/Dialect/ScalarFunctions.def"

@@ -288,3 +288,75 @@ func.func @main(%x: tensor<2048xf32> {tp.name = "x"}) -> tensor<2048xf32> {
   %0 = tp.map mul(%x, %f) : (tensor<2048xf32>, tensor<2048xf32>) -> tensor<2048xf32>
   return %0 : tensor<2048xf32>
 }
+
+// A band around the diagonal, of distances that are floats.
+//--- band.mlir
+func.func @main(%x: tensor<512x512xf32> {tp.name = "x"}) -> tensor<512x512xf32> {
+  %position = tp.iota 0 : i64 step 1 : i64 -> tensor<512xi64>
+  %j = tp.cast %position : tensor<512xi64> -> tensor<512xf32>
+  %i = tp.reshape %j : tensor<512xf32> -> tensor<512x1xf32>
+  %d = tp.map sub(%j, %i) : (tensor<512xf32>, tensor<512x1xf32>) -> tensor<512x512xf32>
+  %a = tp.map abs(%d) : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %n = tp.constant 2.5 : f64 -> tensor<f32>
+  %c = tp.map less(%a, %n) : (tensor<512x512xf32>, tensor<f32>) -> tensor<512x512xi1>
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %0 = tp.map select(%c, %x, %z) : (tensor<512x512xi1>, tensor<512x512xf32>, tensor<f32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+
+//--- band.equal.mlir
+func.func @main(%x: tensor<512x512xf32> {tp.name = "x"}) -> tensor<512x512xf32> {
+  %j = tp.iota 0 : i64 step 1 : i64 -> tensor<512xi64>
+  %i = tp.reshape %j : tensor<512xi64> -> tensor<512x1xi64>
+  %d = tp.map sub(%i, %j) : (tensor<512x1xi64>, tensor<512xi64>) -> tensor<512x512xi64>
+  %least = tp.constant -2 : i64 -> tensor<i64>
+  %most = tp.constant 2 : i64 -> tensor<i64>
+  %above = tp.map greater_equal(%d, %least) : (tensor<512x512xi64>, tensor<i64>) -> tensor<512x512xi1>
+  %below = tp.map less_equal(%d, %most) : (tensor<512x512xi64>, tensor<i64>) -> tensor<512x512xi1>
+  %c = tp.map logical_and(%above, %below) : (tensor<512x512xi1>, tensor<512x512xi1>) -> tensor<512x512xi1>
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %0 = tp.map select(%c, %x, %z) : (tensor<512x512xi1>, tensor<512x512xf32>, tensor<f32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+
+//--- band.wrong.mlir
+func.func @main(%x: tensor<512x512xf32> {tp.name = "x"}) -> tensor<512x512xf32> {
+  %position = tp.iota 0 : i64 step 1 : i64 -> tensor<512xi64>
+  %j = tp.cast %position : tensor<512xi64> -> tensor<512xf32>
+  %i = tp.reshape %j : tensor<512xf32> -> tensor<512x1xf32>
+  %d = tp.map sub(%j, %i) : (tensor<512xf32>, tensor<512x1xf32>) -> tensor<512x512xf32>
+  %a = tp.map abs(%d) : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %n = tp.constant 3.0 : f64 -> tensor<f32>
+  %c = tp.map less_equal(%a, %n) : (tensor<512x512xf32>, tensor<f32>) -> tensor<512x512xi1>
+  %z = tp.constant 0.0 : f64 -> tensor<f32>
+  %0 = tp.map select(%c, %x, %z) : (tensor<512x512xi1>, tensor<512x512xf32>, tensor<f32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+
+// Which of two positions is the larger one.
+//--- side.mlir
+func.func @main(%x: tensor<64x64xf32> {tp.name = "x"}) -> tensor<64x64xf32> {
+  %position = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %j = tp.cast %position : tensor<64xi64> -> tensor<64xf32>
+  %i = tp.reshape %j : tensor<64xf32> -> tensor<64x1xf32>
+  %d = tp.map sub(%j, %i) : (tensor<64xf32>, tensor<64x1xf32>) -> tensor<64x64xf32>
+  %s = tp.map sign(%d) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %0 = tp.map mul(%x, %s) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
+
+//--- side.equal.mlir
+func.func @main(%x: tensor<64x64xf32> {tp.name = "x"}) -> tensor<64x64xf32> {
+  %above = tp.triangular %x upper diagonal 1 : tensor<64x64xf32> -> tensor<64x64xf32>
+  %below = tp.triangular %x diagonal -1 : tensor<64x64xf32> -> tensor<64x64xf32>
+  %0 = tp.map sub(%above, %below) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
+
+//--- side.wrong.mlir
+func.func @main(%x: tensor<64x64xf32> {tp.name = "x"}) -> tensor<64x64xf32> {
+  %above = tp.triangular %x upper diagonal 0 : tensor<64x64xf32> -> tensor<64x64xf32>
+  %below = tp.triangular %x diagonal -1 : tensor<64x64xf32> -> tensor<64x64xf32>
+  %0 = tp.map sub(%above, %below) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
