@@ -34,11 +34,13 @@ class Judgement:
     is_noisy: bool = False
 
 
-def judge(first, second, samples=range(SAMPLES), kernels=None, suspects_ties=False):
+def judge(first, second, samples=range(SAMPLES), kernels=None, suspects_ties=False, second_is_finite=False):
     """Compares two programs of one pool; `kernels` stand in for operators.
 
     With `suspects_ties` no difference is so large that rounding is not asked about: where
     a value is compared with one that is equal but for rounding, it decides what is chosen.
+    With `second_is_finite`, only inputs count for which the second program computes nothing
+    infinite, as only those do anyway for which the first one does not.
     """
     reason = signature_difference(first, second)
     if reason:
@@ -62,8 +64,8 @@ def judge(first, second, samples=range(SAMPLES), kernels=None, suspects_ties=Fal
             if a is b:
                 continue
             seen = compare(runs, index, a, b, suspects_ties)
-            if seen and runs[0].overflows():
-                break  # The prover's premise: what the first program computes is finite.
+            if seen and (runs[0].overflows() or (second_is_finite and runs[1].overflows())):
+                break  # The prover's premise: what the programs compute is finite.
             if seen == "noise":
                 is_noisy = True
             elif seen:
@@ -122,6 +124,8 @@ class Run:
 
     def overflows(self):
         """Whether a value is infinite, or no number, here and finite on another sample."""
+        if get_kind(self.pool.draw.seed, self.sample) == "missing":
+            return False
         always = self._infinite_nodes(0) & self._infinite_nodes(2)
         return bool(self._infinite_nodes(self.sample) - always)
 

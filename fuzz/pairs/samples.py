@@ -21,8 +21,10 @@ KINDS = ("normal", "numbers", "small integers", "wide", "tiny", "positions", "sp
 RARE_KINDS = ("one apart", "sums", "large")
 # So many samples find nearly all differences of two programs.
 SAMPLES = len(KINDS) + 1
-# Where the prover sees a difference that these do not show.
-MANY_SAMPLES = SAMPLES + 20 * len(KINDS + RARE_KINDS)
+# Where the prover sees a difference that these do not show; "missing" are inputs that are
+# no numbers, to programs that ask about it.
+LATE_KINDS = (*KINDS, *RARE_KINDS, "missing")
+MANY_SAMPLES = SAMPLES + 20 * len(LATE_KINDS)
 
 
 def get_kind(seed, sample):
@@ -31,8 +33,7 @@ def get_kind(seed, sample):
         return KINDS[sample]
     if sample < SAMPLES:
         return RARE_KINDS[seed % len(RARE_KINDS)]
-    kinds = KINDS + RARE_KINDS
-    return kinds[(sample - SAMPLES) % len(kinds)]
+    return LATE_KINDS[(sample - SAMPLES) % len(LATE_KINDS)]
 
 
 class Sampler:
@@ -46,6 +47,8 @@ class Sampler:
         self.large = [0.0, 1e9]
         # What floats are compared with.
         self.compared = [0.0]
+        # Whether a program handles inputs that are no numbers.
+        self.asks_for_nan = False
 
     def learn(self, programs):
         integers, floats = {0, 1}, {0.0, 1.0}
@@ -69,6 +72,8 @@ class Sampler:
                 if node.target is not None and node.target.overloadpacket.__name__ in COMPARISONS:
                     compared |= {float(a) for a in node.args if isinstance(a, (int, float))}
         self.compared = sorted(compared)
+        targets = {node.target for program in programs for node in program.nodes()}
+        self.asks_for_nan = torch.ops.aten.isnan.default in targets
         # Programs compare multiples and quotients of what they are given.
         small = [number for number in sorted(integers) if 2 <= abs(number) < 1000][:12]
         computed = {n for a in small for b in small for n in (a * b, a // b) if abs(n) < 10000}
@@ -168,6 +173,8 @@ class Sampler:
         if kind == "positions":
             count = torch.arange(normal.numel(), dtype=torch.float64).reshape(normal.shape)
             return torch.sin(count + 0.1 * normal) + 1
+        if kind == "missing" and self.asks_for_nan:
+            return normal.masked_fill_(torch.rand(shape, generator=generator) < 0.2, math.nan)
         if kind == "sparse":
             return normal * (torch.rand(shape, generator=generator) < 0.1)
         return normal

@@ -315,6 +315,9 @@ uint64_t ScalarFunction::applyOnce(uint64_t a, uint64_t key) const {
   return result;
 }
 
+/// Beyond this, the double that is known of a number may be a rounded one.
+static constexpr double largestWhole = int64_t(1) << 50;
+
 uint64_t ScalarFunction::evaluateUnknown(uint64_t a,
                                          MapFunction unknown) const {
   enum Symmetry { Asymmetric, Even, Odd, Complementary } symmetry = Asymmetric;
@@ -354,6 +357,35 @@ uint64_t ScalarFunction::evaluateAbsolute(uint64_t a) const {
   if (context.isFixed(opposite, key))
     return opposite;
   return context.isFixed(a, key) ? a : applyOnce(std::min(a, opposite), key);
+}
+
+uint64_t ScalarFunction::evaluateRounding(uint64_t a) const {
+  std::optional<double> known = context.getKnownNumber(a);
+  if (known && !std::isfinite(*known))
+    return a;
+  if (known && std::abs(*known) <= largestWhole) {
+    // Ties to even: the default rounding mode of every thread.
+    double whole = function == MapFunction::Round   ? std::nearbyint(*known)
+                   : function == MapFunction::Floor ? std::floor(*known)
+                                                    : std::ceil(*known);
+    return PrimeField::fromInteger(static_cast<int64_t>(whole));
+  }
+  if (context.isFixed(a, wholeNumbers))
+    return a;
+  uint64_t result = PrimeField::mix(a, getKey(function));
+  context.noteFixed(result, wholeNumbers);
+  return result;
+}
+
+std::optional<uint64_t> ScalarFunction::divideToFloor(uint64_t a,
+                                                      uint64_t b) const {
+  if (b == 0 || !context.getKnownNumber(a) || !context.getKnownNumber(b))
+    return std::nullopt;
+  std::optional<double> quotient =
+      context.getKnownNumber(PrimeField::multiply(a, PrimeField::invert(b)));
+  if (!quotient || std::abs(*quotient) > largestWhole)
+    return std::nullopt;
+  return PrimeField::fromInteger(static_cast<int64_t>(std::floor(*quotient)));
 }
 
 uint64_t ScalarFunction::evaluateSign(uint64_t a) const {
@@ -417,19 +449,21 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
   case MapFunction::IsNan:
     return context.isNan(a);
   case MapFunction::FloorDiv:
+    if (std::optional<uint64_t> known = divideToFloor(a, b))
+      return *known;
+    return F::mix(a, F::mix(b, getKey(function)));
+  case MapFunction::Remainder:
+    if (std::optional<uint64_t> known = divideToFloor(a, b))
+      return F::subtract(a, F::multiply(*known, b));
+    return applyOnce(a, F::mix(b, getKey(function)));
   case MapFunction::BitwiseAnd:
   case MapFunction::BitwiseOr:
   case MapFunction::BitwiseXor:
     return F::mix(a, F::mix(b, getKey(function)));
-  case MapFunction::Remainder:
-    return applyOnce(a, F::mix(b, getKey(function)));
   case MapFunction::Round:
   case MapFunction::Floor:
   case MapFunction::Ceil:
-    if (context.isFixed(a, wholeNumbers))
-      return a;
-    context.noteFixed(F::mix(a, getKey(function)), wholeNumbers);
-    return F::mix(a, getKey(function));
+    return evaluateRounding(a);
   case MapFunction::Abs:
     return evaluateAbsolute(a);
   case MapFunction::Sign:

@@ -71,6 +71,10 @@ private:
   /// |a| and |-a| are one value.
   uint64_t evaluateAbsolute(uint64_t a) const;
   uint64_t evaluateSign(uint64_t a) const;
+  /// The largest whole number up to a/b, of two numbers that are known.
+  std::optional<uint64_t> divideToFloor(uint64_t a, uint64_t b) const;
+  /// round, floor and ceil.
+  uint64_t evaluateRounding(uint64_t a) const;
   /// 1/a, which is infinite for zero.
   uint64_t invert(uint64_t a) const;
   /// Records that an element is infinite or not a number, and returns it.

@@ -10,6 +10,8 @@
 
 #include "commute/Dialect/CarrierAttributes.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;

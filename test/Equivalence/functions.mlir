@@ -187,3 +187,87 @@ func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
   %0 = tp.map add(%x, %c) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
+
+// Positions are rounded and divided as numbers.
+//--- floor.mlir
+func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %p = tp.cast %i : tensor<64xi64> -> tensor<64xf32>
+  %h = tp.constant 0.25 : f64 -> tensor<f32>
+  %s = tp.map mul(%p, %h) : (tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+  %q = tp.map floor(%s) : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = tp.map mul(%x, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+//--- floor.equal.mlir
+func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %four = tp.constant 4 : i64 -> tensor<i64>
+  %k = tp.map floor_div(%i, %four) : (tensor<64xi64>, tensor<i64>) -> tensor<64xi64>
+  %q = tp.cast %k : tensor<64xi64> -> tensor<64xf32>
+  %0 = tp.map mul(%x, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+//--- floor.equal-division.mlir
+func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %p = tp.cast %i : tensor<64xi64> -> tensor<64xf32>
+  %four = tp.constant 4.0 : f64 -> tensor<f32>
+  %q = tp.map floor_div(%p, %four) : (tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+  %0 = tp.map mul(%x, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+//--- floor.wrong.mlir
+func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %p = tp.cast %i : tensor<64xi64> -> tensor<64xf32>
+  %h = tp.constant 0.25 : f64 -> tensor<f32>
+  %s = tp.map mul(%p, %h) : (tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+  %q = tp.map ceil(%s) : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = tp.map mul(%x, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+//--- floor.wrong-round.mlir
+func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %p = tp.cast %i : tensor<64xi64> -> tensor<64xf32>
+  %h = tp.constant 0.25 : f64 -> tensor<f32>
+  %s = tp.map mul(%p, %h) : (tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+  %q = tp.map round(%s) : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = tp.map mul(%x, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+//--- phase.mlir
+func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %p = tp.cast %i : tensor<64xi64> -> tensor<64xf32>
+  %n = tp.constant 7.0 : f64 -> tensor<f32>
+  %q = tp.map remainder(%p, %n) : (tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+  %0 = tp.map mul(%x, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+//--- phase.equal.mlir
+func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %n = tp.constant 7 : i64 -> tensor<i64>
+  %k = tp.map remainder(%i, %n) : (tensor<64xi64>, tensor<i64>) -> tensor<64xi64>
+  %q = tp.cast %k : tensor<64xi64> -> tensor<64xf32>
+  %0 = tp.map mul(%x, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+//--- phase.wrong.mlir
+func.func @main(%x: tensor<64xf32> {tp.name = "x"}) -> tensor<64xf32> {
+  %i = tp.iota 0 : i64 step 1 : i64 -> tensor<64xi64>
+  %n = tp.constant 8 : i64 -> tensor<i64>
+  %k = tp.map remainder(%i, %n) : (tensor<64xi64>, tensor<i64>) -> tensor<64xi64>
+  %q = tp.cast %k : tensor<64xi64> -> tensor<64xf32>
+  %0 = tp.map mul(%x, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
