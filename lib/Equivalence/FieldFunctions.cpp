@@ -248,6 +248,24 @@ uint64_t ScalarFunction::keepInfinite(uint64_t a, uint64_t b,
   return noteInfinite(result ? result : notANumber);
 }
 
+uint64_t ScalarFunction::noteComputed(uint64_t a, uint64_t b,
+                                      uint64_t result) const {
+  if (!hasKnownOperands.value_or(true))
+    return result;
+  std::optional<double> x = context.getNotedNumber(a);
+  std::optional<double> y = context.getNotedNumber(b);
+  if (!hasKnownOperands)
+    hasKnownOperands = x && y;
+  if (!x || !y || PrimeField::toFraction(result))
+    return result;
+  double number = function == MapFunction::Add   ? *x + *y
+                  : function == MapFunction::Sub ? *x - *y
+                                                 : *x * *y;
+  if (std::isfinite(number))
+    context.noteNumber(result, number);
+  return result;
+}
+
 uint64_t ScalarFunction::invert(uint64_t a) const {
   if (a == notANumber)
     return a;
@@ -403,11 +421,11 @@ uint64_t ScalarFunction::evaluateField(uint64_t a, uint64_t b) const {
     return evaluateExponential(a);
   switch (function) {
   case MapFunction::Add:
-    return add(a, b, /*subtracts=*/false);
+    return noteComputed(a, b, add(a, b, /*subtracts=*/false));
   case MapFunction::Sub:
-    return add(a, b, /*subtracts=*/true);
+    return noteComputed(a, b, add(a, b, /*subtracts=*/true));
   case MapFunction::Mul:
-    return keepInfinite(a, b, F::multiply(a, b));
+    return noteComputed(a, b, keepInfinite(a, b, F::multiply(a, b)));
   case MapFunction::Div:
     if (b == 0)
       return keepInfinite(a, invert(b), F::multiply(a, infinity));

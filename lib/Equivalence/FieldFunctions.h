@@ -83,6 +83,9 @@ private:
   /// Returns the result of a sum or product of `a` and `b` if one of them is
   /// infinite.
   uint64_t keepInfinite(uint64_t a, uint64_t b, uint64_t result) const;
+  /// Records the number that `result`, a sum or product of `a` and `b`, is if
+  /// both are known: a position times 0.2500001 is not a small fraction.
+  uint64_t noteComputed(uint64_t a, uint64_t b, uint64_t result) const;
   /// An idempotent function, identified by `key`.
   uint64_t applyOnce(uint64_t a, uint64_t key) const;
   /// Of exact elements; see IntegerFunctions.cpp.
@@ -99,6 +102,9 @@ private:
   /// The last divisor and its inverse, because rows are divided by the same
   /// number.
   mutable uint64_t divisor = 1, inverse = 1;
+  /// Whether the first operands were known numbers: where these are not, hardly
+  /// any are, and looking up each would take longer than computing it.
+  mutable std::optional<bool> hasKnownOperands;
 };
 
 /// A reduction kind for elements of one type.

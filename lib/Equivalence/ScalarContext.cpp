@@ -107,8 +107,8 @@ uint64_t ScalarContext::drawTruth(uint64_t content) {
 }
 
 std::optional<double> ScalarContext::getKnownNumber(uint64_t element) const {
-  if (auto known = numbers.find(element); known != numbers.end())
-    return known->second;
+  if (std::optional<double> noted = getNotedNumber(element))
+    return noted;
   return PrimeField::toFraction(element);
 }
 

@@ -85,6 +85,11 @@ public:
   void noteNumber(uint64_t element, double number) {
     numbers.try_emplace(element, number);
   }
+  /// The number that was noted for an element.
+  std::optional<double> getNotedNumber(uint64_t element) const {
+    auto noted = numbers.find(element);
+    return noted == numbers.end() ? std::nullopt : std::optional(noted->second);
+  }
   /// The number that an element is known to be: one that was noted, or a small
   /// fraction, such as a count.
   std::optional<double> getKnownNumber(uint64_t element) const;
