@@ -82,10 +82,10 @@ public:
   };
 
   void add(mlir::Operation *site, std::unique_ptr<Finding> finding) {
-    entries.push_back({site, std::move(finding)});
+    entries.emplace_back(site, std::move(finding));
   }
   void refuse(mlir::Operation *site, analysis::Refusal refusal) {
-    entries.push_back({site, std::move(refusal)});
+    entries.emplace_back(site, std::move(refusal));
   }
   /// There is nothing to rewrite, for a reason worth telling; `statistic`
   /// counts it. Only for laws that visit each site once.

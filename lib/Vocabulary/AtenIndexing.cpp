@@ -281,7 +281,7 @@ static LogicalResult readIndexPut(NodeReader &reader) {
   tp::SymbolSpace &symbols = reader.getSymbols();
   tp::Sizes own = symbols.getSizes(getTensor(self));
   tp::Sizes indexSizes = symbols.getSizes(getTensor(merged->indices));
-  tp::Sizes selected(ArrayRef(own).take_front(list->first));
+  tp::Sizes selected(ArrayRef<tp::Size>(own).take_front(list->first));
   tp::Sizes rows = selected;
   tp::Size count = tp::multiply(indexSizes);
   if (!count)

@@ -6,6 +6,8 @@
 
 #include "OpDocumentation.h"
 
+#include "llvm/ADT/Twine.h"
+
 #include <string>
 
 using llvm::StringRef;
