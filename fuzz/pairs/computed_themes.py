@@ -7,7 +7,7 @@ The number at which a program changes is then none of the program's numbers.
 import torch
 
 from pairs.programs import aten
-from pairs.themes import (
+from pairs.theme import (
     INT,
     draw_along,
     floats,

@@ -1,7 +1,7 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Random programs: single operators of the whole vocabulary, and themes.
 
-The functions of python/tests/random_operators.py choose operands and numbers for
+The functions of python/tests/random_operators/ choose operands and numbers for
 each operator that the vocabulary reads; they are called here with sizes up to
 some hundreds. Themes (themes.py) are structures that chance would not find.
 """
@@ -11,13 +11,13 @@ import random
 import torch
 
 import random_operators
-from pairs import computed_themes, symbolic_themes, themes  # noqa: F401 (registers its themes)
+from pairs import symbolic_themes, themes
+from pairs.collectives import c10d
 from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten
 from pairs.samples import Sampler
 
 GROUP = "0"
 LARGEST_TENSOR = 12000
-NUMBERS = random_operators.NUMBERS
 
 # In place, or with dtypes that float64 does not stand for.
 LEFT_OUT = {
@@ -55,7 +55,7 @@ SYMBOL_VALUES = (6, 16, 10, 24, 32)
 
 
 class Generator(Builder):
-    """A program under construction, as random_operators.py asks for it."""
+    """A program under construction, as random_operators/ asks for it."""
 
     def __init__(self, seed):
         chosen = random.Random(seed)
@@ -71,7 +71,7 @@ class Generator(Builder):
         self.themes = themes.THEMES
         self.parameters, self.buffers = {}, {}
 
-    # What random_operators.py asks of a program.
+    # What random_operators/ asks of a program.
 
     def choice(self, elements):
         return self.random.choice(list(elements))
@@ -244,7 +244,7 @@ class Generator(Builder):
 OPERATORS = [name for name in random_operators.OPERATORS if name not in LEFT_OUT]
 # Read by the wait alone.
 STARTED = {
-    getattr(random_operators.c10d, name).default
+    getattr(c10d, name).default
     for name in (
         "all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all_single",
         "broadcast", "all_reduce_coalesced", "all_gather_into_tensor_coalesced",

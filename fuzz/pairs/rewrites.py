@@ -6,7 +6,7 @@ the reals or of indices; `respell` and `rewrite` apply them to a program.
 """
 
 from pairs.programs import RANDOM, aten, c10d, replay
-from pairs.themes import cat, iota, shaped, swapped, take
+from pairs.theme import cat, iota, shaped, swapped, take
 
 # By target: functions (builder, random, args, kwargs) -> results, or None.
 REWRITES = {}

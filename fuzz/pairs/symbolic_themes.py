@@ -8,7 +8,7 @@ in its place: a mean over s0 rows is no sum divided by 6.
 import torch
 
 from pairs.programs import Size, aten
-from pairs.themes import GROUP, INT, Theme, add, cat, mul, number, shaped, take
+from pairs.theme import GROUP, INT, Theme, add, cat, mul, number, shaped, take
 
 SYMBOL = Size(1)
 THEMES = []

@@ -8,7 +8,7 @@ of many, two at once, one among many limits, one id in a program of many layers.
 """
 
 from pairs.programs import aten
-from pairs.themes import cat, iota, mul, shaped, take
+from pairs.theme import cat, iota, mul, shaped, take
 from rewrites_of_numbers import FLOAT, INT, rewrite
 
 

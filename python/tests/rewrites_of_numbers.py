@@ -19,7 +19,7 @@ sys.path.insert(0, str(REPOSITORY / "fuzz"))
 
 from pairs.programs import Builder, InputSpec, Pool, Program, Size, aten
 from pairs.samples import Sampler
-from pairs.themes import add, cat, iota, mul, shaped, take
+from pairs.theme import add, cat, iota, mul, shaped, take
 
 FLOAT, INT, BOOL = torch.float32, torch.int64, torch.bool
 LINE = {"0": [[0, 1]]}
