@@ -19,6 +19,7 @@ KINDS = ("normal", "numbers", "small integers", "wide", "tiny", "positions", "sp
 # For what the others rarely show: an element unlike all others of its tensor, sums of the
 # programs' numbers, and numbers as large as those that masks hold.
 RARE_KINDS = ("one apart", "sums", "large")
+LARGE_KINDS = ("one apart", "large")
 # So many samples find nearly all differences of two programs.
 SAMPLES = len(KINDS) + 1
 # Where the prover sees a difference that these do not show; "missing" are inputs that are

@@ -40,6 +40,9 @@ public:
 
 private:
   enum class Outcome { Equal, Different, NotProven };
+  /// The location of a difference, by a name that is the same in every model:
+  /// an output, or an operand of an opaque op.
+  using Place = std::pair<bool, size_t>;
 
   void chooseSamples(uint64_t seed, bool reducesSizes);
   /// Whether what a program computes depends on integers that are drawn, and on
@@ -69,9 +72,10 @@ private:
   /// others. `choices` becomes the one in which they are equal. Each output may
   /// be equal in a different model.
   llvm::Expected<Outcome> compareInModels(uint64_t seed, Choices &choices);
-  /// Returns true if the programs are equal for some random outcomes of all
-  /// comparisons.
-  llvm::Expected<bool> looksEqual(bool reducesSizes, unsigned numRounds);
+  /// Returns true if the programs are equal in the places `asked`, for some
+  /// random outcomes of all comparisons.
+  llvm::Expected<bool> looksEqual(bool reducesSizes, unsigned numRounds,
+                                  const std::set<Place> &asked);
   /// Compares the programs on the inputs of one seed.
   llvm::Expected<Outcome> compare(uint64_t seed, Choices choices);
   /// Evaluates both programs whole and adds the differences to `differences`.
@@ -101,10 +105,11 @@ private:
   std::function<llvm::ArrayRef<const IndexSample *>(mlir::Value)> lookup;
   InputGenerator::Pools pools;
   std::vector<Difference> differences;
-  /// The location of a difference, by a name that is the same in every model:
-  /// an output, or an operand of an opaque op.
-  using Place = std::pair<bool, size_t>;
+  /// Where the last comparison found differences.
   std::set<Place> places;
+  /// Those of the last comparison in which the programs differ in every model
+  /// of choices; none if they differ otherwise.
+  std::set<Place> left;
   bool sizesFit = true;
   /// Whether an evaluation used drawn outcomes, and whether there was a choice,
   /// a bound, or a sort of unknowns at all.

@@ -20,34 +20,28 @@ using namespace commute::equivalence;
 
 llvm::ArrayRef<uint64_t>
 FreeSemilattice::getMembers(const uint64_t &element) const {
-  auto known = members.find(element);
-  return known == members.end() ? llvm::ArrayRef(element)
-                                : llvm::ArrayRef(known->second);
+  auto known = membersOf.find(element);
+  return known == membersOf.end() ? llvm::ArrayRef(element)
+                                  : llvm::ArrayRef(known->second);
 }
 
-uint64_t FreeSemilattice::join(uint64_t a, uint64_t b) {
-  if (a == b)
-    return a;
-  uint64_t both[] = {a, b};
-  return join(both);
-}
-
-uint64_t FreeSemilattice::join(llvm::ArrayRef<uint64_t> elements) {
+std::vector<uint64_t>
+FreeSemilattice::getAllMembers(llvm::ArrayRef<uint64_t> elements) const {
   std::vector<uint64_t> all;
   for (const uint64_t &element : elements)
     llvm::append_range(all, getMembers(element));
   llvm::sort(all);
   all.erase(llvm::unique(all), all.end());
-  if (all.size() == 1)
-    return all.front();
-  // An element that contains all members is the join.
-  for (const uint64_t &element : elements)
-    if (getMembers(element).size() == all.size())
-      return element;
+  return all;
+}
+
+uint64_t FreeSemilattice::join(std::vector<uint64_t> members) {
+  if (members.size() == 1)
+    return members.front();
   uint64_t result = key;
-  for (uint64_t member : all)
+  for (uint64_t member : members)
     result = PrimeField::mix(member, result);
-  members.try_emplace(result, std::move(all));
+  membersOf.try_emplace(result, std::move(members));
   return result;
 }
 
@@ -202,44 +196,73 @@ uint64_t ScalarContext::isNan(uint64_t a) {
   return drawTruth(PrimeField::mix(a, nanKey));
 }
 
-uint64_t ScalarContext::join(FreeSemilattice &extremes,
-                             llvm::ArrayRef<uint64_t> elements) {
-  uint64_t result = extremes.join(elements);
-  if (&extremes == &maxima && !llvm::is_contained(elements, result))
-    logarithms.noteMaximum(result);
-  return result;
+ScalarContext::Range ScalarContext::getRange(uint64_t element) const {
+  if (std::optional<double> number = getKnownNumber(element))
+    return {*number, *number};
+  auto known = ranges.find(element);
+  return known == ranges.end() ? Range() : known->second;
+}
+
+void ScalarContext::noteRange(uint64_t element, Range range) {
+  Range &known = ranges[element];
+  known.least = std::max(known.least, range.least);
+  known.most = std::min(known.most, range.most);
+}
+
+void ScalarContext::dropBounded(std::vector<uint64_t> &members,
+                                bool isMaximum) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  // Minima are maxima of the opposite numbers.
+  std::optional<uint64_t> extreme;
+  double number = -infinity;
+  std::vector<uint64_t> unknowns;
+  for (uint64_t member : members) {
+    std::optional<double> known = getKnownNumber(member);
+    if (!known || std::isnan(*known)) {
+      unknowns.push_back(member);
+      continue;
+    }
+    double own = isMaximum ? *known : -*known;
+    if (own > number || !extreme) {
+      number = own;
+      extreme = member;
+    }
+  }
+  if (!extreme)
+    return;
+  std::erase_if(unknowns, [&](uint64_t member) {
+    double outer = getRange(member).getOuter(isMaximum);
+    return outer <= number && outer < infinity;
+  });
+  double inner = -infinity;
+  for (uint64_t member : unknowns)
+    inner = std::max(inner, getRange(member).getInner(isMaximum));
+  // An unknown may be beyond the number, and infinity bounds nothing.
+  if (unknowns.empty() || inner < number)
+    unknowns.insert(llvm::upper_bound(unknowns, *extreme), *extreme);
+  members = std::move(unknowns);
 }
 
 uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
-                                   FreeSemilattice &extremes, bool isMaximum) {
-  // The extreme of known numbers is known.
-  std::optional<double> number;
-  uint64_t extreme = 0;
-  std::vector<uint64_t> others;
-  for (uint64_t element : elements) {
-    std::optional<double> known = getKnownNumber(element);
-    if (!known || std::isnan(*known)) {
-      others.push_back(element);
-    } else if (!number || (isMaximum ? *known > *number : *known < *number)) {
-      number = known;
-      extreme = element;
-    }
-  }
-  if (others.empty())
-    return extreme;
+                                   bool isMaximum) {
+  FreeSemilattice &extremes = isMaximum ? maxima : minima;
+  std::vector<uint64_t> members = extremes.getAllMembers(elements);
+  dropBounded(members, isMaximum);
+  if (members.size() == 1 && getKnownNumber(members.front()))
+    return members.front();
   chosen = true;
-  // Infinity bounds nothing.
-  bool isBound =
-      number &&
-      *number != (isMaximum ? -1 : 1) * std::numeric_limits<double>::infinity();
-  if (isBound)
-    others.push_back(extreme);
-  uint64_t result = join(extremes, others);
-  if (!isBound)
-    return result;
   Range range;
-  (isMaximum ? range.least : range.most) = *number;
-  ranges.try_emplace(result, range);
+  for (uint64_t member : members) {
+    Range own = getRange(member);
+    if (isMaximum)
+      range.least = std::max(range.least, own.least);
+    else
+      range.most = std::min(range.most, own.most);
+  }
+  uint64_t result = extremes.join(std::move(members));
+  noteRange(result, range);
+  if (isMaximum && !llvm::is_contained(elements, result))
+    logarithms.noteMaximum(result);
   return result;
 }
 
@@ -265,11 +288,9 @@ uint64_t ScalarContext::findBound(uint64_t a, uint64_t b, bool isBelow) {
   if (!known)
     return boundUnknown(a, b, isBelow);
   double number = *known;
-  Range range;
+  Range range = getRange(a);
   if (std::optional<double> other = getNumber(a))
     range = {*other, *other};
-  else if (auto bounded = ranges.find(a); bounded != ranges.end())
-    range = bounded->second;
   // The value is already on one side of the bound.
   if (isBelow ? range.least >= number : range.most <= number)
     return a;
@@ -279,7 +300,7 @@ uint64_t ScalarContext::findBound(uint64_t a, uint64_t b, bool isBelow) {
   (isBelow ? range.least : range.most) = number;
   // An operand that was selected by a draw keeps the facts known about it.
   if (result != a && result != b)
-    ranges.try_emplace(result, range);
+    noteRange(result, range);
   return result;
 }
 
@@ -297,7 +318,7 @@ uint64_t ScalarContext::boundUnknown(uint64_t a, uint64_t b, bool isBelow) {
   // If none of the values is a bound, the order is as good as unknown.
   if (choices == Choices::Symbolic || !constants.contains(b) ||
       constants.contains(a))
-    return join(isBelow ? maxima : minima, {a, b});
+    return getExtreme({a, b}, isBelow);
   uint64_t isKept;
   if (choices == Choices::SymbolicClosedBounds)
     isKept = PrimeField::subtract(1, isBelow ? isLess(a, b) : isLess(b, a));

@@ -248,8 +248,12 @@ static LogicalResult setMasked(NodeReader &reader, Value self, Value mask,
   RankedTensorType type = reader.getResultType();
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(mask));
   if (!tp::hasOneElement(getTensor(values)) ||
-      getTensor(values).getElementType() != type.getElementType() ||
-      getTensor(self).getEncoding() != type.getEncoding())
+      getTensor(values).getElementType() != type.getElementType())
+    return failure();
+  // PyTorch writes to a copy, which is contiguous if the input has gaps.
+  if (getTensor(self).getEncoding() != type.getEncoding())
+    self = reader.convert(self, type.getElementType());
+  if (getTensor(self).getEncoding() != type.getEncoding())
     return failure();
   sizes.append(type.getRank() - sizes.size(), 1);
   Value operands[] = {reader.reshape(mask, sizes), reader.reshape(values, {}),

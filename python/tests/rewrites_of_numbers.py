@@ -422,6 +422,21 @@ def lowest_number(b, variant, x, mask):
     return b.call(aten.where.ScalarOther, b.call(aten.logical_not.default, mask), x, lowest)
 
 
+@rewrite(
+    "constants", [(FLOAT, (4, 40)), (BOOL, (4, 12))],
+    {"another part": "columns 17 to 28", "another number": "1.5", "the others": "where the mask is not set"},
+)  # fmt: skip
+def number_in_a_part(b, variant, x, mask):
+    start = 17 if variant == "another part" else 16
+    part = take(b, x, 1, start, start + 12)
+    number = b.call(aten.full.default, [], 1.5 if variant == "another number" else 2.0, dtype=FLOAT)
+    if variant == "captured":
+        return b.call(aten.where.self, mask, number, part)
+    if variant == "the others":
+        mask = b.call(aten.logical_not.default, mask)
+    return b.call(aten.index_put.default, part, [mask], number)
+
+
 # ----------------------------------------------------------- random operators
 
 

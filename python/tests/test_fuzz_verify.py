@@ -5,6 +5,7 @@ fuzz/verify_pairs.py judges `commute verify` with PyTorch's kernels; what makes 
 equal programs must make equal ones, and its judge must see what is planted.
 """
 
+import functools
 import random
 import subprocess
 import sys
@@ -161,6 +162,30 @@ def test_judge_allows_for_rounding():
 
     found = judge(*build(sums, FLOATS))
     assert found.is_equal and found.is_noisy
+
+
+def test_judge_allows_for_sums_that_cancel():
+    """What is left of large numbers is rounded as they are; one of them is no rounding."""
+
+    def tensor(spec, shape, owner, sample):
+        generator = torch.Generator().manual_seed(sample)
+        large = 1e9 * torch.randn(shape[0], shape[1] // 2, generator=generator, dtype=torch.float64)
+        return torch.cat([large, torch.rand_like(large) - large], 1)
+
+    def in_parts(b, is_second, x):
+        if not is_second:
+            return b.call(aten.sum.dim_IntList, x, [1])
+        parts = [b.call(aten.slice.Tensor, x, 1, start, start + 10) for start in range(0, 40, 10)]
+        sums = [b.call(aten.sum.dim_IntList, part, [1]) for part in parts]
+        return functools.reduce(lambda sum, part: b.call(aten.add.Tensor, sum, part), sums)
+
+    def without_one(b, is_second, x):
+        return b.call(aten.sum.dim_IntList, b.call(aten.slice.Tensor, x, 1, 0, 40 - is_second), [1])
+
+    for function, is_equal in ((in_parts, True), (without_one, False)):
+        first, second = build(function, FLOATS)
+        first.pool.draw.tensor = tensor
+        assert judge(first, second).is_equal == is_equal
 
 
 def test_judge_allows_for_overflow():

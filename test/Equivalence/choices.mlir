@@ -279,3 +279,64 @@ func.func @main(%i: tensor<8x5xi64> {tp.name = "i"}) -> tensor<8xf32> {
   %0 = tp.reduce min %f dims [1] : tensor<8x5xf32> -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// Of the numbers that bound an extreme, one counts, however they are grouped.
+//--- bounds.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %one = tp.constant 1.0 : f64 -> tensor<f32>
+  %zero = tp.constant 0.0 : f64 -> tensor<f32>
+  %a = tp.map minimum(%one, %x) : (tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
+  %b = tp.map minimum(%zero, %y) : (tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map minimum(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- bounds.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %zero = tp.constant 0.0 : f64 -> tensor<f32>
+  %a = tp.map minimum(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map minimum(%a, %zero) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- bounds.wrong.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %one = tp.constant 1.0 : f64 -> tensor<f32>
+  %a = tp.map minimum(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %0 = tp.map minimum(%a, %one) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- bounds.wrong-operand.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %zero = tp.constant 0.0 : f64 -> tensor<f32>
+  %0 = tp.map minimum(%x, %zero) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// A value that is beyond a number by its own bound is not bounded by it.
+//--- beyond.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %one = tp.constant 1.0 : f64 -> tensor<f32>
+  %zero = tp.constant 0.0 : f64 -> tensor<f32>
+  %a = tp.map maximum(%x, %one) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %b = tp.map maximum(%y, %zero) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %0 = tp.map maximum(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- beyond.equal.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %one = tp.constant 1.0 : f64 -> tensor<f32>
+  %a = tp.map maximum(%y, %one) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %0 = tp.map maximum(%a, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- beyond.wrong.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}, %y: tensor<8xf32> {tp.name = "y"}) -> tensor<8xf32> {
+  %zero = tp.constant 0.0 : f64 -> tensor<f32>
+  %a = tp.map maximum(%y, %zero) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %0 = tp.map maximum(%a, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -48,9 +48,10 @@ class FreeSemilattice {
 public:
   explicit FreeSemilattice(uint64_t key) : key(key) {}
 
-  uint64_t join(uint64_t a, uint64_t b);
-  /// The join of `elements`, of which there is at least one.
-  uint64_t join(llvm::ArrayRef<uint64_t> elements);
+  /// The elements that `elements` are the joins of, ascending.
+  std::vector<uint64_t> getAllMembers(llvm::ArrayRef<uint64_t> elements) const;
+  /// The join of `members`, which ascend; there is at least one.
+  uint64_t join(std::vector<uint64_t> members);
   /// True if `element` is the join of `member` and others.
   bool contains(uint64_t element, uint64_t member) const {
     return llvm::is_contained(getMembers(element), member);
@@ -61,7 +62,7 @@ private:
 
   uint64_t key;
   /// For each unknown, the elements that it is the join of, ascending.
-  llvm::DenseMap<uint64_t, std::vector<uint64_t>> members;
+  llvm::DenseMap<uint64_t, std::vector<uint64_t>> membersOf;
 };
 
 /// State shared by the scalar functions on all ranks.
@@ -119,10 +120,10 @@ public:
   }
   /// The maximum or minimum of `elements`, of which there is at least one.
   uint64_t getMaximum(llvm::ArrayRef<uint64_t> elements) {
-    return getExtreme(elements, maxima, true);
+    return getExtreme(elements, true);
   }
   uint64_t getMinimum(llvm::ArrayRef<uint64_t> elements) {
-    return getExtreme(elements, minima, false);
+    return getExtreme(elements, false);
   }
   /// A number by which elements are sorted: the number that an element is, or
   /// one that is drawn for an unknown.
@@ -166,6 +167,16 @@ public:
   void noteSampled() { sampled = true; }
 
 private:
+  /// The range of a value after bounds by numbers.
+  struct Range {
+    double least = -std::numeric_limits<double>::infinity();
+    double most = std::numeric_limits<double>::infinity();
+    /// The sides of the range towards and away from extremes: both are
+    /// negated for minima.
+    double getInner(bool isMaximum) const { return isMaximum ? least : -most; }
+    double getOuter(bool isMaximum) const { return isMaximum ? most : -least; }
+  };
+
   bool drawBit(uint64_t random) const;
   /// One in two to this many drawn bits differs from the others; see drawBit.
   unsigned getShift() const;
@@ -175,19 +186,16 @@ private:
   int drawOrder(uint64_t a, uint64_t b);
   /// The number that an element is known, or was drawn, to be.
   std::optional<double> getNumber(uint64_t element) const;
-  /// The join of some elements; a maximum is noted as a logarithm.
-  uint64_t join(FreeSemilattice &extremes, llvm::ArrayRef<uint64_t> elements);
-  uint64_t getExtreme(llvm::ArrayRef<uint64_t> elements,
-                      FreeSemilattice &extremes, bool isMaximum);
+  /// What is known of the numbers that an element may be.
+  Range getRange(uint64_t element) const;
+  void noteRange(uint64_t element, Range range);
+  uint64_t getExtreme(llvm::ArrayRef<uint64_t> elements, bool isMaximum);
+  /// Drops the members that numbers bound: of all numbers, only the extreme one
+  /// matters, and only if no unknown is known to be beyond it.
+  void dropBounded(std::vector<uint64_t> &members, bool isMaximum) const;
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t findBound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
-
-  /// The range of a value after bounds by numbers.
-  struct Range {
-    double least = -std::numeric_limits<double>::infinity();
-    double most = std::numeric_limits<double>::infinity();
-  };
 
   Choices choices;
   uint64_t seed;
