@@ -197,8 +197,6 @@ uint64_t ScalarContext::isNan(uint64_t a) {
 }
 
 ScalarContext::Range ScalarContext::getRange(uint64_t element) const {
-  if (std::optional<double> number = getKnownNumber(element))
-    return {*number, *number};
   auto known = ranges.find(element);
   return known == ranges.end() ? Range() : known->second;
 }
@@ -209,8 +207,8 @@ void ScalarContext::noteRange(uint64_t element, Range range) {
   known.most = std::min(known.most, range.most);
 }
 
-void ScalarContext::dropBounded(std::vector<uint64_t> &members,
-                                bool isMaximum) const {
+std::optional<double> ScalarContext::dropBounded(std::vector<uint64_t> &members,
+                                                 bool isMaximum) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   // Minima are maxima of the opposite numbers.
   std::optional<uint64_t> extreme;
@@ -229,7 +227,7 @@ void ScalarContext::dropBounded(std::vector<uint64_t> &members,
     }
   }
   if (!extreme)
-    return;
+    return std::nullopt;
   std::erase_if(unknowns, [&](uint64_t member) {
     double outer = getRange(member).getOuter(isMaximum);
     return outer <= number && outer < infinity;
@@ -237,21 +235,25 @@ void ScalarContext::dropBounded(std::vector<uint64_t> &members,
   double inner = -infinity;
   for (uint64_t member : unknowns)
     inner = std::max(inner, getRange(member).getInner(isMaximum));
-  // An unknown may be beyond the number, and infinity bounds nothing.
-  if (unknowns.empty() || inner < number)
-    unknowns.insert(llvm::upper_bound(unknowns, *extreme), *extreme);
   members = std::move(unknowns);
+  // No unknown is always beyond the number. Minus infinity bounds nothing.
+  if (!members.empty() && inner >= number)
+    return std::nullopt;
+  members.insert(llvm::upper_bound(members, *extreme), *extreme);
+  return isMaximum ? number : -number;
 }
 
 uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
                                    bool isMaximum) {
   FreeSemilattice &extremes = isMaximum ? maxima : minima;
   std::vector<uint64_t> members = extremes.getAllMembers(elements);
-  dropBounded(members, isMaximum);
-  if (members.size() == 1 && getKnownNumber(members.front()))
+  std::optional<double> number = dropBounded(members, isMaximum);
+  if (number && members.size() == 1)
     return members.front();
   chosen = true;
   Range range;
+  if (number)
+    (isMaximum ? range.least : range.most) = *number;
   for (uint64_t member : members) {
     Range own = getRange(member);
     if (isMaximum)
@@ -260,7 +262,8 @@ uint64_t ScalarContext::getExtreme(llvm::ArrayRef<uint64_t> elements,
       range.most = std::min(range.most, own.most);
   }
   uint64_t result = extremes.join(std::move(members));
-  noteRange(result, range);
+  if (range != Range())
+    noteRange(result, range);
   if (isMaximum && !llvm::is_contained(elements, result))
     logarithms.noteMaximum(result);
   return result;

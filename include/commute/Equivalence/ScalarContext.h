@@ -171,6 +171,7 @@ private:
   struct Range {
     double least = -std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
+    bool operator==(const Range &other) const = default;
     /// The sides of the range towards and away from extremes: both are
     /// negated for minima.
     double getInner(bool isMaximum) const { return isMaximum ? least : -most; }
@@ -186,13 +187,15 @@ private:
   int drawOrder(uint64_t a, uint64_t b);
   /// The number that an element is known, or was drawn, to be.
   std::optional<double> getNumber(uint64_t element) const;
-  /// What is known of the numbers that an element may be.
+  /// What is known of the numbers that an unknown may be.
   Range getRange(uint64_t element) const;
   void noteRange(uint64_t element, Range range);
   uint64_t getExtreme(llvm::ArrayRef<uint64_t> elements, bool isMaximum);
   /// Drops the members that numbers bound: of all numbers, only the extreme one
-  /// matters, and only if no unknown is known to be beyond it.
-  void dropBounded(std::vector<uint64_t> &members, bool isMaximum) const;
+  /// matters, and only if no unknown is known to be beyond it. Returns the
+  /// number that is kept.
+  std::optional<double> dropBounded(std::vector<uint64_t> &members,
+                                    bool isMaximum) const;
   uint64_t bound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t findBound(uint64_t a, uint64_t b, bool isBelow);
   uint64_t boundUnknown(uint64_t a, uint64_t b, bool isBelow);
