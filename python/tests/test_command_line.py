@@ -73,6 +73,10 @@ MISTAKES = [
     ("estimate {a} --target=mine.json", "mine.json: No such file"),
     ("estimate {a} --size=s0=8", "has no symbolic size 's0'; all of its sizes are numbers"),
     ("explain {a} --pass=fuse", "--pass=fuse: there is no such pass; expected normalize-"),
+    (
+        "explain {a} --pass=split-liner",
+        "--pass=split-liner: there is no such pass (did you mean 'split-linear'?); expected",
+    ),
     ("explain {a} --why=allreduce", "similar nodes: all_reduce"),
     # Passes.
     ("opt {a} -o {x} --passes=micropipeline", "(did you mean 'micro-pipeline'?)"),

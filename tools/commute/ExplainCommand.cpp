@@ -12,6 +12,7 @@
 #include "Progress.h"
 #include "SafeOutput.h"
 
+#include "commute/Support/SimilarWord.h"
 #include "commute/Target/Target.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -69,7 +70,9 @@ private:
 llvm::Error ExplainCommand::checkOptions() const {
   if (!pass.empty() && !llvm::is_contained(getPipelinePasses(), pass))
     return llvm::createStringError("--pass=" + pass +
-                                   ": there is no such pass; expected " +
+                                   ": there is no such pass" +
+                                   describeSimilar(pass, getPipelinePasses()) +
+                                   "; expected " +
                                    llvm::join(getPipelinePasses(), ", "));
   return llvm::Error::success();
 }
