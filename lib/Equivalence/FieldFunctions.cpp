@@ -348,7 +348,10 @@ uint64_t ScalarFunction::evaluateUnknown(uint64_t a,
     atZero = AtZero;                                                           \
     break;
 #include "commute/Dialect/ScalarFunctions.def"
-  default:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  case MapFunction::Name:
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)
+#include "commute/Dialect/ScalarFunctions.def"
     llvm_unreachable("a function about which more is known");
   }
   if (a == 0)

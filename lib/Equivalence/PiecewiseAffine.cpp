@@ -252,26 +252,6 @@ PiecewiseAffine::take(const PiecewiseAffine &indices) const {
 // Scalar functions
 //===----------------------------------------------------------------------===//
 
-/// Returns true if a comparison holds for this sign of the difference of its
-/// operands.
-static bool holds(MapFunction function, int sign) {
-  switch (function) {
-  case MapFunction::Equal:
-    return sign == 0;
-  case MapFunction::NotEqual:
-    return sign != 0;
-  case MapFunction::Less:
-    return sign < 0;
-  case MapFunction::LessEqual:
-    return sign <= 0;
-  case MapFunction::Greater:
-    return sign > 0;
-  default:
-    assert(function == MapFunction::GreaterEqual && "no comparison");
-    return sign >= 0;
-  }
-}
-
 std::optional<PiecewiseAffine>
 PiecewiseAffine::map(MapFunction function,
                      llvm::ArrayRef<PiecewiseAffine> operands, bool areTruths) {
@@ -371,15 +351,14 @@ PiecewiseAffine::map(MapFunction function,
         builder.add(from, to, sign != 0 ? lines[1] : b);
       });
       return true;
-    case MapFunction::Equal:
-    case MapFunction::NotEqual:
-    case MapFunction::Less:
-    case MapFunction::LessEqual:
-    case MapFunction::Greater:
-    case MapFunction::GreaterEqual:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define COMPARISON(Name, Mirrored, IfBelow, IfEqual, IfAbove, Aten)            \
+  case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
       forEachSign({a.constant - b.constant, a.step - b.step},
                   [&](int64_t from, int64_t to, int sign) {
-                    builder.add(from, to, Line(holds(function, sign)));
+                    bool isTrue = tp::getComparison(function)->holds(sign);
+                    builder.add(from, to, Line(isTrue));
                   });
       return true;
     case MapFunction::LogicalAnd:
@@ -409,10 +388,22 @@ PiecewiseAffine::map(MapFunction function,
         return false;
       builder.add(begin, end, {1 - a.constant, -a.step});
       return true;
-    default:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
+    case MapFunction::Div:
+    case MapFunction::Pow:
+    case MapFunction::Log:
+    case MapFunction::Sqrt:
+    case MapFunction::Rsqrt:
+    case MapFunction::Reciprocal:
+    case MapFunction::Silu:
+    case MapFunction::IsNan:
       // For lines, the result is not a line in general.
       return false;
     }
+    llvm_unreachable("a scalar function that is not listed");
   };
   llvm::SmallVector<const Piece *, 3> current;
   for (const PiecewiseAffine &operand : operands)

@@ -207,12 +207,10 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
   case MapFunction::Remainder:
     form = divide(op, operands[0], operands[1]);
     break;
-  case MapFunction::Equal:
-  case MapFunction::NotEqual:
-  case MapFunction::Less:
-  case MapFunction::LessEqual:
-  case MapFunction::Greater:
-  case MapFunction::GreaterEqual:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define COMPARISON(Name, Mirrored, IfBelow, IfEqual, IfAbove, Aten)            \
+  case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
     compare(result, operands[0], operands[1]);
     return asTruth(unite(operands[0], operands[1]));
   case MapFunction::LogicalAnd:
@@ -241,7 +239,18 @@ PositionForm PositionFinder::evaluateMap(tp::MapOp op) {
     form->hasUnknown |= operands[0].hasUnknown && form->candidates.size() > 1;
     break;
   }
-  default:
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten)
+#define UNKNOWN_FUNCTION(Name, Aten, Symmetry, AtZero, Expression)             \
+  case MapFunction::Name:
+#include "commute/Dialect/ScalarFunctions.def"
+  case MapFunction::Div:
+  case MapFunction::Pow:
+  case MapFunction::Log:
+  case MapFunction::Sqrt:
+  case MapFunction::Rsqrt:
+  case MapFunction::Reciprocal:
+  case MapFunction::Silu:
+  case MapFunction::IsNan:
     // Only the operands of the value are known.
     break;
   }

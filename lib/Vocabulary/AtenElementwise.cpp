@@ -182,23 +182,6 @@ static bool takesNumberForEither(MapFunction function) {
          function == MapFunction::FloorDiv;
 }
 
-/// Returns the predicate that is true of (b, a) iff `function` is true of (a,
-/// b).
-static MapFunction getSwapped(MapFunction function) {
-  switch (function) {
-  case MapFunction::Less:
-    return MapFunction::Greater;
-  case MapFunction::LessEqual:
-    return MapFunction::GreaterEqual;
-  case MapFunction::Greater:
-    return MapFunction::Less;
-  case MapFunction::GreaterEqual:
-    return MapFunction::LessEqual;
-  default:
-    return function;
-  }
-}
-
 /// The overload depends on which operand is a number, and some functions have
 /// no overload with a number on the left.
 static LogicalResult writeBinary(tp::MapOp op, NodeWriter &writer) {
@@ -234,7 +217,8 @@ static LogicalResult writeBinary(tp::MapOp op, NodeWriter &writer) {
   // All remaining functions commute or have a mirrored form.
   if (isScalar(self)) {
     std::swap(self, other);
-    function = getSwapped(function);
+    if (std::optional<tp::Comparison> comparison = tp::getComparison(function))
+      function = comparison->mirrored;
   }
   StringRef name = getInfo(function).aten;
   auto writeTensors = [&] {

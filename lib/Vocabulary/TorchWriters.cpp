@@ -86,20 +86,12 @@ static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
 /// Writes sums and products of tensors and numbers.
 static LogicalResult writeMap(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::MapOp>(operation);
-  StringRef target;
-  switch (op.getFunction()) {
-  case MapFunction::Add:
-    target = "_operator.add";
-    break;
-  case MapFunction::Sub:
-    target = "_operator.sub";
-    break;
-  case MapFunction::Mul:
-    target = "_operator.mul";
-    break;
-  default:
+  MapFunction function = op.getFunction();
+  if (function != MapFunction::Add && function != MapFunction::Sub &&
+      function != MapFunction::Mul)
     return writer.writeAsOperator(op);
-  }
+  StringRef target =
+      writer.save(("_operator." + tp::stringifyMapFunction(function)).str());
   return writer.node(op.getLoc(), target)
       .operand("", op.getOperands()[0])
       .operand("", op.getOperands()[1])

@@ -61,6 +61,37 @@ constexpr ScalarFunctionInfo getInfo(MapFunction function) {
   llvm_unreachable("a scalar function that is not listed");
 }
 
+/// What a comparison of two numbers says of each order that they may have.
+struct Comparison {
+  bool ifBelow, ifEqual, ifAbove;
+  /// The comparison of the same numbers in the opposite order.
+  MapFunction mirrored;
+
+  /// Returns true if the comparison is true of numbers whose difference has
+  /// this sign.
+  constexpr bool holds(int64_t difference) const {
+    return difference < 0 ? ifBelow : difference == 0 ? ifEqual : ifAbove;
+  }
+  /// Whether it tells numbers that are equal from a first one just below the
+  /// second, or just above it.
+  constexpr bool changesBelow() const { return ifBelow != ifEqual; }
+  constexpr bool changesAbove() const { return ifAbove != ifEqual; }
+};
+
+/// Returns nullopt if the function compares nothing.
+constexpr std::optional<Comparison> getComparison(MapFunction function) {
+  switch (function) {
+#define SCALAR_FUNCTION(Name, Arity, Result, Elements, Linearity, Flops, Aten) \
+  case MapFunction::Name:                                                      \
+    return std::nullopt;
+#define COMPARISON(Name, Mirrored, IfBelow, IfEqual, IfAbove, Aten)            \
+  case MapFunction::Name:                                                      \
+    return Comparison{IfBelow, IfEqual, IfAbove, MapFunction::Mirrored};
+#include "commute/Dialect/ScalarFunctions.def"
+  }
+  llvm_unreachable("a scalar function that is not listed");
+}
+
 /// Wraps an integer to the range of `type` by two's complement arithmetic.
 uint64_t wrapInteger(int64_t value, mlir::Type type);
 
