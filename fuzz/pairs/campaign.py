@@ -72,7 +72,7 @@ GAP, UNDECIDED, NOT_PROVEN, ERROR = "gap", "judge undecided", "not proven", "err
 SKIPPED, CRASH = "skipped", "crash"
 FAILURES = (FALSE_EQUIVALENT, FALSE_DIFFERENT, ERROR, CRASH)
 # What leaves a reproducer.
-SHOWN = (*FAILURES, UNDECIDED)
+SHOWN = (*FAILURES, GAP, UNDECIDED)
 
 
 def verify(native, texts):

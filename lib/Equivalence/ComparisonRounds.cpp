@@ -61,7 +61,7 @@ unsigned ProgramComparison::getRoundsOfIntegers() {
        llvm::zip(first.getArguments(), second.getArguments())) {
     if (!isDrawn(argument) && !isDrawn(other))
       continue;
-    std::optional<IntegerPool> own = pools(argument.getArgNumber());
+    std::optional<IntegerPool> own = draws.pools(argument.getArgNumber());
     auto numNumbers = static_cast<double>(
         (own ? own->getNumbers() : pool->getNumbers()).size());
     double numElements = 1;
@@ -148,7 +148,7 @@ double ProgramComparison::getBitsOfIntegers(uint64_t seed) {
     if (!isDrawn(argument) && !isDrawn(other))
       continue;
     unsigned number = argument.getArgNumber();
-    std::optional<IntegerPool> own = pools(number);
+    std::optional<IntegerPool> own = draws.pools(number);
     IntegerPool::Way way =
         IntegerPool::choose(seed, number, /*isListed=*/own.has_value()).way;
     auto type = InputGenerator::getType(argument.getType());
@@ -221,4 +221,10 @@ unsigned ProgramComparison::getRoundsOfChoices(bool reducesSizes) const {
   return static_cast<unsigned>(
       std::clamp<double>(maxWork / (getWork(reducesSizes) + 1),
                          leastRoundsOfChoices, mostRoundsOfChoices));
+}
+
+unsigned ProgramComparison::getRoundsApart(bool reducesSizes) const {
+  constexpr double maxWork = 1e8, mostRounds = 4096;
+  return static_cast<unsigned>(
+      std::min(maxWork / (getWork(reducesSizes) + 1), mostRounds));
 }

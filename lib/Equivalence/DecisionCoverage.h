@@ -16,6 +16,8 @@
 #ifndef COMMUTE_LIB_EQUIVALENCE_DECISIONCOVERAGE_H
 #define COMMUTE_LIB_EQUIVALENCE_DECISIONCOVERAGE_H
 
+#include "DecisiveElements.h"
+
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
 
@@ -32,9 +34,17 @@ namespace commute::equivalence {
 /// What the decisions of two programs about integers were in all rounds.
 class DecisionCoverage {
 public:
+  /// The cells of a value's dims, by dim: runs of indices that no op tells
+  /// apart. Each index of a value without cells is one.
+  using Cells = std::function<llvm::ArrayRef<const IndexSample *>(mlir::Value)>;
+  explicit DecisionCoverage(Cells cells) : cells(std::move(cells)) {}
+
+  /// Forgets the values of the round before.
+  void beginRound() { counted.clear(); }
   /// Records the outcomes of a comparison of integers or of floats made of
-  /// them, of a conjunction or disjunction of truth values, or of arithmetic in
-  /// narrow integers, on all ranks. Ignores other ops.
+  /// them, of a conjunction or disjunction of truth values, of a maximum or
+  /// minimum of integers or truth values, or of arithmetic in narrow integers,
+  /// on all ranks. Ignores other ops.
   void note(mlir::Operation *op, llvm::ArrayRef<RankValues> operands,
             llvm::ArrayRef<RankValues> results, const ScalarContext &scalars);
 
@@ -47,10 +57,15 @@ public:
 
   /// Returns a sentence about the first decision that only one of the programs
   /// makes and whose limit no round met: a comparison whose operand is computed
-  /// from many integers, or two conditions that never held at once. Returns
-  /// nullopt if there is none.
+  /// from many integers, two conditions that never held at once, or many
+  /// elements one of which never decided alone. Returns nullopt if there is
+  /// none.
   std::optional<std::string> describeMissed(mlir::func::FuncOp first,
                                             mlir::func::FuncOp second) const;
+  /// Returns true if draws in which one element is unlike the others may show
+  /// what other draws have missed.
+  bool hasMissedElements(mlir::func::FuncOp first,
+                         mlir::func::FuncOp second) const;
   /// Returns a sentence about the first sum, difference or product in narrow
   /// integers that only one of the programs computes and that fit into its type
   /// in all rounds. Returns nullopt if there is none.
@@ -72,6 +87,8 @@ private:
     bool isUnknown = false;
     std::set<double> differences;
     double step = 1;
+    /// Of a maximum or minimum, or of a comparison of a count.
+    DecisiveElements elements;
   };
   static constexpr size_t maxDifferences = 256;
   static void noteComparison(Outcomes &outcomes, const FieldTensor &a,
@@ -83,22 +100,33 @@ private:
                              const FieldTensor &result);
   static void noteTruth(Outcomes &outcomes, unsigned index,
                         const FieldTensor &values);
-  static bool hasMissed(tp::MapOp op, const Outcomes &outcomes);
-  static bool hasMissedNumbers(tp::MapFunction function,
+  void noteExtreme(tp::ReduceOp op, llvm::ArrayRef<FieldValue> operands,
+                   const ScalarContext &scalars);
+  /// Records which elements decide a comparison of a count that a sum computes.
+  void noteCounts(Outcomes &outcomes, tp::MapOp op, unsigned operand,
+                  size_t rank, const FieldTensor &count,
+                  const FieldTensor &limit);
+  static bool hasMissedOutcomes(tp::MapOp op, const Outcomes &outcomes);
+  static bool hasMissedNumbers(const tp::Comparison &comparison,
                                const Outcomes &outcomes);
+  enum class Question { Decisions, Elements, Arithmetic };
   struct Missed {
-    tp::MapOp op;
+    mlir::Operation *op;
     /// The program that alone computes it: "first" or "second".
     llvm::StringRef program;
   };
   /// Returns the first op whose outcomes were not all met and that only one of
-  /// the programs computes: of arithmetic, or of all other decisions.
+  /// the programs computes: of arithmetic, of all other decisions, or of those
+  /// of them in which elements decided nothing.
   std::optional<Missed> findMissed(mlir::func::FuncOp first,
                                    mlir::func::FuncOp second,
-                                   bool isOfArithmetic) const;
+                                   Question question) const;
 
+  Cells cells;
   llvm::DenseMap<mlir::Operation *, Outcomes> noted;
   llvm::DenseSet<mlir::Operation *> shared;
+  /// The operands of sums of integers in this round, by rank.
+  llvm::DenseMap<mlir::Operation *, RankValues> counted;
 };
 
 } // namespace commute::equivalence

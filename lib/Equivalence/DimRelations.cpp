@@ -197,7 +197,7 @@ void DimSamples::collectMetPoints() {
       borders.try_emplace(bound.dim);
   if (borders.empty())
     return;
-  addBorders(/*keepsWhole=*/false);
+  addBorders(Kept::None);
   for (auto &[id, points] : borders)
     points = getPoints(id);
   std::set<int64_t> met;

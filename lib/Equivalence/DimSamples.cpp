@@ -31,6 +31,8 @@ StringRef equivalence::getText(SampleReason reason) {
     return "small";
   case SampleReason::Counted:
     return "counts ranks, pieces or steps";
+  case SampleReason::Summands:
+    return "its elements are counted";
   case SampleReason::Positions:
     return "its positions are computed with";
   case SampleReason::Misaligned:
@@ -71,6 +73,11 @@ void DimSamples::onDiagonal(Value firstValue, unsigned firstDim,
 void DimSamples::onUnknownUse(Value value, unsigned dim) {
   if (tp::getTensor(value).getDimSize(dim) > 1)
     fix(getDims(value)[dim], SampleReason::Positions);
+}
+
+void DimSamples::onCounted(Value value, unsigned dim) {
+  if (tp::getTensor(value).getDimSize(dim) > 1)
+    fixed.insert({getDims(value)[dim], SampleReason::Summands});
 }
 
 void DimSamples::onMetByUnknown(Value value, unsigned dim) {
@@ -176,7 +183,7 @@ std::optional<IntegerPool> DimSamples::getPool(unsigned argument) const {
 // The choice
 //===----------------------------------------------------------------------===//
 
-void DimSamples::addBorders(bool keepsWhole) {
+void DimSamples::addBorders(Kept kept) {
   atoms.clear();
   edges.clear();
   edgesOf.clear();
@@ -228,15 +235,18 @@ void DimSamples::addBorders(bool keepsWhole) {
     int64_t size = classes.getSize(id);
     if (size <= maxSmallSize)
       setFull(id, SampleReason::Small);
-    else if (!reducesSizes && keepsWhole)
+    else if (!reducesSizes && kept == Kept::All)
       setFull(id, SampleReason::Asked);
   });
-  if (keepsWhole)
-    for (auto [id, reason] : fixed)
+  for (auto [id, reason] : fixed) {
+    bool isKept = reason == SampleReason::Summands ? kept == Kept::All
+                                                   : kept != Kept::None;
+    if (isKept)
       for (Id atom : classes.getAtoms(id))
         setFull(atom, reason);
+  }
   forEachAtom([&](Id id) {
-    if (keepsWhole && classes.isFixed(id))
+    if (kept != Kept::None && classes.isFixed(id))
       setFull(id, SampleReason::Counted);
     addPoint(id, 0);
     addPoint(id, classes.getSize(id) - 1);
@@ -262,9 +272,19 @@ void DimSamples::addBorders(bool keepsWhole) {
 }
 
 void DimSamples::choose() {
-  addBorders(/*keepsWhole=*/true);
+  addBorders(Kept::All);
   addInnerPoints();
   carryDiagonals();
+  storeSamples();
+}
+
+void DimSamples::chooseCells() {
+  addBorders(Kept::AllButSummands);
+  carryDiagonals();
+  storeSamples();
+}
+
+void DimSamples::storeSamples() {
   for (auto &[value, ids] : dims) {
     SmallVector<const IndexSample *> &own = result[value];
     for (Id id : ids)

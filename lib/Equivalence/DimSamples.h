@@ -34,6 +34,8 @@ enum class SampleReason {
   /// The dim counts something: ranks of a group, pieces, or every step-th
   /// index.
   Counted,
+  /// Its elements are summed, and the sum is compared with a number.
+  Summands,
   /// Its positions are used in computations that the analysis does not
   /// understand.
   Positions,
@@ -69,6 +71,10 @@ public:
   bool refine(const SampleProblem &problem, mlir::Operation *culprit);
   /// Chooses the samples, or chooses them again after `refine`.
   void choose();
+  /// Chooses the last index of each run of indices that no op of either program
+  /// tells apart, except by the values of inputs: the runs of the samples are
+  /// those of the dim, or finer ones.
+  void chooseCells();
 
   /// By dim.
   llvm::ArrayRef<const IndexSample *> get(mlir::Value value) const;
@@ -131,6 +137,7 @@ private:
                   mlir::Value secondValue, unsigned secondDim, int64_t first,
                   int64_t second, int64_t constant) override;
   void onUnknownUse(mlir::Value value, unsigned dim) override;
+  void onCounted(mlir::Value value, unsigned dim) override;
   void onMetByUnknown(mlir::Value value, unsigned dim) override;
   void onIndexed(mlir::Value table, unsigned tableDim, mlir::Value indices,
                  unsigned indexDim, int64_t start, int64_t step) override;
@@ -152,10 +159,13 @@ private:
   void addDrawnIndices();
   void fix(Id id, SampleReason reason);
 
-  /// Begins a choice with the indices on both sides of all cuts. Unless
-  /// `keepsWhole`, dims that are evaluated at all indices are treated like
-  /// others.
-  void addBorders(bool keepsWhole);
+  /// Begins a choice with the indices on both sides of all cuts. Dims that are
+  /// evaluated at all indices for a reason that is not in `kept` are treated
+  /// like others.
+  enum class Kept { None, AllButSummands, All };
+  void addBorders(Kept kept);
+  /// Stores the samples of all values.
+  void storeSamples();
   /// Visits the atoms of an extent with the index along each, from minor to
   /// major; none if the index is outside of the extent.
   void forEachDigit(Id extent, int64_t index,

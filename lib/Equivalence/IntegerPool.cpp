@@ -21,6 +21,8 @@ IntegerPool::Drawing IntegerPool::choose(uint64_t round, uint64_t source,
                                          bool isListed) {
   constexpr Way ways[] = {Way::Listed, Way::Wide, Way::Near,  Way::Odd,
                           Way::Listed, Way::Near, Way::Sparse};
+  if (round >= firstApart && round < 2 * firstApart)
+    return {Way::Apart, round - firstApart, source};
   if (round % sweepPeriod == sweepPeriod - 1)
     return {Way::Sweep, round / sweepPeriod, source};
   uint64_t other =
@@ -41,6 +43,7 @@ double IntegerPool::getBits(Way way) const {
   case Way::Near:
     return std::log2(std::min(count, 3.0));
   case Way::Sparse:
+  case Way::Apart:
     // Most are the same number.
     return 0;
   case Way::Wide:
@@ -57,6 +60,7 @@ uint64_t IntegerPool::draw(uint64_t content, uint64_t place, Drawing drawing,
       static_cast<int64_t>(content % (2 * range)) - static_cast<int64_t>(range);
   switch (drawing.way) {
   case Way::Listed:
+  case Way::Apart:
     return tp::wrapInteger(numbers[content % numbers.size()], type);
   case Way::Near:
     return tp::wrapInteger(
@@ -81,4 +85,10 @@ uint64_t IntegerPool::draw(uint64_t content, uint64_t place, Drawing drawing,
     return tp::wrapInteger(wide | 1, type);
   }
   llvm_unreachable("a way of drawing that is not listed");
+}
+
+uint64_t IntegerPool::drawApart(uint64_t content, bool isApart,
+                                mlir::Type type) const {
+  uint64_t choice = isApart ? content >> 32 : content;
+  return tp::wrapInteger(numbers[choice % numbers.size()], type);
 }

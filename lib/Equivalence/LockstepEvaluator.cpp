@@ -33,13 +33,22 @@ RankedTensorType InputGenerator::getType(Type type) {
   return RankedTensorType::get({}, IntegerType::get(type.getContext(), 64));
 }
 
-static SmallVector<SampledDim, 4> getDims(RankedTensorType type,
-                                          ArrayRef<const IndexSample *> samples,
-                                          EvaluationContext &context) {
-  SmallVector<SampledDim, 4> dims;
+/// Returns the samples of all dims, which are full where none were chosen.
+static SmallVector<const IndexSample *>
+getSamples(RankedTensorType type, ArrayRef<const IndexSample *> chosen,
+           EvaluationContext &context) {
+  SmallVector<const IndexSample *> samples;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
-    dims.push_back(
-        {dim < samples.size() ? samples[dim] : context.samples.getFull(size)});
+    samples.push_back(dim < chosen.size() ? chosen[dim]
+                                          : context.samples.getFull(size));
+  return samples;
+}
+
+static SmallVector<SampledDim, 4>
+getDims(ArrayRef<const IndexSample *> samples) {
+  SmallVector<SampledDim, 4> dims;
+  for (const IndexSample *sample : samples)
+    dims.push_back({sample});
   return dims;
 }
 
@@ -50,7 +59,7 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
   std::map<int64_t, FieldValue> uncut;
   std::optional<IntegerPool> pool;
   if (isa<IntegerType>(type.getElementType()))
-    pool = pools(argument);
+    pool = draws.pools(argument);
   // The index must remain one at which the table is sampled.
   IntegerPool::Drawing drawing = IntegerPool::choose(
       context.scalars.getSeed(), argument, /*isListed=*/pool.has_value());
@@ -68,16 +77,32 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
     }
     FieldValue &whole = uncut[instance.tensor];
     if (!whole) {
-      SmallVector<SampledDim, 4> dims = getDims(type, samples, context);
-      for (const analysis::InputInstance::Cut &cut :
-           llvm::reverse(instance.cuts))
-        dims[cut.dim].sample = context.samples.getProduct(
-            {context.samples.getFull(cut.count), dims[cut.dim].sample});
+      // The samples of the tensor that the ranks have parts of.
+      auto joinParts = [&](ArrayRef<const IndexSample *> local) {
+        SmallVector<const IndexSample *> joined(local);
+        if (!joined.empty())
+          for (const analysis::InputInstance::Cut &cut :
+               llvm::reverse(instance.cuts))
+            joined[cut.dim] = context.samples.getProduct(
+                {context.samples.getFull(cut.count), joined[cut.dim]});
+        return joined;
+      };
+      auto ask = [&](const SamplesOfInput &own) {
+        return joinParts(own ? own(argument) : ArrayRef<const IndexSample *>());
+      };
+      SmallVector<const IndexSample *> local =
+          getSamples(type, samples, context);
+      SmallVector<SampledDim, 4> dims = getDims(joinParts(local));
+      SmallVector<const IndexSample *> drawn = ask(draws.drawnAt);
       uint64_t key =
           PrimeField::mix(argument, PrimeField::mix(instance.tensor + 1, seed));
       uint64_t place = PrimeField::mix(argument, instance.tensor);
-      whole = makeRandom(dims, type.getElementType(), key, place, context,
-                         pool ? *pool : context.scalars.getPool(), drawing);
+      whole = makeRandom(drawn.empty() ? dims : getDims(drawn),
+                         type.getElementType(), key, place, context,
+                         pool ? *pool : context.scalars.getPool(), drawing,
+                         ask(draws.cells));
+      if (whole && !drawn.empty())
+        whole = repeatElements(*whole, dims, context);
       if (!whole)
         return values;
     }
@@ -297,11 +322,12 @@ void LockstepEvaluator::evaluateOpaque(
         RankedTensorType type = InputGenerator::getType(result.getType());
         uint64_t key = PrimeField::mix(index, hash);
         if (isa<RankedTensorType>(result.getType())) {
-          values.push_back(makeRandom(
-              getDims(type, samples[index], context), type.getElementType(),
-              key, /*place=*/key, context, context.scalars.getPool(),
-              IntegerPool::choose(context.scalars.getSeed(), 0,
-                                  /*isListed=*/false)));
+          values.push_back(
+              makeRandom(getDims(getSamples(type, samples[index], context)),
+                         type.getElementType(), key, /*place=*/key, context,
+                         context.scalars.getPool(),
+                         IntegerPool::choose(context.scalars.getSeed(), 0,
+                                             /*isListed=*/false)));
           if (!values.back())
             return;
         } else {

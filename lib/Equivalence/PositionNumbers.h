@@ -64,6 +64,9 @@ public:
   /// The positions along a dim are used in computations that are not
   /// understood, so all of them must be evaluated.
   virtual void onUnknownUse(mlir::Value value, unsigned dim) = 0;
+  /// The elements along a dim are summed, and the sum is compared with a number
+  /// above one, which sums of weighted elements may skip.
+  virtual void onCounted(mlir::Value value, unsigned dim) = 0;
   /// Positions are compared with external integers.
   virtual void onMetByUnknown(mlir::Value value, unsigned dim) = 0;
   /// Index i of dim `indexDim` of `indices` reads index `start + i * step` of a

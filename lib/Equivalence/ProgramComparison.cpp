@@ -25,7 +25,7 @@ ProgramComparison::evaluate(func::FuncOp function, EvaluationContext &context,
                             Operation *&culprit) {
   result.numEvaluatedOps +=
       function.getBody().front().getOperations().size() - 1;
-  InputGenerator generator(placements, *ranks, context, pools);
+  InputGenerator generator(placements, *ranks, context, draws);
   llvm::Expected<std::vector<RankValues>> inputs =
       generator.generateAll(function, lookup, seed);
   if (!inputs)
@@ -196,14 +196,15 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
     EvaluationContext context(samples, options.precision, choices, seed,
                               budget);
     context.scalars.setPool(*pool);
-    context.decisions = &decisions;
+    context.decisions = &*decisions;
+    decisions->beginRound();
     // Two rounds out of four, so that both kinds of rounds above are included.
     context.repeatsElements = hasSorted && seed % 4 >= 2;
     differences.clear();
     places.clear();
     Operation *culprit = nullptr;
     if (usesRegions) {
-      InputGenerator inputs(placements, *ranks, context, pools);
+      InputGenerator inputs(placements, *ranks, context, draws);
       // Where integers matter is known by then. Drawn choices may matter
       // anywhere.
       bool mayEndEarly = numEqualRounds >= leastRoundsOfIntegers &&
@@ -321,20 +322,42 @@ ProgramComparison::looksEqual(bool reducesSizes, unsigned numRounds,
   return true;
 }
 
+llvm::Expected<ProgramComparison::Outcome>
+ProgramComparison::compareAtRealSizes(uint64_t seed, Choices &choices) {
+  DimSamples sampled = *dims;
+  draws.drawnAt = [&](unsigned argument) {
+    return sampled.get(first.getArgument(argument));
+  };
+  chooseSamples(seed, /*reducesSizes=*/false);
+  llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
+  draws.drawnAt = nullptr;
+  if (!outcome || *outcome != Outcome::Equal)
+    return outcome;
+  return compareInModels(seed, choices);
+}
+
 llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
                                    func::FuncOp resolvedSecond) {
   first = resolvedFirst;
   second = resolvedSecond;
   analyzed[0].reset();
   analyzed[1].reset();
+  // As many are added at a time.
+  constexpr unsigned roundsApartAtOnce = 64;
   numEqualRounds = 0;
   bitsOfIntegers = 0;
-  decisions = {};
+  cells.emplace(first, second, samples, options.seed, /*reducesSizes=*/true);
+  cells->begin(options.seed);
+  cells->chooseCells();
+  decisions.emplace([this](Value value) { return cells->get(value); });
   earlier.emplace(EarlierRounds{DiscreteValues(first, second), {}});
   unmetNumbers = UnmetNumbers::None;
   lookup = [this](Value value) { return dims->get(value); };
-  pools = [this](unsigned argument) {
+  draws.pools = [this](unsigned argument) {
     return getPoolInRange(*dims, argument, options);
+  };
+  draws.cells = [this](unsigned argument) {
+    return cells->get(first.getArgument(argument));
   };
   auto start = std::clock();
   unsigned numRounds = 1;
@@ -345,10 +368,15 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   unsigned roundsOfIntegers = 0;
   if (drawsIntegers())
     roundsOfIntegers = numRounds = leastRoundsOfIntegers;
+  // Rounds in which one integer is unlike the others come last, if elements of
+  // a count or an extreme have decided nothing before.
+  unsigned firstApart = std::numeric_limits<unsigned>::max();
   Choices choices = Choices::Symbolic;
   bool reducesSizes = options.reducesSizes;
   for (unsigned round = 0; round < numRounds; ++round) {
     uint64_t seed = options.seed + round;
+    if (round >= firstApart)
+      seed = IntegerPool::firstApart + options.seed % 4096 + round - firstApart;
     result.numPlannedRounds = result.numRounds + numRounds - round;
     // Use different indices in each round.
     chooseSamples(seed, reducesSizes);
@@ -365,8 +393,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       // The programs may be equal by a law that does not hold for weighted
       // sums, such as that a sum over rotated rows is the sum over the rows.
       std::vector<Difference> sampled = std::move(differences);
-      chooseSamples(seed, /*reducesSizes=*/false);
-      outcome = compareInModels(seed, choices);
+      outcome = compareAtRealSizes(seed, choices);
       if (!outcome)
         return outcome.takeError();
       if (*outcome == Outcome::Equal) {
@@ -415,13 +442,19 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
                                 differences.end());
       break;
     }
+    if (round + 1 == numRounds && roundsOfIntegers != 0 &&
+        decisions->hasMissedElements(first, second)) {
+      firstApart = std::min(firstApart, numRounds);
+      numRounds = std::min(numRounds + roundsApartAtOnce,
+                           firstApart + getRoundsApart(reducesSizes));
+    }
   }
   if (result.isEquivalent())
-    result.notProven = decisions.describeMissed(first, second);
+    result.notProven = decisions->describeMissed(first, second);
   if (result.isEquivalent()) {
     noteUnmetNumbers();
     noteFlagsOfRanks();
-    if (auto note = decisions.describeUnwrapped(first, second))
+    if (auto note = decisions->describeUnwrapped(first, second))
       result.notes.push_back(*note);
   }
   if (result.isEquivalent() && hasSampled)

@@ -68,6 +68,8 @@ private:
   /// integers, each with different outcomes: more if a round is cheap. Showing
   /// a difference may require that a count of many is exactly one.
   unsigned getRoundsOfChoices(bool reducesSizes) const;
+  /// Returns at most how many rounds draw one integer of many apart.
+  unsigned getRoundsApart(bool reducesSizes) const;
   /// Compares in a model of choices and, if the programs differ in it, in the
   /// others. `choices` becomes the one in which they are equal. Each output may
   /// be equal in a different model.
@@ -76,6 +78,10 @@ private:
   /// random outcomes of all comparisons.
   llvm::Expected<bool> looksEqual(bool reducesSizes, unsigned numRounds,
                                   const std::set<Place> &asked);
+  /// Compares the programs at real sizes, after they differed on samples: on
+  /// the same inputs, with sampled elements in place of those that they
+  /// represent, and then on the inputs of the seed.
+  llvm::Expected<Outcome> compareAtRealSizes(uint64_t seed, Choices &choices);
   /// Compares the programs on the inputs of one seed.
   llvm::Expected<Outcome> compare(uint64_t seed, Choices choices);
   /// Evaluates both programs whole and adds the differences to `differences`.
@@ -103,7 +109,7 @@ private:
   std::optional<RankClasses> ranks;
   std::optional<IntegerPool> pool;
   std::function<llvm::ArrayRef<const IndexSample *>(mlir::Value)> lookup;
-  InputGenerator::Pools pools;
+  InputGenerator::Draws draws;
   std::vector<Difference> differences;
   /// Where the last comparison found differences.
   std::set<Place> places;
@@ -131,7 +137,9 @@ private:
   enum class UnmetNumbers { None, Single, Pairs, Triples };
   UnmetNumbers unmetNumbers = UnmetNumbers::None;
   /// What decisions about integers were in all rounds of the programs.
-  DecisionCoverage decisions;
+  std::optional<DecisionCoverage> decisions;
+  /// The cells of the dims of both programs.
+  std::optional<DimSamples> cells;
   void noteChoices(const ScalarContext &scalars);
 };
 

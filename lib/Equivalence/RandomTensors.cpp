@@ -10,6 +10,11 @@
 #include "commute/Equivalence/PrimeField.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 
+#include "llvm/ADT/BitVector.h"
+
+#include <map>
+#include <numeric>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
@@ -32,6 +37,95 @@ struct Repetition {
   uint64_t numNumbers = 0;
   int64_t dim = -1;
   int64_t numSlices = 0;
+};
+/// Which elements of an integer tensor are drawn apart from the others in a
+/// round: one of each row along a dim, or of the whole tensor; or as many as
+/// some number that integers meet, which may be the limit of a count.
+class ElementsApart {
+public:
+  ElementsApart(const FieldTensor &tensor, ArrayRef<const IndexSample *> cells,
+                const IntegerPool &pool, uint64_t turn, uint64_t key)
+      : isApart(tensor.elements.size()) {
+    SmallVector<int64_t> counts = tensor.getCounts();
+    uint64_t numWays = counts.size() > 1 ? counts.size() + 1 : 1;
+    uint64_t way = turn % numWays;
+    turn /= numWays;
+    bool isOne = turn % 2 == 0;
+    turn /= 2;
+    size_t firstDim = 0, lastDim = counts.size();
+    if (way < counts.size())
+      firstDim = way, lastDim = way + 1;
+    for (size_t dim = firstDim; dim < lastDim; ++dim)
+      size *= static_cast<uint64_t>(counts[dim]);
+    for (size_t dim = lastDim; dim < counts.size(); ++dim)
+      stride *= static_cast<uint64_t>(counts[dim]);
+    if (isApart.empty())
+      return;
+    std::vector<SmallVector<uint64_t>> elementsOf =
+        collectCells(tensor.getDims(), cells, firstDim, lastDim);
+    std::vector<uint64_t> order(size);
+    for (uint64_t row = 0; row * size < isApart.size(); ++row) {
+      uint64_t begin = row / stride * stride * size + row % stride;
+      uint64_t rowKey = PrimeField::mix(row, key);
+      // Rows take turns at different cells.
+      ArrayRef<uint64_t> cell = elementsOf[(turn + row) % elementsOf.size()];
+      uint64_t chosen = cell[rowKey % cell.size()];
+      isApart.set(begin + chosen * stride);
+      uint64_t number = isOne ? 1 : chooseNumber(pool, rowKey);
+      if (number == 1)
+        continue;
+      std::iota(order.begin(), order.end(), uint64_t(0));
+      llvm::sort(order, [&](uint64_t a, uint64_t b) {
+        return std::pair(a != chosen, PrimeField::mix(a, rowKey)) <
+               std::pair(b != chosen, PrimeField::mix(b, rowKey));
+      });
+      for (uint64_t place : ArrayRef(order).take_front(number))
+        isApart.set(begin + place * stride);
+    }
+  }
+
+  bool contains(uint64_t element) const { return isApart[element]; }
+  /// The row of an element, as a number.
+  uint64_t getRow(uint64_t element) const {
+    return element / (stride * size) * stride + element % stride;
+  }
+
+private:
+  /// Returns the places in a row of the elements of each cell.
+  static std::vector<SmallVector<uint64_t>>
+  collectCells(ArrayRef<SampledDim> dims, ArrayRef<const IndexSample *> cells,
+               size_t firstDim, size_t lastDim) {
+    std::vector<std::vector<int64_t>> cellOf = {{}};
+    for (size_t dim = firstDim; dim < lastDim; ++dim) {
+      std::vector<std::vector<int64_t>> next;
+      for (const std::vector<int64_t> &major : cellOf)
+        for (int64_t place = 0; place < dims[dim].getCount(); ++place) {
+          int64_t index = dims[dim].sample->getIndex(place);
+          next.push_back(major);
+          next.back().push_back(cells.empty() ? index
+                                              : cells[dim]->findRun(index));
+        }
+      cellOf = std::move(next);
+    }
+    std::map<std::vector<int64_t>, SmallVector<uint64_t>> byCell;
+    for (auto [place, cell] : llvm::enumerate(cellOf))
+      byCell[cell].push_back(place);
+    std::vector<SmallVector<uint64_t>> result;
+    for (auto &[cell, places] : byCell)
+      result.push_back(std::move(places));
+    return result;
+  }
+  uint64_t chooseNumber(const IntegerPool &pool, uint64_t rowKey) const {
+    SmallVector<uint64_t> numbers;
+    for (int64_t number : pool.getNumbers())
+      if (number > 1 && static_cast<uint64_t>(number) < size)
+        numbers.push_back(static_cast<uint64_t>(number));
+    return numbers.empty() ? 1 : numbers[(rowKey >> 32) % numbers.size()];
+  }
+
+  /// Elements of a row, and the distance between them.
+  uint64_t size = 1, stride = 1;
+  llvm::BitVector isApart;
 };
 } // namespace
 
@@ -63,19 +157,28 @@ static void forEachIndex(const FieldTensor &tensor,
 std::shared_ptr<FieldTensor>
 equivalence::makeRandom(ArrayRef<SampledDim> dims, Type type, uint64_t key,
                         uint64_t place, EvaluationContext &context,
-                        const IntegerPool &pool, IntegerPool::Drawing drawing) {
+                        const IntegerPool &pool, IntegerPool::Drawing drawing,
+                        ArrayRef<const IndexSample *> cells) {
   if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
     return nullptr;
   auto tensor = std::make_shared<FieldTensor>(dims, type);
   Repetition repetition;
   if (tensor->isField() && context.repeatsElements)
     repetition = Repetition::choose(dims, key);
+  std::optional<ElementsApart> apart;
+  if (drawing.way == IntegerPool::Way::Apart && !tensor->isField() &&
+      !tensor->isTruth())
+    apart.emplace(*tensor, cells, context.scalars.getPool(), drawing.choice,
+                  key);
   forEachIndex(*tensor, repetition, [&](size_t element, uint64_t index) {
     uint64_t value = PrimeField::mix(index, key);
     if (repetition.numNumbers != 0)
       value = PrimeField::mix(value % repetition.numNumbers, key);
     if (tensor->isTruth())
       value = context.scalars.drawTruth(value);
+    else if (apart)
+      value = pool.drawApart(PrimeField::mix(apart->getRow(element), key),
+                             apart->contains(element), type);
     else if (!tensor->isField())
       // External integers are often offsets, so in some rounds they are zero.
       value =
@@ -87,6 +190,32 @@ equivalence::makeRandom(ArrayRef<SampledDim> dims, Type type, uint64_t key,
     tensor->elements[element] = value;
   });
   return tensor;
+}
+
+FieldValue equivalence::repeatElements(const FieldTensor &tensor,
+                                       ArrayRef<SampledDim> dims,
+                                       EvaluationContext &context) {
+  if (!context.checkMemory(FieldTensor::getNumBytes(dims)))
+    return nullptr;
+  auto result = std::make_shared<FieldTensor>(dims, tensor.getElementType());
+  // Dims are added from the minor one to the major one.
+  SmallVector<int64_t> counts = tensor.getCounts();
+  std::vector<int64_t> offsets = {0};
+  int64_t stride = 1;
+  for (size_t dim = dims.size(); dim-- > 0;) {
+    std::vector<int64_t> next;
+    for (int64_t place = 0; place < dims[dim].getCount(); ++place) {
+      int64_t run = tensor.getDims()[dim].sample->findRun(
+          dims[dim].sample->getIndex(place));
+      for (int64_t offset : offsets)
+        next.push_back(run * stride + offset);
+    }
+    offsets = std::move(next);
+    stride *= counts[dim];
+  }
+  for (auto [element, offset] : llvm::zip_equal(result->elements, offsets))
+    element = tensor.elements[offset];
+  return result;
 }
 
 AlgebraValue FieldAlgebra::uninitialized(Operation *op, ArrayRef<int64_t> sizes,

@@ -269,7 +269,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
   }
   if (op->getNumResults() > 0)
     ops.note(function, operands, numbers.size());
-  if (isa<tp::MapOp>(op))
+  if (isa<tp::MapOp, tp::ReduceOp>(op))
     madeBy[numbers.size()] = {side, op};
   for (Value result : op->getResults()) {
     step.samples.push_back(samples(result));

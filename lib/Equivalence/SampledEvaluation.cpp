@@ -55,9 +55,9 @@ SampledEvaluation::State::evaluate(func::FuncOp function,
                                    const analysis::InputPlacements &placements,
                                    Operation *&culprit) {
   InputGenerator generator(placements, ranks, *context,
-                           [this](unsigned argument) {
+                           {.pools = [this](unsigned argument) {
                              return getPoolInRange(dims, argument, options);
-                           });
+                           }});
   auto lookup = [this](Value value) { return dims.get(value); };
   llvm::Expected<std::vector<RankValues>> inputs =
       generator.generateAll(function, lookup, seed);

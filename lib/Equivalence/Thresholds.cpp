@@ -146,7 +146,7 @@ void ThresholdFinder::keepCounted(Value summands, ArrayRef<int64_t> sumDims,
   }
   for (int64_t dim : sumDims)
     if (tp::getTensor(summands).getDimSize(dim) <= maxCounted)
-      listener.onUnknownUse(summands, static_cast<unsigned>(dim));
+      listener.onCounted(summands, static_cast<unsigned>(dim));
 }
 
 void ThresholdFinder::cut(Value value, unsigned dim, double start, double step,

@@ -311,3 +311,50 @@ def steps_of_ids(b, variant, ids, x):
     if variant == "one place later":
         steps = b.call(aten.roll.default, steps, [1], [0])
     return b.call(aten.mul.Tensor, steps, x)
+
+
+# --------------------------------------------------------- deciding elements
+
+
+def left_out(b, variant, x, size):
+    """All elements, or all but the one that the variant names."""
+    start = 1 if variant == "first left out" else 0
+    end = size - 1 if variant == "last left out" else size
+    return take(b, x, 0, start, end) if variant.endswith("left out") else x
+
+
+@rewrite(
+    "deciding elements", [(INT, (24,)), (FLOAT, (24,))],
+    {"first left out": "the largest of the others", "last left out": "the largest of the others"},
+)  # fmt: skip
+def largest_id(b, variant, ids, x):
+    if variant == "twin":
+        halves = [b.call(aten.amax.default, take(b, ids, 0, n, n + 12), [0], True) for n in (12, 0)]
+        largest = b.call(aten.maximum.default, *halves)
+    else:
+        largest = b.call(aten.amax.default, left_out(b, variant, ids, 24), [0], True)
+    return mul(b, x, b.call(aten.to.dtype, largest, FLOAT))
+
+
+@rewrite(
+    "deciding elements", [(INT, (24,), "varying", (0, 40)), (FLOAT, (24,))],
+    {"first left out": "id 5 at the other places", "last left out": "id 5 at the other places"},
+)  # fmt: skip
+def any_id(b, variant, ids, x):
+    chosen = b.call(aten.eq.Scalar, left_out(b, variant, ids, 24), 5)
+    if variant != "twin":
+        return number_if(b, x, b.call(aten.any.dim, chosen, 0, True))
+    count = b.call(aten.sum.dim_IntList, b.call(aten.to.dtype, chosen, INT), [0], True)
+    return number_if(b, x, b.call(aten.gt.Scalar, count, 0))
+
+
+@rewrite(
+    "deciding elements", [(INT, (16,), "varying", (0, 8)), (FLOAT, (16,))],
+    {"first left out": "two of the others", "last left out": "two of the others"},
+)  # fmt: skip
+def enough_ids(b, variant, ids, x):
+    chosen = b.call(aten.lt.Scalar, left_out(b, variant, ids, 16), 2)
+    count = b.call(aten.sum.dim_IntList, b.call(aten.to.dtype, chosen, INT), [0], True)
+    if variant == "twin":
+        return number_if(b, x, b.call(aten.ge.Scalar, count, 3))
+    return number_if(b, x, b.call(aten.gt.Scalar, count, 2))

@@ -14,6 +14,7 @@ import torch
 import rewrites_of_computed_numbers  # noqa: F401 (registers its rewrites)
 from pairs import campaign, export_schema
 from pairs.judge import judge
+from pairs.samples import MANY_SAMPLES, SAMPLES
 from rewrites_of_numbers import REWRITES
 
 pytestmark = pytest.mark.in_process
@@ -69,6 +70,9 @@ def test_pytorch_says_the_same(rewrite):
     first, *others = rewrite.programs("captured", "twin", *rewrite.faults)
     for variant, other in zip(["twin", *rewrite.faults], others, strict=True):
         found = judge(first, other)
+        if variant != "twin" and found.is_equal:
+            # Few inputs show it.
+            found = judge(first, other, range(SAMPLES, MANY_SAMPLES))
         assert found.is_equal == (variant == "twin"), f"{variant}: {found.reason}"
 
 
@@ -78,5 +82,6 @@ def test_each_cause_is_planted_in_several_forms():
         "cuts", "positions", "choices", "integers", "constants", "random operators",
         "signatures", "symbolic sizes", "groups", "computed integers", "computed positions",
         "looked up positions", "counted integers", "numbers made of integers",
+        "deciding elements",
     }  # fmt: skip
     assert min(forms.values()) >= FORMS_OF_EACH_CAUSE

@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
@@ -48,6 +49,11 @@ public:
   }
   /// The position of an index; nullopt if it is not sampled.
   std::optional<int64_t> find(int64_t index) const;
+  /// The position of the first sampled index that is not below `index`: of the
+  /// run that holds it, if the sample has runs.
+  int64_t findRun(int64_t index) const {
+    return full ? index : llvm::lower_bound(indices, index) - indices.begin();
+  }
   /// True if each sampled index represents the run of indices that ends at it.
   /// Prefix sums are then exact at the samples.
   bool hasRuns() const { return runs; }

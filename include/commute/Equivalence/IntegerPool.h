@@ -44,7 +44,14 @@ public:
     Sparse,
     /// The numbers of the pool, one after the other.
     Sweep,
+    /// Two numbers of the pool: one element of a tensor or of each of its rows
+    /// along one dim, or as many as a number of the pool, are the one, and all
+    /// others are the other.
+    Apart,
   };
+  /// Rounds from this one on, up to twice as many, draw elements apart from all
+  /// others, other ones in each round.
+  static constexpr uint64_t firstApart = uint64_t(1) << 62;
   /// One round in this many sweeps.
   static constexpr uint64_t sweepPeriod = 3;
 
@@ -56,7 +63,8 @@ public:
   /// How the integers of one source are drawn in one round.
   struct Drawing {
     Way way;
-    /// Which neighbours, or how many rounds have swept before.
+    /// Which neighbours, how many rounds have swept before, or how many have
+    /// drawn elements apart.
     uint64_t choice;
     uint64_t source;
   };
@@ -72,6 +80,9 @@ public:
   /// rounds.
   uint64_t draw(uint64_t content, uint64_t place, Drawing drawing,
                 mlir::Type type) const;
+  /// Draws an integer apart from the others of a row, or one of these others.
+  /// `content` is the same for all elements of a row.
+  uint64_t drawApart(uint64_t content, bool isApart, mlir::Type type) const;
 
 private:
   std::vector<int64_t> numbers;

@@ -30,12 +30,24 @@ public:
   /// Integers of an input are drawn from its pool, if it has one, and otherwise
   /// from the pool of all integers.
   using Pools = std::function<std::optional<IntegerPool>(unsigned argument)>;
+  /// Samples of an input's dims, by dim; empty if there are none.
+  using SamplesOfInput =
+      std::function<llvm::ArrayRef<const IndexSample *>(unsigned argument)>;
+  struct Draws {
+    Pools pools;
+    /// Rounds that draw one integer apart from the others take one of each run
+    /// of these samples in turn, or each index of an input without them.
+    SamplesOfInput cells = nullptr;
+    /// Elements are drawn at the indices of these samples. All others are equal
+    /// to the one at the next of these indices.
+    SamplesOfInput drawnAt = nullptr;
+  };
 
   InputGenerator(const analysis::InputPlacements &placements,
                  const RankClasses &ranks, EvaluationContext &context,
-                 Pools pools)
+                 Draws draws)
       : placements(placements), ranks(ranks), context(context),
-        pools(std::move(pools)) {}
+        draws(std::move(draws)) {}
 
   const analysis::InputPlacements &getPlacements() const { return placements; }
   const RankClasses &getRanks() const { return ranks; }
@@ -63,7 +75,7 @@ private:
   const analysis::InputPlacements &placements;
   const RankClasses &ranks;
   EvaluationContext &context;
-  Pools pools;
+  Draws draws;
 };
 
 /// Evaluates single ops on all representative ranks at once.
