@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import rewrites_of_computed_numbers  # noqa: F401 (registers its rewrites)
+import rewrites_of_surroundings  # noqa: F401 (likewise)
 from pairs import campaign, export_schema
 from pairs.judge import judge
 from pairs.samples import MANY_SAMPLES, SAMPLES
