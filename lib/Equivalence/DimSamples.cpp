@@ -6,8 +6,6 @@
 
 #include "DimSamples.h"
 
-#include "OperatorEffects.h"
-
 #include "commute/Equivalence/PrimeField.h"
 
 #include "llvm/Support/MathExtras.h"

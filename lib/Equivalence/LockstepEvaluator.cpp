@@ -8,9 +8,9 @@
 
 #include "DecisionCoverage.h"
 #include "FieldFunctions.h"
-#include "OperatorEffects.h"
 #include "RandomTensors.h"
 #include "SharedMemory.h"
+#include "commute/Dialect/OpaqueOperators.h"
 #include "commute/Equivalence/PrimeField.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 #include "commute/Report/RemarkCollector.h"
@@ -257,8 +257,8 @@ static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
                             size_t rank) {
   uint64_t hash =
       llvm::xxh3_64bits((call.getCallee() + "\n" + call.getArguments()).str());
-  bool readsTypes = readsTypesAlone(call);
-  bool readsSizes = isSizeComputation(call);
+  bool readsTypes = tp::readsTypesAlone(call);
+  bool readsSizes = tp::isSizeComputation(call);
   for (auto [value, operand] : llvm::zip_equal(call.getOperands(), operands)) {
     hash = PrimeField::mix(0, hash + 1);
     if (!operand[rank])

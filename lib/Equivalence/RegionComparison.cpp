@@ -9,8 +9,8 @@
 #include "CutPoints.h"
 #include "DecisionCoverage.h"
 #include "OpNumbering.h"
-#include "OperatorEffects.h"
 #include "RegionMemory.h"
+#include "commute/Dialect/OpaqueOperators.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -237,7 +237,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
     return;
   for (Number operand : operands)
     use(side, operand);
-  if (auto call = dyn_cast<tp::CallOp>(op); call && mayHaveEffects(call))
+  if (auto call = dyn_cast<tp::CallOp>(op); call && tp::mayHaveEffects(call))
     addReads(side, call);
 
   unsigned function = ops.getFunction(op);
@@ -294,8 +294,8 @@ void RegionComparison::read(Number number) {
 void RegionComparison::addReads(Side side, tp::CallOp call) {
   auto &own = reads[side].emplace_back();
   // Element types are compared by the static checks.
-  for (Value operand :
-       readsTypesAlone(call) ? OperandRange(nullptr, 0) : call->getOperands()) {
+  for (Value operand : tp::readsTypesAlone(call) ? OperandRange(nullptr, 0)
+                                                 : call->getOperands()) {
     own.push_back(getNumber(side, operand));
     // Keep the operands until they are compared.
     ++numbers[own.back()].uses[side];

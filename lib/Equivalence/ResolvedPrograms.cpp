@@ -6,10 +6,10 @@
 
 #include "commute/Equivalence/ResolvedPrograms.h"
 
-#include "OperatorEffects.h"
 #include "PositionFolding.h"
 #include "SharedMemory.h"
 #include "commute/Analysis/MainFunction.h"
+#include "commute/Dialect/OpaqueOperators.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -81,7 +81,7 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
   function.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), convert);
     if (auto call = dyn_cast<tp::CallOp>(op)) {
-      if (isRandomOperator(call.getCallee()))
+      if (tp::isRandomOperator(call.getCallee()))
         op->setAttr(drawAttrName, builder.getI64IntegerAttr(draws++));
     } else if (hasSingleEffect<MemoryEffects::Allocate>(op)) {
       op->setAttr(drawAttrName, builder.getI64IntegerAttr(allocations++));

@@ -6,10 +6,9 @@
 
 #include "StaticChecks.h"
 
-#include "OperatorEffects.h"
-
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Analysis/Sizes/StrideAnalysis.h"
+#include "commute/Dialect/OpaqueOperators.h"
 
 using namespace mlir;
 using namespace commute;
@@ -114,7 +113,7 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
   auto collectCalls = [](func::FuncOp function) {
     return llvm::to_vector(llvm::make_filter_range(
         function.getOps<tp::CallOp>(),
-        [](tp::CallOp call) { return mayHaveEffects(call); }));
+        [](tp::CallOp call) { return tp::mayHaveEffects(call); }));
   };
   auto firstCalls = collectCalls(first);
   auto secondCalls = collectCalls(second);

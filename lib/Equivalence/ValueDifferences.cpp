@@ -6,7 +6,7 @@
 
 #include "ValueDifferences.h"
 
-#include "OperatorEffects.h"
+#include "commute/Dialect/OpaqueOperators.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 
 #include <set>
@@ -97,11 +97,11 @@ std::optional<Difference> equivalence::findFirstPartition(
 void equivalence::recordReads(Operation *op, ArrayRef<RankValues> operands,
                               std::vector<OpaqueRead> &reads) {
   auto call = dyn_cast<tp::CallOp>(op);
-  if (!call || !mayHaveEffects(call))
+  if (!call || !tp::mayHaveEffects(call))
     return;
   OpaqueRead &read = reads.emplace_back(OpaqueRead{call, {}});
   // Element types are compared by the static checks.
-  if (readsTypesAlone(call))
+  if (tp::readsTypesAlone(call))
     return;
   for (auto [value, operand] : llvm::zip_equal(call.getOperands(), operands)) {
     std::optional<uint64_t> allocation = findAllocation(value);

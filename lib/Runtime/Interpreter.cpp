@@ -7,6 +7,7 @@
 #include "commute/Runtime/Interpreter.h"
 
 #include "commute/Dialect/CarrierAttributes.h"
+#include "commute/Dialect/OpaqueOperators.h"
 
 using namespace mlir;
 using namespace commute;
@@ -35,18 +36,11 @@ static bool isSkipped(Operation *op) {
   auto call = dyn_cast<tp::CallOp>(op);
   if (!call || !call.getMutatedOperands().empty())
     return false;
-  if (call->getNumResults() == 0) {
-    StringRef name = call.getCallee();
-    return name.consume_front("torch.ops.aten.") &&
-           llvm::is_contained({"_assert_tensor_metadata.default",
-                               "_assert_scalar.default", "_assert_async.msg",
-                               "sym_constrain_range.default",
-                               "sym_constrain_range_for_size.default"},
-                              name);
-  }
-  return llvm::all_of(call->getResultTypes(), [](Type type) {
-    return isa<IndexType, IntegerType, FloatType>(type);
-  });
+  return call->getNumResults() == 0
+             ? tp::isAssertion(call)
+             : llvm::all_of(call->getResultTypes(), [](Type type) {
+                 return isa<IndexType, IntegerType, FloatType>(type);
+               });
 }
 
 llvm::Error RunnableProgram::checkStep(Operation *op) const {

@@ -166,10 +166,18 @@ static StringRef getTarget(OpOperand &input, bool isInPlace,
   return isInPlace && mayWriteInto(input) ? inPlace : functional;
 }
 
+/// Writes a collective as `writeFunctional` does, unless its group is one of
+/// TensorCast's, which are lists of ranks without names.
+template <LogicalResult (*writeFunctional)(Operation *, NodeWriter &)>
+static LogicalResult writeCollective(Operation *op, NodeWriter &writer) {
+  auto collective = cast<tp::CollectiveOpInterface>(op);
+  return collective.getCollectiveGroup().getName().empty()
+             ? writeTensorCastCollective(op, writer)
+             : writeFunctional(op, writer);
+}
+
 static LogicalResult writeAllReduce(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AllReduceOp>(operation);
-  if (op.getGroup().getName().empty())
-    return writeTensorCastCollective(op, writer);
   FailureOr<NodeBuilder> node = writer.collective(
       op,
       getTarget(op.getInputMutable(), op.getInPlace(),
@@ -186,8 +194,6 @@ static LogicalResult writeAllReduce(Operation *operation, NodeWriter &writer) {
 
 static LogicalResult writeBroadcast(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::CollectiveBroadcastOp>(operation);
-  if (op.getGroup().getName().empty())
-    return writeTensorCastCollective(op, writer);
   FailureOr<NodeBuilder> node = writer.collective(
       op,
       getTarget(op.getInputMutable(), op.getInPlace(),
@@ -203,8 +209,6 @@ static LogicalResult writeBroadcast(Operation *operation, NodeWriter &writer) {
 
 static LogicalResult writeAllGather(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AllGatherOp>(operation);
-  if (op.getGroup().getName().empty())
-    return writeTensorCastCollective(op, writer);
   FailureOr<NodeBuilder> node = writer.collective(
       op, "torch.ops._c10d_functional.all_gather_into_tensor.default",
       op.getGroup());
@@ -221,8 +225,6 @@ static LogicalResult writeAllGather(Operation *operation, NodeWriter &writer) {
 static LogicalResult writeReduceScatter(Operation *operation,
                                         NodeWriter &writer) {
   auto op = cast<tp::ReduceScatterOp>(operation);
-  if (op.getGroup().getName().empty())
-    return writeTensorCastCollective(op, writer);
   FailureOr<NodeBuilder> node = writer.collective(
       op, "torch.ops._c10d_functional.reduce_scatter_tensor.default",
       op.getGroup());
@@ -239,8 +241,6 @@ static LogicalResult writeReduceScatter(Operation *operation,
 
 static LogicalResult writeAllToAll(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::AllToAllOp>(operation);
-  if (op.getGroup().getName().empty())
-    return writeTensorCastCollective(op, writer);
   FailureOr<NodeBuilder> node = writer.collective(
       op, "torch.ops._c10d_functional.all_to_all_single.default",
       op.getGroup());
@@ -303,10 +303,12 @@ void vocabulary::addC10dFunctional(Vocabulary &vocabulary) {
   // An opaque collective returns fresh memory nevertheless.
   vocabulary.addView({"torch.ops._c10d_functional.wait_tensor.default"},
                      readWait);
-  vocabulary.addWriter<tp::AllReduceOp>(writeAllReduce);
-  vocabulary.addWriter<tp::CollectiveBroadcastOp>(writeBroadcast);
-  vocabulary.addWriter<tp::AllGatherOp>(writeAllGather);
-  vocabulary.addWriter<tp::ReduceScatterOp>(writeReduceScatter);
-  vocabulary.addWriter<tp::AllToAllOp>(writeAllToAll);
+  vocabulary.addWriter<tp::AllReduceOp>(writeCollective<writeAllReduce>);
+  vocabulary.addWriter<tp::CollectiveBroadcastOp>(
+      writeCollective<writeBroadcast>);
+  vocabulary.addWriter<tp::AllGatherOp>(writeCollective<writeAllGather>);
+  vocabulary.addWriter<tp::ReduceScatterOp>(
+      writeCollective<writeReduceScatter>);
+  vocabulary.addWriter<tp::AllToAllOp>(writeCollective<writeAllToAll>);
   vocabulary.addWriter<tp::WaitOp>(writeWait);
 }

@@ -18,9 +18,9 @@ using namespace commute::analysis;
 namespace {
 
 /// The reassembly after one all_gather.
-class GatherSearch {
+class ReindexedGatherSearch {
 public:
-  GatherSearch(tp::AllGatherOp gather)
+  ReindexedGatherSearch(tp::AllGatherOp gather)
       : gather(gather), symbols(gather.getContext()),
         numRanks(gather.getGroup().getSize()) {}
 
@@ -53,7 +53,7 @@ private:
 
 } // namespace
 
-bool GatherSearch::follow(Value root, ReindexMaps &maps) {
+bool ReindexedGatherSearch::follow(Value root, ReindexMaps &maps) {
   SmallVector<Operation *> inFront;
   for (Value value = gather.getInput(); value != root;) {
     inFront.push_back(value.getDefiningOp());
@@ -74,8 +74,8 @@ bool GatherSearch::follow(Value root, ReindexMaps &maps) {
   return true;
 }
 
-SmallVector<GatherSearch::Candidate>
-GatherSearch::findGathersOf(Value root, const ReindexMaps &maps) {
+SmallVector<ReindexedGatherSearch::Candidate>
+ReindexedGatherSearch::findGathersOf(Value root, const ReindexMaps &maps) {
   SmallVector<Candidate> candidates;
   const IndexMap &identity = *maps.get(root);
   ArrayRef<SizePolynomial> shard = identity.getSizes();
@@ -103,8 +103,8 @@ GatherSearch::findGathersOf(Value root, const ReindexMaps &maps) {
   return candidates;
 }
 
-std::optional<int64_t> GatherSearch::findReshapedAxis(Value value,
-                                                      const IndexMap &map) {
+std::optional<int64_t>
+ReindexedGatherSearch::findReshapedAxis(Value value, const IndexMap &map) {
   SizePolynomial numElements = 1;
   for (const tp::Size &size : symbols.getSizes(gather.getInput().getType()))
     numElements *= SizePolynomial::get(size);
@@ -121,8 +121,9 @@ std::optional<int64_t> GatherSearch::findReshapedAxis(Value value,
   return std::nullopt;
 }
 
-Legal<ReindexedCollective> GatherSearch::make(Value root, RankedTensorType type,
-                                              ArrayRef<Candidate> candidates) {
+Legal<ReindexedCollective>
+ReindexedGatherSearch::make(Value root, RankedTensorType type,
+                            ArrayRef<Candidate> candidates) {
   ReindexedCollective found;
   found.input = root;
   found.inputType = type;
@@ -161,7 +162,7 @@ Legal<ReindexedCollective> GatherSearch::make(Value root, RankedTensorType type,
   return found;
 }
 
-SmallVector<Value> GatherSearch::findIdentities() {
+SmallVector<Value> ReindexedGatherSearch::findIdentities() {
   ReindexMaps maps(symbols);
   SmallVector<Value> identities;
   // Most gathers are not followed by a concatenation; return early for them.
@@ -187,7 +188,7 @@ static std::optional<int64_t> countOuter(ArrayRef<int64_t> sizes, size_t dim) {
   return count;
 }
 
-bool GatherSearch::mayBeAnother() {
+bool ReindexedGatherSearch::mayBeAnother() {
   auto axis = static_cast<size_t>(gather.getGatherAxis());
   ArrayRef<int64_t> shard = getTensor(gather.getInput()).getShape();
   if (!countOuter(shard, shard.size()) ||
@@ -210,7 +211,7 @@ bool GatherSearch::mayBeAnother() {
       });
 }
 
-Legal<ReindexedCollective> GatherSearch::run() {
+Legal<ReindexedCollective> ReindexedGatherSearch::run() {
   Value operand = gather.getInput();
   auto axis = static_cast<int64_t>(gather.getGatherAxis());
   if (numRanks == 1 || !mayBeAnother())
@@ -266,9 +267,9 @@ Legal<ReindexedCollective> GatherSearch::run() {
 
 Legal<ReindexedCollective>
 commute::analysis::findReindexedGather(tp::AllGatherOp gather) {
-  return GatherSearch(gather).run();
+  return ReindexedGatherSearch(gather).run();
 }
 
 SmallVector<Value> commute::analysis::findIdentities(tp::AllGatherOp gather) {
-  return GatherSearch(gather).findIdentities();
+  return ReindexedGatherSearch(gather).findIdentities();
 }

@@ -19,10 +19,10 @@ using tp::getTensor;
 
 namespace {
 
-class GatherSearch {
+class GatheredProductSearch {
 public:
-  GatherSearch(tp::AllGatherOp gather, const FusionContext &context,
-               SmallVectorImpl<Refusal> &refusals)
+  GatheredProductSearch(tp::AllGatherOp gather, const FusionContext &context,
+                        SmallVectorImpl<Refusal> &refusals)
       : context(context), refusals(refusals) {
     fusion.gather = gather;
     setAxis(static_cast<int64_t>(gather.getGatherAxis()));
@@ -71,7 +71,7 @@ private:
 
 } // namespace
 
-void GatherSearch::visitProduct(tp::MatmulOp matmul, Value value) {
+void GatheredProductSearch::visitProduct(tp::MatmulOp matmul, Value value) {
   GatheredProduct product{matmul, matmul.getLhs() != value};
   if (Legal<> legal = checkProduct(product); !legal)
     refuseProduct(matmul, std::move(legal.getRefusal()));
@@ -79,7 +79,7 @@ void GatherSearch::visitProduct(tp::MatmulOp matmul, Value value) {
     fusion.products.push_back(product);
 }
 
-Legal<> GatherSearch::checkProduct(const GatheredProduct &product) {
+Legal<> GatheredProductSearch::checkProduct(const GatheredProduct &product) {
   tp::MatmulOp matmul = product.matmul;
   if (matmul.getLhs() == matmul.getRhs())
     return refuse(RefusalCode::Dependence,
@@ -128,7 +128,7 @@ static bool isScaleOfOneRow(Value scale, RankedTensorType shard) {
                       [](int64_t size) { return size == 1; });
 }
 
-Value GatherSearch::findShardScale(Value scale) {
+Value GatheredProductSearch::findShardScale(Value scale) {
   int64_t axis = fusion.axis;
   RankedTensorType shard = getTensor(fusion.gather.getInput());
   if (tp::hasOneElement(getTensor(scale)))
@@ -152,7 +152,7 @@ Value GatherSearch::findShardScale(Value scale) {
   return Value();
 }
 
-void GatherSearch::visitReaders(Value value) {
+void GatheredProductSearch::visitReaders(Value value) {
   // Users nested in regions of other ops need the gathered value itself.
   SmallVector<Operation *> users;
   for (Operation *user : value.getUsers())
@@ -179,7 +179,7 @@ void GatherSearch::visitReaders(Value value) {
   }
 }
 
-Legal<> GatherSearch::hoist(Value value, MovedOps &moved) {
+Legal<> GatheredProductSearch::hoist(Value value, MovedOps &moved) {
   Operation *op = value.getDefiningOp();
   if (!op || op->isBeforeInBlock(fusion.position) || moved.contains(op))
     return {};
@@ -204,7 +204,7 @@ Legal<> GatherSearch::hoist(Value value, MovedOps &moved) {
   return {};
 }
 
-void GatherSearch::findReaders() {
+void GatheredProductSearch::findReaders() {
   fusion.position = nullptr;
   fusion.returnsGathered = false;
   // Find the first user of any gathered value.
@@ -219,7 +219,7 @@ void GatherSearch::findReaders() {
     visitReaders(value);
 }
 
-Legal<> GatherSearch::checkPieces() {
+Legal<> GatheredProductSearch::checkPieces() {
   for (const GatheredProduct &product : fusion.products)
     if (product.isRightOperand)
       return refuse(RefusalCode::Layout,
@@ -264,7 +264,7 @@ Legal<> GatherSearch::checkPieces() {
           "zero for infinities and NaNs");
 }
 
-std::string GatherSearch::describeUsers() const {
+std::string GatheredProductSearch::describeUsers() const {
   SmallVector<Value> values = fusion.gathered;
   // Products of matrices flatten what has more dims.
   for (size_t index = 0; index < values.size(); ++index)
@@ -279,7 +279,7 @@ std::string GatherSearch::describeUsers() const {
   return "no matrix product uses its result";
 }
 
-Legal<GatherFusion> GatherSearch::run() {
+Legal<GatherFusion> GatheredProductSearch::run() {
   tp::AllGatherOp gather = fusion.gather;
   if (Legal<> named = checkProcessGroup(gather, gather.getGroup()); !named)
     return named.getRefusal();
@@ -408,5 +408,5 @@ Legal<GatherFusion> GatherSearch::run() {
 Legal<GatherFusion>
 analysis::findGatherFusion(tp::AllGatherOp gather, const FusionContext &context,
                            SmallVectorImpl<Refusal> &products) {
-  return GatherSearch(gather, context, products).run();
+  return GatheredProductSearch(gather, context, products).run();
 }

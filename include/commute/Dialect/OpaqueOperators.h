@@ -1,17 +1,22 @@
-//===- OperatorEffects.h - what opaque operators depend on -----*- C++ -*-===//
+//===- OpaqueOperators.h - what calls do besides computing -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
+//
+// What is known, by name, of operators that tp.call carries and no op models.
+// PyTorch states part of it in tags and schemas, which graphs do not contain.
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef COMMUTE_LIB_EQUIVALENCE_OPERATOREFFECTS_H
-#define COMMUTE_LIB_EQUIVALENCE_OPERATOREFFECTS_H
+#ifndef COMMUTE_DIALECT_OPAQUEOPERATORS_H
+#define COMMUTE_DIALECT_OPAQUEOPERATORS_H
 
 #include "commute/Dialect/TPDialect.h"
 
 #include "llvm/ADT/StringRef.h"
 
-namespace commute::equivalence {
+namespace commute::tp {
 
 /// Returns true if an operator draws from the state of a generator, so that
 /// each call returns different numbers. PyTorch tags such operators
@@ -20,16 +25,19 @@ bool isRandomOperator(llvm::StringRef callee);
 
 /// Returns true if an operator computes a number from sizes and numbers alone,
 /// such as those for symbolic sizes.
-bool isSizeComputation(tp::CallOp call);
+bool isSizeComputation(CallOp call);
+
+/// Returns true if an operator only checks something about tensors or sizes.
+bool isAssertion(CallOp call);
 
 /// Returns true if an opaque op depends only on shapes and types (rand_like).
-bool readsTypesAlone(tp::CallOp call);
+bool readsTypesAlone(CallOp call);
 
 /// Returns true if a call may do more than compute its results, so that both
 /// programs must make it. PyTorch's own operators that neither write, draw nor
 /// assert do not.
-bool mayHaveEffects(tp::CallOp call);
+bool mayHaveEffects(CallOp call);
 
-} // namespace commute::equivalence
+} // namespace commute::tp
 
-#endif // COMMUTE_LIB_EQUIVALENCE_OPERATOREFFECTS_H
+#endif // COMMUTE_DIALECT_OPAQUEOPERATORS_H

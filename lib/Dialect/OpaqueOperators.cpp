@@ -1,17 +1,16 @@
-//===- OperatorEffects.cpp - what opaque operators depend on -----*- C++
-//-*-===//
+//===- OpaqueOperators.cpp - what calls do besides computing ---*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 
-#include "OperatorEffects.h"
+#include "commute/Dialect/OpaqueOperators.h"
 
 #include "llvm/ADT/StringSet.h"
 
-using namespace commute;
+using namespace commute::tp;
 
-bool equivalence::isRandomOperator(llvm::StringRef callee) {
+bool commute::tp::isRandomOperator(llvm::StringRef callee) {
   // Names without namespace, overload, and the underscore of in-place forms.
   static const llvm::StringSet<> names = {
       "rand",
@@ -70,7 +69,7 @@ bool equivalence::isRandomOperator(llvm::StringRef callee) {
   return names.contains(name.trim('_'));
 }
 
-bool equivalence::isSizeComputation(tp::CallOp call) {
+bool commute::tp::isSizeComputation(CallOp call) {
   if (!call.getMutatedOperands().empty() || call->getNumResults() == 0 ||
       llvm::any_of(call->getResultTypes(),
                    llvm::IsaPred<mlir::RankedTensorType>))
@@ -82,7 +81,18 @@ bool equivalence::isSizeComputation(tp::CallOp call) {
          callee.starts_with("builtins.");
 }
 
-bool equivalence::readsTypesAlone(tp::CallOp call) {
+bool commute::tp::isAssertion(CallOp call) {
+  llvm::StringRef name = call.getCallee();
+  return call.getMutatedOperands().empty() && call->getNumResults() == 0 &&
+         name.consume_front("torch.ops.aten.") &&
+         llvm::is_contained({"_assert_tensor_metadata.default",
+                             "_assert_scalar.default", "_assert_async.msg",
+                             "sym_constrain_range.default",
+                             "sym_constrain_range_for_size.default"},
+                            name);
+}
+
+bool commute::tp::readsTypesAlone(CallOp call) {
   if (call.getReadsTypes())
     return true;
   llvm::StringRef name = call.getCallee();
@@ -96,7 +106,7 @@ bool equivalence::readsTypesAlone(tp::CallOp call) {
                       llvm::IsaPred<mlir::RankedTensorType>);
 }
 
-bool equivalence::mayHaveEffects(tp::CallOp call) {
+bool commute::tp::mayHaveEffects(CallOp call) {
   // An assertion about element types holds in the program as it is.
   if (isSizeComputation(call) ||
       (call.getReadsTypes() && call->getNumResults() == 0))
