@@ -40,6 +40,13 @@ if(COMMUTE_SANITIZERS)
   target_link_options(CommuteOptions INTERFACE
     $<BUILD_INTERFACE:-fsanitize=${COMMUTE_SANITIZERS}>)
 endif()
+# For executables: what the sanitizers do where no environment variable says more.
+function(commute_set_sanitizer_defaults target)
+  if(COMMUTE_SANITIZERS)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/SanitizerOptions.cpp)
+  endif()
+endfunction()
+
 if(COMMUTE_BUILD_FUZZERS)
   # Coverage in every library; the fuzz targets alone get libFuzzer's main.
   target_compile_options(CommuteOptions INTERFACE
@@ -132,6 +139,7 @@ function(commute_add_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE CommuteOptions ${ARG_LINK})
   commute_use_precompiled_headers(${name})
+  commute_set_sanitizer_defaults(${name})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -147,6 +155,7 @@ function(commute_add_unittest name)
   if(NOT ARG_WITHOUT_MLIR)
     commute_use_precompiled_headers(${name})
   endif()
+  commute_set_sanitizer_defaults(${name})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
   add_test(NAME ${name} COMMAND ${name})

@@ -138,7 +138,7 @@ def main():
             for path, form in zip(paths, (False, True)):
                 Path(path).write_text(Model(layers, TOKENS, form).p.text())
             seconds, peak, report = verify(tool, *paths)
-            whole, _, whole_report = verify(tool, *paths, "--whole")
+            whole, _, whole_report = verify(tool, *paths, "--whole", "--proof-time=600s")
             parts, evaluated[layers] = report["seconds"], report["evaluated_ops"]
             print(
                 f"| {layers} | {seconds:.2f} | {parts['reading']:.2f} | {parts['sizes']:.2f} "
