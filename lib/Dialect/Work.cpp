@@ -92,7 +92,10 @@ static bool runsAlong(const DimensionRule::TensorFactors &tensor,
 }
 
 static int64_t cut(int64_t amount, double parts) {
-  return std::ceil(static_cast<double>(amount) / parts);
+  // The largest amounts are rounded to doubles that no integer holds.
+  double part = std::ceil(static_cast<double>(amount) / parts);
+  return part < static_cast<double>(amount) ? static_cast<int64_t>(part)
+                                            : amount;
 }
 
 /// Returns the bytes of these tensors, both whole and with `factor` split.
