@@ -84,6 +84,11 @@ void ThresholdFinder::add(Value value, double number) {
   if (!isExact(value) || isTruth(value) || !std::isfinite(number) ||
       std::abs(number) > maxThreshold || getUniformNumber(value))
     return;
+  // No element of a narrow type is on the other side.
+  auto type = dyn_cast<IntegerType>(tp::getTensor(value).getElementType());
+  if (type && type.getWidth() <= 16 &&
+      std::abs(number) > std::exp2(type.getWidth() - !type.isUnsigned()))
+    return;
   Numbers &own = found[value];
   if (llvm::is_contained(own, number))
     return;
@@ -184,6 +189,44 @@ static SmallVector<double> getFewNumbers(Value value) {
   for (double k = std::min(*bound, 0.0); k <= std::max(*bound, 0.0); ++k)
     numbers.push_back(k);
   return numbers;
+}
+
+/// Returns the numbers at which arithmetic in a narrow integer type has results
+/// that cross `numbers`: these, those that wrap around to them, and those from
+/// which on results wrap around. Those of wider types are too far apart to be
+/// met.
+static SmallVector<double> getUnwrapped(tp::MapOp op,
+                                        ArrayRef<double> numbers) {
+  SmallVector<double> all(numbers);
+  auto type =
+      dyn_cast<IntegerType>(tp::getTensor(op.getResult()).getElementType());
+  if (!type || type.getWidth() == 1 || type.getWidth() > 16 || numbers.empty())
+    return all;
+  constexpr double mostPeriods = 8;
+  MapFunction function = op.getFunction();
+  double numPeriods = 1;
+  if (function == MapFunction::Mul) {
+    std::optional<double> factor = getUniformNumber(op.getOperand(1));
+    if (!factor)
+      factor = getUniformNumber(op.getOperand(0));
+    // Exact results are below as many periods.
+    numPeriods = std::clamp(std::abs(factor.value_or(1)), 1.0, mostPeriods);
+  } else if (function != MapFunction::Add && function != MapFunction::Sub &&
+             function != MapFunction::Neg && function != MapFunction::Abs) {
+    return all;
+  }
+  double period = std::exp2(type.getWidth());
+  for (double shift = period; shift <= numPeriods * period; shift += period) {
+    for (double number : numbers) {
+      all.push_back(number - shift);
+      all.push_back(number + shift);
+    }
+    // Unsigned integers wrap around at whole periods, others between them.
+    double edge = type.isUnsigned() ? shift : shift - period / 2;
+    all.push_back(-edge);
+    all.push_back(edge);
+  }
+  return all;
 }
 
 //===----------------------------------------------------------------------===//
@@ -405,7 +448,7 @@ void ThresholdFinder::visitOperands(Operation *op, ArrayRef<double> numbers) {
         keepPositions(operand);
   };
   TypeSwitch<Operation *>(op)
-      .Case([&](tp::MapOp map) { visitMap(map, numbers); })
+      .Case([&](tp::MapOp map) { visitMap(map, getUnwrapped(map, numbers)); })
       .Case([&](tp::CastOp cast) { visitCast(cast, numbers); })
       .Case([&](tp::IotaOp iota) {
         auto start = dyn_cast<IntegerAttr>(iota.getStart());
