@@ -380,6 +380,21 @@ def absolute(b, variant, ids):
     return b.call(aten.maximum.default, ids, negative)
 
 
+@rewrite(
+    "integers", [(torch.int8, (300,)), (FLOAT, (300,))],
+    {"not shifted": "-128 shifted is zero", "shifted once": "64 shifted once is not zero"},
+)  # fmt: skip
+def shifted_byte(b, variant, ids, x):
+    if variant == "twin":
+        chosen = b.call(aten.ne.Scalar, b.call(aten.bitwise_and.Scalar, ids, 63), 0)
+    elif variant == "not shifted":
+        chosen = b.call(aten.ne.Scalar, ids, 0)
+    else:
+        distance = 1 if variant == "shifted once" else 2
+        chosen = b.call(aten.ne.Scalar, b.call(aten.__lshift__.Scalar, ids, distance), 0)
+    return b.call(aten.where.ScalarOther, chosen, x, 0.0)
+
+
 # ----------------------------------------------------------------- constants
 
 
