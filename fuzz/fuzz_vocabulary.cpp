@@ -26,13 +26,6 @@ using namespace commute;
 using vocabulary::DistributedContext;
 using vocabulary::ImportedProgram;
 
-/// LLVM's allocators mark what they have not handed out; Debian's MLIR, which
-/// shares them with us, is built without and does not unmark.
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's own name.
-extern "C" const char *__asan_default_options() {
-  return "allow_user_poisoning=0";
-}
-
 static void require(bool condition, const char *message) {
   if (!condition)
     llvm::report_fatal_error(message);
