@@ -7,6 +7,7 @@
 #include "Thresholds.h"
 
 #include "FieldFunctions.h"
+#include "ThresholdNumbers.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -23,18 +24,6 @@ static constexpr size_t maxThresholds = 24;
 static constexpr int64_t maxCounted = 1024;
 /// Larger numbers are not met by integers that are drawn.
 static constexpr double maxThreshold = 1e15;
-
-/// The number that all elements of a value are.
-static std::optional<double> getUniformNumber(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto constant = dyn_cast<tp::ConstantOp>(op))
-      return getNumber(constant.getValue());
-    if (!isa<tp::CastOp, tp::BroadcastOp, tp::ReshapeOp, tp::CopyOp>(op))
-      return std::nullopt;
-    value = op->getOperand(0);
-  }
-  return std::nullopt;
-}
 
 /// The integers on both sides of numbers.
 static SmallVector<int64_t> getBorders(ArrayRef<double> numbers) {
@@ -85,8 +74,8 @@ void ThresholdFinder::add(Value value, double number) {
       std::abs(number) > maxThreshold || getUniformNumber(value))
     return;
   // No element of a narrow type is on the other side.
-  auto type = dyn_cast<IntegerType>(tp::getTensor(value).getElementType());
-  if (type && type.getWidth() <= 16 &&
+  if (auto type = getNarrowType(value);
+      type &&
       std::abs(number) > std::exp2(type.getWidth() - !type.isUnsigned()))
     return;
   Numbers &own = found[value];
@@ -169,64 +158,6 @@ void ThresholdFinder::cut(Value value, unsigned dim, double start, double step,
 void ThresholdFinder::report(ArrayRef<double> numbers) {
   for (int64_t border : getBorders(numbers))
     listener.onNumber(border);
-}
-
-/// Returns the numbers that the elements of a value may be, if these are few:
-/// those of a remainder, and of a mask of low bits.
-static SmallVector<double> getFewNumbers(Value value) {
-  constexpr double few = 32;
-  auto op = value.getDefiningOp<tp::MapOp>();
-  bool isRemainder = op && op.getFunction() == MapFunction::Remainder;
-  if (!isRemainder && !(op && op.getFunction() == MapFunction::BitwiseAnd))
-    return {};
-  std::optional<double> bound = getUniformNumber(op.getOperand(1));
-  if (!bound && !isRemainder)
-    bound = getUniformNumber(op.getOperand(0));
-  if (!bound || std::abs(*bound) > few || std::floor(*bound) != *bound ||
-      (!isRemainder && *bound < 0))
-    return {};
-  SmallVector<double> numbers;
-  for (double k = std::min(*bound, 0.0); k <= std::max(*bound, 0.0); ++k)
-    numbers.push_back(k);
-  return numbers;
-}
-
-/// Returns the numbers at which arithmetic in a narrow integer type has results
-/// that cross `numbers`: these, those that wrap around to them, and those from
-/// which on results wrap around. Those of wider types are too far apart to be
-/// met.
-static SmallVector<double> getUnwrapped(tp::MapOp op,
-                                        ArrayRef<double> numbers) {
-  SmallVector<double> all(numbers);
-  auto type =
-      dyn_cast<IntegerType>(tp::getTensor(op.getResult()).getElementType());
-  if (!type || type.getWidth() == 1 || type.getWidth() > 16 || numbers.empty())
-    return all;
-  constexpr double mostPeriods = 8;
-  MapFunction function = op.getFunction();
-  double numPeriods = 1;
-  if (function == MapFunction::Mul) {
-    std::optional<double> factor = getUniformNumber(op.getOperand(1));
-    if (!factor)
-      factor = getUniformNumber(op.getOperand(0));
-    // Exact results are below as many periods.
-    numPeriods = std::clamp(std::abs(factor.value_or(1)), 1.0, mostPeriods);
-  } else if (function != MapFunction::Add && function != MapFunction::Sub &&
-             function != MapFunction::Neg && function != MapFunction::Abs) {
-    return all;
-  }
-  double period = std::exp2(type.getWidth());
-  for (double shift = period; shift <= numPeriods * period; shift += period) {
-    for (double number : numbers) {
-      all.push_back(number - shift);
-      all.push_back(number + shift);
-    }
-    // Unsigned integers wrap around at whole periods, others between them.
-    double edge = type.isUnsigned() ? shift : shift - period / 2;
-    all.push_back(-edge);
-    all.push_back(edge);
-  }
-  return all;
 }
 
 //===----------------------------------------------------------------------===//
