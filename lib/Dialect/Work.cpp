@@ -12,6 +12,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace commute::tp;
@@ -91,11 +92,12 @@ static bool runsAlong(const DimensionRule::TensorFactors &tensor,
   });
 }
 
+/// Less than one part is a multiple of the amount.
 static int64_t cut(int64_t amount, double parts) {
-  // The largest amounts are rounded to doubles that no integer holds.
+  constexpr double limit = 0x1p63;
   double part = std::ceil(static_cast<double>(amount) / parts);
-  return part < static_cast<double>(amount) ? static_cast<int64_t>(part)
-                                            : amount;
+  return part < limit ? static_cast<int64_t>(part)
+                      : std::numeric_limits<int64_t>::max();
 }
 
 /// Returns the bytes of these tensors, both whole and with `factor` split.
@@ -108,8 +110,9 @@ getBytesWholeAndCut(TypeRange types,
     std::optional<int64_t> bytes = getNumBytes(type, symbols);
     if (!bytes || llvm::AddOverflow(whole, *bytes, whole))
       return std::nullopt;
-    // This cannot overflow, because it is at most the whole.
-    sharded += runsAlong(tensor, factor) ? cut(*bytes, parts) : *bytes;
+    int64_t own = runsAlong(tensor, factor) ? cut(*bytes, parts) : *bytes;
+    if (llvm::AddOverflow(sharded, own, sharded))
+      sharded = std::numeric_limits<int64_t>::max();
   }
   return std::pair(whole, sharded);
 }
