@@ -69,11 +69,10 @@ private:
 
 llvm::Error ExplainCommand::checkOptions() const {
   if (!pass.empty() && !llvm::is_contained(getPipelinePasses(), pass))
-    return llvm::createStringError("--pass=" + pass +
-                                   ": there is no such pass" +
-                                   describeSimilar(pass, getPipelinePasses()) +
-                                   "; expected " +
-                                   llvm::join(getPipelinePasses(), ", "));
+    return llvm::createStringError(
+        "--pass=" + pass + ": there is no such pass" +
+        describeSimilar(pass, getPipelinePasses()) + "; expected " +
+        llvm::join(getPipelinePasses(), ", "));
   return llvm::Error::success();
 }
 
