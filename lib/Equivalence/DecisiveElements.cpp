@@ -6,6 +6,7 @@
 
 #include "DecisiveElements.h"
 
+#include "CellNumbers.h"
 #include "FieldFunctions.h"
 #include "commute/Dialect/StridedWalk.h"
 
@@ -15,32 +16,21 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
-/// Numbers the cells of the elements along some dims, in row-major order.
-static void addCells(const FieldTensor &tensor, ArrayRef<int64_t> dims,
-                     ArrayRef<const IndexSample *> cells,
-                     std::vector<uint64_t> &numbers,
-                     std::vector<int64_t> &weights) {
-  numbers = {0};
-  weights = {1};
-  for (size_t number = 0; number < tensor.getDims().size(); ++number) {
-    if (!llvm::is_contained(dims, static_cast<int64_t>(number)))
-      continue;
-    const SampledDim &dim = tensor.getDims()[number];
-    std::vector<uint64_t> nextNumbers;
-    std::vector<int64_t> nextWeights;
-    for (auto [cell, weight] : llvm::zip_equal(numbers, weights))
-      for (int64_t position = 0; position < dim.getCount(); ++position) {
-        int64_t index = dim.isUniform ? 0 : dim.sample->getIndex(position);
-        uint64_t own = cells.empty() ? index : cells[number]->findRun(index);
-        nextNumbers.push_back(cell * static_cast<uint64_t>(dim.getSize()) +
-                              own);
-        nextWeights.push_back(weight * (dim.isUniform
-                                            ? dim.getSize()
-                                            : dim.sample->getWeight(position)));
-      }
-    numbers = std::move(nextNumbers);
-    weights = std::move(nextWeights);
+/// Returns how many elements each element along some dims represents, in
+/// row-major order.
+static std::vector<int64_t> getWeights(ArrayRef<SampledDim> dims,
+                                       ArrayRef<int64_t> along) {
+  std::vector<int64_t> weights = {1};
+  for (int64_t number : along) {
+    const SampledDim &dim = dims[number];
+    std::vector<int64_t> next;
+    for (int64_t weight : weights)
+      for (int64_t place = 0; place < dim.getCount(); ++place)
+        next.push_back(weight * (dim.isUniform ? dim.getSize()
+                                               : dim.sample->getWeight(place)));
+    weights = std::move(next);
   }
+  return weights;
 }
 
 void equivalence::forEachReduced(
@@ -68,9 +58,11 @@ void equivalence::forEachReduced(
     size_t group = offsets[1];
     elements[group * size + filled[group]++] = tensor.elements[offsets[0]];
   });
-  std::vector<uint64_t> numbers;
-  std::vector<int64_t> weights;
-  addCells(tensor, dims, cells, numbers, weights);
+  SmallVector<int64_t> sorted = llvm::to_vector(dims);
+  llvm::sort(sorted);
+  std::vector<uint64_t> numbers =
+      getCellNumbers(tensor.getDims(), sorted, cells);
+  std::vector<int64_t> weights = getWeights(tensor.getDims(), sorted);
   for (size_t group = 0; group < numGroups; ++group)
     visit({ArrayRef(elements).slice(group * size, size), numbers, weights});
 }

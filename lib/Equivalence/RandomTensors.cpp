@@ -6,6 +6,7 @@
 
 #include "RandomTensors.h"
 
+#include "CellNumbers.h"
 #include "FieldFunctions.h"
 #include "commute/Equivalence/PrimeField.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
@@ -52,17 +53,17 @@ public:
     turn /= numWays;
     bool isOne = turn % 2 == 0;
     turn /= 2;
-    size_t firstDim = 0, lastDim = counts.size();
+    auto along = llvm::to_vector(llvm::seq<int64_t>(0, tensor.getRank()));
     if (way < counts.size())
-      firstDim = way, lastDim = way + 1;
-    for (size_t dim = firstDim; dim < lastDim; ++dim)
+      along = {static_cast<int64_t>(way)};
+    for (int64_t dim : along)
       size *= static_cast<uint64_t>(counts[dim]);
-    for (size_t dim = lastDim; dim < counts.size(); ++dim)
+    for (size_t dim = way + 1; dim < counts.size(); ++dim)
       stride *= static_cast<uint64_t>(counts[dim]);
     if (isApart.empty())
       return;
     std::vector<SmallVector<uint64_t>> elementsOf =
-        collectCells(tensor.getDims(), cells, firstDim, lastDim);
+        collectCells(getCellNumbers(tensor.getDims(), along, cells));
     std::vector<uint64_t> order(size);
     for (uint64_t row = 0; row * size < isApart.size(); ++row) {
       uint64_t begin = row / stride * stride * size + row % stride;
@@ -93,27 +94,12 @@ public:
 private:
   /// Returns the places in a row of the elements of each cell.
   static std::vector<SmallVector<uint64_t>>
-  collectCells(ArrayRef<SampledDim> dims, ArrayRef<const IndexSample *> cells,
-               size_t firstDim, size_t lastDim) {
-    std::vector<std::vector<int64_t>> cellOf = {{}};
-    for (size_t dim = firstDim; dim < lastDim; ++dim) {
-      std::vector<std::vector<int64_t>> next;
-      for (const std::vector<int64_t> &major : cellOf)
-        for (int64_t place = 0; place < dims[dim].getCount(); ++place) {
-          int64_t index = dims[dim].sample->getIndex(place);
-          next.push_back(major);
-          next.back().push_back(cells.empty() ? index
-                                              : cells[dim]->findRun(index));
-        }
-      cellOf = std::move(next);
-    }
-    std::map<std::vector<int64_t>, SmallVector<uint64_t>> byCell;
-    for (auto [place, cell] : llvm::enumerate(cellOf))
+  collectCells(ArrayRef<uint64_t> numbers) {
+    std::map<uint64_t, SmallVector<uint64_t>> byCell;
+    for (auto [place, cell] : llvm::enumerate(numbers))
       byCell[cell].push_back(place);
-    std::vector<SmallVector<uint64_t>> result;
-    for (auto &[cell, places] : byCell)
-      result.push_back(std::move(places));
-    return result;
+    auto places = llvm::make_second_range(byCell);
+    return {places.begin(), places.end()};
   }
   uint64_t chooseNumber(const IntegerPool &pool, uint64_t rowKey) const {
     SmallVector<uint64_t> numbers;
