@@ -111,7 +111,7 @@ void DecisionCoverage::noteExtreme(tp::ReduceOp op,
   llvm::SmallPtrSet<const FieldTensor *, 4> seen;
   bool isMaximum = op.getKind() == tp::ReductionKind::Max;
   for (const FieldValue &operand : operands)
-    if (seen.insert(operand.get()).second)
+    if (!outcomes.elements.isGivenUp() && seen.insert(operand.get()).second)
       forEachReduced(*operand, op.getDims(), cells(op.getInput()),
                      [&](const ReducedElements &elements) {
                        outcomes.elements.noteExtreme(elements,
@@ -137,7 +137,7 @@ void DecisionCoverage::noteCounts(Outcomes &outcomes, tp::MapOp op,
                                   const FieldTensor &limit) {
   tp::ReduceOp reduce = findCount(op.getOperand(operand));
   auto known = reduce ? counted.find(reduce) : counted.end();
-  if (known == counted.end())
+  if (known == counted.end() || outcomes.elements.isGivenUp())
     return;
   auto comparison = tp::getComparison(op.getFunction());
   if (operand == 1)

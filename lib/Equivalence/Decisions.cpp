@@ -7,6 +7,7 @@
 #include "Decisions.h"
 
 #include "FieldFunctions.h"
+#include "ThresholdNumbers.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,9 +36,7 @@ Decision equivalence::getDecision(tp::MapOp op) {
     return Decision::Conjunction;
   if (isOfTruth && isOneOf(MapFunction::LogicalOr, MapFunction::BitwiseOr))
     return Decision::Disjunction;
-  auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(op.getResult()));
-  bool isNarrow = type && type.getWidth() > 1 && type.getWidth() <= 16;
-  if (isNarrow && isOfIntegers &&
+  if (getNarrowType(op.getResult()) && isOfIntegers &&
       isOneOf(MapFunction::Add, MapFunction::Sub, MapFunction::Mul))
     return Decision::Arithmetic;
   return Decision::None;

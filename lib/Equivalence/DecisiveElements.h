@@ -45,6 +45,9 @@ public:
   void noteCount(const ReducedElements &elements, int64_t distance,
                  const tp::Comparison &comparison);
 
+  /// Returns true if what elements decide is not recorded any more: some were
+  /// unknown, or no truth values.
+  bool isGivenUp() const { return isUnknown; }
   /// Returns true if the elements of a cell took different values, but decided
   /// nothing.
   bool hasMissed() const;

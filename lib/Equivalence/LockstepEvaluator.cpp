@@ -100,7 +100,9 @@ RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
       whole = makeRandom(drawn.empty() ? dims : getDims(drawn),
                          type.getElementType(), key, place, context,
                          pool ? *pool : context.scalars.getPool(), drawing,
-                         ask(draws.cells));
+                         drawing.way == IntegerPool::Way::Apart
+                             ? ask(draws.cells)
+                             : SmallVector<const IndexSample *>());
       if (whole && !drawn.empty())
         whole = repeatElements(*whole, dims, context);
       if (!whole)

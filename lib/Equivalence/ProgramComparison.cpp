@@ -258,6 +258,15 @@ void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
       static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
+ArrayRef<const IndexSample *> ProgramComparison::getCells(Value value) {
+  if (!cells) {
+    cells.emplace(first, second, samples, options.seed, /*reducesSizes=*/true);
+    cells->begin(options.seed);
+    cells->chooseCells();
+  }
+  return cells->get(value);
+}
+
 llvm::Expected<ProgramComparison::Outcome>
 ProgramComparison::compareInModels(uint64_t seed, Choices &choices) {
   llvm::Expected<Outcome> outcome = compare(seed, choices);
@@ -346,10 +355,8 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   constexpr unsigned roundsApartAtOnce = 64;
   numEqualRounds = 0;
   bitsOfIntegers = 0;
-  cells.emplace(first, second, samples, options.seed, /*reducesSizes=*/true);
-  cells->begin(options.seed);
-  cells->chooseCells();
-  decisions.emplace([this](Value value) { return cells->get(value); });
+  cells.reset();
+  decisions.emplace([this](Value value) { return getCells(value); });
   earlier.emplace(EarlierRounds{DiscreteValues(first, second), {}});
   unmetNumbers = UnmetNumbers::None;
   lookup = [this](Value value) { return dims->get(value); };
@@ -357,7 +364,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     return getPoolInRange(*dims, argument, options);
   };
   draws.cells = [this](unsigned argument) {
-    return cells->get(first.getArgument(argument));
+    return getCells(first.getArgument(argument));
   };
   auto start = std::clock();
   unsigned numRounds = 1;

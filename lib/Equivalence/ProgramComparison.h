@@ -70,6 +70,8 @@ private:
   unsigned getRoundsOfChoices(bool reducesSizes) const;
   /// Returns at most how many rounds draw one integer of many apart.
   unsigned getRoundsApart(bool reducesSizes) const;
+  /// Returns the cells of a value's dims, by dim. Most programs never ask.
+  llvm::ArrayRef<const IndexSample *> getCells(mlir::Value value);
   /// Compares in a model of choices and, if the programs differ in it, in the
   /// others. `choices` becomes the one in which they are equal. Each output may
   /// be equal in a different model.
@@ -138,7 +140,7 @@ private:
   UnmetNumbers unmetNumbers = UnmetNumbers::None;
   /// What decisions about integers were in all rounds of the programs.
   std::optional<DecisionCoverage> decisions;
-  /// The cells of the dims of both programs.
+  /// The cells of the dims of both programs, once they are asked for.
   std::optional<DimSamples> cells;
   void noteChoices(const ScalarContext &scalars);
 };
