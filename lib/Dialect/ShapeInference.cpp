@@ -96,6 +96,7 @@ void commute::tp::addResultTypes(
         inferStrides,
     SmallVectorImpl<Type> &types) {
   SmallVector<StridedShape> operandShapes;
+  operandShapes.reserve(operands.size());
   for (Value operand : operands) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     operandShapes.push_back(type ? symbols.getShape(type) : StridedShape());

@@ -153,8 +153,8 @@ public:
   explicit DenseOperandLaw(DenseOperandState &state) : state(state) {}
 
   StringRef getName() const override { return "dense-operand"; }
-  bool isSite(Operation *op) const override {
-    return isa<tp::DenseOperandsOpInterface>(op);
+  bool isSite(OperationName name) const override {
+    return name.hasInterface<tp::DenseOperandsOpInterface>();
   }
   void find(Operation *site, Findings &findings) override;
 

@@ -333,10 +333,12 @@ public:
   using FusionLaw::FusionLaw;
 
   StringRef getName() const override { return "gather-fusion"; }
-  bool isSite(Operation *op) const override {
-    return isa<tp::AllGatherOp>(op) && isInFunction(op);
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::AllGatherOp>(name);
   }
   void find(Operation *site, Findings &findings) override {
+    if (!isInFunction(site))
+      return;
     SmallVector<Refusal> products;
     Legal<GatherFusion> fusion = findGatherFusion(
         cast<tp::AllGatherOp>(site), laws.state->context, products);
@@ -356,10 +358,12 @@ public:
   using FusionLaw::FusionLaw;
 
   StringRef getName() const override { return "scatter-fusion"; }
-  bool isSite(Operation *op) const override {
-    return isa<tp::ReduceScatterOp>(op) && isInFunction(op);
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::ReduceScatterOp>(name);
   }
   void find(Operation *site, Findings &findings) override {
+    if (!isInFunction(site))
+      return;
     Legal<ScatterFusion> fusion =
         findScatterFusion(cast<tp::ReduceScatterOp>(site), laws.state->context);
     if (fusion)

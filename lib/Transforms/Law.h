@@ -99,6 +99,12 @@ public:
     notes.push_back({site, statistic, std::move(remark)});
   }
 
+  /// Forgets everything, but keeps the memory: most sites have one entry.
+  void clear() {
+    entries.clear();
+    notes.clear();
+  }
+
   std::vector<Entry> &getEntries() { return entries; }
   llvm::ArrayRef<Note> getNotes() const { return notes; }
 
@@ -107,14 +113,20 @@ private:
   std::vector<Note> notes;
 };
 
+/// Whether a name is that of one of some ops.
+template <typename... Ops>
+bool isNameOf(mlir::OperationName name) {
+  return ((name.getTypeID() == mlir::TypeID::get<Ops>()) || ...);
+}
+
 class Law {
 public:
   virtual ~Law() = default;
 
   /// In one or two words, stable: "gather-fusion".
   virtual llvm::StringRef getName() const = 0;
-  /// Whether the law may apply at an op. Asked of every op, and so cheap.
-  virtual bool isSite(mlir::Operation *op) const = 0;
+  /// Whether the law may apply at ops of this name. Asked once for each name.
+  virtual bool isSite(mlir::OperationName name) const = 0;
   /// Adds what there is to say about a site.
   virtual void find(mlir::Operation *site, Findings &findings) = 0;
   /// The text of a remark about a refusal at `site`.

@@ -52,20 +52,29 @@ llvm::Error LawDriver::run() {
   return llvm::Error::success();
 }
 
-void LawDriver::forEachSite(
-    const LawGroup &group, llvm::function_ref<void(Operation *, Law &)> visit) {
-  auto visitOp = [&](Operation *op) {
-    for (const std::unique_ptr<Law> &law : group.laws)
-      if (!erased.contains(op) && law->isSite(op))
-        visit(op, *law);
-  };
-  // Walk only ops with regions; most have none.
-  for (Block &block : function.getBody())
-    for (Operation &op : block)
-      if (op.getNumRegions() == 0)
-        visitOp(&op);
-      else
-        op.walk(visitOp);
+void LawDriver::addSites(Operation *op) {
+  auto [known, isNew] = lawsOfName.try_emplace(op->getName());
+  if (isNew)
+    for (auto [index, group] : llvm::enumerate(laws.groups))
+      for (const std::unique_ptr<Law> &law : group->laws)
+        if (law->isSite(op->getName()))
+          known->second.emplace_back(index, law.get());
+  for (auto [group, law] : known->second)
+    sites[group].emplace_back(op, law);
+}
+
+ArrayRef<LawDriver::Site> LawDriver::getSites(size_t groupIndex) {
+  if (sites.empty()) {
+    sites.resize(laws.groups.size());
+    // Walk only ops with regions; most have none.
+    for (Block &block : function.getBody())
+      for (Operation &op : block)
+        if (op.getNumRegions() == 0)
+          addSites(&op);
+        else
+          op.walk([&](Operation *inner) { addSites(inner); });
+  }
+  return sites[groupIndex];
 }
 
 llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
@@ -82,23 +91,19 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
   Round round;
   bool wasChanged = std::exchange(isChanged, false);
   if (current->choice == LawGroup::Choice::SiteBySite) {
-    // Collected first: applying a draft inserts and erases ops.
-    SmallVector<std::pair<Operation *, Law *>> sites;
-    forEachSite(*current,
-                [&](Operation *op, Law &law) { sites.emplace_back(op, &law); });
-    for (auto [site, law] : sites)
+    for (auto [site, law] : getSites(groupIndex))
       if (!erased.contains(site))
         visitSite(*current, site, *law);
   } else {
     // Find everything before drafting anything: the ops of drafts count as
     // users of their operands.
     std::vector<Candidate> candidates;
-    forEachSite(*current, [&](Operation *op, Law &law) {
-      Findings findings;
-      law.find(op, findings);
-      for (Candidate &candidate : takeFindings(law, findings))
-        candidates.push_back(std::move(candidate));
-    });
+    Findings findings;
+    for (auto [site, law] : getSites(groupIndex)) {
+      findings.clear();
+      law->find(site, findings);
+      takeFindings(*law, findings, candidates);
+    }
     llvm::erase_if(candidates,
                    [&](Candidate &candidate) { return !decide(candidate); });
     bool isLast = !current->createsSites ||
@@ -108,14 +113,16 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
     apply(choose(candidates, /*explains=*/isLast, round));
   }
   round.hasApplied = isChanged;
-  if (isChanged)
+  if (isChanged) {
     current->endRound(function, rewriter);
+    sites.clear();
+  }
   isChanged |= wasChanged;
   return round;
 }
 
-std::vector<LawDriver::Candidate> LawDriver::takeFindings(Law &law,
-                                                          Findings &findings) {
+void LawDriver::takeFindings(Law &law, Findings &findings,
+                             std::vector<Candidate> &candidates) {
   for (const Findings::Note &note : findings.getNotes()) {
     context.count(note.statistic, 1);
     if (Decision *decision =
@@ -124,7 +131,6 @@ std::vector<LawDriver::Candidate> LawDriver::takeFindings(Law &law,
     remark::analysis(note.remark.location, getRemark(note.remark.name))
         << remark::add("{0}", note.remark.text);
   }
-  std::vector<Candidate> candidates;
   for (auto &[site, result] : findings.getEntries()) {
     if (result)
       candidates.push_back(
@@ -132,7 +138,6 @@ std::vector<LawDriver::Candidate> LawDriver::takeFindings(Law &law,
     else
       note(law, site, std::move(result.getRefusal()), std::nullopt, {});
   }
-  return candidates;
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,7 +181,9 @@ bool LawDriver::isBetterApart(const Candidate &candidate) const {
 void LawDriver::visitSite(const LawGroup &group, Operation *site, Law &law) {
   Findings findings;
   law.find(site, findings);
-  for (Candidate &candidate : takeFindings(law, findings)) {
+  std::vector<Candidate> candidates;
+  takeFindings(law, findings, candidates);
+  for (Candidate &candidate : candidates) {
     if (!decide(candidate))
       continue;
     if (candidate.verdict && !isBetterApart(candidate))
@@ -308,9 +315,19 @@ void LawDriver::erase(ArrayRef<Operation *> replaced) {
     if (!op->use_empty() || !(mayGo.contains(op) || wouldOpBeTriviallyDead(op)))
       continue;
     for (Value operand : op->getOperands())
-      if (Operation *definition = operand.getDefiningOp())
+      if (Operation *definition = operand.getDefiningOp();
+          definition &&
+          llvm::all_of(definition->getUsers(),
+                       [&](Operation *user) { return user == op; }))
         unused.insert(definition);
-    rewriter.eraseOp(op);
+    // The driver is the rewriter's listener. To tell itself saves the walk
+    // over regions, which is most of what eraseOp takes.
+    if (op->getNumRegions() == 0) {
+      notifyOperationErased(op);
+      op->erase();
+    } else {
+      rewriter.eraseOp(op);
+    }
   }
   // The next op may be allocated where an erased one was.
   for (PendingRefusals &ofGroup : pending)
@@ -449,61 +466,4 @@ void LawDriver::reportPending() {
       for (const PendingRefusal *refusal : found->second)
         report(op, *refusal);
   });
-}
-
-//===----------------------------------------------------------------------===//
-// Strategies
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-class ProfitableStrategy : public Strategy {
-public:
-  explicit ProfitableStrategy(double margin) : margin(margin) {}
-  bool comparesGains() const override { return true; }
-  double getMargin() const override { return margin; }
-  Legal<> accept(const Finding &finding, const Draft &draft,
-                 const Price &price) const override {
-    if (!price.isKnown())
-      return Refusal{nullptr, RefusalCode::Unpriced};
-    if (*price.after * (1 + margin) < *price.before)
-      return {};
-    return Refusal{nullptr, RefusalCode::Unprofitable};
-  }
-
-private:
-  double margin;
-};
-
-class AlwaysStrategy : public Strategy {
-public:
-  Legal<> accept(const Finding &finding, const Draft &draft,
-                 const Price &price) const override {
-    if (price.isProgress)
-      return {};
-    return Refusal{nullptr, RefusalCode::NoProgress};
-  }
-};
-
-class UnpricedStrategy : public Strategy {
-public:
-  bool needsPrices() const override { return false; }
-  Legal<> accept(const Finding &finding, const Draft &draft,
-                 const Price &price) const override {
-    return {};
-  }
-};
-
-} // namespace
-
-std::unique_ptr<Strategy> commute::makeProfitableStrategy(double margin) {
-  return std::make_unique<ProfitableStrategy>(margin);
-}
-
-std::unique_ptr<Strategy> commute::makeAlwaysStrategy() {
-  return std::make_unique<AlwaysStrategy>();
-}
-
-std::unique_ptr<Strategy> commute::makeUnpricedStrategy() {
-  return std::make_unique<UnpricedStrategy>();
 }

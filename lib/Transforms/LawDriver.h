@@ -106,13 +106,17 @@ private:
   };
 
   llvm::Expected<Round> runRound(size_t groupIndex);
-  /// Calls `visit` with each op and the law of the group that it is a site of.
-  void forEachSite(const LawGroup &group,
-                   llvm::function_ref<void(mlir::Operation *, Law &)> visit);
+  /// An op, and a law that it is a site of.
+  using Site = std::pair<mlir::Operation *, Law *>;
+  void addSites(mlir::Operation *op);
+  /// The sites of the laws of a group, in program order.
+  llvm::ArrayRef<Site> getSites(size_t groupIndex);
   void visitSite(const LawGroup &group, mlir::Operation *site, Law &law);
 
-  /// Takes what laws say: refusals are noted, findings become candidates.
-  std::vector<Candidate> takeFindings(Law &law, Findings &findings);
+  /// Takes what a law says: refusals are noted, findings are appended to
+  /// `candidates`.
+  void takeFindings(Law &law, Findings &findings,
+                    std::vector<Candidate> &candidates);
   /// Drafts and prices a candidate, and asks the strategy. False if there is no
   /// draft; that is noted.
   bool decide(Candidate &candidate);
@@ -148,6 +152,13 @@ private:
   Context context;
   mlir::IRRewriter rewriter;
   LawGroup *current = nullptr;
+  /// The laws, with the indices of their groups, that ops of a name are sites
+  /// of.
+  llvm::DenseMap<mlir::OperationName,
+                 llvm::SmallVector<std::pair<size_t, Law *>>>
+      lawsOfName;
+  /// By group; empty if they are to be found, in one walk for all groups.
+  std::vector<llvm::SmallVector<Site>> sites;
   /// Of the last round of each group.
   std::vector<PendingRefusals> pending;
   /// By group, the last round in the record.

@@ -89,17 +89,24 @@ public:
   /// For example "; profitable from about 2100 rows".
   std::string describeThreshold() const;
   /// The approximate number of rows from which shards pay, if there is one.
-  std::optional<double> getPayingRows() const;
+  std::optional<double> getPayingRows() const {
+    if (!payingRows)
+      payingRows = findPayingRows();
+    return *payingRows;
+  }
   bool isPriced() const { return choice.isPriced(); }
   const SmallVector<LawRemark> &getRemarks() const { return remarks; }
 
 private:
+  std::optional<double> findPayingRows() const;
   void addRemarks(Location anchor, ArrayRef<Location> reduces,
                   const std::string &where, const std::string &threshold);
 
   const ShardRegion &region;
   const RegionState &state;
   RegionChoice choice;
+  /// Found once: every all_reduce of the region states it.
+  mutable std::optional<std::optional<double>> payingRows;
   RegionChanges changes;
   SmallVector<LawRemark> remarks;
 };
@@ -225,7 +232,7 @@ std::string RegionDraft::describeDim() const {
   return text;
 }
 
-std::optional<double> RegionDraft::getPayingRows() const {
+std::optional<double> RegionDraft::findPayingRows() const {
   std::optional<double> threshold = choice.getThreshold();
   if (!threshold)
     return std::nullopt;
@@ -392,9 +399,8 @@ public:
   explicit RegionLaw(const RegionLaws &laws) : laws(laws) {}
 
   StringRef getName() const override { return "shard-region"; }
-  bool isSite(Operation *op) const override {
-    return isa<tp::CollectiveOpInterface>(op) &&
-           (laws.found.contains(op) || laws.refused.contains(op));
+  bool isSite(OperationName name) const override {
+    return name.hasInterface<tp::CollectiveOpInterface>();
   }
   void find(Operation *site, Findings &findings) override {
     if (const Refusal *refusal = laws.refused.lookup(site))

@@ -47,7 +47,9 @@ private:
 class IdentityLaw : public Law {
 public:
   StringRef getName() const override { return "identity"; }
-  bool isSite(Operation *op) const override { return isa<tp::AllGatherOp>(op); }
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::AllGatherOp>(name);
+  }
   void find(Operation *site, Findings &findings) override {
     auto gather = cast<tp::AllGatherOp>(site);
     SmallVector<Value> values = analysis::findIdentities(gather);
@@ -223,10 +225,6 @@ ReindexedFinding::describe(const Draft &draft, const Price &price,
 // Laws
 //===----------------------------------------------------------------------===//
 
-static bool isGatherOrScatter(Operation *op) {
-  return isa<tp::AllGatherOp, tp::ReduceScatterOp>(op);
-}
-
 static void add(Operation *site, Legal<ReindexedCollective> found,
                 Findings &findings) {
   if (found)
@@ -241,7 +239,9 @@ namespace {
 class AxisLaw : public Law {
 public:
   StringRef getName() const override { return "axis"; }
-  bool isSite(Operation *op) const override { return isGatherOrScatter(op); }
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::AllGatherOp, tp::ReduceScatterOp>(name);
+  }
   void find(Operation *site, Findings &findings) override {
     if (auto gather = dyn_cast<tp::AllGatherOp>(site))
       add(site, analysis::findReindexedGather(gather), findings);
@@ -254,7 +254,9 @@ public:
 class ChainLaw : public Law {
 public:
   StringRef getName() const override { return "chain"; }
-  bool isSite(Operation *op) const override { return isGatherOrScatter(op); }
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::AllGatherOp, tp::ReduceScatterOp>(name);
+  }
   void find(Operation *site, Findings &findings) override {
     if (!analysis::findCollectiveInFront(site))
       return findings.refuse(site, {});

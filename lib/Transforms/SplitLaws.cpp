@@ -294,7 +294,9 @@ public:
   explicit PartsLaw(SplitState &state) : state(state) {}
 
   StringRef getName() const override { return "operands-with-parts"; }
-  bool isSite(Operation *op) const override { return findDim(op).has_value(); }
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::ConcatOp, tp::AllGatherOp, tp::WaitOp>(name);
+  }
   void find(Operation *site, Findings &findings) override;
   std::string describe(const Refusal &refusal, Operation *site) const override {
     return "not split: " + refusal.reason;
@@ -320,7 +322,10 @@ private:
 } // namespace
 
 void PartsLaw::find(Operation *site, Findings &findings) {
-  PartUsers users = findPartUsers(site, *findDim(site), *state.context);
+  std::optional<unsigned> dim = findDim(site);
+  if (!dim)
+    return;
+  PartUsers users = findPartUsers(site, *dim, *state.context);
   std::vector<SplitMember> members;
   for (ProductReader reader : users.products) {
     Legal<PartialProducts> products =
@@ -387,7 +392,9 @@ public:
   explicit SlicesLaw(SplitState &state) : state(state) {}
 
   StringRef getName() const override { return "sliced-results"; }
-  bool isSite(Operation *op) const override { return isa<tp::MatmulOp>(op); }
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::MatmulOp>(name);
+  }
   void find(Operation *site, Findings &findings) override;
   std::string describe(const Refusal &refusal, Operation *site) const override {
     return "not split: " + refusal.reason;
@@ -409,7 +416,9 @@ public:
   explicit JoinsLaw(SplitState &state) : state(state) {}
 
   StringRef getName() const override { return "concatenated-results"; }
-  bool isSite(Operation *op) const override { return isa<tp::ConcatOp>(op); }
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::ConcatOp>(name);
+  }
   void find(Operation *site, Findings &findings) override;
   std::string describe(const Refusal &refusal, Operation *site) const override {
     return "products not merged: " + refusal.reason;

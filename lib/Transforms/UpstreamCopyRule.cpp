@@ -44,8 +44,8 @@ public:
   explicit UpstreamCopyLaw(Strides &strides) : strides(strides) {}
 
   StringRef getName() const override { return "upstream-copy"; }
-  bool isSite(Operation *op) const override {
-    return isa<tp::AllGatherOp, tp::ReduceScatterOp>(op);
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::AllGatherOp, tp::ReduceScatterOp>(name);
   }
   void find(Operation *site, Findings &findings) override {
     auto op = cast<tp::DenseOperandsOpInterface>(site);

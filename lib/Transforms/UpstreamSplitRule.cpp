@@ -80,7 +80,9 @@ public:
       : state(state), limits(limits) {}
 
   StringRef getName() const override { return "upstream-linear-of-cat"; }
-  bool isSite(Operation *op) const override { return isa<tp::ConcatOp>(op); }
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::ConcatOp>(name);
+  }
   void find(Operation *site, Findings &findings) override;
   std::string describe(const Refusal &refusal, Operation *site) const override {
     return "not split: " + refusal.reason;

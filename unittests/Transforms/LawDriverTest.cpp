@@ -62,7 +62,9 @@ public:
 class TwiceLaw : public Law {
 public:
   StringRef getName() const override { return "twice"; }
-  bool isSite(Operation *op) const override { return isa<tp::MapOp>(op); }
+  bool isSite(OperationName name) const override {
+    return isNameOf<tp::MapOp>(name);
+  }
   void find(Operation *site, Findings &findings) override {
     auto map = cast<tp::MapOp>(site);
     auto inner = map.getOperands()[0].getDefiningOp<tp::MapOp>();
