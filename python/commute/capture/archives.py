@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from commute.torch.compatibility import FakeTensor
+from commute.torch.compatibility import FakeTensor, saving_without_canonical_form
 
 
 def _put_largest_first(state: dict[str, Any]) -> None:
@@ -43,7 +43,8 @@ def save(program: ExportedProgram, path: Path) -> None:
         program.example_inputs = None
     _put_largest_first(program.state_dict)
     path.parent.mkdir(parents=True, exist_ok=True)
-    torch.export.save(program, path)
+    with saving_without_canonical_form():
+        torch.export.save(program, path)
 
 
 def add_sidecar(path: Path, sidecar: Mapping[str, Any]) -> None:

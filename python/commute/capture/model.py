@@ -5,10 +5,12 @@
     commute.torch.capture(model, (tokens,), mesh=mesh, folder="out")
 """
 
+import contextlib
 import dataclasses
+import gc
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -95,6 +97,20 @@ def _why_not_parallel(model: nn.Module) -> str:
     )
 
 
+@contextlib.contextmanager
+def _one_garbage_collection() -> Iterator[None]:
+    """Collects garbage once, at the end. Python would do it whenever many objects have been
+    made, and walk all those of a large model each time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+            gc.collect()
+
+
 class _Capturing:
     """The state of one call of `capture`, which traces, cleans up and writes programs."""
 
@@ -125,7 +141,7 @@ class _Capturing:
 
     def rank(self, model: nn.Module, rank: int) -> CapturedProgram:
         start = time.perf_counter()
-        with acting_as_rank(rank), LocalModel(model) as local:
+        with _one_garbage_collection(), acting_as_rank(rank), LocalModel(model) as local:
             given = self.arguments.of_rank(local.mode)
             program, used = self._trace(local, given, self.arguments.for_model, f"rank {rank}")
             if not used and not is_parallel(model) and self.descriptions.mesh.size() > 1:
@@ -138,7 +154,7 @@ class _Capturing:
 
     def reference(self, model: nn.Module) -> CapturedProgram:
         start = time.perf_counter()
-        with LocalModel(model, whole=True) as local:
+        with _one_garbage_collection(), LocalModel(model, whole=True) as local:
             given = self.arguments.of_one_device(local.mode, self.descriptions.inputs)
             program, used = self._trace(local, given, dict, "reference")
             if used:
