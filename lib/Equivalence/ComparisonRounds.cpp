@@ -41,7 +41,7 @@ static bool drawsIntegers(func::FuncOp function) {
   });
 }
 
-unsigned ProgramComparison::getRoundsOfIntegers() {
+unsigned ProgramComparison::getRoundsOfIntegers(bool reducesSizes) {
   // Small programs get more rounds, because they may consist of a single
   // number.
   size_t numOps = result.numOps + 1;
@@ -78,9 +78,12 @@ unsigned ProgramComparison::getRoundsOfIntegers() {
     sources.push_back({numNumbers, numElements});
   }
   // Pairs are worth fewer rounds of large programs, such as those of training,
-  // where ids and labels hardly ever meet.
+  // where ids and labels hardly ever meet, and of long ones.
+  constexpr double maxWorkOfPairs = 3e7;
   double mostTurnsOfPairs =
-      std::clamp<double>(200000.0 / static_cast<double>(numOps), 12, 384) /
+      std::clamp<double>(std::min(200000.0 / static_cast<double>(numOps),
+                                  maxWorkOfPairs / (getWork(reducesSizes) + 1)),
+                         12, 384) /
       IntegerPool::sweepPeriod;
   double mostTurns = static_cast<double>(most) / IntegerPool::sweepPeriod;
   unmetNumbers = turns > mostTurns ? UnmetNumbers::Single

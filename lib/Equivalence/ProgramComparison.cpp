@@ -392,7 +392,8 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       return outcome.takeError();
     if (roundsOfIntegers != 0 &&
         (earlier->numPointsWithIntegers > 0 || hasBeenEvaluatedWhole)) {
-      roundsOfIntegers = std::max(roundsOfIntegers, getRoundsOfIntegers());
+      roundsOfIntegers =
+          std::max(roundsOfIntegers, getRoundsOfIntegers(reducesSizes));
       numRounds = std::max(numRounds, roundsOfIntegers);
     }
     if (*outcome == Outcome::Different && reducesSizes &&

@@ -51,7 +51,7 @@ private:
   bool computesPositions();
   /// Returns the number of rounds of programs that use external integers, each
   /// with different ones.
-  unsigned getRoundsOfIntegers();
+  unsigned getRoundsOfIntegers(bool reducesSizes);
   /// Adds a note if some numbers of integer inputs were not drawn.
   void noteUnmetNumbers();
   /// Adds a note if an input holds truth values that differ between many ranks.
