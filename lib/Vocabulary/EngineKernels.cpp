@@ -80,12 +80,12 @@ static Value clamp(Formula &formula, Value value, double largest) {
   return formula.apply(MapFunction::Minimum, {value, formula.number(largest)});
 }
 
-/// quantize(input, scale): input / scale, in an eight-bit float type.
-static LogicalResult readQuantize(NodeReader &reader) {
-  Value input = reader.tensor("input"), scale = reader.tensor("scale");
-  RankedTensorType type = reader.getResultType();
+/// Makes value / scale, in an eight-bit float type, the first result.
+static LogicalResult setQuantized(NodeReader &reader, Value input) {
+  Value scale = reader.tensor("scale");
+  RankedTensorType type = reader.getResultType(0);
   // One scale for all elements; the kernels disagree about other shapes.
-  if (!input || !scale || !type || !tp::hasOneElement(getTensor(scale)))
+  if (!scale || !type || !tp::hasOneElement(getTensor(scale)))
     return failure();
   std::optional<double> largest = getLargest(type.getElementType());
   if (!largest)
@@ -96,6 +96,39 @@ static LogicalResult readQuantize(NodeReader &reader) {
   Value inverse = formula.apply(MapFunction::Reciprocal, {formula.of(scale)});
   Value scaled = formula.multiply(formula.of(input), inverse);
   return formula.result(0, clamp(formula, scaled, *largest));
+}
+
+/// quantize(input, scale): input / scale, in an eight-bit float type.
+static LogicalResult readQuantize(NodeReader &reader) {
+  Value input = reader.tensor("input");
+  return input ? setQuantized(reader, input) : failure();
+}
+
+/// rms_norm_quantize(input, weight, scale, eps): the norm, quantized. With a
+/// residual, the norm of the sum; the sum is the second result.
+template <bool adds>
+static LogicalResult readRmsNormQuantize(NodeReader &reader) {
+  Value input = reader.tensor("input"), weight = reader.tensor("weight");
+  Value residual = adds ? reader.tensor("residual") : Value();
+  std::optional<double> epsilon = reader.number("eps");
+  if (!input || !weight || !epsilon || adds != bool(residual) ||
+      getTensor(weight).getRank() != 1)
+    return failure();
+  if (adds) {
+    // Rounded, as it is stored: the norm is that of the second result.
+    Type type = getElementType(input);
+    input = reader.map(MapFunction::Add, {input, residual}, type);
+    if (failed(Formula(reader, type).result(1, input)))
+      return failure();
+  }
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(getTensor(input));
+  RankedTensorType type = symbols.getType(getElementType(input), sizes,
+                                          tp::getContiguousStrides(sizes));
+  return setQuantized(reader, reader.create<tp::RmsNormOp>(
+                                  type, input, weight,
+                                  reader.getBuilder().getF64FloatAttr(*epsilon),
+                                  /*dims=*/1));
 }
 
 /// quantize_rows(input): the same with a scale for each row, which is the
@@ -251,6 +284,10 @@ void vocabulary::addEngineKernels(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.commute.silu_and_mul.default", readSiluAndMul);
   vocabulary.add("torch.ops.commute.quantize.default", readQuantize);
   vocabulary.add("torch.ops.commute.quantize_rows.default", readQuantizeRows);
+  vocabulary.add("torch.ops.commute.rms_norm_quantize.default",
+                 readRmsNormQuantize<false>);
+  vocabulary.add("torch.ops.commute.add_rms_norm_quantize.default",
+                 readRmsNormQuantize<true>);
   vocabulary.add("torch.ops.commute.rotary_embedding.default",
                  readRotaryEmbedding);
 }

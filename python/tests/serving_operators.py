@@ -95,6 +95,21 @@ def write_quantized_rows(result, input, scale, scale_ub=None):
     write_quantized(result, input, scale)
 
 
+def write_quantized_norm(result, input, weight, scale, epsilon):
+    write_quantized(result, rms_norm(input, weight, epsilon), scale)
+
+
+def write_quantized_norm_of_sum(result, input, residual, weight, scale, epsilon):
+    normed, total = fused_add_rms_norm(input, residual, weight, epsilon)
+    write_quantized(result, normed, scale)
+    residual.copy_(total)
+
+
+def write_scaled_product(out, a, b, a_scales, b_scales, bias=None):
+    product = (a.float() @ b.float()) * a_scales * b_scales
+    out.copy_(product if bias is None else product + bias)
+
+
 def write_rotated(positions, query, key, head_size, cos_sin_cache, is_neox):
     cosines, sines = cos_sin_cache[positions].unsqueeze(1).chunk(2, -1)
     for tensor in (query, key):
@@ -161,6 +176,24 @@ _OPERATORS = {
             "dynamic_per_token_scaled_fp8_quant(Tensor! result, Tensor input, Tensor! scale, "
             "Tensor? scale_ub) -> ()",
             write_quantized_rows,
+            nothing,
+        ),
+        (
+            "rms_norm_static_fp8_quant(Tensor! result, Tensor input, Tensor weight, "
+            "Tensor scale, float epsilon) -> ()",
+            write_quantized_norm,
+            nothing,
+        ),
+        (
+            "fused_add_rms_norm_static_fp8_quant(Tensor! result, Tensor input, "
+            "Tensor! residual, Tensor weight, Tensor scale, float epsilon) -> ()",
+            write_quantized_norm_of_sum,
+            nothing,
+        ),
+        (
+            "cutlass_scaled_mm(Tensor! out, Tensor a, Tensor b, Tensor a_scales, "
+            "Tensor b_scales, Tensor? bias=None) -> ()",
+            write_scaled_product,
             nothing,
         ),
         (

@@ -46,6 +46,25 @@ def quantize_rows(self, x):
     return result.float(), scale
 
 
+def quantized_norms(self, x, residual):
+    result, of_sum = x.new_empty(x.shape, dtype=FP8), x.new_empty(x.shape, dtype=FP8)
+    kernels.rms_norm_static_fp8_quant(result, x, self.norm, self.scale, 1e-5)
+    residual = residual.clone()
+    kernels.fused_add_rms_norm_static_fp8_quant(
+        of_sum, x, residual, self.norm, self.scale, 1e-5
+    )
+    return result.float(), of_sum.float(), residual
+
+
+def scaled_product(self, x):
+    quantized, scales = x.new_empty(x.shape, dtype=FP8), x.new_empty(TOKENS, 1)
+    kernels.dynamic_per_token_scaled_fp8_quant(quantized, x, scales, None)
+    result = x.new_empty((TOKENS, self.weight.shape[1]), dtype=torch.bfloat16)
+    weight = self.weight.to(FP8)
+    kernels.cutlass_scaled_mm(result, quantized, weight, scales, self.scales)
+    return result.float()
+
+
 def norms(self, x, residual):
     result = torch.empty_like(x)
     kernels.rms_norm(result, x, self.norm, 1e-5)
@@ -76,6 +95,18 @@ PROGRAMS = {
         {"tp.take": 1},
     ),
     "quantize": (quantize, (HIDDEN,), {"scale": torch.tensor([0.02])}, {}),
+    "quantized_norms": (
+        quantized_norms,
+        (HIDDEN, HIDDEN.flip(0)),
+        {"norm": draw(16), "scale": torch.tensor([0.02])},
+        {"tp.rms_norm": 2},
+    ),
+    "scaled_product": (
+        scaled_product,
+        (HIDDEN,),
+        {"weight": draw(16, 32), "scales": draw(1, 32).abs()},
+        {"tp.matmul": 1},
+    ),
     "quantize_rows": (quantize_rows, (HIDDEN,), {}, {"tp.reduce": 1}),
 }
 
