@@ -27,12 +27,17 @@ LEFT_OUT = {
     "aten.view.dtype",
     "aten.scaled_dot_product_attention.default",
     "aten._scaled_dot_product_flash_attention_for_cpu.default",
+    "aten._scaled_dot_product_attention_math.default",
     # Kernels that trust their offsets and counts, which samples do not keep.
     "aten._grouped_mm.default",
     "transformers.grouped_mm_fallback.default",
     "transformers.grouped_mm_fallback_backward.default",
     "aten.repeat_interleave.Tensor",
     "aten.repeat_interleave.self_Tensor",
+    # Their operands are sorted or probabilities, which samples are not.
+    "aten.bucketize.Tensor",
+    "aten.searchsorted.Tensor",
+    "aten.binary_cross_entropy.default",
     # Splits into hundreds.
     "aten.unbind.int",
     "aten.split.Tensor",

@@ -68,8 +68,10 @@ uint64_t Combiner::combine(uint64_t a, uint64_t b) const {
 }
 
 uint64_t Combiner::combine(ArrayRef<uint64_t> elements) const {
-  if (elements.empty())
-    return kind == ReductionKind::Product ? 1 : 0;
+  if (elements.empty()) {
+    bool isAnd = isTruth && kind == ReductionKind::Min;
+    return kind == ReductionKind::Product || isAnd ? 1 : 0;
+  }
   if (isField && kind == ReductionKind::Max)
     return context.getMaximum(elements);
   if (isField && kind == ReductionKind::Min)

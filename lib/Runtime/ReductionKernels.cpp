@@ -172,6 +172,9 @@ static void reduceAll(ReductionKind kind, const Tensor &input,
                       const ReducedShape &shape, Tensor &result) {
   unsigned numBytes = runtime::getNumBytes(result.getKind());
   Compute neutral = getNeutral<Compute>(kind);
+  // No truth value is true.
+  if (kind == ReductionKind::Max && input.getKind() == ElementKind::Bool)
+    neutral = 0;
   auto store = [&](Compute *numbers, int64_t position, int64_t count) {
     if (kind == ReductionKind::Avg)
       for (int64_t index = 0; index < count; ++index)

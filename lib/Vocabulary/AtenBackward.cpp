@@ -240,100 +240,6 @@ static LogicalResult readRmsNormBackward(NodeReader &reader) {
                           /*isCentered=*/false);
 }
 
-//===----------------------------------------------------------------------===//
-// Negative log-likelihood
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The class indices of a loss without class weights, and a mask of the rows
-/// that count.
-struct Targets {
-  int64_t reduction;
-  /// One truth value and one class for each row; all have one column.
-  Value isCounted, classes;
-};
-} // namespace
-
-static constexpr int64_t reductionNone = 0, reductionMean = 1;
-
-static std::optional<Targets> getTargets(NodeReader &reader, Value self) {
-  Value target = reader.tensor("target");
-  std::optional<int64_t> reduction = reader.integer("reduction", reductionMean);
-  std::optional<int64_t> ignored = reader.integer("ignore_index", -100);
-  if (!self || !target || !reduction || !ignored ||
-      !reader.isAbsent("weight") || getTensor(self).getRank() != 2 ||
-      getTensor(target).getRank() != 1 || !getElementType(target).isInteger(64))
-    return std::nullopt;
-  tp::Sizes column = reader.getSymbols().getSizes(getTensor(target));
-  column.push_back(1);
-  Value classes = reader.reshape(target, column);
-  Builder &builder = reader.getBuilder();
-  Value isCounted =
-      reader.map(MapFunction::NotEqual, {classes, reader.constant(*ignored)},
-                 builder.getI1Type());
-  classes = reader.map(MapFunction::Select,
-                       {isCounted, classes, reader.constant(int64_t(0))},
-                       builder.getI64Type());
-  return Targets{*reduction, isCounted, classes};
-}
-
-static LogicalResult readNllLoss(NodeReader &reader) {
-  Value self = reader.tensor("self");
-  std::optional<Targets> targets = getTargets(reader, self);
-  if (!targets)
-    return failure();
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  Formula f(reader, getElementType(self));
-  tp::Sizes column = symbols.getSizes(getTensor(targets->classes));
-  Value chosen = reader.create<tp::TakeAlongOp>(
-      symbols.getType(getElementType(self), column,
-                      tp::getContiguousStrides(column)),
-      self, targets->classes, /*dim=*/1);
-  Value losses = f.select(targets->isCounted,
-                          f.apply(MapFunction::Neg, f.of(chosen)), f.number(0));
-  Value count = f.reduce(ReductionKind::Sum, f.of(targets->isCounted), {0, 1},
-                         /*keepDims=*/false);
-  if (targets->reduction == reductionNone) {
-    column.pop_back();
-    if (failed(f.result(0, reader.reshape(losses, column))))
-      return failure();
-    // Without a reduction, the total weight is zero.
-    return reader.getNumResults() < 2 || !reader.isResultUsed(1)
-               ? f.result(1, f.multiply(count, f.number(0)))
-               : failure();
-  }
-  Value sum = f.reduce(ReductionKind::Sum, losses, {0, 1}, /*keepDims=*/false);
-  if (targets->reduction == reductionMean)
-    sum = f.divide(sum, count);
-  if (failed(f.result(0, sum)))
-    return failure();
-  return reader.getNumResults() < 2 ? success() : f.result(1, count);
-}
-
-static LogicalResult readNllLossBackward(NodeReader &reader) {
-  Value gradient = reader.tensor("grad_output");
-  Value self = reader.tensor("self"), total = reader.tensor("total_weight");
-  std::optional<Targets> targets = getTargets(reader, self);
-  if (!gradient || !total || !targets)
-    return failure();
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  Formula f(reader, getElementType(self));
-  Value g = f.of(gradient);
-  if (targets->reduction == reductionMean)
-    g = f.divide(g, f.of(total));
-  tp::Sizes column = symbols.getSizes(getTensor(targets->classes));
-  if (getTensor(g).getRank() == 1)
-    g = reader.reshape(g, column);
-  Value updates =
-      f.select(targets->isCounted, f.apply(MapFunction::Neg, g), f.number(0));
-  tp::Sizes sizes = symbols.getSizes(getTensor(self));
-  Value zeros = reader.fill(0, sizes, getElementType(updates));
-  return f.result(0, reader.create<tp::ScatterOp>(
-                         zeros.getType(), zeros, targets->classes, updates,
-                         /*dim=*/1, /*accumulate=*/false,
-                         /*wraps_negative=*/false));
-}
-
 void vocabulary::addAtenBackward(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.sigmoid_backward.default",
                  readSigmoidBackward);
@@ -350,7 +256,4 @@ void vocabulary::addAtenBackward(Vocabulary &vocabulary) {
                  readLayerNormBackward);
   vocabulary.add("torch.ops.aten._fused_rms_norm_backward.default",
                  readRmsNormBackward);
-  vocabulary.add("torch.ops.aten.nll_loss_forward.default", readNllLoss);
-  vocabulary.add("torch.ops.aten.nll_loss_backward.default",
-                 readNllLossBackward);
 }

@@ -368,6 +368,70 @@ static LogicalResult readOneHot(NodeReader &reader) {
       reader.create<tp::CastOp>(type, isIndex, /*contiguous=*/false));
 }
 
+/// Returns `value` with zeros before or after its elements along a dim.
+static Value padWithZeros(NodeReader &reader, Value value, int64_t dim,
+                          int64_t count, bool isBefore) {
+  if (count == 0)
+    return value;
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(getTensor(value)), zeros = sizes;
+  zeros[dim] = count;
+  sizes[dim] = tp::add(sizes[dim], count);
+  SmallVector<Value> parts = {value};
+  parts.insert(isBefore ? parts.begin() : parts.end(),
+               reader.fill(0, zeros, getElementType(value)));
+  return reader.create<tp::ConcatOp>(
+      symbols.getType(getElementType(value), sizes,
+                      tp::getContiguousStrides(sizes)),
+      parts, dim);
+}
+
+/// diag_embed(x): matrices with the last dim of x on a diagonal and zeros
+/// beside it.
+static LogicalResult readDiagonalEmbedding(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<int64_t> offset = reader.integer("offset", 0);
+  if (!self || !type || !offset || getTensor(self).getRank() == 0 ||
+      type.getRank() != getTensor(self).getRank() + 1)
+    return failure();
+  int64_t rank = type.getRank();
+  std::optional<int64_t> rowDim = reader.dim("dim1", rank, -2);
+  std::optional<int64_t> columnDim = reader.dim("dim2", rank, -1);
+  if (!rowDim || !columnDim || *rowDim == *columnDim ||
+      getTensor(self).isDynamicDim(rank - 2) || type.isDynamicDim(*rowDim))
+    return failure();
+  int64_t count = getTensor(self).getDimSize(rank - 2);
+  int64_t distance = type.getDimSize(*rowDim) - count;
+  if (distance < 0 || (*offset != distance && *offset != -distance))
+    return failure();
+  Builder &builder = reader.getBuilder();
+  Value positions = reader.create<tp::IotaOp>(
+      RankedTensorType::get({count}, builder.getI64Type()),
+      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1));
+  Value isDiagonal = reader.map(
+      tp::MapFunction::Equal,
+      {reader.reshape(positions, {count, 1}), positions}, builder.getI1Type());
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(self));
+  sizes.push_back(1);
+  Type element = type.getElementType();
+  Value value = reader.map(
+      tp::MapFunction::Select,
+      {isDiagonal, reader.reshape(self, sizes), reader.fill(0, {1}, element)},
+      element);
+  // Zeros move the diagonal to the right, or down.
+  bool isAbove = *offset > 0;
+  value = padWithZeros(reader, value, rank - 1, distance, /*isBefore=*/isAbove);
+  value =
+      padWithZeros(reader, value, rank - 2, distance, /*isBefore=*/!isAbove);
+  SmallVector<int64_t> order;
+  for (int64_t dim = 0, next = 0; dim < rank; ++dim)
+    order.push_back(dim == *rowDim      ? rank - 2
+                    : dim == *columnDim ? rank - 1
+                                        : next++);
+  return setCopy(reader, reader.permute(value, order));
+}
+
 void vocabulary::addAtenComposites(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.copy.default", readCopy);
   vocabulary.add("torch.ops.aten.repeat.default", readRepeat);
@@ -379,4 +443,5 @@ void vocabulary::addAtenComposites(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.slice_backward.default", readSliceBackward);
   vocabulary.add("torch.ops.aten.select_backward.default", readSelectBackward);
   vocabulary.add("torch.ops.aten.one_hot.default", readOneHot);
+  vocabulary.add("torch.ops.aten.diag_embed.default", readDiagonalEmbedding);
 }

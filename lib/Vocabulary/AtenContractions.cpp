@@ -54,71 +54,105 @@ static Value permute(NodeReader &reader, Value value,
 }
 
 //===----------------------------------------------------------------------===//
-// Convolutions along one dim
+// Windows of convolutions
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// The arguments of a convolution; one number for each dim that it moves along.
 struct Convolution {
-  int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
+  SmallVector<int64_t> stride, padding, dilation;
+  int64_t groups = 1;
 };
 } // namespace
 
-static std::optional<int64_t> getOnly(NodeReader &reader, StringRef name,
-                                      int64_t byDefault) {
-  if (reader.isAbsent(name))
-    return byDefault;
-  std::optional<SmallVector<int64_t>> numbers = reader.integers(name);
-  return numbers && numbers->size() == 1 ? std::optional(numbers->front())
-                                         : std::nullopt;
+/// A convolution is a slice for each element of its kernel; larger kernels than
+/// this are not modelled.
+static constexpr int64_t largestKernel = 64;
+/// A bound on strides, paddings and similar numbers, so that sums of them do
+/// not overflow.
+static constexpr int64_t largestNumber = int64_t(1) << 30;
+
+/// Reads a list of `count` numbers that are at least `least`. A single number
+/// holds for all dims.
+static std::optional<SmallVector<int64_t>> getEach(NodeReader &reader,
+                                                   StringRef name, size_t count,
+                                                   int64_t byDefault,
+                                                   int64_t least) {
+  std::optional<SmallVector<int64_t>> numbers = SmallVector<int64_t>{byDefault};
+  if (!reader.isAbsent(name))
+    numbers = reader.integers(name);
+  if (numbers && numbers->size() == 1)
+    numbers->resize(count, numbers->front());
+  if (!numbers || numbers->size() != count ||
+      llvm::any_of(*numbers, [&](int64_t number) {
+        return number < least || number > largestNumber;
+      }))
+    return std::nullopt;
+  return numbers;
 }
 
-static std::optional<Convolution> getConvolution(NodeReader &reader) {
-  std::optional<int64_t> stride = getOnly(reader, "stride", 1);
-  std::optional<int64_t> padding = getOnly(reader, "padding", 0);
-  std::optional<int64_t> dilation = getOnly(reader, "dilation", 1);
+static std::optional<Convolution> getConvolution(NodeReader &reader,
+                                                 size_t numDims) {
+  auto stride = getEach(reader, "stride", numDims, 1, 1);
+  auto padding = getEach(reader, "padding", numDims, 0, 0);
+  auto dilation = getEach(reader, "dilation", numDims, 1, 1);
   std::optional<int64_t> groups = reader.integer("groups", 1);
   bool isTransposed = reader.boolean("transposed", false) != false;
   // For transposed convolutions only.
   (void)reader.find("output_padding");
   if (!stride || !padding || !dilation || !groups || isTransposed ||
-      *stride < 1 || *padding < 0 || *dilation < 1 || *groups < 1)
+      *groups < 1 || *groups > largestNumber)
     return std::nullopt;
   return Convolution{*stride, *padding, *dilation, *groups};
 }
 
-/// Pads the last dim of x[N, C, L] with zeros on both sides.
-static Value pad(NodeReader &reader, Value x, int64_t padding) {
+/// Pads a dim with zeros on both sides.
+static Value pad(NodeReader &reader, Value x, int64_t dim, int64_t padding) {
   if (padding == 0)
     return x;
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(x)), side = sizes;
-  side[2] = padding;
+  side[dim] = padding;
   Value zeros = reader.fill(0, side, getElementType(x));
-  sizes[2] = getTensor(x).getDimSize(2) + 2 * padding;
+  sizes[dim] = getTensor(x).getDimSize(dim) + 2 * padding;
   Value parts[] = {zeros, x, zeros};
   return reader.create<tp::ConcatOp>(getDense(reader, getElementType(x), sizes),
-                                     parts, 2);
+                                     parts, dim);
 }
 
-/// For each of `taps` kernel elements, selects the elements of x[N, C, L] that
-/// it is multiplied with. Returns [N, C, taps, length].
+/// For each element of a kernel, selects the elements of x[N, C, ...] that it
+/// is multiplied with. Returns [N, C, elements of the kernel, ...] with the
+/// sizes `lengths` of the result.
 static Value unfold(NodeReader &reader, Value x, const Convolution &how,
-                    int64_t taps, int64_t length) {
+                    ArrayRef<int64_t> kernel, ArrayRef<int64_t> lengths) {
   tp::SymbolSpace &symbols = reader.getSymbols();
   SmallVector<Value> parts;
-  tp::Sizes sizes = symbols.getSizes(getTensor(x));
-  sizes.insert(sizes.begin() + 2, 1);
-  sizes[3] = length;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    tp::StridedShape shape = symbols.getShape(getTensor(x));
-    shape.sizes[2] = length;
-    if (shape.strides)
-      (*shape.strides)[2] = tp::multiply((*shape.strides)[2], how.stride);
-    Value part = reader.create<tp::SliceOp>(
-        symbols.getType(getElementType(x), shape.sizes, shape.strides), x, 2,
-        tap * how.dilation, how.stride);
+  tp::Sizes sizes(
+      ArrayRef<tp::Size>(symbols.getSizes(getTensor(x))).take_front(2));
+  sizes.push_back(1);
+  llvm::append_range(sizes, lengths);
+  SmallVector<int64_t> tap(kernel.size(), 0);
+  for (int64_t left = llvm::product_of(kernel); left > 0; --left) {
+    Value part = x;
+    for (size_t index = 0; index < kernel.size(); ++index) {
+      int64_t dim = static_cast<int64_t>(index) + 2;
+      tp::StridedShape shape = symbols.getShape(getTensor(part));
+      shape.sizes[dim] = lengths[index];
+      if (shape.strides)
+        (*shape.strides)[dim] =
+            tp::multiply((*shape.strides)[dim], how.stride[index]);
+      part = reader.create<tp::SliceOp>(
+          symbols.getType(getElementType(x), shape.sizes, shape.strides), part,
+          dim, tap[index] * how.dilation[index], how.stride[index]);
+    }
     parts.push_back(reader.reshape(part, sizes));
+    // The next element in row-major order.
+    for (size_t index = kernel.size(); index-- > 0;) {
+      if (++tap[index] < kernel[index])
+        break;
+      tap[index] = 0;
+    }
   }
-  sizes[2] = taps;
+  sizes[2] = static_cast<int64_t>(parts.size());
   return parts.size() == 1
              ? parts.front()
              : reader.create<tp::ConcatOp>(
@@ -142,9 +176,8 @@ static bool isPair(NodeReader &reader, StringRef name, int64_t first,
 
 /// conv2d(input[N, C, H, W], weight[O, C, h, w]) with a stride of (h, w), as
 /// vision models cut an image into patches: one product for each patch.
-static LogicalResult readPatches(NodeReader &reader) {
-  Value input = reader.tensor("input"), weight = reader.tensor("weight");
-  RankedTensorType type = reader.getResultType();
+static LogicalResult readPatches(NodeReader &reader, Value input, Value weight,
+                                 RankedTensorType type) {
   if (!getTensor(weight).hasStaticShape() || getTensor(weight).getRank() != 4 ||
       getTensor(input).isDynamicDim(1) || getTensor(input).isDynamicDim(2) ||
       getTensor(input).isDynamicDim(3) ||
@@ -190,42 +223,58 @@ static LogicalResult readPatches(NodeReader &reader) {
 }
 
 //===----------------------------------------------------------------------===//
-// Convolutions along one dim, as products
+// Convolutions as products
 //===----------------------------------------------------------------------===//
 
-/// conv1d(input[N, C, L], weight[O, C / groups, K]): the product of
-/// weight[groups, O / groups, C / groups * K] and the unfolded input.
+/// conv1d(input[N, C, L], weight[O, C / groups, K]), and the same with more
+/// dims: the product of weight[groups, O / groups, C / groups * K] and the
+/// unfolded input.
 static LogicalResult readConvolution(NodeReader &reader) {
   Value input = reader.tensor("input"), weight = reader.tensor("weight");
   RankedTensorType type = reader.getResultType();
-  if (input && weight && type && getTensor(input).getRank() == 4)
-    return readPatches(reader);
-  if (!input || !weight || !type || getTensor(input).getRank() != 3 ||
-      getTensor(weight).getRank() != 3 || type.getRank() != 3 ||
-      !getTensor(weight).hasStaticShape() || getTensor(input).isDynamicDim(1) ||
-      getTensor(input).isDynamicDim(2) || type.isDynamicDim(2) ||
-      !isa<FloatType>(getElementType(input)) ||
-      getElementType(input) != getElementType(weight))
+  if (!input || !weight || !type)
     return failure();
-  std::optional<Convolution> how = getConvolution(reader);
+  if (getTensor(input).getRank() == 4 &&
+      succeeded(readPatches(reader, input, weight, type)))
+    return success();
+  int64_t rank = getTensor(input).getRank();
+  if (rank < 3 || getTensor(weight).getRank() != rank ||
+      type.getRank() != rank || !getTensor(weight).hasStaticShape() ||
+      llvm::any_of(getTensor(input).getShape().drop_front(),
+                   ShapedType::isDynamic) ||
+      llvm::any_of(type.getShape().drop_front(2), ShapedType::isDynamic) ||
+      !isFloat(input) || getElementType(input) != getElementType(weight))
+    return failure();
+  std::optional<Convolution> how = getConvolution(reader, rank - 2);
   if (!how)
     return failure();
-  int64_t channels = getTensor(weight).getDimSize(1);
   int64_t outputs = getTensor(weight).getDimSize(0);
-  int64_t taps = getTensor(weight).getDimSize(2);
-  int64_t length = type.getDimSize(2);
-  int64_t padded = getTensor(input).getDimSize(2) + 2 * how->padding;
-  int64_t reach = how->dilation * (taps - 1) + 1;
-  if (channels * how->groups != getTensor(input).getDimSize(1) ||
-      outputs % how->groups != 0 || taps < 1 || reach > padded ||
-      length != (padded - reach) / how->stride + 1)
+  int64_t channels = getTensor(weight).getDimSize(1);
+  ArrayRef<int64_t> kernel = getTensor(weight).getShape().drop_front(2);
+  ArrayRef<int64_t> lengths = type.getShape().drop_front(2);
+  int64_t ownChannels = getTensor(input).getDimSize(1);
+  if (ownChannels % how->groups != 0 || ownChannels / how->groups != channels ||
+      outputs % how->groups != 0)
     return failure();
+  for (int64_t dim = 2; dim < rank; ++dim) {
+    int64_t taps = kernel[dim - 2];
+    int64_t padded =
+        getTensor(input).getDimSize(dim) + 2 * how->padding[dim - 2];
+    int64_t reach = how->dilation[dim - 2] * (taps - 1) + 1;
+    if (taps < 1 || taps > largestKernel || reach > padded ||
+        lengths[dim - 2] != (padded - reach) / how->stride[dim - 2] + 1)
+      return failure();
+  }
+  int64_t taps = llvm::product_of(kernel), length = llvm::product_of(lengths);
+  if (taps > largestKernel)
+    return failure();
+  Value x = input;
+  for (int64_t dim = 2; dim < rank; ++dim)
+    x = pad(reader, x, dim, how->padding[dim - 2]);
+  Value columns = unfold(reader, x, *how, kernel, lengths);
   tp::Size batch = reader.getSymbols().getSizes(getTensor(input))[0];
-  Value columns =
-      unfold(reader, pad(reader, input, how->padding), *how, taps, length);
-  bool isGrouped = how->groups > 1;
   tp::Sizes columnSizes{batch}, weightSizes, productSizes{batch};
-  if (isGrouped) {
+  if (how->groups > 1) {
     columnSizes.push_back(how->groups);
     weightSizes.push_back(how->groups);
     productSizes.push_back(how->groups);
@@ -236,7 +285,9 @@ static LogicalResult readConvolution(NodeReader &reader) {
   Value product = multiply(reader, reader.reshape(weight, weightSizes),
                            reader.reshape(columns, columnSizes), productSizes);
   Value result = reader.reshape(product, reader.getSymbols().getSizes(type));
-  return setWithBias(reader, result, {outputs, 1});
+  tp::Sizes biasSizes(rank - 1, 1);
+  biasSizes[0] = outputs;
+  return setWithBias(reader, result, biasSizes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -360,10 +411,70 @@ static LogicalResult readEinsum(NodeReader &reader) {
   return finish(reader.reshape(product, split), batch + rows + columns);
 }
 
+//===----------------------------------------------------------------------===//
+// tensordot
+//===----------------------------------------------------------------------===//
+
+/// tensordot(x, y, dims_self, dims_other): the sums over pairs of dims.
+static LogicalResult readTensorDot(NodeReader &reader) {
+  Value lhs = reader.tensor("self"), rhs = reader.tensor("other");
+  auto lhsDims = reader.integers("dims_self");
+  auto rhsDims = reader.integers("dims_other");
+  RankedTensorType type = reader.getResultType();
+  if (!lhs || !rhs || !lhsDims || !rhsDims || !type ||
+      lhsDims->size() != rhsDims->size() || !isFloat(lhs) ||
+      getElementType(lhs) != getElementType(rhs))
+    return failure();
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  // The dims in the order of the product, and the sizes that are not summed up.
+  auto arrange = [&](Value value, SmallVector<int64_t> &summed,
+                     SmallVector<int64_t> &kept) {
+    int64_t rank = getTensor(value).getRank();
+    for (int64_t &dim : summed) {
+      dim += dim < 0 ? rank : 0;
+      if (dim < 0 || dim >= rank || llvm::count(summed, dim) != 1)
+        return false;
+    }
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (!llvm::is_contained(summed, dim))
+        kept.push_back(dim);
+    return true;
+  };
+  SmallVector<int64_t> lhsKept, rhsKept;
+  if (!arrange(lhs, *lhsDims, lhsKept) || !arrange(rhs, *rhsDims, rhsKept))
+    return failure();
+  auto getSizes = [&](Value value, ArrayRef<int64_t> dims) {
+    tp::Sizes all = symbols.getSizes(getTensor(value)), sizes;
+    for (int64_t dim : dims)
+      sizes.push_back(all[dim]);
+    return sizes;
+  };
+  tp::Sizes inner = getSizes(lhs, *lhsDims);
+  // tensordot broadcasts dims of size 1.
+  if (getSizes(rhs, *rhsDims) != inner)
+    return failure();
+  tp::Size numInner = tp::multiply(inner);
+  tp::Size numRows = tp::multiply(getSizes(lhs, lhsKept));
+  tp::Size numColumns = tp::multiply(getSizes(rhs, rhsKept));
+  if (!numInner || !numRows || !numColumns)
+    return failure();
+  SmallVector<int64_t> lhsOrder = lhsKept, rhsOrder = *rhsDims;
+  llvm::append_range(lhsOrder, *lhsDims);
+  llvm::append_range(rhsOrder, rhsKept);
+  Value product = multiply(
+      reader,
+      reader.reshape(permute(reader, lhs, lhsOrder), {numRows, numInner}),
+      reader.reshape(permute(reader, rhs, rhsOrder), {numInner, numColumns}),
+      {numRows, numColumns});
+  return Formula(reader, type.getElementType())
+      .result(0, reader.reshape(product, symbols.getSizes(type)));
+}
+
 void vocabulary::addAtenContractions(Vocabulary &vocabulary) {
-  vocabulary.add({"torch.ops.aten.conv1d.default",
-                  "torch.ops.aten.conv2d.default",
-                  "torch.ops.aten.convolution.default"},
-                 readConvolution);
+  vocabulary.add(
+      {"torch.ops.aten.conv1d.default", "torch.ops.aten.conv2d.default",
+       "torch.ops.aten.conv3d.default", "torch.ops.aten.convolution.default"},
+      readConvolution);
   vocabulary.add("torch.ops.aten.einsum.default", readEinsum);
+  vocabulary.add("torch.ops.aten.tensordot.default", readTensorDot);
 }

@@ -1,4 +1,4 @@
-//===- AtenCounting.cpp - ATen's histograms ---------------------*- C++ -*-===//
+//===- AtenCounting.cpp - ATen's histograms and buckets ---------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -90,6 +90,55 @@ static LogicalResult readHistogram(NodeReader &reader) {
   return countEach(f, bin, getPositions(0));
 }
 
+/// bucketize and searchsorted: the number of boundaries below each element, or
+/// not above it with `right`. NaN is above all boundaries.
+static LogicalResult setBuckets(NodeReader &reader, Value boundaries,
+                                bool isRight) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  // It is the element type of the result.
+  reader.skip("out_int32");
+  if (!self || !boundaries || !type ||
+      getElementType(self) != getElementType(boundaries))
+    return failure();
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  int64_t rank = getTensor(self).getRank();
+  tp::Sizes sizes = symbols.getSizes(getTensor(self));
+  tp::Sizes rows = symbols.getSizes(getTensor(boundaries));
+  if (rows.size() != 1) {
+    // Each row of elements has its own boundaries.
+    if (static_cast<int64_t>(rows.size()) != rank || rows.empty())
+      return failure();
+    rows.insert(rows.end() - 1, 1);
+    boundaries = reader.reshape(boundaries, rows);
+  }
+  sizes.push_back(1);
+  Formula f(reader, type.getElementType());
+  Value isAbove =
+      f.test(isRight ? MapFunction::Greater : MapFunction::GreaterEqual,
+             {boundaries, reader.reshape(self, sizes)});
+  Value isBelow = f.test(MapFunction::LogicalNot, isAbove);
+  return f.result(0, f.reduce(ReductionKind::Sum, f.of(isBelow), rank,
+                              /*keepDims=*/false));
+}
+
+static LogicalResult readBucketize(NodeReader &reader) {
+  std::optional<bool> isRight = reader.boolean("right", false);
+  return isRight ? setBuckets(reader, reader.tensor("boundaries"), *isRight)
+                 : failure();
+}
+
+static LogicalResult readSearchSorted(NodeReader &reader) {
+  std::optional<bool> isRight = reader.boolean("right", false);
+  std::optional<StringRef> side =
+      reader.string("side", StringRef(isRight == true ? "right" : "left"));
+  if (!isRight || !side || !reader.isAbsent("sorter"))
+    return failure();
+  return setBuckets(reader, reader.tensor("sorted_sequence"), *side == "right");
+}
+
 void vocabulary::addAtenCounting(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.histc.default", readHistogram);
+  vocabulary.add("torch.ops.aten.bucketize.Tensor", readBucketize);
+  vocabulary.add("torch.ops.aten.searchsorted.Tensor", readSearchSorted);
 }

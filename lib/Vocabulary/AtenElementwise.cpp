@@ -323,10 +323,15 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
       {"torch.ops.aten.div.Tensor_mode", "torch.ops.aten.div.Scalar_mode"},
       readDivMode);
   vocabulary.add("torch.ops.aten.gelu.default", readGelu);
-  vocabulary.add({"torch.ops.aten.__and__.Tensor"},
-                 readBinary<MapFunction::BitwiseAnd>);
-  vocabulary.add({"torch.ops.aten.__or__.Tensor"},
-                 readBinary<MapFunction::BitwiseOr>);
+  vocabulary.add(
+      {"torch.ops.aten.__and__.Tensor", "torch.ops.aten.__and__.Scalar"},
+      readBinary<MapFunction::BitwiseAnd>);
+  vocabulary.add(
+      {"torch.ops.aten.__or__.Tensor", "torch.ops.aten.__or__.Scalar"},
+      readBinary<MapFunction::BitwiseOr>);
+  vocabulary.add(
+      {"torch.ops.aten.__xor__.Tensor", "torch.ops.aten.__xor__.Scalar"},
+      readBinary<MapFunction::BitwiseXor>);
   vocabulary.add({"torch.ops.aten.min.other"},
                  readBinary<MapFunction::Minimum>);
   vocabulary.add({"torch.ops.aten.max.other"},
@@ -339,7 +344,9 @@ void vocabulary::addAtenElementwise(Vocabulary &vocabulary) {
                   "torch.ops.aten.masked_fill.Tensor"},
                  readMaskedFill);
   vocabulary.add(
-      {"torch.ops.aten.clamp.default", "torch.ops.aten.clamp.Tensor"},
+      {"torch.ops.aten.clamp.default", "torch.ops.aten.clamp.Tensor",
+       "torch.ops.aten.clamp_min.default", "torch.ops.aten.clamp_min.Tensor",
+       "torch.ops.aten.clamp_max.default", "torch.ops.aten.clamp_max.Tensor"},
       readClamp);
   vocabulary.addWriter<tp::MapOp>(writeMap);
 }

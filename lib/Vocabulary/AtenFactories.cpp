@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Formula.h"
 #include "NodeReader.h"
 #include "NodeWriter.h"
 
@@ -40,6 +41,35 @@ static LogicalResult setConstant(NodeReader &reader, TypedAttr value) {
 
 static LogicalResult readFull(NodeReader &reader) {
   return setConstant(reader, getNumber(reader, "fill_value"));
+}
+
+/// fill(self, value), the functionalized form of `self.fill_(value)`.
+static LogicalResult readFill(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  TypedAttr number = getNumber(reader, "value");
+  Value value = reader.tensor("value");
+  if (!self || !type)
+    return failure();
+  // Only floats can hold any number.
+  if (!isa<FloatType>(type.getElementType())) {
+    Type from = number  ? number.getType()
+                : value ? getElementType(value)
+                        : Type();
+    bool keepsNumbers = type.getElementType().isInteger(1)
+                            ? from && from.isInteger(1)
+                            : isa_and_present<IntegerType>(from);
+    if (!keepsNumbers)
+      return failure();
+  }
+  if (number)
+    return setConstant(reader, number);
+  if (!value || getTensor(value).getRank() != 0)
+    return failure();
+  Formula f(reader, type.getElementType());
+  return f.result(0,
+                  reader.broadcast(reader.convert(value, type.getElementType()),
+                                   reader.getSymbols().getSizes(type)));
 }
 
 static LogicalResult readScalarTensor(NodeReader &reader) {
@@ -169,6 +199,8 @@ void vocabulary::addAtenFactories(Vocabulary &vocabulary) {
                   "torch.ops.aten.full_like.default",
                   "torch.ops.aten.new_full.default"},
                  readFull);
+  vocabulary.add({"torch.ops.aten.fill.Scalar", "torch.ops.aten.fill.Tensor"},
+                 readFill);
   vocabulary.add("torch.ops.aten.scalar_tensor.default", readScalarTensor);
   vocabulary.add({"torch.ops.aten.zeros.default",
                   "torch.ops.aten.zeros_like.default",

@@ -1,10 +1,10 @@
-//===- AtenIndexing.cpp - ATen look-ups and scatter -------------*- C++ -*-===//
+//===- AtenIndexing.cpp - ATen look-ups and index_put -----------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
 //===----------------------------------------------------------------------===//
 
-#include "NodeReader.h"
+#include "Indexing.h"
 #include "NodeWriter.h"
 
 using namespace mlir;
@@ -13,11 +13,6 @@ using namespace commute::vocabulary;
 using archive::Argument;
 using archive::ArgumentTag;
 using tp::MapFunction;
-
-static bool isIndex(Value value) {
-  Type element = value ? getTensor(value).getElementType() : Type();
-  return isa_and_present<IntegerType>(element) && !element.isInteger(1);
-}
 
 //===----------------------------------------------------------------------===//
 // Look-ups of rows
@@ -137,28 +132,8 @@ static LogicalResult readIndex(NodeReader &reader) {
 }
 
 //===----------------------------------------------------------------------===//
-// Gather and scatter
+// Gather and writes through indices
 //===----------------------------------------------------------------------===//
-
-/// Returns the elements of `input` that `indices` may refer to: along all dims
-/// but `dim`, only as many as there are indices. Returns null if that is
-/// unknown.
-static Value narrow(NodeReader &reader, Value input, Value indices,
-                    std::optional<int64_t> dim) {
-  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(input));
-  tp::Sizes wanted = reader.getSymbols().getSizes(getTensor(indices));
-  if (sizes.size() != wanted.size())
-    return {};
-  for (auto [position, size] : llvm::enumerate(wanted)) {
-    if (static_cast<int64_t>(position) == dim || sizes[position] == size)
-      continue;
-    std::optional<int64_t> count = size.getConstant();
-    if (!count || !sizes[position].getConstant())
-      return {};
-    input = reader.slice(input, position, 0, *count);
-  }
-  return input;
-}
 
 static LogicalResult readGather(NodeReader &reader) {
   Value self = reader.tensor("self"), index = reader.tensor("index");
@@ -174,72 +149,6 @@ static LogicalResult readGather(NodeReader &reader) {
     return failure();
   return reader.result(
       reader.create<tp::TakeAlongOp>(type, table, index, *dim));
-}
-
-static LogicalResult setScatter(NodeReader &reader, Value self, Value index,
-                                Value updates, int64_t dim, bool accumulates,
-                                bool wrapsNegative = false) {
-  RankedTensorType type = reader.getResultType();
-  if (getTensor(updates).getElementType() != type.getElementType() ||
-      (accumulates && type.getElementType().isInteger(1)))
-    return failure();
-  return reader.result(reader.create<tp::ScatterOp>(
-      type, self, index, updates, dim, accumulates, wrapsNegative));
-}
-
-template <bool accumulates>
-static LogicalResult readScatter(NodeReader &reader) {
-  Value self = reader.tensor("self"), index = reader.tensor("index");
-  RankedTensorType type = reader.getResultType();
-  if (!self || !isIndex(index) || !type || type.getRank() == 0)
-    return failure();
-  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
-  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(index));
-  // Elements beside the indexed ones would have to be preserved.
-  if (!dim || narrow(reader, self, index, dim) != self)
-    return failure();
-  Value updates;
-  if (reader.find("src")) {
-    Value source = reader.tensor("src");
-    if (!source)
-      return failure();
-    updates = narrow(reader, source, index, std::nullopt);
-  } else if (std::optional<double> number = reader.number("value")) {
-    updates = reader.fill(*number, sizes, type.getElementType());
-  }
-  if (!updates)
-    return failure();
-  return setScatter(reader, self, index, updates, *dim, accumulates);
-}
-
-/// Writes whole rows along `dim`. `updates` contains them in the order of
-/// `indices`, which has rank 1.
-static LogicalResult setScatteredRows(NodeReader &reader, Value self,
-                                      Value indices, Value updates, int64_t dim,
-                                      bool accumulates,
-                                      bool wrapsNegative = false) {
-  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(updates));
-  tp::Sizes row(sizes.size(), 1);
-  row[dim] = sizes[dim];
-  Value index = reader.broadcast(reader.reshape(indices, row), sizes);
-  return setScatter(reader, self, index, updates, dim, accumulates,
-                    wrapsNegative);
-}
-
-template <bool accumulates>
-static LogicalResult readIndexRows(NodeReader &reader) {
-  Value self = reader.tensor("self"), index = reader.tensor("index");
-  Value source = reader.tensor("source");
-  RankedTensorType type = reader.getResultType();
-  if (!self || !isIndex(index) || !source || !type ||
-      getTensor(index).getRank() != 1 ||
-      getTensor(source).getRank() != type.getRank() ||
-      reader.number("alpha", 1.0) != 1.0)
-    return failure();
-  std::optional<int64_t> dim = reader.dim("dim", type.getRank());
-  if (!dim)
-    return failure();
-  return setScatteredRows(reader, self, index, source, *dim, accumulates);
 }
 
 /// x[mask] = number
@@ -382,35 +291,11 @@ static LogicalResult writeTakeAlong(Operation *operation, NodeWriter &writer) {
       .finish(op.getResult());
 }
 
-static LogicalResult writeScatter(Operation *operation, NodeWriter &writer) {
-  auto op = cast<tp::ScatterOp>(operation);
-  if (op.getWrapsNegative())
-    return op.emitError("cannot write a scatter whose indices may be negative: "
-                        "PyTorch's scatter does not accept them");
-  return writer
-      .node(op.getLoc(), op.getAccumulate()
-                             ? "torch.ops.aten.scatter_add.default"
-                             : "torch.ops.aten.scatter.src")
-      .tensor("self", op.getInput())
-      .integer("dim", op.getDim())
-      .tensor("index", op.getIndices())
-      .tensor("src", op.getUpdates())
-      .finish(op.getResult());
-}
-
 void vocabulary::addAtenIndexing(Vocabulary &vocabulary) {
   vocabulary.add("torch.ops.aten.embedding.default", readEmbedding);
   vocabulary.add("torch.ops.aten.index_select.default", readIndexSelect);
   vocabulary.add("torch.ops.aten.index.Tensor", readIndex);
   vocabulary.add("torch.ops.aten.gather.default", readGather);
-  vocabulary.add({"torch.ops.aten.scatter.src", "torch.ops.aten.scatter.value"},
-                 readScatter</*accumulates=*/false>);
-  vocabulary.add("torch.ops.aten.scatter_add.default",
-                 readScatter</*accumulates=*/true>);
-  vocabulary.add("torch.ops.aten.index_copy.default",
-                 readIndexRows</*accumulates=*/false>);
-  vocabulary.add("torch.ops.aten.index_add.default",
-                 readIndexRows</*accumulates=*/true>);
   vocabulary.add({"torch.ops.aten.index_put.default",
                   "torch.ops.aten._unsafe_index_put.default"},
                  readIndexPut);
@@ -418,5 +303,4 @@ void vocabulary::addAtenIndexing(Vocabulary &vocabulary) {
                  readEmbeddingBackward);
   vocabulary.addWriter<tp::TakeOp>(writeTake);
   vocabulary.addWriter<tp::TakeAlongOp>(writeTakeAlong);
-  vocabulary.addWriter<tp::ScatterOp>(writeScatter);
 }

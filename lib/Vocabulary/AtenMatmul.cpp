@@ -1,4 +1,4 @@
-//===- AtenMatmul.cpp - ATen products and attention -------------*- C++ -*-===//
+//===- AtenMatmul.cpp - ATen products ---------------------------*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
@@ -19,7 +19,6 @@ using namespace commute::vocabulary;
 static LogicalResult setMatmul(NodeReader &reader, Value lhs, Value rhs,
                                Value bias, bool transposeRhs) {
   RankedTensorType type = reader.getResultType();
-  // Products with vectors follow other rules, and are not worth sharding.
   if (!lhs || !rhs || !type || getTensor(lhs).getRank() < 2 ||
       getTensor(rhs).getRank() < 2)
     return failure();
@@ -33,9 +32,99 @@ static LogicalResult readMm(NodeReader &reader) {
                    Value(), /*transposeRhs=*/false);
 }
 
+/// Returns a product in which a vector as the left-hand side is a row and a
+/// vector as the right-hand side is a column; null if the sizes do not tell
+/// that they fit. `type` is the type of the vectors' product, without these
+/// dims.
+static Value multiplyVectors(NodeReader &reader, Value lhs, Value rhs,
+                             RankedTensorType type) {
+  Type element = getElementType(lhs);
+  if (element != getElementType(rhs) || element.isInteger(1))
+    return {};
+  tp::SymbolSpace &symbols = reader.getSymbols();
+  tp::Sizes sizes = symbols.getSizes(type);
+  tp::Sizes left = symbols.getSizes(getTensor(lhs));
+  tp::Sizes right = symbols.getSizes(getTensor(rhs));
+  bool isLeftVector = left.size() == 1, isRightVector = right.size() == 1;
+  if (left.empty() || right.empty() || (sizes.empty() && !isRightVector))
+    return {};
+  if (isRightVector) {
+    right.push_back(1);
+    rhs = reader.reshape(rhs, right);
+    sizes.push_back(1);
+  }
+  if (isLeftVector) {
+    left.insert(left.begin(), 1);
+    lhs = reader.reshape(lhs, left);
+    sizes.insert(sizes.end() - 1, 1);
+  }
+  Value product = reader.create<tp::MatmulOp>(
+      symbols.getType(element, sizes, tp::getContiguousStrides(sizes)), lhs,
+      rhs, /*bias=*/Value(), /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
+      /*transpose_lhs=*/false, /*transpose_rhs=*/false);
+  return reader.reshape(product, symbols.getSizes(type));
+}
+
+static LogicalResult setVectorProduct(NodeReader &reader, Value lhs,
+                                      Value rhs) {
+  RankedTensorType type = reader.getResultType();
+  Value product =
+      lhs && rhs && type ? multiplyVectors(reader, lhs, rhs, type) : Value();
+  return product ? Formula(reader, type.getElementType()).result(0, product)
+                 : failure();
+}
+
 static LogicalResult readMatmul(NodeReader &reader) {
-  return setMatmul(reader, reader.tensor("self"), reader.tensor("other"),
-                   Value(), /*transposeRhs=*/false);
+  Value lhs = reader.tensor("self"), rhs = reader.tensor("other");
+  if (lhs && rhs &&
+      (getTensor(lhs).getRank() == 1 || getTensor(rhs).getRank() == 1))
+    return setVectorProduct(reader, lhs, rhs);
+  return setMatmul(reader, lhs, rhs, Value(), /*transposeRhs=*/false);
+}
+
+static LogicalResult readMv(NodeReader &reader) {
+  return setVectorProduct(reader, reader.tensor("self"), reader.tensor("vec"));
+}
+
+static LogicalResult readDot(NodeReader &reader) {
+  return setVectorProduct(
+      reader, reader.tensor("self"),
+      reader.tensor(reader.find("tensor") ? "tensor" : "other"));
+}
+
+/// addmv: self * beta + (mat @ vec) * alpha.
+static LogicalResult readAddMv(NodeReader &reader) {
+  Value self = reader.tensor("self"), matrix = reader.tensor("mat");
+  Value vector = reader.tensor("vec");
+  std::optional<double> beta = reader.number("beta", 1);
+  std::optional<double> alpha = reader.number("alpha", 1);
+  RankedTensorType type = reader.getResultType();
+  if (!self || !matrix || !vector || !beta || !alpha || !type ||
+      !isa<FloatType>(type.getElementType()))
+    return failure();
+  Value product = multiplyVectors(reader, matrix, vector, type);
+  if (!product)
+    return failure();
+  Formula f(reader, type.getElementType());
+  Value sum = f.multiply(f.of(product), f.number(*alpha));
+  // With beta = 0, PyTorch ignores self, whatever it holds.
+  if (*beta != 0)
+    sum = f.add(sum, f.multiply(f.of(self), f.number(*beta)));
+  return f.result(0, sum);
+}
+
+/// The product of each pair of elements of two vectors.
+static LogicalResult readOuter(NodeReader &reader) {
+  Value self = reader.tensor("self"), other = reader.tensor("vec2");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !other || !type || getTensor(self).getRank() != 1 ||
+      getTensor(other).getRank() != 1 || type.getElementType().isInteger(1))
+    return failure();
+  tp::Sizes column = reader.getSymbols().getSizes(getTensor(self));
+  column.push_back(1);
+  return reader.result(reader.create<tp::MapOp>(
+      type, tp::MapFunction::Mul,
+      ValueRange{reader.reshape(self, column), other}));
 }
 
 static LogicalResult readLinear(NodeReader &reader) {
@@ -300,179 +389,21 @@ static LogicalResult writeMatmul(Operation *operation, NodeWriter &writer) {
       .finish(op.getResult());
 }
 
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-static constexpr StringLiteral kernelTarget =
-    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default";
-static constexpr StringLiteral backwardTarget =
-    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward."
-    "default";
-
-/// The scale of an attention: null for the default, nullopt if it is unknown.
-static std::optional<FloatAttr> getScale(NodeReader &reader) {
-  if (reader.isAbsent("scale"))
-    return FloatAttr();
-  std::optional<double> number = reader.number("scale");
-  return number ? std::optional(reader.getBuilder().getF64FloatAttr(*number))
-                : std::nullopt;
-}
-
-/// Returns true if several heads of the query share one head of the key, which
-/// kernels infer from the sizes alone.
-static bool groupsHeads(Value query, Value key) {
-  RankedTensorType ofQuery = getTensor(query), ofKey = getTensor(key);
-  int64_t headDim = ofQuery.getRank() - 3;
-  return headDim >= 0 && ofKey.getRank() == ofQuery.getRank() &&
-         ofQuery.getDimSize(headDim) != ofKey.getDimSize(headDim);
-}
-
-static LogicalResult readAttention(NodeReader &reader) {
-  Value query = reader.tensor("query");
-  Value key = reader.tensor("key");
-  Value value = reader.tensor("value");
-  RankedTensorType type = reader.getResultType();
-  std::optional<bool> isCausal = reader.boolean("is_causal", false);
-  std::optional<bool> isGrouped = reader.boolean("enable_gqa", false);
-  std::optional<double> dropout = reader.number("dropout_p", 0.0);
-  if (!query || !key || !value || !type || !isCausal || !isGrouped ||
-      dropout != 0.0)
-    return failure();
-  // The kernels that ATen decomposes attention into group heads without a flag.
-  bool isKernel = reader.getNumResults() > 1;
-  // Elsewhere, a single head of keys is broadcast.
-  bool isBroadcast = getTensor(key).getRank() >= 3 &&
-                     getTensor(key).getShape().drop_back(2).back() == 1;
-  if (isKernel || isBroadcast)
-    isGrouped = groupsHeads(query, key);
-  // The second result (logsumexp) is needed only in the backward graph, and the
-  // others only for dropout.
-  bool hasLogsumexp = isKernel && reader.isResultUsed(1);
-  for (size_t index = 2; index < reader.getNumResults(); ++index)
-    if (reader.isResultUsed(index))
-      return failure();
-  Value mask;
-  if (!reader.isAbsent("attn_mask")) {
-    mask = reader.tensor("attn_mask");
-    if (!mask)
-      return failure();
-  }
-  std::optional<FloatAttr> scale = getScale(reader);
-  if (!scale)
-    return failure();
-  auto op = reader.create<tp::AttentionOp>(
-      type, hasLogsumexp ? reader.getResultType(1) : Type(), query, key, value,
-      mask, *isCausal, *isGrouped, *scale);
-  if (hasLogsumexp)
-    reader.setResult(1, op.getLogsumexp());
-  return reader.result(op.getResult());
-}
-
-static LogicalResult readAttentionBackward(NodeReader &reader) {
-  SmallVector<Value> tensors;
-  for (StringRef name :
-       {"grad_out", "query", "key", "value", "out", "logsumexp"}) {
-    tensors.push_back(reader.tensor(name));
-    if (!tensors.back())
-      return failure();
-  }
-  std::optional<bool> isCausal = reader.boolean("is_causal", false);
-  std::optional<FloatAttr> scale = getScale(reader);
-  Value mask;
-  if (!reader.isAbsent("attn_mask")) {
-    mask = reader.tensor("attn_mask");
-    if (!mask)
-      return failure();
-  }
-  RankedTensorType types[3];
-  for (size_t index = 0; index < 3; ++index) {
-    types[index] = reader.getResultType(index);
-    if (!types[index])
-      return failure();
-  }
-  if (!isCausal || !scale || reader.number("dropout_p", 0.0) != 0.0)
-    return failure();
-  bool isGrouped = groupsHeads(tensors[1], tensors[2]);
-  auto op = reader.create<tp::AttentionBackwardOp>(
-      types[0], types[1], types[2], tensors[0], tensors[1], tensors[2],
-      tensors[3], tensors[4], tensors[5], mask, *isCausal, isGrouped, *scale);
-  for (auto [index, result] : llvm::enumerate(op.getResults()))
-    reader.setResult(index, result);
-  return success();
-}
-
-/// Arguments of the CPU kernels after the tensors.
-template <typename Op>
-static LogicalResult finishKernel(Op op, NodeBuilder &node) {
-  node.number("dropout_p", 0.0).boolean("is_causal", op.getIsCausal());
-  node.keywords().optionalTensor("attn_mask", op.getMask());
-  if (op.getScale())
-    node.number("scale", op.getScale()->convertToDouble());
-  return node.finish(op->getResults());
-}
-
-static LogicalResult writeAttentionBackward(Operation *operation,
-                                            NodeWriter &writer) {
-  auto op = cast<tp::AttentionBackwardOp>(operation);
-  NodeBuilder node = writer.node(op.getLoc(), backwardTarget);
-  node.tensor("grad_out", op.getGradient())
-      .tensor("query", op.getQuery())
-      .tensor("key", op.getKey())
-      .tensor("value", op.getValue())
-      .tensor("out", op.getOutput())
-      .tensor("logsumexp", op.getLogsumexp());
-  return finishKernel(op, node);
-}
-
-static LogicalResult writeAttention(Operation *operation, NodeWriter &writer) {
-  auto op = cast<tp::AttentionOp>(operation);
-  if (op.getLogsumexp()) {
-    // Only kernels return the logarithms.
-    auto target = op->getAttrOfType<StringAttr>(tp::TPDialect::targetAttrName);
-    if (!target || target.getValue() != kernelTarget)
-      return op.emitError("cannot write an attention that returns the "
-                          "logarithms of the sums of exponentials, except as ")
-             << kernelTarget;
-    NodeBuilder node = writer.node(op.getLoc(), kernelTarget);
-    node.tensor("query", op.getQuery())
-        .tensor("key", op.getKey())
-        .tensor("value", op.getValue());
-    return finishKernel(op, node);
-  }
-  NodeBuilder node = writer.node(
-      op.getLoc(), "torch.ops.aten.scaled_dot_product_attention.default");
-  node.tensor("query", op.getQuery())
-      .tensor("key", op.getKey())
-      .tensor("value", op.getValue())
-      .optionalTensor("attn_mask", op.getMask())
-      .number("dropout_p", 0.0)
-      .boolean("is_causal", op.getIsCausal())
-      .keywords();
-  if (op.getScale())
-    node.number("scale", op.getScale()->convertToDouble());
-  if (op.getGroupedHeads())
-    node.boolean("enable_gqa", true);
-  return node.finish(op.getResult());
-}
-
 void vocabulary::addAtenMatmul(Vocabulary &vocabulary) {
   vocabulary.add({"torch.ops.aten.mm.default", "torch.ops.aten.bmm.default"},
                  readMm);
   vocabulary.add("torch.ops.aten.matmul.default", readMatmul);
+  vocabulary.add("torch.ops.aten.mv.default", readMv);
+  vocabulary.add({"torch.ops.aten.dot.default", "torch.ops.aten.vdot.default"},
+                 readDot);
+  vocabulary.add("torch.ops.aten.addmv.default", readAddMv);
+  vocabulary.add({"torch.ops.aten.outer.default", "torch.ops.aten.ger.default"},
+                 readOuter);
   vocabulary.add("torch.ops.aten.linear.default", readLinear);
   vocabulary.add(
       {"torch.ops.aten.addmm.default", "torch.ops.aten.baddbmm.default"},
       readAddProduct);
   vocabulary.add("torch.ops.aten._scaled_mm.default", readScaledMm);
   vocabulary.add("torch.ops.aten._scaled_mm_v2.default", readScaledMmV2);
-  vocabulary.add(
-      {"torch.ops.aten.scaled_dot_product_attention.default",
-       "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default",
-       "torch.ops.aten._scaled_dot_product_flash_attention.default"},
-      readAttention);
-  vocabulary.add(backwardTarget, readAttentionBackward);
   vocabulary.addWriter<tp::MatmulOp>(writeMatmul);
-  vocabulary.addWriter<tp::AttentionOp>(writeAttention);
-  vocabulary.addWriter<tp::AttentionBackwardOp>(writeAttentionBackward);
 }

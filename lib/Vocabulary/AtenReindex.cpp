@@ -58,9 +58,10 @@ static LogicalResult writeBitcast(Operation *operation, NodeWriter &writer) {
 /// Inactive dropout returns its operand.
 static LogicalResult readDropout(NodeReader &reader) {
   std::optional<bool> isTraining = reader.boolean("train");
+  std::optional<double> probability = reader.number("p");
   Value input = reader.tensor("input");
   RankedTensorType type = reader.getResultType();
-  if (!input || !type || isTraining != false)
+  if (!input || !type || (isTraining != false && probability != 0.0))
     return failure();
   return reader.result(reader.create<tp::ReshapeOp>(type, input));
 }
@@ -264,6 +265,44 @@ static LogicalResult readExpand(NodeReader &reader) {
   return reader.result(reader.create<tp::BroadcastOp>(type, self));
 }
 
+/// Broadcasts each tensor of a list to the common shape.
+static LogicalResult readBroadcastTensors(NodeReader &reader) {
+  std::optional<SmallVector<Value>> tensors = reader.tensors("tensors");
+  if (!tensors || tensors->size() != reader.getNumResults())
+    return failure();
+  for (auto [index, tensor] : llvm::enumerate(*tensors)) {
+    RankedTensorType type = reader.getResultType(index);
+    if (!type)
+      return failure();
+    reader.setResult(index, reader.create<tp::BroadcastOp>(type, tensor));
+  }
+  return success();
+}
+
+/// meshgrid(x, y, ...): result i repeats tensor i along all dims but its own.
+static LogicalResult readMeshgrid(NodeReader &reader) {
+  std::optional<SmallVector<Value>> tensors = reader.tensors("tensors");
+  std::optional<StringRef> indexing =
+      reader.string("indexing", StringRef("ij"));
+  if (!tensors || !indexing || (*indexing != "ij" && *indexing != "xy") ||
+      tensors->size() != reader.getNumResults())
+    return failure();
+  for (auto [index, tensor] : llvm::enumerate(*tensors)) {
+    RankedTensorType type = reader.getResultType(index);
+    if (!type || getTensor(tensor).getRank() > 1)
+      return failure();
+    // Columns come before rows in the order "xy".
+    size_t dim = *indexing == "xy" && index < 2 && tensors->size() > 1
+                     ? 1 - index
+                     : index;
+    tp::Sizes sizes(tensors->size(), 1);
+    sizes[dim] = tp::multiply(reader.getSymbols().getSizes(getTensor(tensor)));
+    reader.setResult(index, reader.create<tp::BroadcastOp>(
+                                type, reader.reshape(tensor, sizes)));
+  }
+  return success();
+}
+
 static LogicalResult writeExpand(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::BroadcastOp>(operation);
   RankedTensorType type = getTensor(op.getResult());
@@ -310,6 +349,11 @@ void vocabulary::addAtenReindex(Vocabulary &vocabulary) {
   vocabulary.addView(
       {"torch.ops.aten.expand.default", "torch.ops.aten.expand_as.default"},
       readExpand);
+  vocabulary.addView({"torch.ops.aten.broadcast_tensors.default"},
+                     readBroadcastTensors);
+  vocabulary.addView(
+      {"torch.ops.aten.meshgrid.default", "torch.ops.aten.meshgrid.indexing"},
+      readMeshgrid);
   vocabulary.add({"torch.ops.aten.cat.default", "torch.ops.aten.concat.default",
                   "torch.ops.aten.concatenate.default"},
                  readConcat);

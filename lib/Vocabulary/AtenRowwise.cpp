@@ -27,7 +27,6 @@ static LogicalResult readReduce(NodeReader &reader) {
   std::optional<bool> keepDims = reader.boolean("keepdim", false);
   if (!self || !type || !keepDims)
     return failure();
-  // any and all convert numbers to booleans first, which Max and Min do not.
   bool isExtremum = kind == ReductionKind::Max || kind == ReductionKind::Min;
   if (isExtremum && getTensor(self).getElementType() != type.getElementType())
     return failure();
@@ -37,6 +36,37 @@ static LogicalResult readReduce(NodeReader &reader) {
     return failure();
   return reader.result(
       reader.create<tp::ReduceOp>(type, kind, self, *dims, *keepDims));
+}
+
+/// any and all: the largest or smallest of truth values. Numbers are true
+/// unless they are zero. The result for uint8 is uint8.
+template <ReductionKind kind>
+static LogicalResult readTruth(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  std::optional<bool> keepDims = reader.boolean("keepdim", false);
+  if (!self || !type || !keepDims)
+    return failure();
+  std::optional<SmallVector<int64_t>> dims =
+      reader.dims("dim", getTensor(self).getRank());
+  if (!dims)
+    return failure();
+  Type truth = reader.getBuilder().getI1Type();
+  if (getElementType(self) != truth)
+    self = reader.map(tp::MapFunction::NotEqual,
+                      {self, reader.constant(int64_t(0))}, truth);
+  if (type.getElementType() == truth)
+    return reader.result(
+        reader.create<tp::ReduceOp>(type, kind, self, *dims, *keepDims));
+  Formula f(reader, truth);
+  return f.result(0, f.reduce(kind, self, *dims, *keepDims));
+}
+
+/// Returns true if a sum or product must state the type of its result: PyTorch
+/// adds up integers as int64.
+static bool needsElementType(Value input, Value result) {
+  Type from = getElementType(input), to = getElementType(result);
+  return from != to || (isa<IntegerType>(to) && !to.isInteger(64));
 }
 
 static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
@@ -73,12 +103,11 @@ static LogicalResult writeReduce(Operation *operation, NodeWriter &writer) {
                           "prod reduces one dim");
     node.integer("dim", op.getDims()[0]).boolean("keepdim", op.getKeepDims());
   }
-  Type input = getTensor(op.getInput()).getElementType();
-  Type result = getTensor(op.getResult()).getElementType();
-  if (input != result && (op.getKind() == ReductionKind::Sum ||
-                          op.getKind() == ReductionKind::Avg ||
-                          op.getKind() == ReductionKind::Product))
-    node.keywords().scalarType("dtype", result);
+  if ((op.getKind() == ReductionKind::Sum ||
+       op.getKind() == ReductionKind::Avg ||
+       op.getKind() == ReductionKind::Product) &&
+      needsElementType(op.getInput(), op.getResult()))
+    node.keywords().scalarType("dtype", getElementType(op.getResult()));
   return node.finish(op.getResult());
 }
 
@@ -108,8 +137,8 @@ static LogicalResult writeRowwise(Operation *operation, NodeWriter &writer) {
     target = "torch.ops.aten.cumsum.default";
   NodeBuilder node = writer.node(op.getLoc(), target);
   node.tensor("self", op.getInput()).integer("dim", op.getDim());
-  Type result = getTensor(op.getResult()).getElementType();
-  if (result != getTensor(op.getInput()).getElementType()) {
+  Type result = getElementType(op.getResult());
+  if (needsElementType(op.getInput(), op.getResult())) {
     // The dtype is keyword-only in cumsum, and positional in the others.
     if (op.getFunction() == RowFunction::CumulativeSum)
       node.keywords();
@@ -255,12 +284,14 @@ void vocabulary::addAtenRowwise(Vocabulary &vocabulary) {
       readReduce<ReductionKind::Sum>);
   vocabulary.add({"torch.ops.aten.mean.dim", "torch.ops.aten.mean.default"},
                  readReduce<ReductionKind::Avg>);
-  vocabulary.add({"torch.ops.aten.amax.default", "torch.ops.aten.any.dim",
-                  "torch.ops.aten.any.dims", "torch.ops.aten.any.default"},
-                 readReduce<ReductionKind::Max>);
-  vocabulary.add({"torch.ops.aten.amin.default", "torch.ops.aten.all.dim",
-                  "torch.ops.aten.all.dims", "torch.ops.aten.all.default"},
-                 readReduce<ReductionKind::Min>);
+  vocabulary.add("torch.ops.aten.amax.default", readReduce<ReductionKind::Max>);
+  vocabulary.add("torch.ops.aten.amin.default", readReduce<ReductionKind::Min>);
+  vocabulary.add({"torch.ops.aten.any.dim", "torch.ops.aten.any.dims",
+                  "torch.ops.aten.any.default"},
+                 readTruth<ReductionKind::Max>);
+  vocabulary.add({"torch.ops.aten.all.dim", "torch.ops.aten.all.dims",
+                  "torch.ops.aten.all.default"},
+                 readTruth<ReductionKind::Min>);
   vocabulary.add({"torch.ops.aten.prod.dim_int", "torch.ops.aten.prod.default"},
                  readReduce<ReductionKind::Product>);
   vocabulary.add(

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Formula.h"
 #include "NodeReader.h"
 #include "NodeWriter.h"
 
@@ -158,6 +159,55 @@ static LogicalResult readSplit(NodeReader &reader) {
   return success();
 }
 
+/// The elements on one diagonal of two dims: every element at a distance of one
+/// row and one column in the flattened matrix.
+static LogicalResult readDiagonal(NodeReader &reader) {
+  Value self = reader.tensor("self");
+  RankedTensorType type = reader.getResultType();
+  if (!self || !type)
+    return failure();
+  int64_t rank = getTensor(self).getRank();
+  std::optional<int64_t> rowDim = reader.dim("dim1", rank, 0);
+  std::optional<int64_t> columnDim = reader.dim("dim2", rank, 1);
+  std::optional<int64_t> offset = reader.integer("offset", 0);
+  if (!rowDim || !columnDim || !offset || *rowDim == *columnDim ||
+      type.getRank() != rank - 1 || type.isDynamicDim(rank - 2) ||
+      getTensor(self).isDynamicDim(*rowDim) ||
+      getTensor(self).isDynamicDim(*columnDim))
+    return failure();
+  int64_t rows = getTensor(self).getDimSize(*rowDim);
+  int64_t columns = getTensor(self).getDimSize(*columnDim);
+  int64_t count = type.getDimSize(rank - 2);
+  if (count == 0 || *offset <= -rows || *offset >= columns)
+    return failure();
+  SmallVector<int64_t> order;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != *rowDim && dim != *columnDim)
+      order.push_back(dim);
+  order.append({*rowDim, *columnDim});
+  Value value = reader.permute(self, order);
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(value));
+  sizes.pop_back();
+  sizes.back() = tp::multiply(rows, columns);
+  if (!sizes.back())
+    return failure();
+  value = reader.reshape(value, sizes);
+  int64_t start = *offset < 0 ? -*offset * columns : *offset;
+  int64_t step = columns + 1;
+  tp::StridedShape shape = reader.getSymbols().getShape(getTensor(value));
+  shape.sizes.back() = count;
+  if (shape.strides)
+    shape.strides->back() = tp::multiply(shape.strides->back(), step);
+  RankedTensorType own = reader.getSymbols().getType(
+      type.getElementType(), shape.sizes, shape.strides);
+  Value diagonal =
+      reader.create<tp::SliceOp>(own, value, rank - 2, start, step);
+  // Of a matrix with gaps, the flattened form is a copy.
+  return own == type
+             ? reader.result(diagonal)
+             : Formula(reader, type.getElementType()).result(0, diagonal);
+}
+
 /// Writes a slice that is one of a known number of equal blocks: splits the dim
 /// in two, and selects an index of the outer one.
 static LogicalResult writeSymbolicSlice(tp::SliceOp op, NodeWriter &writer) {
@@ -253,6 +303,7 @@ static LogicalResult writeRankSlice(Operation *operation, NodeWriter &writer) {
 void vocabulary::addAtenSlices(Vocabulary &vocabulary) {
   vocabulary.addView({"torch.ops.aten.slice.Tensor"}, readSlice);
   vocabulary.addView({"torch.ops.aten.narrow.default"}, readNarrow);
+  vocabulary.addView({"torch.ops.aten.diagonal.default"}, readDiagonal);
   vocabulary.addView({"torch.ops.aten.select.int"}, readSelect);
   vocabulary.addView({"torch.ops.aten.unbind.int"}, readUnbind);
   vocabulary.addView({"torch.ops.aten.split.Tensor",

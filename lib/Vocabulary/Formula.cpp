@@ -29,6 +29,14 @@ Value Formula::reduce(tp::ReductionKind kind, Value value,
   return reader.create<tp::ReduceOp>(reduced, kind, value, dims, keepDims);
 }
 
+Value Formula::logSigmoid(Value x) {
+  using tp::MapFunction;
+  Value distance = apply(MapFunction::Abs, x);
+  Value decay = apply(MapFunction::Exp, apply(MapFunction::Neg, distance));
+  return subtract(apply(MapFunction::Minimum, {x, number(0)}),
+                  apply(MapFunction::Log, add(number(1), decay)));
+}
+
 LogicalResult Formula::result(size_t index, Value value) {
   RankedTensorType wanted = reader.getResultType(index);
   if (!wanted)

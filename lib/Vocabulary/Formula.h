@@ -11,6 +11,10 @@
 
 namespace commute::vocabulary {
 
+inline bool isFloat(mlir::Value value) {
+  return llvm::isa<mlir::FloatType>(getElementType(value));
+}
+
 /// Builds the ops of a node that is imported as a formula of its operands. Like
 /// PyTorch's kernels, computes in f32 if the operands are narrower, and rounds
 /// the results once.
@@ -50,6 +54,9 @@ public:
   /// Combines the elements along `dims`, which keep size 1 with `keepDims`.
   mlir::Value reduce(tp::ReductionKind kind, mlir::Value value,
                      llvm::ArrayRef<int64_t> dims, bool keepDims = true);
+
+  /// min(0, x) - log(1 + exp(-|x|)), the logarithm of the sigmoid of x.
+  mlir::Value logSigmoid(mlir::Value x);
 
   /// Makes `value`, rounded to the type of the node's result `index`, that
   /// result. Fails if the strides of the result are unknown.

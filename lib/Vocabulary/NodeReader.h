@@ -216,6 +216,7 @@ private:
 };
 
 // Each of these adds the operators of one file.
+void addAtenAttention(Vocabulary &vocabulary);
 void addAtenBackward(Vocabulary &vocabulary);
 void addAtenComposites(Vocabulary &vocabulary);
 void addAtenContractions(Vocabulary &vocabulary);
@@ -226,11 +227,15 @@ void addAtenCounting(Vocabulary &vocabulary);
 void addAtenFormulas(Vocabulary &vocabulary);
 void addAtenGrouped(Vocabulary &vocabulary);
 void addAtenIndexing(Vocabulary &vocabulary);
-void addAtenSorting(Vocabulary &vocabulary);
+void addAtenLosses(Vocabulary &vocabulary);
+void addAtenMatmul(Vocabulary &vocabulary);
 void addAtenReindex(Vocabulary &vocabulary);
 void addAtenRowwise(Vocabulary &vocabulary);
+void addAtenScalarFormulas(Vocabulary &vocabulary);
+void addAtenScatter(Vocabulary &vocabulary);
 void addAtenSlices(Vocabulary &vocabulary);
-void addAtenMatmul(Vocabulary &vocabulary);
+void addAtenSorting(Vocabulary &vocabulary);
+void addAtenStatistics(Vocabulary &vocabulary);
 void addC10dFunctional(Vocabulary &vocabulary);
 void addSymmMem(Vocabulary &vocabulary);
 void addTensorCast(Vocabulary &vocabulary);

@@ -33,6 +33,11 @@ Vocabulary::Vocabulary() {
   addAtenBackward(*this);
   addAtenComposites(*this);
   addAtenMatmul(*this);
+  addAtenAttention(*this);
+  addAtenLosses(*this);
+  addAtenScalarFormulas(*this);
+  addAtenScatter(*this);
+  addAtenStatistics(*this);
   addC10dFunctional(*this);
   addSymmMem(*this);
   addTensorCast(*this);

@@ -208,7 +208,58 @@ def matmuls(x, y, i, p):
     ]
 
 
-@pytest.mark.parametrize("function", [elementwise, reindexing, factories, rowwise, matmuls])
+def formulas(x, y, i, p):
+    classes, rows = i[:, 0] % 6, i[:, :3] % 6
+    boundaries, narrow = x.new_tensor([-1.0, 0.0, 1.0]), i.to(torch.int32)
+    return [
+        F.cross_entropy(x, classes),
+        F.nll_loss(x, classes, reduction="sum"),
+        F.mse_loss(x, y),
+        F.smooth_l1_loss(x, y, beta=0.5),
+        F.huber_loss(x, y, reduction="none"),
+        F.binary_cross_entropy_with_logits(x, p.to(x.dtype)),
+        F.kl_div(x, y.softmax(1), reduction="sum"),
+        x.norm(dim=1),
+        torch.linalg.vector_norm(x, float("inf")),
+        *torch.var_mean(x, 1),
+        F.group_norm(x, 2, y[0], y[1]),
+        x.any(1),
+        i.all(),
+        torch.count_nonzero(p, 0),
+        narrow.sum(1, dtype=torch.int32),
+        narrow.cumsum(1, dtype=torch.int32),
+        F.elu(x) + F.mish(x) + F.logsigmoid(x),
+        F.glu(x),
+        x.trunc() + x.fmod(y),
+        i.fmod(-4),
+        x.isinf() | x.isfinite(),
+        x.nan_to_num(1.0),
+        x.clamp_min(0.5),
+        i ^ 3,
+        x.scatter(1, rows, 2.5, reduce="add"),
+        x.scatter_reduce(1, rows, y, reduce="mean", include_self=False),
+        x.masked_scatter(p, y),
+        F.pad(x, (2, 1), mode="reflect"),
+        F.pad(x.unsqueeze(0), (2, 1), mode="circular"),
+        F.pad(x, (2, 9), mode="replicate"),
+        torch.bucketize(x, boundaries, out_int32=True),
+        torch.searchsorted(boundaries, x, right=True),
+        x.diagonal(1),
+        torch.diag_embed(p, 1),
+        *torch.meshgrid(x[0], y[1], indexing="xy"),
+        *torch.broadcast_tensors(x, y[0]),
+        torch.outer(x[0], y[0]),
+        x @ y[0],
+        torch.dot(x[0], y[0]),
+        torch.addmv(x[:, 0], x, y[0], beta=0.5),
+        torch.tensordot(x, y, dims=([0], [0])),
+        F.conv2d(x.reshape(1, 1, 4, 6), y.reshape(2, 1, 3, 4), padding=1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "function", [elementwise, reindexing, factories, rowwise, matmuls, formulas]
+)
 @pytest.mark.parametrize("is_decomposed", [False, True], ids=["as_exported", "decomposed"])
 def test_operators_written_anew_compute_the_same(function, is_decomposed, tmp_path):
     class Model(torch.nn.Module):

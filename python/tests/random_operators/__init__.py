@@ -14,6 +14,7 @@ from random_operators import (  # noqa: F401  # isort: skip
     products,
     lookups,
     formulas,
+    losses,
     reindexing,
     collectives,
 )

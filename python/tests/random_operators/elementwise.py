@@ -12,10 +12,19 @@ def rounded_never(p, target):
     p.call(target, p.operand(NUMBERS), exact=True)
 
 
-@aten_operators("sign.default isnan.default round.default floor.default ceil.default")
+@aten_operators("sign.default isnan.default round.default floor.default ceil.default trunc.default")
 def jumping(p, target):
     dtypes = FLOATS if "isnan" not in str(target) else NUMBERS
     p.call(target, p.operand(dtypes, exact=True), exact=True)
+
+
+@aten_operators("isinf.default isfinite.default nan_to_num.default")
+def of_infinite_numbers(p, target):
+    x = p.operand(FLOATS, exact=True)
+    infinite = p.call(aten.masked_fill.Scalar, x, condition(p, x), p.choice([float("inf"), float("nan")]), exact=True)
+    infinite.private = True
+    numbers = p.choice([[], [0.5, 2.0], [None, None, -3.0]]) if target is aten.nan_to_num.default else []
+    p.call(target, infinite, *numbers, exact=True)
 
 
 @aten_operators("logical_not.default")
@@ -111,6 +120,18 @@ def divide_to_floor_by_number(p, target):
     p.call(target, x, p.choice([2, 3]), **mode)
 
 
+@aten_operators("fmod.Tensor")
+def fmod(p, target):
+    x = p.operand(NUMBERS, exact=True)
+    p.call(target, x, p.partner(x, domain="nonzero", exact=True, dtypes=[x.dtype]))
+
+
+@aten_operators("fmod.Scalar")
+def fmod_by_number(p, target):
+    x = p.operand(NUMBERS, exact=True)
+    p.call(target, x, p.choice([2, 3] if x.dtype == torch.uint8 else [2, -3]))
+
+
 @aten_operators("remainder.Scalar_Tensor")
 def remainder_of_number(p, target):
     p.call(target, p.choice([7, 5]), p.operand(NUMBERS, domain="nonzero", exact=True))
@@ -157,13 +178,13 @@ def logical(p, target):
 BITWISE = "bitwise_and bitwise_or bitwise_xor"
 
 
-@aten_operators(f"{' '.join(f'{name}.Tensor' for name in BITWISE.split())} __and__.Tensor __or__.Tensor")
+@aten_operators(f"{' '.join(f'{name}.Tensor' for name in BITWISE.split())} __and__.Tensor __or__.Tensor __xor__.Tensor")
 def bitwise(p, target):
     x = p.operand(INTEGERS + BOOLEAN)
     p.call(target, x, p.partner(x, dtypes=[x.dtype]), exact=True)
 
 
-@aten_operators(" ".join(f"{name}.Scalar" for name in BITWISE.split()))
+@aten_operators(f"{' '.join(f'{name}.Scalar' for name in BITWISE.split())} __and__.Scalar __or__.Scalar __xor__.Scalar")
 def bitwise_with_number(p, target):
     p.call(target, p.operand(INTEGERS), p.choice([1, 3, 5]), exact=True)
 
@@ -207,6 +228,17 @@ def masked_fill_with_tensor(p, target):
 def clamp(p, target):
     x = p.operand(NUMBERS)
     p.call(target, x, *p.choice([(0, 2), (-1, None), (None, 1)]), exact=True)
+
+
+@aten_operators("clamp_min.default clamp_max.default")
+def clamp_on_one_side(p, target):
+    p.call(target, p.operand(NUMBERS), p.choice([0, 1]), exact=True)
+
+
+@aten_operators("clamp_min.Tensor clamp_max.Tensor")
+def clamp_on_one_side_by_tensor(p, target):
+    x = p.operand(NUMBERS)
+    p.call(target, x, p.partner(x, dtypes=[x.dtype]), exact=True)
 
 
 @aten_operators("clamp.Tensor")

@@ -27,6 +27,12 @@ def full_like(p, target):
     p.call(target, p.operand(NUMBERS), 3, exact=True)
 
 
+@aten_operators("fill.Scalar fill.Tensor")
+def fill(p, target):
+    x = p.operand(NUMBERS)
+    p.call(target, x, 3 if "Scalar" in str(target) else p.operand([x.dtype], ()), exact=True)
+
+
 @aten_operators("new_zeros.default new_ones.default")
 def new_filled(p, target):
     p.call(target, p.operand(NUMBERS), p.sizes(), exact=True)

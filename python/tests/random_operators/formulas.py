@@ -3,7 +3,7 @@
 
 import torch
 
-from random_operators.registry import anything, as_long, aten_operators
+from random_operators.registry import anything, aten_operators
 from random_programs import BOOLEAN, FLOATS, NUMBERS, aten
 
 
@@ -11,6 +11,23 @@ from random_programs import BOOLEAN, FLOATS, NUMBERS, aten
 def formula(p, target):
     domain = "positive" if "log1p" in str(target) else "any"
     p.call(target, p.operand(FLOATS, domain=domain))
+
+
+@aten_operators("elu.default mish.default log_sigmoid.default")
+def activation(p, target):
+    numbers = p.choice([[], [2.0, 1.5, 0.5]]) if target is aten.elu.default else []
+    p.call(target, p.operand(FLOATS), *numbers)
+
+
+@aten_operators("log_sigmoid_forward.default")
+def log_sigmoid_kernel(p, target):
+    p.call(target, p.operand(FLOATS), keeps=1)
+
+
+@aten_operators("glu.default")
+def gated(p, target):
+    x = p.operand(FLOATS, [*p.sizes(0, 2), 2 * p.random.randint(1, 3)])
+    p.call(target, x, p.choice([-1, x.rank - 1]))
 
 
 @aten_operators("leaky_relu.default")
@@ -39,12 +56,17 @@ def logsumexp(p, target):
     p.call(target, x, [p.dim(x)], p.chance(0.5))
 
 
-@aten_operators("var.correction var.dim std.correction std.dim")
+@aten_operators(
+    "var.correction var.dim std.correction std.dim var.default std.default"
+    " var_mean.correction var_mean.dim std_mean.correction std_mean.dim"
+)
 def variance(p, target):
     x = p.operand(FLOATS, least=1, fits=lambda value: value.shape[0] > 1)
     if x.shape[0] < 2:
         return
-    if "correction" in str(target):
+    if "default" in str(target):
+        p.call(target, x, p.chance(0.5))
+    elif "correction" in str(target):
         p.call(target, x, [0], correction=p.choice([0, 1]), keepdim=p.chance(0.5))
     else:
         p.call(target, x, [0], p.chance(0.5), p.chance(0.5))
@@ -56,6 +78,16 @@ def histogram(p, target):
     # Bins as wide as one, and wider; the last takes its bounds from the elements.
     bins, low, high = p.choice([(4, -4, 3), (4, -4, 4), (8, -4, 3), (8, -4, 4), (1, 0, 0)])
     p.call(target, x, bins, low, high, exact=True)
+
+
+@aten_operators("bucketize.Tensor searchsorted.Tensor")
+def buckets(p, target):
+    x = p.operand([torch.float32, torch.float64, torch.int64], least=1, exact=True)
+    shape = [*x.shape[:-1], 4] if "searchsorted" in str(target) and p.chance(0.5) else [4]
+    rows = torch.tensor([-2, 0, 0, 1]).expand(shape).to(x.dtype).contiguous()
+    boundaries = p.input(x.dtype, tuple(shape), tensors=[rows] * p.world_size)
+    operands = [x, boundaries] if "bucketize" in str(target) else [boundaries, x]
+    p.call(target, *operands, right=p.chance(0.5), out_int32=p.chance(0.3), exact=True)
 
 
 @aten_operators("slice_backward.default")
@@ -99,12 +131,27 @@ def difference(p, target):
 
 @aten_operators("constant_pad_nd.default pad.default")
 def pad(p, target):
+    if target is aten.pad.default and p.chance(0.5):
+        x = p.operand(NUMBERS, (2, 3, 4))
+        mode = p.choice(["reflect", "replicate", "circular"])
+        p.call(target, x, [p.choice([0, 1, 3]), p.choice([0, 2])], mode, exact=True)
+        return
     x = p.operand(NUMBERS, least=1)
     numbers = [p.choice([0, 1, 2]) for _ in range(2 * p.random.randint(1, x.rank))]
     if x.shape[-1] > 1 and p.chance(0.3):
         numbers[0] = -1
     extra = ["constant"] if target is aten.pad.default else []
     p.call(target, x, numbers, *extra, p.choice([0, 1]), exact=True)
+
+
+PADS = "reflection_pad{0}d.default replication_pad{0}d.default"
+
+
+@aten_operators(" ".join(PADS.format(rank) for rank in (1, 2, 3)))
+def repeating_pad(p, target):
+    rank = next(rank for rank in (1, 2, 3) if f"{rank}d" in str(target))
+    x = p.operand([torch.float32, torch.float64], (2, 3, 4, 3, 5)[: rank + 1])
+    p.call(target, x, [p.choice([0, 1, 2]) for _ in range(2 * rank)], exact=True)
 
 
 @aten_operators("flip.default")
@@ -152,14 +199,3 @@ def layer_norm_backward(p, target):
     _, mean, rstd = p.call(aten.native_layer_norm.default, x, shape, weight, bias, 1e-3)
     gradient = p.operand([x.dtype], x.shape)
     p.call(target, gradient, x, shape, mean, rstd, weight, bias, [True, True, True])
-
-
-@aten_operators("nll_loss_forward.default nll_loss_backward.default")
-def nll_loss(p, target):
-    scores = p.operand([torch.float32, torch.float64], least=2, most=2)
-    classes = as_long(p, p.indices(scores.shape[1], scores.shape[:1]))
-    reduction, ignored = p.choice([1, 2]), p.choice([-100, 0])
-    _, total = p.call(aten.nll_loss_forward.default, scores, classes, None, reduction, ignored)
-    if "backward" in str(target):
-        gradient = p.operand([scores.dtype], ())
-        p.call(target, gradient, scores, classes, None, reduction, ignored, total)

@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Calls of operators that look up, write or order elements by index."""
 
+import torch
+
 from random_operators.registry import as_long, aten_operators
 from random_programs import BOOLEAN, FLOATS, NUMBERS
 
@@ -69,12 +71,45 @@ def scatter(p, target):
     p.call(target, x, dim, index, source, exact="add" not in str(target))
 
 
+@aten_operators("scatter.reduce scatter.value_reduce scatter_reduce.two")
+def scatter_with_reduction(p, target):
+    x = p.operand([torch.float32, torch.float64, torch.int64, torch.int8], least=1, fits=few)
+    dim = p.dim(x)
+    shape = list(x.shape)
+    shape[dim] = p.choice([1, 2])
+    index = as_long(p, p.indices(x.shape[dim], shape))
+    if "value" in str(target):
+        p.call(target, x, dim, index, 2, reduce="add")
+        return
+    source = p.operand([x.dtype], [size + p.choice([0, 1]) for size in shape])
+    if "two" in str(target):
+        p.call(target, x, dim, index, source, p.choice(["sum", "mean"]), include_self=p.chance(0.5))
+        return
+    p.call(target, x, dim, index, source, reduce="add")
+
+
 @aten_operators("index_copy.default index_add.default")
 def index_rows(p, target):
     x, dim, shape = updated(p)
     index = as_long(p, p.indices(x.shape[dim], [shape[dim]]))
     source = p.operand([x.dtype], shape)
-    p.call(target, x, dim, index, source, exact="add" not in str(target))
+    factor = {"alpha": 2} if "add" in str(target) and p.chance(0.3) else {}
+    p.call(target, x, dim, index, source, exact="add" not in str(target), **factor)
+
+
+@aten_operators("index_fill.int_Scalar index_fill.int_Tensor")
+def index_fill(p, target):
+    x, dim, shape = updated(p)
+    index = as_long(p, p.indices(x.shape[dim], [shape[dim]], negative=True))
+    number = 2 if "Scalar" in str(target) else p.operand([x.dtype], ())
+    p.call(target, x, dim, index, number, exact=True)
+
+
+@aten_operators("masked_scatter.default")
+def masked_scatter(p, target):
+    x = p.operand(NUMBERS)
+    mask = p.partner(x, dtypes=BOOLEAN)
+    p.call(target, x, mask, p.operand([x.dtype], x.shape), exact=True)
 
 
 @aten_operators("index_put.default _unsafe_index_put.default")

@@ -13,9 +13,35 @@ PRODUCTS = [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.i
 
 @aten_operators("mm.default bmm.default matmul.default")
 def matmul(p, target):
+    if target is aten.matmul.default and p.chance(0.3):
+        x = p.operand(PRODUCTS, least=1, most=3)
+        return p.call(target, x, p.operand([x.dtype], [x.shape[-1]]))
     rank = {"aten.mm.default": 2, "aten.bmm.default": 3}.get(str(target), p.choice([2, 3, 4]))
     x = p.operand(PRODUCTS, least=rank, most=rank)
     p.call(target, x, p.operand([x.dtype], [*x.shape[:-2], x.shape[-1], p.choice([1, 3, 8])]))
+
+
+@aten_operators("dot.default vdot.default outer.default ger.default")
+def two_vectors(p, target):
+    x = p.operand(PRODUCTS, least=1, most=1)
+    p.call(target, x, p.operand([x.dtype], x.shape))
+
+
+@aten_operators("mv.default addmv.default")
+def matrix_and_vector(p, target):
+    x = p.operand(PRODUCTS[:2], least=2, most=2)
+    vector = p.operand([x.dtype], x.shape[1:])
+    if target is aten.mv.default:
+        return p.call(target, x, vector)
+    factors = {} if p.chance(0.7) else {"beta": p.choice([0, 2.5]), "alpha": p.choice([1, 0.5])}
+    p.call(target, p.operand([x.dtype], x.shape[:1]), x, vector, **factors)
+
+
+@aten_operators("tensordot.default")
+def tensordot(p, target):
+    x = p.operand(PRODUCTS[:2], (2, 3, 4))
+    other, dims = p.choice([((4, 3), ([1, 2], [1, 0])), ((5, 4), ([-1], [1])), ((2,), ([], []))])
+    p.call(target, x, p.operand([x.dtype], other), *dims)
 
 
 @aten_operators("linear.default")
@@ -78,6 +104,15 @@ def attention(p, target):
     if kind == "causal":
         is_causal = True
     p.call(target, query, key, value, mask, 0.0, is_causal, **options)
+
+
+@aten_operators("_scaled_dot_product_attention_math.default")
+def attention_without_kernel(p, target):
+    dtype = p.choice([torch.float32, torch.float64])
+    query = p.operand([dtype], (2, 4, 3, 8))
+    key, value = (p.operand([dtype], (2, 2, 5, 8)) for _ in range(2))
+    mask = p.choice([None, p.operand([dtype], (3, 5))])
+    p.call(target, query, key, value, mask, 0.0, mask is None and p.chance(0.5), enable_gqa=True, keeps=1)
 
 
 @aten_operators("_scaled_dot_product_flash_attention_for_cpu.default")
@@ -151,7 +186,19 @@ def convolution(p, target):
     p.call(target, x, weight, bias, [stride], [padding], [dilation], groups)
 
 
-@aten_operators("conv2d.default")
+@aten_operators("conv2d.default conv3d.default")
+def convolution_of_images(p, target):
+    if target is aten.conv2d.default and p.chance(0.3):
+        return patches(p, target)
+    dims, groups = (2, p.choice([1, 2])) if target is aten.conv2d.default else (3, 1)
+    x = p.operand([torch.float32, torch.float64], (2, 4, 7, 6, 5)[: 2 + dims])
+    kernel = (3, 2, 1)[:dims]
+    weight = p.operand([x.dtype], (p.choice([2, 6]), 4 // groups, *kernel))
+    bias = p.choice([None, p.operand([x.dtype], weight.shape[:1])])
+    numbers = [[p.choice(choices) for _ in range(dims)] for choices in ([1, 2], [0, 1, 2], [1, 2])]
+    p.call(target, x, weight, bias, *numbers, groups)
+
+
 def patches(p, target):
     rows, columns = p.choice([1, 2, 4]), p.choice([2, 3])
     x = p.operand([torch.float32, torch.float64], (2, 3, p.choice([8, 9]), 6))

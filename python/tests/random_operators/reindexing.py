@@ -148,7 +148,7 @@ def unflatten(p, target):
 
 @aten_operators("dropout.default")
 def dropout(p, target):
-    p.call(target, p.operand(FLOATS), 0.5, False, exact=True)
+    p.call(target, p.operand(FLOATS), *p.choice([(0.5, False), (0.0, True)]), exact=True)
 
 
 @aten_operators("permute.default")
@@ -236,3 +236,31 @@ def stack(p, target):
     x = anything(p)
     dim = p.random.randint(-x.rank - 1, x.rank)
     p.call(target, [x, p.operand([x.dtype], x.shape), x], dim, exact=True)
+
+
+@aten_operators("broadcast_tensors.default")
+def broadcast_tensors(p, target):
+    x = anything(p, least=1)
+    p.call(target, [x, p.partner(x), p.operand([x.dtype], ())], exact=True)
+
+
+@aten_operators("meshgrid.default meshgrid.indexing")
+def meshgrid(p, target):
+    x = anything(p, least=1)
+    values = [p.operand([x.dtype], (size,)) for size in p.random.sample([1, 2, 3], p.choice([2, 3]))]
+    indexing = {"indexing": p.choice(["ij", "xy"])} if "indexing" in str(target) else {}
+    p.call(target, values, **indexing, exact=True)
+
+
+@aten_operators("diagonal.default")
+def diagonal(p, target):
+    x = p.operand(NUMBERS + BOOLEAN, least=2)
+    offset = p.random.randint(1 - x.shape[-2], x.shape[-1] - 1) if 0 not in x.shape[-2:] else 0
+    p.call(target, x, offset, -2, -1, exact=True)
+
+
+@aten_operators("diag_embed.default")
+def diag_embed(p, target):
+    x = p.operand(NUMBERS + BOOLEAN, least=1, most=3)
+    dims = p.random.sample(range(x.rank + 1), 2)
+    p.call(target, x, p.choice([0, 1, -2]), *dims, exact=True)

@@ -33,19 +33,34 @@ def extremum(p, target):
 
 @aten_operators("any.dim all.dim")
 def truth_along_dim(p, target):
-    x = p.operand(BOOLEAN, least=1)
+    x = p.operand(NUMBERS + BOOLEAN, least=1, exact=True)
     p.call(target, x, p.dim(x), p.chance(0.5), exact=True)
 
 
 @aten_operators("any.dims all.dims")
 def truth_along_dims(p, target):
-    x = p.operand(BOOLEAN, least=1)
+    x = p.operand(NUMBERS + BOOLEAN, least=1, exact=True)
     p.call(target, x, some_dims(p, x), p.chance(0.5), exact=True)
 
 
 @aten_operators("any.default all.default")
 def truth(p, target):
-    p.call(target, p.operand(BOOLEAN), exact=True)
+    p.call(target, p.operand(NUMBERS + BOOLEAN, exact=True), exact=True)
+
+
+@aten_operators("count_nonzero.default count_nonzero.dim_IntList")
+def count(p, target):
+    x = p.operand(NUMBERS + BOOLEAN, least=1, exact=True)
+    dims = p.dim(x) if "default" in str(target) else some_dims(p, x)
+    p.call(target, x, dims, exact=True)
+
+
+@aten_operators("linalg_vector_norm.default norm.ScalarOpt_dim norm.Scalar")
+def vector_norm(p, target):
+    x = p.operand([torch.float32, torch.float64], least=1)
+    order = p.choice([1, 2, float("inf"), -float("inf")])
+    rest = [] if target is aten.norm.Scalar else [some_dims(p, x), p.chance(0.5)]
+    p.call(target, x, order, *rest)
 
 
 @aten_operators("softmax.int log_softmax.int")
@@ -108,3 +123,17 @@ def layer_norm_kernel(p, target):
     x = p.operand(FLOATS, least=1)
     shape = x.shape[-1:]
     p.call(target, x, shape, p.operand([x.dtype], shape), None, 1e-2, keeps=1)
+
+
+@aten_operators("group_norm.default")
+def group_norm(p, target):
+    x = p.operand(FLOATS, (2, 4, 3))
+    weight = p.choice([None, p.operand([x.dtype], (4,))])
+    p.call(target, x, p.choice([1, 2]), weight, p.choice([None, weight]), 1e-2)
+
+
+@aten_operators("native_group_norm.default")
+def group_norm_kernel(p, target):
+    x = p.operand([torch.float32, torch.float64], (2, 4, 3))
+    weight = p.choice([None, p.operand([x.dtype], (4,))])
+    p.call(target, x, weight, None, 2, 4, 3, p.choice([1, 2]), 1e-2)
