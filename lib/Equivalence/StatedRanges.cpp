@@ -25,7 +25,8 @@ equivalence::getPoolInRange(const DimSamples &dims, unsigned argument,
   add(0);
   add(low);
   add(high - 1);
-  for (int64_t number : (pool ? *pool : dims.getPool()).getNumbers())
+  const IntegerPool &known = pool ? *pool : dims.getPool();
+  for (int64_t number : known.getNumbers())
     add(number);
   return IntegerPool(std::move(numbers));
 }

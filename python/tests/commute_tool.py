@@ -35,6 +35,16 @@ def commute(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
 
 
+def mpirun(*arguments):
+    """The finished processes of mpirun."""
+    command = ["mpirun", "--allow-run-as-root"]
+    if IS_SANITIZED:
+        # OpenMPI frees little, and its libraries are gone when leaks are looked for.
+        command += ["-x", "ASAN_OPTIONS=detect_leaks=0"]
+    command += map(str, arguments)
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+
+
 def succeed(*arguments):
     """Standard output of a run that must succeed without a word on stderr."""
     process = commute(*arguments)

@@ -147,6 +147,7 @@ def test_refusals_from_the_shell(config, options, message, tmp_path, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.in_process
 def test_the_benchmark_prints_a_table():
     command = [sys.executable, REPOSITORY / "benchmarks" / "models" / "run.py", "--models", "opt",
                "--modes", "prefill", "--ranks", "2", "--layers", "1", "--build", BUILD]  # fmt: skip

@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from commute_tool import REPOSITORY, TOOL
 
 # Loses a weight in everything that commute writes.
@@ -33,6 +35,7 @@ def run_demo(tool, output, *options):
     return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
+@pytest.mark.in_process
 def test_demo(tmp_path):
     process = run_demo(TOOL, tmp_path / "demo")
     assert process.returncode == 0, process.stderr

@@ -2,11 +2,10 @@
 """`commute estimate` on the fixtures, its traces, and `commute calibrate`."""
 
 import json
-import subprocess
 
 import pytest
 
-from commute_tool import TIMEOUT_SECONDS, TOOL, commute, succeed
+from commute_tool import TOOL, commute, mpirun, succeed
 
 TARGETS = ["h100x8", "h200x8", "b200x8", "mi300x8", "ascend-910b-x8"]
 
@@ -110,11 +109,7 @@ def test_gathering_another_dim_costs_a_copy(tmp_path):
 
 
 def calibrate_under_mpirun(processes, *options):
-    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", processes, TOOL]
-    command += ["calibrate", "--quick", *options]
-    return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-    )
+    return mpirun("--oversubscribe", "-n", processes, TOOL, "calibrate", "--quick", *options)
 
 
 def check_target(path, ranks):

@@ -5,11 +5,10 @@ on processes, whatever arrives first."""
 import pytest
 import torch
 
-from commute_tool import TOOL, commute, succeed
+from commute_tool import TOOL, commute, mpirun, succeed
 from fused_programs import CASES, expected, write_program
 from safetensors_files import read_safetensors, write_safetensors
 from test_run import read_outputs
-from test_run_mpi import mpirun
 
 PLAIN = [
     name

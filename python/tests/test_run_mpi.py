@@ -1,14 +1,10 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """`commute run` under mpirun: the results of threads, and no hang."""
 
-import subprocess
-
 import pytest
 
-from commute_tool import TIMEOUT_SECONDS, TOOL, succeed
+from commute_tool import TOOL, mpirun, succeed
 from network_namespaces import network_of_hosts, reason_against
-
-MPIRUN = ["mpirun", "--allow-run-as-root"]
 
 # Collectives of every kind, over the world, pairs and pairs in another order.
 COLLECTIVES = """
@@ -50,11 +46,6 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
   }
 }
 """
-
-
-def mpirun(*arguments):
-    command = [*MPIRUN, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
 
 
 @pytest.fixture(scope="module", params=["llama_tp4", "qwen_tp4", "collectives"])

@@ -96,6 +96,7 @@ def test_sizes_of_a_live_graph():
     assert "cat" not in captured.targets()
 
 
+@pytest.mark.in_process
 def test_strides_of_a_dense_tensor_with_a_shard_of_rounded_size():
     """PyTorch writes 8*Max(1, (s + 1)//2), of which Commute once had said that it is not dense."""
 
@@ -110,6 +111,7 @@ def test_strides_of_a_dense_tensor_with_a_shard_of_rounded_size():
     assert [remark for remark in remarks if remark.pass_name == "import"] == []
 
 
+@pytest.mark.in_process
 def test_fused_collectives_of_symbolic_sizes(fake_group):
     """Without a dispatcher that the caller has to switch on."""
 

@@ -139,6 +139,7 @@ def backward_of_attention():
     return make_fx(lambda *values: operator(*values, 0.0, True), tracing_mode="fake")(*arguments)
 
 
+@pytest.mark.in_process
 def test_an_argument_called_out_may_be_read():
     program = GraphProgram(list(backward_of_attention().graph.nodes), is_functional_graph=True)
     document = json.loads(program.to_json())
