@@ -25,11 +25,14 @@ protected:
   std::string print(llvm::StringRef text) {
     std::string printed;
     llvm::raw_string_ostream os(printed);
-    tp::printSize(os, read(text), symbols.getNames());
+    // Before the names are asked for: reading adds some.
+    tp::Size size = read(text);
+    tp::printSize(os, size, symbols.getNames());
     return printed;
   }
   std::string write(llvm::StringRef text) {
-    return writeSize(read(text), symbols.getNames(),
+    tp::Size size = read(text);
+    return writeSize(size, symbols.getNames(),
                      [](mlir::AffineExpr) { return std::nullopt; });
   }
   bool isOpaque(llvm::StringRef text) {
