@@ -76,6 +76,10 @@ public:
 /// What laws say about sites.
 class Findings {
 public:
+  /// Most sites of most laws are not applicable. Only a record keeps these.
+  explicit Findings(bool keepsInapplicable)
+      : keepsInapplicable(keepsInapplicable) {}
+
   struct Entry {
     mlir::Operation *site;
     analysis::Legal<std::unique_ptr<Finding>> result;
@@ -85,7 +89,8 @@ public:
     entries.emplace_back(site, std::move(finding));
   }
   void refuse(mlir::Operation *site, analysis::Refusal refusal) {
-    entries.emplace_back(site, std::move(refusal));
+    if (refusal.isApplicable() || keepsInapplicable)
+      entries.emplace_back(site, std::move(refusal));
   }
   /// There is nothing to rewrite, for a reason worth telling; `statistic`
   /// counts it. Only for laws that visit each site once.
@@ -109,6 +114,7 @@ public:
   llvm::ArrayRef<Note> getNotes() const { return notes; }
 
 private:
+  bool keepsInapplicable;
   std::vector<Entry> entries;
   std::vector<Note> notes;
 };

@@ -98,7 +98,7 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
     // Find everything before drafting anything: the ops of drafts count as
     // users of their operands.
     std::vector<Candidate> candidates;
-    Findings findings;
+    Findings findings(/*keepsInapplicable=*/context.record);
     for (auto [site, law] : getSites(groupIndex)) {
       findings.clear();
       law->find(site, findings);
@@ -179,7 +179,7 @@ bool LawDriver::isBetterApart(const Candidate &candidate) const {
 }
 
 void LawDriver::visitSite(const LawGroup &group, Operation *site, Law &law) {
-  Findings findings;
+  Findings findings(/*keepsInapplicable=*/context.record);
   law.find(site, findings);
   std::vector<Candidate> candidates;
   takeFindings(law, findings, candidates);
@@ -307,19 +307,14 @@ void LawDriver::apply(ArrayRef<Candidate *> chosen) {
 }
 
 void LawDriver::erase(ArrayRef<Operation *> replaced) {
-  llvm::DenseSet<Operation *> mayGo(replaced.begin(), replaced.end());
-  llvm::SetVector<Operation *> unused(replaced.begin(), replaced.end());
-  // An op is visited again when its last user is erased.
-  while (!unused.empty()) {
-    Operation *op = unused.pop_back_val();
-    if (!op->use_empty() || !(mayGo.contains(op) || wouldOpBeTriviallyDead(op)))
-      continue;
+  erased.reserve(replaced.size());
+  // Definitions of what is erased, which may have no users any more.
+  SmallVector<Operation *> definitions;
+  definitions.reserve(2 * replaced.size());
+  auto eraseUnused = [&](Operation *op) {
     for (Value operand : op->getOperands())
-      if (Operation *definition = operand.getDefiningOp();
-          definition &&
-          llvm::all_of(definition->getUsers(),
-                       [&](Operation *user) { return user == op; }))
-        unused.insert(definition);
+      if (Operation *definition = operand.getDefiningOp())
+        definitions.push_back(definition);
     // The driver is the rewriter's listener. To tell itself saves the walk
     // over regions, which is most of what eraseOp takes.
     if (op->getNumRegions() == 0) {
@@ -328,6 +323,25 @@ void LawDriver::erase(ArrayRef<Operation *> replaced) {
     } else {
       rewriter.eraseOp(op);
     }
+  };
+  // A draft lists ops before their users, so that most go in one sweep.
+  SmallVector<Operation *> used(replaced);
+  for (size_t before = used.size() + 1; used.size() < before;) {
+    before = used.size();
+    SmallVector<Operation *> stillUsed;
+    for (Operation *op : llvm::reverse(used))
+      if (!erased.contains(op)) {
+        if (op->use_empty())
+          eraseUnused(op);
+        else
+          stillUsed.push_back(op);
+      }
+    used.assign(stillUsed.rbegin(), stillUsed.rend());
+  }
+  while (!definitions.empty()) {
+    Operation *op = definitions.pop_back_val();
+    if (!erased.contains(op) && op->use_empty() && wouldOpBeTriviallyDead(op))
+      eraseUnused(op);
   }
   // The next op may be allocated where an erased one was.
   for (PendingRefusals &ofGroup : pending)

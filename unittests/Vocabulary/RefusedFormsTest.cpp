@@ -22,8 +22,9 @@ protected:
 } // namespace
 
 TEST_F(RefusedFormsTest, FormsOfLossesAndScattersThatAreNotModelledAreOpaque) {
-  auto build = [](const std::string &target, std::vector<std::string> arguments,
-                  Tensor result) {
+  auto build = [](const std::string &target,
+                  const std::vector<std::string> &arguments,
+                  const Tensor &result) {
     return ProgramBuilder()
         .input({"x", {4, 6}})
         .input({"w", {6}})
@@ -36,7 +37,7 @@ TEST_F(RefusedFormsTest, FormsOfLossesAndScattersThatAreNotModelledAreOpaque) {
     module = translator.import(builder);
     return llvm::isa_and_present<tp::CallOp>(module.getOp("z"));
   };
-  auto loss = [&](std::vector<std::string> more) {
+  auto loss = [&](const std::vector<std::string> &more) {
     std::vector<std::string> arguments = {tensor("self", "x"),
                                           tensor("target", "t")};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -60,8 +61,8 @@ TEST_F(RefusedFormsTest, FormsOfLossesAndScattersThatAreNotModelledAreOpaque) {
 
 TEST_F(RefusedFormsTest, StatedRanksThatDoNotFitAreOpaque) {
   auto isOpaque = [&](const std::string &target,
-                      std::vector<std::string> arguments,
-                      std::vector<Size> sizes) {
+                      const std::vector<std::string> &arguments,
+                      const std::vector<Size> &sizes) {
     module = translator.import(ProgramBuilder()
                                    .input({"x", {4, 6}})
                                    .input({"v", {6}})
