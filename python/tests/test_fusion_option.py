@@ -10,10 +10,16 @@ from torch import nn
 from torch._dynamo.utils import counters
 from torch._inductor import config
 
-import commute.torch  # noqa: F401  # makes the option known
+import commute.torch  # makes the option known
 from commute_tool import BUILD
 
-pytestmark = pytest.mark.in_process
+pytestmark = [
+    pytest.mark.in_process,
+    pytest.mark.skipif(
+        "cat_linear" in commute.torch.compatibility.PRE_GRAD_FUSIONS,
+        reason="this PyTorch has the option itself",
+    ),
+]
 
 
 class Model(nn.Module):
