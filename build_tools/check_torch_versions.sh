@@ -5,7 +5,8 @@
 #   build_tools/check_torch_versions.sh build/release            # those of torch-versions.txt
 #   build_tools/check_torch_versions.sh build/release 2.10.0     # this one
 #
-# "newest" is the newest one on the package index. A version takes up to 7 GB, because the
+# "newest" is the newest one that pip installs here; constraints of its configuration may
+# leave out newer ones of the package index. A version takes up to 7 GB, because the
 # builds on the index are for GPUs; set PIP_EXTRA_INDEX_URL to an index with CPU builds to
 # take less. KEEP=1 keeps the environments.
 set -euo pipefail
@@ -37,8 +38,12 @@ done
 
 for version in "${versions[@]}"; do
   if [ "$version" = newest ]; then
-    version=$(.venv/bin/python -m pip index versions torch 2>/dev/null |
-      sed -n 's/^torch (\(.*\))$/\1/p')
+    version=$(.venv/bin/python -m pip install --dry-run --no-deps --ignore-installed torch |
+      sed -n 's/^Would install torch-//p')
+    # It may be one of the others.
+    if [[ " ${versions[*]} " == *" $version "* ]]; then
+      continue
+    fi
   fi
   environment=build/torch/$version
   # The environment has the Python that the C++ module is built for.
