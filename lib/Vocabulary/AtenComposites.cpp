@@ -291,14 +291,9 @@ static LogicalResult readSliceBackward(NodeReader &reader) {
     tp::Sizes split = sizes, zeros = sizes;
     split.insert(split.begin() + *dim + 1, 1);
     zeros.insert(zeros.begin() + *dim + 1, *step - 1);
-    tp::Sizes spread = split;
-    spread[*dim + 1] = *step;
     Value rows[] = {reader.reshape(value, split),
                     reader.fill(0, zeros, type.getElementType())};
-    value = reader.create<tp::ConcatOp>(
-        symbols.getType(type.getElementType(), spread,
-                        tp::getContiguousStrides(spread)),
-        rows, *dim + 1);
+    value = reader.concat(rows, *dim + 1);
     sizes[*dim] = count * *step;
     value = reader.reshape(value, sizes);
     // The last row may have fewer zeros after it.
@@ -353,37 +348,15 @@ static LogicalResult readOneHot(NodeReader &reader) {
   Type index = getTensor(self).getElementType();
   if (!index.isInteger(64))
     return failure();
-  Builder &builder = reader.getBuilder();
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(self));
   sizes.push_back(1);
   Value value = reader.reshape(self, sizes);
-  Value positions = reader.create<tp::IotaOp>(
-      RankedTensorType::get({*count}, index), builder.getI64IntegerAttr(0),
-      builder.getI64IntegerAttr(1));
-  auto truth = RankedTensorType::get(type.getShape(), builder.getI1Type(),
-                                     type.getEncoding());
-  Value isIndex = reader.create<tp::MapOp>(truth, tp::MapFunction::Equal,
-                                           ValueRange{value, positions});
+  auto truth = RankedTensorType::get(
+      type.getShape(), reader.getBuilder().getI1Type(), type.getEncoding());
+  Value isIndex = reader.create<tp::MapOp>(
+      truth, tp::MapFunction::Equal, ValueRange{value, reader.iota(*count)});
   return reader.result(
       reader.create<tp::CastOp>(type, isIndex, /*contiguous=*/false));
-}
-
-/// Returns `value` with zeros before or after its elements along a dim.
-static Value padWithZeros(NodeReader &reader, Value value, int64_t dim,
-                          int64_t count, bool isBefore) {
-  if (count == 0)
-    return value;
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes sizes = symbols.getSizes(getTensor(value)), zeros = sizes;
-  zeros[dim] = count;
-  sizes[dim] = tp::add(sizes[dim], count);
-  SmallVector<Value> parts = {value};
-  parts.insert(isBefore ? parts.begin() : parts.end(),
-               reader.fill(0, zeros, getElementType(value)));
-  return reader.create<tp::ConcatOp>(
-      symbols.getType(getElementType(value), sizes,
-                      tp::getContiguousStrides(sizes)),
-      parts, dim);
 }
 
 /// diag_embed(x): matrices with the last dim of x on a diagonal and zeros
@@ -405,13 +378,11 @@ static LogicalResult readDiagonalEmbedding(NodeReader &reader) {
   int64_t distance = type.getDimSize(*rowDim) - count;
   if (distance < 0 || (*offset != distance && *offset != -distance))
     return failure();
-  Builder &builder = reader.getBuilder();
-  Value positions = reader.create<tp::IotaOp>(
-      RankedTensorType::get({count}, builder.getI64Type()),
-      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1));
-  Value isDiagonal = reader.map(
-      tp::MapFunction::Equal,
-      {reader.reshape(positions, {count, 1}), positions}, builder.getI1Type());
+  Value positions = reader.iota(count);
+  Value isDiagonal =
+      reader.map(tp::MapFunction::Equal,
+                 {reader.reshape(positions, {count, 1}), positions},
+                 reader.getBuilder().getI1Type());
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(self));
   sizes.push_back(1);
   Type element = type.getElementType();
@@ -420,10 +391,9 @@ static LogicalResult readDiagonalEmbedding(NodeReader &reader) {
       {isDiagonal, reader.reshape(self, sizes), reader.fill(0, {1}, element)},
       element);
   // Zeros move the diagonal to the right, or down.
-  bool isAbove = *offset > 0;
-  value = padWithZeros(reader, value, rank - 1, distance, /*isBefore=*/isAbove);
-  value =
-      padWithZeros(reader, value, rank - 2, distance, /*isBefore=*/!isAbove);
+  int64_t right = *offset > 0 ? distance : 0, down = distance - right;
+  value = reader.pad(value, rank - 1, right, down);
+  value = reader.pad(value, rank - 2, down, right);
   SmallVector<int64_t> order;
   for (int64_t dim = 0, next = 0; dim < rank; ++dim)
     order.push_back(dim == *rowDim      ? rank - 2

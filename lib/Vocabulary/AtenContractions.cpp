@@ -17,16 +17,11 @@ using namespace commute;
 using namespace commute::vocabulary;
 using tp::ReductionKind;
 
-static RankedTensorType getDense(NodeReader &reader, Type element,
-                                 const tp::Sizes &sizes) {
-  return reader.getSymbols().getType(element, sizes,
-                                     tp::getContiguousStrides(sizes));
-}
-
 static Value multiply(NodeReader &reader, Value lhs, Value rhs,
                       const tp::Sizes &sizes) {
   return reader.create<tp::MatmulOp>(
-      getDense(reader, getElementType(lhs), sizes), lhs, rhs, /*bias=*/Value(),
+      reader.getDenseType(getElementType(lhs), sizes), lhs, rhs,
+      /*bias=*/Value(),
       /*lhs_scale=*/Value(), /*rhs_scale=*/Value(), /*transpose_lhs=*/false,
       /*transpose_rhs=*/false);
 }
@@ -106,19 +101,6 @@ static std::optional<Convolution> getConvolution(NodeReader &reader,
   return Convolution{*stride, *padding, *dilation, *groups};
 }
 
-/// Pads a dim with zeros on both sides.
-static Value pad(NodeReader &reader, Value x, int64_t dim, int64_t padding) {
-  if (padding == 0)
-    return x;
-  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(x)), side = sizes;
-  side[dim] = padding;
-  Value zeros = reader.fill(0, side, getElementType(x));
-  sizes[dim] = getTensor(x).getDimSize(dim) + 2 * padding;
-  Value parts[] = {zeros, x, zeros};
-  return reader.create<tp::ConcatOp>(getDense(reader, getElementType(x), sizes),
-                                     parts, dim);
-}
-
 /// For each element of a kernel, selects the elements of x[N, C, ...] that it
 /// is multiplied with. Returns [N, C, elements of the kernel, ...] with the
 /// sizes `lengths` of the result.
@@ -152,11 +134,7 @@ static Value unfold(NodeReader &reader, Value x, const Convolution &how,
       tap[index] = 0;
     }
   }
-  sizes[2] = static_cast<int64_t>(parts.size());
-  return parts.size() == 1
-             ? parts.front()
-             : reader.create<tp::ConcatOp>(
-                   getDense(reader, getElementType(x), sizes), parts, 2);
+  return parts.size() == 1 ? parts.front() : reader.concat(parts, 2);
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,7 +248,7 @@ static LogicalResult readConvolution(NodeReader &reader) {
     return failure();
   Value x = input;
   for (int64_t dim = 2; dim < rank; ++dim)
-    x = pad(reader, x, dim, how->padding[dim - 2]);
+    x = reader.pad(x, dim, how->padding[dim - 2], how->padding[dim - 2]);
   Value columns = unfold(reader, x, *how, kernel, lengths);
   tp::Size batch = reader.getSymbols().getSizes(getTensor(input))[0];
   tp::Sizes columnSizes{batch}, weightSizes, productSizes{batch};

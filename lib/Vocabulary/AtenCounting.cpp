@@ -50,12 +50,6 @@ static LogicalResult readHistogram(NodeReader &reader) {
   if (!(*low < *high))
     return failure();
   Type integer = reader.getBuilder().getI64Type();
-  auto getPositions = [&](int64_t first) -> Value {
-    return reader.create<tp::IotaOp>(
-        RankedTensorType::get({*bins}, integer),
-        reader.getBuilder().getI64IntegerAttr(first),
-        reader.getBuilder().getI64IntegerAttr(1));
-  };
   auto countEach = [&](Formula &f, Value bin, Value positions) {
     Value isInside = f.test(MapFunction::Equal, {bin, positions});
     return f.result(0, f.reduce(ReductionKind::Sum, f.of(isInside), 0,
@@ -69,7 +63,7 @@ static LogicalResult readHistogram(NodeReader &reader) {
       std::floor(*low) == *low && *high - *low + 1 == *bins) {
     Formula f(reader, integer);
     return countEach(f, reader.reshape(integers, {count, 1}),
-                     getPositions(static_cast<int64_t>(*low)));
+                     reader.iota(*bins, static_cast<int64_t>(*low)));
   }
   Formula f(reader, isa<FloatType>(getElementType(self))
                         ? getElementType(self)
@@ -79,15 +73,14 @@ static LogicalResult readHistogram(NodeReader &reader) {
                                     f.number(static_cast<double>(*bins))),
                          f.number(*high - *low));
   tp::Sizes column = reader.getSymbols().getSizes(getTensor(place));
-  Value bin = reader.create<tp::CastOp>(
-      reader.getSymbols().getType(integer, column,
-                                  tp::getContiguousStrides(column)),
-      f.apply(MapFunction::Floor, place), /*contiguous=*/true);
+  Value bin = reader.create<tp::CastOp>(reader.getDenseType(integer, column),
+                                        f.apply(MapFunction::Floor, place),
+                                        /*contiguous=*/true);
   // The upper bound belongs to the last bin.
   Value isHighest = f.test(MapFunction::Equal, {x, f.number(*high)});
   bin = reader.map(MapFunction::Select,
                    {isHighest, reader.constant(*bins - 1), bin}, integer);
-  return countEach(f, bin, getPositions(0));
+  return countEach(f, bin, reader.iota(*bins));
 }
 
 /// bucketize and searchsorted: the number of boundaries below each element, or

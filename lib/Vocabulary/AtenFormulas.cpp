@@ -29,9 +29,7 @@ static Value getRepeatedIndices(NodeReader &reader, Value repeats,
   Value ends = reader.create<tp::RowwiseOp>(
       RankedTensorType::get({size}, integer), tp::RowFunction::CumulativeSum,
       repeats, /*dim=*/0);
-  Value positions = reader.create<tp::IotaOp>(
-      RankedTensorType::get({count}, integer), builder.getI64IntegerAttr(0),
-      builder.getI64IntegerAttr(1));
+  Value positions = reader.iota(count);
   Value hasEnded = reader.map(MapFunction::LessEqual,
                               {ends, reader.reshape(positions, {count, 1})},
                               builder.getI1Type());
@@ -74,11 +72,9 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
   if (!self)
     return f.result(0, indices);
   tp::Sizes sizes = reader.getSymbols().getSizes(type);
-  return f.result(
-      0, reader.create<tp::TakeOp>(
-             reader.getSymbols().getType(type.getElementType(), sizes,
-                                         tp::getContiguousStrides(sizes)),
-             self, indices, dim, /*wraps_negative=*/false));
+  return f.result(0, reader.create<tp::TakeOp>(
+                         reader.getDenseType(type.getElementType(), sizes),
+                         self, indices, dim, /*wraps_negative=*/false));
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,17 +93,7 @@ static Value join(NodeReader &reader, Value self, int64_t dim) {
       return {};
     parts.insert(name == "prepend" ? parts.begin() : parts.end(), part);
   }
-  if (parts.size() == 1)
-    return self;
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes sizes = symbols.getSizes(getTensor(self));
-  sizes[dim] = 0;
-  for (Value part : parts)
-    sizes[dim] = tp::add(sizes[dim], symbols.getSizes(getTensor(part))[dim]);
-  return reader.create<tp::ConcatOp>(
-      symbols.getType(getElementType(self), sizes,
-                      tp::getContiguousStrides(sizes)),
-      parts, dim);
+  return parts.size() == 1 ? self : reader.concat(parts, dim);
 }
 
 /// x[1:] - x[:-1] along a dim; for truth values, whether they differ.
@@ -136,14 +122,11 @@ static LogicalResult readDifference(NodeReader &reader) {
 /// within the dim where the padding repeats its elements.
 static Value getPaddedIndices(NodeReader &reader, StringRef mode, int64_t size,
                               int64_t left, int64_t right) {
-  Builder &builder = reader.getBuilder();
-  Type integer = builder.getI64Type();
+  Type integer = reader.getBuilder().getI64Type();
   auto apply = [&](MapFunction function, Value value, int64_t number) {
     return reader.map(function, {value, reader.constant(number)}, integer);
   };
-  Value position = reader.create<tp::IotaOp>(
-      RankedTensorType::get({left + size + right}, integer),
-      builder.getI64IntegerAttr(-left), builder.getI64IntegerAttr(1));
+  Value position = reader.iota(left + size + right, -left);
   if (mode == "circular")
     return apply(MapFunction::Remainder, position, size);
   if (mode == "replicate")
@@ -166,8 +149,7 @@ static LogicalResult setRepeatingPad(NodeReader &reader, ArrayRef<int64_t> pad,
       getTensor(value).getRank() != type.getRank() ||
       static_cast<int64_t>(pad.size() / 2) > type.getRank())
     return failure();
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes sizes = symbols.getSizes(getTensor(value));
+  tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(value));
   for (size_t pair = 0; pair < pad.size() / 2; ++pair) {
     int64_t dim = type.getRank() - 1 - static_cast<int64_t>(pair);
     int64_t left = pad[2 * pair], right = pad[2 * pair + 1];
@@ -184,9 +166,8 @@ static LogicalResult setRepeatingPad(NodeReader &reader, ArrayRef<int64_t> pad,
     Value indices = getPaddedIndices(reader, mode, size, left, right);
     sizes[dim] = padded;
     value = reader.create<tp::TakeOp>(
-        symbols.getType(type.getElementType(), sizes,
-                        tp::getContiguousStrides(sizes)),
-        value, indices, dim, /*wraps_negative=*/false);
+        reader.getDenseType(type.getElementType(), sizes), value, indices, dim,
+        /*wraps_negative=*/false);
   }
   Formula f(reader, type.getElementType());
   return f.result(0, reader.reshape(value, sizes));
@@ -230,26 +211,8 @@ static LogicalResult readPad(NodeReader &reader) {
       return failure();
     if (size != getTensor(value).getDimSize(dim))
       value = reader.slice(value, dim, start, size);
-    tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(value));
-    SmallVector<Value> parts;
-    auto addPadding = [&](int64_t count) {
-      if (count <= 0)
-        return;
-      tp::Sizes padding = sizes;
-      padding[dim] = count;
-      parts.push_back(reader.fill(*number, padding, type.getElementType()));
-    };
-    addPadding(left);
-    parts.push_back(value);
-    addPadding(right);
-    if (parts.size() == 1)
-      continue;
-    sizes[dim] =
-        size + std::max<int64_t>(left, 0) + std::max<int64_t>(right, 0);
-    value = reader.create<tp::ConcatOp>(
-        reader.getSymbols().getType(type.getElementType(), sizes,
-                                    tp::getContiguousStrides(sizes)),
-        parts, dim);
+    value = reader.pad(value, dim, std::max<int64_t>(left, 0),
+                       std::max<int64_t>(right, 0), *number);
   }
   Formula f(reader, type.getElementType());
   return f.result(0, value);
@@ -267,16 +230,12 @@ static LogicalResult readFlip(NodeReader &reader) {
     dim += dim < 0 ? type.getRank() : 0;
     if (dim < 0 || dim >= type.getRank() || type.isDynamicDim(dim))
       return failure();
-    Builder &builder = reader.getBuilder();
-    Value positions = reader.create<tp::IotaOp>(
-        RankedTensorType::get({type.getDimSize(dim)}, builder.getI64Type()),
-        builder.getI64IntegerAttr(type.getDimSize(dim) - 1),
-        builder.getI64IntegerAttr(-1));
+    int64_t size = type.getDimSize(dim);
+    Value positions = reader.iota(size, size - 1, -1);
     tp::Sizes sizes = reader.getSymbols().getSizes(type);
     value = reader.create<tp::TakeOp>(
-        reader.getSymbols().getType(type.getElementType(), sizes,
-                                    tp::getContiguousStrides(sizes)),
-        value, positions, dim, /*wraps_negative=*/false);
+        reader.getDenseType(type.getElementType(), sizes), value, positions,
+        dim, /*wraps_negative=*/false);
   }
   Formula f(reader, type.getElementType());
   return f.result(0, value);

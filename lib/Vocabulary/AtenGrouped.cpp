@@ -97,8 +97,7 @@ static LogicalResult readGrouped(NodeReader &reader) {
   tp::StridedShape shape = reader.getSymbols().getShape(type);
   std::swap(shape.sizes[0], shape.sizes[1]);
   RankedTensorType transposed =
-      reader.getSymbols().getType(type.getElementType(), shape.sizes,
-                                  tp::getContiguousStrides(shape.sizes));
+      reader.getDenseType(type.getElementType(), shape.sizes);
   Value rows = createRows(reader, transpose(reader, other),
                           transpose(reader, self), offsets, transposed);
   return reader.result(reader.create<tp::CopyOp>(type, transpose(reader, rows),

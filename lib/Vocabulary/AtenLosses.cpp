@@ -202,9 +202,8 @@ static LogicalResult setNllLoss(NodeReader &reader, Value logarithms,
   Formula f(reader, getElementType(logarithms));
   tp::Sizes rows = symbols.getSizes(getTensor(targets.classes));
   Value chosen = reader.create<tp::TakeAlongOp>(
-      symbols.getType(getElementType(logarithms), rows,
-                      tp::getContiguousStrides(rows)),
-      logarithms, targets.classes, targets.dim);
+      reader.getDenseType(getElementType(logarithms), rows), logarithms,
+      targets.classes, targets.dim);
   Value losses = f.select(targets.isCounted,
                           f.apply(MapFunction::Neg, f.of(chosen)), f.number(0));
   bool hasCount = reader.getNumResults() > 1;
@@ -238,8 +237,7 @@ static LogicalResult readCrossEntropy(NodeReader &reader) {
     return failure();
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(self));
   Value logarithms = reader.create<tp::RowwiseOp>(
-      reader.getSymbols().getType(getElementType(self), sizes,
-                                  tp::getContiguousStrides(sizes)),
+      reader.getDenseType(getElementType(self), sizes),
       tp::RowFunction::LogSoftmax, self, targets->dim);
   return setNllLoss(reader, logarithms, *targets);
 }

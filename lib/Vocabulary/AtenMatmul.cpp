@@ -59,8 +59,8 @@ static Value multiplyVectors(NodeReader &reader, Value lhs, Value rhs,
     sizes.insert(sizes.end() - 1, 1);
   }
   Value product = reader.create<tp::MatmulOp>(
-      symbols.getType(element, sizes, tp::getContiguousStrides(sizes)), lhs,
-      rhs, /*bias=*/Value(), /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
+      reader.getDenseType(element, sizes), lhs, rhs, /*bias=*/Value(),
+      /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
       /*transpose_lhs=*/false, /*transpose_rhs=*/false);
   return reader.reshape(product, symbols.getSizes(type));
 }
@@ -156,14 +156,12 @@ static LogicalResult readAddProduct(NodeReader &reader) {
     return failure();
   tp::Sizes sizes = reader.getSymbols().getSizes(type);
   Formula f(reader, type.getElementType());
-  Value sum = f.multiply(
-      f.of(reader.create<tp::MatmulOp>(
-          reader.getSymbols().getType(type.getElementType(), sizes,
-                                      tp::getContiguousStrides(sizes)),
-          lhs, rhs, /*bias=*/Value(), /*lhs_scale=*/Value(),
-          /*rhs_scale=*/Value(), /*transpose_lhs=*/false,
-          /*transpose_rhs=*/false)),
-      f.number(*alpha));
+  Value sum = f.multiply(f.of(reader.create<tp::MatmulOp>(
+                             reader.getDenseType(type.getElementType(), sizes),
+                             lhs, rhs, /*bias=*/Value(), /*lhs_scale=*/Value(),
+                             /*rhs_scale=*/Value(), /*transpose_lhs=*/false,
+                             /*transpose_rhs=*/false)),
+                         f.number(*alpha));
   // With beta = 0, PyTorch ignores self, whatever it holds.
   if (*beta != 0)
     sum = f.add(sum, f.multiply(f.of(bias), f.number(*beta)));

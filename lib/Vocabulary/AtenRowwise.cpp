@@ -20,22 +20,34 @@ using tp::RowFunction;
 // Reductions
 //===----------------------------------------------------------------------===//
 
+static bool isExtremum(ReductionKind kind) {
+  return kind == ReductionKind::Max || kind == ReductionKind::Min;
+}
+
+/// Makes the reduction of `self` the node's result.
+static LogicalResult setReduce(NodeReader &reader, ReductionKind kind,
+                               Value self) {
+  RankedTensorType type = reader.getResultType();
+  std::optional<bool> keepDims = reader.boolean("keepdim", false);
+  std::optional<SmallVector<int64_t>> dims =
+      reader.dims("dim", getTensor(self).getRank());
+  if (!type || !keepDims || !dims)
+    return failure();
+  if (!isExtremum(kind) || getElementType(self) == type.getElementType())
+    return reader.result(
+        reader.create<tp::ReduceOp>(type, kind, self, *dims, *keepDims));
+  Formula f(reader, getElementType(self));
+  return f.result(0, f.reduce(kind, self, *dims, *keepDims));
+}
+
 template <ReductionKind kind>
 static LogicalResult readReduce(NodeReader &reader) {
   Value self = reader.tensor("self");
   RankedTensorType type = reader.getResultType();
-  std::optional<bool> keepDims = reader.boolean("keepdim", false);
-  if (!self || !type || !keepDims)
+  if (!self || !type ||
+      (isExtremum(kind) && getElementType(self) != type.getElementType()))
     return failure();
-  bool isExtremum = kind == ReductionKind::Max || kind == ReductionKind::Min;
-  if (isExtremum && getTensor(self).getElementType() != type.getElementType())
-    return failure();
-  std::optional<SmallVector<int64_t>> dims =
-      reader.dims("dim", getTensor(self).getRank());
-  if (!dims)
-    return failure();
-  return reader.result(
-      reader.create<tp::ReduceOp>(type, kind, self, *dims, *keepDims));
+  return setReduce(reader, kind, self);
 }
 
 /// any and all: the largest or smallest of truth values. Numbers are true
@@ -43,23 +55,13 @@ static LogicalResult readReduce(NodeReader &reader) {
 template <ReductionKind kind>
 static LogicalResult readTruth(NodeReader &reader) {
   Value self = reader.tensor("self");
-  RankedTensorType type = reader.getResultType();
-  std::optional<bool> keepDims = reader.boolean("keepdim", false);
-  if (!self || !type || !keepDims)
-    return failure();
-  std::optional<SmallVector<int64_t>> dims =
-      reader.dims("dim", getTensor(self).getRank());
-  if (!dims)
+  if (!self)
     return failure();
   Type truth = reader.getBuilder().getI1Type();
   if (getElementType(self) != truth)
     self = reader.map(tp::MapFunction::NotEqual,
                       {self, reader.constant(int64_t(0))}, truth);
-  if (type.getElementType() == truth)
-    return reader.result(
-        reader.create<tp::ReduceOp>(type, kind, self, *dims, *keepDims));
-  Formula f(reader, truth);
-  return f.result(0, f.reduce(kind, self, *dims, *keepDims));
+  return setReduce(reader, kind, self);
 }
 
 /// Returns true if a sum or product must state the type of its result: PyTorch

@@ -100,9 +100,8 @@ static Value createScatter(NodeReader &reader, const Scatter &scatter,
                            Value input, Value updates, bool accumulates) {
   tp::Sizes sizes = reader.getSymbols().getSizes(getTensor(input));
   return reader.create<tp::ScatterOp>(
-      reader.getSymbols().getType(getElementType(input), sizes,
-                                  tp::getContiguousStrides(sizes)),
-      input, scatter.index, updates, scatter.dim, accumulates,
+      reader.getDenseType(getElementType(input), sizes), input, scatter.index,
+      updates, scatter.dim, accumulates,
       /*wraps_negative=*/false);
 }
 

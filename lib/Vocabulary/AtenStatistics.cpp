@@ -67,8 +67,7 @@ static LogicalResult readSafeSoftmax(NodeReader &reader) {
   Formula f(reader, getElementType(self));
   tp::Sizes sizes = reader.getSymbols().getSizes(type);
   Value softmax = reader.create<tp::RowwiseOp>(
-      reader.getSymbols().getType(type.getElementType(), sizes,
-                                  tp::getContiguousStrides(sizes)),
+      reader.getDenseType(type.getElementType(), sizes),
       tp::RowFunction::Softmax, self, *dim);
   Value isMasked =
       f.test(MapFunction::Equal,

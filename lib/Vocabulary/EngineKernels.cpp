@@ -29,16 +29,7 @@ static Value sliceLast(NodeReader &reader, Value value, int64_t start,
 }
 
 static Value concatLast(NodeReader &reader, ArrayRef<Value> parts) {
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes sizes = symbols.getSizes(getTensor(parts.front()));
-  sizes.back() = 0;
-  for (Value part : parts)
-    sizes.back() =
-        tp::add(sizes.back(), symbols.getSizes(getTensor(part)).back());
-  return reader.create<tp::ConcatOp>(
-      symbols.getType(getElementType(parts.front()), sizes,
-                      tp::getContiguousStrides(sizes)),
-      parts, static_cast<int64_t>(sizes.size()) - 1);
+  return reader.concat(parts, getTensor(parts.front()).getRank() - 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,10 +112,8 @@ static LogicalResult readRmsNormQuantize(NodeReader &reader) {
     if (failed(Formula(reader, type).result(1, input)))
       return failure();
   }
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes sizes = symbols.getSizes(getTensor(input));
-  RankedTensorType type = symbols.getType(getElementType(input), sizes,
-                                          tp::getContiguousStrides(sizes));
+  RankedTensorType type = reader.getDenseType(
+      getElementType(input), reader.getSymbols().getSizes(getTensor(input)));
   return setQuantized(reader, reader.create<tp::RmsNormOp>(
                                   type, input, weight,
                                   reader.getBuilder().getF64FloatAttr(*epsilon),
@@ -262,13 +251,11 @@ static LogicalResult readRotaryEmbedding(NodeReader &reader) {
   if (ShapedType::isDynamic(width) || width % 2 != 0 || width == 0 ||
       width > *headSize)
     return failure();
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes tokens = symbols.getSizes(getTensor(positions));
+  tp::Sizes tokens = reader.getSymbols().getSizes(getTensor(positions));
   tp::Sizes sizes = {tokens[0], width};
   Value table = reader.create<tp::TakeOp>(
-      symbols.getType(getElementType(cache), sizes,
-                      tp::getContiguousStrides(sizes)),
-      cache, positions, /*dim=*/0, /*wraps_negative=*/false);
+      reader.getDenseType(getElementType(cache), sizes), cache, positions,
+      /*dim=*/0, /*wraps_negative=*/false);
   Formula formula(reader, getElementType(query));
   Rotation rotation(reader, formula, table, *headSize, *isNeox);
   Value rotated = rotation.rotate(query);

@@ -16,17 +16,15 @@ Value Formula::of(Value value) {
 
 Value Formula::reduce(tp::ReductionKind kind, Value value,
                       ArrayRef<int64_t> dims, bool keepDims) {
-  tp::SymbolSpace &symbols = reader.getSymbols();
-  tp::Sizes sizes;
-  for (auto [dim, size] : llvm::enumerate(symbols.getSizes(getTensor(value)))) {
+  tp::Sizes all = reader.getSymbols().getSizes(getTensor(value)), sizes;
+  for (auto [dim, size] : llvm::enumerate(all)) {
     bool isReduced = llvm::is_contained(dims, static_cast<int64_t>(dim));
     if (!isReduced || keepDims)
       sizes.push_back(isReduced ? tp::Size(1) : size);
   }
-  RankedTensorType reduced =
-      symbols.getType(getTensor(value).getElementType(), sizes,
-                      tp::getContiguousStrides(sizes));
-  return reader.create<tp::ReduceOp>(reduced, kind, value, dims, keepDims);
+  return reader.create<tp::ReduceOp>(
+      reader.getDenseType(getElementType(value), sizes), kind, value, dims,
+      keepDims);
 }
 
 Value Formula::logSigmoid(Value x) {

@@ -311,9 +311,8 @@ Value NodeReader::permute(Value input, ArrayRef<int64_t> permutation) {
 
 Value NodeReader::convert(Value input, Type elementType) {
   tp::Sizes sizes = getSymbols().getSizes(getTensor(input));
-  return create<tp::CastOp>(
-      getSymbols().getType(elementType, sizes, tp::getContiguousStrides(sizes)),
-      input, /*contiguous=*/true);
+  return create<tp::CastOp>(getDenseType(elementType, sizes), input,
+                            /*contiguous=*/true);
 }
 
 Value NodeReader::slice(Value input, int64_t dim, int64_t start,
@@ -364,9 +363,8 @@ Value NodeReader::map(tp::MapFunction function, ValueRange operands,
       if (size != tp::Size(1))
         sizes[dim + shift] = size;
   }
-  RankedTensorType type =
-      getSymbols().getType(elementType, sizes, tp::getContiguousStrides(sizes));
-  return create<tp::MapOp>(type, function, operands);
+  return create<tp::MapOp>(getDenseType(elementType, sizes), function,
+                           operands);
 }
 
 Value NodeReader::fill(double number, const tp::Sizes &sizes,
@@ -374,9 +372,44 @@ Value NodeReader::fill(double number, const tp::Sizes &sizes,
   TypedAttr value = builder.getF64FloatAttr(number);
   if (isa<IntegerType>(elementType))
     value = builder.getI64IntegerAttr(static_cast<int64_t>(number));
-  return create<tp::ConstantOp>(
-      getSymbols().getType(elementType, sizes, tp::getContiguousStrides(sizes)),
-      value);
+  return create<tp::ConstantOp>(getDenseType(elementType, sizes), value);
+}
+
+Value NodeReader::concat(ArrayRef<Value> parts, int64_t dim) {
+  tp::Sizes sizes = getSymbols().getSizes(getTensor(parts.front()));
+  for (Value part : parts.drop_front())
+    sizes[dim] =
+        tp::add(sizes[dim], getSymbols().getSizes(getTensor(part))[dim]);
+  return create<tp::ConcatOp>(
+      getDenseType(getElementType(parts.front()), sizes), parts, dim);
+}
+
+Value NodeReader::pad(Value input, int64_t dim, int64_t before, int64_t after,
+                      double number) {
+  SmallVector<Value> parts = {input};
+  auto add = [&](int64_t count, size_t place) {
+    if (count == 0)
+      return;
+    tp::Sizes sizes = getSymbols().getSizes(getTensor(input));
+    sizes[dim] = count;
+    parts.insert(parts.begin() + place,
+                 fill(number, sizes, getElementType(input)));
+  };
+  add(before, 0);
+  add(after, parts.size());
+  return parts.size() == 1 ? input : concat(parts, dim);
+}
+
+Value NodeReader::iota(int64_t count, int64_t start, int64_t step) {
+  return create<tp::IotaOp>(
+      RankedTensorType::get({count}, builder.getI64Type()),
+      builder.getI64IntegerAttr(start), builder.getI64IntegerAttr(step));
+}
+
+RankedTensorType NodeReader::getDenseType(Type elementType,
+                                          ArrayRef<tp::Size> sizes) {
+  return getSymbols().getType(elementType, sizes,
+                              tp::getContiguousStrides(sizes));
 }
 
 void NodeReader::setResult(size_t index, Value value) {

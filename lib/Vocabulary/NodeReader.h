@@ -163,6 +163,17 @@ public:
   /// A dense tensor in which all elements are this number.
   mlir::Value fill(double number, const tp::Sizes &sizes,
                    mlir::Type elementType);
+  /// The tensors one after the other along a dim, as a dense tensor.
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, int64_t dim);
+  /// The tensor with so many elements before and after it along a dim, which
+  /// are all this number. The tensor itself if there are none.
+  mlir::Value pad(mlir::Value input, int64_t dim, int64_t before, int64_t after,
+                  double number = 0);
+  /// The integers start, start + step, ... as a tensor of i64.
+  mlir::Value iota(int64_t count, int64_t start = 0, int64_t step = 1);
+  /// The type of a tensor in row-major order.
+  mlir::RankedTensorType getDenseType(mlir::Type elementType,
+                                      llvm::ArrayRef<tp::Size> sizes);
 
   /// Makes `value`, a result of an op created here, a result of the node.
   void setResult(size_t index, mlir::Value value);
