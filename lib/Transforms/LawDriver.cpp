@@ -307,14 +307,17 @@ void LawDriver::apply(ArrayRef<Candidate *> chosen) {
 }
 
 void LawDriver::erase(ArrayRef<Operation *> replaced) {
-  erased.reserve(replaced.size());
-  // Definitions of what is erased, which may have no users any more.
-  SmallVector<Operation *> definitions;
-  definitions.reserve(2 * replaced.size());
-  auto eraseUnused = [&](Operation *op) {
+  llvm::DenseSet<Operation *> mayGo(replaced.begin(), replaced.end());
+  SmallVector<Operation *> unused(replaced);
+  // An op is visited again when one of its users is erased.
+  while (!unused.empty()) {
+    Operation *op = unused.pop_back_val();
+    if (erased.contains(op) || !op->use_empty() ||
+        !(mayGo.contains(op) || wouldOpBeTriviallyDead(op)))
+      continue;
     for (Value operand : op->getOperands())
       if (Operation *definition = operand.getDefiningOp())
-        definitions.push_back(definition);
+        unused.push_back(definition);
     // The driver is the rewriter's listener. To tell itself saves the walk
     // over regions, which is most of what eraseOp takes.
     if (op->getNumRegions() == 0) {
@@ -323,25 +326,6 @@ void LawDriver::erase(ArrayRef<Operation *> replaced) {
     } else {
       rewriter.eraseOp(op);
     }
-  };
-  // A draft lists ops before their users, so that most go in one sweep.
-  SmallVector<Operation *> used(replaced);
-  for (size_t before = used.size() + 1; used.size() < before;) {
-    before = used.size();
-    SmallVector<Operation *> stillUsed;
-    for (Operation *op : llvm::reverse(used))
-      if (!erased.contains(op)) {
-        if (op->use_empty())
-          eraseUnused(op);
-        else
-          stillUsed.push_back(op);
-      }
-    used.assign(stillUsed.rbegin(), stillUsed.rend());
-  }
-  while (!definitions.empty()) {
-    Operation *op = definitions.pop_back_val();
-    if (!erased.contains(op) && op->use_empty() && wouldOpBeTriviallyDead(op))
-      eraseUnused(op);
   }
   // The next op may be allocated where an erased one was.
   for (PendingRefusals &ofGroup : pending)
