@@ -80,9 +80,10 @@ unsigned ProgramComparison::getRoundsOfIntegers(bool reducesSizes) {
   // Pairs are worth fewer rounds of large programs, such as those of training,
   // where ids and labels hardly ever meet, and of long ones.
   constexpr double maxWorkOfPairs = 3e7;
+  double work = turnsOfPairs > 0 ? getWork(reducesSizes) : 0;
   double mostTurnsOfPairs =
       std::clamp<double>(std::min(200000.0 / static_cast<double>(numOps),
-                                  maxWorkOfPairs / (getWork(reducesSizes) + 1)),
+                                  maxWorkOfPairs / (work + 1)),
                          12, 384) /
       IntegerPool::sweepPeriod;
   double mostTurns = static_cast<double>(most) / IntegerPool::sweepPeriod;

@@ -26,7 +26,7 @@ static constexpr int64_t pieceSize = 1024;
 //===----------------------------------------------------------------------===//
 
 template <typename Compute>
-static Compute getNeutral(ReductionKind kind) {
+static Compute getNeutral(ReductionKind kind, ElementKind element) {
   using Limits = std::numeric_limits<Compute>;
   switch (kind) {
   case ReductionKind::Sum:
@@ -35,6 +35,9 @@ static Compute getNeutral(ReductionKind kind) {
   case ReductionKind::Product:
     return 1;
   case ReductionKind::Max:
+    // No truth value is true.
+    if (element == ElementKind::Bool)
+      return 0;
     return Limits::has_infinity ? -Limits::infinity() : Limits::min();
   case ReductionKind::Min:
     return Limits::has_infinity ? Limits::infinity() : Limits::max();
@@ -171,10 +174,7 @@ template <typename Compute>
 static void reduceAll(ReductionKind kind, const Tensor &input,
                       const ReducedShape &shape, Tensor &result) {
   unsigned numBytes = runtime::getNumBytes(result.getKind());
-  Compute neutral = getNeutral<Compute>(kind);
-  // No truth value is true.
-  if (kind == ReductionKind::Max && input.getKind() == ElementKind::Bool)
-    neutral = 0;
+  Compute neutral = getNeutral<Compute>(kind, input.getKind());
   auto store = [&](Compute *numbers, int64_t position, int64_t count) {
     if (kind == ReductionKind::Avg)
       for (int64_t index = 0; index < count; ++index)
