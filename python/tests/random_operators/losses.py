@@ -60,16 +60,11 @@ def scores_and_classes(p, rank):
     return scores, as_long(p, p.indices(scores.shape[dim], rows))
 
 
-@aten_operators("cross_entropy_loss.default nll_loss_nd.default")
+@aten_operators("cross_entropy_loss.default nll_loss_nd.default nll_loss.default")
 def class_loss(p, target):
-    scores, classes = scores_and_classes(p, p.choice([1, 2, 3, 4]))
+    rank = 2 if target is aten.nll_loss.default else p.choice([1, 2, 3, 4])
+    scores, classes = scores_and_classes(p, rank)
     # Without rows that count, the mean is not a number.
-    p.call(target, scores, classes, None, reduction(p), p.choice([-100, 0]))
-
-
-@aten_operators("nll_loss.default")
-def row_loss(p, target):
-    scores, classes = scores_and_classes(p, 2)
     p.call(target, scores, classes, None, reduction(p), p.choice([-100, 0]))
 
 
