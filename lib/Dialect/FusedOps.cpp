@@ -74,7 +74,9 @@ static LogicalResult verifyShardScale(ShapeInference &inference, Value scale,
 LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
                                              ShapeInference &inference) {
   RankedTensorType shard = getTensor(op.getShard());
-  size_t count = op.getRhs().size();
+  ValueRange rightOperands = op.getRhs(), biases = op.getBiases(),
+             scales = op.getRhsScales();
+  size_t count = rightOperands.size();
   int64_t axis = op.getGatherAxis();
   if (shard.getRank() < 2)
     return inference.emitOpError("shard must have at least 2 dims");
@@ -82,12 +84,12 @@ LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
     return failure();
   if (count == 0)
     return inference.emitOpError("must have at least one right-hand side");
-  if (!op.getBiases().empty() && op.getBiases().size() != count)
+  if (!biases.empty() && biases.size() != count)
     return inference.emitOpError()
-           << "has " << op.getBiases().size() << " biases, expected none or "
-           << count << ", one for each right-hand side";
-  if (bool(op.getShardScale()) != !op.getRhsScales().empty() ||
-      (op.getShardScale() && op.getRhsScales().size() != count))
+           << "has " << biases.size() << " biases, expected none or " << count
+           << ", one for each right-hand side";
+  if (bool(op.getShardScale()) != !scales.empty() ||
+      (op.getShardScale() && scales.size() != count))
     return inference.emitOpError("must have scales of the shard and of every "
                                  "right-hand side, or no scales");
   unsigned firstProduct = op.getReturnsGathered() ? 1 : 0;
@@ -102,7 +104,7 @@ LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
       failed(inference.setResult(shard.getElementType(), gathered, 0,
                                  "gathered result")))
     return failure();
-  for (auto [index, rhs] : llvm::enumerate(op.getRhs())) {
+  for (auto [index, rhs] : llvm::enumerate(rightOperands)) {
     RankedTensorType type = getTensor(rhs);
     if (type.getRank() != 2)
       return inference.emitOpError() << "right-hand side " << index << " has "
@@ -119,12 +121,12 @@ LogicalResult AllGatherMatmulOp::inferShapes(Adaptor op,
             inference.getStatedElementType(shard.getElementType(), result),
             sizes, result)))
       return failure();
-    if (!op.getBiases().empty() && failed(inference.verifyBroadcastsTo(
-                                       "bias", op.getBiases()[index], sizes)))
+    if (!biases.empty() &&
+        failed(inference.verifyBroadcastsTo("bias", biases[index], sizes)))
       return failure();
-    if (!op.getRhsScales().empty() &&
+    if (!scales.empty() &&
         failed(verifyScale(inference, "scale of a right-hand side",
-                           op.getRhsScales()[index], rhs)))
+                           scales[index], rhs)))
       return failure();
   }
   return verifyShardScale(inference, op.getShardScale(), op.getShard(), axis);

@@ -98,8 +98,9 @@ void commute::tp::addResultTypes(
   SmallVector<StridedShape> operandShapes;
   operandShapes.reserve(operands.size());
   for (Value operand : operands) {
-    auto type = dyn_cast<RankedTensorType>(operand.getType());
-    operandShapes.push_back(type ? symbols.getShape(type) : StridedShape());
+    StridedShape &shape = operandShapes.emplace_back();
+    if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+      shape = symbols.getShape(type);
   }
   for (auto [index, shape] : llvm::enumerate(shapes)) {
     assert(shape.elementType && shape.sizes &&
@@ -119,8 +120,12 @@ void commute::tp::stateElementTypes(OperationState &state,
                                     TypeRange elementTypes) {
   for (auto [type, elementType] : llvm::zip_equal(
            MutableArrayRef<Type>(state.types).take_back(elementTypes.size()),
-           elementTypes))
-    type = cast<RankedTensorType>(type).clone(elementType);
+           elementTypes)) {
+    auto tensor = cast<RankedTensorType>(type);
+    // Usually they are the inferred ones, and to look up a type takes time.
+    if (tensor.getElementType() != elementType)
+      type = tensor.clone(elementType);
+  }
 }
 
 SmallVector<ResultShape, 2> commute::tp::getStatedShapes(SymbolSpace &symbols,

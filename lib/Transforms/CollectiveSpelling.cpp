@@ -63,38 +63,33 @@ struct RestoredOps {
 // The attribute
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Builds the attributes of ops. The keys are the same for all ops and are
-/// looked up once.
-class SpellingWriter {
-public:
-  explicit SpellingWriter(MLIRContext *context) : context(context) {
-    StringRef previous;
-    for (auto [key, name] : llvm::zip_equal(keys, names)) {
-      assert(previous < name && "a dictionary is sorted by its keys");
-      key = StringAttr::get(context, name);
-      previous = name;
-    }
-  }
+template <size_t size>
+static void lookUp(MLIRContext *context,
+                   const std::array<StringLiteral, size> &names,
+                   std::array<StringAttr, size> &keys) {
+  assert(llvm::is_sorted(names) && "a dictionary is sorted by its keys");
+  for (auto [key, name] : llvm::zip_equal(keys, names))
+    key = StringAttr::get(context, name);
+}
 
-  Attribute write(const SpelledOp &op) const {
-    std::array<Attribute, names.size()> values = {
-        op.attributes, op.location, op.name, op.operands, op.place, op.type};
-    SmallVector<NamedAttribute> entries;
-    for (auto [key, value] : llvm::zip_equal(keys, values))
-      if (value)
-        entries.emplace_back(key, value);
-    return DictionaryAttr::getWithSorted(context, entries);
-  }
+/// Null values are left out.
+template <size_t size>
+static DictionaryAttr getDictionary(MLIRContext *context,
+                                    const std::array<StringAttr, size> &keys,
+                                    const std::array<Attribute, size> &values) {
+  SmallVector<NamedAttribute, size> entries;
+  for (auto [key, value] : llvm::zip_equal(keys, values))
+    if (value)
+      entries.emplace_back(key, value);
+  return DictionaryAttr::getWithSorted(context, entries);
+}
 
-private:
-  static constexpr std::array<StringLiteral, 6> names = {
-      "attributes", "location", "op", "operands", "place", "type"};
-
-  MLIRContext *context;
-  std::array<StringAttr, names.size()> keys;
-};
-} // namespace
+SpellingWriter::SpellingWriter(MLIRContext *context) {
+  lookUp<6>(context,
+            {"attributes", "location", "op", "operands", "place", "type"},
+            opKeys);
+  lookUp<2>(context, {"input", "ops"}, spellingKeys);
+}
 
 std::optional<SpelledOp> SpelledOp::read(Attribute attribute) {
   auto entry = dyn_cast<DictionaryAttr>(attribute);
@@ -130,38 +125,36 @@ std::optional<Spelling> Spelling::read(Operation *collective) {
   return spelling;
 }
 
-void commute::noteSpelling(Operation *collective, ArrayRef<Operation *> ops,
-                           Value input) {
-  Builder builder(collective->getContext());
+void SpellingWriter::write(Operation *collective, ArrayRef<Operation *> ops,
+                           Value input) const {
+  MLIRContext *context = collective->getContext();
+  Builder builder(context);
   llvm::DenseMap<Value, int64_t> positions{{input, -1}};
   llvm::SmallPtrSet<Operation *, 16> own(ops.begin(), ops.end());
   // The new collective replaces the original one at the same position.
   own.insert(collective);
-  SpellingWriter writer(collective->getContext());
   SmallVector<Attribute> entries;
   for (auto [index, op] : llvm::enumerate(ops)) {
-    SpelledOp entry;
-    entry.name = op->getName().getIdentifier();
     SmallVector<int64_t> operands;
     for (Value operand : op->getOperands())
       operands.push_back(positions.at(operand));
-    entry.operands = builder.getDenseI64ArrayAttr(operands);
-    entry.attributes = op->getAttrDictionary();
-    entry.type = TypeAttr::get(op->getResult(0).getType());
-    entry.location = op->getLoc();
     Operation *before = op->getPrevNode();
     while (before && own.contains(before))
       before = before->getPrevNode();
+    Attribute place;
     if (before && !isa<UnknownLoc>(before->getLoc()))
-      entry.place = before->getLoc();
-    entries.push_back(writer.write(entry));
+      place = before->getLoc();
+    entries.push_back(getDictionary<6>(
+        context, opKeys,
+        {op->getAttrDictionary(), op->getLoc(), op->getName().getIdentifier(),
+         builder.getDenseI64ArrayAttr(operands), place,
+         TypeAttr::get(op->getResult(0).getType())}));
     positions[op->getResult(0)] = index;
   }
-  NamedAttrList spelling;
-  spelling.append("input", TypeAttr::get(input.getType()));
-  spelling.append("ops", builder.getArrayAttr(entries));
   collective->setAttr(spellingAttrName,
-                      spelling.getDictionary(collective->getContext()));
+                      getDictionary<2>(context, spellingKeys,
+                                       {TypeAttr::get(input.getType()),
+                                        builder.getArrayAttr(entries)}));
 }
 
 //===----------------------------------------------------------------------===//

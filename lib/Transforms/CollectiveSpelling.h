@@ -19,11 +19,24 @@
 
 namespace commute {
 
-/// Records at `collective` the ops that it replaces. They are in order, compute
-/// their last result from `input` and each other, and are still at their
-/// original places.
-void noteSpelling(mlir::Operation *collective,
-                  llvm::ArrayRef<mlir::Operation *> ops, mlir::Value input);
+/// Records how collectives were spelled. Keeps the keys of its attributes,
+/// which take time to look up.
+class SpellingWriter {
+public:
+  explicit SpellingWriter(mlir::MLIRContext *context);
+
+  /// Records at `collective` the ops that it replaces. They are in order,
+  /// compute their last result from `input` and each other, and are still at
+  /// their original places.
+  void write(mlir::Operation *collective, llvm::ArrayRef<mlir::Operation *> ops,
+             mlir::Value input) const;
+
+private:
+  /// Of an op: attributes, location, op, operands, place, type.
+  std::array<mlir::StringAttr, 6> opKeys;
+  /// Of a spelling: input, ops.
+  std::array<mlir::StringAttr, 2> spellingKeys;
+};
 
 /// Returns true if a spelling is recorded at the collective.
 bool hasSpelling(mlir::Operation *collective);

@@ -61,7 +61,8 @@ private:
 
 class FusionDraft : public ReplacementDraft {
 public:
-  FusionDraft(ReplacementDraft draft, Operation *collective, HiddenTime &hidden)
+  FusionDraft(ReplacementDraft &&draft, Operation *collective,
+              HiddenTime &hidden)
       : ReplacementDraft(std::move(draft)), collective(collective),
         hidden(hidden) {}
 

@@ -20,6 +20,8 @@ using analysis::Legal;
 using analysis::Refusal;
 using analysis::RefusalCode;
 
+/// About how many ops and values a rewrite changes.
+static constexpr unsigned numExpectedEntries = 8;
 /// See "Termination" in LawDriver.h.
 static constexpr unsigned maxRounds = 256;
 
@@ -33,6 +35,7 @@ LawDriver::LawDriver(func::FuncOp function, const LawSet &laws, Context context)
 //===----------------------------------------------------------------------===//
 
 llvm::Error LawDriver::run() {
+  hasListener = findListener();
   size_t numDone = 0;
   for (unsigned round = 0, group = 0;
        round < maxRounds && numDone < laws.groups.size(); ++round) {
@@ -99,6 +102,7 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
     // users of their operands.
     std::vector<Candidate> candidates;
     Findings findings(/*keepsInapplicable=*/context.record);
+    candidates.reserve(getSites(groupIndex).size());
     for (auto [site, law] : getSites(groupIndex)) {
       findings.clear();
       law->find(site, findings);
@@ -230,6 +234,7 @@ LawDriver::choose(MutableArrayRef<Candidate> candidates, bool explains,
   /// Who changes an op or value, and what is relied on.
   llvm::DenseMap<void *, Candidate *> changed;
   llvm::DenseSet<void *> reliedOn;
+  changed.reserve(order.size() * numExpectedEntries);
   for (Candidate *candidate : order) {
     if (!candidate->verdict) {
       if (explains)
@@ -284,9 +289,11 @@ void LawDriver::apply(ArrayRef<Candidate *> chosen) {
     for (const auto &[where, refusal] : *refusals)
       if (where.first == site && where.second != site)
         report(site, refusal);
-    SmallVector<Operation *> ops;
-    candidate->draft->addOps(ops);
-    created.insert(ops.begin(), ops.end());
+    if (current->createsSites) {
+      SmallVector<Operation *> ops;
+      candidate->draft->addOps(ops);
+      created.insert(ops.begin(), ops.end());
+    }
     Decision *decision =
         record(*candidate->law, site, Decision::Outcome::Applied,
                candidate->price, {});
@@ -294,8 +301,7 @@ void LawDriver::apply(ArrayRef<Candidate *> chosen) {
     candidate->draft->addReplaced(replaced);
     candidate->draft->count(context.count);
     isChanged = true;
-    // Skip formatting when nobody reads it.
-    if (!function.getContext()->getRemarkEngine() && !decision)
+    if (!hasListener && !decision)
       continue;
     SmallVector<LawRemark> remarks = candidate->finding->describe(
         *candidate->draft, candidate->price, context.model);
@@ -308,16 +314,16 @@ void LawDriver::apply(ArrayRef<Candidate *> chosen) {
 
 void LawDriver::erase(ArrayRef<Operation *> replaced) {
   llvm::DenseSet<Operation *> mayGo(replaced.begin(), replaced.end());
+  erased.reserve(erased.size() + replaced.size());
   SmallVector<Operation *> unused(replaced);
-  // An op is visited again when one of its users is erased.
+  SmallVector<Value> operands;
+  // An op is visited again when its last user is erased.
   while (!unused.empty()) {
     Operation *op = unused.pop_back_val();
     if (erased.contains(op) || !op->use_empty() ||
         !(mayGo.contains(op) || wouldOpBeTriviallyDead(op)))
       continue;
-    for (Value operand : op->getOperands())
-      if (Operation *definition = operand.getDefiningOp())
-        unused.push_back(definition);
+    operands.assign(op->operand_begin(), op->operand_end());
     // The driver is the rewriter's listener. To tell itself saves the walk
     // over regions, which is most of what eraseOp takes.
     if (op->getNumRegions() == 0) {
@@ -326,6 +332,10 @@ void LawDriver::erase(ArrayRef<Operation *> replaced) {
     } else {
       rewriter.eraseOp(op);
     }
+    for (Value operand : operands)
+      if (operand.use_empty())
+        if (Operation *definition = operand.getDefiningOp())
+          unused.push_back(definition);
   }
   // The next op may be allocated where an erased one was.
   for (PendingRefusals &ofGroup : pending)
@@ -426,6 +436,16 @@ remark::RemarkOpts LawDriver::getRemark(StringRef name) {
       .function(function.getName());
 }
 
+bool LawDriver::findListener() {
+  // The engine does not tell which remarks it drops, but it starts only others.
+  remark::detail::InFlightRemark probe =
+      remark::passed(function.getLoc(), getRemark("probe"));
+  bool isStarted = bool(probe);
+  // Drop it: remarks are emitted when they are destroyed.
+  probe = remark::detail::InFlightRemark();
+  return isStarted;
+}
+
 void LawDriver::report(const LawRemark &remark) {
   auto emitted = remark::passed(remark.location, getRemark(remark.name));
   emitted << remark::add("{0}", remark.text);
@@ -437,11 +457,11 @@ void LawDriver::report(Operation *site, const PendingRefusal &pending) {
   if (!laws.reportsRefusals)
     return;
   context.count("num-refused", 1);
-  if (!function.getContext()->getRemarkEngine())
-    return;
   const Refusal &refusal = pending.refusal;
   auto emitted = remark::missed(site->getLoc(),
                                 getRemark(analysis::stringify(refusal.code)));
+  if (!emitted)
+    return;
   emitted << remark::add("{0}", pending.law->describe(refusal, site));
   if (!refusal.remedy.empty())
     emitted << remark::suggest("{0}", refusal.remedy);

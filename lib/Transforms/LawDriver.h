@@ -146,6 +146,7 @@ private:
                    Decision::Outcome outcome, const Price &price,
                    const analysis::Refusal &refusal);
   mlir::remark::RemarkOpts getRemark(llvm::StringRef name);
+  bool findListener();
 
   mlir::func::FuncOp function;
   const LawSet &laws;
@@ -169,6 +170,9 @@ private:
   /// Ops that the driver has inserted: what they could not become was decided
   /// when they were made.
   llvm::DenseSet<mlir::Operation *> created;
+  /// Whether anyone reads remarks about applied rewrites. If not, they are not
+  /// formatted.
+  bool hasListener = false;
   /// Sites of findings that have waited since the last round.
   llvm::DenseSet<mlir::Operation *> waiting;
   /// Ops erased in this round.

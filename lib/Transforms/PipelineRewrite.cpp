@@ -39,9 +39,11 @@ static Value reshapeToMatrix(OpDraft &ops, Value value, Location location) {
 static Value getRightOperand(OpDraft &ops, tp::MatmulOp matmul) {
   Location location = matmul.getLoc();
   Value matrix = analysis::getRightMatrix(matmul);
-  tp::Sizes sizes = ops.getSizes(matrix);
-  matrix =
-      ops.reshape(matrix, tp::Sizes(ArrayRef(sizes).take_back(2)), location);
+  if (getTensor(matrix).getRank() > 2) {
+    tp::Sizes sizes = ops.getSizes(matrix);
+    matrix =
+        ops.reshape(matrix, tp::Sizes(ArrayRef(sizes).take_back(2)), location);
+  }
   return matmul.getTransposeRhs() ? ops.transpose(matrix, location) : matrix;
 }
 
@@ -110,6 +112,8 @@ ReplacementDraft commute::draftGatherFusion(const GatherFusion &fusion) {
   tp::Sizes sizes = ops.getSizes(shard);
   unsigned numOuter = fusion.contracts ? 0 : countOuterDims(sizes, axis);
   auto dropOuter = [&](Value value) {
+    if (numOuter == 0)
+      return value;
     tp::Sizes all = ops.getSizes(value);
     return ops.reshape(value, tp::Sizes(llvm::drop_begin(all, numOuter)),
                        location);

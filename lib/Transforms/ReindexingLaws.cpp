@@ -87,8 +87,9 @@ namespace {
 /// another group.
 class ReindexedFinding : public Finding {
 public:
-  ReindexedFinding(Operation *collective, ReindexedCollective found)
-      : collective(collective), found(std::move(found)),
+  ReindexedFinding(Operation *collective, ReindexedCollective found,
+                   const SpellingWriter &spelling)
+      : collective(collective), found(std::move(found)), spelling(spelling),
         location(collective->getLoc()),
         isGather(isa<tp::AllGatherOp>(collective)) {
     if (Operation *first = getFirstOfChain())
@@ -106,6 +107,7 @@ private:
 
   Operation *collective;
   ReindexedCollective found;
+  const SpellingWriter &spelling;
   // For the remark: the draft erases the ops.
   Location location;
   bool isGather;
@@ -116,14 +118,16 @@ private:
 /// again.
 class ReindexedDraft : public ReplacementDraft {
 public:
-  ReindexedDraft(Operation *collective, const ReindexedCollective &found)
-      : ReplacementDraft(collective->getContext()), found(found) {}
+  ReindexedDraft(Operation *collective, const ReindexedCollective &found,
+                 const SpellingWriter &spelling)
+      : ReplacementDraft(collective->getContext()), found(found),
+        spelling(spelling) {}
 
   void apply(RewriterBase &rewriter) override {
     // Record a spelling only for a single result, and before there are new ops
     // between the old ones.
     if (found.results.size() == 1)
-      noteSpelling(collective, found.ops, found.input);
+      spelling.write(collective, found.ops, found.input);
     ReplacementDraft::apply(rewriter);
     // Erase the ops now: spellings note the ops that stay around them.
     for (Operation *op : llvm::reverse(found.ops))
@@ -136,6 +140,7 @@ public:
 
 private:
   const ReindexedCollective &found;
+  const SpellingWriter &spelling;
 };
 
 } // namespace
@@ -148,7 +153,7 @@ Operation *ReindexedFinding::getFirstOfChain() const {
 }
 
 Legal<std::unique_ptr<Draft>> ReindexedFinding::draft() {
-  auto draft = std::make_unique<ReindexedDraft>(collective, found);
+  auto draft = std::make_unique<ReindexedDraft>(collective, found, spelling);
   draft->position = collective;
   Value input = found.input;
   if (input.getType() != found.inputType)
@@ -225,18 +230,25 @@ ReindexedFinding::describe(const Draft &draft, const Price &price,
 // Laws
 //===----------------------------------------------------------------------===//
 
-static void add(Operation *site, Legal<ReindexedCollective> found,
-                Findings &findings) {
-  if (found)
-    findings.add(site,
-                 std::make_unique<ReindexedFinding>(site, std::move(*found)));
-  else
-    findings.refuse(site, std::move(found.getRefusal()));
-}
-
 namespace {
 
-class AxisLaw : public Law {
+class ReindexingLaw : public Law {
+protected:
+  void add(Operation *site, Legal<ReindexedCollective> found,
+           Findings &findings) {
+    if (!found)
+      return findings.refuse(site, std::move(found.getRefusal()));
+    if (!spelling)
+      spelling.emplace(site->getContext());
+    findings.add(site, std::make_unique<ReindexedFinding>(
+                           site, std::move(*found), *spelling));
+  }
+
+private:
+  std::optional<SpellingWriter> spelling;
+};
+
+class AxisLaw : public ReindexingLaw {
 public:
   StringRef getName() const override { return "axis"; }
   bool isSite(OperationName name) const override {
@@ -251,7 +263,7 @@ public:
   }
 };
 
-class ChainLaw : public Law {
+class ChainLaw : public ReindexingLaw {
 public:
   StringRef getName() const override { return "chain"; }
   bool isSite(OperationName name) const override {

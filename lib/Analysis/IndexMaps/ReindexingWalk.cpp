@@ -13,12 +13,15 @@ using namespace commute::analysis;
 
 bool ReindexingWalk::step(llvm::function_ref<bool(Operation *)> mayUndo) {
   Operation *latest = nullptr;
-  for (Value value : open) {
+  // Usually the last operand is the latest, and to compare positions is cheaper
+  // than to ask for interfaces.
+  for (Value value : llvm::reverse(open)) {
     Operation *op = value.getDefiningOp();
-    // What cannot be undone can only be the origin itself.
-    if (!op || !isReindexing(op) || !mayUndo(op))
+    if (!op || (latest && (op->getBlock() != latest->getBlock() ||
+                           op->isBeforeInBlock(latest))))
       continue;
-    if (!latest || latest->isBeforeInBlock(op))
+    // What cannot be undone can only be the origin itself.
+    if (isReindexing(op) && mayUndo(op))
       latest = op;
   }
   if (!latest)

@@ -21,7 +21,7 @@ namespace {
 
 class GatheredProductSearch {
 public:
-  GatheredProductSearch(tp::AllGatherOp gather, const FusionContext &context,
+  GatheredProductSearch(tp::AllGatherOp gather, FusionContext &context,
                         SmallVectorImpl<Refusal> &refusals)
       : context(context), refusals(refusals) {
     fusion.gather = gather;
@@ -64,7 +64,7 @@ private:
   /// `value`. Refuses if one of them cannot move.
   Legal<> hoist(Value value, MovedOps &moved);
 
-  const FusionContext &context;
+  FusionContext &context;
   SmallVectorImpl<Refusal> &refusals;
   GatherFusion fusion;
 };
@@ -406,7 +406,7 @@ Legal<GatherFusion> GatheredProductSearch::run() {
 }
 
 Legal<GatherFusion>
-analysis::findGatherFusion(tp::AllGatherOp gather, const FusionContext &context,
+analysis::findGatherFusion(tp::AllGatherOp gather, FusionContext &context,
                            SmallVectorImpl<Refusal> &products) {
   return GatheredProductSearch(gather, context, products).run();
 }

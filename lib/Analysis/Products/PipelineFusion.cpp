@@ -20,34 +20,40 @@ using tp::getTensor;
 // FusionContext
 //===----------------------------------------------------------------------===//
 
-FusionContext::FusionContext(func::FuncOp function) {
-  // Few kinds of ops write, and interface queries are expensive.
-  llvm::SmallDenseMap<OperationName, bool, 64> mayWrite;
-  for (Operation &op : function.getBody().front()) {
-    auto kind = mayWrite.find(op.getName());
-    if (kind == mayWrite.end())
-      kind =
-          mayWrite
-              .try_emplace(op.getName(), isa<tp::DenseOperandsOpInterface>(op))
-              .first;
-    if (!kind->second)
-      continue;
-    if (isa<tp::AllGatherOp, tp::ReduceScatterOp>(op))
-      collectives.push_back(&op);
-    auto dense = cast<tp::DenseOperandsOpInterface>(op);
-    if (llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {
-          return dense.writesInto(operand);
-        }))
-      writers.push_back(&op);
-  }
+bool FusionContext::isWriter(Operation *op) {
+  auto [kind, isNew] = mayWrite.try_emplace(op->getName());
+  if (isNew)
+    kind->second = isa<tp::DenseOperandsOpInterface>(op);
+  if (!kind->second)
+    return false;
+  auto dense = cast<tp::DenseOperandsOpInterface>(op);
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return dense.writesInto(operand);
+  });
 }
 
-bool FusionContext::writesBetween(Operation *first, Operation *last) const {
+bool FusionContext::writesBetween(Operation *first, Operation *last) {
+  // Usually they are close.
+  constexpr unsigned maxSteps = 16;
+  Operation *op = first->getNextNode();
+  for (unsigned step = 0; op && step < maxSteps; ++step) {
+    if (op == last)
+      return false;
+    if (isWriter(op))
+      return true;
+    op = op->getNextNode();
+  }
+  if (!writers) {
+    writers.emplace();
+    for (Operation &each : function.getBody().front())
+      if (isWriter(&each))
+        writers->push_back(&each);
+  }
   auto *const *writer =
-      llvm::upper_bound(writers, first, [](Operation *a, Operation *b) {
+      llvm::upper_bound(*writers, first, [](Operation *a, Operation *b) {
         return a->isBeforeInBlock(b);
       });
-  return writer != writers.end() && (*writer)->isBeforeInBlock(last);
+  return writer != writers->end() && (*writer)->isBeforeInBlock(last);
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,7 +213,7 @@ Legal<> analysis::checkProcessGroup(Operation *collective,
 }
 
 Legal<ScatterFusion> analysis::findScatterFusion(tp::ReduceScatterOp scatter,
-                                                 const FusionContext &context) {
+                                                 FusionContext &context) {
   ScatterFusion fusion;
   fusion.scatter = scatter;
   auto refuse = [&](RefusalCode code, std::string reason) {

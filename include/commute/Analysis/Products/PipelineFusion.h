@@ -20,21 +20,21 @@ namespace commute::analysis {
 /// Facts about a function that both searches share.
 class FusionContext {
 public:
-  explicit FusionContext(mlir::func::FuncOp function);
+  explicit FusionContext(mlir::func::FuncOp function) : function(function) {}
 
-  /// The all_gathers and reduce_scatters of the function in order, without
-  /// those in nested regions.
-  llvm::ArrayRef<mlir::Operation *> getCollectives() const {
-    return collectives;
-  }
   /// Returns true if an op strictly between the two writes into one of its
   /// operands, so that an op moved past it might read different values.
-  bool writesBetween(mlir::Operation *first, mlir::Operation *last) const;
+  bool writesBetween(mlir::Operation *first, mlir::Operation *last);
 
 private:
-  llvm::SmallVector<mlir::Operation *> collectives;
-  /// Ops that write into an operand, in order.
-  llvm::SmallVector<mlir::Operation *> writers;
+  bool isWriter(mlir::Operation *op);
+
+  mlir::func::FuncOp function;
+  /// The kinds of ops that may write: few do, and to ask for an interface takes
+  /// time.
+  llvm::SmallDenseMap<mlir::OperationName, bool, 64> mayWrite;
+  /// Ops that write into an operand, in order. Found when first needed.
+  std::optional<llvm::SmallVector<mlir::Operation *>> writers;
 };
 
 /// A matrix product with a gathered operand.
@@ -125,11 +125,11 @@ struct ScatterFusion {
 /// whether or not others can. If there is no other reason, the result is not
 /// applicable.
 Legal<GatherFusion> findGatherFusion(tp::AllGatherOp gather,
-                                     const FusionContext &context,
+                                     FusionContext &context,
                                      llvm::SmallVectorImpl<Refusal> &products);
 
 Legal<ScatterFusion> findScatterFusion(tp::ReduceScatterOp scatter,
-                                       const FusionContext &context);
+                                       FusionContext &context);
 
 /// Returns the products that a gather of `value` along `dim` would be fused
 /// with, if `value` has no other users. For the price model only: unlike
