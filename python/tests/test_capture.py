@@ -111,10 +111,6 @@ def test_a_module_that_is_parallel_already(tmp_path):
     assert "reduce_scatter" in kinds
 
 
-@pytest.mark.skipif(
-    torch.__version__.startswith("2.10."),
-    reason="with PyTorch 2.10, fully_shard beside tensor parallelism cannot be captured",
-)
 def test_two_axes(tmp_path):
     """fully_shard on one axis, tensor parallelism on another."""
     from torch.distributed.fsdp import fully_shard

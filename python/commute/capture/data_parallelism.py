@@ -15,27 +15,19 @@ from torch.distributed.tensor import DTensor, Replicate
 _PARALLEL = ("torch.distributed.", "transformers.distributed.")
 
 
-def _state_of(module: nn.Module) -> Any:
-    """Returns the state that fully_shard attached to a module, or None."""
-    from commute.torch.compatibility import FSDPModule
-
-    if not isinstance(module, FSDPModule):
-        return None
-    return module._get_fsdp_state()
-
-
 class ShardedParameters:
     """The parameters that fully_shard shards, and the mesh axes it shards them over."""
 
     def __init__(self, model: nn.Module) -> None:
         self._axes: dict[int, tuple[Any, Any]] = {}
         self.axis_names: set[str] = set()
+        from commute.torch.compatibility import FSDPModule, get_sharded_parameters
+
         for module in model.modules():
-            for group in getattr(_state_of(module), "_fsdp_param_groups", ()):
-                self.axis_names.update(group.mesh_info.mesh.mesh_dim_names or ())
-                for parameter in group.fsdp_params:
-                    whole = parameter._unsharded_dtensor_spec
-                    self._axes[id(parameter.sharded_param)] = (group.mesh_info.mesh, whole)
+            if isinstance(module, FSDPModule):
+                for parameter, mesh, whole in get_sharded_parameters(module):
+                    self.axis_names.update(mesh.mesh_dim_names or ())
+                    self._axes[id(parameter)] = (mesh, whole)
 
     def gathered(self, original: DTensor, value: DTensor) -> Any:
         """Returns a parameter as the forward uses it: gathered along the axes of

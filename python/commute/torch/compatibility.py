@@ -92,6 +92,7 @@ __all__ = [
     "default_store",
     "enable_python_dispatcher",
     "export_without_checks",
+    "get_sharded_parameters",
     "group_names_and_ranks",
     "group_registry",
     "group_size_by_name",
@@ -186,6 +187,23 @@ def group_names_and_ranks() -> list[tuple[str, list[int]]]:
         (str(name), sorted(world.pg_group_ranks.get(group, {})))
         for group, name in world.pg_names.items()
     ]
+
+
+def get_sharded_parameters(module: "FSDPModule") -> Iterator[tuple[Any, Any, Any]]:
+    """The parameters that fully_shard shards: each with the mesh it is sharded over and,
+    if it is a DTensor when it is whole, the spec of that DTensor."""
+    state: Any = module._get_fsdp_state()
+    # Before PyTorch 2.12, a module had one group at most, and the spec another name.
+    groups = getattr(state, "_fsdp_param_groups", None)
+    if groups is None:
+        group = state._fsdp_param_group
+        groups = [group] if group else []
+    for group in groups:
+        for parameter in group.fsdp_params:
+            spec = getattr(parameter, "_unsharded_dtensor_spec", None) or getattr(
+                parameter, "_tp_spec", None
+            )
+            yield parameter.sharded_param, group.mesh_info.mesh, spec
 
 
 def clear_sharding_cache() -> None:
