@@ -318,6 +318,37 @@ bool Deviations::tryOtherBlocks(const Step &step, size_t expected,
   return false;
 }
 
+bool Deviations::tryOtherNumber(const Step &step, size_t expected,
+                                Finding &finding) {
+  auto getNumber = [](const FieldValue &content) -> std::optional<int64_t> {
+    FieldValue one = equivalence::collapse(content);
+    if (one->isField() || one->isTruth() || one->elements.size() != 1)
+      return std::nullopt;
+    return static_cast<int64_t>(one->elements.front());
+  };
+  std::optional<int64_t> own = getNumber(step.getContent()),
+                         other = getNumber(relations.getContent(expected));
+  if (!step.operands.empty() || !own || !other || *own < 1 || *other < 1)
+    return false;
+  for (const auto &[count, axis] : relations.getCounts()) {
+    bool isSmaller = *other % *own == 0 && *other / *own == count;
+    if (!isSmaller && !(*own % *other == 0 && *own / *other == count))
+      continue;
+    std::string here = texts.describe(step),
+                there = "the reference's " + texts.describe(expected);
+    finding.message = (isSmaller ? there : here) + " uses a number that is " +
+                      std::to_string(count) + " times that of " +
+                      (isSmaller ? here : there);
+    finding.fix = isSmaller ? "use the size of what all ranks (" + axis +
+                                  ") hold together, or divide by " +
+                                  std::to_string(count) + " later"
+                            : "compare how the reference counts";
+    texts.setOther(finding, expected);
+    return true;
+  }
+  return false;
+}
+
 bool Deviations::tryOtherOperand(const Step &step, size_t expected,
                                  Finding &finding) {
   Operation *op = step.getOp();
@@ -439,8 +470,13 @@ Finding Deviations::explain(const FaultSearch::Fault &fault) {
   for (size_t value : expected)
     if (tryOtherBlocks(step, value, finding))
       return finding;
-  if (trySummands(step, finding) || tryOperandBlocks(step, finding) ||
-      tryShardOfDim(step, finding) || tryOperandOrder(step, finding))
+  if (trySummands(step, finding) || tryOperandBlocks(step, finding))
+    return finding;
+  // An order is not wrong before something is computed of the elements.
+  if (const Step *reader =
+          onlyMoves(step.getOp()) ? search.findReader(step) : nullptr)
+    return explain(FaultSearch::Fault{reader});
+  if (tryShardOfDim(step, finding) || tryOperandOrder(step, finding))
     return finding;
   if (auto multiple =
           recognized.findMultiple(*step.node, step.rank, /*inOrder=*/false)) {
@@ -454,7 +490,8 @@ Finding Deviations::explain(const FaultSearch::Fault &fault) {
     finding.fix = "compare how the reference scales it";
     return finding;
   }
-  if (!expected.empty() && tryOtherOperand(step, expected.front(), finding))
+  if (!expected.empty() && (tryOtherNumber(step, expected.front(), finding) ||
+                            tryOtherOperand(step, expected.front(), finding)))
     return finding;
   finding.message = texts.describe(step) +
                     " is no value of the reference, although its operands are";

@@ -42,6 +42,9 @@ private:
                           size_t expected, Finding &finding);
   bool tryOperandBlocks(const Step &step, Finding &finding);
   bool tryOperandOrder(const Step &step, Finding &finding);
+  /// An integer constant, such as the number of elements that a mean divides
+  /// by.
+  bool tryOtherNumber(const Step &step, size_t expected, Finding &finding);
   bool tryOtherOperand(const Step &step, size_t expected, Finding &finding);
 
   /// Adds an operand beside summands that is whole: it is then added once per

@@ -287,6 +287,21 @@ std::optional<FaultSearch::Unreduced> FaultSearch::findUnreduced() {
   return std::nullopt;
 }
 
+const Step *FaultSearch::findReader(const Step &step) {
+  llvm::DenseSet<const Step *> moved = {&step};
+  // Suspects are in program order.
+  for (const Step *own : suspects) {
+    if (!llvm::any_of(own->operands, [&](const Step *operand) {
+          return moved.contains(operand);
+        }))
+      continue;
+    if (!onlyMoves(own->getOp()))
+      return own;
+    moved.insert(own);
+  }
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Counterparts
 //===----------------------------------------------------------------------===//

@@ -16,10 +16,7 @@ DEFECTS = {defect.name: defect for defect in load_defects()}
 
 # Found, but another op is named, or another reason given. zoo/README.md says so.
 NOT_YET_NAMED = {
-    "deepspeed_5664",
     "diffusers_14265",
-    "pytorch_160285",
-    "pytorch_194457",
     "vllm_50681",
 }
 
