@@ -321,6 +321,8 @@ bool Deviations::tryOtherBlocks(const Step &step, size_t expected,
 bool Deviations::tryOtherNumber(const Step &step, size_t expected,
                                 Finding &finding) {
   auto getNumber = [](const FieldValue &content) -> std::optional<int64_t> {
+    if (!content)
+      return std::nullopt;
     FieldValue one = equivalence::collapse(content);
     if (one->isField() || one->isTruth() || one->elements.size() != 1)
       return std::nullopt;
