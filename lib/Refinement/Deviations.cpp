@@ -417,18 +417,37 @@ bool Deviations::tryOperandOrder(const Step &step, Finding &finding) {
         recognized.getOwners(*operand->node, operand->rank);
     if (owners.empty())
       continue;
+    if (onlyMoves(operand->getOp()))
+      finding = ValueTexts::makeFinding(*operand);
     texts.setOther(finding, owners.front());
-    finding.message = texts.describe(step) + " uses " +
-                      texts.describe(*operand) +
-                      ", which holds elements of the reference's ";
+    finding.message =
+        texts.describe(*operand) + " holds elements of the reference's ";
     for (auto [number, owner] : llvm::enumerate(owners))
       finding.message += (number > 0 ? " and " : "") + texts.describe(owner);
-    finding.message += ", in an order that is none of its shards";
+    finding.message += ", in an order that is none of its shards, and " +
+                       texts.describe(step) + " uses it";
     finding.fix = "rearrange " + texts.describe(*operand) +
                   ", or compare how the reference does";
     return true;
   }
   return false;
+}
+
+bool Deviations::tryReader(const Step &step, Finding &finding) {
+  const Step *reader =
+      onlyMoves(step.getOp()) ? search.findReader(step) : nullptr;
+  if (!reader)
+    return false;
+  Finding ofReader = ValueTexts::makeFinding(*reader);
+  bool isExplained =
+      llvm::any_of(search.findExpected(*reader), [&](size_t value) {
+        return tryOtherBlocks(*reader, value, ofReader);
+      });
+  if (!isExplained && !tryOperandBlocks(*reader, ofReader) &&
+      !tryOperandOrder(*reader, ofReader))
+    return false;
+  finding = std::move(ofReader);
+  return true;
 }
 
 Finding Deviations::explain(const FaultSearch::Unreduced &unreduced) {
@@ -474,11 +493,8 @@ Finding Deviations::explain(const FaultSearch::Fault &fault) {
       return finding;
   if (trySummands(step, finding) || tryOperandBlocks(step, finding))
     return finding;
-  // An order is not wrong before something is computed of the elements.
-  if (const Step *reader =
-          onlyMoves(step.getOp()) ? search.findReader(step) : nullptr)
-    return explain(FaultSearch::Fault{reader});
-  if (tryShardOfDim(step, finding) || tryOperandOrder(step, finding))
+  if (tryReader(step, finding) || tryShardOfDim(step, finding) ||
+      tryOperandOrder(step, finding))
     return finding;
   if (auto multiple =
           recognized.findMultiple(*step.node, step.rank, /*inOrder=*/false)) {

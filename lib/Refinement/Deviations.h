@@ -42,6 +42,9 @@ private:
                           size_t expected, Finding &finding);
   bool tryOperandBlocks(const Step &step, Finding &finding);
   bool tryOperandOrder(const Step &step, Finding &finding);
+  /// Explains a step that only moves elements by what is computed of them after
+  /// an exchange: before it, no order is wrong.
+  bool tryReader(const Step &step, Finding &finding);
   /// An integer constant, such as the number of elements that a mean divides
   /// by.
   bool tryOtherNumber(const Step &step, size_t expected, Finding &finding);

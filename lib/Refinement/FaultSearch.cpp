@@ -289,6 +289,7 @@ std::optional<FaultSearch::Unreduced> FaultSearch::findUnreduced() {
 
 const Step *FaultSearch::findReader(const Step &step) {
   llvm::DenseSet<const Step *> moved = {&step};
+  bool isExchanged = isa<tp::CollectiveOpInterface>(step.getOp());
   // Suspects are in program order.
   for (const Step *own : suspects) {
     if (!llvm::any_of(own->operands, [&](const Step *operand) {
@@ -296,8 +297,9 @@ const Step *FaultSearch::findReader(const Step &step) {
         }))
       continue;
     if (!onlyMoves(own->getOp()))
-      return own;
+      return isExchanged ? own : nullptr;
     moved.insert(own);
+    isExchanged |= isa<tp::CollectiveOpInterface>(own->getOp());
   }
   return nullptr;
 }

@@ -50,7 +50,8 @@ public:
   /// Tries to reduce the operands of all suspects of the last search.
   std::optional<Unreduced> findUnreduced();
   /// The first suspect of the last search that computes something of the
-  /// elements that a step moves; null if none does.
+  /// elements that a step moves. Null if none does, or if ranks do not exchange
+  /// them before: then the step itself says more.
   const Step *findReader(const Step &step);
   /// Follows a step back to where it parts from its counterpart.
   Fault trace(const Step *step, size_t expected);
