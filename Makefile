@@ -30,7 +30,7 @@ help:
 	@echo "make docs    regenerate docs/reference from the sources"
 	@echo "make site    build the documentation as a web site in build/site, and check its links"
 	@echo "make wheel   build a wheel with the command line tool, and try it without LLVM"
-	@echo "make format  format all C++ sources, and order the imports of Python's"
+	@echo "make format  format all sources"
 	@echo "make tidy    lint all C++ sources; make check-python lints and types Python's"
 	@echo "make build   build only (PRESET=release, dist, debug, gcc, asan)"
 
@@ -85,13 +85,15 @@ check-format: setup
 	@clang-format-22 --dry-run --Werror $(SOURCES)
 
 check-python: setup
-	@echo "[test] lint and types of the Python sources"
+	@echo "[test] lint, format and types of the Python sources"
 	@.venv/bin/ruff check --quiet
+	@.venv/bin/ruff format --check --quiet
 	@.venv/bin/mypy --no-error-summary
 
 format: setup
 	@clang-format-22 -i $(SOURCES)
 	@.venv/bin/ruff check --quiet --select I --fix
+	@.venv/bin/ruff format --quiet
 
 # Slow (about half a minute a file), hence not part of test.
 tidy: build

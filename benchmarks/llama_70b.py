@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Programs of Llama-70B's shape, tensor-parallel on 8 ranks, as tp text of any depth.
 
+For example:
+
     Model(layers=80, tokens=4096).p.text()
 """
 

@@ -2,6 +2,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Draws a rewrite of a report, before and after, as an SVG for the documentation.
 
+Usage:
+
     commute opt model -o better --report=report.html
     draw_rewrite.py report.html docs/images/example.svg [--rewrite 0] [--lanes]
 """
@@ -58,7 +60,10 @@ def draw_graph(boxes, left, top):
     for level, row in enumerate(rows):
         start = left + (width - len(row) * (BOX_WIDTH + GAP_X) + GAP_X) / 2
         for index, number in enumerate(row):
-            place[number] = (start + index * (BOX_WIDTH + GAP_X), top + level * (BOX_HEIGHT + GAP_Y))
+            place[number] = (
+                start + index * (BOX_WIDTH + GAP_X),
+                top + level * (BOX_HEIGHT + GAP_Y),
+            )
     parts = []
     for number, box in enumerate(boxes):
         x2, y2 = place[number][0] + BOX_WIDTH / 2, place[number][1]

@@ -89,7 +89,9 @@ FIXTURES = {
         ATEN_WHOLE_ATTENTION,
     ),
     "bert_tp2": Fixture("bert", 2, "mask, softmax, contiguous, gelu, bfloat16", BF16),
-    "bert_tp4_aten": Fixture("bert", 4, "float32, on 4 ranks, after run_decompositions", options=ATEN),
+    "bert_tp4_aten": Fixture(
+        "bert", 4, "float32, on 4 ranks, after run_decompositions", options=ATEN
+    ),
     "every_collective_tp4": Fixture(
         "every_collective", 4, "each functional collective, on the world and on pairs of ranks"
     ),

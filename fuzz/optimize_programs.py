@@ -26,7 +26,9 @@ TIMEOUT_SECONDS = 60
 
 def optimize(source, target, *options):
     command = [str(BUILD / "bin" / "commute"), "opt", str(source), "-o", str(target), "--json"]
-    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    return subprocess.run(
+        [*command, *options], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
 
 
 def check(seed, folder, options):
@@ -55,7 +57,10 @@ def check(seed, folder, options):
         return finish(f"exit code {process.returncode}: {process.stderr[-400:]}", "failed")
     remarks = json.loads(process.stdout)
     document = import_schema.read_archive(paths[1])
-    is_same = document["graph_module"]["graph"] == import_schema.read_archive(paths[0])["graph_module"]["graph"]
+    is_same = (
+        document["graph_module"]["graph"]
+        == import_schema.read_archive(paths[0])["graph_module"]["graph"]
+    )
     if is_same:
         return finish(None, "unchanged")
     try:
@@ -70,21 +75,35 @@ def check(seed, folder, options):
     found = judge(first, second)
     if not found.is_equal:
         return finish(f"another value: {found.reason}", "changed")
-    again = optimize(paths[1], paths[2], "--no-verify", f"--policy={options.policy}", *options.passes)
+    again = optimize(
+        paths[1], paths[2], "--no-verify", f"--policy={options.policy}", *options.passes
+    )
     if again.returncode != 0:
-        return finish(f"the second run: exit code {again.returncode}: {again.stderr[-400:]}", "changed")
-    if import_schema.read_archive(paths[2])["graph_module"]["graph"] != document["graph_module"]["graph"]:
+        return finish(
+            f"the second run: exit code {again.returncode}: {again.stderr[-400:]}", "changed"
+        )
+    if (
+        import_schema.read_archive(paths[2])["graph_module"]["graph"]
+        != document["graph_module"]["graph"]
+    ):
         return finish("the second run changes the result of the first", "changed")
-    return finish(None, f"changed, {len(remarks.get('remarks', remarks))} remarks" if options.show else "changed")
+    return finish(
+        None,
+        f"changed, {len(remarks.get('remarks', remarks))} remarks" if options.show else "changed",
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=10**9)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--policy", default="always")
-    parser.add_argument("--passes", action="append", default=[], type=lambda text: f"--passes={text}")
+    parser.add_argument(
+        "--passes", action="append", default=[], type=lambda text: f"--passes={text}"
+    )
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "fuzz-optimize")
     parser.add_argument("--show", action="store_true", help="tell of every program")
     options = parser.parse_args()

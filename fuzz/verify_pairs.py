@@ -27,7 +27,11 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 BUILD = REPOSITORY / os.environ.get("COMMUTE_BUILD", "build/release")
-sys.path[:0] = [str(REPOSITORY / "fuzz"), str(REPOSITORY / "python" / "tests"), str(BUILD / "python")]
+sys.path[:0] = [
+    str(REPOSITORY / "fuzz"),
+    str(REPOSITORY / "python" / "tests"),
+    str(BUILD / "python"),
+]
 
 # A worker that says nothing for so many seconds of processor time hangs: twice the budget of a proof.
 PAIR_SECONDS = 40
@@ -190,7 +194,9 @@ class Campaign:
     def report(self):
         m = self.module
         judged = sum(self.counts.values()) - self.counts[m.SKIPPED]
-        print(f"[fuzz] {judged} pairs from seed {self.options.first_seed}, {judged / self.seconds:.1f} a second")
+        print(
+            f"[fuzz] {judged} pairs from seed {self.options.first_seed}, {judged / self.seconds:.1f} a second"
+        )
         kinds = (m.AGREED_EQUAL, m.AGREED_DIFFERENT, m.FALSE_EQUIVALENT, m.FALSE_DIFFERENT, m.GAP,
                  m.UNDECIDED, m.NOT_PROVEN, m.ERROR, m.CRASH, m.SKIPPED)  # fmt: skip
         for kind in kinds:
@@ -199,7 +205,10 @@ class Campaign:
             print(f"  {count:7} {reason}")
         total = sum(self.times.values()) or 1
         print(f"  {judged / total:.1f} pairs a second of processor time")
-        print("  " + ", ".join(f"{seconds / total:.0%} {name}" for name, seconds in self.times.items()))
+        print(
+            "  "
+            + ", ".join(f"{seconds / total:.0%} {name}" for name, seconds in self.times.items())
+        )
         if judged > sum(self.counts[kind] for kind in (m.AGREED_EQUAL, m.AGREED_DIFFERENT)):
             print(f"  failures are in {self.folder}")
         is_bad = any(self.counts[kind] for kind in (m.FALSE_EQUIVALENT, m.ERROR, m.CRASH))

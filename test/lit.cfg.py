@@ -14,7 +14,5 @@ config.environment["PATH"] = os.pathsep.join(
 )
 # Variables of one FileCheck block must not leak into the next.
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
-config.substitutions.append(
-    ("%fixtures", os.path.join(config.test_source_root, "fixtures"))
-)
+config.substitutions.append(("%fixtures", os.path.join(config.test_source_root, "fixtures")))
 config.substitutions.append(("%python", sys.executable))

@@ -136,7 +136,9 @@ def print_table(kinds, seconds):
     print("| fault | planted | found | named within one op |\n|---|---|---|---|")
     for kind, counts in [*sorted(kinds.items()), ("all", total)]:
         planted_count = sum(counts.values()) - counts["named"]
-        print(f"| {kind.replace('_', ' ')} | {planted_count} | {counts['found']} | {counts['named']} |")
+        print(
+            f"| {kind.replace('_', ' ')} | {planted_count} | {counts['found']} | {counts['named']} |"
+        )
     print(f"\n{seconds:.0f} s")
 
 

@@ -2,6 +2,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Runs the zoo: PyTorch's judgement and that of `commute verify`, one line for each defect.
 
+Usage:
+
     .venv/bin/python zoo/run.py                 all defects
     .venv/bin/python zoo/run.py vllm            those whose names contain a word
     .venv/bin/python zoo/run.py --keep out vllm_49122    and leave the archives in a folder

@@ -87,7 +87,9 @@ def run_long_graphs(commute, folder, nodes, runs):
             "3 s",
             seconds[nodes] <= 3,
         )
-        print(f"    {seconds[nodes] / bound:.2f} of the {bound:.2f} s of Python's json.loads + dumps")
+        print(
+            f"    {seconds[nodes] / bound:.2f} of the {bound:.2f} s of Python's json.loads + dumps"
+        )
         growth = seconds[nodes] / seconds[nodes // 10]
         print(f"    {growth:.1f} times the {seconds[nodes // 10]:.2f} s of a tenth of the nodes")
         for what, options in (("with all passes", ["--no-verify"]), ("and the proof", [])):
@@ -105,7 +107,9 @@ def run_weights(commute, folder, gibibytes):
     for weight in (4 * MIB, size):
         path = folder / "weights.pt2"
         elsewhere(write_heavy_weights, path, weight)
-        seconds, peaks[weight] = measure([commute, "opt", path, "-o", folder / "out.pt2", "--quiet"])
+        seconds, peaks[weight] = measure(
+            [commute, "opt", path, "-o", folder / "out.pt2", "--quiet"]
+        )
         (folder / "out.pt2").unlink()
     copy, _ = measure(["cp", "--reflink=never", path, folder / "copy.pt2"])
     report(

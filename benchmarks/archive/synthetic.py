@@ -19,9 +19,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 def read_fixture(name):
     """The records of a fixture, by name, in order."""
     with zipfile.ZipFile(FIXTURES / f"{name}.pt2") as archive:
-        return {
-            info.filename.split("/", 1)[1]: archive.read(info) for info in archive.infolist()
-        }
+        return {info.filename.split("/", 1)[1]: archive.read(info) for info in archive.infolist()}
 
 
 def write_archive(path, records):

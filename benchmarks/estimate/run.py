@@ -97,7 +97,9 @@ def compare(tool, target, name, path):
 
 
 def summarize(what, ratios):
-    for name, values in zip(("run", "processor"), zip(*filter(None, ratios), strict=True), strict=True):
+    for name, values in zip(
+        ("run", "processor"), zip(*filter(None, ratios), strict=True), strict=True
+    ):
         errors = sorted(abs(math.log(value)) for value in values)
         median, most = math.exp(errors[len(errors) // 2]), math.exp(errors[-1])
         print(f"{what}, by {name}: off by a factor of {median:.2f} (median), {most:.2f} (most)")
@@ -116,7 +118,9 @@ def main():
             if done.returncode:
                 sys.exit(done.stderr)
             print(f"{ranks} ranks, calibrated in {time.perf_counter() - start:.1f} s")
-            print(f"{'program':50}  estimate [ms]   run [ms]  estimate / run  processor [ms]  ratio")
+            print(
+                f"{'program':50}  estimate [ms]   run [ms]  estimate / run  processor [ms]  ratio"
+            )
             small = [
                 compare(tool, target, path.name, path)
                 for path in fixtures

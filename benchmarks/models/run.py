@@ -109,9 +109,7 @@ def case_of(small, mode, ranks, layers):
     expected = outputs = gradients = None
     if mode == "dynamic":
         sizes = {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
-        options["dynamic_shapes"] = {
-            name: sizes if name == "input_ids" else None for name in given
-        }
+        options["dynamic_shapes"] = {name: sizes if name == "input_ids" else None for name in given}
     elif mode == "decode":
         whole, given, options["input_placements"] = small.decode(model, ranks)
         with torch.no_grad():
@@ -259,7 +257,9 @@ def main():
     names = arguments.models.split(",") if arguments.models else list(MODELS)
     unknown = [name for name in names if name not in MODELS]
     if unknown:
-        print(f"unknown models: {', '.join(unknown)}; there are {', '.join(MODELS)}", file=sys.stderr)
+        print(
+            f"unknown models: {', '.join(unknown)}; there are {', '.join(MODELS)}", file=sys.stderr
+        )
         return 2
     tool = Tool(arguments.build)
     print("| " + " | ".join(("model", "mode", "ranks", *COLUMNS)) + " |")

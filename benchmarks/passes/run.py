@@ -89,7 +89,15 @@ def copy_function(module, count):
 
 def run_ours(build, path, module, repeat, copies):
     """Seconds of the passes as MLIR counts them, and fused ops."""
-    run(build / "bin" / "commute", "opt", path, "-o", module, "--quiet", "--passes=contiguous-collectives")
+    run(
+        build / "bin" / "commute",
+        "opt",
+        path,
+        "-o",
+        module,
+        "--quiet",
+        "--passes=contiguous-collectives",
+    )
     copy_function(module, copies)
     functions = f"builtin.module(func.func({PASSES}))"
     best, fused = float("inf"), 0

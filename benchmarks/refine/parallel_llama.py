@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Llama's shape on one device and on a mesh of data and tensor parallelism, as tp text.
 
+For example:
+
     write(folder, LLAMA_70B, layers=80, tp=8, dp=1)
 """
 
@@ -86,7 +88,10 @@ class Decoder:
                 for part, count in (("wq", heads), ("wk", shared), ("wv", shared))
             )
             mixed = p.attention(
-                self.rotate(query, cosine, sine), self.rotate(key, cosine, sine), value, grouped=True
+                self.rotate(query, cosine, sine),
+                self.rotate(key, cosine, sine),
+                value,
+                grouped=True,
             )
             merged = p.reshape(p.permute(mixed, [0, 2, 1, 3]), [batch, tokens, heads * s.width])
             projected = p.linear(merged, self.shard(name + "wo", [s.hidden, heads * s.width], 1))

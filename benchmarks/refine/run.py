@@ -73,7 +73,9 @@ def main():
         if not arguments.quick:
             for layers in LAYERS:
                 seconds, memory = measure(tool, folder, LLAMA_70B, layers, 8, 1)
-                print(f"{'Llama-70B, TP8':24} {8:5} {layers:7} {seconds:6.2f} {'':7} {memory >> 20:7}")
+                print(
+                    f"{'Llama-70B, TP8':24} {8:5} {layers:7} {seconds:6.2f} {'':7} {memory >> 20:7}"
+                )
             for tp, dp in RANKS:
                 seconds, memory = measure(tool, folder, LLAMA_8B, 32, tp, dp)
                 name = f"Llama-8B, TP{tp} x DP{dp}"

@@ -73,17 +73,14 @@ def measure_pass(tool, path, repeat):
     """Of the pass alone: the least of several, less reading and writing."""
     pipeline = "--pass-pipeline=builtin.module({})"
     work, peak = min(
-        measure(tool, path, pipeline.format("func.func(sequence-parallel)"))
-        for _ in range(repeat)
+        measure(tool, path, pipeline.format("func.func(sequence-parallel)")) for _ in range(repeat)
     )
     rest, _ = min(measure(tool, path, pipeline.format("")) for _ in range(repeat))
     return work - rest, peak
 
 
 def run_growth(tool, folder):
-    print(
-        "| ops | tokens | seconds | us per op | peak MiB |\n|---|---|---|---|---|", flush=True
-    )
+    print("| ops | tokens | seconds | us per op | peak MiB |\n|---|---|---|---|---|", flush=True)
     passes = True
     for tokens in (4096, 64):
         by_size = []

@@ -80,7 +80,10 @@ def write_target(calibrated, path):
         "value": overhead,
         "source": source + "one op of a chain of elementwise ops on 8 elements",
     }
-    target["transfer_overhead_seconds"] = {"value": overhead, "source": "assumed equal to that of a kernel"}
+    target["transfer_overhead_seconds"] = {
+        "value": overhead,
+        "source": "assumed equal to that of a kernel",
+    }
     target["memory_bytes_per_second"] = {
         "value": _memory_rate(),
         "source": source + "sums of two f32 tensors of 4194304 elements, read and written",

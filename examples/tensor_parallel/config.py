@@ -33,9 +33,7 @@ class Config:
 
     def __post_init__(self):
         if self.hidden % self.heads:
-            raise ValueError(
-                f"hidden ({self.hidden}) must be divisible by heads ({self.heads})"
-            )
+            raise ValueError(f"hidden ({self.hidden}) must be divisible by heads ({self.heads})")
         if self.heads % self.kv_heads:
             raise ValueError(
                 f"heads ({self.heads}) must be divisible by key-value heads ({self.kv_heads})"

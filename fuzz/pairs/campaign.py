@@ -81,8 +81,12 @@ def verify(native, texts):
     try:
         report = json.loads(
             native.verify(
-                first, second, first_context=first_context, second_context=second_context,
-                max_seconds=PROOF_SECONDS, max_bytes=PROOF_BYTES,
+                first,
+                second,
+                first_context=first_context,
+                second_context=second_context,
+                max_seconds=PROOF_SECONDS,
+                max_bytes=PROOF_BYTES,
             )
         )
     except (ValueError, RuntimeError) as error:
@@ -108,7 +112,11 @@ def check(native, seed, times=None):
     found = judge(pair.first, pair.second)
     outcome = compare(pair, verdict, said, found)
     if times is not None:
-        for name, seconds in (("making", made - start), ("proving", verified - made), ("judging", clock() - verified)):
+        for name, seconds in (
+            ("making", made - start),
+            ("proving", verified - made),
+            ("judging", clock() - verified),
+        ):
             times[name] = times.get(name, 0) + seconds
     return pair, texts, outcome
 
@@ -127,7 +135,9 @@ def compare(pair, verdict, said, found):
         if judge(pair.first, pair.second, suspects_ties=True).is_equal:
             return outcome(UNDECIDED, f"a tie that rounding breaks: {found.reason}")
         if judge(pair.first, pair.second, range(MANY_SAMPLES), second_is_finite=True).is_equal:
-            return outcome(UNDECIDED, f"a division by zero in the second program alone: {found.reason}")
+            return outcome(
+                UNDECIDED, f"a division by zero in the second program alone: {found.reason}"
+            )
         return outcome(FALSE_EQUIVALENT, found.reason)
     if not found.is_equal:
         return outcome(AGREED_DIFFERENT, "")
@@ -158,7 +168,9 @@ def describe(program):
     lines = [f"groups {program.pool.groups}"]
     for node in program.pool.inputs.values():
         spec = node.spec
-        lines.append(f"  {spec.name} = input {spec.dtype} {list(spec.shape)} {dict(spec.placements)}")
+        lines.append(
+            f"  {spec.name} = input {spec.dtype} {list(spec.shape)} {dict(spec.placements)}"
+        )
         if spec.low is not None:
             lines[-1] += f" in [{spec.low}, {spec.high})"
     for node in program.live_nodes():
@@ -168,7 +180,9 @@ def describe(program):
         shown += [f"{key}={name_of(argument)}" for key, argument in node.kwargs.items()]
         results = ", ".join(value.name for value in node.values)
         shape = list(node.values[0].shape)
-        lines.append(f"  {results} = {node.target}({', '.join(shown)})  # {node.values[0].dtype} {shape}")
+        lines.append(
+            f"  {results} = {node.target}({', '.join(shown)})  # {node.values[0].dtype} {shape}"
+        )
     outputs = [value.name for value in program.outputs] + program.constants
     lines.append(f"  return {outputs}")
     for name in ("parameters", "buffers", "mutations"):
@@ -188,7 +202,9 @@ def write_reproducer(folder, pair, texts, outcome):
         f"seed {outcome.seed}: {outcome.kind}\n"
         f"judge: {outcome.reason}\nprover: {outcome.verdict}\n"
         f"from A to B: {'; '.join(outcome.changes) or 'nothing'}\n"
-        + "".join(f"\n{name}: {describe(p)}\n" for name, p in (("A", pair.first), ("B", pair.second)))
+        + "".join(
+            f"\n{name}: {describe(p)}\n" for name, p in (("A", pair.first), ("B", pair.second))
+        )
     )
     script = place / "rerun.sh"
     script.write_text(

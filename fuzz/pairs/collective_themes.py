@@ -119,13 +119,19 @@ def vocabulary_parallel(b, s, table, ids, first=None, start=None):
     local = b.call(aten.sub.Tensor, ids, base)
     if s == 0:
         inside = b.call(
-            aten.logical_and.default, b.call(aten.ge.Scalar, local, 0), b.call(aten.lt.Scalar, local, rows)
+            aten.logical_and.default,
+            b.call(aten.ge.Scalar, local, 0),
+            b.call(aten.lt.Scalar, local, rows),
         )
-        found = b.call(aten.embedding.default, table, b.call(aten.where.ScalarOther, inside, local, 0))
+        found = b.call(
+            aten.embedding.default, table, b.call(aten.where.ScalarOther, inside, local, 0)
+        )
         mask = b.call(aten.unsqueeze.default, inside, -1)
         partial = mul(b, found, like(b, table, mask))
     else:
-        compare = (aten.lt.Scalar, aten.ge.Scalar) if first is None else (aten.lt.Tensor, aten.ge.Tensor)
+        compare = (
+            (aten.lt.Scalar, aten.ge.Scalar) if first is None else (aten.lt.Tensor, aten.ge.Tensor)
+        )
         last = base + rows if first is None else b.call(aten.add.Scalar, base, rows)
         outside = b.call(
             aten.logical_or.default, b.call(compare[0], ids, base), b.call(compare[1], ids, last)

@@ -34,7 +34,9 @@ def multiple_below(b, s, ids, factor, threshold):
     if s == 1:
         return like_float(b, b.call(aten.lt.Scalar, ids, threshold))
     if s == 2:
-        shifted = b.call(aten.sub.Scalar, b.call(aten.mul.Scalar, ids, factor, exact=True), 3, exact=True)
+        shifted = b.call(
+            aten.sub.Scalar, b.call(aten.mul.Scalar, ids, factor, exact=True), 3, exact=True
+        )
         return like_float(b, b.call(aten.le.Scalar, shifted, factor * threshold - 4))
     halves = b.call(aten.mul.Scalar, b.call(aten.to.dtype, ids, torch.float32, exact=True), 0.5)
     return like_float(b, b.call(aten.lt.Scalar, halves, threshold / 2))
@@ -48,7 +50,9 @@ def quotient_below(b, s, ids, factor, threshold):
     if s == 1:
         return like_float(b, b.call(aten.lt.Scalar, ids, factor * threshold))
     rest = b.call(aten.remainder.Scalar, ids, factor, exact=True)
-    return like_float(b, b.call(aten.lt.Scalar, b.call(aten.sub.Tensor, ids, rest), factor * threshold))
+    return like_float(
+        b, b.call(aten.lt.Scalar, b.call(aten.sub.Tensor, ids, rest), factor * threshold)
+    )
 
 
 @theme(3, draw_integers)
@@ -57,7 +61,9 @@ def distance_below(b, s, ids, factor, threshold):
     middle = 10 * factor
     away = b.call(aten.sub.Scalar, ids, middle, exact=True)
     if s == 0:
-        return like_float(b, b.call(aten.le.Scalar, b.call(aten.abs.default, away, exact=True), threshold))
+        return like_float(
+            b, b.call(aten.le.Scalar, b.call(aten.abs.default, away, exact=True), threshold)
+        )
     if s == 1:
         high = b.call(aten.le.Scalar, ids, middle + threshold)
         low = b.call(aten.ge.Scalar, ids, middle - threshold)
@@ -168,12 +174,22 @@ def draw_lookup(p):
 def rows_of_halves(b, s, table, ids, row, scale):
     """One row is unlike the others, and two ids read it."""
     count = table.shape[0]
-    other = mul(b, take(b, table, 0, row, row + 1), b.call(aten.full.default, [], scale, dtype=table.dtype))
+    other = mul(
+        b, take(b, table, 0, row, row + 1), b.call(aten.full.default, [], scale, dtype=table.dtype)
+    )
     rows = b.call(
-        aten.cat.default, [take(b, table, 0, 0, row), other, take(b, table, 0, row + 1, count)], 0, exact=True
+        aten.cat.default,
+        [take(b, table, 0, 0, row), other, take(b, table, 0, row + 1, count)],
+        0,
+        exact=True,
     )
     if s == 0:
-        return b.call(aten.embedding.default, rows, b.call(aten.floor_divide.default, ids, 2, exact=True), exact=True)
+        return b.call(
+            aten.embedding.default,
+            rows,
+            b.call(aten.floor_divide.default, ids, 2, exact=True),
+            exact=True,
+        )
     if s == 1:
         shifted = b.call(aten.__rshift__.Scalar, ids, 1, exact=True)
         return b.call(aten.embedding.default, rows, shifted, exact=True)
@@ -192,7 +208,9 @@ def sum_below(b, s, ids, dim, threshold):
         total = b.call(aten.sum.dim_IntList, ids, [dim], exact=True)
         if s == 0:
             return like_float(b, b.call(aten.lt.Scalar, total, threshold))
-        return like_float(b, b.call(aten.logical_not.default, b.call(aten.ge.Scalar, total, threshold)))
+        return like_float(
+            b, b.call(aten.logical_not.default, b.call(aten.ge.Scalar, total, threshold))
+        )
     more = b.call(aten.add.Scalar, ids, 1, exact=True)
     total = b.call(aten.sum.dim_IntList, more, [dim], exact=True)
     return like_float(b, b.call(aten.lt.Scalar, total, threshold + ids.shape[dim]))

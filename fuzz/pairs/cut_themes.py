@@ -21,7 +21,9 @@ def roll(b, s, x, dim, shift):
     if s == 1:
         return take(b, cat(b, [x, x], dim), dim, shift, shift + size)
     if s == 2:
-        order = b.call(aten.remainder.Scalar, b.call(aten.add.Scalar, iota(b, size), shift), size, exact=True)
+        order = b.call(
+            aten.remainder.Scalar, b.call(aten.add.Scalar, iota(b, size), shift), size, exact=True
+        )
     else:
         order = cat(b, [iota(b, size, shift), iota(b, shift)], 0)
     return b.call(aten.index_select.default, x, dim, order, exact=True)
@@ -44,7 +46,9 @@ def piece(b, s, x, dim, start, end):
     if s == 1:
         return b.call(aten.narrow.default, x, dim, start, end - start, exact=True)
     if s == 2:
-        return b.call(aten.split_with_sizes.default, x, [start, end - start, size - end], dim, exact=True)[1]
+        return b.call(
+            aten.split_with_sizes.default, x, [start, end - start, size - end], dim, exact=True
+        )[1]
     if s == 3:
         return b.call(aten.index_select.default, x, dim, iota(b, end, start), exact=True)
     middle = (start + end) // 2
@@ -71,7 +75,9 @@ def every(b, s, x, dim, step, start):
     if s == 1:
         split = b.call(aten.unflatten.int, x, dim, [size // step, step], exact=True)
         return b.call(aten.select.int, split, dim + 1, start, exact=True)
-    order = b.call(aten.add.Scalar, b.call(aten.mul.Scalar, iota(b, size // step), step), start, exact=True)
+    order = b.call(
+        aten.add.Scalar, b.call(aten.mul.Scalar, iota(b, size // step), step), start, exact=True
+    )
     return b.call(aten.index_select.default, x, dim, order, exact=True)
 
 

@@ -49,7 +49,9 @@ def _polynomial(numbers, symbols):
     if len(set(numbers)) == 1:
         return {"as_int": numbers[0]}
     (x0, x1, x2, *more), (y0, y1, y2, *rest) = symbols, numbers
-    second, remainder = divmod((y2 - y0) * (x1 - x0) - (y1 - y0) * (x2 - x0), (x2 - x0) * (x1 - x0) * (x2 - x1))
+    second, remainder = divmod(
+        (y2 - y0) * (x1 - x0) - (y1 - y0) * (x2 - x0), (x2 - x0) * (x1 - x0) * (x2 - x1)
+    )
     if remainder:
         raise NotExpressible
     slope, remainder = divmod(y1 - y0 - second * (x1 * x1 - x0 * x0), x1 - x0)
@@ -151,7 +153,11 @@ class _Writer:
         if isinstance(value, float):
             # JSON has no other numbers; PyTorch writes "Infinity" and "NaN".
             if not math.isfinite(value):
-                return {"as_float": "NaN" if math.isnan(value) else str(value).replace("inf", "Infinity")}
+                return {
+                    "as_float": "NaN"
+                    if math.isnan(value)
+                    else str(value).replace("inf", "Infinity")
+                }
             return {"as_float": value}
         if isinstance(value, str):
             return {"as_string": value}
@@ -211,7 +217,11 @@ class _Writer:
         if name in self.program.parameters:
             return {"parameter": {"arg": argument, "parameter_name": self.program.parameters[name]}}
         if name in self.program.buffers:
-            buffer = {"arg": argument, "buffer_name": self.program.buffers[name], "persistent": True}
+            buffer = {
+                "arg": argument,
+                "buffer_name": self.program.buffers[name],
+                "persistent": True,
+            }
             return {"buffer": buffer}
         return {"user_input": {"arg": {"as_tensor": argument}}}
 

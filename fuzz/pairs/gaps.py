@@ -125,7 +125,9 @@ def _positive(x):
     return 1.5 + torch.sin(1.3 * x + 0.2)
 
 
-def _attention(query, key, value, mask=None, dropout=0.0, is_causal=False, scale=None, enable_gqa=False):
+def _attention(
+    query, key, value, mask=None, dropout=0.0, is_causal=False, scale=None, enable_gqa=False
+):
     if enable_gqa:
         key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], 1) for x in (key, value))
     scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
@@ -190,12 +192,14 @@ PROPERTIES = {
         aten.rsqrt.default: lambda x: 1 / _root(x),
         aten.rms_norm.default: _rms_norm,
         aten._fused_rms_norm.default: lambda x, dims, weight, epsilon: (
-            _rms_norm(x, dims, weight, epsilon), _normalized(x, dims, epsilon, False)[1]
+            _rms_norm(x, dims, weight, epsilon),
+            _normalized(x, dims, epsilon, False)[1],
         ),
         aten.layer_norm.default: _layer_norm,
         aten.native_layer_norm.default: lambda x, dims, weight, bias, epsilon: (
             _layer_norm(x, dims, weight, bias, epsilon),
-            x.mean(-1, keepdim=True), _normalized(x, dims, epsilon, True)[1],
+            x.mean(-1, keepdim=True),
+            _normalized(x, dims, epsilon, True)[1],
         ),
     },
     "the exponential in a softmax": {

@@ -126,7 +126,11 @@ class Generator(Builder):
         placements = self.placements(shape, kinds or ("replicated", "varying", "shard"))
         value = self.pool.input(InputSpec(name, dtype, shape, placements, low, high))
         self.add(value.node)
-        if self.chance(0.1) and dtype.is_floating_point and not any(isinstance(s, Size) for s in shape):
+        if (
+            self.chance(0.1)
+            and dtype.is_floating_point
+            and not any(isinstance(s, Size) for s in shape)
+        ):
             self.choice([self.parameters, self.buffers])[name] = f"state.{name}"
         self.visible.append(value)
         if domain in ("positive", "nonzero"):
@@ -135,11 +139,15 @@ class Generator(Builder):
 
     def positive(self, value):
         if not value.is_float:
-            return self.call(aten.clamp.default, self.call(aten.abs.default, value), 1, 7, exact=True)
+            return self.call(
+                aten.clamp.default, self.call(aten.abs.default, value), 1, 7, exact=True
+            )
         square = self.call(aten.mul.Tensor, value, value)
         return self.call(aten.add.Tensor, square, 0.5)
 
-    def operand(self, dtypes=None, shape=None, least=0, most=4, domain="any", exact=False, fits=None):
+    def operand(
+        self, dtypes=None, shape=None, least=0, most=4, domain="any", exact=False, fits=None
+    ):
         dtypes = [self.floats] if dtypes is None else list(dtypes)
         if any(dtype.is_floating_point for dtype in dtypes):
             dtypes = [self.floats] + [d for d in dtypes if not d.is_floating_point]

@@ -43,7 +43,7 @@ class _Reader:
             self.values[name] = node.values[0]
 
     def argument(self, argument):
-        (tag, payload), = argument.items()
+        ((tag, payload),) = argument.items()
         if tag == "as_none":
             return None
         if tag == "as_tensor":
@@ -82,7 +82,11 @@ class _Reader:
             args.append(given.pop(argument.name))
         while args and not given and len(args) > 1 and args[-1] is None:
             args.pop()
-        given = {name: value for name, value in given.items() if name not in ("layout", "device", "pin_memory")}
+        given = {
+            name: value
+            for name, value in given.items()
+            if name not in ("layout", "device", "pin_memory")
+        }
         return self.builder.call(target, *args, **given)
 
     def fused(self, target, given):
@@ -96,14 +100,18 @@ class _Reader:
         if "fused_all_gather_matmul" in target:
             dim = given["gather_dim"] % given["A"].rank
             shard = b.dense(turned(given["A"], dim))
-            whole = b.collective("all_gather_into_tensor", shard, size, given["group_name"], exact=True)
+            whole = b.collective(
+                "all_gather_into_tensor", shard, size, given["group_name"], exact=True
+            )
             whole = turned(whole, dim)
             return [whole, [b.call(aten.matmul.default, whole, side) for side in given["Bs"]]]
         if "fused_matmul_reduce_scatter" in target:
             product = b.call(aten.matmul.default, given["A"], given["B"])
             dim = given["scatter_dim"] % product.rank
             shard = b.dense(turned(product, dim))
-            part = b.collective("reduce_scatter_tensor", shard, given["reduce_op"], size, given["group_name"])
+            part = b.collective(
+                "reduce_scatter_tensor", shard, given["reduce_op"], size, given["group_name"]
+            )
             return turned(part, dim)
         raise ValueError(f"the operator {target}")
 
@@ -112,7 +120,7 @@ class _Reader:
         if len(outputs) == 1 and "as_tensors" in outputs[0]:
             results = [results]
         for output, result in zip(outputs, results):
-            (tag, payload), = output.items()
+            ((tag, payload),) = output.items()
             if tag == "as_tensor":
                 self.values[payload["name"]] = result
             elif tag == "as_tensors":
@@ -124,10 +132,12 @@ class _Reader:
             try:
                 self.define(node["outputs"], self.call(node))
             except (RuntimeError, IndexError, TypeError, ValueError, KeyError) as error:
-                raise ValueError(f"node {node.get('name')}: {node['target']}: {str(error)[:300]}") from error
+                raise ValueError(
+                    f"node {node.get('name')}: {node['target']}: {str(error)[:300]}"
+                ) from error
         outputs, constants = [], []
         for output in self.graph["outputs"]:
-            (tag, payload), = output.items()
+            ((tag, payload),) = output.items()
             if tag == "as_tensor":
                 outputs.append(self.values[payload["name"]])
             else:

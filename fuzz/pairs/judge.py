@@ -21,10 +21,28 @@ HIDDEN = 1e-7
 SMALLEST = 1e-280
 # Operators that add many numbers, in an order of their own.
 SUMS = {
-    "sum", "mean", "cumsum", "var", "var_mean", "mm", "bmm", "matmul", "linear", "addmm", "baddbmm",
-    "_scaled_mm", "_grouped_mm", "layer_norm", "native_layer_norm", "scaled_dot_product_attention",
-    "_scaled_dot_product_flash_attention_for_cpu", "all_reduce", "all_reduce_",
-    "all_reduce_coalesced", "reduce_scatter_tensor", "reduce_scatter_tensor_coalesced",
+    "sum",
+    "mean",
+    "cumsum",
+    "var",
+    "var_mean",
+    "mm",
+    "bmm",
+    "matmul",
+    "linear",
+    "addmm",
+    "baddbmm",
+    "_scaled_mm",
+    "_grouped_mm",
+    "layer_norm",
+    "native_layer_norm",
+    "scaled_dot_product_attention",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "all_reduce",
+    "all_reduce_",
+    "all_reduce_coalesced",
+    "reduce_scatter_tensor",
+    "reduce_scatter_tensor_coalesced",
 }
 # Of collectives, these choose one of the numbers.
 CHOSEN = {"max", "min"}
@@ -44,7 +62,9 @@ class Judgement:
     is_noisy: bool = False
 
 
-def judge(first, second, samples=range(SAMPLES), kernels=None, suspects_ties=False, second_is_finite=False):
+def judge(
+    first, second, samples=range(SAMPLES), kernels=None, suspects_ties=False, second_is_finite=False
+):
     """Compares two programs of one pool; `kernels` stand in for operators.
 
     With `suspects_ties` no difference is so large that rounding is not asked about: where
@@ -169,10 +189,14 @@ class Run:
                     data[value.node] = self.pool.compute(value.node, self.sample)
             kernel = (self.kernels or {}).get(node.target)
             moves_operands = generator is not None and _adds_many(node)
-            results = self.pool.evaluate(node, get_moved if moves_operands else get, self.sample, kernel)[0]
+            results = self.pool.evaluate(
+                node, get_moved if moves_operands else get, self.sample, kernel
+            )[0]
             if generator is not None:
                 results = [
-                    tensors if value.exact or node.target in COLLECTIVES else _move(tensors, generator, self.moves_zeros)
+                    tensors
+                    if value.exact or node.target in COLLECTIVES
+                    else _move(tensors, generator, self.moves_zeros)
                     for value, tensors in zip(node.values, results)
                 ]
             data[node] = results
@@ -217,7 +241,9 @@ def _move(tensors, generator, moves_zeros):
             return tensors
         if id(tensor) not in moved:
             # Views keep their strides, which some operators ask about.
-            moved[id(tensor)] = torch.empty_like(tensor).copy_(tensor * (1 + _ulps(tensor, generator)))
+            moved[id(tensor)] = torch.empty_like(tensor).copy_(
+                tensor * (1 + _ulps(tensor, generator))
+            )
             if moves_zeros and tensor.numel():
                 # Of their own: the same ulps would undo those of the largest negative number.
                 scale = tensor.abs().max().nan_to_num(0, 0, 0)

@@ -25,22 +25,56 @@ FAMILIES = [
     [aten.add.Tensor, aten.sub.Tensor, aten.mul.Tensor],
     [aten.add.Scalar, aten.sub.Scalar, aten.mul.Scalar, aten.rsub.Scalar],
     [aten.maximum.default, aten.minimum.default, aten.add.Tensor],
-    [aten.lt.Tensor, aten.le.Tensor, aten.gt.Tensor, aten.ge.Tensor, aten.eq.Tensor, aten.ne.Tensor],
-    [aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar, aten.eq.Scalar, aten.ne.Scalar],
+    [
+        aten.lt.Tensor,
+        aten.le.Tensor,
+        aten.gt.Tensor,
+        aten.ge.Tensor,
+        aten.eq.Tensor,
+        aten.ne.Tensor,
+    ],
+    [
+        aten.lt.Scalar,
+        aten.le.Scalar,
+        aten.gt.Scalar,
+        aten.ge.Scalar,
+        aten.eq.Scalar,
+        aten.ne.Scalar,
+    ],
     [aten.tril.default, aten.triu.default],
     [aten.sum.dim_IntList, aten.mean.dim, aten.amax.default, aten.amin.default],
     [aten.sum.default, aten.mean.default],
     [aten.any.dim, aten.all.dim],
     [aten.logical_and.default, aten.logical_or.default],
     [aten.bitwise_and.Tensor, aten.bitwise_or.Tensor, aten.bitwise_xor.Tensor],
-    [aten.bitwise_and.Scalar, aten.bitwise_or.Scalar, aten.remainder.Scalar, aten.floor_divide.default],
+    [
+        aten.bitwise_and.Scalar,
+        aten.bitwise_or.Scalar,
+        aten.remainder.Scalar,
+        aten.floor_divide.default,
+    ],
     [aten.floor.default, aten.ceil.default, aten.round.default],
     [aten.ones.default, aten.zeros.default],
     [aten.new_ones.default, aten.new_zeros.default],
     [aten.ones_like.default, aten.zeros_like.default],
     [aten.rand_like.default, aten.randn_like.default],
     [aten.softmax.int, aten.log_softmax.int],
-    [getattr(aten, name).default for name in ["neg", "abs", "exp", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "relu", "square"]],
+    [
+        getattr(aten, name).default
+        for name in [
+            "neg",
+            "abs",
+            "exp",
+            "sin",
+            "cos",
+            "tanh",
+            "erf",
+            "sigmoid",
+            "silu",
+            "relu",
+            "square",
+        ]
+    ],
 ]
 UNREAD = object()
 
@@ -157,7 +191,9 @@ class Mutator:
         new = self.random.choice(earlier)
         args = list(args)
         args[place] = new
-        return builder.call(node.target, *args, **kwargs), f"operand {place}: {old.name} -> {new.name}"
+        return builder.call(
+            node.target, *args, **kwargs
+        ), f"operand {place}: {old.name} -> {new.name}"
 
     def fits_swap(self, node):
         return sum(isinstance(a, Value) for a in node.args) >= 2
@@ -270,7 +306,9 @@ class Mutator:
         if size < 3:
             return None, ""
         place = self.random.choice([0, 1, size - 2, size - 1, self.random.randrange(size)])
-        other = self.random.choice([p for p in (place - 1, place + 1, 0) if 0 <= p < size and p != place])
+        other = self.random.choice(
+            [p for p in (place - 1, place + 1, 0) if 0 <= p < size and p != place]
+        )
         parts = [(0, place), (other, other + 1), (place + 1, size)]
         pieces = [builder.call(aten.slice.Tensor, result, dim, *p) for p in parts if p[0] < p[1]]
         joined = builder.call(aten.cat.default, pieces, dim)
@@ -279,7 +317,10 @@ class Mutator:
     # Types.
 
     def fits_type(self, node):
-        return any(isinstance(a, torch.dtype) and not a.is_floating_point for a in [*node.args, *node.kwargs.values()])
+        return any(
+            isinstance(a, torch.dtype) and not a.is_floating_point
+            for a in [*node.args, *node.kwargs.values()]
+        )
 
     def type(self, builder, node, args, kwargs):
         """Through a narrower integer, or another type, and back."""
@@ -361,14 +402,16 @@ class Mutator:
             old = names[name]
             names[name] = f"{old}.other"
             program.mutations = {
-                index: names[name] if buffer == old else buffer for index, buffer in program.mutations.items()
+                index: names[name] if buffer == old else buffer
+                for index, buffer in program.mutations.items()
             }
         else:
-            (index, buffer), = program.mutations.items()
+            ((index, buffer),) = program.mutations.items()
             fits = [
                 other
                 for name, other in program.buffers.items()
-                if other != buffer and program.pool.inputs[name].values[0].shape == program.outputs[index].shape
+                if other != buffer
+                and program.pool.inputs[name].values[0].shape == program.outputs[index].shape
             ]
             if not fits:
                 return None
@@ -404,7 +447,9 @@ def _numbers(node):
         if isinstance(argument, (int, float, Size)):
             found.append((index, None))
         elif isinstance(argument, (list, tuple)):
-            found += [(index, i) for i, a in enumerate(argument) if isinstance(a, (int, float, Size))]
+            found += [
+                (index, i) for i, a in enumerate(argument) if isinstance(a, (int, float, Size))
+            ]
     for name, argument in node.kwargs.items():
         if isinstance(argument, (int, float)):
             found.append((name, None))

@@ -66,7 +66,9 @@ class Node:
         direct = [i for i, argument in enumerate(self.args) if isinstance(argument, Value)]
         nested = [self.args, list(self.kwargs.values())]
         if len(direct) == len(self.operands) and not _holds_size(nested):
-            args = [_resolve(a, None, 0, 0) if i not in direct else a for i, a in enumerate(self.args)]
+            args = [
+                _resolve(a, None, 0, 0) if i not in direct else a for i, a in enumerate(self.args)
+            ]
             kwargs = {name: _resolve(a, None, 0, 0) for name, a in self.kwargs.items()}
             self.template = args, kwargs, direct
 
@@ -150,7 +152,9 @@ class Pool:
 
     def __init__(self, groups, draw, symbol_values=(0,)):
         self.groups = groups
-        self.world = sorted({rank for lists in groups.values() for members in lists for rank in members})
+        self.world = sorted(
+            {rank for lists in groups.values() for members in lists for rank in members}
+        )
         self.draw = draw
         # The value of s0 in each sample, in turn.
         self.symbol_values = symbol_values
@@ -256,7 +260,9 @@ class Pool:
                         args[place] = tensors[rank]
                 else:
                     args = _resolve(node.args, get, rank, symbol)
-                    kwargs = {name: _resolve(a, get, rank, symbol) for name, a in node.kwargs.items()}
+                    kwargs = {
+                        name: _resolve(a, get, rank, symbol) for name, a in node.kwargs.items()
+                    }
                 results = kernel(*args, **kwargs)
                 is_list = isinstance(results, (list, tuple))
                 results = known[key] = list(results) if is_list else [results]
@@ -269,7 +275,11 @@ class Pool:
 def _fill(tensor, seed):
     """Memory that nobody has written holds anything."""
     generator = torch.Generator().manual_seed(seed & 0x7FFFFFFF)
-    tensor.copy_(torch.randint(0, 2 if tensor.dtype == torch.bool else 100, tensor.shape, generator=generator))
+    tensor.copy_(
+        torch.randint(
+            0, 2 if tensor.dtype == torch.bool else 100, tensor.shape, generator=generator
+        )
+    )
 
 
 def _holds_size(argument):
@@ -353,7 +363,11 @@ class Builder:
         node = self.pool.make(target, args, kwargs, counter, exact)
         self.add(node)
         results = node.values if keeps is None else node.values[:keeps]
-        return results if (node.is_list and len(node.values) > 1) or (node.is_list and keeps is None) else results[0]
+        return (
+            results
+            if (node.is_list and len(node.values) > 1) or (node.is_list and keeps is None)
+            else results[0]
+        )
 
     def add(self, node):
         if node in self.known:
@@ -369,7 +383,9 @@ class Builder:
         self.macro_nodes = []
         results = theme.build(self, spelling, *operands, **parameters)
         results = list(results) if isinstance(results, (list, tuple)) else [results]
-        self.items.append(Macro(theme, spelling, parameters, list(operands), self.macro_nodes, results))
+        self.items.append(
+            Macro(theme, spelling, parameters, list(operands), self.macro_nodes, results)
+        )
         self.macro_nodes = None
         return results
 
@@ -383,7 +399,9 @@ class Builder:
     def dense(self, value):
         if all(tensor.is_contiguous() for tensor in value.tensors):
             return value
-        return self.call(aten.clone.default, value, memory_format=torch.contiguous_format, exact=True)
+        return self.call(
+            aten.clone.default, value, memory_format=torch.contiguous_format, exact=True
+        )
 
 
 def replay(program, on_node=None, on_macro=None):
@@ -425,7 +443,9 @@ def replay(program, on_node=None, on_macro=None):
             copy(node)
         results = [get(value) for value in item.results]
         builder.items.append(
-            Macro(item.theme, item.spelling, item.parameters, operands, builder.macro_nodes, results)
+            Macro(
+                item.theme, item.spelling, item.parameters, operands, builder.macro_nodes, results
+            )
         )
         builder.macro_nodes = None
     for value in program.outputs:

@@ -36,7 +36,22 @@ def _halves(b, x, dim, cut):
 
 UNARY = [
     getattr(aten, name).default
-    for name in ["neg", "abs", "exp", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "relu", "square", "floor", "ceil", "sign"]
+    for name in [
+        "neg",
+        "abs",
+        "exp",
+        "sin",
+        "cos",
+        "tanh",
+        "erf",
+        "sigmoid",
+        "silu",
+        "relu",
+        "square",
+        "floor",
+        "ceil",
+        "sign",
+    ]
 ]
 
 
@@ -153,7 +168,9 @@ def sum_by_halves(b, random, target, args, kwargs):
     if dim not in [d % x.rank for d in args[1]]:
         return None
     first, second = _halves(b, x, dim, cut)
-    return b.call(aten.add.Tensor, b.call(target, second, *args[1:]), b.call(target, first, *args[1:]))
+    return b.call(
+        aten.add.Tensor, b.call(target, second, *args[1:]), b.call(target, first, *args[1:])
+    )
 
 
 @rewrites(aten.sum.dim_IntList, aten.mean.dim, aten.amax.default)
@@ -281,7 +298,10 @@ def reduce_in_parts(b, random, target, args, kwargs):
     if not x.rank or x.shape[0] < 2:
         return None
     cut = random.randint(1, x.shape[0] - 1)
-    parts = [b.collective("all_reduce", b.dense(half), reduction, group) for half in _halves(b, x, 0, cut)]
+    parts = [
+        b.collective("all_reduce", b.dense(half), reduction, group)
+        for half in _halves(b, x, 0, cut)
+    ]
     return cat(b, parts, 0)
 
 
@@ -335,7 +355,10 @@ def respell(program, random):
         spelling = random.choice(others)
         results = builder.macro(macro.theme, macro.parameters, operands, spelling)
         done.append(f"{macro.theme.name} {macro.spelling} -> {spelling}")
-        return [builder.dense(new) if _is_dense(old) else new for old, new in zip(macro.results, results)]
+        return [
+            builder.dense(new) if _is_dense(old) else new
+            for old, new in zip(macro.results, results)
+        ]
 
     return replay(program, on_macro=on_macro), done
 

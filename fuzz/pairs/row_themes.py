@@ -23,7 +23,9 @@ def rms_norm(b, s, x, weight, epsilon):
     if s == 1:
         mean = b.call(aten.mean.dim, squares, [-1], True)
     else:
-        mean = b.call(aten.div.Scalar, b.call(aten.sum.dim_IntList, squares, [-1], True), x.shape[-1])
+        mean = b.call(
+            aten.div.Scalar, b.call(aten.sum.dim_IntList, squares, [-1], True), x.shape[-1]
+        )
     root = b.call(aten.rsqrt.default, b.call(aten.add.Scalar, mean, epsilon))
     return mul(b, mul(b, x, root), weight)
 
@@ -80,7 +82,10 @@ def draw_linear(p):
         return None
     weight = p.operand([x.dtype], (columns, inner))
     bias = p.operand([x.dtype], (columns,))
-    return [x, weight, bias], {"cut": p.random.randint(1, inner - 1), "row": p.random.randint(1, columns - 1)}
+    return [x, weight, bias], {
+        "cut": p.random.randint(1, inner - 1),
+        "row": p.random.randint(1, columns - 1),
+    }
 
 
 @theme(5, draw_linear)
@@ -92,12 +97,18 @@ def linear(b, s, x, weight, bias, cut, row):
     if s == 1:
         return add(b, b.call(aten.matmul.default, x, turned), bias)
     if s == 2:
-        first = b.call(aten.linear.default, take(b, x, -1, 0, cut), take(b, weight, 1, 0, cut), bias)
-        second = b.call(aten.linear.default, take(b, x, -1, cut, inner), take(b, weight, 1, cut, inner))
+        first = b.call(
+            aten.linear.default, take(b, x, -1, 0, cut), take(b, weight, 1, 0, cut), bias
+        )
+        second = b.call(
+            aten.linear.default, take(b, x, -1, cut, inner), take(b, weight, 1, cut, inner)
+        )
         return add(b, second, first)
     if s == 3:
         parts = [
-            b.call(aten.linear.default, x, take(b, weight, 0, low, high), take(b, bias, 0, low, high))
+            b.call(
+                aten.linear.default, x, take(b, weight, 0, low, high), take(b, bias, 0, low, high)
+            )
             for low, high in ((0, row), (row, columns))
         ]
         return cat(b, parts, -1)
@@ -138,24 +149,32 @@ def attention(b, s, query, key, value, kind, width):
         if mask is not None:
             return b.call(aten.scaled_dot_product_attention.default, query, key, value, mask)
         causal = kind == "causal"
-        return b.call(aten.scaled_dot_product_attention.default, query, key, value, None, 0.0, causal)
+        return b.call(
+            aten.scaled_dot_product_attention.default, query, key, value, None, 0.0, causal
+        )
 
     if s < 2:
         return b.dense(attend(query, key, value))
     # Head by head.
     heads = query.shape[1]
     parts = [
-        attend(*(take(b, x, 1, head, head + 1) for x in (query, key, value))) for head in range(heads)
+        attend(*(take(b, x, 1, head, head + 1) for x in (query, key, value)))
+        for head in range(heads)
     ]
     return b.dense(cat(b, parts, 1) if heads > 1 else parts[0])
 
 
 def draw_scores(p):
     x = floats(p, 2, 3, lambda v: min(v.shape[-2:]) >= 2)
-    return [x], {"diagonal": p.random.randint(0, max(0, x.shape[-1] - 1)), "scale": p.choice([0.25, 0.5])}
+    return [x], {
+        "diagonal": p.random.randint(0, max(0, x.shape[-1] - 1)),
+        "scale": p.choice([0.25, 0.5]),
+    }
 
 
 @theme(3, draw_scores)
 def causal_softmax(b, s, x, diagonal, scale):
     masked = lower_triangle(b, [0, 3, 4][s], mul(b, x, scale), diagonal, -1e9)
-    return b.call(aten.softmax.int if s != 1 else aten._softmax.default, masked, -1, *([False] * (s == 1)))
+    return b.call(
+        aten.softmax.int if s != 1 else aten._softmax.default, masked, -1, *([False] * (s == 1))
+    )

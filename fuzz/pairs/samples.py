@@ -128,8 +128,12 @@ class Sampler:
         first, other = self.tensor_of(kind, spec, [2], generator)
         if kind == "compared" and spec.dtype.is_floating_point:
             number = self.compared[torch.randint(len(self.compared), (), generator=generator)]
-            sides = torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64)[torch.randperm(3, generator=generator)]
-            width = (1.0, 1e-3, max(1e-3, 1e-3 * abs(number)))[torch.randint(3, (), generator=generator)]
+            sides = torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64)[
+                torch.randperm(3, generator=generator)
+            ]
+            width = (1.0, 1e-3, max(1e-3, 1e-3 * abs(number)))[
+                torch.randint(3, (), generator=generator)
+            ]
             first, other = (number + width * sides[:2]).unbind()
         dim = torch.randint(len(shape) + 1, (), generator=generator).item()
         if dim == len(shape):
@@ -151,7 +155,9 @@ class Sampler:
     def tensor_of(self, kind, spec, shape, generator):
         if spec.dtype == torch.bool:
             # All or none of many is to occur as well.
-            density = {"sparse": 0.05, "wide": 0.9, "tiny": 1 - 2**-7, "positions": 2**-7}.get(kind, 0.5)
+            density = {"sparse": 0.05, "wide": 0.9, "tiny": 1 - 2**-7, "positions": 2**-7}.get(
+                kind, 0.5
+            )
             return torch.rand(shape, generator=generator) < density
         if not spec.dtype.is_floating_point:
             return self.integer(spec, shape, kind, generator)
@@ -165,7 +171,9 @@ class Sampler:
             near = torch.randint(0, 3, shape, generator=generator)
             width = torch.tensor([0.0, 1e-3, 1.0], dtype=torch.float64)[near]
             # Scores, for example, are scaled before a mask with such numbers.
-            factor = 2.0 ** torch.randint(-1, 6, (), generator=generator) if kind == "large" else 1.0
+            factor = (
+                2.0 ** torch.randint(-1, 6, (), generator=generator) if kind == "large" else 1.0
+            )
             return factor * (chosen[index] + width * normal)
         if kind == "wide":
             return 20 * normal
@@ -183,7 +191,9 @@ class Sampler:
     def integer(self, spec, shape, kind, generator):
         info = torch.iinfo(spec.dtype)
         is_index = spec.low is not None
-        low, high = (spec.low, spec.high) if is_index else (max(info.min, -1000), min(info.max + 1, 1000))
+        low, high = (
+            (spec.low, spec.high) if is_index else (max(info.min, -1000), min(info.max + 1, 1000))
+        )
         if kind in ("numbers", "positions", "tiny", "sums", "compared"):
             # At both sides of each number of the programs, and far away.
             numbers = {int(n) for n in self.sums} if kind == "sums" else self.integers

@@ -25,7 +25,11 @@ def theme(spellings, draw):
 def rows(p, width=None):
     """A value with s0 rows."""
     width = width or p.choice([1, 2, 5, 6])
-    found = [v for v in p.visible if v.rank == 2 and v.is_float and is_symbolic(p, v) and v.shape[1] == width]
+    found = [
+        v
+        for v in p.visible
+        if v.rank == 2 and v.is_float and is_symbolic(p, v) and v.shape[1] == width
+    ]
     if found and p.chance(0.7):
         return p.choice(found)
     return p.input(p.floats, (SYMBOL, width))

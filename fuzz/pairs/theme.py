@@ -68,7 +68,6 @@ def like_float(b, mask):
     return b.call(aten.to.dtype, mask, torch.float32, exact=True)
 
 
-
 def swapped(b, x, first, second):
     return b.call(aten.transpose.int, x, first, second, exact=True)
 

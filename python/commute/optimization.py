@@ -88,6 +88,4 @@ def optimize(
             max_seconds=proof_time,
             max_bytes=proof_memory,
         )
-    return Optimization(
-        changed, original, verdict, reason, tuple(remarks), proof, options.target
-    )
+    return Optimization(changed, original, verdict, reason, tuple(remarks), proof, options.target)

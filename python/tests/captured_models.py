@@ -51,15 +51,18 @@ class Relations:
         pattern = "|".join(rf"(?<![\w.]){re.escape(name)}(?![\w.])" for name in names)
         code = re.sub(pattern, lambda match: f"T[{match[0]!r}]", text) if names else text
         axes = {axis: axis for axis in self.mesh}
-        functions = {"shard": shard, "split": split, "cat": lambda parts, dim: torch.cat(list(parts), dim)}
+        functions = {
+            "shard": shard,
+            "split": split,
+            "cat": lambda parts, dim: torch.cat(list(parts), dim),
+        }
         return eval(code, {**functions, **axes, "T": tensors})
 
 
 def in_folder(captured, folder):
     """The same capture, with the archives of this folder for its ranks."""
     ranks = tuple(
-        dataclasses.replace(program, path=folder / program.path.name)
-        for program in captured.ranks
+        dataclasses.replace(program, path=folder / program.path.name) for program in captured.ranks
     )
     return dataclasses.replace(captured, ranks=ranks)
 
@@ -82,7 +85,9 @@ def _values(program, find):
 
 
 def _leaves(values):
-    return [leaf for leaf in torch.utils._pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+    return [
+        leaf for leaf in torch.utils._pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)
+    ]
 
 
 def whole_tensors(model, arguments):
@@ -137,9 +142,7 @@ def run_ranks(captured, tensors):
 
 
 def _close(found, value, what, tolerances):
-    torch.testing.assert_close(
-        found, value, msg=lambda text: f"{what}: {text}", **tolerances
-    )
+    torch.testing.assert_close(found, value, msg=lambda text: f"{what}: {text}", **tolerances)
 
 
 def check(

@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Archives written node by node, for programs that PyTorch would never export.
 
+For example:
+
     program = HandmadeProgram()
     x = program.input("x", [4])
     y = program.all_gather(x, [8], group="0", size=2)

@@ -48,8 +48,6 @@ class InductorGraphs:
 
 def communication_of(graph):
     names = (str(node.target).split(".") for node in graph.nodes)
-    counts = Counter(
-        parts[1] for parts in names if parts[0] in ("_c10d_functional", "symm_mem")
-    )
+    counts = Counter(parts[1] for parts in names if parts[0] in ("_c10d_functional", "symm_mem"))
     del counts["wait_tensor"]
     return dict(counts)

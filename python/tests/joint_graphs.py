@@ -165,9 +165,7 @@ class Attention(nn.Module):
         if repeats > 1:
             key, value = (part.repeat_interleave(repeats, dim=1) for part in (key, value))
         if self.config.fused_attention:
-            mixed = F.scaled_dot_product_attention(
-                query, key, value, is_causal=self.config.causal
-            )
+            mixed = F.scaled_dot_product_attention(query, key, value, is_causal=self.config.causal)
             return self.out(mixed.transpose(1, 2).flatten(2))
         scores = query @ key.transpose(-1, -2) * size**-0.5
         if self.config.causal:
@@ -315,13 +313,15 @@ def capture(config):
     def keep(kind, module):
         graph = torch.fx.Graph()
         graph.output(graph.graph_copy(module.graph, {}))
-        captured.append(
-            CapturedGraph(config, kind, torch.fx.GraphModule(module, graph), groups)
-        )
+        captured.append(CapturedGraph(config, kind, torch.fx.GraphModule(module, graph), groups))
 
     def partition(joint, inputs, **options):
         keep("joint", joint)
-        split = default_partition if config.partition == "default" else min_cut_rematerialization_partition
+        split = (
+            default_partition
+            if config.partition == "default"
+            else min_cut_rematerialization_partition
+        )
         return split(joint, inputs, **options)
 
     def compiler(kind):

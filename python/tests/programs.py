@@ -363,6 +363,4 @@ def nested_structures():
     """Dictionaries, keyword arguments and the signature of a submodule."""
     x = torch.rand(2, 4)
     kwargs = {"scale": torch.tensor(2.0), "others": [x, x + 1]}
-    return export(
-        Nested(), ({"a": x, "b": x},), kwargs, preserve_module_call_signature=("inner",)
-    )
+    return export(Nested(), ({"a": x, "b": x},), kwargs, preserve_module_call_signature=("inner",))

@@ -134,7 +134,9 @@ class Program:
         ]
         return self.input(dtype, shape, tensors=[tensor.to(dtype) for tensor in drawn])
 
-    def operand(self, dtypes=FLOATS, shape=None, least=0, most=4, domain="any", exact=False, fits=None):
+    def operand(
+        self, dtypes=FLOATS, shape=None, least=0, most=4, domain="any", exact=False, fits=None
+    ):
         """A value that there is already, or a new input."""
 
         def serves(value):
@@ -281,7 +283,9 @@ def _resolve(step, replace):
 def _compute(step, values, world_size):
     """The results of a step, each a list of tensors by rank."""
     if step.target in COLLECTIVES:
-        arguments = _substitute(step.arguments, lambda value: [t.clone() for t in values[value.index]])
+        arguments = _substitute(
+            step.arguments, lambda value: [t.clone() for t in values[value.index]]
+        )
         return COLLECTIVES[step.target](*arguments)
     by_rank = []
     for rank in range(world_size):

@@ -94,7 +94,9 @@ def window_of_floats(b, variant, x):
         away = b.call(aten.abs.default, away)
     if variant == "twin":
         return number_if(b, x, b.call(aten.le.Scalar, away, 17))
-    return number_if(b, x, b.call(aten.lt.Scalar, away, 18.5 if variant == "a wider window" else 17.5))
+    return number_if(
+        b, x, b.call(aten.lt.Scalar, away, 18.5 if variant == "a wider window" else 17.5)
+    )
 
 
 @rewrite(
@@ -106,7 +108,9 @@ def prefix_of_floats(b, variant, x):
         return number_if(b, x, b.call(aten.lt.Scalar, iota(b, 500), 18))
     part = 1 / 3 if variant == "of other summands" else 0.5
     sums = b.call(aten.cumsum.default, b.call(aten.full.default, [500], part, dtype=FLOAT), 0)
-    return number_if(b, x, b.call(aten.lt.Scalar, sums, 9.75 if variant == "counted from one more" else 9.25))
+    return number_if(
+        b, x, b.call(aten.lt.Scalar, sums, 9.75 if variant == "counted from one more" else 9.25)
+    )
 
 
 def without(b, x, row):
@@ -124,7 +128,9 @@ def rows_from_behind(b, variant, x):
     rows = without(b, x, 31 if variant == "another row missing" else 30)
     if variant == "captured":
         return b.call(aten.flip.default, rows, [0])
-    order = iota(b, 100) if variant == "not reversed" else b.call(aten.rsub.Scalar, iota(b, 100), 99)
+    order = (
+        iota(b, 100) if variant == "not reversed" else b.call(aten.rsub.Scalar, iota(b, 100), 99)
+    )
     return b.call(aten.index_select.default, rows, 0, order)
 
 
@@ -165,7 +171,9 @@ def rows_of_a_grid(b, variant, x):
         return b.call(aten.reshape.default, rows, [10, 12, 3])
     row, column = shaped(b, iota(b, 10), [10, 1]), iota(b, 12)
     if variant == "by columns":
-        places = b.call(aten.add.Tensor, row, mul(b, column, b.call(aten.full.default, [], 10, dtype=INT)))
+        places = b.call(
+            aten.add.Tensor, row, mul(b, column, b.call(aten.full.default, [], 10, dtype=INT))
+        )
     else:
         places = b.call(aten.add.Tensor, b.call(aten.mul.Scalar, row, 12), column)
     return b.call(aten.index.Tensor, rows, [places])
@@ -200,7 +208,9 @@ def places_of_experts(b, variant, ids, x):
 )  # fmt: skip
 def often_enough(b, variant, ids, x):
     wanted = 6 if variant == "of another id" else 5
-    equal = b.call(aten.to.dtype, b.call(aten.eq.Scalar, b.call(aten.remainder.Scalar, ids, 8), wanted), INT)
+    equal = b.call(
+        aten.to.dtype, b.call(aten.eq.Scalar, b.call(aten.remainder.Scalar, ids, 8), wanted), INT
+    )
     count = b.call(aten.sum.dim_IntList, equal, [0], True)
     if variant == "twin":
         return number_if(b, x, b.call(aten.gt.Scalar, count, 5))
@@ -247,7 +257,9 @@ def many_limits(b, variant, number, x):
 )  # fmt: skip
 def an_id_in_a_deep_program(b, variant, ids, x, weight):
     for layer in range(40):
-        x = b.call(aten.add.Tensor, x, b.call(aten.silu.default, b.call(aten.mm.default, x, weight)))
+        x = b.call(
+            aten.add.Tensor, x, b.call(aten.silu.default, b.call(aten.mm.default, x, weight))
+        )
         if layer == (21 if variant == "another layer" else 20):
             if variant == "twin":
                 chosen = b.call(aten.lt.Scalar, ids, 13)
@@ -306,7 +318,10 @@ def steps_of_ids(b, variant, ids, x):
         steps = b.call(aten.to.dtype, steps, FLOAT)
     else:
         limit = 9 if variant == "one step off" else 8
-        above = [b.call(aten.to.dtype, b.call(aten.ge.Scalar, ids, number), FLOAT) for number in (4, limit)]
+        above = [
+            b.call(aten.to.dtype, b.call(aten.ge.Scalar, ids, number), FLOAT)
+            for number in (4, limit)
+        ]
         steps = b.call(aten.add.Tensor, *above)
     if variant == "one place later":
         steps = b.call(aten.roll.default, steps, [1], [0])

@@ -45,7 +45,9 @@ class Rewrite:
 
     def programs(self, *variants):
         """The programs of some variants, over the same inputs."""
-        symbols = (6, 16, 10, 24, 32) if any(ROWS in shape for _, shape, *_ in self.inputs) else (0,)
+        symbols = (
+            (6, 16, 10, 24, 32) if any(ROWS in shape for _, shape, *_ in self.inputs) else (0,)
+        )
         pool = Pool(self.groups, Sampler(7), symbols)
         inputs = [pool.input(self.spec(i, *given)) for i, given in enumerate(self.inputs)]
         programs = []
@@ -94,7 +96,9 @@ def rotated_half(b, variant, x):
     if variant == "halves overlap":
         low = take(b, x, 1, 1, 65)
     if variant == "last element twice":
-        high = cat(b, [take(b, high, 1, 0, 62), take(b, x, 1, 127, 128), take(b, x, 1, 127, 128)], 1)
+        high = cat(
+            b, [take(b, high, 1, 0, 62), take(b, x, 1, 127, 128), take(b, x, 1, 127, 128)], 1
+        )
     return cat(b, [b.call(aten.neg.default, high), low], 1)
 
 
@@ -220,7 +224,10 @@ def block_mask(b, variant, x):
     else:
         if variant == "blocks begin elsewhere":
             row, column = (b.call(aten.add.Scalar, n, 1) for n in (row, column))
-        blocks = [b.call(aten.sub.Tensor, n, b.call(aten.remainder.Scalar, n, width)) for n in (row, column)]
+        blocks = [
+            b.call(aten.sub.Tensor, n, b.call(aten.remainder.Scalar, n, width))
+            for n in (row, column)
+        ]
     return b.call(aten.where.ScalarOther, b.call(aten.eq.Tensor, *blocks), x, 0.0)
 
 
@@ -232,7 +239,9 @@ def taken_rows(b, variant, x):
     if variant == "captured":
         return cat(b, [take(b, x, 0, n, n + 1) for n in (3, 250, 299)], 0)
     rows = {"an index off by one": (3, 251, 299), "indices in another order": (3, 299, 250)}
-    numbers = [b.call(aten.full.default, [1], n, dtype=INT) for n in rows.get(variant, (3, 250, 299))]
+    numbers = [
+        b.call(aten.full.default, [1], n, dtype=INT) for n in rows.get(variant, (3, 250, 299))
+    ]
     return b.call(aten.index_select.default, x, 0, cat(b, numbers, 0))
 
 
@@ -242,7 +251,9 @@ def taken_rows(b, variant, x):
 )  # fmt: skip
 def softmax_of_constants(b, variant, x):
     if variant == "captured":
-        return mul(b, x, b.call(aten.softmax.int, b.call(aten.full.default, [16], 3.0, dtype=FLOAT), 0))
+        return mul(
+            b, x, b.call(aten.softmax.int, b.call(aten.full.default, [16], 3.0, dtype=FLOAT), 0)
+        )
     count = {"of another count": 17.0, "not divided": 1.0}.get(variant, 16.0)
     return b.call(aten.div.Scalar, x, count)
 
@@ -324,12 +335,16 @@ def vocabulary_parallel(b, variant, ids, table, first):
     rows = 16001 if variant == "one id too many" else 16000
     if variant == "captured":
         inside = b.call(
-            aten.logical_and.default, b.call(aten.ge.Scalar, local, 0), b.call(aten.lt.Scalar, local, rows)
+            aten.logical_and.default,
+            b.call(aten.ge.Scalar, local, 0),
+            b.call(aten.lt.Scalar, local, rows),
         )
     else:
         last = b.call(aten.add.Scalar, first, rows)
         outside = b.call(
-            aten.logical_or.default, b.call(aten.lt.Tensor, ids, first), b.call(aten.ge.Tensor, ids, last)
+            aten.logical_or.default,
+            b.call(aten.lt.Tensor, ids, first),
+            b.call(aten.ge.Tensor, ids, last),
         )
         inside = b.call(aten.logical_not.default, outside)
     if variant == "id not moved":
@@ -421,7 +436,11 @@ def modulus(b, variant, x):
     if variant == "zero":
         return b.call(aten.zeros_like.default, x)
     shifted = b.call(aten.mul.Scalar, small, 2**61)
-    return b.call(aten.sub.Tensor, b.call(aten.neg.default, shifted) if variant == "negative" else shifted, small)
+    return b.call(
+        aten.sub.Tensor,
+        b.call(aten.neg.default, shifted) if variant == "negative" else shifted,
+        small,
+    )
 
 
 @rewrite(
@@ -429,7 +448,9 @@ def modulus(b, variant, x):
     {"another number": "-1e30", "another sign": "+3.4e38", "a small number": "-1"},
 )  # fmt: skip
 def lowest_number(b, variant, x, mask):
-    lowest = {"another number": -1e30, "another sign": 3.4e38, "a small number": -1.0}.get(variant, -3.4e38)
+    lowest = {"another number": -1e30, "another sign": 3.4e38, "a small number": -1.0}.get(
+        variant, -3.4e38
+    )
     if variant == "captured":
         return b.call(aten.masked_fill.Scalar, x, mask, lowest)
     return b.call(aten.where.ScalarOther, b.call(aten.logical_not.default, mask), x, lowest)

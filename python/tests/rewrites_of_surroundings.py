@@ -84,7 +84,9 @@ def names_of_parameters(b, variant, x, y):
 
 def sign_mutation(program, variant):
     program.buffers = {"x0": "first", "x1": "second"}
-    program.mutations = {} if variant == "none written" else {0: "second" if variant == "other buffer" else "first"}
+    program.mutations = (
+        {} if variant == "none written" else {0: "second" if variant == "other buffer" else "first"}
+    )
 
 
 @rewrite(
@@ -97,9 +99,11 @@ def written_buffer(b, variant, x, y):
 
 
 def sign_constants(program, variant):
-    program.constants = {"another constant": [3, 8], "constant lost": [3], "float for integer": [3, 7.0]}.get(
-        variant, [3, 7]
-    )
+    program.constants = {
+        "another constant": [3, 8],
+        "constant lost": [3],
+        "float for integer": [3, 7.0],
+    }.get(variant, [3, 7])
 
 
 @rewrite(
@@ -124,7 +128,9 @@ def mean_of_rows(b, variant, x):
     total = b.call(aten.sum.dim_IntList, x, [0])
     if variant == "divided by the traced size":
         return b.call(aten.div.Scalar, total, 6)
-    ones = b.call(aten.full.default, [Size(1, 1) if variant == "by one more" else ROWS], 1.0, dtype=FLOAT)
+    ones = b.call(
+        aten.full.default, [Size(1, 1) if variant == "by one more" else ROWS], 1.0, dtype=FLOAT
+    )
     return b.call(aten.div.Tensor, total, b.call(aten.sum.dim_IntList, ones, [0]))
 
 
@@ -194,7 +200,9 @@ def sum_over_an_axis(b, variant, x):
 )  # fmt: skip
 def gather_over_both_axes(b, variant, x):
     anchors = both_groups(b, x)
-    order = {"axes in another order": ("dp", "tp"), "one axis twice": ("tp", "tp")}.get(variant, ("tp", "dp"))
+    order = {"axes in another order": ("dp", "tp"), "one axis twice": ("tp", "tp")}.get(
+        variant, ("tp", "dp")
+    )
     if variant != "captured":
         x = b.dense(b.call(aten.t.default, b.dense(b.call(aten.t.default, x))))
     for name in order:
@@ -216,7 +224,9 @@ def members_in_another_order(b, variant, x):
     if variant == "captured":
         return [whole, plain]
     blocks = b.call(aten.chunk.default, plain, 4, 0)
-    order = {"order of ranks": (0, 1, 2, 3), "blocks reversed": (3, 2, 1, 0)}.get(variant, (2, 0, 3, 1))
+    order = {"order of ranks": (0, 1, 2, 3), "blocks reversed": (3, 2, 1, 0)}.get(
+        variant, (2, 0, 3, 1)
+    )
     same = b.call(aten.chunk.default, whole, 4, 0)
     back = cat(b, [same[place] for place in (1, 3, 0, 2)], 0)
     return [cat(b, [blocks[rank] for rank in order], 0), back]

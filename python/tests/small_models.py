@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Random small models of `transformers`, for the tests and for benchmarks/models.
 
+For example:
+
     small = MODELS["llama"]
     model, arguments = small.make(seed=0), small.prefill()
     capture(model, arguments, mesh={"tp": 2}, plan=small.plan, folder=...)

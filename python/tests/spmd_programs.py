@@ -141,8 +141,7 @@ class Program:
     def input(self, name, shape, placements, dtype=torch.float32, std=1.0, mean=0.0):
         """A random input: `shape` is what one rank holds."""
         shards = [
-            self._make_input(name, shape, placements, dtype, std, mean, rank)
-            for rank in self.world
+            self._make_input(name, shape, placements, dtype, std, mean, rank) for rank in self.world
         ]
         value = Value(f"%{name}", shards)
         texts = ", ".join(

@@ -293,7 +293,10 @@ def test_damaged_weight_is_found_before_anything_is_written(fixture, tmp_path):
     [
         (["opt", "{missing}", "-o", "{out}"], "missing.pt2"),
         (["opt", "{fixture}", "-o", "{folder}/no/such/folder/out.pt2"], "no/such/folder"),
-        (["opt", "{fixture}", "-o", "{folder}/out.onnx"], "the suffix selects the file format: .pt2, .mlir or .mlirbc"),
+        (
+            ["opt", "{fixture}", "-o", "{folder}/out.onnx"],
+            "the suffix selects the file format: .pt2, .mlir or .mlirbc",
+        ),
         (["opt", "{fixture}", "-o", "{out}", "--passes=no-such-pass"], "no-such-pass"),
         (["opt", "{fixture}", "-o", "{out}", "--group=0=0,1,1"], "rank 1 is listed twice"),
         (["opt", "{fixture}", "-o", "{out}", "--group=0"], "expected NAME=RANKS"),

@@ -375,9 +375,7 @@ def test_a_node_that_does_not_fit_is_left_alone(change, node, fixtures_folder, t
     complaints = {r["node"]: r for r in report["remarks"] if r["pass"] == "import"}
     assert complaints[node]["verdict"] == "refused"
     assert "contradicts the shapes that the graph states" in complaints[node]["message"]
-    before, after = (
-        node_of(read_program(path), node) for path in (archive, tmp_path / "out.pt2")
-    )
+    before, after = (node_of(read_program(path), node) for path in (archive, tmp_path / "out.pt2"))
     # Its operand may have become a dense copy.
     assert (before["target"], before["outputs"]) == (after["target"], after["outputs"])
     legal = optimize(fixtures_folder / FIXTURE, tmp_path / "legal.pt2")

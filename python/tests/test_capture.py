@@ -149,9 +149,7 @@ def test_backward(tmp_path):
     model = Loss()
     x, y = torch.randn(4, 8), torch.randn(4, 8)
     plan = {f"mlp.{name}": style for name, style in PLAN.items()}
-    captured = capture(
-        model, (x, y), mesh={"tp": 2}, plan=plan, backward=True, folder=tmp_path
-    )
+    captured = capture(model, (x, y), mesh={"tp": 2}, plan=plan, backward=True, folder=tmp_path)
     loss = model(x, y)
     gradients = torch.autograd.grad(loss, list(model.parameters()))
     expected = [loss.detach(), *gradients]

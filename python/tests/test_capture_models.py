@@ -66,9 +66,7 @@ def test_decode_with_a_cache(name, tmp_path):
     small = MODELS[name]
     model = small.make(layers=1)
     whole, local, placements = small.decode(model, 2)
-    result = capture(
-        model, local, mesh={"tp": 2}, input_placements=placements, folder=tmp_path
-    )
+    result = capture(model, local, mesh={"tp": 2}, input_placements=placements, folder=tmp_path)
     with torch.no_grad():
         outputs = model(**copy.deepcopy(whole))
     layers = outputs.past_key_values.layers
@@ -91,9 +89,7 @@ def test_gradients_of_tied_weights(tmp_path):
     loss = model(**given).loss
     parameters = list(model.parameters())
     found = torch.autograd.grad(loss, parameters, allow_unused=True)
-    result = capture(
-        model, given, mesh={"tp": 2}, plan=small.plan, backward=True, folder=tmp_path
-    )
+    result = capture(model, given, mesh={"tp": 2}, plan=small.plan, backward=True, folder=tmp_path)
     expected = [loss.detach(), *(value for value in found if value is not None)]
     check(result, model, given, expected=expected, outputs=None)
     optimized = tmp_path / "optimized"
@@ -121,7 +117,9 @@ def test_from_the_shell(tmp_path, capsys):
     """A 70B shape, cut to one layer: no weights are made."""
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     out = tmp_path / "out"
-    options = f"transformers:{tmp_path / 'config.json'} --tp 8 --seq 64 --ranks 3 --layers 1 -o {out}"
+    options = (
+        f"transformers:{tmp_path / 'config.json'} --tp 8 --seq 64 --ranks 3 --layers 1 -o {out}"
+    )
     assert main(options.split()) == 0
     assert "captured in" in capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == [
@@ -142,7 +140,9 @@ def test_from_the_shell(tmp_path, capsys):
 )
 def test_refusals_from_the_shell(config, options, message, tmp_path, capsys):
     (tmp_path / "config.json").write_text(config)
-    line = f"transformers:{tmp_path / 'config.json'} --tp 2 --seq 8 --layers 1 -o {tmp_path} {options}"
+    line = (
+        f"transformers:{tmp_path / 'config.json'} --tp 2 --seq 8 --layers 1 -o {tmp_path} {options}"
+    )
     assert main(line.split()) == 2
     assert message in capsys.readouterr().err
 

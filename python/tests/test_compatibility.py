@@ -9,7 +9,9 @@ from commute_tool import REPOSITORY
 
 PACKAGE = REPOSITORY / "python" / "commute"
 MODULES = sorted(
-    path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[-1] != "compatibility.py"
+    path
+    for path in PACKAGE.rglob("*.py")
+    if path.relative_to(PACKAGE).parts[-1] != "compatibility.py"
 )
 
 

@@ -46,7 +46,9 @@ def test_demo(tmp_path):
     assert len(re.findall(r"relative distance \S+, agrees$", shown, re.MULTILINE)) == 2 + 2
     assert "5 all_reduces replaced by reduce_scatters" in shown
     assert "equivalent on 8 ranks" in shown
-    table = re.findall(r"^  (step|exposed communication|activation memory) .*%$", shown, re.MULTILINE)
+    table = re.findall(
+        r"^  (step|exposed communication|activation memory) .*%$", shown, re.MULTILINE
+    )
     assert table == ["step", "exposed communication", "activation memory"]
     assert (tmp_path / "demo" / "report.html").is_file()
     # Any command can be repeated as printed.

@@ -78,7 +78,8 @@ def commands(text):
 def matches(expected, shown):
     """Whether the lines are those, `...` being any lines."""
     pattern = "".join(
-        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"[ ]*\n" for line in expected
+        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"[ ]*\n"
+        for line in expected
     )
     return re.fullmatch(pattern, shown if shown.endswith("\n") else shown + "\n")
 
@@ -120,7 +121,13 @@ def run(command, folder, code=0):
         "XDG_CONFIG_HOME": str(folder),
     }
     process = subprocess.run(
-        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+        command,
+        shell=True,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert process.returncode == code, f"{command}\n{process.stdout}{process.stderr}"
     return process.stdout
@@ -172,5 +179,7 @@ def test_links(page):
 
 def test_every_page_is_in_the_site():
     listed = re.findall(r"[\w/-]+\.md", (REPOSITORY / "mkdocs.yml").read_text())
-    pages = {str(path.relative_to(REPOSITORY / "docs")) for path in (REPOSITORY / "docs").rglob("*.md")}
+    pages = {
+        str(path.relative_to(REPOSITORY / "docs")) for path in (REPOSITORY / "docs").rglob("*.md")
+    }
     assert sorted(listed) == sorted(pages)

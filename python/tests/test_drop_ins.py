@@ -272,8 +272,8 @@ PASSES = [
 def test_passes_as_objects(kind, fake_group):
     custom = kind(policy="always")
     assert isinstance(custom, CustomGraphPass)
-    assert custom.uuid() == kind(policy="always").uuid() == pickle.loads(
-        pickle.dumps(custom.uuid())
+    assert (
+        custom.uuid() == kind(policy="always").uuid() == pickle.loads(pickle.dumps(custom.uuid()))
     )
     assert custom.uuid() != kind(policy="profitable").uuid()
     assert len({other(policy="always").uuid() for other in PASSES}) == len(PASSES)

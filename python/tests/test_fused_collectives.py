@@ -109,7 +109,12 @@ def run_pair(folder, first, second):
 @pytest.mark.parametrize(
     ("name", "change", "message", "theirs"),
     [
-        ("scatter_rows", ("reduce_scatter sum", "reduce_scatter avg"), "{} along dim 0", ("sum", "avg")),
+        (
+            "scatter_rows",
+            ("reduce_scatter sum", "reduce_scatter avg"),
+            "{} along dim 0",
+            ("sum", "avg"),
+        ),
         ("gather_rows_biased", ("256x192", "320x192"), "of tensor<{}x192xf32>", ("256", "320")),
         ("scatter_rows", ("160xf32", "170xf32"), "sent rows of sizes [107, {}]", ("160", "170")),
     ],

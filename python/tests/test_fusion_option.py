@@ -85,7 +85,9 @@ def test_limits_are_options(compiled, limits, count):
 
 
 def test_a_wrong_option_is_named(compiled):
-    with pytest.raises(Exception, match=r"there is no option 'max_width'; it has policy, .*max_parts"):
+    with pytest.raises(
+        Exception, match=r"there is no option 'max_width'; it has policy, .*max_parts"
+    ):
         compiled({"cat_linear": {"max_width": 3}})
 
 

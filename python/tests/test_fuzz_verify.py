@@ -87,7 +87,9 @@ def spelled(theme, seed):
     return programs
 
 
-@pytest.mark.parametrize("theme", [*themes.THEMES, *symbolic_themes.THEMES], ids=lambda theme: theme.name)
+@pytest.mark.parametrize(
+    "theme", [*themes.THEMES, *symbolic_themes.THEMES], ids=lambda theme: theme.name
+)
 def test_spellings_of_a_theme_compute_the_same(theme):
     compared = 0
     for seed in range(5):
@@ -199,7 +201,9 @@ def test_judge_allows_for_overflow():
         weight = b.call(aten._to_copy.default, chosen, dtype=torch.float32)
         other = b.call(aten.rsub.Scalar, weight, 1)
         return b.call(
-            aten.add.Tensor, b.call(aten.mul.Tensor, weight, x), b.call(aten.mul.Tensor, other, large)
+            aten.add.Tensor,
+            b.call(aten.mul.Tensor, weight, x),
+            b.call(aten.mul.Tensor, other, large),
         )
 
     def divided(b, is_second, x):
@@ -247,7 +251,9 @@ def test_reproducer_holds_what_was_compared(tmp_path):
     first, second = build(NEAR_MISSES["a number a little larger"], FLOATS)
     pair = campaign.Pair(1, first, second, [], True)
     texts = [export_schema.to_text(program) for program in (first, second)]
-    outcome = campaign.Outcome(1, campaign.FALSE_EQUIVALENT, "a reason", ("planted by hand",), "equivalent")
+    outcome = campaign.Outcome(
+        1, campaign.FALSE_EQUIVALENT, "a reason", ("planted by hand",), "equivalent"
+    )
     place = campaign.write_reproducer(tmp_path, pair, texts, outcome)
     assert commute("verify", place / "A.pt2", place / "B.pt2").returncode == 1
     assert commute("verify", place / "A.pt2", place / "A.pt2").returncode == 0

@@ -55,9 +55,7 @@ def _gathered(sizes, group_size=2, groups=None):
     program = HandmadeProgram()
     rows, columns = sizes
     whole = rows * group_size if isinstance(rows, int) else f"Mul({group_size}, {rows})"
-    gathered = program.all_gather(
-        program.input("x", sizes), [whole, columns], "0", group_size
-    )
+    gathered = program.all_gather(program.input("x", sizes), [whole, columns], "0", group_size)
     program.output(program.call("aten.neg.default", {"self": gathered}, [whole, columns]))
     return program, groups
 
@@ -382,9 +380,7 @@ MAIN = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{ return %x : tenso
 
 NESTED = {
     "locations": MAIN.format(" loc(" + "fused[" * DEEP + "unknown" + "]" * DEEP + ")"),
-    "call_sites": MAIN.format(
-        " loc(" + 'callsite("a" at ' * DEEP + "unknown" + ")" * DEEP + ")"
-    ),
+    "call_sites": MAIN.format(" loc(" + 'callsite("a" at ' * DEEP + "unknown" + ")" * DEEP + ")"),
     "names": MAIN.format(" loc(" + '"a"(' * DEEP + "unknown" + ")" * DEEP + ")"),
     "lists": "module attributes {a = " + "[" * DEEP + "]" * DEEP + "} {}",
     "dictionaries": "module attributes {a = " + "{a = " * DEEP + "1" + "}" * DEEP + "} {}",

@@ -50,7 +50,9 @@ class RandomGraph(nn.Module):
         self.ranks = draw.choice([2, 4])
         self.width = draw.choice([8, 16])
         self.shape = draw.choice([(8,), (4, 8), (1, 8), (2, 4), (8, 2)]) + (self.width,)
-        self.weights = nn.ParameterList(nn.Parameter(torch.zeros(self.width, self.width)) for _ in range(6))
+        self.weights = nn.ParameterList(
+            nn.Parameter(torch.zeros(self.width, self.width)) for _ in range(6)
+        )
         self.scales = nn.ParameterList(nn.Parameter(torch.zeros(self.width)) for _ in range(3))
 
     def gather(self, x):
@@ -149,7 +151,9 @@ def test_every_subset_of_passes_writes_an_archive(count, tmp_path):
     source, target = tmp_path / "source.pt2", tmp_path / "target.pt2"
     export(45, source)
     for passes in itertools.combinations(PASSES, count):
-        process = commute("opt", source, "-o", target, "--policy=always", f"--passes={','.join(passes)}")
+        process = commute(
+            "opt", source, "-o", target, "--policy=always", f"--passes={','.join(passes)}"
+        )
         assert (process.returncode, process.stderr) == (0, ""), passes
 
 

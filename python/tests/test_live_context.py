@@ -35,9 +35,7 @@ def make_graph(first="tp", second="dp"):
     strided.meta["val"] = x.meta["val"].t()
     outputs = []
     for group in (first, second):
-        started = call(
-            collectives.all_gather_into_tensor.default, strided, 2, group, sizes=(8, 8)
-        )
+        started = call(collectives.all_gather_into_tensor.default, strided, 2, group, sizes=(8, 8))
         outputs.append(call(collectives.wait_tensor.default, started, sizes=(8, 8)))
     graph.output(tuple(outputs))
     return graph
@@ -57,7 +55,9 @@ def state(**groups):
 
 def check_left_alone(remarks, *groups):
     """Each collective of these groups, and no other, has a remark."""
-    noted = [remark for remark in remarks if remark.verdict == "noted" and "left alone" in str(remark)]
+    noted = [
+        remark for remark in remarks if remark.verdict == "noted" and "left alone" in str(remark)
+    ]
     assert len(noted) == len(groups)
     for remark, group in zip(noted, groups):
         assert repr(group) in remark.message and "DeviceMesh" in remark.suggestion

@@ -22,9 +22,7 @@ ALWAYS = "split-linear{policy=always}"
 def tensors(*shapes, dtype=torch.float64, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return [
-        torch.randn(*shape, generator=generator, dtype=torch.float64)
-        .to(dtype)
-        .requires_grad_()
+        torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
         for shape in shapes
     ]
 
@@ -167,17 +165,26 @@ def test_casts_of_decompositions_are_casts(fake_group, stated):
 
     def function(x, w):
         whole = fc.all_reduce(x @ w, "sum", fake_group)
-        return prims.convert_element_type(torch.relu(prims.convert_element_type(whole, torch.float32)), torch.bfloat16)
+        return prims.convert_element_type(
+            torch.relu(prims.convert_element_type(whole, torch.float32)), torch.bfloat16
+        )
 
-    module = make_fx(function, tracing_mode="fake")(*[t.detach() for t in tensors((16, 8), (8, 8), dtype=torch.bfloat16)])
+    module = make_fx(function, tracing_mode="fake")(
+        *[t.detach() for t in tensors((16, 8), (8, 8), dtype=torch.bfloat16)]
+    )
     entry = {"same_as": "torch.ops.aten._to_copy.default", "arguments": {"self": "a"}}
-    vocabulary = {"version": 1, "operators": {"torch.ops.prims.convert_element_type.default": entry}}
+    vocabulary = {
+        "version": 1,
+        "operators": {"torch.ops.prims.convert_element_type.default": entry},
+    }
     remarks = optimize_graph(
         module.graph, passes="sequence-parallel,lower-collectives", policy="always", is_functional_graph=True,
         vocabulary=vocabulary if stated else None,
     )  # fmt: skip
     assert any(remark.verdict == "applied" for remark in remarks)
-    casts = [node for node in module.graph.nodes if node.target is prims.convert_element_type.default]
+    casts = [
+        node for node in module.graph.nodes if node.target is prims.convert_element_type.default
+    ]
     assert [node.meta["val"].shape[0] for node in casts] == [16 // size] * 2
     assert not any(node.target is torch.ops.aten._to_copy.default for node in module.graph.nodes)
 

@@ -286,9 +286,7 @@ def make_contradictory_graph(gathers):
     x, w = placeholder(graph, "x", fake(4, 8)), placeholder(graph, "w", fake(8, 8))
     if gathers:
         c10d = torch.ops._c10d_functional
-        gathered = call(
-            graph, c10d.all_gather_into_tensor.default, x, 2, "0", value=fake(8, 8)
-        )
+        gathered = call(graph, c10d.all_gather_into_tensor.default, x, 2, "0", value=fake(8, 8))
         x = call(graph, c10d.wait_tensor.default, gathered, value=fake(8, 8))
     product = call(graph, torch.ops.aten.mm.default, x, w, value=fake(3, 3))
     graph.output(product)

@@ -35,9 +35,7 @@ def ops_of(archive):
 
 
 def fused_ops_of(archive):
-    return {
-        name: count for name, count in ops_of(archive).items() if name.startswith("symm_mem.")
-    }
+    return {name: count for name, count in ops_of(archive).items() if name.startswith("symm_mem.")}
 
 
 def check_same_results(source, target, world_size, **options):

@@ -174,7 +174,9 @@ for name, (bounds, verdict, count) in SLICES.items():
     )(sliced_gather)
 
 
-@case("slices_of_4_ranks_by_2", [(4, COLUMNS), (2 * COLUMNS, 6)], ranks=4, pytorch="wrong", fused=None)
+@case(
+    "slices_of_4_ranks_by_2", [(4, COLUMNS), (2 * COLUMNS, 6)], ranks=4, pytorch="wrong", fused=None
+)
 def two_slices_of_four_shards(x, w):
     gathered = gather(x, 0)
     return torch.cat([gathered[:8], gathered[8:]], 1) @ w

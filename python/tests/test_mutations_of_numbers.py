@@ -45,7 +45,9 @@ def verify(first, second):
     from commute import _commute
 
     (first, first_context), (second, second_context) = map(export_schema.to_text, (first, second))
-    text = _commute.verify(first, second, first_context=first_context, second_context=second_context)
+    text = _commute.verify(
+        first, second, first_context=first_context, second_context=second_context
+    )
     report = json.loads(text)
     return report["verdict"], text
 

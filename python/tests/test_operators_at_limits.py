@@ -24,7 +24,9 @@ def number(start, *shape):
 def check(tmp_path, inputs, *calls):
     """Compares calls of operators whose tensors are inputs."""
     program = Program(0, 1)
-    values = [program.input(tensor.dtype, tuple(tensor.shape), tensors=[tensor]) for tensor in inputs]
+    values = [
+        program.input(tensor.dtype, tuple(tensor.shape), tensors=[tensor]) for tensor in inputs
+    ]
     with torch.no_grad():
         for call in calls:
             call(program, *values)
@@ -79,7 +81,15 @@ def test_classes(loss, reduction, tmp_path):
     rows, planes = torch.tensor([0, 5, -100, 2]), torch.tensor([[[0, 1], [2, -100]]])
     check(
         tmp_path,
-        [number(-1, 4, 6), rows, number(0, 1, 3, 2, 2), planes, SPECIAL[1, :3], torch.tensor(1), rows.abs() % 6],
+        [
+            number(-1, 4, 6),
+            rows,
+            number(0, 1, 3, 2, 2),
+            planes,
+            SPECIAL[1, :3],
+            torch.tensor(1),
+            rows.abs() % 6,
+        ],
         lambda p, x, t, *rest: p.call(target, x, t, None, reduction),
         lambda p, x, t, y, u, v, one, kept: p.call(target, x, kept, None, reduction, 2),
         lambda p, x, t, y, u, *rest: p.call(target, y, u, None, reduction),
@@ -183,7 +193,9 @@ def test_scatter_replaces_nan(reduction, tmp_path):
     check(
         tmp_path,
         [torch.full((2, 3), NAN), torch.tensor([[0], [2]]), torch.ones(2, 1)],
-        lambda p, x, i, y: p.call(aten.scatter_reduce.two, x, 1, i, y, reduction, include_self=False),
+        lambda p, x, i, y: p.call(
+            aten.scatter_reduce.two, x, 1, i, y, reduction, include_self=False
+        ),
     )
 
 
@@ -194,7 +206,9 @@ def test_masked_scatter(tmp_path):
         tmp_path,
         [SPECIAL, mask, number(0, 2, 6), mask & False],
         lambda p, x, m, y, none: p.call(scatter, x, m, y, exact=True),
-        lambda p, x, m, y, none: p.call(scatter, x, p.call(aten.select.int, m, 0, 0), y, exact=True),
+        lambda p, x, m, y, none: p.call(
+            scatter, x, p.call(aten.select.int, m, 0, 0), y, exact=True
+        ),
         lambda p, x, m, y, none: p.call(scatter, x, none, y, exact=True),
     )
 

@@ -278,9 +278,7 @@ def test_the_archives_of_all_ranks(captured, tmp_path):
     assert result.price_after.step_seconds > 0 and commute.explain(program).rows
     assert len(commute.run(program).outputs) == 2
     # The same call without a Program is about a reference.
-    refined = commute.verify(
-        captured / "reference.pt2", captured, captured / "relations.json"
-    )
+    refined = commute.verify(captured / "reference.pt2", captured, captured / "relations.json")
     assert refined and refined.verdict == "refines"
     with pytest.raises(commute.CommuteError, match="expected a folder"):
         result.program.save(tmp_path / "one.pt2")
@@ -295,9 +293,7 @@ def test_statements(fixtures_folder, path, tmp_path):
         input_placements={".*": {"0": "varying"}},
     )
     assert "[3, 2, 1, 0]" in str(stated) and "varying" in str(stated)
-    dynamic = commute.load(
-        fixtures_folder / "llama_tp2_dynamic.pt2", assumptions=["s27 == 512"]
-    )
+    dynamic = commute.load(fixtures_folder / "llama_tp2_dynamic.pt2", assumptions=["s27 == 512"])
     assert commute.estimate(dynamic).report["sizes"]["s27"] == 512
     vocabulary = {"version": 1, "operators": {}}
     file = tmp_path / "vocabulary.json"

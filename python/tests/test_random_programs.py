@@ -191,7 +191,9 @@ def main():
                 failures += 1
                 print(f"seed {seed}, {world_size} ranks: {error}", flush=True)
         seed += 1
-    print(f"{seed - options.first_seed} programs from seed {options.first_seed}: {failures} failures")
+    print(
+        f"{seed - options.first_seed} programs from seed {options.first_seed}: {failures} failures"
+    )
     return 1 if failures else 0
 
 

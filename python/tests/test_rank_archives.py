@@ -153,9 +153,7 @@ def test_runtime_runs_each_ranks_program(captured, model, ids, tmp_path):
     outputs = read_safetensors(tmp_path / "outputs.safetensors")
     expected = model(ids).detach()
     for rank in range(size):
-        torch.testing.assert_close(
-            outputs[f"rank{rank}.output0"], expected, rtol=1e-9, atol=1e-9
-        )
+        torch.testing.assert_close(outputs[f"rank{rank}.output0"], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_program_of_one_rank_is_another_one(captured):
@@ -235,15 +233,20 @@ def test_rows_of_a_sum_are_a_reduce_scatter(size, tmp_path):
             "norm": SequenceParallel(sequence_dim=0),
         },
     )  # fmt: skip
+
     def collectives(folder):
         return [collective["kind"] for collective in show(folder)["collectives"]]
 
-    done = optimize(captured.folder, tmp_path / "out", "--policy=always", "--passes=sequence-parallel")
+    done = optimize(
+        captured.folder, tmp_path / "out", "--policy=always", "--passes=sequence-parallel"
+    )
     assert done["verification"]["equivalent"]
     assert collectives(captured.folder) == ["all_reduce"]
     assert collectives(tmp_path / "out") == ["reduce_scatter"]
     graph = load(in_folder(captured, tmp_path / "out").ranks[0]).graph
-    assert not any("split" in str(node.target) or "slice" in str(node.target) for node in graph.nodes)
+    assert not any(
+        "split" in str(node.target) or "slice" in str(node.target) for node in graph.nodes
+    )
     check(in_folder(captured, tmp_path / "out"), model, {"x": x}, rtol=1e-9, atol=1e-9)
 
 
@@ -251,9 +254,7 @@ def test_data_parallel_ranks_share_constants(ids, tmp_path):
     """On a mesh, constants follow one axis."""
     torch.manual_seed(0)
     model = Model(blocks=1).double()
-    captured = capture(
-        model, (ids,), mesh={"dp": 2, "tp": 2}, plan=PLAN, folder=tmp_path / "in"
-    )
+    captured = capture(model, (ids,), mesh={"dp": 2, "tp": 2}, plan=PLAN, folder=tmp_path / "in")
     shown = show(captured.folder)
     (found,) = [text for text in shown["constants_of_ranks"] if text.startswith("lt (")]
     assert found.endswith(": 0 on ranks 0 and 2, 32 on ranks 1 and 3")

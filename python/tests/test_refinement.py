@@ -276,7 +276,9 @@ def test_partial_inputs_and_outputs(tmp_path):
     )  # fmt: skip
     check(tmp_path, pair, "does not refine", "no rank has reduced it")
     stated = {**pair.relations, "outputs": {"0": "partial"}}
-    check(tmp_path, Pair(pair.reference, pair.inputs, pair.ranks, pair.rank_inputs, stated), "refines")
+    check(
+        tmp_path, Pair(pair.reference, pair.inputs, pair.ranks, pair.rank_inputs, stated), "refines"
+    )
 
 
 def test_permuted_reshaped_and_zeros(tmp_path):
@@ -317,7 +319,11 @@ def test_vocabulary_parallel_embedding(tmp_path):
 def test_several_axes(tmp_path):
     mesh = {"dp": [[0, 2], [1, 3]], "tp": [[0, 1], [2, 3]]}
     stated = relations({**CUT, "x": "shard(x, 0, dp)"}, mesh=mesh)
-    stated["inputs"] = {"x": "shard(x, 0, dp)", "up": "shard(up, 1, tp)", "down": "shard(down, 0, tp)"}
+    stated["inputs"] = {
+        "x": "shard(x, 0, dp)",
+        "up": "shard(up, 1, tp)",
+        "down": "shard(down, 0, tp)",
+    }
     local = {**LOCAL, "x": randn(2, 8)}
     result = check(tmp_path, Pair(mlp, WHOLE, good, local, stated), "refines")
     assert result.outputs[0]["relation"] == "shard(0, dp)"

@@ -132,7 +132,7 @@ def test_hostile_names_stay_data(tmp_path):
     secret = tmp_path / "secret.txt"
     secret.write_text("the secret\n" * 10)
     module = tmp_path / "module.mlir"
-    name = HOSTILE.replace('"', '\\22')
+    name = HOSTILE.replace('"', "\\22")
     module.write_text(
         "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
         '  %0 = tp.all_reduce sum %x group <"0", [0, 1]> : tensor<4x4xf32> -> tensor<4x4xf32> '

@@ -16,7 +16,9 @@ from small_models import MODELS
 def test_outputs(name, layers, tmp_path):
     small = MODELS[name]
     model, arguments = small.make(layers=layers), small.prefill()
-    captured = capture(model, arguments, mesh={"tp": 2}, plan=small.plan, ranks=[0], folder=tmp_path)
+    captured = capture(
+        model, arguments, mesh={"tp": 2}, plan=small.plan, ranks=[0], folder=tmp_path
+    )
     for archive in (captured.ranks[0], captured.reference):
         assert not show(archive.path)["opaque"]
     # Rank 0's program runs on both ranks: only its own part of the vocabulary is right.

@@ -100,8 +100,9 @@ def run_pair(tmp_path, first, second, *options):
         (lambda text: text.replace("f32", "bf16"), "runs tp.all_reduce sum of tensor<4xbf16>"),
         (lambda text: text.replace("[0, 1]", "[1, 0]"), "in group [1, 0]"),
         (
-            lambda text: "".join(line for line in text.splitlines(True) if "%0 =" not in line)
-            .replace("return %0", "return %x"),
+            lambda text: "".join(
+                line for line in text.splitlines(True) if "%0 =" not in line
+            ).replace("return %0", "return %x"),
             "runs the end of the program",
         ),
     ],

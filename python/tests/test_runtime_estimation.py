@@ -62,8 +62,7 @@ def traced(group):
 
 def times(module, **options):
     return {
-        node.name: commute.torch.runtime_estimation(node, **options)
-        for node in module.graph.nodes
+        node.name: commute.torch.runtime_estimation(node, **options) for node in module.graph.nodes
     }
 
 
@@ -212,8 +211,10 @@ def test_torch_compile_asks_for_these_times(group, monkeypatch, machine_without_
         make_fx(lambda x: collectives.all_reduce(x, "sum", group), tracing_mode="fake")(x),
         target=target,
     )
-    all_reduce = seen["_c10d_functional.all_reduce_.default"] if (
-        "_c10d_functional.all_reduce_.default" in seen
-    ) else seen["_c10d_functional.all_reduce.default"]
+    all_reduce = (
+        seen["_c10d_functional.all_reduce_.default"]
+        if ("_c10d_functional.all_reduce_.default" in seen)
+        else seen["_c10d_functional.all_reduce.default"]
+    )
     assert all_reduce / 1e3 == pytest.approx(expected.step_seconds)
     assert seen["aten.mm.default"] > 0

@@ -111,9 +111,7 @@ def sharded():
 @pytest.mark.parametrize("name", GRAPHS)
 def test_sequence_parallelism_computes_the_same(name, sharded):
     for of_rank in sharded(name):
-        torch.testing.assert_close(
-            of_rank["found"], of_rank["expected"], rtol=1e-10, atol=1e-10
-        )
+        torch.testing.assert_close(of_rank["found"], of_rank["expected"], rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["ir", "functionalized", "functionalized_v2"])
@@ -154,9 +152,7 @@ def test_auto_deploy_graph_is_written_in_its_operators(sharded):
 
 def test_products_are_fused_as_by_vllms_async_tensor_parallelism():
     for of_rank in call_on_ranks(compile_layers, SIZE, "ir", True, ALWAYS, timeout=300):
-        torch.testing.assert_close(
-            of_rank["found"], of_rank["expected"], rtol=1e-10, atol=1e-10
-        )
+        torch.testing.assert_close(of_rank["found"], of_rank["expected"], rtol=1e-10, atol=1e-10)
         after = of_rank["after"]
         # The first sum is of an input, and the last gather of the result.
         assert after["symm_mem.fused_all_gather_matmul"] == LAYERS

@@ -50,9 +50,7 @@ def quantized_norms(self, x, residual):
     result, of_sum = x.new_empty(x.shape, dtype=FP8), x.new_empty(x.shape, dtype=FP8)
     kernels.rms_norm_static_fp8_quant(result, x, self.norm, self.scale, 1e-5)
     residual = residual.clone()
-    kernels.fused_add_rms_norm_static_fp8_quant(
-        of_sum, x, residual, self.norm, self.scale, 1e-5
-    )
+    kernels.fused_add_rms_norm_static_fp8_quant(of_sum, x, residual, self.norm, self.scale, 1e-5)
     return result.float(), of_sum.float(), residual
 
 
@@ -155,9 +153,7 @@ def test_model_of_a_kernel_computes_what_the_kernel_does(name, archive, tmp_path
     assert process.returncode == 0, process.stderr
     found = read_safetensors(outputs)
     for index, value in enumerate(expected):
-        torch.testing.assert_close(
-            found[f"rank0.output{index}"], value, rtol=1e-5, atol=1e-5
-        )
+        torch.testing.assert_close(found[f"rank0.output{index}"], value, rtol=1e-5, atol=1e-5)
 
 
 def test_kernel_that_writes_in_place_stays_opaque(tmp_path):

@@ -281,7 +281,9 @@ def test_operators_written_anew_compute_the_same(function, is_decomposed, tmp_pa
     again = load(target)
     expected = function(*arguments)
     for number, (a, b) in enumerate(zip(expected, again.module()(*arguments), strict=True)):
-        torch.testing.assert_close(b, a, equal_nan=True, msg=lambda text, number=number: f"result {number}: {text}")
+        torch.testing.assert_close(
+            b, a, equal_nan=True, msg=lambda text, number=number: f"result {number}: {text}"
+        )
         assert a.dtype == b.dtype, f"result {number}"
     # What the graph says of the results is what they are.
     outputs = again.graph.output_node().args[0]

@@ -38,9 +38,7 @@ def test_rewritten_before_autograd(name, dynamic):
         for part in rows:
             torch._dynamo.mark_dynamic(part, 0)
     captured = Captured(function, rewrite)
-    check_close(
-        results_and_gradients(captured, inputs), results_and_gradients(function, inputs)
-    )
+    check_close(results_and_gradients(captured, inputs), results_and_gradients(function, inputs))
     assert captured.changes == [1]
     assert not {"cat", "concat", "concatenate"} & set(captured.targets())
     check_metadata(captured.graph)
@@ -224,9 +222,7 @@ def test_mixed_element_types_are_left_alone():
     a, b, w = tensors((3, 8), (3, 16), (5, 24))
     inputs = [a.detach().float().requires_grad_(), b, w]
     captured = Captured(function, rewrite)
-    check_close(
-        results_and_gradients(captured, inputs), results_and_gradients(function, inputs), 0
-    )
+    check_close(results_and_gradients(captured, inputs), results_and_gradients(function, inputs), 0)
     assert captured.changes == [0]
 
 
@@ -249,9 +245,7 @@ def test_autocast_is_left_alone():
 
     inputs = tensors((3, 8), (3, 16), (5, 24), dtype=torch.float32)
     captured = Captured(function, rewrite)
-    check_close(
-        results_and_gradients(captured, inputs), results_and_gradients(function, inputs), 0
-    )
+    check_close(results_and_gradients(captured, inputs), results_and_gradients(function, inputs), 0)
     assert captured.changes == [0]
 
 

@@ -64,9 +64,7 @@ def test_exported_graph_with_symbolic_rows(tmp_path):
     function, shapes = SPELLINGS["cat"]
     rows = torch.export.Dim("rows")
     per_input = tuple({0: rows} for _ in PARTS) + (None, None)
-    program, remarks = reload(
-        function, tensors(*shapes), tmp_path, dynamic_shapes=(per_input,)
-    )
+    program, remarks = reload(function, tensors(*shapes), tmp_path, dynamic_shapes=(per_input,))
     assert applied(remarks)
     inputs = tensors((7, 8), (7, 16), (7, 12), WEIGHT, BIAS)
     check_close(

@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning"),
 ]
 
+
 @pytest.fixture
 def compared(monkeypatch):
     """The names of the nodes whose stated values were found to be those of their operators."""

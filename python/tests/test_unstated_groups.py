@@ -88,7 +88,9 @@ def test_sums_over_unknown_groups_are_not_joined(tmp_path):
     for name in ("tp", "dp"):
         program.output(program.all_gather(x, [16, 8], name, 2))
     sums = [
-        program.all_reduce(program.call("aten.mm.default", {"self": value, "mat2": w}, [8, 8]), name)
+        program.all_reduce(
+            program.call("aten.mm.default", {"self": value, "mat2": w}, [8, 8]), name
+        )
         for value, name in ((x, "tp"), (y, "dp"))
     ]
     program.output(program.call("aten.add.Tensor", {"self": sums[0], "other": sums[1]}, [8, 8]))
@@ -185,8 +187,9 @@ def test_a_sidecar_may_describe_the_whole_mesh(tmp_path):
     archive = two_axes("tp", "tp").write(tmp_path / "in.pt2", members)
     assert show(archive)["groups"] == {"tp": "[0, 1]", "pp": "[0, 2]"}
     # On the command line it is a mistake.
-    process = commute("show", two_axes("tp", "tp").write(tmp_path / "bare.pt2", {"tp": [0, 1]}),
-                      "--group=pp=0,2")
+    process = commute(
+        "show", two_axes("tp", "tp").write(tmp_path / "bare.pt2", {"tp": [0, 1]}), "--group=pp=0,2"
+    )
     assert process.returncode == 2
 
 

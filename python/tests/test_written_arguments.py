@@ -58,9 +58,7 @@ def schema_writes(schema):
     writes = [
         argument.name
         for argument in schema.arguments
-        if is_tensors(argument)
-        and argument.alias_info is not None
-        and argument.alias_info.is_write
+        if is_tensors(argument) and argument.alias_info is not None and argument.alias_info.is_write
     ]
     # Older schemas do not say it.
     if schema.name.removeprefix("aten::") in UNSTATED:

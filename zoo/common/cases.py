@@ -160,7 +160,11 @@ class Captured:
                 capture.save(module, paths[-1], self.case.mesh, rank)
         relations = folder / "relations.json"
         relations.write_text(json.dumps(self.case.relations_file(), indent=1))
-        return [f"--reference={folder / 'reference.pt2'}", *map(str, paths), f"--relations={relations}"]
+        return [
+            f"--reference={folder / 'reference.pt2'}",
+            *map(str, paths),
+            f"--relations={relations}",
+        ]
 
 
 @dataclasses.dataclass(eq=False)

@@ -45,7 +45,9 @@ class Mesh:
     """The mesh as one rank sees it: its axes are attributes."""
 
     def __init__(self, groups, rank):
-        self.world_size = 1 + max(member for lists in groups.values() for g in lists for member in g)
+        self.world_size = 1 + max(
+            member for lists in groups.values() for g in lists for member in g
+        )
         self.depends_on_rank = False
         self._rank = rank
         self.axes = {}

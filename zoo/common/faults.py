@@ -250,7 +250,9 @@ class _Planter:
     def fits_added_before_the_sum(self):
         if self.node.target is not c10d.all_reduce.default or self.node.args[1] != "sum":
             return False
-        return any(user.target is aten.add.Tensor for wait in self.node.users for user in wait.users)
+        return any(
+            user.target is aten.add.Tensor for wait in self.node.users for user in wait.users
+        )
 
     def added_before_the_sum(self):
         """all_reduce(a) + b becomes all_reduce(a + b), where b is there already."""
@@ -310,7 +312,9 @@ class _Planter:
         for node in self.graph.nodes:
             if node is self.node:
                 break
-            same = _can_be_read(node) and node is not old and _value(node).dtype == _value(old).dtype
+            same = (
+                _can_be_read(node) and node is not old and _value(node).dtype == _value(old).dtype
+            )
             if same and _value(node).shape == _value(old).shape and node.users:
                 earlier.append(node)
         new = earlier[(self.choice // 7) % len(earlier)] if earlier else None

@@ -116,7 +116,9 @@ class _Evaluator:
     def _partial(self, x, *axis):
         axis = self.axis(axis)
         whole = self.evaluate(x)
-        generator = torch.Generator().manual_seed(zlib.crc32(repr((x, self.mesh.groups[axis.name])).encode()))
+        generator = torch.Generator().manual_seed(
+            zlib.crc32(repr((x, self.mesh.groups[axis.name])).encode())
+        )
         parts = [
             torch.randn(whole.shape, generator=generator, dtype=torch.float64).to(whole.dtype)
             for _ in range(axis.size - 1)

@@ -42,7 +42,9 @@ def chunk_gradient(mesh, rows, words, head):
 
 def faulty(mesh, x, w, head, target):
     chunks = zip((x @ w).chunk(2), target.chunk(2))
-    collected = torch.cat([chunk_gradient(mesh, rows, words, head) for rows, words in chunks])  # the fault
+    collected = torch.cat(
+        [chunk_gradient(mesh, rows, words, head) for rows, words in chunks]
+    )  # the fault
     return x.t() @ collected  # its first reader
 
 

@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Captures parallel models as archives, without GPUs, weights or other processes.
 
+From the command line:
+
     python -m commute.capture transformers:config.json --tp 8 --seq 4096 -o DIR
 """
 

@@ -1,5 +1,7 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
-"""Captures a model from the command line:
+"""Captures a model.
+
+From the command line:
 
     python -m commute.capture transformers:config.json --tp 8 --seq 4096 -o DIR
 """
@@ -35,7 +37,9 @@ def _ranks(text: str) -> Any:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither 'all' nor ranks such as 0,1") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither 'all' nor ranks such as 0,1"
+        ) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,16 +51,36 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("model", metavar="transformers:CONFIG.json", help="a model's configuration")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True)
     axis = parser.add_mutually_exclusive_group(required=True)
-    axis.add_argument("--tp", type=_positive, metavar="N", help="tensor parallelism, by the model's tp_plan")
-    axis.add_argument("--ep", type=_positive, metavar="N", help="expert parallelism, by the model's ep_plan")
-    parser.add_argument("--seq", type=_positive, default=128, metavar="N", help="tokens (default 128)")
-    parser.add_argument("--batch", type=_positive, default=1, metavar="N", help="sequences (default 1)")
-    parser.add_argument("--layers", type=_positive, metavar="N", help="keep only the first N layers")
-    parser.add_argument("--head", metavar="CLASS", help="class of transformers to build (default: as configured)")
-    parser.add_argument("--dtype", choices=DTYPES, help="element type of the parameters (default: as configured)")
-    parser.add_argument("--backward", action="store_true", help="capture loss and gradients in one program")
-    parser.add_argument("--dynamic", action="store_true", help="make batch and sequence sizes symbolic")
-    parser.add_argument("--ranks", type=_ranks, default="all", metavar="R,...", help="ranks to write (default: all)")
+    axis.add_argument(
+        "--tp", type=_positive, metavar="N", help="tensor parallelism, by the model's tp_plan"
+    )
+    axis.add_argument(
+        "--ep", type=_positive, metavar="N", help="expert parallelism, by the model's ep_plan"
+    )
+    parser.add_argument(
+        "--seq", type=_positive, default=128, metavar="N", help="tokens (default 128)"
+    )
+    parser.add_argument(
+        "--batch", type=_positive, default=1, metavar="N", help="sequences (default 1)"
+    )
+    parser.add_argument(
+        "--layers", type=_positive, metavar="N", help="keep only the first N layers"
+    )
+    parser.add_argument(
+        "--head", metavar="CLASS", help="class of transformers to build (default: as configured)"
+    )
+    parser.add_argument(
+        "--dtype", choices=DTYPES, help="element type of the parameters (default: as configured)"
+    )
+    parser.add_argument(
+        "--backward", action="store_true", help="capture loss and gradients in one program"
+    )
+    parser.add_argument(
+        "--dynamic", action="store_true", help="make batch and sequence sizes symbolic"
+    )
+    parser.add_argument(
+        "--ranks", type=_ranks, default="all", metavar="R,...", help="ranks to write (default: all)"
+    )
     return parser
 
 
@@ -80,9 +104,7 @@ def _run(options: argparse.Namespace) -> Capture:
     config = transformers_models.read_configuration(path)
     if options.layers:
         transformers_models.set_layers(config, options.layers)
-    model = transformers_models.from_configuration(
-        config, options.head, DTYPES.get(options.dtype)
-    )
+    model = transformers_models.from_configuration(config, options.head, DTYPES.get(options.dtype))
     given, shapes = _arguments(options)
     given.update(transformers_models.without_cache(model))
     axis = "tp" if options.tp else "ep"

@@ -41,7 +41,9 @@ class ShardedParameters:
             return value.redistribute(placements=[Replicate()] * value.device_mesh.ndim).to_local()
         placements = [
             Replicate() if name in own else placement
-            for name, placement in zip(names, (*[None] * (len(names) - len(spec.placements)), *spec.placements))
+            for name, placement in zip(
+                names, (*[None] * (len(names) - len(spec.placements)), *spec.placements)
+            )
         ]
         local = value.redistribute(placements=placements).to_local()
         return DTensor.from_local(
@@ -53,9 +55,7 @@ def find(model: nn.Module) -> ShardedParameters:
     return ShardedParameters(model)
 
 
-def _remove_hooks(
-    model: nn.Module, is_meant: Callable[[Any], bool]
-) -> list[Callable[[], None]]:
+def _remove_hooks(model: nn.Module, is_meant: Callable[[Any], bool]) -> list[Callable[[], None]]:
     """Removes the matching hooks; returns functions that restore them."""
     restore: list[Callable[[], None]] = []
     for module in model.modules():

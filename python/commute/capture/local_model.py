@@ -210,7 +210,9 @@ class LocalModel:
                     names[id(leaf)] = name + pytree.keystr(path)
         make = DTensor.from_local
 
-        def from_local(local: torch.Tensor, mesh: Any = None, placements: Any = None, **other: Any) -> DTensor:
+        def from_local(
+            local: torch.Tensor, mesh: Any = None, placements: Any = None, **other: Any
+        ) -> DTensor:
             made = make(local, mesh, placements, **other)
             if id(local) in names:
                 self.input_placements.setdefault(names[id(local)], {}).update(of_dtensor(made))

@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """`capture`, which writes a parallel model as one archive per rank.
 
+For example:
+
     mesh = commute.torch.fake_mesh({"tp": 8})
     commute.torch.capture(model, (tokens,), mesh=mesh, folder="out")
 """

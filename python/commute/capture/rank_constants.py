@@ -56,9 +56,11 @@ def outline(program: ExportedProgram) -> Outline:
         if node.op != "call_function" or _is_item(node):
             continue
         found[node.name, ""] = str(node.target)
-        names = [argument.name for argument in node.target._schema.arguments] if hasattr(
-            node.target, "_schema"
-        ) else []
+        names = (
+            [argument.name for argument in node.target._schema.arguments]
+            if hasattr(node.target, "_schema")
+            else []
+        )
         for index, argument in enumerate(node.args):
             name = names[index] if index < len(names) else str(index)
             found[node.name, name] = _plain(argument)

@@ -137,5 +137,3 @@ def clean(module: GraphModule, groups: Mapping[str, str]) -> set[str]:
     shorten_stacks(module)
     forget_addresses(module)
     return rename_groups(module, groups)
-
-

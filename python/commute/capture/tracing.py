@@ -159,7 +159,10 @@ def _call_with_hooks(model: nn.Module, forward: Callable[..., Any]) -> Callable[
     after = list(model._forward_hooks.items())
     if not before and not after:
         return forward
-    takes_keywords = set(model._forward_pre_hooks_with_kwargs), set(model._forward_hooks_with_kwargs)
+    takes_keywords = (
+        set(model._forward_pre_hooks_with_kwargs),
+        set(model._forward_hooks_with_kwargs),
+    )
 
     @functools.wraps(forward)
     def call(**arguments: Any) -> Any:

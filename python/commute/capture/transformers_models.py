@@ -95,7 +95,9 @@ def set_layers(config: Any, layers: int) -> None:
     """Reduces a configuration to its first `layers` layers."""
     text = config.get_text_config()
     if not hasattr(text, "num_hidden_layers"):
-        raise CaptureError(f"{type(config).__name__} has no num_hidden_layers, so layers cannot be dropped")
+        raise CaptureError(
+            f"{type(config).__name__} has no num_hidden_layers, so layers cannot be dropped"
+        )
     text.num_hidden_layers = min(layers, text.num_hidden_layers)
     kinds = getattr(text, "layer_types", None)
     if kinds:

@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """What Commute adds to PyTorch.
 
+In short:
+
     import commute.torch
 
     commute.torch.enable()                          # passes in torch.compile, until disable()

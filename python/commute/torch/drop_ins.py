@@ -53,7 +53,14 @@ def _recompile(module: Graph | GraphModule) -> None:
 
 
 def _optimize(
-    name: str, graph: Graph, passes: str, *, fatal: bool, policy: str, target: Target, **options: Any
+    name: str,
+    graph: Graph,
+    passes: str,
+    *,
+    fatal: bool,
+    policy: str,
+    target: Target,
+    **options: Any,
 ) -> Sequence[Remark]:
     check_options(passes=passes, policy=policy, target=target)
     return contained(

@@ -337,9 +337,7 @@ class GraphEdits:
 
     def _describe(self, node: Node, origin: Node | None, value: Any) -> None:
         if origin is not None:
-            node.meta.update(
-                {key: fact for key, fact in origin.meta.items() if key not in _FACTS}
-            )
+            node.meta.update({key: fact for key, fact in origin.meta.items() if key not in _FACTS})
         node.meta[self._value_key] = value
 
     def _value_of(self, node: Node, origin: Node | None, outputs: Sequence[Argument]) -> Any:

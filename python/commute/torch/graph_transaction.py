@@ -19,9 +19,7 @@ class GraphTransaction:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         # Of a whole graph: properties take several times as long.
-        self._before = [
-            (node, node._args, node._kwargs, list(node.users)) for node in graph.nodes
-        ]
+        self._before = [(node, node._args, node._kwargs, list(node.users)) for node in graph.nodes]
         self._dead: list[Node] = []
 
     def mark_dead(self, nodes: Iterable[Node]) -> None:
@@ -50,7 +48,9 @@ class GraphTransaction:
                 continue
             if not seen.issuperset(node._input_nodes):
                 late = ", ".join(read.name for read in node.all_input_nodes if read not in seen)
-                raise CommuteError(f"internal error: {node.name} stands before {late}, which it reads")
+                raise CommuteError(
+                    f"internal error: {node.name} stands before {late}, which it reads"
+                )
             seen.add(node)
 
     def roll_back(self) -> None:

@@ -104,9 +104,7 @@ class Settings:
     def make_passes(self) -> dict[str, list[CustomGraphPass]]:
         """Commute's passes by the option of Inductor that holds them."""
         names = _selected(self.passes)
-        common = dict(
-            target=self.target, policy=self.policy, verify=self.verify, fatal=self.fatal
-        )
+        common = dict(target=self.target, policy=self.policy, verify=self.verify, fatal=self.fatal)
         stated = dict(
             common,
             context=self.context,
@@ -136,9 +134,7 @@ def options_of_inductor(settings: Settings) -> dict[str, Any]:
             for custom in custom_passes(getattr(config, name))
             if not any(custom in installed.ours for installed in _in_force)
         ]
-        options[name] = join_passes(
-            [*ours, *theirs] if name == _POST_GRAD else [*theirs, *ours]
-        )
+        options[name] = join_passes([*ours, *theirs] if name == _POST_GRAD else [*theirs, *ours])
     if "micro-pipeline" in _selected(settings.passes):
         options[_MICRO_PIPELINE] = False
     if settings.runtime_estimation:
@@ -229,9 +225,7 @@ def enable(
     if _in_force:
         raise CommuteError("Commute's passes are enabled already; call disable() first")
     options = options_of_inductor(
-        Settings(
-            target, policy, passes, verify, context, check_ranks, fatal, runtime_estimation
-        )
+        Settings(target, policy, passes, verify, context, check_ranks, fatal, runtime_estimation)
     )
     _in_force.append(_Installed({name: getattr(config, name) for name in options}, options))
     for name, value in options.items():

@@ -68,9 +68,7 @@ def _runs(graph: Graph, left_alone: Collection[Node]) -> list[list[Node]]:
             runs.append([])
         else:
             runs[-1].append(node)
-    return [
-        run for run in runs if any(node.op in ("call_function", "call_method") for node in run)
-    ]
+    return [run for run in runs if any(node.op in ("call_function", "call_method") for node in run)]
 
 
 def _collectives_of(graph: Graph, groups: Collection[str]) -> list[Node]:

@@ -154,9 +154,7 @@ class LiveProgram(Program):
             options=dict(options.as_keywords(), vocabulary=self._vocabulary, **proof),
         )
         report = done.proofs[-1] if done.proofs else None
-        unproven = [
-            remark.message for remark in done.remarks if remark.pass_name == "verify"
-        ]
+        unproven = [remark.message for remark in done.remarks if remark.pass_name == "verify"]
         if not done.is_changed:
             verdict = "not proven" if unproven else "unchanged"
             return self, verdict, "; ".join(unproven), done.remarks, report
@@ -167,9 +165,7 @@ class LiveProgram(Program):
         )
         if not proof["verify"]:
             verdict = "not verified"
-        elif proof["allow_unproven"] and any(
-            one["verdict"] == "not proven" for one in done.proofs
-        ):
+        elif proof["allow_unproven"] and any(one["verdict"] == "not proven" for one in done.proofs):
             verdict = "not proven"
         else:
             # A part without a proof is as it was.

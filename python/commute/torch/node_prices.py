@@ -1,6 +1,8 @@
 # Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 """Prices of a target for Inductor's overlap scheduling.
 
+For example:
+
     options = torch._inductor.config.aten_distributed_optimizations
     options.custom_runtime_estimation = commute.torch.runtime_estimation
     options.custom_runtime_estimation = functools.partial(

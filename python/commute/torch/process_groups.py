@@ -212,7 +212,4 @@ def names_with_size(nodes: Iterable[Node]) -> set[str]:
 
 def waits_for(node: Node, started: Collection[Node]) -> bool:
     """Whether a node is the wait for one of some collectives."""
-    return (
-        node.target is torch.ops._c10d_functional.wait_tensor.default
-        and node.args[0] in started
-    )
+    return node.target is torch.ops._c10d_functional.wait_tensor.default and node.args[0] in started

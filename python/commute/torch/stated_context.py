@@ -69,9 +69,7 @@ class StatedContext:
     def _is_readable(self) -> bool:
         """What has another form is refused where it is read."""
         forms = {"groups": dict, "inputs": dict, "assumptions": list}
-        return all(
-            isinstance(self._context.get(key, form()), form) for key, form in forms.items()
-        )
+        return all(isinstance(self._context.get(key, form()), form) for key, form in forms.items())
 
     def _names_of(self, node: Node) -> tuple[str, ...]:
         """The names under which an input may be stated, the node's own first."""
@@ -124,9 +122,7 @@ class StatedContext:
     def _rank(self, own: set[str]) -> int | None:
         """This process's rank, where all groups of a program are known and have it."""
         rank = get_rank()
-        is_member = all(
-            any(rank in members for members in self._ranks(name)) for name in own
-        )
+        is_member = all(any(rank in members for members in self._ranks(name)) for name in own)
         return rank if is_member else None
 
     def _placements(self, node: Node, own: set[str]) -> dict[str, str]:

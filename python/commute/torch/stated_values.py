@@ -111,9 +111,7 @@ class _Unstated(Exception):
     pass
 
 
-def stated_value(
-    outputs: Sequence[Argument], metas: Metas, mode: FakeTensorMode
-) -> Any | None:
+def stated_value(outputs: Sequence[Argument], metas: Metas, mode: FakeTensorMode) -> Any | None:
     """What a node with these outputs gives; None if not all types are stated as numbers."""
 
     def value(output: Argument) -> Any:

@@ -120,10 +120,7 @@ class TracedInputs:
         outputs = returned if isinstance(returned, (list, tuple)) else (returned,)
         _recorded[context] = TracedInputs(
             [_name_of(node) for node in inputs],
-            [
-                _layout_of(value) or _wrapped_layout(node)
-                for node, value in zip(inputs, values)
-            ],
+            [_layout_of(value) or _wrapped_layout(node) for node, value in zip(inputs, values)],
             [
                 _layout_of(node.meta.get("example_value")) if isinstance(node, Node) else None
                 for node in outputs
@@ -166,9 +163,7 @@ class TracedInputs:
 
 
 # Dynamo's contexts live as long as a compilation and its backward graph.
-_recorded: "weakref.WeakKeyDictionary[TracingContext, TracedInputs]" = (
-    weakref.WeakKeyDictionary()
-)
+_recorded: "weakref.WeakKeyDictionary[TracingContext, TracedInputs]" = weakref.WeakKeyDictionary()
 
 
 def _at(layouts: Sequence[Layout | None], position: int) -> Layout | None:

@@ -21,9 +21,17 @@ def jumping(p, target):
 @aten_operators("isinf.default isfinite.default nan_to_num.default")
 def of_infinite_numbers(p, target):
     x = p.operand(FLOATS, exact=True)
-    infinite = p.call(aten.masked_fill.Scalar, x, condition(p, x), p.choice([float("inf"), float("nan")]), exact=True)
+    infinite = p.call(
+        aten.masked_fill.Scalar,
+        x,
+        condition(p, x),
+        p.choice([float("inf"), float("nan")]),
+        exact=True,
+    )
     infinite.private = True
-    numbers = p.choice([[], [0.5, 2.0], [None, None, -3.0]]) if target is aten.nan_to_num.default else []
+    numbers = (
+        p.choice([[], [0.5, 2.0], [None, None, -3.0]]) if target is aten.nan_to_num.default else []
+    )
     p.call(target, infinite, *numbers, exact=True)
 
 
@@ -178,13 +186,17 @@ def logical(p, target):
 BITWISE = "bitwise_and bitwise_or bitwise_xor"
 
 
-@aten_operators(f"{' '.join(f'{name}.Tensor' for name in BITWISE.split())} __and__.Tensor __or__.Tensor __xor__.Tensor")
+@aten_operators(
+    f"{' '.join(f'{name}.Tensor' for name in BITWISE.split())} __and__.Tensor __or__.Tensor __xor__.Tensor"
+)
 def bitwise(p, target):
     x = p.operand(INTEGERS + BOOLEAN)
     p.call(target, x, p.partner(x, dtypes=[x.dtype]), exact=True)
 
 
-@aten_operators(f"{' '.join(f'{name}.Scalar' for name in BITWISE.split())} __and__.Scalar __or__.Scalar __xor__.Scalar")
+@aten_operators(
+    f"{' '.join(f'{name}.Scalar' for name in BITWISE.split())} __and__.Scalar __or__.Scalar __xor__.Scalar"
+)
 def bitwise_with_number(p, target):
     p.call(target, p.operand(INTEGERS), p.choice([1, 3, 5]), exact=True)
 
@@ -252,7 +264,12 @@ def clamp_by_tensors(p, target):
 def convert(p, target):
     # Of floats, what a conversion to integers gives jumps.
     x = p.operand(NUMBERS + BOOLEAN, exact=True)
-    p.call(target, x, p.choice(NUMBERS + BOOLEAN if "uint8" not in str(x.dtype) else NUMBERS), exact=True)
+    p.call(
+        target,
+        x,
+        p.choice(NUMBERS + BOOLEAN if "uint8" not in str(x.dtype) else NUMBERS),
+        exact=True,
+    )
 
 
 @aten_operators("_to_copy.default")

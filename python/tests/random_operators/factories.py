@@ -89,7 +89,9 @@ def arange(p, target):
 
 @aten_operators("arange.start")
 def arange_from(p, target):
-    p.call(target, -2, p.random.randint(1, 4), dtype=p.choice([torch.int64, torch.float32]), exact=True)
+    p.call(
+        target, -2, p.random.randint(1, 4), dtype=p.choice([torch.int64, torch.float32]), exact=True
+    )
 
 
 @aten_operators("arange.start_step")

@@ -7,7 +7,9 @@ from random_operators.registry import anything, aten_operators
 from random_programs import BOOLEAN, FLOATS, NUMBERS, aten
 
 
-@aten_operators("log1p.default expm1.default softplus.default hardsigmoid.default hardswish.default")
+@aten_operators(
+    "log1p.default expm1.default softplus.default hardsigmoid.default hardswish.default"
+)
 def formula(p, target):
     domain = "positive" if "log1p" in str(target) else "any"
     p.call(target, p.operand(FLOATS, domain=domain))
@@ -39,7 +41,13 @@ def leaky_relu(p, target):
 def add_scaled(p, target):
     x = p.operand(FLOATS)
     first = p.operand([x.dtype], x.shape)
-    p.call(target, x, first, p.operand([x.dtype], x.shape, domain="positive"), value=p.choice([1, -0.5]))
+    p.call(
+        target,
+        x,
+        first,
+        p.operand([x.dtype], x.shape, domain="positive"),
+        value=p.choice([1, -0.5]),
+    )
 
 
 @aten_operators("lerp.Scalar lerp.Tensor")

@@ -29,7 +29,10 @@ def distance_with_bend(p, target):
 @aten_operators("binary_cross_entropy_with_logits.default")
 def logits_entropy(p, target):
     x = p.operand(FLOATS, least=1)
-    positive, weight = p.operand([x.dtype], x.shape, domain="positive"), p.operand([x.dtype], x.shape[-1:])
+    positive, weight = (
+        p.operand([x.dtype], x.shape, domain="positive"),
+        p.operand([x.dtype], x.shape[-1:]),
+    )
     weights = [p.choice([None, weight]), p.choice([None, weight])]
     p.call(target, x, positive, *weights, reduction(p))
 

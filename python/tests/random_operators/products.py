@@ -64,8 +64,12 @@ def add_product(p, target):
 @aten_operators("_scaled_mm.default _scaled_mm_v2.default")
 def scaled_product(p, target):
     rows, inner, columns = p.choice([16, 32]), p.choice([16, 48]), p.choice([16, 32])
-    x = p.call(aten.to.dtype, p.input(torch.float32, (rows, inner)), torch.float8_e4m3fn, exact=True)
-    y = p.call(aten.to.dtype, p.input(torch.float32, (columns, inner)), torch.float8_e4m3fn, exact=True)
+    x = p.call(
+        aten.to.dtype, p.input(torch.float32, (rows, inner)), torch.float8_e4m3fn, exact=True
+    )
+    y = p.call(
+        aten.to.dtype, p.input(torch.float32, (columns, inner)), torch.float8_e4m3fn, exact=True
+    )
     scales = [p.operand([torch.float32], (), domain="positive") for _ in range(2)]
     transposed = p.call(aten.t.default, y, exact=True)
     dtype = p.choice([torch.bfloat16, torch.float32])
@@ -112,7 +116,17 @@ def attention_without_kernel(p, target):
     query = p.operand([dtype], (2, 4, 3, 8))
     key, value = (p.operand([dtype], (2, 2, 5, 8)) for _ in range(2))
     mask = p.choice([None, p.operand([dtype], (3, 5))])
-    p.call(target, query, key, value, mask, 0.0, mask is None and p.chance(0.5), enable_gqa=True, keeps=1)
+    p.call(
+        target,
+        query,
+        key,
+        value,
+        mask,
+        0.0,
+        mask is None and p.chance(0.5),
+        enable_gqa=True,
+        keeps=1,
+    )
 
 
 @aten_operators("_scaled_dot_product_flash_attention_for_cpu.default")

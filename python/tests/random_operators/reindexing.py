@@ -228,7 +228,12 @@ def concatenate(p, target):
     dim = p.dim(x)
     shape = list(x.shape)
     shape[dim] = p.choice([1, 2, 3])
-    p.call(target, p.random.sample([x, p.operand([x.dtype], shape), x], p.choice([1, 2, 3])), dim, exact=True)
+    p.call(
+        target,
+        p.random.sample([x, p.operand([x.dtype], shape), x], p.choice([1, 2, 3])),
+        dim,
+        exact=True,
+    )
 
 
 @aten_operators("stack.default")
@@ -247,7 +252,9 @@ def broadcast_tensors(p, target):
 @aten_operators("meshgrid.default meshgrid.indexing")
 def meshgrid(p, target):
     x = anything(p, least=1)
-    values = [p.operand([x.dtype], (size,)) for size in p.random.sample([1, 2, 3], p.choice([2, 3]))]
+    values = [
+        p.operand([x.dtype], (size,)) for size in p.random.sample([1, 2, 3], p.choice([2, 3]))
+    ]
     indexing = {"indexing": p.choice(["ij", "xy"])} if "indexing" in str(target) else {}
     p.call(target, values, **indexing, exact=True)
 

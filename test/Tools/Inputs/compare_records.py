@@ -7,9 +7,7 @@ import zipfile
 def read_records(path):
     # Records lie in a folder that is named after the archive.
     with zipfile.ZipFile(path) as archive:
-        return [
-            (name.split("/", 1)[1], archive.read(name)) for name in archive.namelist()
-        ]
+        return [(name.split("/", 1)[1], archive.read(name)) for name in archive.namelist()]
 
 
 before, after = map(read_records, sys.argv[1:])

@@ -6,11 +6,7 @@ from pathlib import Path
 
 source, target, damaged = sys.argv[1:]
 with zipfile.ZipFile(source) as archive:
-    (entry,) = [
-        entry
-        for entry in archive.infolist()
-        if entry.filename.split("/", 1)[1] == damaged
-    ]
+    (entry,) = [entry for entry in archive.infolist() if entry.filename.split("/", 1)[1] == damaged]
     content = archive.read(entry)
 data = Path(source).read_bytes()
 position = data.index(content) + len(content) // 2
