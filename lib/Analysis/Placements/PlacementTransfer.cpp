@@ -125,11 +125,13 @@ static bool passesPartial(Operation *op, ArrayRef<PlacementAttr> operands) {
 static SmallVector<PlacementAttr>
 transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
   MLIRContext *context = op->getContext();
-  SmallVector<PlacementAttr> varying(op->getNumResults(),
-                                     PlacementAttr::getVarying(context));
+  auto getVarying = [&] {
+    return SmallVector<PlacementAttr>(op->getNumResults(),
+                                      PlacementAttr::getVarying(context));
+  };
   auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
   if (!ruled)
-    return varying;
+    return getVarying();
   tp::DimensionRule rule = ruled.getDimensionRule();
   std::optional<unsigned> factor;
   for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands)) {
@@ -138,7 +140,7 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
     std::optional<unsigned> own =
         tp::DimensionRule::getMajorFactor(tensor, placement.getDim());
     if (!own || (factor && *factor != *own))
-      return varying;
+      return getVarying();
     factor = own;
   }
   auto contains = [&](const tp::DimensionRule::TensorFactors &tensor) {
@@ -149,10 +151,10 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
   // Exactly the operands that carry the factor must be sharded along it.
   for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands))
     if (placement && is(placement, PlacementKind::Shard) != contains(tensor))
-      return varying;
+      return getVarying();
   const tp::Factor &shared = rule.factors[*factor];
   if (shared.kind == tp::Factor::Kind::Whole)
-    return varying;
+    return getVarying();
   SmallVector<PlacementAttr> results;
   for (const tp::DimensionRule::TensorFactors &tensor : rule.results) {
     if (shared.kind == tp::Factor::Kind::Reduction) {
@@ -172,7 +174,7 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
     for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands))
       summands.push_back(placement && !contains(tensor));
     if (llvm::is_contained(summands, true) && ruled.addsOperands(summands))
-      return varying;
+      return getVarying();
   }
   return results;
 }
@@ -182,12 +184,16 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
                              ArrayRef<PlacementAttr> operands,
                              GroupRelations &relations) {
   MLIRContext *context = op->getContext();
-  SmallVector<PlacementAttr> varying(op->getNumResults(),
-                                     PlacementAttr::getVarying(context));
+  auto getVarying = [&] {
+    return SmallVector<PlacementAttr>(op->getNumResults(),
+                                      PlacementAttr::getVarying(context));
+  };
   // Nothing is known of what an opaque op computes, and memory that is not
-  // initialized differs between ranks.
-  if (!isa<tp::EvaluationOpInterface>(op) || !isMemoryEffectFree(op))
-    return varying;
+  // initialized differs between ranks. An op that allocates it has no operands;
+  // to ask all ops for their effects takes time.
+  if (!isa<tp::EvaluationOpInterface>(op) ||
+      (op->getNumOperands() == 0 && !isMemoryEffectFree(op)))
+    return getVarying();
   if (auto grouped = dyn_cast<tp::GroupOpInterface>(op))
     if (auto results = transferOverGroup(grouped, group, operands, relations))
       return *results;
@@ -195,10 +201,10 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
     return llvm::any_of(operands, [&](PlacementAttr p) { return is(p, kind); });
   };
   if (hasKind(PlacementKind::Varying))
-    return varying;
+    return getVarying();
   if (hasKind(PlacementKind::Partial)) {
     if (!passesPartial(op, operands))
-      return varying;
+      return getVarying();
     auto *partial = llvm::find_if(operands, [](PlacementAttr placement) {
       return is(placement, PlacementKind::Partial);
     });
