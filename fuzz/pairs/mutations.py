@@ -8,7 +8,7 @@ the program computes: that is for the judge to say.
 import torch
 
 from pairs.collectives import COLLECTIVES, c10d
-from pairs.programs import RANDOM, Program, Size, Value, aten, replay, substitute
+from pairs.programs import FUNCTIONS, RANDOM, Program, Size, Value, aten, replay, substitute
 
 COMPARISONS = {
     getattr(getattr(aten, name), overload)
@@ -59,22 +59,7 @@ FAMILIES = [
     [aten.ones_like.default, aten.zeros_like.default],
     [aten.rand_like.default, aten.randn_like.default],
     [aten.softmax.int, aten.log_softmax.int],
-    [
-        getattr(aten, name).default
-        for name in [
-            "neg",
-            "abs",
-            "exp",
-            "sin",
-            "cos",
-            "tanh",
-            "erf",
-            "sigmoid",
-            "silu",
-            "relu",
-            "square",
-        ]
-    ],
+    FUNCTIONS,
 ]
 UNREAD = object()
 

@@ -19,6 +19,23 @@ import torch
 from pairs.collectives import COLLECTIVES, c10d, run_collective
 
 aten = torch.ops.aten
+# Of one tensor, element by element; each may stand for any other.
+FUNCTIONS = [
+    getattr(aten, name).default
+    for name in [
+        "neg",
+        "abs",
+        "exp",
+        "sin",
+        "cos",
+        "tanh",
+        "erf",
+        "sigmoid",
+        "silu",
+        "relu",
+        "square",
+    ]
+]
 UNINITIALIZED = {
     aten.empty.memory_format,
     aten.empty_like.default,

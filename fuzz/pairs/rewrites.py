@@ -5,7 +5,7 @@ Each rewrite takes a call and says the same in other operators, by an identity o
 the reals or of indices; `respell` and `rewrite` apply them to a program.
 """
 
-from pairs.programs import RANDOM, aten, c10d, replay
+from pairs.programs import FUNCTIONS, RANDOM, aten, c10d, replay
 from pairs.theme import cat, iota, shaped, swapped, take
 
 # By target: functions (builder, random, args, kwargs) -> results, or None.
@@ -34,25 +34,7 @@ def _halves(b, x, dim, cut):
     return take(b, x, dim, 0, cut), take(b, x, dim, cut, x.shape[dim])
 
 
-UNARY = [
-    getattr(aten, name).default
-    for name in [
-        "neg",
-        "abs",
-        "exp",
-        "sin",
-        "cos",
-        "tanh",
-        "erf",
-        "sigmoid",
-        "silu",
-        "relu",
-        "square",
-        "floor",
-        "ceil",
-        "sign",
-    ]
-]
+UNARY = [*FUNCTIONS, aten.floor.default, aten.ceil.default, aten.sign.default]
 
 
 @rewrites(*UNARY)

@@ -328,9 +328,11 @@ bool Deviations::tryOtherNumber(const Step &step, size_t expected,
       return std::nullopt;
     return static_cast<int64_t>(one->elements.front());
   };
+  if (!step.operands.empty())
+    return false;
   std::optional<int64_t> own = getNumber(step.getContent()),
                          other = getNumber(relations.getContent(expected));
-  if (!step.operands.empty() || !own || !other || *own < 1 || *other < 1)
+  if (!own || !other || *own < 1 || *other < 1)
     return false;
   for (const auto &[count, axis] : relations.getCounts()) {
     bool isSmaller = *other % *own == 0 && *other / *own == count;
@@ -491,9 +493,8 @@ Finding Deviations::explain(const FaultSearch::Fault &fault) {
   for (size_t value : expected)
     if (tryOtherBlocks(step, value, finding))
       return finding;
-  if (trySummands(step, finding) || tryOperandBlocks(step, finding))
-    return finding;
-  if (tryReader(step, finding) || tryShardOfDim(step, finding) ||
+  if (trySummands(step, finding) || tryOperandBlocks(step, finding) ||
+      tryReader(step, finding) || tryShardOfDim(step, finding) ||
       tryOperandOrder(step, finding))
     return finding;
   if (auto multiple =

@@ -102,8 +102,9 @@ llvm::Expected<LawDriver::Round> LawDriver::runRound(size_t groupIndex) {
     // users of their operands.
     std::vector<Candidate> candidates;
     Findings findings(/*keepsInapplicable=*/context.record);
-    candidates.reserve(getSites(groupIndex).size());
-    for (auto [site, law] : getSites(groupIndex)) {
+    ArrayRef<Site> ofGroup = getSites(groupIndex);
+    candidates.reserve(ofGroup.size());
+    for (auto [site, law] : ofGroup) {
       findings.clear();
       law->find(site, findings);
       takeFindings(*law, findings, candidates);

@@ -120,18 +120,19 @@ static bool passesPartial(Operation *op, ArrayRef<PlacementAttr> operands) {
   return ruled && isLinearReduction && ruled.isLinearIn(partial);
 }
 
+static SmallVector<PlacementAttr> getVarying(Operation *op) {
+  return SmallVector<PlacementAttr>(
+      op->getNumResults(), PlacementAttr::getVarying(op->getContext()));
+}
+
 /// Results of an op some of whose operands are shards: shards along the result
 /// dims that the same factor leads, partial values where it is reduced.
 static SmallVector<PlacementAttr>
 transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
   MLIRContext *context = op->getContext();
-  auto getVarying = [&] {
-    return SmallVector<PlacementAttr>(op->getNumResults(),
-                                      PlacementAttr::getVarying(context));
-  };
   auto ruled = dyn_cast<tp::DimensionRuleOpInterface>(op);
   if (!ruled)
-    return getVarying();
+    return getVarying(op);
   tp::DimensionRule rule = ruled.getDimensionRule();
   std::optional<unsigned> factor;
   for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands)) {
@@ -140,7 +141,7 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
     std::optional<unsigned> own =
         tp::DimensionRule::getMajorFactor(tensor, placement.getDim());
     if (!own || (factor && *factor != *own))
-      return getVarying();
+      return getVarying(op);
     factor = own;
   }
   auto contains = [&](const tp::DimensionRule::TensorFactors &tensor) {
@@ -151,10 +152,10 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
   // Exactly the operands that carry the factor must be sharded along it.
   for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands))
     if (placement && is(placement, PlacementKind::Shard) != contains(tensor))
-      return getVarying();
+      return getVarying(op);
   const tp::Factor &shared = rule.factors[*factor];
   if (shared.kind == tp::Factor::Kind::Whole)
-    return getVarying();
+    return getVarying(op);
   SmallVector<PlacementAttr> results;
   for (const tp::DimensionRule::TensorFactors &tensor : rule.results) {
     if (shared.kind == tp::Factor::Kind::Reduction) {
@@ -174,7 +175,7 @@ transferShards(Operation *op, ArrayRef<PlacementAttr> operands) {
     for (auto [placement, tensor] : llvm::zip_equal(operands, rule.operands))
       summands.push_back(placement && !contains(tensor));
     if (llvm::is_contained(summands, true) && ruled.addsOperands(summands))
-      return getVarying();
+      return getVarying(op);
   }
   return results;
 }
@@ -183,17 +184,13 @@ SmallVector<PlacementAttr>
 analysis::transferPlacements(Operation *op, tp::GroupAttr group,
                              ArrayRef<PlacementAttr> operands,
                              GroupRelations &relations) {
-  MLIRContext *context = op->getContext();
-  auto getVarying = [&] {
-    return SmallVector<PlacementAttr>(op->getNumResults(),
-                                      PlacementAttr::getVarying(context));
-  };
   // Nothing is known of what an opaque op computes, and memory that is not
   // initialized differs between ranks. An op that allocates it has no operands;
   // to ask all ops for their effects takes time.
   if (!isa<tp::EvaluationOpInterface>(op) ||
       (op->getNumOperands() == 0 && !isMemoryEffectFree(op)))
-    return getVarying();
+    return getVarying(op);
+  assert(isMemoryEffectFree(op) && "only ops without operands allocate");
   if (auto grouped = dyn_cast<tp::GroupOpInterface>(op))
     if (auto results = transferOverGroup(grouped, group, operands, relations))
       return *results;
@@ -201,10 +198,10 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
     return llvm::any_of(operands, [&](PlacementAttr p) { return is(p, kind); });
   };
   if (hasKind(PlacementKind::Varying))
-    return getVarying();
+    return getVarying(op);
   if (hasKind(PlacementKind::Partial)) {
     if (!passesPartial(op, operands))
-      return getVarying();
+      return getVarying(op);
     auto *partial = llvm::find_if(operands, [](PlacementAttr placement) {
       return is(placement, PlacementKind::Partial);
     });
@@ -212,8 +209,8 @@ analysis::transferPlacements(Operation *op, tp::GroupAttr group,
   }
   if (hasKind(PlacementKind::Shard))
     return transferShards(op, operands);
-  return SmallVector<PlacementAttr>(op->getNumResults(),
-                                    PlacementAttr::getReplicated(context));
+  return SmallVector<PlacementAttr>(
+      op->getNumResults(), PlacementAttr::getReplicated(op->getContext()));
 }
 
 std::optional<std::string>
