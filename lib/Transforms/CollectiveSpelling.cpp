@@ -27,6 +27,8 @@ struct SpelledOp {
   /// Positions in the spelling; -1 is the input.
   DenseI64ArrayAttr operands;
   DictionaryAttr attributes;
+  /// Null if there are none.
+  DictionaryAttr discardableAttributes;
   TypeAttr type;
   LocationAttr location;
   /// The location of the closest preceding op outside the spelling; null if
@@ -85,8 +87,9 @@ static DictionaryAttr getDictionary(MLIRContext *context,
 }
 
 SpellingWriter::SpellingWriter(MLIRContext *context) {
-  lookUp<6>(context,
-            {"attributes", "location", "op", "operands", "place", "type"},
+  lookUp<7>(context,
+            {"attributes", "discardable", "location", "op", "operands", "place",
+             "type"},
             opKeys);
   lookUp<2>(context, {"input", "ops"}, spellingKeys);
 }
@@ -99,6 +102,7 @@ std::optional<SpelledOp> SpelledOp::read(Attribute attribute) {
   op.name = entry.getAs<StringAttr>("op");
   op.operands = entry.getAs<DenseI64ArrayAttr>("operands");
   op.attributes = entry.getAs<DictionaryAttr>("attributes");
+  op.discardableAttributes = entry.getAs<DictionaryAttr>("discardable");
   op.type = entry.getAs<TypeAttr>("type");
   op.location = entry.getAs<LocationAttr>("location");
   op.place = entry.getAs<LocationAttr>("place");
@@ -144,11 +148,15 @@ void SpellingWriter::write(Operation *collective, ArrayRef<Operation *> ops,
     Attribute place;
     if (before && !isa<UnknownLoc>(before->getLoc()))
       place = before->getLoc();
-    entries.push_back(getDictionary<6>(
+    // One dictionary of all attributes would have to be sorted.
+    Attribute attributes = op->getPropertiesAsAttribute();
+    DictionaryAttr discardable = op->getDiscardableAttrDictionary();
+    entries.push_back(getDictionary<7>(
         context, opKeys,
-        {op->getAttrDictionary(), op->getLoc(), op->getName().getIdentifier(),
-         builder.getDenseI64ArrayAttr(operands), place,
-         TypeAttr::get(op->getResult(0).getType())}));
+        {attributes ? attributes : builder.getDictionaryAttr({}),
+         discardable.empty() ? Attribute() : discardable, op->getLoc(),
+         op->getName().getIdentifier(), builder.getDenseI64ArrayAttr(operands),
+         place, TypeAttr::get(op->getResult(0).getType())}));
     positions[op->getResult(0)] = index;
   }
   collective->setAttr(spellingAttrName,
@@ -193,6 +201,8 @@ static std::optional<RestoredOps> build(const Spelling &spelling,
     }
     state.addTypes(entry.type.getValue());
     state.addAttributes(entry.attributes.getValue());
+    if (entry.discardableAttributes)
+      state.addAttributes(entry.discardableAttributes.getValue());
     if (!state.name.isRegistered() || state.operands.empty())
       return std::nullopt;
     Operation *op = builder.create(state);

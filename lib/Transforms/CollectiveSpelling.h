@@ -32,8 +32,8 @@ public:
              mlir::Value input) const;
 
 private:
-  /// Of an op: attributes, location, op, operands, place, type.
-  std::array<mlir::StringAttr, 6> opKeys;
+  /// Of an op: attributes, discardable, location, op, operands, place, type.
+  std::array<mlir::StringAttr, 7> opKeys;
   /// Of a spelling: input, ops.
   std::array<mlir::StringAttr, 2> spellingKeys;
 };
