@@ -19,7 +19,7 @@ help:
 	@echo "make test    set up, build, and run all tests"
 	@echo "make check-all  make test, then clang-tidy on all sources, all tests under the"
 	@echo "             address and undefined-behaviour sanitizers, the tests of a gcc build, and"
-	@echo "             those of the Python package with other versions of PyTorch; hours on two cores"
+	@echo "             those of the Python package with other versions of PyTorch; an hour on two cores"
 	@echo "make fuzz    run every fuzzer for FUZZ_SECONDS (600) seconds, and random"
 	@echo "             programs against PyTorch"
 	@echo "make fuzz-verify  judge commute verify with PyTorch on 100000 pairs of random"
