@@ -214,9 +214,10 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
           first, second, inputs, context, lookup, seed, *earlier, mayEndEarly);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       noteChoices(context.scalars);
-      // The check below determines which program reads out of range.
+      // The check below determines which program reads out of range, or divides
+      // by zero.
       if (verdict.areEqual && !verdict.mayReadOutside &&
-          !context.hasReadOutside && !context.scalars.hasDividedByZero())
+          !context.scalars.hasDividedByZero())
         return Outcome::Equal;
       culprit = verdict.culprit;
     }

@@ -260,6 +260,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
     read(operand);
   ProgramRegion::Step &step = region.steps.emplace_back();
   step.op = op;
+  step.isOfSecond = side == Second;
   // In the key, 0 precedes inputs and 1 precedes settled values.
   region.key.push_back(function + 2);
   region.key.push_back(operands.size());
@@ -490,7 +491,9 @@ RegionVerdict RegionComparison::run(EarlierRounds &earlier, bool mayEndEarly) {
       break;
   }
   verdict.numEvaluatedOps = memory.getNumEvaluated();
-  verdict.mayReadOutside = hasOwnTakes && !deferred.empty();
+  verdict.mayReadOutside = !memory.hasReadOutside(/*inSecondAlone=*/false) &&
+                           (memory.hasReadOutside(/*inSecondAlone=*/true) ||
+                            (hasOwnTakes && !deferred.empty()));
   verdict.areEqual =
       claims.empty() && reads[First].size() == reads[Second].size();
   if (verdict.areEqual && !endsEarly) {

@@ -36,9 +36,9 @@ struct RegionVerdict {
   /// False does not imply a difference: the programs may also be equal for a
   /// reason that regions do not show.
   bool areEqual = false;
-  /// True if the second program reads at indices where the first one does not,
-  /// in a region that was not evaluated. Only an evaluation of both programs as
-  /// a whole determines which of these indices exist.
+  /// True if the second program, and not the first one, may read at an index
+  /// outside of a dim: an op of its own did, or is in a region that was not
+  /// evaluated. Only an evaluation of both programs as a whole tells.
   bool mayReadOutside = false;
   size_t numEvaluatedOps = 0;
   /// The op that could not be evaluated, if the context has a problem.

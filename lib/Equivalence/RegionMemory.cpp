@@ -271,10 +271,12 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
     readIntegers |=
         !known[operand].isConstant && (known[operand].isDiscrete || !isFloat);
   }
+  context.hasReadOutside = false;
   if (failed(evaluator.evaluate(step.op, operands, step.samples, results))) {
     culprit = step.op;
     return failure();
   }
+  readOutside[step.isOfSecond] |= context.hasReadOutside;
   for (RankValues &result : results)
     known.push_back({std::move(result), isConstant, isDiscrete && !isConstant});
   return success();

@@ -33,6 +33,8 @@ struct ProgramRegion {
     /// An op of either program. Null for an input that is first used here, and
     /// for a value from before the last closed cut.
     mlir::Operation *op = nullptr;
+    /// Whether the op is the second program's alone.
+    bool isOfSecond = false;
     std::optional<Number> settled;
     unsigned argument = 0;
     mlir::RankedTensorType argumentType;
@@ -92,6 +94,11 @@ public:
   /// integer, a truth value, or a float computed from these alone, that is not
   /// a constant.
   bool takeReadIntegers() { return std::exchange(readIntegers, false); }
+  /// Returns true if ops of the first program, or of the second one alone, have
+  /// read at an index outside of a dim.
+  bool hasReadOutside(bool inSecondAlone) const {
+    return readOutside[inSecondAlone];
+  }
   /// Returns the op at which the evaluation failed.
   mlir::Operation *getCulprit() const { return culprit; }
 
@@ -150,6 +157,8 @@ private:
   uint64_t seed;
   size_t numEvaluated = 0;
   bool readIntegers = false;
+  /// By ProgramRegion::Step::isOfSecond.
+  std::array<bool, 2> readOutside = {};
 
   llvm::DenseMap<Number, Settled> settled;
   std::unordered_map<ContentHash, Number, ContentKey> byContent;
