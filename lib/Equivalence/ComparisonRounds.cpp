@@ -98,6 +98,23 @@ unsigned ProgramComparison::getRoundsOfIntegers(bool reducesSizes) {
       static_cast<double>(most)));
 }
 
+bool ProgramComparison::sharesSamples() const {
+  constexpr size_t leastOps = 500;
+  return result.numOps >= leastOps;
+}
+
+uint64_t ProgramComparison::getSeedOfSamples(unsigned round,
+                                             unsigned numRounds) const {
+  // As many as there are of a program whose integers need the fewest rounds.
+  constexpr unsigned numSamples = 12;
+  if (!sharesSamples() || round < leastRoundsOfIntegers)
+    return options.seed + round;
+  unsigned roundsOfSamples = llvm::divideCeil(
+      numRounds - leastRoundsOfIntegers, numSamples - leastRoundsOfIntegers);
+  return options.seed + leastRoundsOfIntegers +
+         (round - leastRoundsOfIntegers) / roundsOfSamples;
+}
+
 void ProgramComparison::noteUnmetNumbers() {
   switch (unmetNumbers) {
   case UnmetNumbers::None:

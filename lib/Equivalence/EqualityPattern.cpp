@@ -94,6 +94,15 @@ void ContentHasher::addShape(const EqualityPattern &pattern) {
     add(tensor);
 }
 
+void ContentHasher::addKind(const EqualityPattern &pattern) {
+  addShape(pattern);
+  for (const std::vector<uint64_t> &tensor : pattern.elements) {
+    add(tensor.size());
+    if (pattern.isKept())
+      llvm::append_range(numbers, tensor);
+  }
+}
+
 ContentHash ContentHasher::finish() const {
   llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
       ArrayRef(reinterpret_cast<const uint8_t *>(numbers.data()),

@@ -96,6 +96,9 @@ public:
       for (uint64_t element : tensor)
         add(isKept || element <= largestKnown ? element : number(element));
   }
+  /// Hashes a pattern but for its unknowns, and where it is zero or a known
+  /// truth value.
+  void addKind(const EqualityPattern &pattern);
   ContentHash finish() const;
 
 private:

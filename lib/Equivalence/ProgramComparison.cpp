@@ -10,6 +10,7 @@
 #include "StatedRanges.h"
 #include "commute/Report/RemarkCollector.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Format.h"
 
 #include <algorithm>
@@ -211,7 +212,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
                          bitsOfIntegers >= enoughBitsOfIntegers &&
                          !hasSampled && !hasSorted;
       RegionVerdict verdict = compareByRegions(
-          first, second, inputs, context, lookup, seed, *earlier, mayEndEarly);
+          first, second, inputs, context, lookup, seed, *earlier, mayEndEarly,
+          /*sharesOutcomes=*/sharesSamples() && choices == Choices::Symbolic);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       noteChoices(context.scalars);
       // The check below determines which program reads out of range, or divides
@@ -241,6 +243,16 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
 
 void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
   auto start = std::clock();
+  llvm::scope_exit stop([&] {
+    result.secondsForSizes +=
+        static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  });
+  if (shared && sampled == std::pair(seed, reducesSizes)) {
+    dims.emplace(*shared);
+    return;
+  }
+  sampled = {seed, reducesSizes};
+  earlier->outcomes.clear();
   std::optional<DimSamples> &common = analyzed[reducesSizes];
   if (!common || !common->holdsForAllSeeds())
     common.emplace(first, second, samples, seed, reducesSizes);
@@ -255,8 +267,9 @@ void ProgramComparison::chooseSamples(uint64_t seed, bool reducesSizes) {
               ? RankClasses::find(first, second, placements.getWorld(), seed)
               : RankClasses(placements.getWorld());
   result.numEvaluatedRanks = ranks->getRepresentatives().size();
-  result.secondsForSizes +=
-      static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  shared.reset();
+  if (sharesSamples())
+    shared.emplace(*dims);
 }
 
 ArrayRef<const IndexSample *> ProgramComparison::getCells(Value value) {
@@ -352,13 +365,15 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   second = resolvedSecond;
   analyzed[0].reset();
   analyzed[1].reset();
+  sampled.reset();
+  shared.reset();
   // As many are added at a time.
   constexpr unsigned roundsApartAtOnce = 64;
   numEqualRounds = 0;
   bitsOfIntegers = 0;
   cells.reset();
   decisions.emplace([this](Value value) { return getCells(value); });
-  earlier.emplace(EarlierRounds{DiscreteValues(first, second), {}});
+  earlier.emplace(EarlierRounds{DiscreteValues(first, second), {}, {}});
   unmetNumbers = UnmetNumbers::None;
   lookup = [this](Value value) { return dims->get(value); };
   draws.pools = [this](unsigned argument) {
@@ -387,7 +402,9 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       seed = IntegerPool::firstApart + options.seed % 4096 + round - firstApart;
     result.numPlannedRounds = result.numRounds + numRounds - round;
     // Use different indices in each round.
-    chooseSamples(seed, reducesSizes);
+    chooseSamples(round < firstApart ? getSeedOfSamples(round, numRounds)
+                                     : seed,
+                  reducesSizes);
     llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
     if (!outcome)
       return outcome.takeError();

@@ -45,6 +45,10 @@ private:
   using Place = std::pair<bool, size_t>;
 
   void chooseSamples(uint64_t seed, bool reducesSizes);
+  /// Returns true if rounds that differ in their integers alone share samples,
+  /// and with them what regions without integers gave: those of large programs.
+  bool sharesSamples() const;
+  uint64_t getSeedOfSamples(unsigned round, unsigned numRounds) const;
   /// Whether what a program computes depends on integers that are drawn, and on
   /// positions.
   bool drawsIntegers();
@@ -109,6 +113,10 @@ private:
   std::optional<DimSamples> analyzed[2];
   std::optional<DimSamples> dims;
   std::optional<RankClasses> ranks;
+  /// The seed of the samples, and whether sizes are reduced; and the samples
+  /// before any is refined, if rounds share them.
+  std::optional<std::pair<uint64_t, bool>> sampled;
+  std::optional<DimSamples> shared;
   std::optional<IntegerPool> pool;
   std::function<llvm::ArrayRef<const IndexSample *>(mlir::Value)> lookup;
   InputGenerator::Draws draws;

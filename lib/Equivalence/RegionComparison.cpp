@@ -27,9 +27,10 @@ class RegionComparison {
 public:
   RegionComparison(func::FuncOp first, func::FuncOp second,
                    const InputGenerator &generator, EvaluationContext &context,
-                   SampleLookup samples, uint64_t seed);
+                   SampleLookup samples, uint64_t seed, EarlierRounds &earlier,
+                   bool mayEndEarly, bool sharesOutcomes);
 
-  RegionVerdict run(EarlierRounds &earlier, bool mayEndEarly);
+  RegionVerdict run();
 
 private:
   struct NumberInfo {
@@ -69,8 +70,7 @@ private:
   void read(Number number);
   /// Appends a number for the object at an address to the key of the region.
   void describe(const void *what) {
-    region.key.push_back(
-        describedBy.try_emplace(what, describedBy.size()).first->second);
+    region.key.push_back(earlier.outcomes.describe(what));
   }
   /// Records that a program has computed an output.
   void addOutput(Side side, unsigned output, Number number);
@@ -104,10 +104,10 @@ private:
   DenseMap<Number, std::pair<Side, Operation *>> madeBy;
   const InputGenerator &generator;
   SampleLookup samples;
+  EarlierRounds &earlier;
+  bool mayEndEarly;
   RegionMemory memory;
   OpNumbering ops;
-  /// Numbers of the descriptions of inputs, which occur in the keys of regions.
-  DenseMap<const void *, unsigned> describedBy;
 
   std::vector<NumberInfo> numbers;
   DenseMap<Value, Number> numberOf[2];
@@ -143,9 +143,14 @@ private:
 RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
                                    const InputGenerator &generator,
                                    EvaluationContext &context,
-                                   SampleLookup samples, uint64_t seed)
+                                   SampleLookup samples, uint64_t seed,
+                                   EarlierRounds &earlier, bool mayEndEarly,
+                                   bool sharesOutcomes)
     : functions{first, second}, decisions(context.decisions),
-      generator(generator), samples(samples), memory(generator, context, seed),
+      generator(generator), samples(samples), earlier(earlier),
+      mayEndEarly(mayEndEarly),
+      memory(generator, context, seed,
+             mayEndEarly && sharesOutcomes ? &earlier.outcomes : nullptr),
       inputs(first.getNumArguments()) {
   for (Side side : {First, Second}) {
     Operation *terminator = functions[side].getBody().front().getTerminator();
@@ -240,7 +245,7 @@ void RegionComparison::addOp(Side side, Operation *op) {
   if (auto call = dyn_cast<tp::CallOp>(op); call && tp::mayHaveEffects(call))
     addReads(side, call);
 
-  unsigned function = ops.getFunction(op);
+  unsigned function = earlier.outcomes.getFunction(op);
   Number *known = ops.lookup(function, operands);
   // Results that are no longer available are computed again.
   bool isKnown = known != nullptr;
@@ -431,7 +436,7 @@ CutState RegionComparison::getState(ArrayRef<unsigned> numOps) {
   return state;
 }
 
-RegionVerdict RegionComparison::run(EarlierRounds &earlier, bool mayEndEarly) {
+RegionVerdict RegionComparison::run() {
   RegionVerdict verdict;
   Block::iterator positions[2];
   unsigned indices[2] = {0, 0};
@@ -507,7 +512,7 @@ RegionVerdict RegionComparison::run(EarlierRounds &earlier, bool mayEndEarly) {
 RegionVerdict equivalence::compareByRegions(
     func::FuncOp first, func::FuncOp second, const InputGenerator &inputs,
     EvaluationContext &context, SampleLookup samples, uint64_t seed,
-    EarlierRounds &earlier, bool mayEndEarly) {
+    EarlierRounds &earlier, bool mayEndEarly, bool sharesOutcomes) {
   // Written values change under all of their names.
   if (writesMemory(first) || writesMemory(second) ||
       first.getArgumentTypes() != second.getArgumentTypes() ||
@@ -517,6 +522,7 @@ RegionVerdict equivalence::compareByRegions(
   // whole.
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
-  return RegionComparison(first, second, inputs, context, samples, seed)
-      .run(earlier, mayEndEarly);
+  return RegionComparison(first, second, inputs, context, samples, seed,
+                          earlier, mayEndEarly, sharesOutcomes)
+      .run();
 }

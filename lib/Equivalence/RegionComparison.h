@@ -17,6 +17,7 @@
 
 #include "CutStates.h"
 #include "DiscreteValues.h"
+#include "RegionOutcomes.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Equivalence/LockstepEvaluator.h"
 
@@ -26,6 +27,7 @@ namespace commute::equivalence {
 struct EarlierRounds {
   DiscreteValues discrete;
   CutStates states;
+  RegionOutcomes outcomes;
   /// The number of points where the programs may be cut up to the last one
   /// before which something was evaluated that depends on integers or truth
   /// values that are not constants.
@@ -49,13 +51,15 @@ struct RegionVerdict {
 /// static sizes. A round that may end early stops behind the last op that reads
 /// integers, as soon as both programs hold the same elements in a state that
 /// earlier rounds cover: what follows was compared then. A round that goes to
-/// the end and finds the programs equal is added to the earlier ones.
+/// the end and finds the programs equal is added to the earlier ones. If it may
+/// end early, and `sharesOutcomes` says that others use the same samples, it
+/// takes what regions gave in them.
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
                                const InputGenerator &inputs,
                                EvaluationContext &context, SampleLookup samples,
                                uint64_t seed, EarlierRounds &earlier,
-                               bool mayEndEarly);
+                               bool mayEndEarly, bool sharesOutcomes);
 
 } // namespace commute::equivalence
 

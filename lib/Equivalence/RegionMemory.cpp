@@ -15,9 +15,10 @@ using namespace commute::equivalence;
 static constexpr uint64_t firstUnknown = EqualityPattern::firstUnknown;
 
 RegionMemory::RegionMemory(const InputGenerator &inputs,
-                           EvaluationContext &context, uint64_t seed)
+                           EvaluationContext &context, uint64_t seed,
+                           RegionOutcomes *earlier)
     : inputs(inputs), context(context), evaluator(inputs.getRanks(), context),
-      seed(seed), holders(firstUnknown) {}
+      seed(seed), earlier(earlier), holders(firstUnknown) {}
 
 //===----------------------------------------------------------------------===//
 // Settled values
@@ -54,17 +55,36 @@ void RegionMemory::setReaders(Number number, Readers readers) {
   settled.erase(known);
 }
 
+/// Returns true if a step of a region is the same in all rounds: it draws no
+/// integers.
+static bool isOfAllRounds(const ProgramRegion::Step &step) {
+  auto isFloat = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<FloatType>(tensor.getElementType());
+  };
+  if (!step.op)
+    return step.settled || isFloat(step.argumentType);
+  return (isMemoryEffectFree(step.op) && !isa<tp::CallOp>(step.op)) ||
+         llvm::all_of(step.op->getResultTypes(), isFloat);
+}
+
 void RegionMemory::describeSettled(const ProgramRegion &region) {
-  ContentHasher hasher;
+  ContentHasher hasher, keyHasher;
   hasher.add(seed);
   hasher.add(content);
-  hasher.add(region.key.size());
-  for (unsigned word : region.key)
-    hasher.add(word);
+  keyHasher.add(key);
+  for (ContentHasher *own : {&hasher, &keyHasher}) {
+    own->add(region.key.size());
+    for (unsigned word : region.key)
+      own->add(word);
+  }
   for (const ProgramRegion::Step &step : region.steps) {
+    isShared &= isOfAllRounds(step);
     if (!step.settled)
       continue;
     read.push_back(settled.find(*step.settled)->second.pattern);
+    if (earlier)
+      keyHasher.addKind(*read.back());
     localNumbers.resize(holders.size());
     hasher.add(*read.back(), [&](uint64_t number) {
       uint64_t &local = localNumbers[number];
@@ -76,6 +96,8 @@ void RegionMemory::describeSettled(const ProgramRegion &region) {
     });
   }
   content = hasher.finish();
+  if (earlier)
+    key = keyHasher.finish();
 }
 
 void RegionMemory::noteReaders(Outcome &outcome,
@@ -97,13 +119,16 @@ void RegionMemory::noteReaders(Outcome &outcome,
   }
 }
 
-bool RegionMemory::closes(const Outcome &outcome) const {
+bool RegionMemory::closes(const Outcome &outcome,
+                          ArrayRef<uint64_t> elements) const {
   if (!outcome.sharesNew)
     return false;
   size_t numStillOpen = numOpen;
   for (auto [number, readers] : outcome.readAgain) {
-    const std::array<uint32_t, 2> &held =
-        holders[globalNumbers[number - firstUnknown]];
+    uint64_t element = elements[number - firstUnknown];
+    if (element < firstUnknown)
+      continue;
+    const std::array<uint32_t, 2> &held = holders[element];
     numStillOpen -= (held[0] == 0) != (held[1] == 0);
     if ((readers | getReaders(held[0] > 0, held[1] > 0)) !=
         (FirstReads | SecondReads))
@@ -112,14 +137,14 @@ bool RegionMemory::closes(const Outcome &outcome) const {
   return numStillOpen == 0;
 }
 
-void RegionMemory::settle(const Outcome &outcome,
+void RegionMemory::settle(const Outcome &outcome, ArrayRef<uint64_t> elements,
                           ArrayRef<ProgramRegion::Exit> exits) {
   // All that is known of new unknowns is which of them are equal.
   std::vector<uint64_t> newNumbers;
-  size_t firstNew = firstUnknown + globalNumbers.size();
+  size_t firstNew = firstUnknown + elements.size();
   auto getGlobal = [&](uint64_t local) {
     if (local < firstNew)
-      return globalNumbers[local - firstUnknown];
+      return elements[local - firstUnknown];
     if (local - firstNew >= newNumbers.size())
       newNumbers.resize(local - firstNew + 1);
     uint64_t &number = newNumbers[local - firstNew];
@@ -143,7 +168,8 @@ void RegionMemory::settle(const Outcome &outcome,
   }
   pending.clear();
   read.clear();
-  content = {};
+  content = key = {};
+  isShared = true;
   firstLocal += globalNumbers.size();
   globalNumbers.clear();
   numKnown = nextRead = 0;
@@ -164,7 +190,16 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
   for (auto [number, readers] : region.changes)
     setReaders(number, readers);
   pending.push_back(std::move(region));
+  std::vector<ProgramRegion::Exit> exits = pending.back().exits;
   auto outcome = outcomes.find(content);
+  if (outcome == outcomes.end() && earlier && isShared) {
+    std::vector<uint64_t> elements;
+    if (const Outcome *known = earlier->find(key, read, elements)) {
+      if (closes(*known, elements))
+        settle(*known, elements, exits);
+      return success();
+    }
+  }
   if (outcome == outcomes.end()) {
     bool alreadyRead = std::exchange(readIntegers, false);
     FailureOr<Outcome> evaluated = evaluatePending();
@@ -176,16 +211,34 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
       outcomes.clear();
       outcomeBytes = 0;
     }
-    noteReaders(*evaluated, pending.back().exits);
+    noteReaders(*evaluated, exits);
+    isShared &= !evaluated->readsIntegers && !context.hasReadOutside &&
+                !context.scalars.hasDividedByZero();
+    if (earlier && isShared)
+      noteForOtherRounds(*evaluated);
     for (const Pattern &pattern : evaluated->patterns)
       outcomeBytes += pattern->getNumBytes();
     outcome = outcomes.try_emplace(content, std::move(*evaluated)).first;
   }
+  isShared &= !outcome->second.readsIntegers;
   readIntegers |= outcome->second.readsIntegers;
-  std::vector<ProgramRegion::Exit> exits = pending.back().exits;
-  if (closes(outcome->second))
-    settle(outcome->second, exits);
+  if (closes(outcome->second, globalNumbers))
+    settle(outcome->second, std::vector<uint64_t>(globalNumbers), exits);
   return success();
+}
+
+void RegionMemory::noteForOtherRounds(const Outcome &outcome) {
+  RegionOutcomes::Known known;
+  known.numUnknowns = globalNumbers.size();
+  for (const Pattern &pattern : read) {
+    auto own = std::make_shared<EqualityPattern>(*pattern);
+    own->renumber([&](uint64_t number) {
+      return firstUnknown + localNumbers[number] - firstLocal - 1;
+    });
+    known.read.push_back(std::move(own));
+  }
+  known.outcome = outcome;
+  earlier->note(key, std::move(known));
 }
 
 FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {

@@ -7,10 +7,9 @@
 #ifndef COMMUTE_LIB_EQUIVALENCE_REGIONMEMORY_H
 #define COMMUTE_LIB_EQUIVALENCE_REGIONMEMORY_H
 
-#include "EqualityPattern.h"
+#include "RegionOutcomes.h"
 
 #include <map>
-#include <unordered_map>
 
 namespace commute::equivalence {
 
@@ -69,8 +68,10 @@ struct ProgramRegion {
 /// evaluated.
 class RegionMemory {
 public:
+  /// `earlier`: outcomes of other rounds, which this one uses and adds to; null
+  /// to evaluate everything.
   RegionMemory(const InputGenerator &inputs, EvaluationContext &context,
-               uint64_t seed);
+               uint64_t seed, RegionOutcomes *earlier);
 
   /// Processes one more region. Fails if an op cannot be evaluated.
   llvm::LogicalResult enter(ProgramRegion region);
@@ -103,7 +104,6 @@ public:
   mlir::Operation *getCulprit() const { return culprit; }
 
 private:
-  using Pattern = std::shared_ptr<const EqualityPattern>;
   struct Settled {
     Pattern pattern;
     Readers readers = NoReader;
@@ -117,21 +117,7 @@ private:
     /// See EqualityPattern.
     bool isDiscrete = false;
   };
-  /// The patterns of the exits of a region.
-  struct Outcome {
-    /// Unknowns of settled values that were read since the last closed cut keep
-    /// their numbers; new unknowns follow.
-    std::vector<Pattern> patterns;
-    /// True if each new unknown is read by both programs.
-    bool sharesNew = false;
-    /// True if integers or truth values were read; see takeReadIntegers.
-    bool readsIntegers = false;
-    /// Unknowns of the settled values, and the programs that read them.
-    std::vector<std::pair<uint64_t, uint8_t>> readAgain;
-  };
-  struct ContentKey {
-    size_t operator()(const ContentHash &hash) const { return hash[0]; }
-  };
+  using Outcome = RegionOutcome;
 
   void setReaders(Number number, Readers readers);
   void count(const EqualityPattern &pattern, Readers readers, int by);
@@ -146,22 +132,27 @@ private:
   void noteReaders(Outcome &outcome,
                    llvm::ArrayRef<ProgramRegion::Exit> exits) const;
   /// Returns true if each unknown is held by both programs.
-  bool closes(const Outcome &outcome) const;
-  void settle(const Outcome &outcome,
+  /// `elements` are what the unknowns of the settled values are here.
+  bool closes(const Outcome &outcome, llvm::ArrayRef<uint64_t> elements) const;
+  void settle(const Outcome &outcome, llvm::ArrayRef<uint64_t> elements,
               llvm::ArrayRef<ProgramRegion::Exit> exits);
+  /// Adds the outcome of the pending regions to those for other rounds, if it
+  /// depends on nothing but the settled values.
+  void noteForOtherRounds(const Outcome &outcome);
 
   const InputGenerator &inputs;
   EvaluationContext &context;
   LockstepEvaluator evaluator;
   mlir::Operation *culprit = nullptr;
   uint64_t seed;
+  RegionOutcomes *earlier;
   size_t numEvaluated = 0;
   bool readIntegers = false;
   /// By ProgramRegion::Step::isOfSecond.
   std::array<bool, 2> readOutside = {};
 
   llvm::DenseMap<Number, Settled> settled;
-  std::unordered_map<ContentHash, Number, ContentKey> byContent;
+  std::unordered_map<ContentHash, Number, ContentHashKey> byContent;
   std::vector<std::pair<Number, Number>> equal;
   /// By number of an unknown: the number of elements of settled values, read by
   /// each program, that are this unknown.
@@ -174,6 +165,10 @@ private:
   /// The patterns of the settled values that were read, by step.
   std::vector<Pattern> read;
   ContentHash content = {};
+  /// What the outcome depends on but for the unknowns, and whether that is all
+  /// it depends on.
+  ContentHash key = {};
+  bool isShared = true;
   /// By number of an unknown: its number in order of appearance, plus
   /// `firstLocal`; smaller numbers belong to earlier cuts. Below, the inverse.
   std::vector<uint64_t> localNumbers;
@@ -188,7 +183,7 @@ private:
   std::vector<unsigned> made;
   unsigned numClosed = 0;
 
-  std::unordered_map<ContentHash, Outcome, ContentKey> outcomes;
+  std::unordered_map<ContentHash, Outcome, ContentHashKey> outcomes;
   /// The bytes of all patterns in `outcomes`.
   size_t outcomeBytes = 0;
 };
