@@ -105,8 +105,9 @@ bool ProgramComparison::sharesSamples() const {
 
 uint64_t ProgramComparison::getSeedOfSamples(unsigned round,
                                              unsigned numRounds) const {
-  // As many as there are of a program whose integers need the fewest rounds.
-  constexpr unsigned numSamples = 12;
+  // Some more than the two that programs without integers get, because each
+  // takes as long as a whole round.
+  constexpr unsigned numSamples = 6;
   if (!sharesSamples() || round < leastRoundsOfIntegers)
     return options.seed + round;
   unsigned roundsOfSamples = llvm::divideCeil(
