@@ -216,7 +216,7 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
                 !context.scalars.hasDividedByZero();
     if (earlier && isShared)
       noteForOtherRounds(*evaluated);
-    for (const Pattern &pattern : evaluated->patterns)
+    for (const SharedPattern &pattern : evaluated->patterns)
       outcomeBytes += pattern->getNumBytes();
     outcome = outcomes.try_emplace(content, std::move(*evaluated)).first;
   }
@@ -230,7 +230,7 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
 void RegionMemory::noteForOtherRounds(const Outcome &outcome) {
   RegionOutcomes::Known known;
   known.numUnknowns = globalNumbers.size();
-  for (const Pattern &pattern : read) {
+  for (const SharedPattern &pattern : read) {
     auto own = std::make_shared<EqualityPattern>(*pattern);
     own->renumber([&](uint64_t number) {
       return firstUnknown + localNumbers[number] - firstLocal - 1;

@@ -105,7 +105,7 @@ public:
 
 private:
   struct Settled {
-    Pattern pattern;
+    SharedPattern pattern;
     Readers readers = NoReader;
     ContentHash content;
   };
@@ -163,7 +163,7 @@ private:
   // Since the last closed cut.
   std::vector<ProgramRegion> pending;
   /// The patterns of the settled values that were read, by step.
-  std::vector<Pattern> read;
+  std::vector<SharedPattern> read;
   ContentHash content = {};
   /// What the outcome depends on but for the unknowns, and whether that is all
   /// it depends on.

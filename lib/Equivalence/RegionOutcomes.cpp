@@ -23,8 +23,8 @@ void RegionOutcomes::note(const ContentHash &key, Known known) {
   std::vector<Known> &outcomes = byKey[key];
   if (outcomes.size() == mostOutcomes || numBytes > mostBytes)
     return;
-  for (const Pattern &pattern :
-       llvm::concat<const Pattern>(known.read, known.outcome.patterns))
+  for (const SharedPattern &pattern :
+       llvm::concat<const SharedPattern>(known.read, known.outcome.patterns))
     numBytes += pattern->getNumBytes();
   outcomes.push_back(std::move(known));
 }
@@ -58,7 +58,7 @@ static bool match(const EqualityPattern &general,
 }
 
 const RegionOutcome *
-RegionOutcomes::find(const ContentHash &key, ArrayRef<Pattern> read,
+RegionOutcomes::find(const ContentHash &key, ArrayRef<SharedPattern> read,
                      std::vector<uint64_t> &elements) const {
   auto outcomes = byKey.find(key);
   if (outcomes == byKey.end())

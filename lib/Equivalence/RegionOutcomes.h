@@ -21,14 +21,14 @@
 
 namespace commute::equivalence {
 
-using Pattern = std::shared_ptr<const EqualityPattern>;
+using SharedPattern = std::shared_ptr<const EqualityPattern>;
 
 /// The patterns of the exits of a region.
 struct RegionOutcome {
   /// Unknowns of settled values that were read since the last closed cut have
   /// the numbers of their order of appearance, from EqualityPattern::
   /// firstUnknown; new unknowns follow.
-  std::vector<Pattern> patterns;
+  std::vector<SharedPattern> patterns;
   /// True if each new unknown is read by both programs.
   bool sharesNew = false;
   /// True if integers or truth values were read; see
@@ -48,7 +48,7 @@ class RegionOutcomes {
 public:
   /// An outcome for the settled values that were read.
   struct Known {
-    std::vector<Pattern> read;
+    std::vector<SharedPattern> read;
     unsigned numUnknowns;
     RegionOutcome outcome;
   };
@@ -67,7 +67,7 @@ public:
   /// Returns an outcome that holds for these values, or null. `elements`
   /// becomes what its unknowns are here.
   const RegionOutcome *find(const ContentHash &key,
-                            llvm::ArrayRef<Pattern> read,
+                            llvm::ArrayRef<SharedPattern> read,
                             std::vector<uint64_t> &elements) const;
 
 private:
