@@ -213,7 +213,8 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
                          !hasSampled && !hasSorted;
       RegionVerdict verdict = compareByRegions(
           first, second, inputs, context, lookup, seed, *earlier, mayEndEarly,
-          /*sharesOutcomes=*/sharesSamples() && choices == Choices::Symbolic);
+          /*sharesOutcomes=*/mayEndEarly && sharesSamples() &&
+              choices == Choices::Symbolic);
       result.numEvaluatedOps += verdict.numEvaluatedOps;
       noteChoices(context.scalars);
       // The check below determines which program reads out of range, or divides
@@ -401,7 +402,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     if (round >= firstApart)
       seed = IntegerPool::firstApart + options.seed % 4096 + round - firstApart;
     result.numPlannedRounds = result.numRounds + numRounds - round;
-    // Use different indices in each round.
+    // Use different indices in each round, or in a few.
     chooseSamples(round < firstApart ? getSeedOfSamples(round, numRounds)
                                      : seed,
                   reducesSizes);

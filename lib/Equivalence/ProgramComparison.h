@@ -48,6 +48,8 @@ private:
   /// Returns true if rounds that differ in their integers alone share samples,
   /// and with them what regions without integers gave: those of large programs.
   bool sharesSamples() const;
+  /// Returns the seed of the samples of a round before those that draw elements
+  /// apart.
   uint64_t getSeedOfSamples(unsigned round, unsigned numRounds) const;
   /// Whether what a program computes depends on integers that are drawn, and on
   /// positions.

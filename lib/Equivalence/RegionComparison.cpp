@@ -150,7 +150,7 @@ RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
       generator(generator), samples(samples), earlier(earlier),
       mayEndEarly(mayEndEarly),
       memory(generator, context, seed,
-             mayEndEarly && sharesOutcomes ? &earlier.outcomes : nullptr),
+             sharesOutcomes ? &earlier.outcomes : nullptr),
       inputs(first.getNumArguments()) {
   for (Side side : {First, Second}) {
     Operation *terminator = functions[side].getBody().front().getTerminator();

@@ -51,9 +51,8 @@ struct RegionVerdict {
 /// static sizes. A round that may end early stops behind the last op that reads
 /// integers, as soon as both programs hold the same elements in a state that
 /// earlier rounds cover: what follows was compared then. A round that goes to
-/// the end and finds the programs equal is added to the earlier ones. If it may
-/// end early, and `sharesOutcomes` says that others use the same samples, it
-/// takes what regions gave in them.
+/// the end and finds the programs equal is added to the earlier ones. A round
+/// that shares outcomes takes what regions gave in others at the same samples.
 RegionVerdict compareByRegions(mlir::func::FuncOp first,
                                mlir::func::FuncOp second,
                                const InputGenerator &inputs,

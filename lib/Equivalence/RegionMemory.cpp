@@ -72,14 +72,18 @@ void RegionMemory::describeSettled(const ProgramRegion &region) {
   ContentHasher hasher, keyHasher;
   hasher.add(seed);
   hasher.add(content);
-  keyHasher.add(key);
-  for (ContentHasher *own : {&hasher, &keyHasher}) {
-    own->add(region.key.size());
+  auto addSteps = [&](ContentHasher &own) {
+    own.add(region.key.size());
     for (unsigned word : region.key)
-      own->add(word);
+      own.add(word);
+  };
+  addSteps(hasher);
+  if (earlier) {
+    isShared &= llvm::all_of(region.steps, isOfAllRounds);
+    keyHasher.add(key);
+    addSteps(keyHasher);
   }
   for (const ProgramRegion::Step &step : region.steps) {
-    isShared &= isOfAllRounds(step);
     if (!step.settled)
       continue;
     read.push_back(settled.find(*step.settled)->second.pattern);
@@ -200,7 +204,8 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
       return success();
     }
   }
-  if (outcome == outcomes.end()) {
+  bool isNew = outcome == outcomes.end();
+  if (isNew) {
     bool alreadyRead = std::exchange(readIntegers, false);
     FailureOr<Outcome> evaluated = evaluatePending();
     if (failed(evaluated))
@@ -212,18 +217,17 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
       outcomeBytes = 0;
     }
     noteReaders(*evaluated, exits);
-    isShared &= !evaluated->readsIntegers && !context.hasReadOutside &&
-                !context.scalars.hasDividedByZero();
-    if (earlier && isShared)
-      noteForOtherRounds(*evaluated);
     for (const SharedPattern &pattern : evaluated->patterns)
       outcomeBytes += pattern->getNumBytes();
     outcome = outcomes.try_emplace(content, std::move(*evaluated)).first;
   }
-  isShared &= !outcome->second.readsIntegers;
+  isShared &=
+      !outcome->second.readsIntegers && !context.scalars.hasDividedByZero();
+  if (isNew && earlier && isShared)
+    noteForOtherRounds(outcome->second);
   readIntegers |= outcome->second.readsIntegers;
   if (closes(outcome->second, globalNumbers))
-    settle(outcome->second, std::vector<uint64_t>(globalNumbers), exits);
+    settle(outcome->second, globalNumbers, exits);
   return success();
 }
 
@@ -330,6 +334,7 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
     return failure();
   }
   readOutside[step.isOfSecond] |= context.hasReadOutside;
+  isShared &= !context.hasReadOutside;
   for (RankValues &result : results)
     known.push_back({std::move(result), isConstant, isDiscrete && !isConstant});
   return success();
