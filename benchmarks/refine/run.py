@@ -28,18 +28,7 @@ BARS = (
 TRAINING_BAR = (32, 2, 15.0)
 LAYERS = (10, 20, 40, 80)
 LAYERS_OF_TRAINING = (1, 4, 8)
-CONFIGURATION = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "num_hidden_layers": 32,
-    "vocab_size": 128256,
-    "rope_theta": 500000.0,
-    "torch_dtype": "bfloat16",
-}
+CONFIGURATION = REPOSITORY / "examples" / "llama_8b.json"
 TOKENS = 4096
 RANKS = ((2, 1), (4, 1), (8, 1), (8, 2), (8, 4), (8, 8))
 
@@ -75,11 +64,9 @@ def measure_forward(tool, folder, shape, layers, tp, dp):
 
 
 def measure_training(tool, folder, layers, tp):
-    configuration = Path(folder, "config.json")
-    configuration.write_text(json.dumps(CONFIGURATION))
     programs = Path(folder, f"training-{layers}-{tp}")
     capture = ["-m", "commute.capture", "--tp", tp, "--seq", TOKENS, "--layers", layers]
-    capture += ["--backward", "-o", programs, f"transformers:{configuration}"]
+    capture += ["--backward", "-o", programs, f"transformers:{CONFIGURATION}"]
     packages = os.pathsep.join(map(str, (tool.parents[1] / "python", REPOSITORY)))
     subprocess.run(
         list(map(str, [sys.executable, *capture])),
@@ -100,6 +87,18 @@ def measure_training(tool, folder, layers, tp):
     )
 
 
+def print_row(name, ranks, layers, measured, most_seconds=None, most_bytes=None):
+    """Returns whether a bar is missed."""
+    seconds, memory = measured
+    seconds_bar = "" if most_seconds is None else f"{most_seconds:.2f}"
+    memory_bar = "" if most_bytes is None else most_bytes >> 20
+    print(
+        f"{name:24} {ranks:5} {layers:7} {seconds:6.2f} {seconds_bar:>7}"
+        f" {memory >> 20:7} {memory_bar:>7}".rstrip()
+    )
+    return seconds > (most_seconds or seconds) or memory > (most_bytes or memory)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build/dist", help="build folder")
@@ -108,39 +107,27 @@ def main():
     tool = REPOSITORY / arguments.build / "bin" / "commute"
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
+
+        def run_forward(name, shape, layers, tp, dp, *bars):
+            measured = measure_forward(tool, folder, shape, layers, tp, dp)
+            return print_row(name, tp * dp, layers, measured, *bars)
+
+        def run_training(layers, tp, *bars):
+            measured = measure_training(tool, folder, layers, tp)
+            return print_row(f"Llama-8B, backward, TP{tp}", tp, layers, measured, *bars)
+
         print("model                    ranks  layers      s     bar     MiB     bar")
-        for name, shape, layers, tp, dp, most_seconds, most_bytes in BARS:
-            seconds, memory = measure_forward(tool, folder, shape, layers, tp, dp)
-            print(
-                f"{name:24} {tp * dp:5} {layers:7} {seconds:6.2f} {most_seconds:7.2f}"
-                f" {memory >> 20:7} {most_bytes >> 20:7}"
-            )
-            missed += seconds > most_seconds or memory > most_bytes
-        layers, tp, most_seconds = TRAINING_BAR
-        seconds, memory = measure_training(tool, folder, layers, tp)
-        name = "Llama-8B, backward, TP"
-        print(
-            f"{name + str(tp):24} {tp:5} {layers:7} {seconds:6.2f} {most_seconds:7.2f}"
-            f" {memory >> 20:7}"
-        )
-        missed += seconds > most_seconds
+        for bar in BARS:
+            missed += run_forward(*bar)
+        missed += run_training(*TRAINING_BAR)
         if not arguments.quick:
             for tp in (2, 8):
                 for layers in LAYERS_OF_TRAINING:
-                    seconds, memory = measure_training(tool, folder, layers, tp)
-                    print(
-                        f"{name + str(tp):24} {tp:5} {layers:7} {seconds:6.2f} {'':7}"
-                        f" {memory >> 20:7}"
-                    )
+                    run_training(layers, tp)
             for layers in LAYERS:
-                seconds, memory = measure_forward(tool, folder, LLAMA_70B, layers, 8, 1)
-                print(
-                    f"{'Llama-70B, TP8':24} {8:5} {layers:7} {seconds:6.2f} {'':7} {memory >> 20:7}"
-                )
+                run_forward("Llama-70B, TP8", LLAMA_70B, layers, 8, 1)
             for tp, dp in RANKS:
-                seconds, memory = measure_forward(tool, folder, LLAMA_8B, 32, tp, dp)
-                name = f"Llama-8B, TP{tp} x DP{dp}"
-                print(f"{name:24} {tp * dp:5} {32:7} {seconds:6.2f} {'':7} {memory >> 20:7}")
+                run_forward(f"Llama-8B, TP{tp} x DP{dp}", LLAMA_8B, 32, tp, dp)
     return 1 if missed else 0
 
 

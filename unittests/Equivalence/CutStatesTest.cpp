@@ -6,45 +6,26 @@
 
 #include "CutStates.h"
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/MLIRContext.h"
-#include "gtest/gtest.h"
+#include "RankValuesFixture.h"
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
 namespace {
-class CutStatesTest : public testing::Test {
+class CutStatesTest : public RankValuesFixture {
 protected:
-  using Elements = std::vector<std::vector<uint64_t>>;
-
   /// The state of one value, by the elements of each rank; of two rows if these
   /// are stored once.
-  CutState make(const Elements &ranks, Type type = {},
+  CutState make(const RankElements &ranks, Type type = {},
                 bool isRepeated = false) {
-    RankValues values;
-    for (const std::vector<uint64_t> &elements : ranks) {
-      auto size = static_cast<int64_t>(elements.size());
-      SmallVector<SampledDim> dims;
-      if (isRepeated)
-        dims.push_back({samples.getFull(2), /*isUniform=*/true});
-      dims.push_back({samples.getFull(size)});
-      auto tensor = std::make_shared<FieldTensor>(dims, type ? type : f32);
-      tensor->elements = elements;
-      values.push_back(tensor);
-    }
     CutState state;
-    state.add(Value(), EqualityPattern(values, /*isConstant=*/false,
+    state.add(Value(), EqualityPattern(makeValues(ranks, type, isRepeated),
+                                       /*isConstant=*/false,
                                        /*isDiscrete=*/false));
     return state;
   }
 
-  MLIRContext context;
-  IndexSamples samples;
-  Type f32 = Float32Type::get(&context);
-  Type i64 = IntegerType::get(&context, 64);
-  Type i1 = IntegerType::get(&context, 1);
   CutStates states;
 };
 } // namespace

@@ -6,10 +6,9 @@
 
 #include "EqualityPattern.h"
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/MLIRContext.h"
+#include "RankValuesFixture.h"
+
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 using namespace mlir;
 using namespace commute;
@@ -17,36 +16,17 @@ using namespace commute::equivalence;
 using testing::ElementsAre;
 
 namespace {
-class EqualityPatternTest : public testing::Test {
+class EqualityPatternTest : public RankValuesFixture {
 protected:
-  using Elements = std::vector<std::vector<uint64_t>>;
-
-  /// A value by the elements of each rank.
-  RankValues make(const Elements &ranks, Type type = {}) {
-    RankValues values;
-    for (const std::vector<uint64_t> &elements : ranks) {
-      SampledDim dim = {samples.getFull(static_cast<int64_t>(elements.size()))};
-      auto tensor = std::make_shared<FieldTensor>(dim, type ? type : f32);
-      tensor->elements = elements;
-      values.push_back(tensor);
-    }
-    return values;
-  }
-  EqualityPattern getPattern(const Elements &ranks, Type type = {},
+  EqualityPattern getPattern(const RankElements &ranks, Type type = {},
                              bool isConstant = false, bool isDiscrete = false) {
-    return EqualityPattern(make(ranks, type), isConstant, isDiscrete);
+    return EqualityPattern(makeValues(ranks, type), isConstant, isDiscrete);
   }
   static ContentHash hash(const EqualityPattern &pattern) {
     ContentHasher hasher;
     hasher.add(pattern, [](uint64_t number) { return number; });
     return hasher.finish();
   }
-
-  MLIRContext context;
-  IndexSamples samples;
-  Type f32 = Float32Type::get(&context);
-  Type i64 = IntegerType::get(&context, 64);
-  Type i1 = IntegerType::get(&context, 1);
 };
 } // namespace
 

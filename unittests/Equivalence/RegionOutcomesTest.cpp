@@ -6,23 +6,17 @@
 
 #include "RegionOutcomes.h"
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/MLIRContext.h"
-#include "gtest/gtest.h"
+#include "RankValuesFixture.h"
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
 
 namespace {
-class RegionOutcomesTest : public testing::Test {
+class RegionOutcomesTest : public RankValuesFixture {
 protected:
   SharedPattern make(const std::vector<uint64_t> &elements, Type type = {}) {
-    auto size = static_cast<int64_t>(elements.size());
-    SmallVector<SampledDim> dims{{samples.getFull(size)}};
-    auto tensor = std::make_shared<FieldTensor>(dims, type ? type : f32);
-    tensor->elements = elements;
-    return std::make_shared<EqualityPattern>(RankValues{tensor},
+    return std::make_shared<EqualityPattern>(makeValues({elements}, type),
                                              /*isConstant=*/false,
                                              /*isDiscrete=*/false);
   }
@@ -49,11 +43,6 @@ protected:
   }
 
   using Elements = std::vector<uint64_t>;
-  MLIRContext context;
-  IndexSamples samples;
-  Type f32 = Float32Type::get(&context);
-  Type i64 = IntegerType::get(&context, 64);
-  Type i1 = IntegerType::get(&context, 1);
   RegionOutcomes outcomes;
 };
 } // namespace
