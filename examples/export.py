@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from fixtures import FIXTURES
-from tensor_parallel.archive import export_archive
+from tensor_parallel.archive import export_archive, export_folder
 from tensor_parallel.config import SHAPES, Config
 from tensor_parallel.models import DESCRIPTIONS
 
@@ -24,7 +24,11 @@ def parse_arguments():
     what.add_argument("--model", choices=DESCRIPTIONS, help="the model to export")
     what.add_argument("--list", action="store_true", help="list the models")
     what.add_argument("--fixtures", metavar="FOLDER", type=Path, help="make all test archives")
-    parser.add_argument("-o", "--output", metavar="FILE.pt2", type=Path)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("-o", "--output", metavar="FILE.pt2", type=Path)
+    where.add_argument(
+        "--folder", type=Path, help="all ranks' archives, and the model on one device"
+    )
     parser.add_argument("--tp", type=int, default=2, help="tensor-parallel size (default 2)")
     parser.add_argument("--rank", type=int, default=0, help="whose weights to store (default 0)")
     parser.add_argument("--seed", type=int, default=0, help="of weights and example inputs")
@@ -46,8 +50,8 @@ def parse_arguments():
     )
     parser.add_argument("--no-weights", action="store_true", help="store no weights")
     arguments = parser.parse_args()
-    if arguments.model and not arguments.output:
-        parser.error("--model needs -o FILE.pt2")
+    if arguments.model and not arguments.output and not arguments.folder:
+        parser.error("--model needs -o FILE.pt2 or --folder FOLDER")
     return arguments
 
 
@@ -77,22 +81,25 @@ def main():
             fixture.export(path)
             print(f"{path}  {path.stat().st_size} bytes")
         return 0
+    options = dict(
+        aten=arguments.aten,
+        dynamic=arguments.dynamic,
+        weights=not arguments.no_weights,
+        seed=arguments.seed,
+    )
+    what = arguments.model, config_of(arguments), arguments.tp
     try:
-        export_archive(
-            arguments.output,
-            arguments.model,
-            config_of(arguments),
-            arguments.tp,
-            arguments.rank,
-            aten=arguments.aten,
-            dynamic=arguments.dynamic,
-            weights=not arguments.no_weights,
-            seed=arguments.seed,
-        )
+        if arguments.folder:
+            export_folder(arguments.folder, *what, **options)
+            written = sorted(arguments.folder.iterdir())
+        else:
+            export_archive(arguments.output, *what, arguments.rank, **options)
+            written = [arguments.output]
     except ValueError as error:
         print(f"export.py: {error}", file=sys.stderr)
         return 2
-    print(f"{arguments.output}  {arguments.output.stat().st_size} bytes")
+    for path in written:
+        print(f"{path}  {path.stat().st_size} bytes")
     return 0
 
 

@@ -31,6 +31,12 @@ import commute.torch
 
 BATCH, TOKENS, WIDTH, HIDDEN = 2, 16, 64, 256
 
+PLAN = {
+    "norm": SequenceParallel(),
+    "up": ColwiseParallel(input_layouts=Shard(1)),
+    "down": RowwiseParallel(output_layouts=Shard(1)),
+}
+
 
 class FeedForward(torch.nn.Module):
     def __init__(self) -> None:
@@ -63,12 +69,7 @@ def run_rank(rank: int, size: int, store: str) -> None:
     # Groups, members and placements are read from the mesh and from DTensor.
     mesh = init_device_mesh("cpu", (size,), mesh_dim_names=("tp",))
     torch.manual_seed(0)
-    plan = {
-        "norm": SequenceParallel(),
-        "up": ColwiseParallel(input_layouts=Shard(1)),
-        "down": RowwiseParallel(output_layouts=Shard(1)),
-    }
-    model = parallelize_module(FeedForward(), mesh, plan)
+    model = parallelize_module(FeedForward(), mesh, PLAN)
     x = torch.randn(BATCH, TOKENS, WIDTH).chunk(size, 1)[rank].clone().requires_grad_()
 
     # policy="always": these sizes are too small to pay.

@@ -10,8 +10,8 @@ import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from .layers import Group, initialize, placements
-from .models import build
+from .layers import Group, initialize, placements, sharding
+from .models import ONLY_COMMUNICATING, build
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -59,6 +59,20 @@ def _sidecar(program, model, world, pair, rank):
         "groups": groups,
         "inputs": {name: {world.name: placement} for name, placement in inputs.items()},
     }
+
+
+def _relations(module, size):
+    """How the ranks' parameters come from those of one device, where that is more than a
+    shard: of fused projections, each rank has a shard of each part."""
+    inputs = {}
+    for name, parameter in module.named_parameters():
+        cut = sharding(parameter)
+        if cut and cut.parts > 1:
+            part = parameter.shape[cut.dim] * size // cut.parts
+            parts = f"split({name}, [{', '.join([str(part)] * cut.parts)}], {cut.dim})"
+            shards = [f"shard({parts}[{index}], {cut.dim})" for index in range(cut.parts)]
+            inputs[name] = f"cat([{', '.join(shards)}], {cut.dim})"
+    return {"version": 1, "inputs": inputs}
 
 
 def _make_reproducible(program):
@@ -130,6 +144,20 @@ def export_program(name, config, size, rank=0, *, aten=None, dynamic=False, weig
             _put_largest_first(program.state_dict)
         _make_reproducible(program)
         return program, _sidecar(program, model, world, pair, rank)
+
+
+def export_folder(folder, name, config, size, **options):
+    """What `commute verify --reference` reads: the programs of all ranks, that of one device,
+    whose groups have one rank, and how their parameters are related."""
+    if name in ONLY_COMMUNICATING:
+        raise ValueError(f"{name} computes something else on one device than on {size}")
+    folder.mkdir(parents=True, exist_ok=True)
+    export_archive(folder / "reference.pt2", name, config, 1, **options)
+    for rank in range(size):
+        export_archive(folder / f"rank{rank}.pt2", name, config, size, rank, **options)
+    with _fake_groups(size, 0) as (world, pair), FakeTensorMode(), _default_dtype(config.dtype):
+        relations = _relations(build(name, config, world, pair).module, size)
+    (folder / "relations.json").write_text(json.dumps(relations, indent=1))
 
 
 def export_archive(path, name, config, size, rank=0, **options):

@@ -26,6 +26,8 @@ DESCRIPTIONS = {
     "in_place_with_holes": "no model: all_reduce_ of every other column, wrong in eager PyTorch",
 }
 
+ONLY_COMMUNICATING = ("every_collective", "in_place_collectives", "in_place_with_holes")
+
 
 @dataclass
 class Input:
@@ -102,7 +104,7 @@ def _activations(config, group):
 
 def build(name, config, world, pair):
     """The model `name` for one rank of `world`; `pair` is a subgroup of it."""
-    if name in ("every_collective", "in_place_collectives", "in_place_with_holes"):
+    if name in ONLY_COMMUNICATING:
         rows = 2 * world.size
         inputs = {"x": Input((rows, 2 * rows), sharded_dim=0)}
         if name == "every_collective":

@@ -20,8 +20,8 @@ using archive::ScalarType;
 /// Returns the number of `type` at element `offset` of `bytes` as a 64-bit
 /// attribute, or null if there is none, and for types that the checker does not
 /// compute with.
-static TypedAttr readNumber(ScalarType type, ArrayRef<std::byte> bytes,
-                            uint64_t offset, Builder &builder) {
+static TypedAttr readElement(ScalarType type, ArrayRef<std::byte> bytes,
+                             uint64_t offset, Builder &builder) {
   auto read = [&]<typename T>(T number) -> std::optional<T> {
     // The offset is as untrusted as the sizes.
     if (offset >= bytes.size() / sizeof(T))
@@ -72,10 +72,9 @@ static TypedAttr readNumber(ScalarType type, ArrayRef<std::byte> bytes,
   }
 }
 
-/// Returns the value of a constant with one element, or null if it is unknown.
-static TypedAttr readConstant(const archive::Weights &weights,
-                              const archive::StoredTensor &tensor,
-                              Builder &builder) {
+TypedAttr compiler::readNumber(const archive::Weights &weights,
+                               const archive::StoredTensor &tensor,
+                               Builder &builder) {
   if (!tensor.isRaw || !weights.hasBytes(tensor))
     return nullptr;
   llvm::Expected<archive::Weights::Bytes> bytes = weights.load(tensor);
@@ -84,13 +83,13 @@ static TypedAttr readConstant(const archive::Weights &weights,
     return nullptr;
   }
   // A negative offset becomes a large unsigned one, which is out of range.
-  return readNumber(tensor.dtype, ArrayRef(bytes->data.get(), bytes->size),
-                    static_cast<uint64_t>(tensor.storageOffset), builder);
+  return readElement(tensor.dtype, ArrayRef(bytes->data.get(), bytes->size),
+                     static_cast<uint64_t>(tensor.storageOffset), builder);
 }
 
-void compiler::forEachConstantTensor(
+void compiler::forEachStoredInput(
     const archive::ProgramArchive &archive, func::FuncOp function,
-    llvm::function_ref<bool(Type)> selects,
+    StringRef kind, llvm::function_ref<bool(Type)> selects,
     llvm::function_ref<void(unsigned, const archive::Weights &,
                             const archive::StoredTensor &)>
         visit) {
@@ -100,7 +99,7 @@ void compiler::forEachConstantTensor(
   };
   std::optional<archive::Weights> weights;
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    if (getText(index, tp::TPDialect::kindAttrName) != "tensor_constant" ||
+    if (getText(index, tp::TPDialect::kindAttrName) != kind ||
         !selects(function.getArgument(index).getType()))
       continue;
     if (!weights) {
@@ -115,18 +114,19 @@ void compiler::forEachConstantTensor(
   }
 }
 
+bool compiler::hasOneElement(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 1;
+}
+
 void compiler::stateConstantInputs(const archive::ProgramArchive &archive,
                                    func::FuncOp function) {
   Builder builder(function.getContext());
-  auto hasOneElement = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 1;
-  };
-  forEachConstantTensor(
-      archive, function, hasOneElement,
+  forEachStoredInput(
+      archive, function, constantKind, hasOneElement,
       [&](unsigned index, const archive::Weights &weights,
           const archive::StoredTensor &tensor) {
-        if (TypedAttr value = readConstant(weights, tensor, builder))
+        if (TypedAttr value = readNumber(weights, tensor, builder))
           function.setArgAttr(index, tp::TPDialect::valueAttrName, value);
       });
 }

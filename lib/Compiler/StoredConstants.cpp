@@ -137,13 +137,15 @@ static std::string getContent(const archive::Weights &weights,
          getHash(data.data.get(), data.size);
 }
 
-void compiler::stateConstantContents(const LoadedProgram &program) {
+/// Sets the content of the inputs that are constant tensors.
+static void stateConstantContents(const LoadedProgram &program) {
   std::vector<const archive::ProgramArchive *> archives = program.getArchives();
   if (archives.size() != 1)
     return;
   mlir::func::FuncOp function = analysis::getMain(program.getModule());
-  forEachConstantTensor(
-      *archives.front(), function, [](mlir::Type) { return true; },
+  forEachStoredInput(
+      *archives.front(), function, constantKind,
+      [](mlir::Type) { return true; },
       [&](unsigned index, const archive::Weights &weights,
           const archive::StoredTensor &tensor) {
         if (std::string content = getContent(weights, tensor); !content.empty())
@@ -151,6 +153,26 @@ void compiler::stateConstantContents(const LoadedProgram &program) {
               index, tp::contentAttrName,
               mlir::StringAttr::get(function.getContext(), content));
       });
+}
+
+void compiler::stateStoredData(const LoadedProgram &program) {
+  stateConstantContents(program);
+  std::vector<const archive::ProgramArchive *> archives = program.getArchives();
+  if (archives.size() != 1)
+    return;
+  mlir::func::FuncOp function = analysis::getMain(program.getModule());
+  mlir::Builder builder(function.getContext());
+  auto isOneInteger = [](mlir::Type type) {
+    return hasOneElement(type) &&
+           mlir::isa<mlir::IntegerType>(mlir::getElementTypeOrSelf(type));
+  };
+  forEachStoredInput(*archives.front(), function, bufferKind, isOneInteger,
+                     [&](unsigned index, const archive::Weights &weights,
+                         const archive::StoredTensor &tensor) {
+                       if (mlir::TypedAttr number =
+                               readNumber(weights, tensor, builder))
+                         function.setArgAttr(index, tp::storedAttrName, number);
+                     });
 }
 
 /// Returns a group whose members are said to hold the same tensor as input

@@ -18,10 +18,15 @@ using namespace commute::refinement;
 llvm::Error Refinement::collectMesh(ModuleOp referenceModule,
                                     ArrayRef<ModuleOp> modules) {
   mesh = stated.mesh;
-  if (!analysis::getGroups(referenceModule).empty())
+  if (llvm::Error error = analysis::checkGroupsAreKnown(referenceModule))
+    return llvm::createStringError("the reference: " +
+                                   llvm::toString(std::move(error)));
+  if (size_t numRanks = analysis::getWorld(referenceModule).size();
+      numRanks > 1)
     return llvm::createStringError(
-        "the reference runs on several ranks; it must be the program of one "
-        "device");
+        "the reference runs on " + Twine(numRanks) +
+        " ranks; it must be the program of one device, whose process groups "
+        "have one rank each, if there are any");
   for (ModuleOp module : modules) {
     if (llvm::Error error = analysis::checkGroupsAreKnown(module))
       return error;
@@ -118,29 +123,33 @@ llvm::Error Refinement::resolve(ModuleOp referenceModule,
   return llvm::Error::success();
 }
 
-void Refinement::buildReference() {
+llvm::Error Refinement::buildReference(ModuleOp referenceModule) {
   func::FuncOp joined = joinedOps.getFunction();
+  SmallVector<Value> inputs;
   for (BlockArgument argument : joined.getArguments()) {
     referenceOps.setLocation(argument.getLoc());
-    Value input = referenceOps.addInput(
-        joinedOps.getInputName(argument.getArgNumber()), argument.getType());
-    if (argument.getArgNumber() >= reference.getNumArguments())
-      continue;
-    BlockArgument own = reference.getArgument(argument.getArgNumber());
-    auto tensor = dyn_cast<RankedTensorType>(own.getType());
-    if (TypedAttr value = getConstant(reference, own.getArgNumber());
-        value && tensor)
-      input = referenceOps.constant(value, tensor.getShape(),
-                                    tensor.getElementType());
-    ofReference[own] = input;
+    inputs.push_back(referenceOps.addInput(
+        joinedOps.getInputName(argument.getArgNumber()), argument.getType()));
   }
-  for (Operation &op : reference.getBody().front().without_terminator()) {
-    SmallVector<Value> operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(ofReference.lookup(operand));
-    referenceOps.setLocation(op.getLoc());
-    SmallVector<Value> results = copyOp(referenceOps, &op, operands);
-    for (auto [own, copied] : llvm::zip_equal(op.getResults(), results))
-      ofReference[own] = copied;
-  }
+  // A program of one device may still communicate, with itself.
+  std::vector<JoinedRank> device(1);
+  device.front().function = reference;
+  device.front().rank = analysis::getWorld(referenceModule).front();
+  JoinedRanks run(
+      referenceOps, device, [&](const JoinedRank &, BlockArgument argument) {
+        unsigned index = argument.getArgNumber();
+        auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+        TypedAttr value = getConstant(reference, index);
+        return value && tensor ? referenceOps.constant(value, tensor.getShape(),
+                                                       tensor.getElementType())
+                               : inputs[index];
+      });
+  llvm::Expected<bool> runs = run.run();
+  if (!runs)
+    return runs.takeError();
+  if (!*runs)
+    return llvm::createStringError("the reference cannot run: " +
+                                   run.failures.front().message);
+  ofReference = std::move(device.front().values);
+  return llvm::Error::success();
 }

@@ -156,14 +156,16 @@ bool Explanation::explainSuspect(const Step &suspect,
   // Of outputs that have the right elements but for a factor, only the factor
   // is wrong.
   bool areMultiples = llvm::all_of(outputs, [&](const auto &steps) {
-    return llvm::all_of(steps, [&](const Step *step) {
+    return !steps.empty() && llvm::all_of(steps, [&](const Step *step) {
       return recognized.isMultiple(*step->node, step->rank);
     });
   });
-  if (const Step *multiple =
-          areMultiples ? search.findFirstMultiple() : nullptr)
+  if (!areMultiples)
+    return explainFault({&suspect});
+  if (const Step *multiple = search.findFirstMultiple())
     return explainFault({multiple});
-  return explainFault({&suspect});
+  // Such as sums over micro-batches, of which no step alone has the factor.
+  return explainFault({outputs.front().front()});
 }
 
 bool Explanation::explainFault(FaultSearch::Fault fault) {

@@ -186,7 +186,7 @@ llvm::Error JoinedRanks::execute(size_t index, Operation *op,
   if (!results.empty())
     if (Operation *copied = results.front().getDefiningOp();
         copied && copied->hasAttr(equivalence::drawAttrName) &&
-        !isa<tp::CallOp>(copied)) {
+        !isa<tp::CallOp>(copied) && ranks.size() > 1) {
       // Uninitialized memory differs between ranks and ops.
       auto number =
           copied->getAttrOfType<IntegerAttr>(equivalence::drawAttrName);

@@ -7,6 +7,7 @@
 #include "Explanation.h"
 #include "RankValues.h"
 #include "Refinement.h"
+#include "StoredNumbers.h"
 
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/NodeName.h"
@@ -321,6 +322,8 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     joinedOps.disableSharing();
     referenceOps.disableSharing();
   }
+  std::vector<std::string> storedNumbers =
+      adoptStoredNumbers(reference, ranks, stated);
   RelatedInputs inputs(joinedOps, reference, stated, mesh);
   for (const JoinedRank &rank : ranks)
     if (llvm::Error error = inputs.relate(rank))
@@ -328,6 +331,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   if (llvm::Error error = inputs.checkNames())
     return error;
   result.premises = inputs.getPremises();
+  llvm::append_range(result.premises, storedNumbers);
   for (const auto &[name, range] : stated.ranges) {
     std::optional<unsigned> index;
     for (unsigned argument = 0; argument < reference.getNumArguments();
@@ -357,7 +361,8 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     result.findings = std::move(joined.failures);
     return llvm::Error::success();
   }
-  buildReference();
+  if (llvm::Error error = buildReference(referenceModule))
+    return error;
   if (llvm::Error error = collectOutputs())
     return error;
   result.secondsJoining = getSeconds(start);

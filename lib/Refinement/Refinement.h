@@ -43,7 +43,7 @@ private:
                       llvm::ArrayRef<mlir::ModuleOp> modules);
   llvm::Error collectMesh(mlir::ModuleOp reference,
                           llvm::ArrayRef<mlir::ModuleOp> modules);
-  void buildReference();
+  llvm::Error buildReference(mlir::ModuleOp reference);
   llvm::Error collectOutputs();
   llvm::Expected<unsigned> findReferenceOutput(llvm::StringRef key);
   /// Evaluates both programs once, to look values up.

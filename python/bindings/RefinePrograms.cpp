@@ -38,7 +38,7 @@ RefinedPrograms python::refinePrograms(const std::string &reference,
       readProgramFile(reference, vocabulary, {}, limits, context);
   if (!whole)
     return fail(whole.takeError());
-  stateConstantContents(*whole);
+  stateStoredData(*whole);
   StatedFacts facts;
   facts.groups = settings.groups;
   facts.knownGroups = relations.mesh.getGroups();
@@ -51,7 +51,7 @@ RefinedPrograms python::refinePrograms(const std::string &reference,
         readProgramFile(path, vocabulary, facts, limits, context);
     if (!program)
       return fail(program.takeError());
-    stateConstantContents(*program);
+    stateStoredData(*program);
     modules.push_back(program->getModule());
     programs.push_back(std::move(*program));
   }

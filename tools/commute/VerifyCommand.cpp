@@ -132,7 +132,7 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
       options.readReference(reference, **vocabulary, context);
   if (!model)
     return model.takeError();
-  stateConstantContents(*model);
+  stateStoredData(*model);
   llvm::Expected<std::vector<LoadedProgram>> programs = options.readEach(
       inputs, relations.mesh.getGroups(), **vocabulary, context);
   if (!programs)
@@ -150,7 +150,7 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
     return std::move(error);
   std::vector<mlir::ModuleOp> modules;
   for (const LoadedProgram &program : *programs) {
-    stateConstantContents(program);
+    stateStoredData(program);
     modules.push_back(program.getModule());
   }
   llvm::Expected<refinement::RefinementResult> result =

@@ -35,11 +35,12 @@ ZOO = Path(__file__).resolve().parents[1]
 REPOSITORY = ZOO.parent
 
 
-def gradients(loss, parameters):
-    """The gradients of a loss, traced with the source lines of its forward."""
+def gradients(loss, parameters, gradient=None):
+    """The gradients of a loss, or of a value whose `gradient` is given, traced with the
+    source lines of its forward."""
     with fx_traceback.preserve_node_meta():
         setup_stacktrace_preservation_hooks([loss.grad_fn])
-        return torch.autograd.grad(loss, parameters)
+        return torch.autograd.grad(loss, parameters, gradient)
 
 
 def leaf(x):

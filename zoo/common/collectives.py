@@ -113,8 +113,17 @@ def broadcast(x, axis, source=0):
     return _wait(_c10d.broadcast(x.contiguous(), source, axis.name))
 
 
+def begin_send(x, peer, axis, tag=0):
+    """Returns what `wait` takes: until then, the sender goes on."""
+    return _c10d.isend(x.contiguous(), peer, tag, axis.name)
+
+
+def wait(pending):
+    return _wait(pending)
+
+
 def send(x, peer, axis, tag=0):
-    return _wait(_c10d.isend(x.contiguous(), peer, tag, axis.name))
+    return wait(begin_send(x, peer, axis, tag))
 
 
 def receive(like, peer, axis, tag=0):

@@ -26,6 +26,15 @@ def step(x, w, v, target):
     return loss, *gradients(loss, [w, v])
 
 
+def accumulate(step, batches):
+    """The sums of what a step returns, each over the number of batches."""
+    totals = None
+    for batch in batches:
+        values = [value / len(batches) for value in step(*batch)]
+        totals = values if totals is None else [a + b for a, b in zip(totals, values)]
+    return totals
+
+
 def _inputs(size):
     return {"x": (2 * size, 4), "w": (4, 2 * size), "v": (2 * size, 3), "target": (2 * size, 3)}
 
@@ -126,15 +135,41 @@ def _micro_batches(size):
         return step(x, w, v, target)
 
     def ranks(mesh, x, w, v, target):
-        totals = None
-        for rows, wanted in zip(x.chunk(2), target.chunk(2)):
-            values = [value / 2 for value in step(rows, w, v, wanted)]
-            totals = values if totals is None else [a + b for a, b in zip(totals, values)]
+        batches = list(zip(x.chunk(2), target.chunk(2)))
+        totals = accumulate(lambda rows, wanted: step(rows, w, v, wanted), batches)
         return [all_reduce(value, mesh.dp, "avg") for value in totals]
 
     return Case(
         f"accumulated gradients on {size}", axis(size, "dp"), _inputs(size),
         {"inputs": BATCH, "outputs": REPLICATED}, reference, ranks,
+    )  # fmt: skip
+
+
+def _accumulated_by_both(size, count):
+    """The reference has as many micro-batches as all ranks together, in a loop of its own;
+    the ranks reduce-scatter the sums of their gradients."""
+
+    def reference(x, w, v, target):
+        batches = list(zip(x.chunk(size * count), target.chunk(size * count)))
+        return accumulate(lambda rows, wanted: step(rows, w, v, wanted), batches)
+
+    def ranks(mesh, x, w, v, target):
+        whole = all_gather(w, mesh.dp, dim=1), all_gather(v, mesh.dp)
+        batches = list(zip(x.chunk(count), target.chunk(count)))
+        loss, of_w, of_v = accumulate(lambda rows, wanted: step(rows, *whole, wanted), batches)
+        of_w = reduce_scatter(of_w, mesh.dp, dim=1, reduction="avg")
+        return (
+            all_reduce(loss, mesh.dp, "avg"), of_w, reduce_scatter(of_v, mesh.dp, reduction="avg")
+        )  # fmt: skip
+
+    inputs = _inputs(size)
+    inputs["x"] = (size * count, 4)
+    inputs["target"] = (size * count, 3)
+    return Case(
+        f"accumulated sharded gradients on {size}, {count} micro-batches", axis(size, "dp"),
+        inputs,
+        {"inputs": {**BATCH, "w": "shard(w, 1)", "v": "shard(v, 0)"},
+         "outputs": {"0": "replicated", "1": "shard(1)", "2": "shard(0)"}}, reference, ranks,
     )  # fmt: skip
 
 
@@ -149,3 +184,6 @@ def pairs():
     yield _with_tensor_parallelism(2, 2, backward=True)
     yield _with_tensor_parallelism(4, 2, backward=True)
     yield _micro_batches(2)
+    yield _micro_batches(4)
+    yield _accumulated_by_both(2, 3)
+    yield _accumulated_by_both(4, 2)

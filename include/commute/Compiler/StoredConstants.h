@@ -21,10 +21,11 @@ llvm::Error compareConstants(const LoadedProgram &first,
                              const LoadedProgram &second,
                              equivalence::VerifyResult &result);
 
-/// Sets the content (`tp.content`) of the inputs that are constant tensors, so
-/// that those of different programs can be told apart. Data that cannot be read
-/// remains unknown.
-void stateConstantContents(const LoadedProgram &program);
+/// States what the archive of a program stores, so that it can be compared with
+/// what other archives store: the content (`tp.content`) of constant tensors,
+/// and the number (`tp.stored`) of buffers with one integer. Data that cannot
+/// be read remains unknown.
+void stateStoredData(const LoadedProgram &program);
 
 /// Compares the constant tensors of the ranks of one program: program i is that
 /// of rank i. Those that differ are no constants of the merged program. Returns

@@ -30,6 +30,10 @@ inline constexpr llvm::StringLiteral limitationAttrName = "tp.limitation";
 /// and the elements that the archive stores. Equal strings are equal tensors.
 inline constexpr llvm::StringLiteral contentAttrName = "tp.content";
 
+/// The number that an archive stores for an input that is a buffer with one
+/// integer. Other weights may be loaded, so it is no constant of the program.
+inline constexpr llvm::StringLiteral storedAttrName = "tp.stored";
+
 } // namespace commute::tp
 
 #endif // COMMUTE_DIALECT_CARRIERATTRIBUTES_H
