@@ -467,6 +467,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     if (*outcome == Outcome::Different) {
       result.differences.insert(result.differences.end(), differences.begin(),
                                 differences.end());
+      result.seedOfDifferences = seed;
       break;
     }
     if (round + 1 == numRounds && roundsOfIntegers != 0 &&

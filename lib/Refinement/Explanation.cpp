@@ -215,7 +215,7 @@ void Explanation::explainAlone(const Refinement::Output &output) {
   refinement.result.findings.push_back(std::move(finding));
 }
 
-void Explanation::run() {
+bool Explanation::run() {
   // What the proof has to say of outputs is less than what follows.
   std::vector<Finding> before = std::move(refinement.result.findings);
   refinement.result.findings.clear();
@@ -230,7 +230,7 @@ void Explanation::run() {
   if (const Step *suspect =
           outputs.size() > 1 ? search.findSuspect(outputs) : nullptr) {
     explainSuspect(*suspect, outputs);
-    return;
+    return true;
   }
   constexpr size_t mostFindings = 4;
   for (const Deviation &deviation : wrong) {
@@ -241,4 +241,5 @@ void Explanation::run() {
   }
   if (refinement.result.findings.empty())
     refinement.result.findings = std::move(before);
+  return !wrong.empty();
 }

@@ -21,8 +21,9 @@ public:
   /// The values of the reference have been added to its relations.
   explicit Explanation(Refinement &refinement);
 
-  /// Adds findings to the result.
-  void run();
+  /// Adds findings to the result. Returns false, and leaves the findings of the
+  /// proof, if all outputs are right for the inputs that were evaluated.
+  bool run();
 
 private:
   /// An output, and what the ranks return that do not hold what they must.

@@ -148,16 +148,17 @@ copyFolded(UniqueOps &ops, DenseMap<Value, Value> &values, bool folds) {
   return copied;
 }
 
-llvm::Error Refinement::evaluate() {
-  if (evaluation)
-    return llvm::Error::success();
-  evaluatedReference =
-      copyFolded(referenceOps, evaluatedOf, proofOptions.reducesSizes);
-  evaluatedRanks =
-      copyFolded(joinedOps, evaluatedOf, proofOptions.reducesSizes);
+llvm::Error Refinement::evaluate(uint64_t seed) {
+  if (!evaluatedReference) {
+    evaluatedReference =
+        copyFolded(referenceOps, evaluatedOf, proofOptions.reducesSizes);
+    evaluatedRanks =
+        copyFolded(joinedOps, evaluatedOf, proofOptions.reducesSizes);
+  }
+  relations.reset();
   evaluation = std::make_unique<equivalence::SampledEvaluation>(
       analysis::getMain(*evaluatedReference),
-      analysis::getMain(*evaluatedRanks), proofOptions, proofOptions.seed);
+      analysis::getMain(*evaluatedRanks), proofOptions, seed);
   if (llvm::Error error = evaluation->run()) {
     evaluation.reset();
     return error;
@@ -283,6 +284,7 @@ llvm::Error Refinement::prove() {
     result.verdict = RefinementResult::Verdict::Refines;
   } else {
     result.verdict = RefinementResult::Verdict::Differs;
+    seedOfDifferences = verified->seedOfDifferences;
     for (equivalence::Difference &difference : verified->differences) {
       // A difference by the number of the compared pair.
       Finding finding;
@@ -371,7 +373,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     return output.relation.has_value();
   });
   if (!areAllStated || options.findsAllRelations) {
-    if (llvm::Error error = evaluate()) {
+    if (llvm::Error error = evaluate(proofOptions.seed)) {
       result.verdict = Verdict::NotProven;
       result.notProven = "the relations of the outputs cannot be found (state "
                          "\"outputs\", or raise --proof-time or "
@@ -396,13 +398,9 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     result.verdict = Verdict::Differs;
   }
   if (result.verdict == Verdict::Differs) {
-    if (llvm::Error error = evaluate())
+    if (llvm::Error error = explain())
       result.notes.push_back("the difference cannot be located: " +
                              llvm::toString(std::move(error)));
-    else {
-      addReferenceValues();
-      Explanation(*this).run();
-    }
   }
   for (const Output &output : outputs)
     result.outputs.push_back(
@@ -411,6 +409,21 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   if (options.findsAllRelations && evaluation)
     findValueRelations();
   result.secondsProving = getSeconds(start);
+  return llvm::Error::success();
+}
+
+llvm::Error Refinement::explain() {
+  if (!evaluation)
+    if (llvm::Error error = evaluate(proofOptions.seed))
+      return error;
+  addReferenceValues();
+  if (Explanation(*this).run() || !seedOfDifferences)
+    return llvm::Error::success();
+  // The outputs differ only for some integers.
+  if (llvm::Error error = evaluate(*seedOfDifferences))
+    return error;
+  addReferenceValues();
+  Explanation(*this).run();
   return llvm::Error::success();
 }
 

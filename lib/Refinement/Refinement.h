@@ -47,7 +47,9 @@ private:
   llvm::Error collectOutputs();
   llvm::Expected<unsigned> findReferenceOutput(llvm::StringRef key);
   /// Evaluates both programs once, to look values up.
-  llvm::Error evaluate();
+  llvm::Error evaluate(uint64_t seed);
+  /// Says which op makes outputs wrong.
+  llvm::Error explain();
   void findOutputRelations();
   /// Adds what must be equal to the two programs.
   llvm::Error addPairs();
@@ -70,6 +72,8 @@ private:
   std::vector<Output> outputs;
   std::vector<std::pair<mlir::Value, mlir::Value>> pairs;
   equivalence::VerifyOptions proofOptions;
+  /// The seed for which the proof has found a difference.
+  std::optional<uint64_t> seedOfDifferences;
 
   /// The evaluated copies, and their values by those of the programs above.
   mlir::OwningOpRef<mlir::ModuleOp> evaluatedReference, evaluatedRanks;

@@ -77,6 +77,8 @@ struct EvaluatedExtent {
 struct VerifyResult {
   /// Empty if the programs are equivalent or not proven equivalent.
   std::vector<Difference> differences;
+  /// The seed of the inputs on which differing programs were evaluated.
+  std::optional<uint64_t> seedOfDifferences;
   /// The reason why the programs could be proven neither equal nor different.
   std::optional<std::string> notProven;
   std::vector<std::string> assumptions;
