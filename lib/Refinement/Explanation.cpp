@@ -6,6 +6,8 @@
 
 #include "Explanation.h"
 
+#include "RepeatedSummands.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -146,6 +148,12 @@ Step *Explanation::findReturned(const Refinement::Output &output, size_t rank) {
 
 bool Explanation::explainSuspect(const Step &suspect,
                                  ArrayRef<SmallVector<Step *>> outputs) {
+  if (std::optional<RepeatedSummand> found =
+          findRepeatedSummand(search.getSuspects(), relations)) {
+    if (explained.insert(found->sum).second)
+      refinement.result.findings.push_back(explain(*found, texts));
+    return true;
+  }
   if (std::optional<FaultSearch::Unreduced> found = search.findUnreduced()) {
     if (explained.insert(found->step).second)
       refinement.result.findings.push_back(deviations.explain(*found));

@@ -36,6 +36,8 @@ public:
   /// Finds the first suspected step on the way to all of these outputs, each
   /// given by its steps on the ranks. Null if none is on the way to all.
   const Step *findSuspect(llvm::ArrayRef<llvm::SmallVector<Step *>> outputs);
+  /// What the last search suspected, in program order.
+  llvm::ArrayRef<const Step *> getSuspects() const { return suspects; }
   /// The first suspect of the last search that is larger or smaller than the
   /// reference's by the size of a group.
   const Step *findFirstMultiple();
