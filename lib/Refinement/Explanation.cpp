@@ -148,9 +148,14 @@ Step *Explanation::findReturned(const Refinement::Output &output, size_t rank) {
 
 bool Explanation::explainSuspect(const Step &suspect,
                                  ArrayRef<SmallVector<Step *>> outputs) {
+  if (std::optional<Finding> found = search.getPadding().explain(
+          search.getSuspects(), texts, relations.getWorld())) {
+    refinement.result.findings.push_back(std::move(*found));
+    return true;
+  }
   if (std::optional<RepeatedSummand> found =
           findRepeatedSummand(search.getSuspects(), relations)) {
-    if (explained.insert(found->sum).second)
+    if (explained.insert(found->source).second)
       refinement.result.findings.push_back(explain(*found, texts));
     return true;
   }

@@ -27,8 +27,7 @@ static bool isCommutative(Operation *op) {
                  map.getFunction() == tp::MapFunction::Mul);
 }
 
-/// True if two ops compute the same function, of operands of whatever sizes.
-static bool areOfOneKind(Operation *a, Operation *b) {
+bool refinement::areOfOneKind(Operation *a, Operation *b) {
   if (a->getName() != b->getName())
     return false;
   if (auto map = dyn_cast<tp::MapOp>(a))
@@ -182,12 +181,16 @@ const Step *FaultSearch::findSuspect(ArrayRef<SmallVector<Step *>> outputs) {
     return std::pair(a->position, a->rank) < std::pair(b->position, b->rank);
   });
   // What a rank computes of its own part of a batch has another scale than the
-  // reference's, until it is averaged: others are suspected first.
+  // reference's, until it is averaged, and what it computes of padding is no
+  // value of the reference: others are suspected first.
   const Step *first = nullptr;
   for (const Step *step : suspects) {
-    if (llvm::any_of(step->operands, isSuspected))
+    bool isPadding = padding.find(*step);
+    if (!isPadding && llvm::any_of(step->operands, [&](const Step *operand) {
+          return isSuspected(operand) && !padding.find(*operand);
+        }))
       continue;
-    if (!isOfOwnPart(*step))
+    if (!isPadding && !isOfOwnPart(*step))
       return step;
     if (!first)
       first = step;

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_LIB_REFINEMENT_FAULTSEARCH_H
 #define COMMUTE_LIB_REFINEMENT_FAULTSEARCH_H
 
+#include "Padding.h"
 #include "RankDataflow.h"
 #include "RecognizedValues.h"
 
@@ -38,6 +39,7 @@ public:
   const Step *findSuspect(llvm::ArrayRef<llvm::SmallVector<Step *>> outputs);
   /// What the last search suspected, in program order.
   llvm::ArrayRef<const Step *> getSuspects() const { return suspects; }
+  Padding &getPadding() { return padding; }
   /// The first suspect of the last search that is larger or smaller than the
   /// reference's by the size of a group.
   const Step *findFirstMultiple();
@@ -87,10 +89,14 @@ private:
 
   ValueRelations &relations;
   RecognizedValues &recognized;
+  Padding padding;
   llvm::DenseMap<const Step *, bool> cleared, placed;
   /// In program order.
   std::vector<const Step *> suspects;
 };
+
+/// True if two ops compute the same function, of operands of whatever sizes.
+bool areOfOneKind(mlir::Operation *a, mlir::Operation *b);
 
 /// True for ops that compute no new elements: those that rearrange elements,
 /// that move them between ranks, or that wait for them.

@@ -6,6 +6,8 @@
 
 #include "RepeatedSummands.h"
 
+#include "FaultSearch.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::refinement;
@@ -31,6 +33,28 @@ static SmallVector<const Step *> getSummands(const Step *sum) {
   return summands;
 }
 
+static bool areComputedAlike(const Step &a, const Step &b) {
+  return a.getOp() && b.getOp() && areOfOneKind(a.getOp(), b.getOp()) &&
+         a.operands.size() == b.operands.size();
+}
+
+/// Follows two equal values back to the operands that they come from.
+static void findSources(RepeatedSummand &repeated, ValueRelations &relations) {
+  repeated.source = repeated.summand;
+  repeated.earlierSource = repeated.earlier;
+  while (areComputedAlike(*repeated.source, *repeated.earlierSource)) {
+    std::pair<const Step *, const Step *> next;
+    for (auto [own, earlier] : llvm::zip_equal(
+             repeated.source->operands, repeated.earlierSource->operands))
+      if (own != earlier &&
+          relations.areEqual(own->getContent(), earlier->getContent()))
+        next = {own, earlier};
+    if (!next.first)
+      return;
+    std::tie(repeated.source, repeated.earlierSource) = next;
+  }
+}
+
 std::optional<RepeatedSummand>
 refinement::findRepeatedSummand(ArrayRef<const Step *> steps,
                                 ValueRelations &relations) {
@@ -42,13 +66,16 @@ refinement::findRepeatedSummand(ArrayRef<const Step *> steps,
       if (isAddition(*own) || !own->node->dependsOnInputs)
         continue;
       const Step *other = step->operands[own == step->operands.front() ? 1 : 0];
-      for (const Step *earlier : getSummands(other))
-        if (earlier->value != own->value &&
-            relations.areEqual(earlier->getContent(), own->getContent())) {
-          bool isLater = earlier->position < own->position;
-          return RepeatedSummand{step, isLater ? own : earlier,
-                                 isLater ? earlier : own};
-        }
+      for (const Step *earlier : getSummands(other)) {
+        if (earlier == own || !areComputedAlike(*earlier, *own) ||
+            !relations.areEqual(earlier->getContent(), own->getContent()))
+          continue;
+        bool isLater = earlier->position < own->position;
+        RepeatedSummand found{step, isLater ? own : earlier,
+                              isLater ? earlier : own, nullptr, nullptr};
+        findSources(found, relations);
+        return found;
+      }
     }
   }
   return std::nullopt;
@@ -56,12 +83,16 @@ refinement::findRepeatedSummand(ArrayRef<const Step *> steps,
 
 Finding refinement::explain(const RepeatedSummand &repeated,
                             const ValueTexts &texts) {
-  Finding finding = ValueTexts::makeFinding(*repeated.sum);
-  std::string summand = texts.describe(*repeated.summand);
-  finding.message = texts.describe(*repeated.sum) + " adds " + summand +
-                    ", which is the same as the summand " +
-                    texts.describe(*repeated.earlier) +
-                    ": a stale value is added again";
-  finding.fix = "compare what " + summand + " is computed from";
+  Finding finding = ValueTexts::makeFinding(*repeated.source);
+  std::string source = texts.describe(*repeated.source),
+              summand = texts.describe(*repeated.summand);
+  finding.message =
+      source + " is the same as " + texts.describe(*repeated.earlierSource);
+  if (repeated.source != repeated.summand)
+    finding.message +=
+        ", and so is " + summand + " as " + texts.describe(*repeated.earlier);
+  finding.message +=
+      ": " + texts.describe(*repeated.sum) + " adds a stale value";
+  finding.fix = "compare what " + source + " is computed from";
   return finding;
 }

@@ -13,9 +13,10 @@
 namespace commute::refinement {
 
 /// An addition of a value that one of the summands before equals, such as that
-/// of a block which a loop has not replaced.
+/// of a block which a loop has not replaced. Both are computed alike, from
+/// `source` and `earlierSource`, which are the first to be equal.
 struct RepeatedSummand {
-  const Step *sum, *summand, *earlier;
+  const Step *sum, *summand, *earlier, *source, *earlierSource;
 };
 
 /// Finds the first such addition among steps that are in program order.

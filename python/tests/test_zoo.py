@@ -14,12 +14,6 @@ from zoo.common.cases import DIFFERENT, EQUAL, ZOO, load_defects
 
 DEFECTS = {defect.name: defect for defect in load_defects()}
 
-# Found, but another op is named, or another reason given. zoo/README.md says so.
-NOT_YET_NAMED = {
-    "diffusers_14265",
-    "vllm_50681",
-}
-
 
 @pytest.mark.parametrize("name", DEFECTS)
 def test_mended_program_refines_the_reference(name, tmp_path):
@@ -40,8 +34,6 @@ def test_fault_is_found_and_named(name, tmp_path):
     assert verdict.exit_code == 1, verdict.text
     is_named = verdict.line_of(f"zoo/{name}/program.py") in defect.marked_lines()
     is_explained = any(word in verdict.explanation for word in defect.says)
-    if name in NOT_YET_NAMED and not (is_named and is_explained):
-        pytest.xfail(verdict.explanation)
     assert is_named, verdict.text
     assert is_explained, verdict.text
 

@@ -21,7 +21,7 @@ SAYS = ("another rank", "stale", "no rank has reduced")
 
 def block_gradient(query, key, value, gradient):
     """Of queries, where the weights are the sigmoids of the scores."""
-    weights = torch.sigmoid(query @ key.t())
+    weights = torch.sigmoid(query @ key.t())  # its first reader
     return ((gradient @ value.t()) * weights * (1 - weights)) @ key
 
 
@@ -35,7 +35,7 @@ def faulty(mesh, query, key, value, gradient):
     for _ in range(mesh.ring.size - 1):
         key, value = rotate([key, value], mesh.ring)
         step = block_gradient(query, saved_key, saved_value, gradient)  # the fault
-        total = total + step  # its first reader
+        total = total + step
     return total
 
 
