@@ -11,10 +11,17 @@
 using namespace commute::equivalence;
 
 void Logarithms::add(uint64_t element, Form form) {
-  if (filter.empty())
-    filter.resize(numBits / 64);
-  filter[element % numBits / 64] |= uint64_t(1) << element % 64;
-  forms.try_emplace(element, form);
+  if (!forms.try_emplace(element, form).second)
+    return;
+  auto setBit = [&](uint64_t own) {
+    filter[getWord(own)] |= uint64_t(1) << own % 64;
+  };
+  constexpr size_t leastWords = 1 << 12, bitsPerForm = 16;
+  if (forms.size() * bitsPerForm <= filter.size() * 64)
+    return setBit(element);
+  filter.assign(std::max(leastWords, 2 * filter.size()), 0);
+  for (const auto &[own, known] : forms)
+    setBit(own);
 }
 
 void Logarithms::noteMaximum(uint64_t element) {
@@ -25,6 +32,8 @@ void Logarithms::noteMaximum(uint64_t element) {
 
 void Logarithms::noteSum(uint64_t a, uint64_t b, bool subtracts,
                          uint64_t result) {
+  if (!recordsSums)
+    return;
   std::optional<Form> first = find(a), second = find(b);
   if ((!first && !second) || opaque.contains(result))
     return;

@@ -11,6 +11,7 @@
 #include "commute/Equivalence/LockstepEvaluator.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace commute;
@@ -155,6 +156,8 @@ static LogicalResult evaluateAlone(Operation *op, ArrayRef<FieldValue> operands,
   for (const FieldValue &operand : operands)
     numElements = std::max(numElements, operand->elements.size());
   context.scalars.beginOp(numElements, /*numRanks=*/1);
+  llvm::SaveAndRestore recordsSums(
+      context.scalars.getLogarithms().recordsSums, true);
   algebra.restart(inputs, samples);
   ScopedDiagnosticHandler handler(op->getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -190,6 +193,8 @@ SampledEvaluation::evaluate(Operation *op, ArrayRef<FieldValue> operands) {
 }
 
 FieldAlgebra SampledEvaluation::getAlgebra() {
+  // Sums that are tried out are many, and no exponential of them is taken.
+  state->context->scalars.getLogarithms().recordsSums = false;
   return FieldAlgebra(/*rank=*/0, *state->context);
 }
 

@@ -6,6 +6,8 @@
 
 #include "ValueRelations.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::refinement;
@@ -100,9 +102,18 @@ std::vector<FieldValue> ValueRelations::sumAll(ArrayRef<FieldValue> contents,
   // Equal summands are a whole that is divided by the number of ranks.
   if (areEqualAlong(contents, axes))
     return sums;
-  for (auto [rank, own, total] : llvm::zip_equal(world, contents, sums))
-    if (own)
-      total = sum(contents, axes, rank);
+  // Members of one group have one sum.
+  std::map<std::vector<int64_t>, FieldValue> known;
+  for (auto [rank, own, total] : llvm::zip_equal(world, contents, sums)) {
+    if (!own)
+      continue;
+    std::vector<int64_t> members = mesh.getMembersAlong(axes, rank);
+    llvm::sort(members);
+    auto [place, isNew] = known.try_emplace(std::move(members));
+    if (isNew)
+      place->second = sum(contents, axes, rank);
+    total = place->second;
+  }
   return sums;
 }
 

@@ -46,6 +46,8 @@ public:
   /// Records that the exponential of an element was taken that has no form. It
   /// gets none later, because equal elements have equal exponentials.
   void noteOpaque(uint64_t element) { opaque.insert(element); }
+  /// While this is false, sums are not recorded.
+  bool recordsSums = true;
 
 private:
   void add(uint64_t element, Form form);
@@ -53,11 +55,14 @@ private:
   /// bit with one that does.
   bool mayHaveForm(uint64_t element) const {
     return !filter.empty() &&
-           (filter[element % numBits / 64] >> element % 64 & 1) != 0;
+           (filter[getWord(element)] >> element % 64 & 1) != 0;
+  }
+  size_t getWord(uint64_t element) const {
+    return element / 64 & (filter.size() - 1);
   }
 
-  static constexpr uint64_t numBits = uint64_t(1) << 18;
-  /// By the last bits of an element; empty if there are no forms.
+  /// By the last bits of an element; empty if there are no forms. The number of
+  /// words is a power of two that grows with the number of forms.
   std::vector<uint64_t> filter;
   llvm::DenseSet<uint64_t> opaque;
   /// The last factor that was divided by: a row has one maximum.
