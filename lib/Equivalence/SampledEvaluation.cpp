@@ -156,8 +156,8 @@ static LogicalResult evaluateAlone(Operation *op, ArrayRef<FieldValue> operands,
   for (const FieldValue &operand : operands)
     numElements = std::max(numElements, operand->elements.size());
   context.scalars.beginOp(numElements, /*numRanks=*/1);
-  llvm::SaveAndRestore recordsSums(
-      context.scalars.getLogarithms().recordsSums, true);
+  llvm::SaveAndRestore recordsSums(context.scalars.getLogarithms().recordsSums,
+                                   true);
   algebra.restart(inputs, samples);
   ScopedDiagnosticHandler handler(op->getContext(),
                                   [](Diagnostic &) { return success(); });
