@@ -416,3 +416,9 @@ uint64_t equivalence::getContentHash(const FieldValue &value) {
     hash = PrimeField::mix(element, hash + 3);
   return hash;
 }
+
+bool equivalence::isZero(const FieldValue &value) {
+  return value && value->isField() &&
+         llvm::all_of(value->elements,
+                      [](uint64_t element) { return element == 0; });
+}

@@ -112,7 +112,7 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
     differences.push_back(
         {"output " + std::to_string(index) + " differs " + *where,
          getOutput(firstMain, index).getLoc(),
-         getOutput(secondMain, index).getLoc()});
+         getOutput(secondMain, index).getLoc(), static_cast<unsigned>(index)});
   }
   if (differs) {
     // Keep values only now, to find where the difference begins.

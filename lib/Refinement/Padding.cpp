@@ -11,12 +11,7 @@
 using namespace mlir;
 using namespace commute;
 using namespace commute::refinement;
-
-static bool isZero(const FieldValue &content) {
-  return content && content->isField() &&
-         llvm::all_of(content->elements,
-                      [](uint64_t element) { return element == 0; });
-}
+using equivalence::isZero;
 
 /// True for zeros that are moved, where another rank moves data.
 static bool isZeros(const Step &step) {

@@ -34,9 +34,6 @@ private:
     llvm::SmallVector<mlir::Value> ofRanks;
     std::optional<Relation> relation;
     bool isRequired = false;
-    /// Operands of the two programs that are compared: the first of this
-    /// output, and their number.
-    size_t firstPair = 0, numPairs = 0;
   };
 
   llvm::Error resolve(mlir::ModuleOp reference,
@@ -50,7 +47,8 @@ private:
   llvm::Error evaluate(uint64_t seed);
   /// Says which op makes outputs wrong.
   llvm::Error explain();
-  void findOutputRelations();
+  /// Finds the relations of outputs that are not stated.
+  llvm::Error findOutputRelations();
   /// Adds what must be equal to the two programs.
   llvm::Error addPairs();
   llvm::Error prove();
@@ -70,7 +68,15 @@ private:
   UniqueOps joinedOps, referenceOps;
   llvm::DenseMap<mlir::Value, mlir::Value> ofReference;
   std::vector<Output> outputs;
-  std::vector<std::pair<mlir::Value, mlir::Value>> pairs;
+  /// Values that must be equal: what the reference has for a rank, and what the
+  /// rank has.
+  struct Pair {
+    mlir::Value expected, actual;
+    /// The index of the output.
+    size_t output;
+    int64_t rank;
+  };
+  std::vector<Pair> pairs;
   equivalence::VerifyOptions proofOptions;
   /// The seed for which the proof has found a difference.
   std::optional<uint64_t> seedOfDifferences;

@@ -290,6 +290,8 @@ FieldValue collapse(const FieldValue &value);
 /// Returns a hash of sizes, samples, element kind and all elements. Tensors
 /// that `collapse` makes equal have equal hashes.
 uint64_t getContentHash(const FieldValue &value);
+/// Returns true if all elements are the number zero.
+bool isZero(const FieldValue &value);
 
 } // namespace commute::equivalence
 

@@ -61,6 +61,8 @@ struct Difference {
   /// The definitions of the values in the two programs: node and Python line.
   mlir::Location first;
   mlir::Location second;
+  /// The index of the output that differs; none for other values.
+  std::optional<unsigned> output = std::nullopt;
 };
 
 /// How one extent was evaluated.

@@ -162,7 +162,8 @@ class Descriptions:
         for index, (path, _) in enumerate(pytree.tree_leaves_with_path(tree)):
             original = originals.get(str(getattr(path[-1], "key", "")))
             if isinstance(original, DTensor):
-                self._state_output(index, output_relation(of_dtensor(original), original.dim()))
+                stated = output_relation(of_dtensor(original), original.dim())
+                self._state_output(index, stated or relation("output", original))
             elif original is not None:
                 self._state_output(index, "replicated")
 
