@@ -27,7 +27,7 @@ bool Explanation::holds(const Refinement::Output &output) const {
   if (!output.relation)
     return false;
   if (!output.isRequired)
-    return !output.relation->isPartial();
+    return !output.relation->isPartial() && !output.mustBeStated;
   std::vector<FieldValue> contents;
   for (Value value : output.ofRanks)
     contents.push_back(refinement.getContent(value));

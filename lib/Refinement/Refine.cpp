@@ -188,6 +188,12 @@ llvm::Error Refinement::findOutputRelations() {
       for (Value value : output->ofRanks)
         contents.push_back(getContent(value));
       output->relation = relations->findTo(whole, contents);
+      if (!output->relation)
+        if (std::optional<Rearrangement> found =
+                relations->findRearranged(whole, contents, inputRelations)) {
+          output->relation = std::move(found->relation);
+          output->mustBeStated = !found->isSuggested;
+        }
       return !whole || !equivalence::isZero(whole);
     });
   }
@@ -356,6 +362,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   if (llvm::Error error = inputs.checkNames())
     return error;
   result.premises = inputs.getPremises();
+  inputRelations = inputs.getRelations();
   llvm::append_range(result.premises, storedNumbers);
   for (const auto &[name, range] : stated.ranges) {
     std::optional<unsigned> index;
@@ -410,8 +417,13 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   bool isRefuted = !result.findings.empty();
   for (const Output &output : outputs) {
     bool isMeant =
-        output.isRequired || (output.relation && !output.relation->isPartial());
+        output.isRequired || (output.relation && !output.mustBeStated &&
+                              !output.relation->isPartial());
     isRefuted |= !isMeant;
+    if (output.mustBeStated)
+      result.notes.push_back("output " + output.name + " is " +
+                             output.relation->getText() +
+                             ": state this in \"outputs\" if it is meant");
   }
   if (!isRefuted) {
     if (llvm::Error error = prove())
@@ -460,10 +472,28 @@ void Refinement::addReferenceValues() {
       relations->add(value);
 }
 
+std::optional<FoundRelation>
+Refinement::findRearranged(const RankValues::Node &node,
+                           RecognizedValues &recognized) {
+  auto first = llvm::find_if(node.contents, [](const FieldValue &content) {
+    return content != nullptr;
+  });
+  for (size_t owner : recognized.getOwners(node, first - node.contents.begin()))
+    if (std::optional<Rearrangement> found = relations->findRearranged(
+            relations->getContent(owner), node.contents, inputRelations))
+      return FoundRelation{owner, std::move(found->relation)};
+  return std::nullopt;
+}
+
 void Refinement::findValueRelations() {
   addReferenceValues();
   RankValues values(ranks, *relations,
                     [&](Value value) { return getContent(value); });
+  // Looking up single elements takes long in deep programs.
+  constexpr size_t mostValues = 2000;
+  std::optional<RecognizedValues> recognized;
+  if (relations->getCount() <= mostValues)
+    recognized.emplace(*relations, values);
   for (const RankValues::Node &node : values.getNodes()) {
     Operation *op = node.getOp();
     if (!node.hasContent() || !op || !getFirstName(op))
@@ -479,7 +509,9 @@ void Refinement::findValueRelations() {
                          std::to_string(world[index]);
       value.ranks += ")";
     }
-    const std::optional<FoundRelation> &relation = values.getRelation(node);
+    std::optional<FoundRelation> relation = values.getRelation(node);
+    if (!relation && recognized)
+      relation = findRearranged(node, *recognized);
     if (!relation) {
       value.relation =
           node.dependsOnInputs ? "no value of the reference" : "a constant";

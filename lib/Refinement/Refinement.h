@@ -7,6 +7,7 @@
 #ifndef COMMUTE_LIB_REFINEMENT_REFINEMENT_H
 #define COMMUTE_LIB_REFINEMENT_REFINEMENT_H
 
+#include "RecognizedValues.h"
 #include "RelatedInputs.h"
 #include "ValueRelations.h"
 
@@ -34,6 +35,8 @@ private:
     llvm::SmallVector<mlir::Value> ofRanks;
     std::optional<Relation> relation;
     bool isRequired = false;
+    /// An order of the elements that nothing suggests must be stated.
+    bool mustBeStated = false;
   };
 
   llvm::Error resolve(mlir::ModuleOp reference,
@@ -53,6 +56,9 @@ private:
   llvm::Error addPairs();
   llvm::Error prove();
   void findValueRelations();
+  /// Finds a value of the reference whose elements a node has in another order.
+  std::optional<FoundRelation> findRearranged(const RankValues::Node &node,
+                                              RecognizedValues &recognized);
   /// Makes all values of the reference known to `relations`.
   void addReferenceValues();
 
@@ -68,6 +74,8 @@ private:
   UniqueOps joinedOps, referenceOps;
   llvm::DenseMap<mlir::Value, mlir::Value> ofReference;
   std::vector<Output> outputs;
+  /// The relations of the inputs.
+  std::vector<Relation> inputRelations;
   /// Values that must be equal: what the reference has for a rank, and what the
   /// rank has.
   struct Pair {

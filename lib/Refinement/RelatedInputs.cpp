@@ -97,6 +97,15 @@ const Relation *RelatedInputs::findStated(int64_t rank, StringRef name,
   return found;
 }
 
+std::vector<Relation> RelatedInputs::getRelations() const {
+  std::vector<Relation> relations;
+  std::set<std::string> known;
+  for (const auto &[place, relation] : related)
+    if (known.insert(relation.getText()).second)
+      relations.push_back(relation);
+  return relations;
+}
+
 llvm::Error RelatedInputs::checkNames() const {
   auto check = [&](const StatedRelations::Inputs &inputs,
                    const Twine &key) -> llvm::Error {

@@ -38,6 +38,8 @@ public:
   /// their first use, so that layers of the joined program are alike.
   llvm::Expected<mlir::Value> make(const JoinedRank &rank,
                                    mlir::BlockArgument argument);
+  /// Returns the relations of the inputs that have been related, each once.
+  std::vector<Relation> getRelations() const;
   /// Returns an error if a stated relation is that of no input.
   llvm::Error checkNames() const;
 

@@ -67,9 +67,82 @@ FieldValue ValueRelations::evaluate(const Relation &relation,
         share(algebra.slice(operand, relation.dim, start, 1, end - start));
     return evaluation.clearProblem() ? nullptr : block;
   }
-  default:
+  case Relation::Kind::Zeros:
     return nullptr;
+  default:
+    return move(relation, whole, rank);
   }
+}
+
+FieldValue ValueRelations::move(const Relation &relation,
+                                const FieldValue &whole, int64_t rank) {
+  SmallVector<tp::AlgebraValue> operands;
+  FieldValue first;
+  for (const Relation &operand : relation.operands) {
+    FieldValue value = evaluate(operand, whole, rank);
+    if (!value || (first && value->getRank() != first->getRank()))
+      return nullptr;
+    if (!first)
+      first = value;
+    operands.push_back(value);
+  }
+  if (!first)
+    return nullptr;
+  int64_t dims = first->getRank();
+  int64_t dim = relation.dim < 0 ? relation.dim + dims : relation.dim;
+  bool hasDim = dim >= 0 && dim < dims;
+  FieldAlgebra algebra = evaluation.getAlgebra();
+  auto slice = [&](int64_t start, int64_t end) -> tp::AlgebraValue {
+    if (!hasDim || start < 0 || end < start || end > first->getSizes()[dim])
+      return nullptr;
+    return algebra.slice(first, dim, start, 1, end - start);
+  };
+  auto getResult = [&]() -> tp::AlgebraValue {
+    ArrayRef<int64_t> numbers = relation.numbers;
+    switch (relation.kind) {
+    case Relation::Kind::Concat:
+      for (const Relation &operand : relation.operands) {
+        FieldValue other = evaluate(operand, whole, rank);
+        for (int64_t own = 0; own < dims; ++own)
+          if (!hasDim ||
+              (own != dim && other->getSizes()[own] != first->getSizes()[own]))
+            return nullptr;
+      }
+      return algebra.concat(operands, dim);
+    case Relation::Kind::Permute: {
+      SmallVector<int64_t> sorted(numbers);
+      llvm::sort(sorted);
+      if (sorted != llvm::to_vector(llvm::seq<int64_t>(0, dims)))
+        return nullptr;
+      return algebra.permute(first, numbers);
+    }
+    case Relation::Kind::Reshape: {
+      int64_t count = 1;
+      for (int64_t size : numbers)
+        if (size < 0 || llvm::MulOverflow(count, size, count))
+          return nullptr;
+      int64_t all = 1;
+      for (int64_t size : first->getSizes())
+        all *= size;
+      return count == all ? algebra.reshape(first, numbers) : nullptr;
+    }
+    case Relation::Kind::Slice:
+      return slice(numbers[0], numbers[1]);
+    case Relation::Kind::Split: {
+      if (relation.index < 0 ||
+          relation.index >= static_cast<int64_t>(numbers.size()))
+        return nullptr;
+      int64_t start = 0;
+      for (int64_t size : numbers.take_front(relation.index))
+        start += size;
+      return slice(start, start + numbers[relation.index]);
+    }
+    default:
+      return nullptr;
+    }
+  };
+  tp::AlgebraValue result = getResult();
+  return evaluation.clearProblem() || !result ? nullptr : share(result);
 }
 
 FieldValue ValueRelations::sum(ArrayRef<FieldValue> contents,
@@ -174,6 +247,21 @@ std::optional<Relation> ValueRelations::findTo(const FieldValue &whole,
       if (holds(candidate, whole, sums))
         return addPartial(candidate, axes);
   }
+  return std::nullopt;
+}
+
+std::optional<Rearrangement>
+ValueRelations::findRearranged(const FieldValue &whole,
+                               ArrayRef<FieldValue> contents,
+                               ArrayRef<Relation> inputs) {
+  std::optional<size_t> first = findFirst(contents);
+  if (!first || !whole)
+    return std::nullopt;
+  for (Rearrangement &candidate :
+       findRearrangements(mesh, whole->getSizes(), contents[*first]->getSizes(),
+                          world[*first], inputs))
+    if (holds(candidate.relation, whole, contents))
+      return std::move(candidate);
   return std::nullopt;
 }
 

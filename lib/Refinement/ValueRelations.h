@@ -7,6 +7,7 @@
 #ifndef COMMUTE_LIB_REFINEMENT_VALUERELATIONS_H
 #define COMMUTE_LIB_REFINEMENT_VALUERELATIONS_H
 
+#include "Rearrangements.h"
 #include "commute/Equivalence/SampledEvaluation.h"
 #include "commute/Refinement/Relations.h"
 
@@ -43,6 +44,11 @@ public:
   /// Returns the relation of the ranks' values to one value.
   std::optional<Relation> findTo(const FieldValue &whole,
                                  llvm::ArrayRef<FieldValue> contents);
+  /// The same, for tensors that are neither whole nor shards: their dims or
+  /// blocks are in another order. `inputs` are the relations of the inputs.
+  std::optional<Rearrangement>
+  findRearranged(const FieldValue &whole, llvm::ArrayRef<FieldValue> contents,
+                 llvm::ArrayRef<Relation> inputs);
   /// Returns all values of the reference with exactly this content.
   llvm::ArrayRef<size_t> findEqual(const FieldValue &content);
 
@@ -88,6 +94,9 @@ private:
                                  llvm::ArrayRef<std::string> axes);
   bool holds(const Relation &relation, const FieldValue &whole,
              llvm::ArrayRef<FieldValue> contents);
+  /// Evaluates a function of one or more tensors; null if it does not fit.
+  FieldValue move(const Relation &relation, const FieldValue &whole,
+                  int64_t rank);
   void indexBlocks(size_t value);
 
   equivalence::SampledEvaluation &evaluation;
