@@ -174,6 +174,8 @@ def check(
             if str(index) not in stated and index in (gradients or {}):
                 name = gradients[index]
                 value = relations.cut(name, {name: value}, rank)
+            elif "output" in text:
+                value = relations.evaluate(text, {"output": value}, rank)
             elif text.startswith("shard("):
                 value = relations.evaluate(text.replace("(", "(whole, ", 1), {"whole": value}, rank)
             _close(found, value, f"rank {rank}, output {index}", tolerances)

@@ -99,6 +99,19 @@ def test_models_of_transformers(name, tmp_path):
     assert {"replicated", "partial(tp)", "shard(1, tp)"} <= relations
 
 
+@pytest.mark.parametrize("name", ["mixtral", "qwen3_moe"])
+def test_gradients_of_packed_experts(name):
+    # An expert that gets no token has a gradient of zeros.
+    small = MODELS[name]
+    model, inputs = small.make(layers=1), small.prefill()
+    result = commute.torch.check(
+        model, model, {**inputs, "labels": inputs["input_ids"].clone()}, {"tp": 2}, backward=True
+    )
+    assert result, result
+    packed = [o for o in result.outputs if o["relation"].startswith("cat([shard(split(output")]
+    assert len(packed) == 1, result.outputs
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("name", ["mixtral", "gpt_oss"])
 def test_expert_parallel(name, ranks):
