@@ -28,7 +28,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from inductor_graphs import InductorGraphs
 
 # The graphs run once, on a CPU. Passes do not take longer for larger sizes.
-SIZE, TOKENS, WIDTH, HEADS, HIDDEN = 8, 64, 64, 8, 128
+SIZE, TOKENS, WIDTH, HEADS, HIDDEN = 8, 512, 512, 8, 1024
 
 
 class Layer(torch.nn.Module):

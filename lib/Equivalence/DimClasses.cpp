@@ -186,11 +186,13 @@ DimClasses::alignPart(Id whole, Id part, int64_t start, int64_t step) {
   while (true) {
     dropSingles(ofWhole);
     dropSingles(ofPart);
+    if (ofWhole.empty())
+      return fail();
+    if (ofPart.empty() && getSize(originalPart) > 1)
+      return Part{whole, originalPart, start, /*isOneBlock=*/true};
     // A part with a single index has no factors to compare.
     if (ofPart.empty())
       ofPart.push_back(originalPart);
-    if (ofWhole.empty())
-      return fail();
     if (ofWhole.size() == 1 && ofPart.size() == 1)
       return Part{ofWhole[0], ofPart[0], start};
     Id w = ofWhole.back(), p = ofPart.back();

@@ -37,11 +37,14 @@ public:
   Id find(Id id);
 
   /// Corresponding atoms of `whole` and `part`, with the index in the former at
-  /// which the latter starts.
+  /// which the latter starts. If `isOneBlock`, the part is all of the minor
+  /// factors of the whole at one index of the others, and no atoms are left to
+  /// correspond.
   struct Part {
     Id whole;
     Id part;
     int64_t start;
+    bool isOneBlock = false;
   };
   /// States that index i of `part` is index `start + i * step` of `whole`.
   /// Divides both into factors that are the same in both except for one, and

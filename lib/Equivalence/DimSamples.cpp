@@ -213,7 +213,7 @@ void DimSamples::addBorders(Kept kept) {
   } while (countAtoms() != count);
   std::set<std::tuple<Id, Id, int64_t>> known;
   for (std::optional<DimClasses::Part> &part : parts)
-    if (part) {
+    if (part && !part->isOneBlock) {
       part->whole = classes.find(part->whole);
       part->part = classes.find(part->part);
       if (!known.insert({part->whole, part->part, part->start}).second)
@@ -255,8 +255,8 @@ void DimSamples::addBorders(Kept kept) {
     addPoint(edge.whole, edge.start + classes.getSize(edge.part) - 1);
     addPoint(edge.whole, edge.start + classes.getSize(edge.part));
   }
-  for (const Slice &slice : slices)
-    if (classes.getSize(slice.part) == 1)
+  for (const auto &[slice, part] : llvm::zip_equal(slices, parts))
+    if (classes.getSize(slice.part) == 1 || (part && part->isOneBlock))
       addSingle(slice.whole, slice.start);
   for (auto &[id, indices] : cuts)
     for (int64_t index : indices) {

@@ -145,6 +145,34 @@ TEST(DimClassesTest, PartsOfProductsAreAlignedAlongTheMajorFactor) {
   EXPECT_FALSE(isAnyFixed(classes, whole));
 }
 
+TEST(DimClassesTest, BlocksOfMajorFactorsLeaveNothingToAlign) {
+  // The rows that one of eight ranks gets of what all gather.
+  DimClasses classes;
+  Id whole = classes.add(512), part = classes.add(64);
+  Id ranks = classes.add(8, /*isFixed=*/true), rows = classes.add(64);
+  classes.unite(whole, classes.addProduct({ranks, rows}));
+  std::optional<DimClasses::Part> aligned =
+      classes.alignPart(whole, part, 128, 1);
+  ASSERT_TRUE(aligned);
+  EXPECT_TRUE(aligned->isOneBlock);
+  EXPECT_TRUE(classes.areUnited(part, rows));
+  EXPECT_FALSE(isAnyFixed(classes, part));
+}
+
+TEST(DimClassesTest, BlocksOfSeveralMajorFactorsKeepTheMinorOne) {
+  DimClasses classes;
+  Id whole = classes.add(512), part = classes.add(64);
+  Id groups = classes.add(2), ranks = classes.add(4), rows = classes.add(64);
+  classes.unite(whole, classes.addProduct({groups, ranks, rows}));
+  std::optional<DimClasses::Part> aligned =
+      classes.alignPart(whole, part, 320, 1);
+  ASSERT_TRUE(aligned);
+  EXPECT_TRUE(aligned->isOneBlock);
+  EXPECT_EQ(getAtomSizes(classes, whole), (Sizes{2, 4, 64}));
+  EXPECT_EQ(getAtomSizes(classes, part), (Sizes{64}));
+  EXPECT_FALSE(isAnyFixed(classes, whole));
+}
+
 TEST(DimClassesTest, PartsAcrossFactorsAreFixed) {
   DimClasses classes;
   Id whole = classes.add(64), part = classes.add(20);
