@@ -27,7 +27,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from inductor_graphs import InductorGraphs
 
-# The graphs run once, on a CPU. Passes do not take longer for larger sizes.
+# The graphs run once, on a CPU. Neither passes nor proofs take longer for larger sizes.
 SIZE, TOKENS, WIDTH, HEADS, HIDDEN = 8, 512, 512, 8, 1024
 
 

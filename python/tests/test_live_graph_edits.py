@@ -198,3 +198,22 @@ def test_one_node_with_stale_metadata_is_left_alone():
     # With the right one there is nothing to say.
     remarks = optimize_graph(trace().graph, passes=ALWAYS, is_functional_graph=True)
     assert not [remark for remark in remarks if remark.pass_name == "import"]
+
+
+def test_watchers_are_told_what_the_output_reads():
+    def function(a, b, w):
+        product = F.linear(torch.cat([a, b], -1), w)
+        return product, a, product
+
+    module = make_fx(function, tracing_mode="fake")(*inputs())
+    (output,) = module.graph.find_nodes(op="output")
+    before = list(output.args[0])
+    told = []
+    module._register_replace_node_hook(lambda old, new, user: told.append((old, new, user)))
+    assert any(
+        remark.verdict == "applied" for remark in optimize_graph(module.graph, passes=ALWAYS)
+    )
+    after = list(output.args[0])
+    assert after[0] is after[2] and after[0] is not before[0]
+    assert after[1] is before[1]
+    assert [entry for entry in told if entry[2] is output] == [(before[0], after[0].name, output)]

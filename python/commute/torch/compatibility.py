@@ -235,6 +235,12 @@ def default_store() -> dist.Store:
 #
 
 
+def replace_hooks(graph: torch.fx.Graph) -> Sequence[Callable[..., object]]:
+    """What watchers of a graph, such as Inductor's observer of passes, want to be told when a
+    reader of one node comes to read another: by `old`, the name of the `new` one, and `user`."""
+    return getattr(graph.owning_module, "_replace_hooks", None) or ()
+
+
 def takes_lists_of_passes() -> bool:
     """Whether options of Inductor for custom passes hold lists of them, or one pass."""
     module = importlib.import_module("torch._inductor.custom_graph_pass")

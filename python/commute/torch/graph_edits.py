@@ -21,6 +21,7 @@ from commute.torch.compatibility import (
     FakeTensorMode,
     OpOverload,
     enable_python_dispatcher,
+    replace_hooks,
 )
 from commute.torch.graph_program import VALUE_KEYS, GraphProgram, get_value
 from commute.torch.graph_transaction import GraphTransaction
@@ -223,15 +224,24 @@ class GraphEdits:
     def _replace_outputs(self) -> None:
         """Readers outside the program's nodes read what took the outputs' places."""
         added = set(self._added)
-
-        def is_outside(user: Node) -> bool:
-            return user not in added and not self._program.contains(user)
-
+        new_of: dict[Node, Node] = {}
         for place, name in self._edits["outputs"].items():
             old, new = self._program.outputs[place], self._value(name)
             self._check_same(old, new)
-            for copy in self._nodes(old.name) or [old]:
-                copy.replace_all_uses_with(new, delete_user_cb=is_outside)
+            new_of.update((copy, new) for copy in self._nodes(old.name) or [old])
+        # The output of a graph may read thousands of them: change each reader once.
+        hooks = replace_hooks(self._graph)
+        readers = {user: None for copy in new_of for user in copy.users}
+        for user in readers:
+            if user in added or self._program.contains(user):
+                continue
+            for read in user.all_input_nodes if hooks else ():
+                if read in new_of:
+                    for hook in hooks:
+                        hook(old=read, new=new_of[read].name, user=user)
+            args = map_arg(user.args, lambda read: new_of.get(read, read))
+            user.kwargs = map_arg(user.kwargs, lambda read: new_of.get(read, read))
+            user.args = args
 
     #
     # New nodes
