@@ -97,7 +97,7 @@ class Case:
                 continue
             mesh.depends_on_rank = False
             module = capture.trace(functools.partial(self.ranks, mesh), values)
-            module = known.setdefault(capture.outline(module), module)
+            module = known.setdefault((shapes, capture.outline(module)), module)
             if not mesh.depends_on_rank:
                 shared[shapes] = module
             modules.append(module)
