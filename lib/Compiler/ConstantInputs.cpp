@@ -89,7 +89,7 @@ TypedAttr compiler::readNumber(const archive::Weights &weights,
 
 void compiler::forEachStoredInput(
     const archive::ProgramArchive &archive, func::FuncOp function,
-    StringRef kind, llvm::function_ref<bool(Type)> selects,
+    archive::InputKind kind, llvm::function_ref<bool(Type)> selects,
     llvm::function_ref<void(unsigned, const archive::Weights &,
                             const archive::StoredTensor &)>
         visit) {
@@ -99,7 +99,8 @@ void compiler::forEachStoredInput(
   };
   std::optional<archive::Weights> weights;
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    if (getText(index, tp::TPDialect::kindAttrName) != kind ||
+    if (getText(index, tp::TPDialect::kindAttrName) !=
+            archive::inputKindName(kind) ||
         !selects(function.getArgument(index).getType()))
       continue;
     if (!weights) {
@@ -123,7 +124,7 @@ void compiler::stateConstantInputs(const archive::ProgramArchive &archive,
                                    func::FuncOp function) {
   Builder builder(function.getContext());
   forEachStoredInput(
-      archive, function, constantKind, hasOneElement,
+      archive, function, archive::InputKind::TensorConstant, hasOneElement,
       [&](unsigned index, const archive::Weights &weights,
           const archive::StoredTensor &tensor) {
         if (TypedAttr value = readNumber(weights, tensor, builder))

@@ -14,21 +14,16 @@
 
 namespace commute::compiler {
 
-/// Calls `visit` with each input of a kind (`tp.kind`) whose type `selects`
+/// Calls `visit` with each input of a kind whose type `selects`
 /// accepts, and with what the archive stores of it. Reads the weights' table
 /// only if there is one. Inputs that the archive does not describe are left
 /// out.
 void forEachStoredInput(
     const archive::ProgramArchive &archive, mlir::func::FuncOp function,
-    llvm::StringRef kind, llvm::function_ref<bool(mlir::Type)> selects,
+    archive::InputKind kind, llvm::function_ref<bool(mlir::Type)> selects,
     llvm::function_ref<void(unsigned index, const archive::Weights &weights,
                             const archive::StoredTensor &tensor)>
         visit);
-
-/// The kinds of inputs that torch.export lifts out of a module's code, and out
-/// of its state.
-inline constexpr llvm::StringLiteral constantKind = "tensor_constant";
-inline constexpr llvm::StringLiteral bufferKind = "buffer";
 
 /// Returns the number that an archive stores for an input of one element, or
 /// null if it is unknown.

@@ -53,7 +53,8 @@ static llvm::Error compareArchives(const archive::ProgramArchive &first,
   };
   unsigned count = std::min(a.getNumArguments(), b.getNumArguments());
   for (unsigned index = 0; index < count; ++index)
-    if (getName(a, index, tp::TPDialect::kindAttrName) == "tensor_constant")
+    if (getName(a, index, tp::TPDialect::kindAttrName) ==
+        archive::inputKindName(archive::InputKind::TensorConstant))
       constants.push_back(index);
   if (constants.empty())
     return llvm::Error::success();
@@ -137,14 +138,21 @@ static std::string getContent(const archive::Weights &weights,
          getHash(data.data.get(), data.size);
 }
 
+/// Returns the only archive of a program, or null if it has none or several.
+static const archive::ProgramArchive *
+getOnlyArchive(const LoadedProgram &program) {
+  std::vector<const archive::ProgramArchive *> archives = program.getArchives();
+  return archives.size() == 1 ? archives.front() : nullptr;
+}
+
 /// Sets the content of the inputs that are constant tensors.
 static void stateConstantContents(const LoadedProgram &program) {
-  std::vector<const archive::ProgramArchive *> archives = program.getArchives();
-  if (archives.size() != 1)
+  const archive::ProgramArchive *archive = getOnlyArchive(program);
+  if (!archive)
     return;
   mlir::func::FuncOp function = analysis::getMain(program.getModule());
   forEachStoredInput(
-      *archives.front(), function, constantKind,
+      *archive, function, archive::InputKind::TensorConstant,
       [](mlir::Type) { return true; },
       [&](unsigned index, const archive::Weights &weights,
           const archive::StoredTensor &tensor) {
@@ -157,8 +165,8 @@ static void stateConstantContents(const LoadedProgram &program) {
 
 void compiler::stateStoredData(const LoadedProgram &program) {
   stateConstantContents(program);
-  std::vector<const archive::ProgramArchive *> archives = program.getArchives();
-  if (archives.size() != 1)
+  const archive::ProgramArchive *archive = getOnlyArchive(program);
+  if (!archive)
     return;
   mlir::func::FuncOp function = analysis::getMain(program.getModule());
   mlir::Builder builder(function.getContext());
@@ -166,13 +174,13 @@ void compiler::stateStoredData(const LoadedProgram &program) {
     return hasOneElement(type) &&
            mlir::isa<mlir::IntegerType>(mlir::getElementTypeOrSelf(type));
   };
-  forEachStoredInput(*archives.front(), function, bufferKind, isOneInteger,
-                     [&](unsigned index, const archive::Weights &weights,
-                         const archive::StoredTensor &tensor) {
-                       if (mlir::TypedAttr number =
-                               readNumber(weights, tensor, builder))
-                         function.setArgAttr(index, tp::storedAttrName, number);
-                     });
+  forEachStoredInput(
+      *archive, function, archive::InputKind::Buffer, isOneInteger,
+      [&](unsigned index, const archive::Weights &weights,
+          const archive::StoredTensor &tensor) {
+        if (mlir::TypedAttr number = readNumber(weights, tensor, builder))
+          function.setArgAttr(index, tp::storedAttrName, number);
+      });
 }
 
 /// Returns a group whose members are said to hold the same tensor as input

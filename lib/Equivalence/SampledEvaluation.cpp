@@ -92,8 +92,12 @@ llvm::Error SampledEvaluation::run() {
     llvm::Error error = state->evaluate(state->first, *placements, culprit);
     if (!error)
       error = state->evaluate(state->second, *placements, culprit);
-    if (!error)
+    if (!error) {
+      // Sums of results are tried out by the thousand, and no exponential of
+      // them is taken.
+      state->context->scalars.getLogarithms().recordsSums = false;
       return llvm::Error::success();
+    }
     if (!state->context->problem || attempt == maxAttempts ||
         !state->dims.refine(*state->context->problem, culprit))
       return error;
@@ -193,8 +197,6 @@ SampledEvaluation::evaluate(Operation *op, ArrayRef<FieldValue> operands) {
 }
 
 FieldAlgebra SampledEvaluation::getAlgebra() {
-  // Sums that are tried out are many, and no exponential of them is taken.
-  state->context->scalars.getLogarithms().recordsSums = false;
   return FieldAlgebra(/*rank=*/0, *state->context);
 }
 

@@ -28,9 +28,7 @@ bool Explanation::holds(const Refinement::Output &output) const {
     return false;
   if (!output.isRequired)
     return !output.relation->isPartial() && !output.mustBeStated;
-  std::vector<FieldValue> contents;
-  for (Value value : output.ofRanks)
-    contents.push_back(refinement.getContent(value));
+  std::vector<FieldValue> contents = refinement.getContents(output);
   std::optional<Relation> found =
       relations.findTo(refinement.getContent(output.reference), contents);
   if (!found)

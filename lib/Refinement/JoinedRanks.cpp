@@ -186,14 +186,16 @@ llvm::Error JoinedRanks::execute(size_t index, Operation *op,
   if (!results.empty())
     if (Operation *copied = results.front().getDefiningOp();
         copied && copied->hasAttr(equivalence::drawAttrName) &&
-        !isa<tp::CallOp>(copied) && ranks.size() > 1) {
-      // Uninitialized memory differs between ranks and ops.
+        !isa<tp::CallOp>(copied)) {
+      // Uninitialized memory differs between ranks, and between ops and
+      // programs, which are the bits up to this one (resolveSizes).
+      constexpr unsigned firstBitOfRank = 33;
       auto number =
           copied->getAttrOfType<IntegerAttr>(equivalence::drawAttrName);
       copied->setAttr(equivalence::drawAttrName,
                       ops.getBuilder().getI64IntegerAttr(
-                          (number.getInt() & 0xffffffff) |
-                          (static_cast<int64_t>(index + 1) << 32)));
+                          number.getInt() |
+                          (static_cast<int64_t>(index) << firstBitOfRank)));
     }
   for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
     own.values[result] = value;

@@ -112,9 +112,7 @@ llvm::Error Refinement::findOutputRelations() {
       }
     llvm::erase_if(unknown, [&](Output *output) {
       FieldValue whole = getContent(output->reference);
-      std::vector<FieldValue> contents;
-      for (Value value : output->ofRanks)
-        contents.push_back(getContent(value));
+      std::vector<FieldValue> contents = getContents(*output);
       output->relation = relations->findTo(whole, contents);
       output->mustBeStated = false;
       if (!output->relation)
@@ -132,7 +130,6 @@ llvm::Error Refinement::findOutputRelations() {
 llvm::Error Refinement::addPairs() {
   RelationOps ofReferenceOps(referenceOps, mesh,
                              [](StringRef) { return Value(); });
-  pairs.clear();
   for (auto [index, output] : llvm::enumerate(outputs)) {
     if (!output.relation)
       continue;

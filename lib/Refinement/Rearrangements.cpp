@@ -10,7 +10,6 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 using namespace commute;
@@ -51,11 +50,6 @@ static bool moves(const Relation &relation) {
   return llvm::is_contained({Kind::Concat, Kind::Permute, Kind::Reshape},
                             relation.kind) ||
          llvm::any_of(relation.operands, moves);
-}
-
-static int64_t getProduct(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                         std::multiplies<>());
 }
 
 /// The shards of `count` equal parts along a dim.
@@ -114,7 +108,7 @@ refinement::findRearrangements(const Mesh &mesh, ArrayRef<int64_t> whole,
   }
 
   auto addReshaped = [&](ArrayRef<int64_t> sizes) {
-    if (getProduct(sizes) != getProduct(whole) || sizes == whole)
+    if (llvm::product_of(sizes) != llvm::product_of(whole) || sizes == whole)
       return;
     Relation reshaped;
     reshaped.kind = Relation::Kind::Reshape;

@@ -35,6 +35,13 @@ FieldValue Refinement::getContent(Value value) const {
   return evaluated ? evaluation->get(evaluated) : nullptr;
 }
 
+std::vector<FieldValue> Refinement::getContents(const Output &output) const {
+  std::vector<FieldValue> contents;
+  for (Value value : output.ofRanks)
+    contents.push_back(getContent(value));
+  return contents;
+}
+
 /// Copies a program and folds its positions. `values` gets the values that are
 /// still computed.
 static OwningOpRef<ModuleOp>

@@ -95,6 +95,8 @@ private:
   std::unique_ptr<equivalence::SampledEvaluation> evaluation;
   std::unique_ptr<ValueRelations> relations;
   FieldValue getContent(mlir::Value value) const;
+  /// Returns what the ranks hold of an output; null for those without it.
+  std::vector<FieldValue> getContents(const Output &output) const;
 
   friend class Explanation;
 };

@@ -27,6 +27,11 @@ StringRef refinement::getParameterName(func::FuncOp function, unsigned index) {
   return name ? name.getValue() : StringRef();
 }
 
+StringRef refinement::getShownName(func::FuncOp function, unsigned index) {
+  StringRef parameter = getParameterName(function, index);
+  return parameter.empty() ? getInputName(function, index) : parameter;
+}
+
 TypedAttr refinement::getConstant(func::FuncOp function, unsigned index) {
   return function.getArgAttrOfType<TypedAttr>(index,
                                               tp::TPDialect::valueAttrName);
@@ -166,7 +171,8 @@ RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
   auto function = const_cast<func::FuncOp &>(rank.function);
   StringRef name = getInputName(function, index);
   StringRef parameter = getParameterName(function, index);
-  std::string shown = quoted(parameter.empty() ? name : parameter);
+  StringRef shownName = getShownName(function, index);
+  std::string shown = quoted(shownName);
   std::optional<unsigned> whole;
   StringRef wholeName;
   for (StringRef key : {parameter, name})
@@ -176,9 +182,7 @@ RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
     }
   Type own = function.getArgumentTypes()[index];
   auto line = [&](const Twine &relation) {
-    return ("\"inputs\": {\"" + (parameter.empty() ? name : parameter) +
-            "\": \"" + relation + "\"}")
-        .str();
+    return ("\"inputs\": {\"" + shownName + "\": \"" + relation + "\"}").str();
   };
   StringRef content = getContent(function, index);
   if (auto same = indexOfContent.find(content);
@@ -312,7 +316,7 @@ llvm::Error RelatedInputs::relate(const JoinedRank &rank) {
         return inferred.takeError();
       found = std::move(*inferred);
     }
-    std::string shown = (parameter.empty() ? name : parameter).str();
+    std::string shown = getShownName(function, index).str();
     llvm::Expected<Value> value = trial.build(
         found.relation, rank.rank, tensor ? tensor.getElementType() : Type());
     if (!value)

@@ -19,6 +19,8 @@ namespace commute::refinement {
 /// both may be empty.
 llvm::StringRef getInputName(mlir::func::FuncOp function, unsigned index);
 llvm::StringRef getParameterName(mlir::func::FuncOp function, unsigned index);
+/// Returns the name of the parameter, or else that in the graph.
+llvm::StringRef getShownName(mlir::func::FuncOp function, unsigned index);
 /// Returns the number that a constant input is, or null.
 mlir::TypedAttr getConstant(mlir::func::FuncOp function, unsigned index);
 

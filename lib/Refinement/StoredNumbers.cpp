@@ -26,12 +26,6 @@ struct Place {
 };
 } // namespace
 
-/// Returns the name by which the inputs of different programs correspond.
-static StringRef getKey(func::FuncOp function, unsigned index) {
-  StringRef parameter = getParameterName(function, index);
-  return parameter.empty() ? getInputName(function, index) : parameter;
-}
-
 static bool isStated(const StatedRelations &stated, const Place &place) {
   auto has = [&](const StatedRelations::Inputs &inputs) {
     return inputs.count(getInputName(place.function, place.index).str()) ||
@@ -70,7 +64,8 @@ refinement::adoptStoredNumbers(func::FuncOp reference,
     for (unsigned index = 0; index < function.getNumArguments(); ++index) {
       auto number =
           function.getArgAttrOfType<IntegerAttr>(index, tp::storedAttrName);
-      std::string key = getKey(function, index).str();
+      // The name by which the inputs of different programs correspond.
+      std::string key = getShownName(function, index).str();
       // Of the reference only what the ranks have, with or without a number.
       if (rank ? number != nullptr : buffers.count(key))
         buffers[key].push_back({rank, function, index, number});

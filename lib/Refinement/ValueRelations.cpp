@@ -67,8 +67,6 @@ FieldValue ValueRelations::evaluate(const Relation &relation,
         share(algebra.slice(operand, relation.dim, start, 1, end - start));
     return evaluation.clearProblem() ? nullptr : block;
   }
-  case Relation::Kind::Zeros:
-    return nullptr;
   default:
     return move(relation, whole, rank);
   }
@@ -76,18 +74,16 @@ FieldValue ValueRelations::evaluate(const Relation &relation,
 
 FieldValue ValueRelations::move(const Relation &relation,
                                 const FieldValue &whole, int64_t rank) {
-  SmallVector<tp::AlgebraValue> operands;
-  FieldValue first;
+  SmallVector<FieldValue> operands;
   for (const Relation &operand : relation.operands) {
-    FieldValue value = evaluate(operand, whole, rank);
-    if (!value || (first && value->getRank() != first->getRank()))
+    operands.push_back(evaluate(operand, whole, rank));
+    if (!operands.back() ||
+        operands.back()->getRank() != operands.front()->getRank())
       return nullptr;
-    if (!first)
-      first = value;
-    operands.push_back(value);
   }
-  if (!first)
+  if (operands.empty())
     return nullptr;
+  const FieldValue &first = operands.front();
   int64_t dims = first->getRank();
   int64_t dim = relation.dim < 0 ? relation.dim + dims : relation.dim;
   bool hasDim = dim >= 0 && dim < dims;
@@ -101,14 +97,13 @@ FieldValue ValueRelations::move(const Relation &relation,
     ArrayRef<int64_t> numbers = relation.numbers;
     switch (relation.kind) {
     case Relation::Kind::Concat:
-      for (const Relation &operand : relation.operands) {
-        FieldValue other = evaluate(operand, whole, rank);
+      for (const FieldValue &other : operands)
         for (int64_t own = 0; own < dims; ++own)
           if (!hasDim ||
               (own != dim && other->getSizes()[own] != first->getSizes()[own]))
             return nullptr;
-      }
-      return algebra.concat(operands, dim);
+      return algebra.concat(llvm::to_vector_of<tp::AlgebraValue>(operands),
+                            dim);
     case Relation::Kind::Permute: {
       SmallVector<int64_t> sorted(numbers);
       llvm::sort(sorted);
@@ -121,10 +116,9 @@ FieldValue ValueRelations::move(const Relation &relation,
       for (int64_t size : numbers)
         if (size < 0 || llvm::MulOverflow(count, size, count))
           return nullptr;
-      int64_t all = 1;
-      for (int64_t size : first->getSizes())
-        all *= size;
-      return count == all ? algebra.reshape(first, numbers) : nullptr;
+      return count == llvm::product_of(first->getSizes())
+                 ? algebra.reshape(first, numbers)
+                 : nullptr;
     }
     case Relation::Kind::Slice:
       return slice(numbers[0], numbers[1]);

@@ -70,30 +70,30 @@ class Mesh:
             raise AttributeError(name) from None
 
 
-def _wait(x):
+def wait(x):
     return _c10d.wait_tensor(x)
 
 
 def all_reduce(x, axis, reduction="sum"):
-    return _wait(_c10d.all_reduce(x.contiguous(), reduction, axis.name))
+    return wait(_c10d.all_reduce(x.contiguous(), reduction, axis.name))
 
 
 def all_gather(x, axis, dim=0):
-    gathered = _wait(_c10d.all_gather_into_tensor(x.contiguous(), axis.size, axis.name))
+    gathered = wait(_c10d.all_gather_into_tensor(x.contiguous(), axis.size, axis.name))
     return gathered if dim == 0 else torch.cat(gathered.chunk(axis.size), dim)
 
 
 def reduce_scatter(x, axis, dim=0, reduction="sum"):
     if dim != 0:
         x = torch.cat(x.chunk(axis.size, dim))
-    return _wait(_c10d.reduce_scatter_tensor(x.contiguous(), reduction, axis.size, axis.name))
+    return wait(_c10d.reduce_scatter_tensor(x.contiguous(), reduction, axis.size, axis.name))
 
 
 def all_to_all(x, axis, received=None, sent=None):
     """Exchanges blocks of rows; by default all of the same size."""
     rows = x.shape[0] // axis.size
     received, sent = received or [rows] * axis.size, sent or [rows] * axis.size
-    return _wait(_c10d.all_to_all_single(x.contiguous(), received, sent, axis.name))
+    return wait(_c10d.all_to_all_single(x.contiguous(), received, sent, axis.name))
 
 
 def exchange_dims(x, axis, split, join):
@@ -110,7 +110,7 @@ def shard(x, axis, dim=0):
 
 def broadcast(x, axis, source=0):
     """What the rank at a position of the axis has."""
-    return _wait(_c10d.broadcast(x.contiguous(), source, axis.name))
+    return wait(_c10d.broadcast(x.contiguous(), source, axis.name))
 
 
 def begin_send(x, peer, axis, tag=0):
@@ -118,16 +118,12 @@ def begin_send(x, peer, axis, tag=0):
     return _c10d.isend(x.contiguous(), peer, tag, axis.name)
 
 
-def wait(pending):
-    return _wait(pending)
-
-
 def send(x, peer, axis, tag=0):
     return wait(begin_send(x, peer, axis, tag))
 
 
 def receive(like, peer, axis, tag=0):
-    return _wait(_c10d.irecv(torch.empty_like(like), peer, tag, axis.name))
+    return wait(_c10d.irecv(torch.empty_like(like), peer, tag, axis.name))
 
 
 def rotate(tensors, axis):
@@ -141,7 +137,7 @@ def rotate(tensors, axis):
         tensors + [torch.empty_like(tensor) for tensor in tensors],
         axis.name,
     )
-    return [_wait(result) for result in results[count:]]
+    return [wait(result) for result in results[count:]]
 
 
 class CopyToRegion(torch.autograd.Function):

@@ -24,16 +24,6 @@ def log_softmax(logits, axis):
     return shifted - all_reduce(shifted.exp().sum(-1, keepdim=True), axis).log()
 
 
-class Unchanged(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, logits, axis):
-        return log_softmax(logits, axis)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient, None  # the fault
-
-
 class OverWords(torch.autograd.Function):
     @staticmethod
     def forward(ctx, logits, axis):
@@ -47,6 +37,12 @@ class OverWords(torch.autograd.Function):
         (result,) = ctx.saved_tensors
         total = all_reduce(gradient.sum(-1, keepdim=True), ctx.axis)
         return gradient - result.exp() * total, None
+
+
+class Unchanged(OverWords):
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None  # the fault
 
 
 def reference(logits, weights):
