@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReindexingLaws.h"
+#include "RepetitionLaw.h"
 
 #include "commute/Transforms/Passes.h"
 
@@ -32,6 +33,8 @@ private:
     laws.groups.push_back(makeIdentityLaws());
     laws.groups.push_back(makeAxisLaws());
     laws.groups.push_back(makeChainLaws());
+    // Ones along different dims are different, and each can be fused.
+    laws.groups.push_back(makeRepetitionLaw());
     laws.strategy = makeUnpricedStrategy();
     laws.reportsRefusals = !again;
     return llvm::Error::success();
@@ -43,6 +46,7 @@ private:
         .Case("num-reduce-scatters", &numScatters)
         .Case("num-chains", &numChains)
         .Case("num-identities", &numIdentities)
+        .Case("num-repetitions", &numRepetitions)
         .Case("num-refused", &numRefused)
         .Default(nullptr);
   }

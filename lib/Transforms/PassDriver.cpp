@@ -124,9 +124,7 @@ static bool isUnread(Operation *op) {
   if (!op->use_empty() || op->hasTrait<OpTrait::IsTerminator>())
     return false;
   auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
-  if (dense && llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
-        return dense.writesInto(operand);
-      }))
+  if (dense && dense.writesIntoOperands())
     return false;
   return isa<tp::CollectiveOpInterface, tp::CompletionOpInterface>(op) ||
          wouldOpBeTriviallyDead(op);

@@ -7,6 +7,7 @@
 #include "ReindexingLaws.h"
 
 #include "CollectiveSpelling.h"
+#include "SharedViews.h"
 
 #include "commute/Analysis/Collectives/ChainedCollectives.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
@@ -263,6 +264,15 @@ public:
   }
 };
 
+class AxisLaws : public LawGroup {
+public:
+  /// Collectives of the same value read equal views of it.
+  void endRound(func::FuncOp function, RewriterBase &rewriter) override {
+    for (Block &block : function.getBody())
+      shareViews(block, rewriter);
+  }
+};
+
 class ChainLaw : public ReindexingLaw {
 public:
   StringRef getName() const override { return "chain"; }
@@ -296,7 +306,7 @@ std::unique_ptr<LawGroup> commute::makeIdentityLaws() {
 }
 
 std::unique_ptr<LawGroup> commute::makeAxisLaws() {
-  auto laws = std::make_unique<LawGroup>();
+  auto laws = std::make_unique<AxisLaws>();
   laws->add<AxisLaw>();
   return laws;
 }

@@ -39,6 +39,10 @@ struct EqualOps : llvm::DenseMapInfo<Operation *> {
 void commute::shareViews(Block &block, RewriterBase &rewriter) {
   llvm::DenseSet<Operation *, EqualOps> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
+    // Copies that are made at different times may differ.
+    auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
+    if (dense && dense.writesIntoOperands())
+      known.clear();
     // Ops with discardable attributes are nodes of the program; keep them.
     if (!(analysis::keepsElementsOfOperand(&op) || isa<tp::RankSliceOp>(op)) ||
         !op.getDiscardableAttrs().empty())

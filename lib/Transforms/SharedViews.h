@@ -12,8 +12,8 @@
 namespace commute {
 
 /// Merges equal slices, reshapes and copies that passes created of the same
-/// value, because several products use the same slice of a weight. No op of the
-/// block may write into memory.
+/// value, because several products use the same slice of a weight. Views before
+/// and after an op that writes into memory stay apart.
 void shareViews(mlir::Block &block, mlir::RewriterBase &rewriter);
 
 } // namespace commute

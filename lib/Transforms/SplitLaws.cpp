@@ -484,8 +484,7 @@ llvm::Error SplitLaws::beginRound(func::FuncOp function) {
 
 void SplitLaws::endRound(func::FuncOp function, RewriterBase &rewriter) {
   // Fewer users of a value may let the next round rewrite more.
-  if (!state.context->getWriteOrder().hasWriters())
-    shareViews(function.getBody().front(), rewriter);
+  shareViews(function.getBody().front(), rewriter);
 }
 
 std::unique_ptr<LawGroup> commute::makeSplitLaws(SplitState state) {

@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 import torch
 
+from collective_programs import gather
 from commute.torch import register_cpu_fused_ops
 from commute_tool import optimize
 from fixtures import FIXTURES
@@ -81,6 +82,32 @@ def test_model_to_twelve_digits(name, world_size, tmp_path):
         optimize(source, target, ALWAYS)
     inputs = [list(load(source).example_inputs[0]) for source in sources]
     check_same_results(sources, targets, world_size, weights="archive", inputs=inputs)
+
+
+class GatheredForEachProduct(torch.nn.Module):
+    """Query, key and value, as DTensor captures them: each gathers the input along its rows."""
+
+    def forward(self, x, query, key, value):
+        def gathered():
+            return torch.cat(torch.chunk(gather(x, 2), 2), 1)
+
+        return gathered() @ query, gathered() @ key, gathered() @ value, gathered().sin()
+
+
+def test_products_of_one_value_share_its_gather(tmp_path):
+    source, target = tmp_path / "in.pt2", tmp_path / "out.pt2"
+    generator = torch.Generator().manual_seed(3)
+    x, *weights = (
+        torch.randn(*sizes, dtype=torch.float64, generator=generator)
+        for sizes in ((1, 8, 16), (16, 8), (16, 4), (16, 4))
+    )
+    program = torch.export.export(GatheredForEachProduct(), (x, *weights), strict=False)
+    torch.export.save(program, source)
+    summary = optimize(source, target, ALWAYS)
+    assert sum("removed: it repeats" in remark["message"] for remark in summary["remarks"]) == 3
+    (name,) = (name for name in ops_of(target) if "all_gather" in name)
+    assert (name, ops_of(target)[name]) == ("symm_mem.fused_all_gather_matmul", 1)
+    check_same_results(source, target, 2, inputs=[[x + rank, *weights] for rank in range(2)])
 
 
 def test_every_collective_of_llama_blocks_is_fused_or_explained(tmp_path):

@@ -124,7 +124,13 @@ def TP_DenseOperandsOpInterface : OpInterface<"DenseOperandsOpInterface"> {
       Returns true if the op writes into this operand, so that a copy cannot
       replace it.
     }], "bool", "writesInto", (ins "::mlir::OpOperand &":$operand), [{}],
-    "return false;">];
+    "return false;">,
+    InterfaceMethod<"Returns true if the op writes into any operand.", "bool",
+                    "writesIntoOperands", (ins), [{}], [{
+      return ::llvm::any_of($_op->getOpOperands(), [&](::mlir::OpOperand &operand) {
+        return $_op.writesInto(operand);
+      });
+    }]>];
 }
 
 def TP_ReindexOpInterface : OpInterface<"ReindexOpInterface"> {

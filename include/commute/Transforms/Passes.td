@@ -104,6 +104,12 @@ def NormalizeCollectives : LawPass<"normalize-collectives"> {
     the group is not known, a remark states its members in order. Collectives
     are not merged if an intermediate value has other users.
 
+    A collective of the same value as the collective before it is removed, and
+    its readers read the result of that one: DTensor gathers the input of a
+    layer once for each product that reads it. If another collective comes
+    between, the program may want to free the memory of the first result, and
+    nothing is removed.
+
     Before:
 
     ```mlir
@@ -131,6 +137,8 @@ def NormalizeCollectives : LawPass<"normalize-collectives"> {
               "Chains over several groups merged into one collective">,
     Statistic<"numIdentities", "num-identities",
               "Concatenations removed as identities">,
+    Statistic<"numRepetitions", "num-repetitions",
+              "Collectives removed because they repeat others">,
     Statistic<"numRefused", "num-refused",
               "Collectives with a reassembly that was not recognized">];
   let dependentDialects = ["::commute::tp::TPDialect"];

@@ -24,12 +24,8 @@ bool FusionContext::isWriter(Operation *op) {
   auto [kind, isNew] = mayWrite.try_emplace(op->getName());
   if (isNew)
     kind->second = isa<tp::DenseOperandsOpInterface>(op);
-  if (!kind->second)
-    return false;
-  auto dense = cast<tp::DenseOperandsOpInterface>(op);
-  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
-    return dense.writesInto(operand);
-  });
+  return kind->second &&
+         cast<tp::DenseOperandsOpInterface>(op).writesIntoOperands();
 }
 
 bool FusionContext::writesBetween(Operation *first, Operation *last) {

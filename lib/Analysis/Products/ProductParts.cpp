@@ -190,12 +190,8 @@ WriteOrder::WriteOrder(func::FuncOp function) {
     numWriters[&op] = count;
     positions[&op] = {position, ~0u};
     auto dense = dyn_cast<tp::DenseOperandsOpInterface>(op);
-    if (dense && llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {
-          return dense.writesInto(operand);
-        }))
-      ++count;
+    count += dense && dense.writesIntoOperands();
   }
-  writes = count > 0;
 }
 
 void WriteOrder::addInFront(Operation *op, Operation *other) {

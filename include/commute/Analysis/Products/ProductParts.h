@@ -101,7 +101,6 @@ public:
   }
   /// Returns true if an op was added after the function was analyzed.
   bool isNew(mlir::Operation *op) const { return added.contains(op); }
-  bool hasWriters() const { return writes; }
 
 private:
   /// The number of writing ops before each op.
@@ -110,7 +109,6 @@ private:
   llvm::DenseSet<mlir::Operation *> added;
   /// Not the size of `added`: a new op may have the address of an erased one.
   unsigned numAdded = 0;
-  bool writes = false;
 };
 
 /// Facts about a function that all searches for products of parts share.
