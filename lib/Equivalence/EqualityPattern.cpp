@@ -11,6 +11,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/Support/xxhash.h"
 
+#include <numeric>
 #include <unordered_map>
 
 using namespace mlir;
@@ -52,6 +53,25 @@ EqualityPattern::EqualityPattern(const RankValues &values, bool isConstant,
       }
     }
     tensorOfRank.push_back(it->second);
+  }
+  counted.set(static_cast<int64_t>(getNumBytes()));
+}
+
+EqualityPattern::EqualityPattern(RankedTensorType type,
+                                 ArrayRef<SampledDim> dimsOfTensors,
+                                 ArrayRef<unsigned> tensorOfRank,
+                                 uint64_t first)
+    : elementType(type.getElementType()), tensorOfRank(tensorOfRank),
+      counted(0) {
+  size_t size = 1;
+  for (SampledDim dim : dimsOfTensors)
+    size *= static_cast<size_t>(dim.getCount());
+  elements.resize(*llvm::max_element(tensorOfRank) + 1);
+  dims.assign(elements.size(), llvm::SmallVector<SampledDim, 4>(dimsOfTensors));
+  for (std::vector<uint64_t> &tensor : elements) {
+    tensor.resize(size);
+    std::iota(tensor.begin(), tensor.end(), first);
+    first += size;
   }
   counted.set(static_cast<int64_t>(getNumBytes()));
 }

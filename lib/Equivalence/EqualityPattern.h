@@ -36,6 +36,11 @@ struct EqualityPattern {
 
   /// Copies the values; elements are not numbered yet.
   EqualityPattern(const RankValues &values, bool isConstant, bool isDiscrete);
+  /// A value of which nothing is known but which ranks hold the same tensor.
+  /// Its elements are numbered from `first` on.
+  EqualityPattern(mlir::RankedTensorType type,
+                  llvm::ArrayRef<SampledDim> dimsOfTensors,
+                  llvm::ArrayRef<unsigned> tensorOfRank, uint64_t first);
 
   bool isTruth() const { return elementType.isInteger(1); }
   /// Returns true if no element is an unknown.

@@ -52,6 +52,13 @@ getDims(ArrayRef<const IndexSample *> samples) {
   return dims;
 }
 
+SmallVector<SampledDim, 4>
+equivalence::getSampledDims(RankedTensorType type,
+                            ArrayRef<const IndexSample *> samples,
+                            EvaluationContext &context) {
+  return getDims(getSamples(type, samples, context));
+}
+
 RankValues InputGenerator::generate(unsigned argument, RankedTensorType type,
                                     ArrayRef<const IndexSample *> samples,
                                     uint64_t seed) const {
@@ -325,7 +332,7 @@ void LockstepEvaluator::evaluateOpaque(
         uint64_t key = PrimeField::mix(index, hash);
         if (isa<RankedTensorType>(result.getType())) {
           values.push_back(
-              makeRandom(getDims(getSamples(type, samples[index], context)),
+              makeRandom(getSampledDims(type, samples[index], context),
                          type.getElementType(), key, /*place=*/key, context,
                          context.scalars.getPool(),
                          IntegerPool::choose(context.scalars.getSeed(), 0,

@@ -374,7 +374,8 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   bitsOfIntegers = 0;
   cells.reset();
   decisions.emplace([this](Value value) { return getCells(value); });
-  earlier.emplace(EarlierRounds{DiscreteValues(first, second), {}, {}});
+  earlier.emplace(EarlierRounds{
+      DiscreteValues(first, second), {}, {}, !options.evaluatesShared});
   unmetNumbers = UnmetNumbers::None;
   lookup = [this](Value value) { return dims->get(value); };
   draws.pools = [this](unsigned argument) {

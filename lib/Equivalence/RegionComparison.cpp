@@ -106,6 +106,7 @@ private:
   SampleLookup samples;
   EarlierRounds &earlier;
   bool mayEndEarly;
+  bool skipsShared;
   RegionMemory memory;
   OpNumbering ops;
 
@@ -148,7 +149,7 @@ RegionComparison::RegionComparison(func::FuncOp first, func::FuncOp second,
                                    bool sharesOutcomes)
     : functions{first, second}, decisions(context.decisions),
       generator(generator), samples(samples), earlier(earlier),
-      mayEndEarly(mayEndEarly),
+      mayEndEarly(mayEndEarly), skipsShared(earlier.skipsShared),
       memory(generator, context, seed,
              sharesOutcomes ? &earlier.outcomes : nullptr),
       inputs(first.getNumArguments()) {
@@ -347,6 +348,10 @@ bool RegionComparison::evaluateDeferred() {
   for (ProgramRegion &next : deferred) {
     assert((&next == &deferred.front() || memory.isClosed()) &&
            "deferred behind a cut at which both programs knew the same");
+    // The last one is not the same in both programs.
+    if (skipsShared && &next != &deferred.back() && memory.isClosed() &&
+        memory.skip(next))
+      continue;
     if (failed(memory.enter(std::move(next))))
       return false;
   }
@@ -522,7 +527,17 @@ RegionVerdict equivalence::compareByRegions(
   // whole.
   ScopedDiagnosticHandler handler(first.getContext(),
                                   [](Diagnostic &) { return success(); });
-  return RegionComparison(first, second, inputs, context, samples, seed,
-                          earlier, mayEndEarly, sharesOutcomes)
-      .run();
+  auto compare = [&] {
+    return RegionComparison(first, second, inputs, context, samples, seed,
+                            earlier, mayEndEarly, sharesOutcomes)
+        .run();
+  };
+  RegionVerdict verdict = compare();
+  if (verdict.areEqual || !earlier.skipsShared || context.problem)
+    return verdict;
+  earlier.skipsShared = false;
+  size_t numEvaluatedOps = verdict.numEvaluatedOps;
+  verdict = compare();
+  verdict.numEvaluatedOps += numEvaluatedOps;
+  return verdict;
 }

@@ -28,6 +28,9 @@ struct EarlierRounds {
   DiscreteValues discrete;
   CutStates states;
   RegionOutcomes outcomes;
+  /// Whether regions that both programs share are skipped, as long as that
+  /// shows the programs to be equal.
+  bool skipsShared = false;
   /// The number of points where the programs may be cut up to the last one
   /// before which something was evaluated that depends on integers or truth
   /// values that are not constants.

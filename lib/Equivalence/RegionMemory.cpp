@@ -8,6 +8,8 @@
 
 #include "commute/Equivalence/PrimeField.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::equivalence;
@@ -44,6 +46,16 @@ void RegionMemory::setReaders(Number number, Readers readers) {
   auto known = settled.find(number);
   assert(known != settled.end() && "not of before the last closed cut");
   Settled &value = known->second;
+  if (!value.pattern && readers != (FirstReads | SecondReads)) {
+    if (readers == NoReader) {
+      settled.erase(known);
+      return;
+    }
+    // Unknowns that one program alone holds are counted.
+    getPattern(number);
+  }
+  if (!value.pattern)
+    return;
   count(*value.pattern, value.readers, -1);
   count(*value.pattern, readers, 1);
   value.readers = readers;
@@ -53,6 +65,27 @@ void RegionMemory::setReaders(Number number, Readers readers) {
   if (same != byContent.end() && same->second == number)
     byContent.erase(same);
   settled.erase(known);
+}
+
+const SharedPattern &RegionMemory::getPattern(Number number) {
+  Settled &value = settled.find(number)->second;
+  if (value.pattern)
+    return value.pattern;
+  const Skipped &skipped = *value.skipped;
+  value.pattern = std::make_shared<EqualityPattern>(
+      skipped.type, getSampledDims(skipped.type, skipped.samples, context),
+      skipped.tensorOfRank, holders.size());
+  size_t numElements = 0;
+  for (const std::vector<uint64_t> &tensor : value.pattern->elements)
+    numElements += tensor.size();
+  holders.resize(holders.size() + numElements);
+  count(*value.pattern, value.readers, 1);
+  ContentHasher hasher;
+  hasher.add(*value.pattern, [](uint64_t number) { return number; });
+  value.content = hasher.finish();
+  byContent.try_emplace(value.content, number);
+  value.skipped.reset();
+  return value.pattern;
 }
 
 /// Returns true if a step of a region is the same in all rounds: it draws no
@@ -86,7 +119,7 @@ void RegionMemory::describeSettled(const ProgramRegion &region) {
   for (const ProgramRegion::Step &step : region.steps) {
     if (!step.settled)
       continue;
-    read.push_back(settled.find(*step.settled)->second.pattern);
+    read.push_back(getPattern(*step.settled));
     if (earlier)
       keyHasher.addKind(*read.back());
     localNumbers.resize(holders.size());
@@ -116,10 +149,23 @@ void RegionMemory::noteReaders(Outcome &outcome,
     });
   outcome.sharesNew = true;
   for (auto [number, own] : llvm::enumerate(readers)) {
+    if (own == NoReader)
+      continue;
     if (number >= firstNew)
       outcome.sharesNew &= own == (FirstReads | SecondReads);
-    else if (own != NoReader)
+    else
       outcome.readAgain.push_back({number, own});
+  }
+  std::unordered_map<ContentHash, unsigned, ContentHashKey> firstOf;
+  for (auto [index, pattern] : llvm::enumerate(outcome.patterns)) {
+    // Integers and truth values may be equal by chance.
+    if (pattern->isKept() || pattern->isTruth() || pattern->isDiscrete)
+      continue;
+    ContentHasher hasher;
+    hasher.add(*pattern, [](uint64_t number) { return number; });
+    auto [same, isNew] = firstOf.try_emplace(hasher.finish(), index);
+    if (!isNew)
+      outcome.equalExits.push_back({index, same->second});
   }
 }
 
@@ -139,6 +185,18 @@ bool RegionMemory::closes(const Outcome &outcome,
       return false;
   }
   return numStillOpen == 0;
+}
+
+void RegionMemory::settle(const ProgramRegion::Exit &exit,
+                          SharedPattern pattern) {
+  ContentHasher hasher;
+  hasher.add(*pattern, [](uint64_t number) { return number; });
+  ContentHash hash = hasher.finish();
+  count(*pattern, exit.readers, 1);
+  auto [same, isNew] = byContent.try_emplace(hash, exit.number);
+  if (!isNew)
+    equal.push_back({exit.number, same->second});
+  settled[exit.number] = {std::move(pattern), exit.readers, hash};
 }
 
 void RegionMemory::settle(const Outcome &outcome, ArrayRef<uint64_t> elements,
@@ -161,14 +219,7 @@ void RegionMemory::settle(const Outcome &outcome, ArrayRef<uint64_t> elements,
   for (auto [pattern, exit] : llvm::zip_equal(outcome.patterns, exits)) {
     auto own = std::make_shared<EqualityPattern>(*pattern);
     own->renumber(getGlobal);
-    ContentHasher hasher;
-    hasher.add(*own, [](uint64_t number) { return number; });
-    ContentHash hash = hasher.finish();
-    count(*own, exit.readers, 1);
-    auto [same, isNew] = byContent.try_emplace(hash, exit.number);
-    if (!isNew)
-      equal.push_back({exit.number, same->second});
-    settled[exit.number] = {std::move(own), exit.readers, hash};
+    settle(exit, std::move(own));
   }
   pending.clear();
   read.clear();
@@ -179,6 +230,7 @@ void RegionMemory::settle(const Outcome &outcome, ArrayRef<uint64_t> elements,
   numKnown = nextRead = 0;
   known.clear();
   made.clear();
+  numbers.clear();
   ++numClosed;
 }
 
@@ -199,8 +251,7 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
   if (outcome == outcomes.end() && earlier && isShared) {
     std::vector<uint64_t> elements;
     if (const Outcome *known = earlier->find(key, read, elements)) {
-      if (closes(*known, elements))
-        settle(*known, elements, exits);
+      finish(*known, elements, exits);
       return success();
     }
   }
@@ -226,9 +277,115 @@ LogicalResult RegionMemory::enter(ProgramRegion region) {
   if (isNew && earlier && isShared)
     noteForOtherRounds(outcome->second);
   readIntegers |= outcome->second.readsIntegers;
-  if (closes(outcome->second, globalNumbers))
-    settle(outcome->second, globalNumbers, exits);
+  finish(outcome->second, globalNumbers, exits);
   return success();
+}
+
+void RegionMemory::finish(const Outcome &outcome, ArrayRef<uint64_t> elements,
+                          ArrayRef<ProgramRegion::Exit> exits) {
+  if (closes(outcome, elements))
+    return settle(outcome, elements, exits);
+  for (auto [later, earlier] : outcome.equalExits)
+    equal.push_back({exits[later].number, exits[earlier].number});
+}
+
+static bool isConstant(const ProgramRegion::Step &step) {
+  return step.op && step.op->getNumOperands() == 0 &&
+         isMemoryEffectFree(step.op);
+}
+
+/// Whether nothing need be known of the results of a step.
+static bool canSkip(const ProgramRegion::Step &step) {
+  auto isFloat = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<FloatType>(tensor.getElementType());
+  };
+  if (!step.op)
+    return step.settled || isFloat(step.argumentType);
+  return !step.isOfSecond && isMemoryEffectFree(step.op) &&
+         !isa<tp::CallOp, tp::GroupOpInterface, tp::ReindexOpInterface>(
+             step.op) &&
+         (isConstant(step) || llvm::all_of(step.op->getResultTypes(), isFloat));
+}
+
+SmallVector<unsigned> RegionMemory::getTensorOfRank(Number number) const {
+  const Settled &value = settled.find(number)->second;
+  return value.pattern ? value.pattern->tensorOfRank
+                       : value.skipped->tensorOfRank;
+}
+
+/// Gives equal numbers to equal keys, in order of appearance.
+template <typename Key>
+static SmallVector<unsigned> numberKeys(ArrayRef<Key> keys) {
+  std::map<Key, unsigned> numbers;
+  SmallVector<unsigned> result;
+  for (const Key &key : keys)
+    result.push_back(numbers.try_emplace(key, numbers.size()).first->second);
+  return result;
+}
+
+/// Ranks that have the same part of the same tensor as an input have equal
+/// numbers.
+static SmallVector<unsigned> numberInstances(const InputGenerator &inputs,
+                                             unsigned argument) {
+  std::vector<std::pair<int64_t, std::vector<int64_t>>> keys;
+  for (int64_t rank : inputs.getRanks().getRepresentatives()) {
+    analysis::InputInstance instance =
+        inputs.getPlacements().getInstance(argument, rank);
+    keys.push_back({instance.tensor, {}});
+    for (const analysis::InputInstance::Cut &cut : instance.cuts)
+      keys.back().second.push_back(cut.index);
+  }
+  return numberKeys(ArrayRef(keys));
+}
+
+bool RegionMemory::skip(const ProgramRegion &region) {
+  assert(isClosed());
+  if (!llvm::all_of(region.steps, canSkip))
+    return false;
+  // By position.
+  std::vector<Skipped> values;
+  std::map<unsigned, SharedPattern> constants;
+  for (const ProgramRegion::Step &step : region.steps) {
+    if (step.settled) {
+      values.push_back({{}, {}, getTensorOfRank(*step.settled)});
+    } else if (isConstant(step)) {
+      SmallVector<RankValues> results;
+      if (failed(evaluator.evaluate(step.op, {}, step.samples, results)))
+        return false;
+      for (RankValues &result : results) {
+        auto pattern = std::make_shared<EqualityPattern>(
+            result, /*isConstant=*/true, /*isDiscrete=*/false);
+        constants[values.size()] = pattern;
+        values.push_back({{}, {}, pattern->tensorOfRank});
+      }
+    } else if (!step.op) {
+      values.push_back({step.argumentType, step.samples.front(),
+                        numberInstances(inputs, step.argument)});
+    } else {
+      // Ranks with equal operands have equal results.
+      std::vector<std::vector<unsigned>> keys(
+          inputs.getRanks().getRepresentatives().size());
+      for (unsigned operand : step.operands)
+        for (auto [key, tensor] :
+             llvm::zip_equal(keys, values[operand].tensorOfRank))
+          key.push_back(tensor);
+      SmallVector<unsigned> tensorOfRank = numberKeys(ArrayRef(keys));
+      for (auto [type, samples] :
+           llvm::zip_equal(step.op->getResultTypes(), step.samples))
+        values.push_back({cast<RankedTensorType>(type), samples, tensorOfRank});
+    }
+  }
+  for (auto [number, readers] : region.changes)
+    setReaders(number, readers);
+  for (const ProgramRegion::Exit &exit : region.exits) {
+    auto constant = constants.find(exit.position);
+    if (constant != constants.end())
+      settle(exit, constant->second);
+    else
+      settled[exit.number] = {nullptr, exit.readers, {}, values[exit.position]};
+  }
+  return true;
 }
 
 void RegionMemory::noteForOtherRounds(const Outcome &outcome) {
@@ -249,24 +406,31 @@ FailureOr<RegionMemory::Outcome> RegionMemory::evaluatePending() {
   for (; numKnown < pending.size(); ++numKnown)
     if (failed(evaluate(pending[numKnown])))
       return failure();
-  // By element: its number, which is assigned on first use.
-  DenseMap<uint64_t, uint64_t> numbers;
-  for (auto [index, number] : llvm::enumerate(globalNumbers))
-    numbers.try_emplace(
-        PrimeField::mix(number, PrimeField::mix(numClosed, seed)),
-        firstUnknown + index);
-  uint64_t next = firstUnknown + globalNumbers.size();
+  if (numNumbered != globalNumbers.size() || numbers.empty()) {
+    numNumbered = globalNumbers.size();
+    numbers.clear();
+    for (auto [index, number] : llvm::enumerate(globalNumbers))
+      numbers.try_emplace(
+          PrimeField::mix(number, PrimeField::mix(numClosed, seed)),
+          firstUnknown + index);
+    nextNumber = firstUnknown + numNumbered;
+    for (KnownValue &value : known)
+      value.pattern.reset();
+  }
   Outcome outcome;
   for (const ProgramRegion::Exit &exit : pending.back().exits) {
-    const KnownValue &value = known[exit.position];
-    auto pattern = std::make_shared<EqualityPattern>(
-        value.values, value.isConstant, value.isDiscrete);
-    pattern->renumber([&](uint64_t element) {
-      auto [it, isNew] = numbers.try_emplace(element, next);
-      next += isNew;
-      return it->second;
-    });
-    outcome.patterns.push_back(std::move(pattern));
+    KnownValue &value = known[exit.position];
+    if (!value.pattern) {
+      auto pattern = std::make_shared<EqualityPattern>(
+          value.values, value.isConstant, value.isDiscrete);
+      pattern->renumber([&](uint64_t element) {
+        auto [it, isNew] = numbers.try_emplace(element, nextNumber);
+        nextNumber += isNew;
+        return it->second;
+      });
+      value.pattern = std::move(pattern);
+    }
+    outcome.patterns.push_back(value.pattern);
     context.checkTime();
     context.checkMemory(static_cast<int64_t>(numbers.getMemorySize()));
     if (context.problem)
@@ -291,6 +455,7 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion &region) {
     if (kept.contains(position))
       return false;
     known[position].values.clear();
+    known[position].pattern.reset();
     return true;
   });
   return success();

@@ -75,6 +75,13 @@ public:
 
   /// Processes one more region. Fails if an op cannot be evaluated.
   llvm::LogicalResult enter(ProgramRegion region);
+  /// Processes a region behind a closed cut that is the same in both programs,
+  /// without evaluating it: its values become unknown. What is shown then holds
+  /// for whatever they are. Returns false, and does nothing, if the region has
+  /// steps that should be evaluated: integers and truth values decide what
+  /// others are, collectives and views make elements equal, and constants cost
+  /// nothing.
+  bool skip(const ProgramRegion &region);
   /// Returns true if the last cut is closed.
   bool isClosed() const { return pending.empty(); }
   /// Returns the values that were found to be equal to earlier ones since the
@@ -85,9 +92,9 @@ public:
 
   /// Returns the elements of a value from before the last closed cut that is
   /// still read; nullptr for others.
-  const EqualityPattern *lookup(Number number) const {
+  const EqualityPattern *lookup(Number number) {
     auto known = settled.find(number);
-    return known == settled.end() ? nullptr : known->second.pattern.get();
+    return known == settled.end() ? nullptr : getPattern(number).get();
   }
 
   size_t getNumEvaluated() const { return numEvaluated; }
@@ -104,10 +111,18 @@ public:
   mlir::Operation *getCulprit() const { return culprit; }
 
 private:
+  /// A value of which nothing is known.
+  struct Skipped {
+    mlir::RankedTensorType type;
+    llvm::ArrayRef<const IndexSample *> samples;
+    llvm::SmallVector<unsigned> tensorOfRank;
+  };
   struct Settled {
+    /// Null for a skipped value until it is read by a region that is evaluated.
     SharedPattern pattern;
     Readers readers = NoReader;
     ContentHash content;
+    std::optional<Skipped> skipped = std::nullopt;
   };
   /// A value of the regions since the last closed cut, with its evaluated
   /// tensors.
@@ -116,9 +131,14 @@ private:
     bool isConstant = false;
     /// See EqualityPattern.
     bool isDiscrete = false;
+    /// Once the value was an exit: its pattern, with the numbers below.
+    SharedPattern pattern = nullptr;
   };
   using Outcome = RegionOutcome;
 
+  const SharedPattern &getPattern(Number number);
+  /// Numbers of tensors, equal on ranks that certainly hold the same one.
+  llvm::SmallVector<unsigned> getTensorOfRank(Number number) const;
   void setReaders(Number number, Readers readers);
   void count(const EqualityPattern &pattern, Readers readers, int by);
   /// Numbers the unknowns of settled values in order of appearance, and hashes
@@ -134,6 +154,11 @@ private:
   /// Returns true if each unknown is held by both programs.
   /// `elements` are what the unknowns of the settled values are here.
   bool closes(const Outcome &outcome, llvm::ArrayRef<uint64_t> elements) const;
+  /// Settles the outcome if it closes the cut. Otherwise, reports values that
+  /// are equal.
+  void finish(const Outcome &outcome, llvm::ArrayRef<uint64_t> elements,
+              llvm::ArrayRef<ProgramRegion::Exit> exits);
+  void settle(const ProgramRegion::Exit &exit, SharedPattern pattern);
   void settle(const Outcome &outcome, llvm::ArrayRef<uint64_t> elements,
               llvm::ArrayRef<ProgramRegion::Exit> exits);
   /// Adds the outcome of the pending regions to those for other rounds, if it
@@ -178,6 +203,11 @@ private:
   size_t numKnown = 0;
   size_t nextRead = 0;
   std::vector<KnownValue> known;
+  /// By element: its number, which is assigned on first use, after the first
+  /// `numNumbered` unknowns of `globalNumbers`.
+  llvm::DenseMap<uint64_t, uint64_t> numbers;
+  uint64_t nextNumber = 0;
+  size_t numNumbered = 0;
   /// The positions in `known` of values that ops or inputs made and that are
   /// still available.
   std::vector<unsigned> made;

@@ -34,6 +34,8 @@ struct RegionOutcome {
   /// True if integers or truth values were read; see
   /// RegionMemory::takeReadIntegers.
   bool readsIntegers = false;
+  /// Exits that are equal to earlier ones.
+  std::vector<std::pair<unsigned, unsigned>> equalExits;
   /// Unknowns of the settled values, and the programs that read them.
   std::vector<std::pair<uint64_t, uint8_t>> readAgain;
 };

@@ -78,6 +78,13 @@ private:
   Draws draws;
 };
 
+/// The dims of a value of this type at these samples, of which some may be
+/// missing: a dim without one is whole.
+llvm::SmallVector<SampledDim, 4>
+getSampledDims(mlir::RankedTensorType type,
+               llvm::ArrayRef<const IndexSample *> samples,
+               EvaluationContext &context);
+
 /// Evaluates single ops on all representative ranks at once.
 class LockstepEvaluator {
 public:

@@ -39,6 +39,12 @@ struct VerifyOptions {
   /// Evaluate only regions that differ, and isomorphic regions once. Programs
   /// that this does not show to be equal are evaluated whole.
   bool usesRegions = true;
+  /// Evaluate what both programs compute alike. If false, such values are taken
+  /// as unknown first, which suffices for most rewrites; programs that are not
+  /// equal for all of them are evaluated as if this were true. A proof for all
+  /// values does not see what only particular ones show: x / x is 1 unless x is
+  /// known to be zero.
+  bool evaluatesShared = true;
   /// Compare the operands of opaque operators that may have side effects. The
   /// programs of several ranks in one call them more often than a program of
   /// one rank.
