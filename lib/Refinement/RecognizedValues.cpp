@@ -6,22 +6,13 @@
 
 #include "RecognizedValues.h"
 
-#include <tuple>
 #include <utility>
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::refinement;
 using equivalence::FieldAlgebra;
-using equivalence::FieldTensor;
 using equivalence::share;
-
-/// Small numbers and truth values occur everywhere, so that single integers say
-/// nothing about where they come from.
-static bool hasRandomElements(const FieldValue &content) {
-  return content && content->isField() && !content->isTruth() &&
-         !content->elements.empty();
-}
 
 RecognizedValues::RecognizedValues(ValueRelations &relations,
                                    const RankValues &values)
@@ -35,163 +26,13 @@ RecognizedValues::RecognizedValues(ValueRelations &relations,
                       });
     if (!isConstant)
       dependent.insert(value);
-    add(relations.getContent(index), index, isConstant);
+    known.add(relations.getContent(index), index, isConstant);
     auto result = dyn_cast<OpResult>(value);
     if (!isConstant && result && result.getResultNumber() == 0)
       for (const FieldValue &step : relations.getEvaluation().getSteps(op))
-        add(step, index, isConstant);
+        known.add(step, index, isConstant);
   }
-  llvm::sort(places, [](const Place &a, const Place &b) {
-    return std::tie(a.element, a.tensor, a.position) <
-           std::tie(b.element, b.tensor, b.position);
-  });
-}
-
-void RecognizedValues::add(const FieldValue &content, size_t owner,
-                           bool isConstant) {
-  if (!hasRandomElements(content))
-    return;
-  if (isConstant)
-    constants.insert(content->elements.begin(), content->elements.end());
-  if (!hashes.insert(equivalence::getContentHash(content)).second)
-    return;
-  for (auto [position, element] : llvm::enumerate(content->elements))
-    places.push_back({element, static_cast<uint32_t>(tensors.size()),
-                      static_cast<uint32_t>(position)});
-  tensors.emplace_back(content, owner);
-}
-
-ArrayRef<RecognizedValues::Place>
-RecognizedValues::findPlaces(uint64_t element) const {
-  auto first =
-      llvm::lower_bound(places, element, [](const Place &place, uint64_t own) {
-        return place.element < own;
-      });
-  constexpr size_t mostPlaces = 8;
-  size_t count = 0;
-  while (count < mostPlaces && first + count != places.end() &&
-         first[count].element == element)
-    ++count;
-  return ArrayRef(places).slice(first - places.begin(), count);
-}
-
-namespace {
-/// The stored elements of a tensor by their indices. Dims of one index are
-/// left out.
-class StoredElements {
-public:
-  explicit StoredElements(const FieldTensor &tensor) : tensor(tensor) {
-    int64_t stride = 1;
-    for (const equivalence::SampledDim &dim : llvm::reverse(tensor.getDims())) {
-      if (dim.getSize() != 1)
-        dims.push_back({&dim, stride});
-      stride *= dim.getCount();
-    }
-    std::reverse(dims.begin(), dims.end());
-  }
-
-  size_t getRank() const { return dims.size(); }
-  int64_t getSize(size_t dim) const { return dims[dim].first->getSize(); }
-  bool isUniform(size_t dim) const { return dims[dim].first->isUniform; }
-  SmallVector<int64_t> getIndices(size_t position) const {
-    SmallVector<int64_t> indices;
-    for (auto [dim, stride] : dims) {
-      int64_t number =
-          static_cast<int64_t>(position) / stride % dim->getCount();
-      indices.push_back(dim->isUniform ? 0 : dim->sample->getIndex(number));
-    }
-    return indices;
-  }
-  /// Returns nullopt if no element is stored at the indices.
-  std::optional<uint64_t> get(ArrayRef<int64_t> indices) const {
-    int64_t position = 0;
-    for (auto [place, index] : llvm::zip_equal(dims, indices)) {
-      auto [dim, stride] = place;
-      std::optional<int64_t> number =
-          dim->isUniform ? 0 : dim->sample->find(index);
-      if (!number)
-        return std::nullopt;
-      position += *number * stride;
-    }
-    return tensor.elements[position];
-  }
-
-private:
-  const FieldTensor &tensor;
-  SmallVector<std::pair<const equivalence::SampledDim *, int64_t>, 4> dims;
-};
-} // namespace
-
-/// If a tensor is a block of another, where the elements at the two positions
-/// are the same, returns the offsets of the block. `dims` are those that the
-/// dims of the block lie along; the block has one index of each other dim.
-static std::optional<SmallVector<int64_t>>
-findOffsets(const FieldTensor &content, size_t position,
-            const StoredElements &own, const StoredElements &all, size_t start,
-            ArrayRef<size_t> dims) {
-  SmallVector<int64_t> offsets = all.getIndices(start),
-                       first = own.getIndices(position);
-  for (auto [number, dim] : llvm::enumerate(dims)) {
-    offsets[dim] -= first[number];
-    if (own.isUniform(number) != all.isUniform(dim) || offsets[dim] < 0 ||
-        offsets[dim] + own.getSize(number) > all.getSize(dim))
-      return std::nullopt;
-  }
-  for (size_t other = 0; other < content.elements.size(); ++other) {
-    SmallVector<int64_t> indices = offsets, inBlock = own.getIndices(other);
-    for (auto [number, dim] : llvm::enumerate(dims))
-      indices[dim] += inBlock[number];
-    if (all.get(indices) != content.elements[other])
-      return std::nullopt;
-  }
-  return offsets;
-}
-
-static std::optional<SmallVector<int64_t>>
-findOffsets(const FieldTensor &content, size_t position,
-            const FieldTensor &whole, size_t start) {
-  if (content.getElementType() != whole.getElementType())
-    return std::nullopt;
-  StoredElements own(content), all(whole);
-  SmallVector<size_t> dims;
-  auto visit = [&](auto &self,
-                   size_t next) -> std::optional<SmallVector<int64_t>> {
-    if (dims.size() == own.getRank())
-      return findOffsets(content, position, own, all, start, dims);
-    for (size_t dim = next; dim < all.getRank(); ++dim) {
-      dims.push_back(dim);
-      if (auto offsets = self(self, dim + 1))
-        return offsets;
-      dims.pop_back();
-    }
-    return std::nullopt;
-  };
-  return visit(visit, 0);
-}
-
-std::optional<RecognizedValues::Block>
-RecognizedValues::findBlock(const FieldValue &content,
-                            std::optional<size_t> preferred) const {
-  if (!hasRandomElements(content))
-    return std::nullopt;
-  // Constants are everywhere.
-  for (auto [position, number] : llvm::enumerate(content->elements)) {
-    ArrayRef<Place> own = findPlaces(number);
-    if (own.empty())
-      return std::nullopt;
-    if (number == 0 || constants.contains(number))
-      continue;
-    std::optional<Block> found;
-    for (auto [element, tensor, start] : own) {
-      if (found && tensor != preferred)
-        continue;
-      if (auto offsets =
-              findOffsets(*content, position, *tensors[tensor].first, start))
-        found = Block{tensor, std::move(*offsets)};
-    }
-    return found;
-  }
-  return std::nullopt;
+  known.sort();
 }
 
 bool RecognizedValues::findMisplaced(const RankValues::Node &node) {
@@ -201,7 +42,7 @@ bool RecognizedValues::findMisplaced(const RankValues::Node &node) {
   for (auto [rank, content] : llvm::enumerate(node.contents)) {
     if (!content)
       continue;
-    std::optional<Block> block = findBlock(
+    std::optional<Block> block = known.findBlock(
         content, blocks.empty() ? std::nullopt
                                 : std::optional(blocks.front().second.tensor));
     // Ranks that run different programs hold different values.
@@ -212,7 +53,7 @@ bool RecognizedValues::findMisplaced(const RankValues::Node &node) {
   }
   if (blocks.empty())
     return false;
-  StoredElements whole(*tensors[blocks.front().second.tensor].first);
+  StoredElements whole(*known.get(blocks.front().second.tensor).first);
   for (size_t dim = 0; dim < whole.getRank(); ++dim) {
     auto isAlong = [&](auto getStart) {
       std::optional<int64_t> first;
@@ -246,28 +87,19 @@ std::optional<RecognizedValues::Multiple>
 RecognizedValues::findMultiple(const RankValues::Node &node, size_t rank,
                                bool inOrder) {
   const FieldValue &content = node.contents[rank];
-  if (!node.dependsOnInputs || !hasRandomElements(content) || contains(content))
+  if (!node.dependsOnInputs || !hasRandomElements(content) ||
+      known.contains(content))
     return std::nullopt;
   for (const auto &[count, axis] : relations.getCounts())
     for (bool isLarger : {true, false}) {
       FieldValue own =
           relations.scale(content, isLarger ? 1 : count, isLarger ? count : 1);
-      if (inOrder ? !isBlock(own) : !contains(own))
+      if (inOrder ? !isBlock(own) : !known.contains(own))
         continue;
-      ArrayRef<Place> first = findPlaces(own->elements.front());
-      if (!first.empty())
-        return Multiple{isLarger ? count : 1, isLarger ? 1 : count,
-                        tensors[first.front().tensor].second};
+      if (auto owner = known.findOwner(own->elements.front()))
+        return Multiple{isLarger ? count : 1, isLarger ? 1 : count, *owner};
     }
   return std::nullopt;
-}
-
-bool RecognizedValues::contains(const FieldValue &content) const {
-  // Zeros are padding.
-  return hasRandomElements(content) &&
-         llvm::all_of(content->elements, [&](uint64_t element) {
-           return element == 0 || !findPlaces(element).empty();
-         });
 }
 
 bool RecognizedValues::dependsOnInputs(const RankValues::Node &node,
@@ -278,7 +110,7 @@ bool RecognizedValues::dependsOnInputs(const RankValues::Node &node,
   if (!hasRandomElements(content))
     return true;
   return llvm::any_of(content->elements, [&](uint64_t element) {
-    return element != 0 && !constants.contains(element);
+    return element != 0 && !known.isConstant(element);
   });
 }
 
@@ -343,7 +175,7 @@ FieldValue RecognizedValues::combine(const RankValues::Node &node, size_t rank,
 
 const RecognizedValues::Recognition &
 RecognizedValues::get(const RankValues::Node &node, size_t rank) {
-  auto [place, isNew] = known.try_emplace({&node, rank});
+  auto [place, isNew] = recognitions.try_emplace({&node, rank});
   Recognition &found = place->second;
   const FieldValue &content = node.contents[rank];
   if (!isNew || !content)
@@ -352,12 +184,12 @@ RecognizedValues::get(const RankValues::Node &node, size_t rank) {
     found.kind = Kind::Related;
     return found;
   }
-  found.block = findBlock(content, std::nullopt);
+  found.block = known.findBlock(content, std::nullopt);
   if (found.block) {
     found.kind = Kind::Related;
     return found;
   }
-  if (contains(content))
+  if (known.contains(content))
     found.kind = Kind::Elements;
   for (const std::vector<std::string> &axes : relations.getAxisSets()) {
     if (axes.empty() || relations.areEqualAlong(node.contents, axes))
@@ -369,7 +201,8 @@ RecognizedValues::get(const RankValues::Node &node, size_t rank) {
         found = std::move(candidate);
         return found;
       }
-      if (kind == Kind::Sum && found.kind == Kind::Unknown && contains(total))
+      if (kind == Kind::Sum && found.kind == Kind::Unknown &&
+          known.contains(total))
         found = {Kind::Elements, std::nullopt, axes};
     }
   }
@@ -384,21 +217,5 @@ std::vector<size_t> RecognizedValues::getOwners(const RankValues::Node &node,
   if (recognition.kind == Kind::Related)
     if (const auto &relation = values.getRelation(node))
       return {relation->value};
-  return getOwners(combine(node, rank, recognition));
-}
-
-std::vector<size_t>
-RecognizedValues::getOwners(const FieldValue &content) const {
-  std::vector<size_t> owners;
-  if (!hasRandomElements(content))
-    return owners;
-  for (uint64_t element : content->elements) {
-    ArrayRef<Place> place = findPlaces(element);
-    if (place.empty() || constants.contains(element))
-      continue;
-    size_t owner = tensors[place.front().tensor].second;
-    if (!llvm::is_contained(owners, owner))
-      owners.push_back(owner);
-  }
-  return owners;
+  return known.getOwners(combine(node, rank, recognition));
 }

@@ -7,6 +7,7 @@
 #ifndef COMMUTE_LIB_REFINEMENT_RECOGNIZEDVALUES_H
 #define COMMUTE_LIB_REFINEMENT_RECOGNIZEDVALUES_H
 
+#include "KnownElements.h"
 #include "RankValues.h"
 
 namespace commute::refinement {
@@ -32,11 +33,7 @@ public:
     Sum,
   };
   /// A block of a tensor of the reference.
-  struct Block {
-    size_t tensor;
-    /// Along the dims of the tensor that have several indices.
-    llvm::SmallVector<int64_t> offsets;
-  };
+  using Block = KnownElements::Block;
   struct Recognition {
     Kind kind = Kind::Unknown;
     std::optional<Block> block = std::nullopt;
@@ -50,6 +47,8 @@ public:
   /// All values of the reference have been added to `relations`.
   RecognizedValues(ValueRelations &relations, const RankValues &values);
 
+  /// What the reference computes.
+  const KnownElements &getKnown() const { return known; }
   /// Returns what a node is on the rank of this index.
   const Recognition &get(const RankValues::Node &node, size_t rank);
   /// Returns the values of the reference that the elements of a node come from.
@@ -68,6 +67,11 @@ public:
   /// part of a batch are; `inOrder`: as a block of it.
   std::optional<Multiple> findMultiple(const RankValues::Node &node,
                                        size_t rank, bool inOrder);
+  /// True for a value of the reference in a relation that can be stated, and
+  /// for its summands.
+  bool isDistributed(const RankValues::Node &node, size_t rank) {
+    return values.getRelation(node) || get(node, rank).kind == Kind::Sum;
+  }
   /// True for summands of a value of the reference.
   bool isPartial(const RankValues::Node &node) const {
     const std::optional<FoundRelation> &relation = values.getRelation(node);
@@ -80,7 +84,7 @@ public:
   }
   /// True if a tensor, as a rank would hold it, is a block of the reference.
   bool isBlock(const FieldValue &content) const {
-    return findBlock(content, std::nullopt).has_value();
+    return known.findBlock(content, std::nullopt).has_value();
   }
   /// True if what a node is on a rank depends on inputs of the reference.
   bool dependsOnInputs(const RankValues::Node &node, size_t rank);
@@ -91,22 +95,6 @@ public:
   bool areElementsOf(const FieldValue &content, size_t value, bool scaled);
 
 private:
-  /// An element, and a tensor that has it at a position.
-  struct Place {
-    uint64_t element;
-    uint32_t tensor, position;
-  };
-
-  void add(const FieldValue &content, size_t owner, bool isConstant);
-  /// Returns the first places of an element; empty if there is none.
-  llvm::ArrayRef<Place> findPlaces(uint64_t element) const;
-  bool contains(const FieldValue &content) const;
-  /// Finds a tensor of the reference that this is a block of, at any offset;
-  /// the preferred one if that is possible.
-  std::optional<Block> findBlock(const FieldValue &content,
-                                 std::optional<size_t> preferred) const;
-  /// Returns the values that elements come from.
-  std::vector<size_t> getOwners(const FieldValue &content) const;
   bool findMisplaced(const RankValues::Node &node);
   /// Returns the sum or mean that makes a summand recognizable.
   FieldValue combine(const RankValues::Node &node, size_t rank,
@@ -114,20 +102,13 @@ private:
 
   ValueRelations &relations;
   const RankValues &values;
-  /// The tensors that the reference computes, and the values that they are
-  /// computed for.
-  std::vector<std::pair<FieldValue, size_t>> tensors;
-  /// Sorted by element.
-  std::vector<Place> places;
-  /// The elements that depend on no input.
-  llvm::DenseSet<uint64_t> constants;
-  /// The hashes of the tensors: views of a value are looked up once.
-  llvm::DenseSet<uint64_t> hashes;
+  /// The tensors that the reference computes.
+  KnownElements known;
   std::optional<llvm::DenseSet<size_t>> held;
   llvm::DenseMap<const RankValues::Node *, bool> misplaced;
   llvm::DenseMap<size_t, llvm::DenseSet<uint64_t>> elementsOf;
   llvm::DenseMap<std::pair<const RankValues::Node *, size_t>, Recognition>
-      known;
+      recognitions;
 };
 
 } // namespace commute::refinement
