@@ -183,8 +183,9 @@ std::vector<FieldValue> SampledEvaluation::getSteps(Operation *op) {
 }
 
 std::vector<FieldValue>
-SampledEvaluation::evaluate(Operation *op, ArrayRef<FieldValue> operands) {
-  FieldAlgebra algebra = getAlgebra();
+SampledEvaluation::evaluate(Operation *op, ArrayRef<FieldValue> operands,
+                            std::vector<FieldValue> *steps) {
+  RecordingAlgebra algebra(/*rank=*/0, *state->context);
   SmallVector<AlgebraValue> results;
   bool isEvaluated = succeeded(evaluateAlone(
       op, operands, /*samples=*/{}, *state->context, algebra, results));
@@ -193,6 +194,8 @@ SampledEvaluation::evaluate(Operation *op, ArrayRef<FieldValue> operands) {
   std::vector<FieldValue> values;
   for (const AlgebraValue &result : results)
     values.push_back(share(result));
+  if (steps)
+    *steps = std::move(algebra.steps);
   return values;
 }
 

@@ -20,7 +20,7 @@ Explanation::Explanation(Refinement &refinement)
              [&](Value value) { return refinement.getContent(value); }),
       dataflow(refinement.ranks, values),
       texts(relations, refinement.referenceOps), recognized(relations, values),
-      search(relations, recognized),
+      search(relations, recognized, values),
       deviations(relations, values, recognized, search, texts) {}
 
 bool Explanation::holds(const Refinement::Output &output) const {

@@ -96,14 +96,39 @@ bool FaultSearch::keepsOrder(const Step &step) {
          });
 }
 
+/// True for positions, ids and what is decided by them.
+static bool isInteger(const Step &step) {
+  const FieldValue &content = step.getContent();
+  return content && (!content->isField() || content->isTruth());
+}
+
+/// True if an op takes its elements from others by integers or truth values,
+/// of which the step is one: wherever it takes them from, they are elements.
+static bool selectsBy(const Step &user, const Step &step) {
+  if (!isInteger(step) || !hasRandomElements(user.getContent()))
+    return false;
+  llvm::DenseSet<uint64_t> taken = {0};
+  for (const Step *operand : user.operands)
+    if (hasRandomElements(operand->getContent()))
+      taken.insert(operand->getContent()->elements.begin(),
+                   operand->getContent()->elements.end());
+  return llvm::all_of(user.getContent()->elements, [&](uint64_t element) {
+    return taken.contains(element);
+  });
+}
+
 bool FaultSearch::isClearedBy(const Step &step,
                               ArrayRef<bool> areUsersCleared) {
   bool areAllCleared = !step.users.empty();
-  for (auto [user, isUserCleared] :
-       llvm::zip_equal(step.users, areUsersCleared)) {
+  for (auto [user, isRight] : llvm::zip_equal(step.users, areUsersCleared)) {
     // A constant may be computed from the sizes of a wrong value.
-    if (isUserCleared && !recognized.dependsOnInputs(*user->node, user->rank))
+    if (isRight && !recognized.dependsOnInputs(*user->node, user->rank))
       continue;
+    // Elements that were taken from elsewhere are known, too, unless they are
+    // all of a value, or its summands.
+    bool isUserCleared =
+        isRight && (!selectsBy(*user, step) ||
+                    recognized.isDistributed(*user->node, user->rank));
     areAllCleared &= isUserCleared;
     if (isUserCleared && readsAllElements(user->getOp()))
       return true;
@@ -183,19 +208,24 @@ const Step *FaultSearch::findSuspect(ArrayRef<SmallVector<Step *>> outputs) {
   // What a rank computes of its own part of a batch has another scale than the
   // reference's, until it is averaged, and what it computes of padding is no
   // value of the reference: others are suspected first.
-  const Step *first = nullptr;
+  auto isHarmless = [&](const Step &step) {
+    return padding.find(step) || parts.find(step) || isOfOwnPart(step);
+  };
+  const Step *first = nullptr, *ofIntegers = nullptr;
   for (const Step *step : suspects) {
-    bool isPadding = padding.find(*step);
-    if (!isPadding && llvm::any_of(step->operands, [&](const Step *operand) {
-          return isSuspected(operand) && !padding.find(*operand);
-        }))
-      continue;
-    if (!isPadding && !isOfOwnPart(*step))
-      return step;
+    bool isOther = isHarmless(*step);
     if (!first)
       first = step;
+    if (isOther || llvm::any_of(step->operands, [&](const Step *operand) {
+          return isSuspected(operand) && !isHarmless(*operand);
+        }))
+      continue;
+    if (!isInteger(*step))
+      return step;
+    if (!ofIntegers)
+      ofIntegers = step;
   }
-  return first;
+  return ofIntegers ? ofIntegers : first;
 }
 
 const Step *FaultSearch::findFirstMultiple() {

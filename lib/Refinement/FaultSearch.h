@@ -7,6 +7,7 @@
 #ifndef COMMUTE_LIB_REFINEMENT_FAULTSEARCH_H
 #define COMMUTE_LIB_REFINEMENT_FAULTSEARCH_H
 
+#include "BatchParts.h"
 #include "Padding.h"
 #include "RankDataflow.h"
 #include "RecognizedValues.h"
@@ -31,8 +32,10 @@ public:
     std::optional<size_t> expected = std::nullopt;
   };
 
-  FaultSearch(ValueRelations &relations, RecognizedValues &recognized)
-      : relations(relations), recognized(recognized) {}
+  FaultSearch(ValueRelations &relations, RecognizedValues &recognized,
+              const RankValues &values)
+      : relations(relations), recognized(recognized),
+        parts(relations, recognized, values) {}
 
   /// Finds the first suspected step on the way to all of these outputs, each
   /// given by its steps on the ranks. Null if none is on the way to all.
@@ -89,6 +92,7 @@ private:
 
   ValueRelations &relations;
   RecognizedValues &recognized;
+  BatchParts parts;
   Padding padding;
   llvm::DenseMap<const Step *, bool> cleared, placed;
   /// In program order.

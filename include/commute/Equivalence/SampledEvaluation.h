@@ -35,9 +35,10 @@ public:
   /// their maximum of a softmax; empty for ops that cannot be evaluated again.
   std::vector<FieldValue> getSteps(mlir::Operation *op);
   /// Returns the results of an op on other operands; empty if it cannot be
-  /// evaluated.
+  /// evaluated. `steps`, if not null, gets what they are computed through.
   std::vector<FieldValue> evaluate(mlir::Operation *op,
-                                   llvm::ArrayRef<FieldValue> operands);
+                                   llvm::ArrayRef<FieldValue> operands,
+                                   std::vector<FieldValue> *steps = nullptr);
   /// Returns an algebra for further operations on values.
   FieldAlgebra getAlgebra();
   /// Clears the reason why an operation of the algebra failed. Returns true if
