@@ -21,7 +21,10 @@ Explanation::Explanation(Refinement &refinement)
       dataflow(refinement.ranks, values),
       texts(relations, refinement.referenceOps), recognized(relations, values),
       search(relations, recognized, values),
-      deviations(relations, values, recognized, search, texts) {}
+      deviations(relations, values, recognized, search, texts),
+      repairs(relations, search, dataflow, texts) {
+  repairs.setTargets(getTargets());
+}
 
 bool Explanation::holds(const Refinement::Output &output) const {
   if (!output.relation)
@@ -133,6 +136,23 @@ Explanation::findDeviation(const Refinement::Output &output) {
   return deviation;
 }
 
+std::vector<Substitution::Target> Explanation::getTargets() {
+  std::vector<Substitution::Target> targets;
+  for (const Refinement::Output &output : refinement.outputs) {
+    FieldValue whole = refinement.getContent(output.reference);
+    Relation meant =
+        output.relation ? *output.relation : Relation::makeName("output");
+    for (auto [rank, value] : llvm::enumerate(output.ofRanks))
+      if (Step *step = value ? findReturned(output, rank) : nullptr)
+        targets.push_back(
+            {step, meant.isPartial()
+                       ? nullptr
+                       : relations.evaluate(meant, whole,
+                                            relations.getWorld()[rank])});
+  }
+  return targets;
+}
+
 Step *Explanation::findReturned(const Refinement::Output &output, size_t rank) {
   // The value of the rank's program that it returns.
   const JoinedRank &own = refinement.ranks[rank];
@@ -149,6 +169,7 @@ bool Explanation::explainSuspect(const Step &suspect,
   if (std::optional<Finding> found = search.getPadding().explain(
           search.getSuspects(), texts, relations.getWorld())) {
     refinement.result.findings.push_back(std::move(*found));
+    isExplainedByPadding = true;
     return true;
   }
   if (std::optional<RepeatedSummand> found =
@@ -189,13 +210,72 @@ bool Explanation::explainFault(FaultSearch::Fault fault) {
   return true;
 }
 
+/// True if a finding is at a step, or at what it reads or is read by.
+static bool isNear(const Finding &finding, const Step &step) {
+  auto isAt = [&](const Step *own) {
+    return own->value.getLoc() == finding.location;
+  };
+  if (isAt(&step))
+    return true;
+  // A collective and its completion are one op.
+  auto isCompletion = [](const Step *own) {
+    return isa_and_present<tp::CompletionOpInterface>(own->getOp());
+  };
+  SmallVector<const Step *> near(step.operands.begin(), step.operands.end());
+  llvm::append_range(near, step.users);
+  for (size_t next = 0, count = near.size(); next < count; ++next) {
+    if (!isCompletion(near[next]))
+      continue;
+    llvm::append_range(near, near[next]->operands);
+    llvm::append_range(near, near[next]->users);
+  }
+  return llvm::any_of(near, isAt);
+}
+
+void Explanation::preferRepair(size_t first) {
+  std::optional<Repairs::Repair> found =
+      isExplainedByPadding ? std::nullopt : repairs.find();
+  if (!found)
+    return;
+  std::vector<Finding> &findings = refinement.result.findings;
+  for (Finding &finding : llvm::drop_begin(findings, first)) {
+    if (!isNear(finding, *found->step))
+      continue;
+    bool isSame = finding.location == found->finding.location;
+    // A finding without a fix says less than the change does.
+    if (finding.fix.empty() && !isSame)
+      continue;
+    if (isSame) {
+      finding.message += "; all outputs would be right if " + found->condition;
+      if (finding.fix.empty())
+        finding.fix = found->finding.fix;
+    }
+    return;
+  }
+  findings.resize(first, found->finding);
+  findings.push_back(std::move(found->finding));
+}
+
 bool Explanation::explainDeviation(const Deviation &deviation) {
+  const Step *suspect = search.findSuspect({deviation.steps});
+  size_t first = refinement.result.findings.size();
+  bool isExplained = explainDeviation(deviation, suspect);
+  // A missing reduction may be anywhere after what it reduces.
+  if (llvm::none_of(deviation.steps, [&](const Step *step) {
+        return recognized.isPartial(*step->node);
+      }))
+    preferRepair(first);
+  return isExplained || refinement.result.findings.size() > first;
+}
+
+bool Explanation::explainDeviation(const Deviation &deviation,
+                                   const Step *suspect) {
   for (Step *step : deviation.steps)
     if ((recognized.get(*step->node, step->rank).isCertain() &&
          explainRelation(*deviation.output, *step)) ||
         explainMean(*deviation.output, *step))
       return true;
-  if (const Step *suspect = search.findSuspect({deviation.steps}))
+  if (suspect)
     return explainSuspect(*suspect, {deviation.steps});
   size_t expected = relations.getIndex(
       refinement.evaluatedOf.lookup(deviation.output->reference));
@@ -241,6 +321,7 @@ bool Explanation::run() {
   if (const Step *suspect =
           outputs.size() > 1 ? search.findSuspect(outputs) : nullptr) {
     explainSuspect(*suspect, outputs);
+    preferRepair(0);
     return true;
   }
   constexpr size_t mostFindings = 4;

@@ -9,6 +9,7 @@
 
 #include "Deviations.h"
 #include "Refinement.h"
+#include "Repairs.h"
 
 #include <set>
 
@@ -34,10 +35,14 @@ private:
 
   bool holds(const Refinement::Output &output) const;
   Deviation findDeviation(const Refinement::Output &output);
+  /// What the ranks return, and what they must.
+  std::vector<Substitution::Target> getTargets();
   Step *findReturned(const Refinement::Output &output, size_t rank);
   /// Explains an output that does not hold. Returns false if there is nothing
   /// to say of it.
   bool explainDeviation(const Deviation &deviation);
+  /// `suspect` may be null.
+  bool explainDeviation(const Deviation &deviation, const Step *suspect);
   /// An output that is there, but not as it must be.
   bool explainRelation(const Refinement::Output &output, const Step &step);
   /// An output that each rank computes of its own part of a batch.
@@ -45,6 +50,10 @@ private:
   /// Explains the first suspected step of the search for these outputs.
   bool explainSuspect(const Step &suspect,
                       llvm::ArrayRef<llvm::SmallVector<Step *>> outputs);
+  /// Replaces findings, from this one on, by a change of another op that makes
+  /// all outputs right, if there is one. Only what was searched last is
+  /// changed.
+  void preferRepair(size_t first);
   bool explainFault(FaultSearch::Fault fault);
   /// An output of which nothing is known but that it is wrong.
   void explainAlone(const Refinement::Output &output);
@@ -57,7 +66,10 @@ private:
   RecognizedValues recognized;
   FaultSearch search;
   Deviations deviations;
+  Repairs repairs;
   std::set<const Step *> explained;
+  /// Padding says more than a change that avoids it.
+  bool isExplainedByPadding = false;
 };
 
 } // namespace commute::refinement

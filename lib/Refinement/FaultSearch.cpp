@@ -199,6 +199,9 @@ const Step *FaultSearch::findSuspect(ArrayRef<SmallVector<Step *>> outputs) {
     return onTheWay.contains(step) && counts[step->node] == outputs.size();
   };
   suspects.clear();
+  wrong.clear();
+  for (const SmallVector<Step *> &output : outputs)
+    wrong.insert(wrong.end(), output.begin(), output.end());
   for (const Step *step : onTheWay)
     if (isSuspected(step))
       suspects.push_back(step);
@@ -236,9 +239,11 @@ const Step *FaultSearch::findFirstMultiple() {
 }
 
 bool FaultSearch::isOfOwnPart(const Step &step) {
-  if (!recognized.isMultiple(*step.node, step.rank))
-    return false;
   // The reference computes it alike, of all parts.
+  return recognized.isMultiple(*step.node, step.rank) && isComputedAlike(step);
+}
+
+bool FaultSearch::isComputedAlike(const Step &step) {
   return llvm::any_of(findExpected(step), [&](size_t expected) {
     Operation *other = relations.getValue(expected).getDefiningOp();
     if (!other || !areOfOneKind(step.getOp(), other) ||

@@ -42,6 +42,8 @@ public:
   const Step *findSuspect(llvm::ArrayRef<llvm::SmallVector<Step *>> outputs);
   /// What the last search suspected, in program order.
   llvm::ArrayRef<const Step *> getSuspects() const { return suspects; }
+  /// The outputs of the last search.
+  llvm::ArrayRef<const Step *> getOutputs() const { return wrong; }
   Padding &getPadding() { return padding; }
   /// The first suspect of the last search that is larger or smaller than the
   /// reference's by the size of a group.
@@ -60,6 +62,9 @@ public:
   /// elements that a step moves. Null if none does, or if ranks do not exchange
   /// them before: then the step itself says more.
   const Step *findReader(const Step &step);
+  /// True if the reference computes the same function of the same operands,
+  /// whatever a rank has of them and however they are scaled.
+  bool isComputedAlike(const Step &step);
   /// Follows a step back to where it parts from its counterpart.
   Fault trace(const Step *step, size_t expected);
 
@@ -97,6 +102,7 @@ private:
   llvm::DenseMap<const Step *, bool> cleared, placed;
   /// In program order.
   std::vector<const Step *> suspects;
+  std::vector<const Step *> wrong;
 };
 
 /// True if two ops compute the same function, of operands of whatever sizes.

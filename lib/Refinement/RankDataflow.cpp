@@ -39,6 +39,7 @@ RankDataflow::RankDataflow(const std::vector<JoinedRank> &ranks,
       own->users.push_back(&step);
     };
     JoinedRank::Sources sources = ranks[step.rank].sources.lookup(step.value);
+    step.isReceived = sources && isa<tp::CallOp>(step.getOp());
     if (sources)
       for (auto [rank, operand] : *sources)
         addOperand(rank, operand);

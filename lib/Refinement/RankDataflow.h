@@ -24,6 +24,8 @@ struct Step {
   llvm::SmallVector<Step *, 2> users;
   /// In the program of the rank.
   size_t position;
+  /// True for what arrives from another rank: the operand, as it was sent.
+  bool isReceived = false;
 
   mlir::Operation *getOp() const { return value.getDefiningOp(); }
   const FieldValue &getContent() const { return node->contents[rank]; }
@@ -37,6 +39,8 @@ public:
   Step *find(size_t rank, mlir::Value value) const {
     return stepOf.lookup({rank, value});
   }
+
+  const std::deque<Step> &getSteps() const { return steps; }
 
 private:
   std::deque<Step> steps;

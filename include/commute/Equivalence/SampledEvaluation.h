@@ -39,6 +39,11 @@ public:
   std::vector<FieldValue> evaluate(mlir::Operation *op,
                                    llvm::ArrayRef<FieldValue> operands,
                                    std::vector<FieldValue> *steps = nullptr);
+  /// Returns the results of an op that all members of a group run, on their
+  /// operands, by member; empty if it cannot be evaluated.
+  std::vector<std::vector<FieldValue>>
+  evaluate(mlir::Operation *op, llvm::ArrayRef<int64_t> members,
+           llvm::ArrayRef<FieldValue> operands);
   /// Returns an algebra for further operations on values.
   FieldAlgebra getAlgebra();
   /// Clears the reason why an operation of the algebra failed. Returns true if
