@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -180,6 +181,41 @@ void Repairs::addOrders(const Step &step, std::vector<Candidate> &candidates) {
                           texts.describe(*step.operands[first]) + " came first",
          count == 2 ? "swap the operands"
                     : "compare the order of the operands"});
+  }
+}
+
+/// A view where dims should be permuted is a common mistake, and so are other
+/// dims: all of these give the sizes that are needed.
+void Repairs::addPermutations(const Step &step,
+                              std::vector<Candidate> &candidates) {
+  constexpr int64_t mostDims = 4;
+  if (!isa<tp::ReshapeOp, tp::PermuteOp>(step.getOp()) || !step.getContent())
+    return;
+  SmallVector<int64_t> sizes(step.getContent()->getSizes());
+  const FieldValue &from = step.operands.front()->getContent();
+  if (!from || from->getSizes().size() != sizes.size() ||
+      from->getRank() > mostDims)
+    return;
+  SmallVector<int64_t> dims(sizes.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  while (std::next_permutation(dims.begin(), dims.end())) {
+    auto getSize = [&](int64_t dim) { return from->getSizes()[dim]; };
+    if (!llvm::equal(sizes, llvm::map_range(dims, getSize)))
+      continue;
+    auto change = [this, dims](const Step &own) -> FieldValue {
+      const FieldValue &from = own.operands.front()->getContent();
+      if (!from)
+        return nullptr;
+      FieldAlgebra algebra = relations.getEvaluation().getAlgebra();
+      tp::AlgebraValue moved = algebra.permute(from, dims);
+      return relations.getEvaluation().clearProblem() || !moved ? nullptr
+                                                                : share(moved);
+    };
+    std::string text = "the dims: [" +
+                       llvm::join(llvm::map_range(dims, llvm::itostr), ", ") +
+                       "]";
+    candidates.push_back(
+        {change, self() + " permuted " + text, "permute " + text});
   }
 }
 
@@ -424,9 +460,10 @@ std::optional<Repairs::Repair> Repairs::find() {
     llvm::copy_if(groups, std::back_inserter(moved), [](const auto &steps) {
       return onlyMoves(steps.front()->getOp());
     });
-  const Kind simple[] = {&Repairs::addWithout,   &Repairs::addReductions,
-                         &Repairs::addMeans,     &Repairs::addOrders,
-                         &Repairs::addFunctions, &Repairs::addSums},
+  const Kind simple[] = {&Repairs::addWithout,      &Repairs::addReductions,
+                         &Repairs::addMeans,        &Repairs::addOrders,
+                         &Repairs::addPermutations, &Repairs::addFunctions,
+                         &Repairs::addSums},
              others[] = {&Repairs::addOperands, &Repairs::addSummands};
   if (auto found = tryChanges(moved, &Repairs::addWithout))
     return found;

@@ -56,6 +56,7 @@ private:
   void addReductions(const Step &step, std::vector<Candidate> &candidates);
   void addMeans(const Step &step, std::vector<Candidate> &candidates);
   void addOrders(const Step &step, std::vector<Candidate> &candidates);
+  void addPermutations(const Step &step, std::vector<Candidate> &candidates);
   void addFunctions(const Step &step, std::vector<Candidate> &candidates);
   void addOperands(const Step &step, std::vector<Candidate> &candidates);
   void addSums(const Step &step, std::vector<Candidate> &candidates);

@@ -21,6 +21,11 @@
 // RUN:   | FileCheck %s --check-prefix=REDUCED
 // RUN: not commute verify --reference=%t/sum.mlir %t/moved.mlir \
 // RUN:   | FileCheck %s --check-prefix=MOVED
+// RUN: commute verify --reference=%t/residual.mlir %t/permuted.mlir | FileCheck %s --check-prefix=HALVES
+// RUN: not commute verify --reference=%t/residual.mlir %t/viewed.mlir \
+// RUN:   | FileCheck %s --check-prefix=VIEWED
+// RUN: not commute verify --reference=%t/residual.mlir %t/turned.mlir \
+// RUN:   | FileCheck %s --check-prefix=TURNED --implicit-check-not="permuted the dims"
 
 // The sums of the halves are no values of the reference, and rightly so. What is wrong is
 // what makes all outputs right when it is changed.
@@ -45,6 +50,13 @@
 
 // REDUCED: difference: 'r' is no value of the reference, although its operands are; all outputs would be right if 'r' reduced by sum
 // MOVED: all outputs would be right if 'w' were used in place of 'c'
+
+// A view in place of a permutation: both give the sizes that are needed. Where the rows
+// themselves are in another order, no permutation of dims helps.
+// VIEWED: difference: all outputs would be right if 'v' permuted the dims: [1, 0, 2]
+// VIEWED-NEXT: at v
+// VIEWED-NEXT: fix: permute the dims: [1, 0, 2]
+// TURNED: difference:
 
 //--- sum.mlir
 func.func @main(%x: tensor<8x4xf32> {tp.name = "x"}, %w: tensor<4xf32> {tp.name = "w"}) -> tensor<4xf32> {
@@ -229,4 +241,45 @@ func.func @main(%x: tensor<8x4xf32> {tp.name = "x"}, %w: tensor<4xf32> {tp.name 
   %s = tp.reduce sum %p dims [0] {tp.names = ["s"]} : tensor<8x4xf32> -> tensor<4xf32> loc("s")
   %z = tp.map tanh(%s) {tp.names = ["z"]} : (tensor<4xf32>) -> tensor<4xf32> loc("z")
   return %z : tensor<4xf32>
+}
+//--- residual.mlir
+func.func @main(%r: tensor<2x3x4xf32> {tp.name = "r"}, %a: tensor<2x3x5xf32> {tp.name = "a"}, %b: tensor<5x4xf32> {tp.name = "b"}) -> tensor<2x3x4xf32> {
+  %f = tp.reshape %a {tp.names = ["f"]} : tensor<2x3x5xf32> -> tensor<6x5xf32> loc("f")
+  %m = tp.matmul %f, %b {tp.names = ["m"]} : (tensor<6x5xf32>, tensor<5x4xf32>) -> tensor<6x4xf32> loc("m")
+  %v = tp.reshape %m {tp.names = ["v"]} : tensor<6x4xf32> -> tensor<2x3x4xf32> loc("v")
+  %s = tp.map add(%r, %v) {tp.names = ["s"]} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32> loc("s")
+  return %s : tensor<2x3x4xf32>
+}
+//--- permuted.mlir
+func.func @main(%r: tensor<2x3x4xf32> {tp.name = "r"}, %a: tensor<2x3x5xf32> {tp.name = "a"}, %b: tensor<5x4xf32> {tp.name = "b"}) -> tensor<2x3x4xf32> {
+  %p = tp.permute %a [1, 0, 2] {tp.names = ["p"]} : tensor<2x3x5xf32> -> tensor<3x2x5xf32> loc("p")
+  %f = tp.reshape %p {tp.names = ["f"]} : tensor<3x2x5xf32> -> tensor<6x5xf32> loc("f")
+  %m = tp.matmul %f, %b {tp.names = ["m"]} : (tensor<6x5xf32>, tensor<5x4xf32>) -> tensor<6x4xf32> loc("m")
+  %g = tp.reshape %m {tp.names = ["g"]} : tensor<6x4xf32> -> tensor<3x2x4xf32> loc("g")
+  %v = tp.permute %g [1, 0, 2] {tp.names = ["v"]} : tensor<3x2x4xf32> -> tensor<2x3x4xf32> loc("v")
+  %s = tp.map add(%r, %v) {tp.names = ["s"]} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32> loc("s")
+  return %s : tensor<2x3x4xf32>
+}
+//--- viewed.mlir
+func.func @main(%r: tensor<2x3x4xf32> {tp.name = "r"}, %a: tensor<2x3x5xf32> {tp.name = "a"}, %b: tensor<5x4xf32> {tp.name = "b"}) -> tensor<2x3x4xf32> {
+  %p = tp.permute %a [1, 0, 2] {tp.names = ["p"]} : tensor<2x3x5xf32> -> tensor<3x2x5xf32> loc("p")
+  %f = tp.reshape %p {tp.names = ["f"]} : tensor<3x2x5xf32> -> tensor<6x5xf32> loc("f")
+  %m = tp.matmul %f, %b {tp.names = ["m"]} : (tensor<6x5xf32>, tensor<5x4xf32>) -> tensor<6x4xf32> loc("m")
+  %g = tp.reshape %m {tp.names = ["g"]} : tensor<6x4xf32> -> tensor<3x2x4xf32> loc("g")
+  %v = tp.reshape %g {tp.names = ["v"]} : tensor<3x2x4xf32> -> tensor<2x3x4xf32> loc("v")
+  %s = tp.map add(%r, %v) {tp.names = ["s"]} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32> loc("s")
+  return %s : tensor<2x3x4xf32>
+}
+//--- turned.mlir
+func.func @main(%r: tensor<2x3x4xf32> {tp.name = "r"}, %a: tensor<2x3x5xf32> {tp.name = "a"}, %b: tensor<5x4xf32> {tp.name = "b"}) -> tensor<2x3x4xf32> {
+  %p = tp.permute %a [1, 0, 2] {tp.names = ["p"]} : tensor<2x3x5xf32> -> tensor<3x2x5xf32> loc("p")
+  %f = tp.reshape %p {tp.names = ["f"]} : tensor<3x2x5xf32> -> tensor<6x5xf32> loc("f")
+  %m = tp.matmul %f, %b {tp.names = ["m"]} : (tensor<6x5xf32>, tensor<5x4xf32>) -> tensor<6x4xf32> loc("m")
+  %g = tp.reshape %m {tp.names = ["g"]} : tensor<6x4xf32> -> tensor<3x2x4xf32> loc("g")
+  %first = tp.slice %g dim 0 start 0 step 1 {tp.names = ["first"]} : tensor<3x2x4xf32> -> tensor<1x2x4xf32> loc("first")
+  %rest = tp.slice %g dim 0 start 1 step 1 {tp.names = ["rest"]} : tensor<3x2x4xf32> -> tensor<2x2x4xf32> loc("rest")
+  %t = tp.concat %rest, %first dim 0 {tp.names = ["t"]} : (tensor<2x2x4xf32>, tensor<1x2x4xf32>) -> tensor<3x2x4xf32> loc("t")
+  %v = tp.reshape %t {tp.names = ["v"]} : tensor<3x2x4xf32> -> tensor<2x3x4xf32> loc("v")
+  %s = tp.map add(%r, %v) {tp.names = ["s"]} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32> loc("s")
+  return %s : tensor<2x3x4xf32>
 }
