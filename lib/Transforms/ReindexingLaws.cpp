@@ -11,6 +11,7 @@
 
 #include "commute/Analysis/Collectives/ChainedCollectives.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Analysis/ReturnedMemory.h"
 #include "commute/Dialect/NodeName.h"
 
 using namespace mlir;
@@ -47,6 +48,9 @@ private:
 
 class IdentityLaw : public Law {
 public:
+  explicit IdentityLaw(std::optional<analysis::ReturnedMemory> &returned)
+      : returned(returned) {}
+
   StringRef getName() const override { return "identity"; }
   bool isSite(OperationName name) const override {
     return isNameOf<tp::AllGatherOp>(name);
@@ -54,11 +58,41 @@ public:
   void find(Operation *site, Findings &findings) override {
     auto gather = cast<tp::AllGatherOp>(site);
     SmallVector<Value> values = analysis::findIdentities(gather);
-    for (Value value : values)
-      findings.add(site, std::make_unique<Identity>(gather, value));
     if (values.empty())
       findings.refuse(site, {});
+    for (Value value : values)
+      if (isCopyReturned(gather, value))
+        findings.refuse(site, {.op = value.getDefiningOp(),
+                               .code = analysis::RefusalCode::Output,
+                               .reason = "it copies " + getNodeName(gather) +
+                                         ", both are returned, and a caller "
+                                         "may write into one of them"});
+      else
+        findings.add(site, std::make_unique<Identity>(gather, value));
   }
+
+private:
+  bool isCopyReturned(tp::AllGatherOp gather, Value value) {
+    if (!returned)
+      returned.emplace(*gather->getParentRegion());
+    return returned->contains(value) && returned->contains(gather.getResult());
+  }
+
+  std::optional<analysis::ReturnedMemory> &returned;
+};
+
+class IdentityLaws : public LawGroup {
+public:
+  IdentityLaws() { add<IdentityLaw>(returned); }
+
+  llvm::Error beginRound(func::FuncOp function) override {
+    returned.reset();
+    return llvm::Error::success();
+  }
+
+private:
+  /// Computed if there is an identity.
+  std::optional<analysis::ReturnedMemory> returned;
 };
 
 } // namespace
@@ -300,9 +334,7 @@ private:
 } // namespace
 
 std::unique_ptr<LawGroup> commute::makeIdentityLaws() {
-  auto laws = std::make_unique<LawGroup>();
-  laws->add<IdentityLaw>();
-  return laws;
+  return std::make_unique<IdentityLaws>();
 }
 
 std::unique_ptr<LawGroup> commute::makeAxisLaws() {

@@ -50,7 +50,7 @@ private:
 
 class RepetitionLaw : public Law {
 public:
-  explicit RepetitionLaw(const std::optional<RepeatedCollectives> &repeated)
+  explicit RepetitionLaw(std::optional<RepeatedCollectives> &repeated)
       : repeated(repeated) {}
 
   StringRef getName() const override { return "repetition"; }
@@ -70,7 +70,7 @@ public:
   }
 
 private:
-  const std::optional<RepeatedCollectives> &repeated;
+  std::optional<RepeatedCollectives> &repeated;
 };
 
 class RepetitionLaws : public LawGroup {

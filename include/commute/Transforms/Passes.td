@@ -108,7 +108,9 @@ def NormalizeCollectives : LawPass<"normalize-collectives"> {
     its readers read the result of that one: DTensor gathers the input of a
     layer once for each product that reads it. If another collective comes
     between, the program may want to free the memory of the first result, and
-    nothing is removed.
+    nothing is removed. Nor is it if both results are returned, or views of them:
+    callers may write into one of them. The same holds for concatenations that
+    merely reassemble a tensor.
 
     Before:
 

@@ -40,7 +40,7 @@ struct EqualCollectives : llvm::DenseMapInfo<Operation *> {
 };
 } // namespace
 
-RepeatedCollectives::RepeatedCollectives(Region &region) {
+RepeatedCollectives::RepeatedCollectives(Region &region) : region(region) {
   for (Block &block : region)
     add(block);
 }
@@ -83,7 +83,7 @@ static SmallVector<Value> getCompleted(Operation *op) {
   return completed;
 }
 
-Legal<RepeatedCollective> RepeatedCollectives::find(Operation *op) const {
+Legal<RepeatedCollective> RepeatedCollectives::find(Operation *op) {
   auto found = earlierOf.find(op);
   if (found == earlierOf.end())
     return Refusal{};
@@ -99,7 +99,7 @@ Legal<RepeatedCollective> RepeatedCollectives::find(Operation *op) const {
   if (!cast<tp::CollectiveOpInterface>(op).isAsynchronous()) {
     for (auto [value, same] : llvm::zip(op->getResults(), first->getResults()))
       repeated.values.emplace_back(value, same);
-    return repeated;
+    return checkReturned(std::move(repeated));
   }
   SmallVector<Value> ready = getCompleted(first);
   for (Value value : getCompleted(op)) {
@@ -111,5 +111,19 @@ Legal<RepeatedCollective> RepeatedCollectives::find(Operation *op) const {
                                " is the same, but is waited for later"};
     repeated.values.emplace_back(value, ready.front());
   }
+  return checkReturned(std::move(repeated));
+}
+
+Legal<RepeatedCollective>
+RepeatedCollectives::checkReturned(RepeatedCollective repeated) {
+  if (!returned)
+    returned.emplace(region);
+  for (auto [value, same] : repeated.values)
+    if (returned->contains(value) && returned->contains(same))
+      return Refusal{.op = repeated.first,
+                     .code = RefusalCode::Output,
+                     .reason = "the result of " + getNodeName(repeated.first) +
+                               " is the same, but both are returned, and a "
+                               "caller may write into one of them"};
   return repeated;
 }

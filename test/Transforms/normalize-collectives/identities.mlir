@@ -246,3 +246,20 @@ module {
     return %11, %12 : tensor<32x6xf32>, tensor<32x6xf32>
   }
 }
+
+// Both are returned: a caller may write into one of them.
+//--- returned.mlir
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = tp.wait
+// CHECK: %[[C:.*]] = tp.concat
+// CHECK: return %[[C]], %[[W]]
+module {
+  func.func @main(%x0: tensor<4x6xf32>) -> (tensor<8x6xf32>, tensor<8x6xf32>) {
+    %0 = tp.all_gather %x0 gather_axis 0 group <"0", [0, 1]> async : tensor<4x6xf32> -> tensor<8x6xf32>
+    %1 = tp.wait %0 : tensor<8x6xf32> -> tensor<8x6xf32>
+    %2 = tp.slice %1 dim 0 start 0 step 1 : tensor<8x6xf32> -> tensor<4x6xf32>
+    %3 = tp.slice %1 dim 0 start 4 step 1 : tensor<8x6xf32> -> tensor<4x6xf32>
+    %4 = tp.concat %2, %3 dim 0 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    return %4, %1 : tensor<8x6xf32>, tensor<8x6xf32>
+  }
+}

@@ -56,12 +56,14 @@ module {
 // CHECK: removed: it repeats tp.all_reduce
 // CHECK-LABEL: func.func @main
 // CHECK: %[[A:.*]] = tp.all_reduce sum %arg0
-// CHECK-NEXT: return %[[A]], %[[A]]
+// CHECK-NEXT: %[[B:.*]] = tp.map relu(%[[A]])
+// CHECK-NEXT: return %[[A]], %[[B]]
 module {
   func.func @main(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
     %0 = tp.all_reduce sum %x group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<4x6xf32>
     %1 = tp.all_reduce sum %x group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<4x6xf32>
-    return %0, %1 : tensor<4x6xf32>, tensor<4x6xf32>
+    %2 = tp.map relu(%1) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    return %0, %2 : tensor<4x6xf32>, tensor<4x6xf32>
   }
 }
 
@@ -79,7 +81,8 @@ module {
     %1 = tp.all_reduce sum %x group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<4x6xf32>
     %2 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<8x6xf32>
     %3 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<8x6xf32>
-    return %0, %2, %3, %1 : tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<4x6xf32>
+    %4 = tp.map relu(%3) : (tensor<8x6xf32>) -> tensor<8x6xf32>
+    return %0, %2, %4, %1 : tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<4x6xf32>
   }
 }
 
@@ -129,5 +132,25 @@ module {
     %2 = tp.all_reduce sum %1 group <"0", [0, 1]> in_place : tensor<4x6xf32> -> tensor<4x6xf32>
     %3 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<8x6xf32>
     return %0, %3, %2 : tensor<8x6xf32>, tensor<8x6xf32>, tensor<4x6xf32>
+  }
+}
+
+// A caller that writes into one output does not expect another one to change. A product is
+// memory of its own.
+//--- h_both_returned.mlir
+// CHECK: removed: it repeats tp.all_gather
+// CHECK: refused ({{.*}}): kept: the result of tp.all_gather is the same, but both are returned, and a caller may write into one of them
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: = tp.all_gather
+// CHECK-NOT: = tp.all_gather
+// CHECK: return
+module {
+  func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x5xf32>) -> (tensor<8x6xf32>, tensor<48xf32>, tensor<8x5xf32>) {
+    %0 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<8x6xf32>
+    %1 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<8x6xf32>
+    %2 = tp.reshape %1 : tensor<8x6xf32> -> tensor<48xf32>
+    %3 = tp.all_gather %x gather_axis 0 group <"0", [0, 1]> : tensor<4x6xf32> -> tensor<8x6xf32>
+    %4 = tp.matmul %3, %w : (tensor<8x6xf32>, tensor<6x5xf32>) -> tensor<8x5xf32>
+    return %0, %2, %4 : tensor<8x6xf32>, tensor<48xf32>, tensor<8x5xf32>
   }
 }

@@ -13,6 +13,7 @@
 #define COMMUTE_ANALYSIS_COLLECTIVES_REPEATEDCOLLECTIVES_H
 
 #include "commute/Analysis/Legal.h"
+#include "commute/Analysis/ReturnedMemory.h"
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -40,10 +41,12 @@ public:
   /// layers in between, do so to free its memory until then.
   ///
   /// Not applicable if no earlier collective is the same.
-  Legal<RepeatedCollective> find(mlir::Operation *op) const;
+  Legal<RepeatedCollective> find(mlir::Operation *op);
 
 private:
   void add(mlir::Block &block);
+  /// Refuses if the caller would see that values became one.
+  Legal<RepeatedCollective> checkReturned(RepeatedCollective repeated);
 
   struct Earlier {
     mlir::Operation *first;
@@ -51,7 +54,10 @@ private:
     /// comes after the repetition.
     mlir::Operation *other;
   };
+  mlir::Region &region;
   llvm::DenseMap<mlir::Operation *, Earlier> earlierOf;
+  /// Computed if anything is repeated.
+  std::optional<ReturnedMemory> returned;
 };
 
 } // namespace commute::analysis
