@@ -256,9 +256,14 @@ bool Deviations::tryOtherBlocks(const Step &step, size_t expected,
       if (!fits || size == 0 || all % size != 0)
         continue;
       for (const auto &[count, axis] : relations.getCounts()) {
+        bool isOfAll = axis == "all axes";
+        // Axes may overlap.
+        if (isOfAll &&
+            count != static_cast<int64_t>(relations.getWorld().size()))
+          continue;
         // The number of blocks in the whole, of which the rank has some.
         for (int64_t parts : {count, 2 * count, 3 * count}) {
-          if (axis == "all axes" && parts != count)
+          if (isOfAll && parts != count)
             continue;
           if (all % parts != 0 || size % (all / parts) != 0)
             continue;
@@ -281,10 +286,10 @@ bool Deviations::tryOtherBlocks(const Step &step, size_t expected,
           auto place = members
                            ? llvm::find(*members, relations.getWorld()[rank]) -
                                  members->begin()
-                           : 0;
+                           : static_cast<int64_t>(rank);
           // Ranks that are next to each other may have the same blocks, as
           // those with the same head of keys.
-          bool isOwn = members && numOwn * count % parts == 0;
+          bool isOwn = (members || isOfAll) && numOwn * count % parts == 0;
           int64_t first = place * parts / count / numOwn * numOwn;
           for (auto [index, block] : llvm::enumerate(order))
             isOwn &= block == first + static_cast<int64_t>(index);

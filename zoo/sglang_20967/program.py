@@ -12,21 +12,21 @@ from zoo.common.collectives import all_reduce
 
 ISSUE = ("sgl-project/sglang", 20967)
 MESH = {"head": [[0, 2], [1, 3]], "tp": [[0, 1, 2, 3]]}
-INPUTS = {"x": (5, 8), "query": (8, 12), "key": (8, 6), "norm": (6,), "out": (20, 6)}
+INPUTS = {"x": (5, 8), "query": (8, 16), "key": (8, 8), "norm": (8,), "out": (20, 6)}
 RELATIONS = {
     "inputs": {
         "query": "shard(query, 1, tp)", "key": "shard(key, 1, head)", "out": "shard(out, 0, tp)",
     },
     "outputs": {"0": "replicated"},
 }  # fmt: skip
-SAYS = ("another rank", "rank 0's")
+SAYS = ("on rank 1 holds block 1 of 2",)
 
 
 def reference(x, query, key, norm, out):
     keys = x @ key
     keys = keys * torch.rsqrt(keys.square().mean(-1, keepdim=True) + 1e-5) * norm
-    keys = keys.unflatten(-1, (2, 3)).repeat_interleave(2, 1)
-    queries = (x @ query).unflatten(-1, (4, 3))
+    keys = keys.unflatten(-1, (2, 4)).repeat_interleave(2, 1)
+    queries = (x @ query).unflatten(-1, (4, 4))
     attention = torch.softmax(queries.transpose(0, 1) @ keys.permute(1, 2, 0), -1)
     return attention.transpose(0, 1).flatten(1) @ out
 
@@ -37,14 +37,14 @@ def normalize(mesh, keys):
 
 
 def faulty(mesh, x, query, key, norm, out):
-    weight = norm.narrow(0, mesh.tp.index % 2 * 3, 3)  # the fault
+    weight = norm.narrow(0, mesh.tp.index % 2 * 4, 4)  # the fault
     keys = normalize(mesh, x @ key) * weight  # its first reader
     attention = torch.softmax((x @ query) @ keys.t(), -1)
     return all_reduce(attention @ out, mesh.tp)
 
 
 def mended(mesh, x, query, key, norm, out):
-    weight = norm.narrow(0, mesh.tp.index // 2 * 3, 3)
+    weight = norm.narrow(0, mesh.tp.index // 2 * 4, 4)
     keys = normalize(mesh, x @ key) * weight
     attention = torch.softmax((x @ query) @ keys.t(), -1)
     return all_reduce(attention @ out, mesh.tp)
