@@ -16,6 +16,18 @@ using namespace commute::equivalence;
 
 static constexpr uint64_t firstUnknown = EqualityPattern::firstUnknown;
 
+static bool isFloatTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType());
+}
+
+/// Hashes a pattern with the numbers that its unknowns have.
+static ContentHash hash(const EqualityPattern &pattern) {
+  ContentHasher hasher;
+  hasher.add(pattern, [](uint64_t number) { return number; });
+  return hasher.finish();
+}
+
 RegionMemory::RegionMemory(const InputGenerator &inputs,
                            EvaluationContext &context, uint64_t seed,
                            RegionOutcomes *earlier)
@@ -46,7 +58,10 @@ void RegionMemory::setReaders(Number number, Readers readers) {
   auto known = settled.find(number);
   assert(known != settled.end() && "not of before the last closed cut");
   Settled &value = known->second;
-  if (!value.pattern && readers != (FirstReads | SecondReads)) {
+  if (!value.pattern) {
+    // Both programs read a skipped value.
+    if (readers == value.readers)
+      return;
     if (readers == NoReader) {
       settled.erase(known);
       return;
@@ -54,8 +69,6 @@ void RegionMemory::setReaders(Number number, Readers readers) {
     // Unknowns that one program alone holds are counted.
     getPattern(number);
   }
-  if (!value.pattern)
-    return;
   count(*value.pattern, value.readers, -1);
   count(*value.pattern, readers, 1);
   value.readers = readers;
@@ -72,33 +85,24 @@ const SharedPattern &RegionMemory::getPattern(Number number) {
   if (value.pattern)
     return value.pattern;
   const Skipped &skipped = *value.skipped;
-  value.pattern = std::make_shared<EqualityPattern>(
+  auto pattern = std::make_shared<EqualityPattern>(
       skipped.type, getSampledDims(skipped.type, skipped.samples, context),
       skipped.tensorOfRank, holders.size());
   size_t numElements = 0;
-  for (const std::vector<uint64_t> &tensor : value.pattern->elements)
+  for (const std::vector<uint64_t> &tensor : pattern->elements)
     numElements += tensor.size();
   holders.resize(holders.size() + numElements);
-  count(*value.pattern, value.readers, 1);
-  ContentHasher hasher;
-  hasher.add(*value.pattern, [](uint64_t number) { return number; });
-  value.content = hasher.finish();
-  byContent.try_emplace(value.content, number);
-  value.skipped.reset();
+  settle(number, value.readers, std::move(pattern));
   return value.pattern;
 }
 
 /// Returns true if a step of a region is the same in all rounds: it draws no
 /// integers.
 static bool isOfAllRounds(const ProgramRegion::Step &step) {
-  auto isFloat = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && isa<FloatType>(tensor.getElementType());
-  };
   if (!step.op)
-    return step.settled || isFloat(step.argumentType);
+    return step.settled || isFloatTensor(step.argumentType);
   return (isMemoryEffectFree(step.op) && !isa<tp::CallOp>(step.op)) ||
-         llvm::all_of(step.op->getResultTypes(), isFloat);
+         llvm::all_of(step.op->getResultTypes(), isFloatTensor);
 }
 
 void RegionMemory::describeSettled(const ProgramRegion &region) {
@@ -161,9 +165,7 @@ void RegionMemory::noteReaders(Outcome &outcome,
     // Integers and truth values may be equal by chance.
     if (pattern->isKept() || pattern->isTruth() || pattern->isDiscrete)
       continue;
-    ContentHasher hasher;
-    hasher.add(*pattern, [](uint64_t number) { return number; });
-    auto [same, isNew] = firstOf.try_emplace(hasher.finish(), index);
+    auto [same, isNew] = firstOf.try_emplace(hash(*pattern), index);
     if (!isNew)
       outcome.equalExits.push_back({index, same->second});
   }
@@ -187,16 +189,14 @@ bool RegionMemory::closes(const Outcome &outcome,
   return numStillOpen == 0;
 }
 
-void RegionMemory::settle(const ProgramRegion::Exit &exit,
+void RegionMemory::settle(Number number, Readers readers,
                           SharedPattern pattern) {
-  ContentHasher hasher;
-  hasher.add(*pattern, [](uint64_t number) { return number; });
-  ContentHash hash = hasher.finish();
-  count(*pattern, exit.readers, 1);
-  auto [same, isNew] = byContent.try_emplace(hash, exit.number);
+  ContentHash content = hash(*pattern);
+  count(*pattern, readers, 1);
+  auto [same, isNew] = byContent.try_emplace(content, number);
   if (!isNew)
-    equal.push_back({exit.number, same->second});
-  settled[exit.number] = {std::move(pattern), exit.readers, hash};
+    equal.push_back({number, same->second});
+  settled[number] = {std::move(pattern), readers, content};
 }
 
 void RegionMemory::settle(const Outcome &outcome, ArrayRef<uint64_t> elements,
@@ -219,7 +219,7 @@ void RegionMemory::settle(const Outcome &outcome, ArrayRef<uint64_t> elements,
   for (auto [pattern, exit] : llvm::zip_equal(outcome.patterns, exits)) {
     auto own = std::make_shared<EqualityPattern>(*pattern);
     own->renumber(getGlobal);
-    settle(exit, std::move(own));
+    settle(exit.number, exit.readers, std::move(own));
   }
   pending.clear();
   read.clear();
@@ -296,16 +296,13 @@ static bool isConstant(const ProgramRegion::Step &step) {
 
 /// Whether nothing need be known of the results of a step.
 static bool canSkip(const ProgramRegion::Step &step) {
-  auto isFloat = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && isa<FloatType>(tensor.getElementType());
-  };
   if (!step.op)
-    return step.settled || isFloat(step.argumentType);
+    return step.settled || isFloatTensor(step.argumentType);
   return !step.isOfSecond && isMemoryEffectFree(step.op) &&
          !isa<tp::CallOp, tp::GroupOpInterface, tp::ReindexOpInterface>(
              step.op) &&
-         (isConstant(step) || llvm::all_of(step.op->getResultTypes(), isFloat));
+         (isConstant(step) ||
+          llvm::all_of(step.op->getResultTypes(), isFloatTensor));
 }
 
 SmallVector<unsigned> RegionMemory::getTensorOfRank(Number number) const {
@@ -381,7 +378,7 @@ bool RegionMemory::skip(const ProgramRegion &region) {
   for (const ProgramRegion::Exit &exit : region.exits) {
     auto constant = constants.find(exit.position);
     if (constant != constants.end())
-      settle(exit, constant->second);
+      settle(exit.number, exit.readers, constant->second);
     else
       settled[exit.number] = {nullptr, exit.readers, {}, values[exit.position]};
   }
@@ -485,8 +482,7 @@ LogicalResult RegionMemory::evaluate(const ProgramRegion::Step &step) {
   for (auto [value, operand] :
        llvm::zip_equal(step.op->getOperands(), step.operands)) {
     operands.push_back(known[operand].values);
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    bool isFloat = type && isa<FloatType>(type.getElementType());
+    bool isFloat = isFloatTensor(value.getType());
     isConstant &= known[operand].isConstant;
     isDiscrete &=
         known[operand].isConstant || known[operand].isDiscrete || !isFloat;

@@ -158,7 +158,7 @@ private:
   /// are equal.
   void finish(const Outcome &outcome, llvm::ArrayRef<uint64_t> elements,
               llvm::ArrayRef<ProgramRegion::Exit> exits);
-  void settle(const ProgramRegion::Exit &exit, SharedPattern pattern);
+  void settle(Number number, Readers readers, SharedPattern pattern);
   void settle(const Outcome &outcome, llvm::ArrayRef<uint64_t> elements,
               llvm::ArrayRef<ProgramRegion::Exit> exits);
   /// Adds the outcome of the pending regions to those for other rounds, if it

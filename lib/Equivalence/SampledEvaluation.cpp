@@ -202,58 +202,28 @@ SampledEvaluation::evaluate(Operation *op, ArrayRef<FieldValue> operands,
 std::vector<std::vector<FieldValue>>
 SampledEvaluation::evaluate(Operation *op, ArrayRef<int64_t> members,
                             ArrayRef<FieldValue> operands) {
-  auto modelled = dyn_cast<tp::EvaluationOpInterface>(op);
-  if (!modelled || !isMemoryEffectFree(op) ||
+  if (!isa<tp::EvaluationOpInterface>(op) || !isMemoryEffectFree(op) ||
       llvm::is_contained(operands, nullptr))
     return {};
-  size_t numElements = 0;
-  for (const FieldValue &operand : operands)
-    numElements = std::max(numElements, operand->elements.size());
-  state->context->scalars.beginOp(numElements, members.size());
   llvm::SaveAndRestore recordsSums(
       state->context->scalars.getLogarithms().recordsSums, true);
   ScopedDiagnosticHandler handler(op->getContext(),
                                   [](Diagnostic &) { return success(); });
-  std::vector<FieldAlgebra> algebras;
-  for (int64_t member : members)
-    algebras.emplace_back(member, *state->context);
+  // By operand and by result, of all members.
+  SmallVector<RankValues> operandsOfAll(op->getNumOperands()), results;
+  for (auto [index, operand] : llvm::enumerate(operands))
+    operandsOfAll[index % op->getNumOperands()].push_back(operand);
+  SmallVector<ArrayRef<const IndexSample *>> samples(op->getNumResults());
+  RankClasses ranks(members);
+  bool isEvaluated =
+      succeeded(LockstepEvaluator(ranks, *state->context)
+                    .evaluate(op, operandsOfAll, samples, results));
+  if (clearProblem() || !isEvaluated)
+    return {};
   std::vector<std::vector<FieldValue>> found(members.size());
-  bool isWaiting = true;
-  while (isWaiting) {
-    isWaiting = false;
-    for (auto [position, algebra] : llvm::enumerate(algebras)) {
-      unsigned count = op->getNumOperands();
-      SmallVector<AlgebraValue> inputs, results;
-      for (const FieldValue &own : operands.slice(position * count, count))
-        inputs.push_back(own);
-      algebra.restart(inputs, /*samples=*/{});
-      if (failed(modelled.evaluate(algebra, inputs, results))) {
-        if (clearProblem() || !algebra.isWaiting())
-          return {};
-        isWaiting = true;
-        continue;
-      }
-      if (clearProblem())
-        return {};
-      found[position].clear();
-      for (const AlgebraValue &result : results)
-        found[position].push_back(share(result));
-    }
-    if (!isWaiting)
-      break;
-    for (auto [position, algebra] : llvm::enumerate(algebras)) {
-      LockstepAlgebra::Exchange &exchange = algebra.getExchanges().back();
-      for (FieldAlgebra &peer : algebras) {
-        if (peer.getExchanges().empty() ||
-            peer.getExchanges().back().toMembers.size() != algebras.size())
-          return {};
-        exchange.fromMembers.push_back(
-            peer.getExchanges().back().toMembers[position]);
-      }
-    }
-    for (FieldAlgebra &algebra : algebras)
-      algebra.getExchanges().back().isComplete = true;
-  }
+  for (const RankValues &result : results)
+    for (auto [own, value] : llvm::zip_equal(found, result))
+      own.push_back(value);
   return found;
 }
 

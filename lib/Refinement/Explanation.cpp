@@ -22,9 +22,7 @@ Explanation::Explanation(Refinement &refinement)
       texts(relations, refinement.referenceOps), recognized(relations, values),
       search(relations, recognized, values),
       deviations(relations, values, recognized, search, texts),
-      repairs(relations, search, dataflow, texts) {
-  repairs.setTargets(getTargets());
-}
+      repairs(relations, search, dataflow, texts, getTargets()) {}
 
 bool Explanation::holds(const Refinement::Output &output) const {
   if (!output.relation)

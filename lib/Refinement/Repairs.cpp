@@ -11,7 +11,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <numeric>
-#include <set>
 
 using namespace mlir;
 using namespace commute;
@@ -56,22 +55,18 @@ const Step *Repairs::findOn(const Step &other,
   return value ? dataflow.find(other.rank, value) : nullptr;
 }
 
-SmallVector<const Step *> Repairs::findEarlier(const Step &step, Type type) {
-  if (ofRanks.empty())
-    for (const Step &own : dataflow.getSteps()) {
-      ofRanks.resize(std::max(ofRanks.size(), own.rank + 1));
-      ofRanks[own.rank].push_back(&own);
-    }
+ArrayRef<const Step *> Repairs::findEarlier(const Step &step, Type type) {
+  if (ofTypes.empty())
+    for (const Step &own : dataflow.getSteps())
+      if (own.node->dependsOnInputs)
+        ofTypes[{own.rank, own.value.getType().getAsOpaquePointer()}].push_back(
+            &own);
   constexpr size_t mostSteps = 64;
-  SmallVector<const Step *> found;
-  for (const Step *own : llvm::reverse(ofRanks[step.rank])) {
-    if (own->position < step.position && own->value.getType() == type &&
-        own->node->dependsOnInputs)
-      found.push_back(own);
-    if (found.size() == mostSteps)
-      break;
-  }
-  return found;
+  ArrayRef<const Step *> all = ofTypes[{step.rank, type.getAsOpaquePointer()}];
+  auto *end = llvm::partition_point(
+      all, [&](const Step *own) { return own->position < step.position; });
+  ArrayRef<const Step *> earlier(all.begin(), end);
+  return earlier.take_back(std::min(earlier.size(), mostSteps));
 }
 
 void Repairs::addWithout(const Step &step, std::vector<Candidate> &candidates) {
@@ -259,8 +254,8 @@ void Repairs::addOperands(const Step &step,
   if (isa<tp::CollectiveOpInterface>(step.getOp()))
     return;
   for (size_t number = 0; number < step.operands.size(); ++number)
-    for (const Step *other :
-         findEarlier(step, step.operands[number]->value.getType())) {
+    for (const Step *other : llvm::reverse(
+             findEarlier(step, step.operands[number]->value.getType()))) {
       if (other == step.operands[number])
         continue;
       const RankValues::Node *node = other->node;
@@ -302,7 +297,8 @@ void Repairs::addSums(const Step &step, std::vector<Candidate> &candidates) {
 
 void Repairs::addSummands(const Step &step,
                           std::vector<Candidate> &candidates) {
-  for (const Step *other : findEarlier(step, step.value.getType())) {
+  for (const Step *other :
+       llvm::reverse(findEarlier(step, step.value.getType()))) {
     const RankValues::Node *node = other->node;
     auto change = [this, node](const Step &own) -> FieldValue {
       const Step *other = findOn(own, node);

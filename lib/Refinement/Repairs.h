@@ -11,6 +11,7 @@
 #include "Substitution.h"
 #include "ValueTexts.h"
 
+#include <map>
 #include <set>
 
 namespace commute::refinement {
@@ -21,13 +22,10 @@ namespace commute::refinement {
 class Repairs {
 public:
   Repairs(ValueRelations &relations, FaultSearch &search,
-          const RankDataflow &dataflow, const ValueTexts &texts)
+          const RankDataflow &dataflow, const ValueTexts &texts,
+          std::vector<Substitution::Target> targets)
       : relations(relations), search(search), dataflow(dataflow), texts(texts),
-        substitution(relations, dataflow) {}
-
-  void setTargets(std::vector<Substitution::Target> targets) {
-    substitution.setTargets(std::move(targets));
-  }
+        substitution(relations, dataflow, std::move(targets)) {}
 
   struct Repair {
     const Step *step;
@@ -78,17 +76,16 @@ private:
                      llvm::ArrayRef<FieldValue> operands, mlir::Type type);
   /// Returns the step of the same name on the rank of another.
   const Step *findOn(const Step &other, const RankValues::Node *node) const;
-  /// Returns the steps before this one that have a type, the last ones first.
-  llvm::SmallVector<const Step *> findEarlier(const Step &step,
-                                              mlir::Type type);
+  /// Returns the last steps before this one that have a type.
+  llvm::ArrayRef<const Step *> findEarlier(const Step &step, mlir::Type type);
 
   ValueRelations &relations;
   FaultSearch &search;
   const RankDataflow &dataflow;
   const ValueTexts &texts;
   Substitution substitution;
-  /// In program order.
-  std::vector<std::vector<const Step *>> ofRanks;
+  /// By rank and type, those that depend on inputs, in program order.
+  std::map<std::pair<size_t, const void *>, std::vector<const Step *>> ofTypes;
   /// Those that the reference computes, with their numbers of operands.
   std::set<std::pair<tp::MapFunction, unsigned>> functions;
 };

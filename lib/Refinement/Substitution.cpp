@@ -13,8 +13,9 @@ using namespace commute;
 using namespace commute::refinement;
 
 Substitution::Substitution(ValueRelations &relations,
-                           const RankDataflow &dataflow)
-    : relations(relations), dataflow(dataflow) {
+                           const RankDataflow &dataflow,
+                           std::vector<Target> targets)
+    : relations(relations), dataflow(dataflow), targets(std::move(targets)) {
   // In deep programs, much follows from a change: few changes can be tried
   // anyway, and looking for the fault takes long enough.
   constexpr size_t mostSteps = 5000;

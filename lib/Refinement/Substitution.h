@@ -23,11 +23,9 @@ public:
     FieldValue expected;
   };
 
-  Substitution(ValueRelations &relations, const RankDataflow &dataflow);
+  Substitution(ValueRelations &relations, const RankDataflow &dataflow,
+               std::vector<Target> targets);
 
-  void setTargets(std::vector<Target> newTargets) {
-    targets = std::move(newTargets);
-  }
   /// True if all outputs are as they must be with these values.
   bool makesRight(Substitutes substitutes);
   /// False if nothing more will be evaluated.

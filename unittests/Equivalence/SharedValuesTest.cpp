@@ -56,26 +56,26 @@ protected:
   MLIRContext context;
 };
 
-/// Values of both programs, which the last lines read.
-constexpr StringLiteral shared = R"mlir(
-  %0 = tp.map exp(%x) {tp.names = ["a"]} : (!t) -> !t
-  %1 = tp.map sin(%0) {tp.names = ["b"]} : (!t) -> !t
-  %2 = tp.map add(%1, %1) {tp.names = ["c"]} : (!t, !t) -> !t
-  %two = tp.constant 2.0 : f64 -> tensor<f64>
-  %3 = tp.map mul(%1, %two) {tp.names = ["d"]} : (!t, tensor<f64>) -> !t
-)mlir";
+/// A program that computes some values and then one of its own of them:
+/// "add(%2, %2) : (!t, !t)".
+std::string withOwn(StringRef computation) {
+  auto [call, types] = computation.split(" : ");
+  return (R"mlir(
+    %0 = tp.map exp(%x) {tp.names = ["a"]} : (!t) -> !t
+    %1 = tp.map sin(%0) {tp.names = ["b"]} : (!t) -> !t
+    %2 = tp.map add(%1, %1) {tp.names = ["c"]} : (!t, !t) -> !t
+    %two = tp.constant 2.0 : f64 -> tensor<f64>
+    %3 = tp.map mul(%1, %two) {tp.names = ["d"]} : (!t, tensor<f64>) -> !t
+    %4 = tp.map )mlir" +
+          call + " {tp.names = [\"e\"]} : " + types + R"mlir( -> !t
+    return %4, %3 : !t, !t
+  )mlir")
+      .str();
+}
 
 TEST_F(SharedValuesTest, ThatMayBeAnythingAreNotEvaluated) {
-  std::string first = (shared + R"mlir(
-    %4 = tp.map add(%2, %2) {tp.names = ["e"]} : (!t, !t) -> !t
-    return %4, %3 : !t, !t
-  )mlir")
-                          .str();
-  std::string second = (shared + R"mlir(
-    %4 = tp.map mul(%2, %two) {tp.names = ["e"]} : (!t, tensor<f64>) -> !t
-    return %4, %3 : !t, !t
-  )mlir")
-                           .str();
+  std::string first = withOwn("add(%2, %2) : (!t, !t)");
+  std::string second = withOwn("mul(%2, %two) : (!t, tensor<f64>)");
   VerifyResult all = compare(first, second, /*evaluatesShared=*/true);
   VerifyResult some = compare(first, second, /*evaluatesShared=*/false);
   EXPECT_TRUE(all.isEquivalent());
@@ -85,31 +85,15 @@ TEST_F(SharedValuesTest, ThatMayBeAnythingAreNotEvaluated) {
 
 TEST_F(SharedValuesTest, OnWhichTheProofDependsAreEvaluated) {
   // Twice a value is its sum with itself.
-  std::string first = (shared + R"mlir(
-    %4 = tp.map add(%2, %2) {tp.names = ["e"]} : (!t, !t) -> !t
-    return %4, %3 : !t, !t
-  )mlir")
-                          .str();
-  std::string second = (shared + R"mlir(
-    %4 = tp.map add(%2, %3) {tp.names = ["e"]} : (!t, !t) -> !t
-    return %4, %3 : !t, !t
-  )mlir")
-                           .str();
+  std::string first = withOwn("add(%2, %2) : (!t, !t)");
+  std::string second = withOwn("add(%2, %3) : (!t, !t)");
   EXPECT_TRUE(compare(first, second, true).isEquivalent());
   EXPECT_TRUE(compare(first, second, false).isEquivalent());
 }
 
 TEST_F(SharedValuesTest, DifferencesAreFound) {
-  std::string first = (shared + R"mlir(
-    %4 = tp.map add(%2, %2) {tp.names = ["e"]} : (!t, !t) -> !t
-    return %4, %3 : !t, !t
-  )mlir")
-                          .str();
-  std::string second = (shared + R"mlir(
-    %4 = tp.map add(%2, %1) {tp.names = ["e"]} : (!t, !t) -> !t
-    return %4, %3 : !t, !t
-  )mlir")
-                           .str();
+  std::string first = withOwn("add(%2, %2) : (!t, !t)");
+  std::string second = withOwn("add(%2, %1) : (!t, !t)");
   EXPECT_FALSE(compare(first, second, true).differences.empty());
   EXPECT_FALSE(compare(first, second, false).differences.empty());
 }

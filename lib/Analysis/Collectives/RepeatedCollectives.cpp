@@ -6,39 +6,13 @@
 
 #include "commute/Analysis/Collectives/RepeatedCollectives.h"
 
+#include "commute/Analysis/EqualOps.h"
 #include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
-
-#include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 using namespace commute;
 using namespace commute::analysis;
-
-namespace {
-/// Collectives are equal if they compute the same function of the same values.
-/// Discardable attributes say how an op was spelled.
-struct EqualCollectives : llvm::DenseMapInfo<Operation *> {
-  static unsigned getHashValue(const Operation *op) {
-    auto *key = const_cast<Operation *>(op);
-    return llvm::hash_combine(key->getName(), key->hashProperties(),
-                              llvm::hash_combine_range(key->getOperands()));
-  }
-  static bool isEqual(const Operation *a, const Operation *b) {
-    if (a == b)
-      return true;
-    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
-        b == getTombstoneKey())
-      return false;
-    auto *lhs = const_cast<Operation *>(a), *rhs = const_cast<Operation *>(b);
-    return lhs->getName() == rhs->getName() &&
-           lhs->getOperands() == rhs->getOperands() &&
-           lhs->getResultTypes() == rhs->getResultTypes() &&
-           lhs->getName().compareOpProperties(lhs->getPropertiesStorage(),
-                                              rhs->getPropertiesStorage());
-  }
-};
-} // namespace
 
 RepeatedCollectives::RepeatedCollectives(Region &region) : region(region) {
   for (Block &block : region)
@@ -47,7 +21,7 @@ RepeatedCollectives::RepeatedCollectives(Region &region) : region(region) {
 
 void RepeatedCollectives::add(Block &block) {
   // The last one of each kind that repeats none.
-  llvm::DenseMap<Operation *, Operation *, EqualCollectives> known;
+  llvm::DenseMap<Operation *, Operation *, EqualOps> known;
   llvm::DenseMap<Operation *, Operation *> next;
   Operation *previous = nullptr;
   for (Operation &op : block) {
