@@ -86,6 +86,8 @@ llvm::StringRef commute::analysis::stringify(RefusalCode code) {
     return "of-rank";
   case RefusalCode::Varying:
     return "varying";
+  case RefusalCode::UnknownRanks:
+    return "unknown-ranks";
   case RefusalCode::Indivisible:
     return "indivisible";
   case RefusalCode::Unpaddable:

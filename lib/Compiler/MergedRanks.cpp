@@ -57,13 +57,13 @@ void RankMerger::collectOps(size_t rank) {
 }
 
 void RankMerger::collectGroups() {
-  auto ranks = llvm::seq<int64_t>(0, programs.size());
   auto isSmaller = [](tp::GroupAttr a, tp::GroupAttr b) {
     return a.getSize() < b.getSize();
   };
   for (tp::GroupAttr group : analysis::getGroups(programs[0].getModule()))
-    if (group.hasKnownMembers() && llvm::all_of(ranks, [&](int64_t rank) {
-          return group.getPosition(rank).has_value();
+    if (group.hasKnownMembers() &&
+        llvm::all_of(programs, [&](const LoadedProgram &program) {
+          return group.getPosition(program.rank).has_value();
         }))
       groups.insert(llvm::upper_bound(groups, group, isSmaller), group);
 }

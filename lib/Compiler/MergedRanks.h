@@ -23,8 +23,9 @@ std::string describeNode(const LoadedProgram &program, size_t node);
 llvm::Error checkRanks(const LoadedProgram &program,
                        const LoadedProgram &first);
 
-/// Merges the modules of all ranks into the first one. Program i belongs to
-/// rank i. A tp.rank_select represents values that differ between the graphs.
+/// Merges the modules of all ranks into the first one. `LoadedProgram::rank`
+/// states the rank of each; groups whose members are known must have no other
+/// ranks. A tp.rank_select represents values that differ between the graphs.
 /// The graphs must have the same nodes; the error names the first node that
 /// differs. The other modules are consumed.
 llvm::Error mergeRanks(llvm::MutableArrayRef<LoadedProgram> programs);

@@ -74,8 +74,16 @@ private:
                    llvm::ArrayRef<NamedResult> ownResults,
                    llvm::ArrayRef<NamedResult> firstResults);
 
-  /// Returns a value that is `values[r]` on rank r, created at the builder's
-  /// insertion point.
+  /// Returns the position of a rank's program among `programs`.
+  size_t getIndex(int64_t rank) const {
+    auto found = llvm::find_if(programs, [rank](const LoadedProgram &program) {
+      return program.rank == rank;
+    });
+    assert(found != programs.end() && "a group has a rank without a program");
+    return found - programs.begin();
+  }
+  /// Returns a value that is `values[i]` on the rank of program i, created at
+  /// the builder's insertion point.
   mlir::Value select(llvm::ArrayRef<mlir::Value> values,
                      mlir::Location location);
   tp::GroupAttr findGroup(llvm::ArrayRef<mlir::Value> values) const;
@@ -84,6 +92,8 @@ private:
       programs[rank].ownNames[first] = own.str();
   }
 
+  /// "rank" is the position of a program here, unless it is said to be the
+  /// number of a rank: programs of ranks 2 and 3 are at 0 and 1.
   llvm::MutableArrayRef<LoadedProgram> programs;
   /// By rank, the merged values of the values in its module.
   std::vector<llvm::DenseMap<mlir::Value, mlir::Value>> merged;

@@ -179,6 +179,13 @@ llvm::Expected<LoadedProgram> compiler::readRankFiles(
   if (llvm::Error error = checkConstantsOfRanks(programs))
     return std::move(error);
   addWorld(programs);
+  for (auto [rank, program] : llvm::enumerate(programs))
+    program.rank = rank;
+  return mergePrograms(std::move(programs), origin);
+}
+
+llvm::Expected<LoadedProgram>
+compiler::mergePrograms(std::vector<LoadedProgram> programs, StringRef origin) {
   if (llvm::Error error = mergeRanks(programs))
     return std::move(error);
   LoadedProgram merged;
@@ -200,7 +207,7 @@ OwningOpRef<ModuleOp> compiler::getModuleOfRank(const LoadedProgram &program,
 
 OwningOpRef<ModuleOp> compiler::getModuleOfRank(const LoadedProgram &program,
                                                 ModuleOp merged, size_t rank) {
-  return getModuleOfRank(merged, static_cast<int64_t>(rank),
+  return getModuleOfRank(merged, program.ranks[rank].rank,
                          program.ranks[rank].ownNames);
 }
 

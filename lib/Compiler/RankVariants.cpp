@@ -24,14 +24,16 @@ tp::GroupAttr RankMerger::findGroup(ArrayRef<Value> values) const {
   // On a mesh, values usually depend on the position along a single axis.
   for (tp::GroupAttr group : groups) {
     bool fits = true;
-    for (auto [rank, value] : llvm::enumerate(values))
-      fits &= value == values[group.getMembers(0)[*group.getPosition(rank)]];
+    for (auto [program, value] : llvm::zip_equal(programs, values)) {
+      int64_t position = *group.getPosition(program.rank);
+      fits &= value == values[getIndex(group.getMembers(0)[position])];
+    }
     if (fits)
       return group;
   }
-  int64_t numRanks = values.size();
-  return tp::GroupAttr::get(builder.getContext(), "", numRanks,
-                            llvm::to_vector(llvm::seq<int64_t>(0, numRanks)));
+  SmallVector<int64_t> all = llvm::map_to_vector(
+      programs, [](const LoadedProgram &program) { return program.rank; });
+  return tp::GroupAttr::get(builder.getContext(), "", all.size(), all);
 }
 
 /// Whether the value of each position in a group is that block of one tensor,
@@ -63,7 +65,7 @@ Value RankMerger::select(ArrayRef<Value> values, Location location) {
   tp::GroupAttr group = findGroup(values);
   SmallVector<Value> ofMembers;
   for (int64_t member : group.getMembers(0))
-    ofMembers.push_back(values[member]);
+    ofMembers.push_back(values[getIndex(member)]);
   // Passes know what to do with a shard.
   if (auto blocks = findBlocks(ofMembers); blocks && !group.getName().empty()) {
     auto slice = tp::RankSliceOp::create(builder, location, blocks->first,

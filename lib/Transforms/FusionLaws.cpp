@@ -11,6 +11,7 @@
 #include "PassPrices.h"
 #include "PipelineRewrite.h"
 
+#include "commute/Analysis/OtherRanks.h"
 #include "commute/Analysis/Placements/PlacementAnalysis.h"
 #include "commute/Dialect/NodeName.h"
 
@@ -152,6 +153,9 @@ public:
 
 protected:
   virtual ReplacementDraft draftOps() const = 0;
+  /// Why other ranks must make this rewrite too for its values to be right;
+  /// empty if it holds whatever they run.
+  virtual StringRef getNeedOfOtherRanks() const { return ""; }
   /// What to know about the fused op: ends of sentences.
   virtual std::string describeEffects() const = 0;
 
@@ -197,6 +201,11 @@ private:
       return state.isReplicated(value, scatter.getGroup());
     });
   }
+  StringRef getNeedOfOtherRanks() const override {
+    return fusion.biases.empty()
+               ? ""
+               : "the biases of all ranks would be added after the fused op";
+  }
   std::string describeEffects() const override {
     std::string text;
     if (products.size() > 1)
@@ -213,6 +222,9 @@ private:
 } // namespace
 
 Legal<std::unique_ptr<Draft>> PricedFusion::draft() {
+  if (StringRef need = getNeedOfOtherRanks();
+      !need.empty() && analysis::areOtherRanksUnknown(collective))
+    return analysis::refuseForUnknownRanks(collective, need);
   auto draft =
       std::make_unique<FusionDraft>(draftOps(), collective, state.hidden);
   // lower-collectives would decompose the fused op again.

@@ -69,6 +69,19 @@ bool vocabulary::namesGroups(const archive::Graph &graph,
   });
 }
 
+void vocabulary::renameGroups(archive::Program &program,
+                              const std::map<std::string, std::string> &names) {
+  for (archive::Node &node : program.graph.nodes)
+    for (archive::NamedArgument &input : node.inputs) {
+      if (input.value.tag != archive::ArgumentTag::String ||
+          (input.name != "group_name" && input.name != "group"))
+        continue;
+      auto found = names.find(input.value.text.str());
+      if (found != names.end())
+        input.value.text = program.strings.save(found->second);
+    }
+}
+
 void ProgramGroups::collect(const archive::Node &node,
                             const Vocabulary &vocabulary) {
   GroupArguments group(node, vocabulary);

@@ -9,8 +9,11 @@
 #include "LiveMembers.h"
 
 #include "commute/Archive/Program.h"
+#include "commute/Vocabulary/GroupNames.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <set>
 
 using namespace commute;
 using namespace commute::python;
@@ -110,6 +113,65 @@ Object LiveProgram::getSymbols() const {
   return result;
 }
 
-std::string LiveProgram::toJson() const {
-  return program ? archive::renderProgram(*program) : std::string();
+/// Erases the indices of devices from a program and restores them at the end of
+/// the scope, if all are one: that of the device of this process.
+namespace {
+class WithoutDeviceIndices {
+public:
+  explicit WithoutDeviceIndices(archive::Program &program) {
+    for (auto &[name, meta] : program.graph.tensorValues)
+      add(meta.device.index);
+    for (archive::Node &node : program.graph.nodes)
+      for (archive::NamedArgument &input : node.inputs)
+        if (input.value.tag == archive::ArgumentTag::Device &&
+            input.value.integer >= 0)
+          arguments.push_back(&input.value.integer);
+    for (int64_t *argument : arguments)
+      known.insert(*argument);
+    if (known.size() != 1) {
+      indices.clear();
+      arguments.clear();
+    }
+    for (std::optional<int64_t> *index : indices)
+      *index = std::nullopt;
+    for (int64_t *argument : arguments)
+      *argument = -1;
+  }
+  WithoutDeviceIndices(const WithoutDeviceIndices &) = delete;
+  WithoutDeviceIndices &operator=(const WithoutDeviceIndices &) = delete;
+  ~WithoutDeviceIndices() {
+    for (std::optional<int64_t> *index : indices)
+      *index = *known.begin();
+    for (int64_t *argument : arguments)
+      *argument = *known.begin();
+  }
+
+private:
+  void add(std::optional<int64_t> &index) {
+    if (!index)
+      return;
+    indices.push_back(&index);
+    known.insert(*index);
+  }
+
+  std::vector<std::optional<int64_t> *> indices;
+  std::vector<int64_t *> arguments;
+  std::set<int64_t> known;
+};
+} // namespace
+
+std::string LiveProgram::toJson(
+    const std::map<std::string, std::string> &groupNames) const {
+  if (!program)
+    return {};
+  if (groupNames.empty())
+    return archive::renderProgram(*program);
+  std::map<std::string, std::string> ownNames;
+  for (const auto &[own, common] : groupNames)
+    ownNames[common] = own;
+  WithoutDeviceIndices withoutIndices(*program);
+  vocabulary::renameGroups(*program, groupNames);
+  std::string text = archive::renderProgram(*program);
+  vocabulary::renameGroups(*program, ownNames);
+  return text;
 }

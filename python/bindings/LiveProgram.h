@@ -16,6 +16,7 @@
 
 #include "PythonObjects.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,8 +62,11 @@ public:
   /// sizes, as sets.
   Object getGroupNames() const;
   Object getSymbols() const;
-  /// The program as text of the export schema.
-  std::string toJson() const;
+  /// The program as text of the export schema. With `groupNames`, groups have
+  /// these names instead of those of this process, and devices no index, so
+  /// that processes which run the same program get the same text.
+  std::string
+  toJson(const std::map<std::string, std::string> &groupNames = {}) const;
 
   /// Null after `takeProgram`.
   const archive::Program *getProgram() const { return program.get(); }

@@ -63,15 +63,22 @@ static std::unique_ptr<LiveProgram> makeProgram(nb::handle nodes,
   return program;
 }
 
-static std::tuple<nb::object, nb::object, std::string>
+static std::tuple<nb::object, nb::object, std::string, std::string>
 optimize(LiveProgram &program, std::string passes, std::string policy,
          std::string target, bool verify, std::string context,
-         std::string vocabulary, bool hasOtherGroups, bool exactRounding,
-         bool allowUnproven, double maxSeconds, int64_t maxBytes) {
+         std::string vocabulary, bool hasOtherGroups, bool ranksAreUnknown,
+         std::vector<std::tuple<int64_t, std::string, std::string>> otherRanks,
+         int64_t rank, std::map<std::string, std::string> groupNames,
+         bool exactRounding, bool allowUnproven, double maxSeconds,
+         int64_t maxBytes) {
   using Status = OptimizedProgram::Status;
+  std::vector<ProgramOfRank> others;
+  for (auto &[number, text, ownContext] : otherRanks)
+    others.push_back({number, std::move(text), std::move(ownContext)});
   OptimizedProgram result = optimizeProgram(
       program, {std::move(passes), std::move(policy), std::move(target), verify,
                 std::move(context), std::move(vocabulary), hasOtherGroups,
+                ranksAreUnknown, std::move(others), rank, std::move(groupNames),
                 exactRounding, allowUnproven, maxSeconds, maxBytes});
   switch (result.status) {
   case Status::BadInput:
@@ -84,7 +91,7 @@ optimize(LiveProgram &program, std::string passes, std::string policy,
     break;
   }
   return {toPython(result.edits), toPython(result.remarks),
-          std::move(result.verification)};
+          std::move(result.verification), std::move(result.difference)};
 }
 
 static void checkOptions(std::string passes, std::string policy,
@@ -243,7 +250,10 @@ static void defineLiveProgram(nb::module_ &module) {
       .def("group_names",
            [](LiveProgram &p) { return toPython(p.getGroupNames()); })
       .def("symbols", [](LiveProgram &p) { return toPython(p.getSymbols()); })
-      .def("to_json", &LiveProgram::toJson);
+      .def("to_json", &LiveProgram::toJson,
+           nb::arg("group_names") = std::map<std::string, std::string>(),
+           "Returns the program as text. With `group_names`, groups have these "
+           "names instead, and devices no index.");
 }
 
 static void defineProgram(nb::module_ &module) {
@@ -337,12 +347,19 @@ NB_MODULE(_commute, module) {
       nb::arg("passes") = "", nb::arg("policy") = "profitable",
       nb::arg("target") = "h100x8", nb::arg("verify") = true,
       nb::arg("context") = "", nb::arg("vocabulary") = "",
-      nb::arg("has_other_groups") = false, nb::arg("exact_rounding") = false,
-      nb::arg("allow_unproven") = false, nb::arg("max_seconds") = 60.0,
-      nb::arg("max_bytes") = int64_t(4) << 30,
+      nb::arg("has_other_groups") = false, nb::arg("ranks_are_unknown") = false,
+      nb::arg("other_ranks") =
+          std::vector<std::tuple<int64_t, std::string, std::string>>(),
+      nb::arg("rank") = 0,
+      nb::arg("group_names") = std::map<std::string, std::string>(),
+      nb::arg("exact_rounding") = false, nb::arg("allow_unproven") = false,
+      nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = int64_t(4) << 30,
       "Runs passes over a program, once. Returns the edits, or None if nothing "
-      "changed, the remarks, and the report of the proof as JSON text, or \"\" "
-      "without one. Raises ValueError for an invalid program or option and "
+      "changed, the remarks, the report of the proof as JSON text, or \"\" "
+      "without one, and why the programs of the ranks could not be optimized "
+      "together, or \"\". `other_ranks` has the rank, the text and the context "
+      "of each other program, if they differ from this one of rank `rank`; "
+      "`group_names` the names of their groups in this process. Raises ValueError for an invalid program or option and "
       "RuntimeError for an internal error. Releases the GIL while it runs.");
   module.def("check_options", checkOptions, nb::kw_only(),
              nb::arg("passes") = "", nb::arg("policy") = "profitable",

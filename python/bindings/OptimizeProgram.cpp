@@ -11,6 +11,7 @@
 
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/Optimization.h"
+#include "commute/Compiler/RankPrograms.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Transforms/PassTraits.h"
@@ -129,8 +130,21 @@ public:
   Object describeEdits() const;
   Object describeRemarks() const;
   const std::string &getVerification() const { return verification; }
+  const std::string &getDifference() const { return difference; }
 
 private:
+  /// Reads the program, and those of other ranks, as one. Returns false after
+  /// an error, and if they cannot be merged.
+  bool read(std::unique_ptr<archive::Program> program,
+            const OptimizeSettings &settings,
+            const vocabulary::Vocabulary &vocabulary);
+  /// The program whose nodes are edited: that of this process.
+  LoadedProgram &getOwn() {
+    return loaded->ranks.empty() ? *loaded : loaded->ranks[ownIndex];
+  }
+  const LoadedProgram &getOwn() const {
+    return const_cast<Session *>(this)->getOwn();
+  }
   void fail(Status failed, llvm::Error error) {
     status = failed;
     message = llvm::toString(std::move(error));
@@ -140,12 +154,64 @@ private:
   std::optional<vocabulary::Vocabulary> ownVocabulary;
   report::RemarkCollector remarks;
   std::optional<LoadedProgram> loaded;
+  /// The index of this process's program among those of all ranks.
+  size_t ownIndex = 0;
   std::optional<archive::ProgramEdits> edits;
   std::string verification;
+  std::string difference;
   Status status = Status::Success;
   std::string message;
 };
 } // namespace
+
+bool Session::read(std::unique_ptr<archive::Program> program,
+                   const OptimizeSettings &settings,
+                   const vocabulary::Vocabulary &vocabulary) {
+  auto refuse = [&](llvm::Error error) {
+    fail(Status::BadInput, std::move(error));
+    return false;
+  };
+  ProgramContext known{settings.context, settings.hasOtherGroups,
+                       /*isOfOneRank=*/true};
+  llvm::Expected<LoadedProgram> own =
+      readProgram(std::move(program), known, vocabulary, context);
+  if (!own)
+    return refuse(own.takeError());
+  if (settings.otherRanks.empty()) {
+    loaded = std::move(*own);
+    return true;
+  }
+  own->rank = settings.rank;
+  std::vector<LoadedProgram> programs;
+  for (const ProgramOfRank &other : settings.otherRanks) {
+    llvm::Expected<std::unique_ptr<archive::Program>> parsed =
+        archive::parseProgram(other.text, "rank " + std::to_string(other.rank));
+    if (!parsed)
+      return refuse(parsed.takeError());
+    vocabulary::renameGroups(**parsed, settings.groupNames);
+    known.sidecar = other.context;
+    llvm::Expected<LoadedProgram> read =
+        readProgram(std::move(*parsed), known, vocabulary, context);
+    if (!read)
+      return refuse(read.takeError());
+    read->rank = other.rank;
+    programs.push_back(std::move(*read));
+  }
+  own->origin = "rank " + std::to_string(own->rank);
+  auto place = llvm::partition_point(programs, [&](const LoadedProgram &other) {
+    return other.rank < settings.rank;
+  });
+  ownIndex = place - programs.begin();
+  programs.insert(place, std::move(*own));
+  llvm::Expected<LoadedProgram> merged =
+      mergePrograms(std::move(programs), "the programs of all ranks");
+  if (!merged) {
+    difference = llvm::toString(merged.takeError());
+    return false;
+  }
+  loaded = std::move(*merged);
+  return true;
+}
 
 void Session::run(std::unique_ptr<archive::Program> program,
                   const OptimizeSettings &settings) {
@@ -171,13 +237,11 @@ void Session::run(std::unique_ptr<archive::Program> program,
   if (failed(remarks.attach(context)))
     return fail(Status::InternalError,
                 llvm::createStringError("remarks cannot be collected"));
-  ProgramContext known{settings.context, settings.hasOtherGroups,
-                       /*isOfOneRank=*/true};
-  llvm::Expected<LoadedProgram> read =
-      readProgram(std::move(program), known, *vocabulary, context);
-  if (!read)
-    return fail(Status::BadInput, read.takeError());
-  loaded = std::move(*read);
+  if (!read(std::move(program), settings, *vocabulary))
+    return;
+  if (settings.ranksAreUnknown)
+    loaded->getModule()->setAttr(tp::unknownRanksAttrName,
+                                 mlir::UnitAttr::get(&context));
   loaded->getModule()->setAttr(tp::elementTypeListsAttrName,
                                mlir::UnitAttr::get(&context));
   llvm::Expected<Optimization> optimization =
@@ -192,11 +256,14 @@ void Session::run(std::unique_ptr<archive::Program> program,
   bool isUnprovenButAllowed =
       optimization->outcome == Outcome::NotProven && settings.allowUnproven;
   if (optimization->outcome == Outcome::Changed || isUnprovenButAllowed) {
+    LoadedProgram &own = getOwn();
+    if (!loaded->ranks.empty())
+      own.imported.module = getModuleOfRank(*loaded, ownIndex);
     llvm::Expected<archive::ProgramEdits> exported =
-        getEdits(*loaded, *vocabulary);
+        getEdits(own, *vocabulary);
     if (!exported)
       return fail(Status::InternalError, exported.takeError());
-    if (!exported->changesNothing(*loaded->getGraph()))
+    if (!exported->changesNothing(*own.getGraph()))
       edits = std::move(*exported);
   }
   if (optimization->verification)
@@ -214,7 +281,7 @@ void Session::run(std::unique_ptr<archive::Program> program,
 }
 
 Object Session::describeEdits() const {
-  return edits ? python::describeEdits(*edits, *loaded->getGraph())
+  return edits ? python::describeEdits(*edits, *getOwn().getGraph())
                : Object::borrow(Py_None);
 }
 
@@ -258,6 +325,7 @@ OptimizedProgram python::optimizeProgram(LiveProgram &program,
   result.edits = session->describeEdits();
   result.remarks = session->describeRemarks();
   result.verification = session->getVerification();
+  result.difference = session->getDifference();
   if (!result.edits || !result.remarks)
     result.status = Status::PythonError;
   return result;

@@ -16,9 +16,21 @@
 #include "LiveProgram.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace commute::python {
+
+/// The program of another rank, as it published it.
+struct ProgramOfRank {
+  int64_t rank = 0;
+  /// The text of `LiveProgram::toJson` with names of groups that all ranks
+  /// share.
+  std::string text;
+  /// The text of its sidecar, with this process's names of groups.
+  std::string context;
+};
 
 struct OptimizeSettings {
   /// Passes, as in `commute opt --passes`; empty for all passes.
@@ -36,6 +48,16 @@ struct OptimizeSettings {
   std::string vocabulary;
   /// True if the program is part of one that names further groups.
   bool hasOtherGroups = false;
+  /// True if nothing is known of the programs of other ranks: only rewrites
+  /// that hold whatever these compute are made.
+  bool ranksAreUnknown = false;
+  /// The programs of the other ranks, if they differ from this one, and the
+  /// rank of this one. Decisions are taken for all, which must make them with
+  /// the same settings.
+  std::vector<ProgramOfRank> otherRanks;
+  int64_t rank = 0;
+  /// This process's names of groups by those in the texts of `otherRanks`.
+  std::map<std::string, std::string> groupNames;
   /// Split and join matrix products only where no sum changes its order.
   bool exactRounding = false;
   /// Also return a result whose proof exceeds its budget.
@@ -63,6 +85,9 @@ struct OptimizedProgram {
   Object remarks;
   /// The output of `commute verify --json`; empty without a proof.
   std::string verification;
+  /// Why the programs of the ranks could not be optimized together, for example
+  /// because one has a node more; empty otherwise. Nothing was changed.
+  std::string difference;
 };
 
 /// Optimizes a program, which is taken from `program`. The caller holds

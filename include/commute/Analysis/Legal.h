@@ -74,6 +74,9 @@ enum class RefusalCode {
   Varying,
   /// The op, or which value it returns, differs between ranks.
   OfRank,
+  /// It would hold only if the other ranks ran a certain program, and their
+  /// programs are unknown.
+  UnknownRanks,
   Indivisible,
   Unpaddable,
 

@@ -36,6 +36,8 @@ struct LoadedProgram {
   /// The programs of all ranks from which the module is merged, or empty; see
   /// RankPrograms.h. They have no modules of their own.
   std::vector<LoadedProgram> ranks;
+  /// For one of `ranks`: the rank that runs it.
+  int64_t rank = 0;
   /// For one of `ranks`: its names of values that have a different name in the
   /// merged module.
   llvm::StringMap<std::string> ownNames;

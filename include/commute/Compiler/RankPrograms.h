@@ -35,6 +35,13 @@ readRankFiles(llvm::ArrayRef<std::string> paths, llvm::StringRef origin,
               const StatedFacts &stated, const archive::ContainerLimits &limits,
               mlir::MLIRContext &context);
 
+/// Merges the programs of several ranks into one. `LoadedProgram::rank` states
+/// the rank of each, and groups must have no other ranks. Errors name the
+/// program, and the node, at which they first differ in more than what a merged
+/// module can represent.
+llvm::Expected<LoadedProgram> mergePrograms(std::vector<LoadedProgram> programs,
+                                            llvm::StringRef origin);
+
 /// Returns true if these paths are not one file that all ranks run, but the
 /// archives of all ranks, or the folder that contains them.
 bool areOfRanks(llvm::ArrayRef<std::string> paths);
@@ -50,7 +57,7 @@ readProgram(llvm::ArrayRef<std::string> paths,
 std::optional<std::string>
 describeConstantsOfRank(const LoadedProgram &program);
 
-/// Returns the module of rank `rank` in a program read by `readRankFiles`.
+/// Returns the module of program `rank` among the ranks of a merged program.
 mlir::OwningOpRef<mlir::ModuleOp> getModuleOfRank(const LoadedProgram &program,
                                                   size_t rank);
 /// The same for another version of the program's merged module.

@@ -22,6 +22,12 @@ inline constexpr llvm::StringLiteral elementTypeListsAttrName =
 /// Passes decide by prices at the smallest value.
 inline constexpr llvm::StringLiteral sizeRangesAttrName = "tp.size_ranges";
 
+/// A unit attribute of modules: the program is that of one rank, and the
+/// programs of the other ranks are unknown. They take part in the same
+/// collectives, but what they compute in between may be anything. Only rewrites
+/// that hold whatever it is are legal.
+inline constexpr llvm::StringLiteral unknownRanksAttrName = "tp.unknown_ranks";
+
 /// A string attribute of opaque calls: why the operator, which the vocabulary
 /// knows, is not modelled in this form. Completes "not fused: 'mm' uses it: ".
 inline constexpr llvm::StringLiteral limitationAttrName = "tp.limitation";

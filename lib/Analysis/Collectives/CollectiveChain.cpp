@@ -7,6 +7,7 @@
 #include "Collectives/CollectiveChain.h"
 
 #include "IndexMaps/ReindexingWalk.h"
+#include "commute/Analysis/OtherRanks.h"
 
 using namespace mlir;
 using namespace commute;
@@ -119,6 +120,11 @@ Legal<ReindexedCollective> commute::analysis::findChained(
       links.insert(links.begin(), previous);
     else
       break;
+  if (links.size() > 1 && areOtherRanksUnknown(last))
+    return refuseForUnknownRanks(
+        last, "not merged with " + getNodeName(links.front()) +
+                  ": other ranks must run both collectives, one of the other's "
+                  "result");
   // Which ranks the last one reaches depends on the members of all.
   if (links.size() > 1)
     for (Operation *op : links)

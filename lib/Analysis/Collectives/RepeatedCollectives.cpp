@@ -7,6 +7,7 @@
 #include "commute/Analysis/Collectives/RepeatedCollectives.h"
 
 #include "commute/Analysis/EqualOps.h"
+#include "commute/Analysis/OtherRanks.h"
 #include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
 
@@ -62,6 +63,10 @@ Legal<RepeatedCollective> RepeatedCollectives::find(Operation *op) {
   if (found == earlierOf.end())
     return Refusal{};
   auto [first, other] = found->second;
+  if (areOtherRanksUnknown(op))
+    return refuseForUnknownRanks(op, "this rank sends the same as in " +
+                                         getNodeName(first) +
+                                         "; other ranks must do so as well");
   if (other)
     return Refusal{.op = first,
                    .code = RefusalCode::OtherUsers,

@@ -7,6 +7,7 @@
 #include "commute/Analysis/Placements/PlacementAnalysis.h"
 
 #include "Placements/PlacementTransfer.h"
+#include "commute/Analysis/OtherRanks.h"
 
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Analysis/DataFlow/SparseAnalysis.h"
@@ -61,9 +62,10 @@ class PlacementDataFlow
     : public dataflow::SparseForwardDataFlowAnalysis<PlacementLattice> {
 public:
   PlacementDataFlow(DataFlowSolver &solver, const InputPlacements &inputs,
-                    ArrayRef<tp::GroupAttr> groups, GroupRelations &relations)
+                    ArrayRef<tp::GroupAttr> groups, GroupRelations &relations,
+                    bool knowsOtherRanks)
       : SparseForwardDataFlowAnalysis(solver), inputs(inputs), groups(groups),
-        relations(relations) {}
+        relations(relations), knowsOtherRanks(knowsOtherRanks) {}
 
   LogicalResult visitOperation(Operation *op,
                                ArrayRef<const PlacementLattice *> operands,
@@ -73,6 +75,11 @@ public:
         return success();
     SmallVector<SmallVector<PlacementAttr, 2>> placements(results.size());
     for (auto [index, group] : llvm::enumerate(groups)) {
+      if (!knowsOtherRanks && !isKnownOnOtherRanks(op, group)) {
+        for (SmallVector<PlacementAttr, 2> &list : placements)
+          list.push_back(PlacementAttr::getVarying(op->getContext()));
+        continue;
+      }
       SmallVector<PlacementAttr> before;
       for (const PlacementLattice *operand : operands)
         before.push_back(operand->getValue().get()[index]);
@@ -98,9 +105,20 @@ public:
   }
 
 private:
+  /// Without the programs of the other ranks: whether an op computes values of
+  /// a known placement on them. Their collectives are the same as ours, what
+  /// they compute in between may be anything.
+  static bool isKnownOnOtherRanks(Operation *op, tp::GroupAttr group) {
+    auto grouped = dyn_cast<tp::GroupOpInterface>(op);
+    return isa<tp::CompletionOpInterface>(op) ||
+           (grouped && isa<tp::CollectiveOpInterface>(op) &&
+            grouped.getRankGroup().hasSameMembers(group));
+  }
+
   const InputPlacements &inputs;
   ArrayRef<tp::GroupAttr> groups;
   GroupRelations &relations;
+  bool knowsOtherRanks;
 };
 
 } // namespace
@@ -114,6 +132,7 @@ PlacementAnalysis::run(func::FuncOp function) {
   PlacementAnalysis result;
   result.relations = std::make_shared<GroupRelations>();
   result.inputs = std::move(*inputs);
+  result.hasAllRanks = !areOtherRanksUnknown(function);
   // One group for each membership: names do not matter here.
   for (tp::GroupAttr group :
        analysis::getGroups(function->getParentOfType<ModuleOp>()))
@@ -128,7 +147,8 @@ PlacementAnalysis::run(func::FuncOp function) {
   // branches. To propagate them takes a third of the time.
   result.solver->load<dataflow::DeadCodeAnalysis>();
   result.solver->load<PlacementDataFlow>(
-      result.inputs, ArrayRef<tp::GroupAttr>(result.groups), *result.relations);
+      result.inputs, ArrayRef<tp::GroupAttr>(result.groups), *result.relations,
+      result.hasAllRanks);
   if (failed(result.solver->initializeAndRun(function)))
     return llvm::createStringError("placement analysis failed");
   return result;

@@ -9,6 +9,7 @@
 #include "Placements/PlacementTransfer.h"
 #include "Placements/RowRules.h"
 
+#include "commute/Analysis/OtherRanks.h"
 #include "commute/Dialect/GroupSpelling.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -182,6 +183,8 @@ Legal<RegionOp> RegionGrowth::findRowLocal(Operation *op, Value value,
   // Ranks that do not run the op would not take part in gathering its rows.
   if (op->hasAttr(tp::TPDialect::variantAttrName))
     return refuseRows(op, RefusalCode::OfRank);
+  if (!placements.knowsOtherRanks() && !isa<tp::CompletionOpInterface>(op))
+    return refuseForUnknownRanks(op, "runs on shards only if all ranks run it");
   DimensionRule rule = ruled.getDimensionRule();
   const DimensionRule::TensorFactors *tensor = nullptr;
   if (value.getDefiningOp() == op)

@@ -7,6 +7,7 @@
 #include "commute/Analysis/Products/PartialProducts.h"
 
 #include "commute/Analysis/Collectives/ReindexedCollectives.h"
+#include "commute/Analysis/OtherRanks.h"
 #include "commute/Dialect/NodeName.h"
 
 using namespace mlir;
@@ -285,6 +286,13 @@ void SegmentSearch::chooseShards() {
     if (!gather)
       continue;
     tp::GroupAttr group = gather.getGroup();
+    if (areOtherRanksUnknown(product)) {
+      shardRefusal = refuseForUnknownRanks(
+          product, "the shards of " + getNodeName(gather) +
+                       " could be multiplied without gathering them if all "
+                       "ranks did so");
+      continue;
+    }
     if (lhs.gather && rhs.gather &&
         lhs.gather.getGroup().hasSameMembers(rhs.gather.getGroup())) {
       segment.lhsSource = segment.rhsSource = ShardSource::Gathered;

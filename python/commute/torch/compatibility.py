@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symmetric_memory  # registers the ops
 from torch._dispatch.python import enable_python_dispatcher
-from torch._guards import TracingContext
+from torch._guards import CompileContext, TracingContext
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch._subclasses.fake_tensor import in_kernel_invocation_manager, unset_fake_temporarily
@@ -73,6 +73,7 @@ _LAZY = {
 __all__ = [
     "PRE_GRAD_FUSIONS",
     "AOTInput",
+    "CompileContext",
     "CustomGraphPass",
     "CustomPass",
     "FSDPModule",

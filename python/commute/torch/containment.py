@@ -25,14 +25,19 @@ def contained(
     except Exception as error:
         if fatal:
             raise
-        cause = (name, type(error), str(error))
-        if cause not in _logged:
-            _logged.add(cause)
-            _log.warning(
-                "%s: the graph is left as it was: %s: %s",
-                name,
-                type(error).__name__,
-                error,
-                exc_info=_log.isEnabledFor(logging.DEBUG),
-            )
+        warn_of(name, error)
         return otherwise
+
+
+def warn_of(name: str, error: Exception) -> None:
+    """Logs why a graph is left alone, once for each cause."""
+    cause = (name, type(error), str(error))
+    if cause not in _logged:
+        _logged.add(cause)
+        _log.warning(
+            "%s: the graph is left as it was: %s: %s",
+            name,
+            type(error).__name__,
+            error,
+            exc_info=_log.isEnabledFor(logging.DEBUG),
+        )

@@ -13,7 +13,7 @@ target    the machine to price for: a name of `commute targets`, or a file, such
 verify    prove the result equal before the graph is changed
 context   groups, placements of inputs and assumptions, as a dict in the form of a sidecar.
           What the process knows need not be stated (see `optimize_graph`)
-allow_unused_context, check_ranks, compile_range
+allow_unused_context, check_ranks, compile_range, ranks, rank_timeout, plain_parameters
           as in `optimize_graph`
 fatal     raise errors of Commute. Otherwise they are logged as warnings of the logger
           "commute", once for each cause, and the graph is left as it was
@@ -31,7 +31,7 @@ from torch.fx import Graph, GraphModule
 from commute.torch import pattern_counts
 from commute.torch.compatibility import counters, is_symm_mem_enabled_for_group
 from commute.torch.containment import contained
-from commute.torch.live_graph import Remark, check_options, optimize_graph
+from commute.torch.live_graph import Remark, check_options, check_rank_options, optimize_graph
 from commute.torch.process_groups import ProcessGroups, group_names, process_group_name
 
 _log = logging.getLogger("commute")
@@ -63,6 +63,9 @@ def _optimize(
     **options: Any,
 ) -> Sequence[Remark]:
     check_options(passes=passes, policy=policy, target=target)
+    check_rank_options(
+        options.get("ranks"), options.get("rank_timeout", 60), options.get("plain_parameters")
+    )
     return contained(
         name,
         lambda: optimize_graph(graph, passes=passes, policy=policy, target=target, **options),
@@ -80,6 +83,9 @@ def micro_pipeline_tp_pass(
     context: Context = None,
     allow_unused_context: bool = False,
     check_ranks: bool = False,
+    ranks: str | None = None,
+    rank_timeout: float = 60,
+    plain_parameters: str | None = None,
     groups: Collection[str] | None = None,
     only_enabled_groups: bool = False,
     compile_range: tuple[int, int] | None = None,
@@ -109,6 +115,9 @@ def micro_pipeline_tp_pass(
         context=context,
         allow_unused_context=allow_unused_context,
         check_ranks=check_ranks,
+        ranks=ranks,
+        rank_timeout=rank_timeout,
+        plain_parameters=plain_parameters,
         groups=groups,
         compile_range=compile_range,
         is_functional_graph=True,
@@ -124,6 +133,9 @@ def sequence_parallel_pass(
     context: Context = None,
     allow_unused_context: bool = False,
     check_ranks: bool = False,
+    ranks: str | None = None,
+    rank_timeout: float = 60,
+    plain_parameters: str | None = None,
     counts: dict[str, int] | None = None,
     compile_range: tuple[int, int] | None = None,
     fatal: bool = False,
@@ -146,6 +158,9 @@ def sequence_parallel_pass(
         context=context,
         allow_unused_context=allow_unused_context,
         check_ranks=check_ranks,
+        ranks=ranks,
+        rank_timeout=rank_timeout,
+        plain_parameters=plain_parameters,
         compile_range=compile_range,
         is_functional_graph=True,
     )
@@ -222,6 +237,9 @@ def contiguous_collectives_pass(
     context: Context = None,
     allow_unused_context: bool = False,
     check_ranks: bool = False,
+    ranks: str | None = None,
+    rank_timeout: float = 60,
+    plain_parameters: str | None = None,
     fatal: bool = False,
 ) -> None:
     """Makes the inputs of collectives contiguous.
@@ -247,6 +265,9 @@ def contiguous_collectives_pass(
         context=context,
         allow_unused_context=allow_unused_context,
         check_ranks=check_ranks,
+        ranks=ranks,
+        rank_timeout=rank_timeout,
+        plain_parameters=plain_parameters,
         is_functional_graph=True,
     )
 

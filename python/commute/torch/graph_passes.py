@@ -29,6 +29,7 @@ from commute.torch.compatibility import (
 )
 from commute.torch.live_graph import check_options
 from commute.torch.process_groups import get_rank
+from commute.torch.rank_exchange import choose_mode
 from commute.torch.traced_inputs import TracedInputs
 
 
@@ -97,6 +98,9 @@ def join_passes(passes: Sequence[CustomPass]) -> Any:
 class ConfiguredPass(CustomGraphPass):
     """A pass with its options, by which torch.compile may cache what it compiled."""
 
+    # Whether its rewrites must be made on all ranks.
+    decides_for_all_ranks = False
+
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         check_options(
             policy="always" if options.get("policy") == "upstream" else options.get("policy"),
@@ -108,8 +112,12 @@ class ConfiguredPass(CustomGraphPass):
     def __call__(self, graph: Graph) -> Any:
         return self._function(graph, **self._options)
 
-    def uuid(self) -> tuple[str, str, str, str]:
+    def uuid(self) -> tuple[str, str, str, str] | None:
+        """None, with which nothing is cached, where ranks decide together: a rank that takes
+        its code from a cache does not tell the others what it runs."""
         options = dict(self._options)
+        if self.decides_for_all_ranks and choose_mode(options.get("ranks")) == "exchange":
+            return None
         # A target in a file is what the file says.
         if Path(str(options.get("target", ""))).is_file():
             options["target"] = Path(options["target"]).read_text()
@@ -133,6 +141,8 @@ class CatLinearFusedPreGradPass(ConfiguredPass):
 
 class RangedPass(ConfiguredPass):
     """A pass over graphs that are compiled for a range of a symbolic size, as vLLM's are."""
+
+    decides_for_all_ranks = True
 
     def is_applicable_for_range(self, compile_range: Any) -> bool:
         """vLLM's question before a pass runs: the next graph is compiled for the sizes from

@@ -40,6 +40,7 @@ from commute.torch.graph_passes import (
     custom_passes,
     join_passes,
 )
+from commute.torch.live_graph import check_rank_options
 from commute.torch.node_prices import runtime_estimation
 from commute.torch.traced_inputs import TracedInputs
 
@@ -54,9 +55,16 @@ _MICRO_PIPELINE = "_micro_pipeline_tp"
 _OVERLAP = "aten_distributed_optimizations"
 
 
-def _before_autograd(graph: Graph, *, splits_linears: bool, fatal: bool, **options: Any) -> None:
+def _before_autograd(
+    graph: Graph, *, splits_linears: bool, with_checksums: bool, fatal: bool, **options: Any
+) -> None:
     """Records what only this graph says of its inputs, then splits linears."""
-    contained("the inputs of torch.compile", lambda: TracedInputs.record(graph), None, fatal=fatal)
+    contained(
+        "the inputs of torch.compile",
+        lambda: TracedInputs.record(graph, with_checksums=with_checksums),
+        None,
+        fatal=fatal,
+    )
     if splits_linears:
         drop_ins.fuse_cat_linear_in_graph(graph, fatal=fatal, **options)
 
@@ -100,6 +108,9 @@ class Settings:
     check_ranks: bool = False
     fatal: bool = False
     runtime_estimation: bool = False
+    ranks: str | None = None
+    rank_timeout: float = 60
+    plain_parameters: str = "unknown"
 
     def make_passes(self) -> dict[str, list[CustomGraphPass]]:
         """Commute's passes by the option of Inductor that holds them."""
@@ -110,14 +121,24 @@ class Settings:
             context=self.context,
             allow_unused_context=True,
             check_ranks=self.check_ranks,
+            ranks=self.ranks,
+            rank_timeout=self.rank_timeout,
+            plain_parameters=self.plain_parameters,
         )
+        check_rank_options(self.ranks, self.rank_timeout, self.plain_parameters)
         after: list[CustomGraphPass] = []
         if "micro-pipeline" in names:
             after.append(_MicroPipelinePass(**stated))
         if "contiguous-collectives" in names:
             after.append(ContiguousCollectivesPass(**stated))
         return {
-            _PRE_GRAD: [_PreGradPass(splits_linears="split-linear" in names, **common)],
+            _PRE_GRAD: [
+                _PreGradPass(
+                    splits_linears="split-linear" in names,
+                    with_checksums=self.plain_parameters == "replicated",
+                    **common,
+                )
+            ],
             _JOINT: [SequenceParallelPass(**stated)] if "sequence-parallel" in names else [],
             _POST_GRAD: after,
         }
@@ -205,6 +226,9 @@ def enable(
     check_ranks: bool = False,
     fatal: bool = False,
     runtime_estimation: bool = False,
+    ranks: str | None = None,
+    rank_timeout: float = 60,
+    plain_parameters: str = "unknown",
 ) -> Enabled:
     """Installs Commute's passes in torch.compile, until `disable` or the end of a `with`.
 
@@ -217,6 +241,13 @@ def enable(
     passes    names of `PASSES`; all, if not stated
     check_ranks  whether to compare the rewrites of all ranks, which must compile the same
               graphs: where they differ, the graph stays on all ranks
+    ranks, rank_timeout
+              what is known of the graphs of other ranks, and how long to wait for them: as
+              in `optimize_graph`. With "exchange", nothing is taken from Inductor's caches
+    plain_parameters  "unknown": parameters that are no DTensors may differ between ranks;
+              "replicated": the caller states that they do not. Their checksums are compared
+              where ranks exchange their graphs; ranks that hold different values leave the
+              graph alone
     runtime_estimation  whether PyTorch's overlap scheduling, where it is enabled, takes the
               times of nodes from the target (see `commute.torch.runtime_estimation`)
 
@@ -225,7 +256,19 @@ def enable(
     if _in_force:
         raise CommuteError("Commute's passes are enabled already; call disable() first")
     options = options_of_inductor(
-        Settings(target, policy, passes, verify, context, check_ranks, fatal, runtime_estimation)
+        Settings(
+            target,
+            policy,
+            passes,
+            verify,
+            context,
+            check_ranks,
+            fatal,
+            runtime_estimation,
+            ranks,
+            rank_timeout,
+            plain_parameters,
+        )
     )
     _in_force.append(_Installed({name: getattr(config, name) for name in options}, options))
     for name, value in options.items():

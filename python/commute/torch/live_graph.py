@@ -6,19 +6,24 @@ untouched nodes stay the objects that they are. What the passes did, and why the
 something alone, comes back as remarks.
 """
 
+import contextlib
 import dataclasses
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.fx import Graph, Node
 
+import commute
+from commute.errors import CommuteError
 from commute.native import native, native_errors
 from commute.remarks import Remark
 from commute.torch.compatibility import OpOverload
+from commute.torch.containment import warn_of
 from commute.torch.effects import switches_mode
 from commute.torch.graph_edits import GraphEdits
 from commute.torch.graph_program import GraphProgram, get_value
@@ -33,7 +38,20 @@ from commute.torch.process_groups import (
     names_with_size,
     waits_for,
 )
-from commute.torch.rank_agreement import agreement
+from commute.torch.rank_exchange import (
+    Identity,
+    RankExchange,
+    RanksDisagree,
+    check_timeout,
+    choose_mode,
+)
+from commute.torch.rank_programs import (
+    RankPrograms,
+    add_own_groups,
+    chosen_target,
+    members_of,
+    offered_target,
+)
 from commute.torch.schema_arguments import SCALAR_TYPES
 from commute.torch.source_lines import user_line
 from commute.torch.stated_context import StatedContext
@@ -153,13 +171,24 @@ def _of_unknown_types(nodes: Iterable[Node]) -> list[Remark]:
     return remarks
 
 
-def _decisions(remarks: Sequence[Remark]) -> list[str]:
+_OF_UNKNOWN_RANKS = Remark(
+    "noted",
+    "import",
+    "",
+    "the graph is the program of one rank, and those of the other ranks are not known: only"
+    " rewrites are made that hold whatever the other ranks compute between their collectives",
+    suggestion='if all ranks run this program, state ranks="same"',
+)
+
+
+def _decisions(remarks: Sequence[Remark], all_ranks: RankPrograms | None) -> list[str]:
     """The rewrites, without the lines of code: ranks may have their files elsewhere."""
-    return [
+    texts = [
         f"{remark.pass_name} {remark.node}: {remark.message}"
         for remark in remarks
         if remark.verdict == "applied"
     ]
+    return [*map(all_ranks.common_text, texts)] if all_ranks else texts
 
 
 # Options that are right: a pass checks its options at every call.
@@ -186,6 +215,18 @@ def check_options(
     _checked.add(options)
 
 
+def check_rank_options(
+    ranks: str | None, rank_timeout: float, plain_parameters: str | None
+) -> None:
+    """Raises CommuteError where `optimize_graph` would for what is said of other ranks."""
+    choose_mode(ranks)
+    check_timeout(rank_timeout)
+    if plain_parameters not in (None, "unknown", "replicated"):
+        raise CommuteError(
+            f'plain_parameters={plain_parameters!r}: expected "unknown" or "replicated"'
+        )
+
+
 @dataclasses.dataclass
 class OptimizedRuns:
     """What passes did with the runs of a graph."""
@@ -196,6 +237,49 @@ class OptimizedRuns:
     """The reports of the proofs, of the runs that have one."""
 
 
+def is_local(passes: str) -> bool:
+    """Whether passes change nothing but what a rank computes by itself."""
+    names = re.sub(r"\{[^}]*\}", "", passes).split(",")
+    return {*names} <= {"split-linear", "contiguous-collectives"}
+
+
+@dataclasses.dataclass(frozen=True)
+class RankOptions:
+    """What a caller says of the other ranks; see `optimize_graph`."""
+
+    mode: str = "same"
+    timeout: float = 60
+    checks_decisions: bool = False
+    plain_parameters: str | None = None
+
+    @contextlib.contextmanager
+    def open_exchange(
+        self, name: str, members: Collection[int], options: Mapping[str, Any]
+    ) -> Iterator[RankExchange | None]:
+        """The exchange of a graph with the ranks that it connects; None if they are not asked.
+        Where this rank fails, the others are told."""
+        if self.mode != "exchange" and not (self.checks_decisions and get_rank() is not None):
+            yield None
+            return
+        everyone = range(torch.distributed.get_world_size())
+        exchange = RankExchange(
+            Identity.take(name),
+            members if self.mode == "exchange" else everyone,
+            options=json.dumps(
+                [commute.__version__, {**options, "target": ""}], sort_keys=True, default=str
+            ),
+            offers=offered_target(options["target"]),
+            timeout=self.timeout,
+        )
+        try:
+            yield exchange if len(exchange.meet()) > 1 else None
+        except RanksDisagree:
+            raise
+        except BaseException as error:
+            exchange.abandon(f"{type(error).__name__}: {error}")
+            raise
+
+
 def optimize_runs(
     graph: Graph,
     *,
@@ -204,10 +288,11 @@ def optimize_runs(
     allow_unused_context: bool,
     groups: Collection[str] | None,
     compile_range: tuple[int, int] | None,
-    check: Callable[[Sequence[str]], None],
+    ranks: RankOptions,
     options: Mapping[str, Any],
 ) -> OptimizedRuns:
-    """Optimizes each run of a graph, and changes the graph if `check` takes the decisions."""
+    """Optimizes each run of a graph, and changes the graph if all ranks take the same
+    decisions. Raises RanksDisagree if they do not."""
 
     def get_program(nodes: Sequence[Node]) -> GraphProgram:
         return GraphProgram(nodes, is_functional_graph=is_functional_graph)
@@ -215,7 +300,11 @@ def optimize_runs(
     runs = _runs(graph, ())
     programs = [get_program(nodes) for nodes in runs]
     stated = StatedContext(
-        context, programs, allow_unused=allow_unused_context, compile_range=compile_range
+        context,
+        programs,
+        allow_unused=allow_unused_context,
+        compile_range=compile_range,
+        plain_parameters=ranks.plain_parameters,
     )
     excluded = _without_known_ranks(
         graph, stated, verify=options["verify"], passes=options["passes"]
@@ -231,18 +320,62 @@ def optimize_runs(
     if excluded:
         runs = _runs(graph, _collectives_of(graph, excluded))
         programs = [get_program(nodes) for nodes in runs]
+    rank = get_rank()
+    names = group_names(graph.nodes) - excluded
+    stated_groups = {"groups": dict(stated.groups)}
+    if rank is not None:
+        add_own_groups(stated_groups, names)
+    members = set() if rank is None else members_of(stated_groups, names, rank)
+    common = {**options, "runs": len(runs), "range": compile_range}
+    with ranks.open_exchange(options["passes"] or "all", members, common) as exchange:
+        if ranks.mode == "unknown" and names and not is_local(options["passes"]):
+            done.remarks.append(_OF_UNKNOWN_RANKS)
+        _optimize_runs(graph, runs, programs, get_program, stated, ranks, exchange, options, done)
+    return done
+
+
+def _optimize_runs(
+    graph: Graph,
+    runs: Sequence[Sequence[Node]],
+    programs: Sequence[GraphProgram],
+    get_program: Callable[[Sequence[Node]], GraphProgram],
+    stated: StatedContext,
+    ranks: RankOptions,
+    exchange: RankExchange | None,
+    options: Mapping[str, Any],
+    done: OptimizedRuns,
+) -> None:
+    rank = get_rank()
+    all_ranks = None
+    if exchange is not None and ranks.mode == "exchange" and rank is not None:
+        all_ranks = RankPrograms(exchange, rank)
+        # Prices, and so decisions, are those of one machine.
+        options = {**options, "target": chosen_target(exchange, options["target"])}
     transaction = None
     try:
         for index, nodes in enumerate(runs):
             # Edits of the runs before may have replaced what this one reads.
             program = programs[index] if transaction is None else get_program(nodes)
+            own = stated.of(program)
+            others: dict[str, Any] = {}
+            if all_ranks is not None:
+                add_own_groups(own, program.group_names())
+                met = all_ranks.exchange(
+                    str(index), program, own, nodes, stated.checksums_of(program)
+                )
+                own = met.context
+                others = dict(other_ranks=met.ranks, rank=rank, group_names=met.group_names)
             with native_errors():
-                edits, entries, proof = native().optimize(
+                edits, entries, proof, difference = native().optimize(
                     program.native,
                     **options,
-                    context=json.dumps(stated.of(program)),
+                    **others,
+                    context=json.dumps(own),
                     has_other_groups=stated.has_other_groups(program),
+                    ranks_are_unknown=ranks.mode == "unknown",
                 )
+            if difference:
+                raise RanksDisagree(difference)
             if proof:
                 done.proofs.append(json.loads(proof))
             # Nodes have the names that remarks use until they are edited.
@@ -250,7 +383,8 @@ def optimize_runs(
             if edits is not None:
                 transaction = transaction or GraphTransaction(graph)
                 GraphEdits(graph, program, edits, transaction).apply()
-        check(_decisions(done.remarks))
+        if exchange is not None:
+            exchange.decide(_decisions(done.remarks, all_ranks))
         if transaction is not None:
             transaction.commit()
             done.is_changed = True
@@ -258,7 +392,6 @@ def optimize_runs(
         if transaction is not None:
             transaction.roll_back()
         raise
-    return done
 
 
 def optimize_graph(
@@ -275,6 +408,9 @@ def optimize_graph(
     groups: Collection[str] | None = None,
     compile_range: tuple[int, int] | None = None,
     check_ranks: bool = False,
+    ranks: str | None = None,
+    rank_timeout: float = 60,
+    plain_parameters: str | None = None,
 ) -> list[Remark]:
     """Optimizes an fx.Graph in place, and gives the remarks of the passes.
 
@@ -303,11 +439,29 @@ def optimize_graph(
                 which the graph is compiled. Rewrites must pay at the smallest value, and all of
                 them together at the largest
     check_ranks  compare the rewrites of all ranks of the default group, each of which must
-                optimize the same graph; where they differ the graph stays on all ranks
+                optimize the same graph; where they differ the graph stays on all ranks.
+                `ranks="exchange"` includes this for the ranks that the graph connects
+    ranks       "exchange": ranks tell each other their graphs, and decide together;
+                "same": all ranks run this graph; "unknown": nothing is known of other
+                graphs. By default, "exchange" in a process group of several processes,
+                "unknown" in one whose other ranks cannot be asked (a single process, the
+                fake backend), and "same" without a process group, where the graph is the
+                program of all ranks that the context states
+    rank_timeout  how many seconds to wait for the graphs of other ranks. A graph that a
+                rank does not compile in time is left alone on all ranks, and the function
+                that it is of is not waited for again
+    plain_parameters  what is known of parameters and buffers whose placement neither the
+                context nor a DTensor states: "unknown", or "replicated" on all ranks. None:
+                unknown, but for weights and biases of norms, which are replicated
 
     Raises CommuteError for options that are wrong, and for errors of Commute's own; the
     graph is then as it was, as after any other error.
     """
+    check_rank_options(ranks, rank_timeout, plain_parameters)
+    mode = choose_mode(ranks)
+    if is_local(passes):
+        # Neither needs nor changes what other ranks do.
+        mode = "unknown" if mode == "exchange" else mode
     options = dict(
         passes=passes,
         policy=policy,
@@ -315,7 +469,7 @@ def optimize_graph(
         verify=verify,
         vocabulary="" if vocabulary is None else json.dumps(vocabulary),
     )
-    with agreement(is_checked=check_ranks) as check:
+    try:
         remarks = optimize_runs(
             graph,
             context=context,
@@ -323,9 +477,12 @@ def optimize_graph(
             allow_unused_context=allow_unused_context,
             groups=groups,
             compile_range=compile_range,
-            check=check,
+            ranks=RankOptions(mode, rank_timeout, check_ranks, plain_parameters),
             options=options,
         ).remarks
+    except RanksDisagree as error:
+        warn_of(passes or "optimize_graph", error)
+        remarks = [Remark("noted", "import", "", f"left alone on all ranks: {error}")]
     if _log.isEnabledFor(logging.INFO):
         for remark in remarks:
             _log.log(logging.INFO if remark.verdict == "applied" else logging.DEBUG, "%s", remark)

@@ -18,7 +18,7 @@ from commute.remarks import Remark
 from commute.torch.compatibility import HigherOrderOperator, OpOverload
 from commute.torch.effects import switches_mode
 from commute.torch.graph_program import GraphProgram, get_value
-from commute.torch.live_graph import optimize_runs
+from commute.torch.live_graph import RankOptions, optimize_runs
 from commute.torch.process_groups import group_names
 from commute.torch.stated_context import StatedContext
 
@@ -150,7 +150,8 @@ class LiveProgram(Program):
             allow_unused_context=False,
             groups=None,
             compile_range=None,
-            check=lambda decisions: None,
+            # As an archive, the program is that of all ranks that it states.
+            ranks=RankOptions("same"),
             options=dict(options.as_keywords(), vocabulary=self._vocabulary, **proof),
         )
         report = done.proofs[-1] if done.proofs else None

@@ -33,6 +33,8 @@ class StatedContext:
     allow_unused  what is stated of groups, inputs or sizes that the graph does not have is
                   ignored: the context is of more than one graph
     compile_range the smallest and the largest value of the graph's only symbolic size
+    plain_parameters  what is known of parameters and buffers of which neither the context nor
+                  a DTensor says anything: as in `optimize_graph`
     """
 
     def __init__(
@@ -42,8 +44,10 @@ class StatedContext:
         *,
         allow_unused: bool = False,
         compile_range: tuple[int, int] | None = None,
+        plain_parameters: str | None = None,
     ) -> None:
         self._compile_range = compile_range
+        self._plain_parameters = plain_parameters
         self._context: dict[str, Any] = {"version": 1} if context is None else dict(context)
         self._names = {name for program in programs for name in program.group_names()}
         self._groups: dict[str, Any] = {}
@@ -102,6 +106,11 @@ class StatedContext:
         ranges = self._context.get("size_ranges", {})
         check("size", ranges if isinstance(ranges, dict) else (), symbols)
 
+    @property
+    def groups(self) -> Mapping[str, Any]:
+        """What is stated or known of groups, by name."""
+        return self._groups
+
     def unknown_groups(self) -> set[str]:
         """The groups of the graph whose ranks nobody states."""
         return self._names - set(self._groups)
@@ -155,9 +164,25 @@ class StatedContext:
                     if group not in self._names or group in own
                 )
                 break
+            if isinstance(placements, dict) and self._plain_parameters is not None:
+                otherwise = "replicated" if self._is_taken_as_equal(node) else "varying"
+                placements = {**dict.fromkeys(sorted(own), otherwise), **placements}
             if placements or node.name in stated_inputs:
                 inputs[node.name] = placements
         return inputs
+
+    def _is_taken_as_equal(self, node: Node) -> bool:
+        return self._plain_parameters == "replicated" and self._traced.is_plain_parameter(node)
+
+    def checksums_of(self, program: GraphProgram) -> dict[str, int]:
+        """Checksums of the parameters that are taken as equal on all ranks because the caller
+        states it, where their values are known, by name."""
+        named = {
+            self._traced.name(node): self._traced.checksum(node)
+            for node in program.input_nodes()
+            if self._is_taken_as_equal(node)
+        }
+        return {name: value for name, value in named.items() if value is not None}
 
     def _size_ranges(self, symbols: Collection[str]) -> dict[str, list[int]]:
         stated = self._context.get("size_ranges", {})

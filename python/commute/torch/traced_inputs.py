@@ -12,11 +12,13 @@ import dataclasses
 import re
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import torch
 from torch.fx import Graph, Node
 
 from commute.torch.compatibility import (
+    FakeTensor,
     TracingContext,
     is_from_local,
     unset_fake_temporarily,
@@ -26,6 +28,10 @@ from commute.torch.process_groups import Ranks
 # DTensor and AOTAutograd's descriptors are imported where they are met: they take seconds.
 if TYPE_CHECKING:
     from commute.torch.compatibility import AOTInput
+
+
+# Bytes of which a checksum is computed at once.
+_CHECKSUM_PIECE = 1 << 24
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,14 +80,41 @@ def _layout_of(value: Any) -> Layout | None:
 
 def _name_of(node: Node) -> str:
     """The name of a parameter in its model, or of an argument; "" if it has none."""
-    source = getattr(node.meta.get("grapharg"), "source", None)
-    name = getattr(source, "name", "")
-    text = str(name() if callable(name) else name)
+    text = _source_text(node)
     path = re.findall(r"\._(?:modules|parameters|buffers)\['([^']+)'\]", text)
     if path:
         return ".".join(path)
     argument = re.fullmatch(r"L\['(\w+)'\]", text)
     return argument[1] if argument else ""
+
+
+def _source_text(node: Node) -> str:
+    source = getattr(node.meta.get("grapharg"), "source", None)
+    name = getattr(source, "name", "")
+    return str(name() if callable(name) else name)
+
+
+def _is_of_module(node: Node) -> bool:
+    """Whether an input is a parameter or a buffer."""
+    return re.search(r"\._(?:parameters|buffers)\['[^']+'\]", _source_text(node)) is not None
+
+
+def _checksum_of(node: Node) -> int | None:
+    """A checksum of the bits of an input's value."""
+    value = getattr(node.meta.get("grapharg"), "example", None)
+    if not isinstance(value, torch.Tensor) or isinstance(value, FakeTensor):
+        return None
+    with unset_fake_temporarily(), torch.no_grad():
+        data = value.detach().contiguous().reshape(-1).view(torch.uint8)
+        checksum = len(data)
+        # In pieces: parameters may fill most of the device.
+        for piece in data.split(_CHECKSUM_PIECE):
+            numbers = piece.to(torch.int64)
+            places = torch.arange(1, len(piece) + 1, device=piece.device)
+            # Products and sums wrap around.
+            mixed = (numbers + 1) * (places * 0x1E3779B97F4A7C15 | 1)
+            checksum = (checksum * 1000003 + int(mixed.sum())) % 2**64
+    return checksum
 
 
 def _wrapped_layout(node: Node) -> Layout | None:
@@ -98,12 +131,19 @@ class TracedInputs:
 
     names: Sequence[str] = ()
     layouts: Sequence[Layout | None] = ()
+    # Whether an input is a parameter or buffer that is no DTensor.
+    are_plain: Sequence[bool] = ()
+    # Of the values of such inputs, if they were asked for.
+    checksums: Sequence[int | None] = ()
     # Of the outputs. A gradient has the layout of the output that it is of.
     outputs: Sequence[Layout | None] = ()
 
     @staticmethod
-    def record(graph: Graph) -> None:
-        """Keeps what a graph of Dynamo says for the graphs that are made of it."""
+    def record(graph: Graph, *, with_checksums: bool = False) -> None:
+        """Keeps what a graph of Dynamo says for the graphs that are made of it.
+
+        with_checksums  also reads the values of plain parameters
+        """
         context = TracingContext.try_get()
         if context is None:
             return
@@ -116,11 +156,22 @@ class TracedInputs:
         ):
             _recorded[context] = TracedInputs()
             return
+        layouts = [
+            _layout_of(value) or _wrapped_layout(node) for node, value in zip(inputs, values)
+        ]
+        are_plain = [
+            layout is None and _is_of_module(node) for node, layout in zip(inputs, layouts)
+        ]
         returned = graph.output_node().args[0]
         outputs = returned if isinstance(returned, (list, tuple)) else (returned,)
         _recorded[context] = TracedInputs(
             [_name_of(node) for node in inputs],
-            [_layout_of(value) or _wrapped_layout(node) for node, value in zip(inputs, values)],
+            layouts,
+            are_plain,
+            [
+                _checksum_of(node) if is_plain and with_checksums else None
+                for node, is_plain in zip(inputs, are_plain)
+            ],
             [
                 _layout_of(node.meta.get("example_value")) if isinstance(node, Node) else None
                 for node in outputs
@@ -146,6 +197,26 @@ class TracedInputs:
             return self.names[described.idx]
         return ""
 
+    def is_plain_parameter(self, node: Node) -> bool:
+        """Whether an input is a parameter or a buffer that is no DTensor."""
+        position = self._position(node)
+        return position is not None and bool(_at(self.are_plain, position))
+
+    def checksum(self, node: Node) -> int | None:
+        """A checksum of the values of a plain parameter; None if they are not known."""
+        position = self._position(node)
+        return None if position is None else _at(self.checksums, position)
+
+    @staticmethod
+    def _position(node: Node) -> int | None:
+        """The position of an input of a later graph among those of Dynamo's graph."""
+        if "desc" not in node.meta:
+            return None
+        from commute.torch.compatibility import aot_descriptors as descriptors
+
+        described = _described(node)
+        return described.idx if isinstance(described, descriptors.PlainAOTInput) else None
+
     def layout(self, node: Node) -> Layout | None:
         """The layout of an input of a graph after AOTAutograd."""
         if "desc" not in node.meta:
@@ -166,8 +237,11 @@ class TracedInputs:
 _recorded: "weakref.WeakKeyDictionary[TracingContext, TracedInputs]" = weakref.WeakKeyDictionary()
 
 
-def _at(layouts: Sequence[Layout | None], position: int) -> Layout | None:
-    return layouts[position] if position < len(layouts) else None
+_Fact = TypeVar("_Fact")
+
+
+def _at(facts: Sequence[_Fact], position: int) -> _Fact | None:
+    return facts[position] if position < len(facts) else None
 
 
 def _described(node: Node) -> "AOTInput | None":

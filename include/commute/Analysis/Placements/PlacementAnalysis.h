@@ -42,6 +42,9 @@ public:
   /// if it is unknown.
   tp::PlacementAttr getPlacement(mlir::Value value, tp::GroupAttr group) const;
   const InputPlacements &getInputs() const { return inputs; }
+  /// False if the program is that of one rank, and those of the others are
+  /// unknown: then only what collectives return has a known placement.
+  bool knowsOtherRanks() const { return hasAllRanks; }
   /// The relations between the program's groups.
   GroupRelations &getRelations() const { return *relations; }
 
@@ -52,6 +55,7 @@ public:
 
 private:
   InputPlacements inputs;
+  bool hasAllRanks = true;
   llvm::SmallVector<tp::GroupAttr> groups;
   std::shared_ptr<GroupRelations> relations;
   std::shared_ptr<mlir::DataFlowSolver> solver;

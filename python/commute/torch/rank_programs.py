@@ -1,0 +1,188 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""The program of a graph as all ranks see it: names that they share, facts that they state.
+
+Each process names the groups of a mesh axis in its own way, and knows its own device. What
+it publishes has names that follow from the members of groups, so ranks that run the same
+program publish the same text.
+"""
+
+import atexit
+import dataclasses
+import functools
+import json
+import os
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from commute.torch.graph_program import GraphProgram
+from commute.torch.process_groups import ProcessGroups, Ranks, group_names, lists_of
+from commute.torch.rank_exchange import PublishedProgram, RankExchange, RanksDisagree
+
+# The parts of a context that each rank states for itself.
+_OF_RANK = ("inputs", "assumptions", "size_ranges")
+
+
+def _ranks_of(stated: Any) -> Ranks:
+    ranks = stated.get("ranks") if isinstance(stated, dict) else None
+    return lists_of(ranks) if isinstance(ranks, list) else []
+
+
+def add_own_groups(context: dict[str, Any], names: Collection[str]) -> None:
+    """States this rank's own groups where those of other ranks are not known: the ranks of
+    an exchange have no others."""
+    process = ProcessGroups()
+    for name in sorted(names):
+        if not _ranks_of(context["groups"].get(name)):
+            own = process.own_members(name)
+            if own is not None:
+                context["groups"][name] = {"ranks": [own]}
+
+
+def members_of(context: Mapping[str, Any], names: Collection[str], rank: int) -> set[int]:
+    """The ranks that a rank communicates with in groups of these names."""
+    return {
+        member
+        for name in names
+        for group in _ranks_of(context["groups"].get(name))
+        if rank in group
+        for member in group
+    }
+
+
+def offered_target(target: str) -> dict[str, str]:
+    """What is priced for: a built-in target, or what a file says, which other ranks may not
+    have."""
+    path = Path(target)
+    return {"target": target, "text": path.read_text() if path.is_file() else ""}
+
+
+def chosen_target(exchange: RankExchange, own: str) -> str:
+    """The target of the lowest rank of an exchange, in a file if it is one of a file."""
+    chosen = exchange.offers
+    if not chosen["text"]:
+        return chosen["target"]
+    if chosen == offered_target(own):
+        return own
+    return _target_file(chosen["text"])
+
+
+@functools.cache
+def _target_file(text: str) -> str:
+    with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
+        file.write(text)
+    atexit.register(os.unlink, file.name)
+    return file.name
+
+
+@dataclasses.dataclass
+class OtherPrograms:
+    """The programs of the other ranks, for the native module; none if all are the same."""
+
+    context: dict[str, Any]
+    """This rank's context, with the ranks of the exchange alone."""
+    ranks: Sequence[tuple[int, str, str]] = ()
+    """Rank, program and context."""
+    group_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """This process's names of groups by those of the programs."""
+
+
+class RankPrograms:
+    """The programs of one graph, which are exchanged one by one."""
+
+    def __init__(self, exchange: RankExchange, rank: int) -> None:
+        self._exchange = exchange
+        self._rank = rank
+        self._common: dict[str, str] = {}
+
+    def exchange(
+        self,
+        name: str,
+        program: GraphProgram,
+        context: dict[str, Any],
+        nodes: Sequence[Any],
+        checksums: Mapping[str, int],
+    ) -> OtherPrograms:
+        """Gives a program to the other ranks, and takes theirs.
+
+        checksums  of the parameters that are stated to be equal on all ranks, by name
+        """
+        self._name_groups(context, nodes)
+        facts = {key: self._renamed(context.get(key), self._common) for key in _OF_RANK}
+        # The common names also say that devices go without their index.
+        text = program.native.to_json(self._common)
+        others = self._exchange.collect(
+            name, PublishedProgram(text, {**facts, "checksums": checksums})
+        )
+        for rank, other in others.items():
+            self._check_equal(checksums, other.facts["checksums"], rank)
+        groups = self._restricted(context["groups"])
+        own = {**context, "groups": groups, "rank": self._rank}
+        own_names = {common: own for own, common in self._common.items()}
+        return OtherPrograms(
+            own,
+            [
+                (rank, other.text, json.dumps(self._context_of(rank, other, own, own_names)))
+                for rank, other in sorted(others.items())
+            ],
+            own_names,
+        )
+
+    def _check_equal(self, own: Mapping[str, int], others: Mapping[str, int], rank: int) -> None:
+        differing = sorted(name for name in own if others.get(name, own[name]) != own[name])
+        if differing:
+            raise RanksDisagree(
+                'plain_parameters="replicated" states that parameters are equal on all ranks, but'
+                f" {', '.join(map(repr, differing))} differ between ranks {self._rank} and {rank}"
+            )
+
+    def common_text(self, text: str) -> str:
+        """A remark with the common names of groups."""
+        for own, common in self._common.items():
+            text = text.replace(f"'{own}'", f"'{common}'")
+        return text
+
+    def _name_groups(self, context: Mapping[str, Any], nodes: Sequence[Any]) -> None:
+        """Names groups by their members and, among those with equal members, by the order in
+        which the graph uses them."""
+        numbers: dict[str, int] = {}
+        for name in [*dict.fromkeys(name for node in nodes for name in group_names([node]))]:
+            if name in self._common:
+                continue
+            members = json.dumps(_ranks_of(context["groups"].get(name)))
+            numbers[members] = numbers.get(members, 0) + 1
+            self._common[name] = f"{members} {numbers[members]}"
+
+    def _restricted(self, groups: Mapping[str, Any]) -> dict[str, Any]:
+        """Groups of ranks that take no part say nothing about the programs."""
+        restricted = {}
+        for name, stated in groups.items():
+            known = [
+                group for group in _ranks_of(stated) if set(group) <= set(self._exchange.ranks)
+            ]
+            if known:
+                restricted[name] = {**stated, "ranks": known}
+        return restricted
+
+    def _context_of(
+        self,
+        rank: int,
+        other: PublishedProgram,
+        own: Mapping[str, Any],
+        own_names: Mapping[str, str],
+    ) -> dict[str, Any]:
+        stated = {key: self._renamed(other.facts[key], own_names) for key in _OF_RANK}
+        return {**own, **stated, "rank": rank}
+
+    @staticmethod
+    def _renamed(stated: Any, names: Mapping[str, str]) -> Any:
+        """Placements by group, with other names of groups."""
+        if not isinstance(stated, dict):
+            return stated
+        return {
+            name: {names.get(group, group): placement for group, placement in one.items()}
+            if isinstance(one, dict)
+            else one
+            for name, one in stated.items()
+        }
