@@ -258,7 +258,7 @@ def test_graph_of_a_process_takes_the_rows_of_its_rank(rank):
     optimize_graph(
         module.graph, passes="sequence-parallel,lower-collectives", policy="always",
         is_functional_graph=True,
-        context={"version": 1, "inputs": {residual: {"0": "replicated"}}},
+        context={"version": 1, "inputs": {residual: {"0": "replicated"}}}, ranks="same",
     )  # fmt: skip
     (rows,) = [node for node in module.graph.nodes if node.target is torch.ops.aten.slice.Tensor]
     assert rows.args[0].name == residual

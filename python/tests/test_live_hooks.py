@@ -343,7 +343,7 @@ def test_axis_of_a_larger_mesh():
     """Of four ranks; the other axis is in no graph."""
     dist.init_process_group(backend="fake", world_size=4, rank=3, store=FakeStore())
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
-    with commute.torch.enable(policy="always", fatal=True):
+    with commute.torch.enable(policy="always", fatal=True, ranks="same"):
         forward, _ = compile_step(mesh["tp"], "replicated_block").communication()
     assert not {"all_reduce", "all_reduce_"} & set(forward)
     assert forward["fused_matmul_reduce_scatter"] == 2
@@ -367,7 +367,8 @@ def test_context_goes_by_the_names_of_users(mesh):
         torch._dynamo.reset()
         graphs = InductorGraphs()
         compiled = torch.compile(Residual(), backend=graphs)
-        with commute.torch.enable(policy="always", context=context, fatal=True), torch.no_grad():
+        options = dict(policy="always", context=context, fatal=True, ranks="same")
+        with commute.torch.enable(**options), torch.no_grad():
             compiled(torch.ones(8, 8), torch.ones(8, 8))
         seen.extend(graphs.communication())
 

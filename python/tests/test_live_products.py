@@ -67,7 +67,7 @@ def test_bias_of_a_scattered_linear(fake_group):
         module = make_fx(function, tracing_mode="fake")(*inputs)
         commute.torch.micro_pipeline_tp_pass(
             module.graph, policy="always", fatal=True,
-            context={"version": 1, "inputs": placements},
+            context={"version": 1, "inputs": placements}, ranks="same",
         )  # fmt: skip
         targets = [str(node.target).split(".")[1] for node in module.graph.nodes
                    if node.op == "call_function"]  # fmt: skip

@@ -220,6 +220,7 @@ def test_fused_products_need_pytorchs_name_of_the_group(fake_group):
         policy="always",
         is_functional_graph=True,
         context={"version": 1, "groups": {GROUP: {"ranks": [0, 1]}}},
+        ranks="same",
     )
     commute.torch.optimize_graph(graph, passes="sequence-parallel", **options)
     assert operators_of(graph)["vllm.all_gather"] == NUM_SUMS
@@ -274,7 +275,7 @@ def num_sharded(compile_range, **options):
     (symbol,) = {name for name in symbols if name.isidentifier()}
     context = {"version": 1, "assumptions": [f"{symbol} % {SIZE} == 0"]}
     shard = commute.torch.SequenceParallelPass(
-        context=context, allow_unused_context=True, fatal=True, **options
+        context=context, allow_unused_context=True, fatal=True, ranks="same", **options
     )
     if compile_range is not None:
         assert shard.is_applicable_for_range(Range(*compile_range))
