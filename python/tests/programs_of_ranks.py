@@ -538,13 +538,14 @@ def parts_in_the_order_of_the_rank(ranks, size):
 
 
 @program
-def one_repeats_what_others_do_not(ranks, size):
+def one_gathers_what_others_do_not(ranks, size):
+    # Had rank 0 gathered x twice, PyTorch would merge its gathers, and hang.
     x = ranks.tensor(2 * size // ranks.world, size, seed=1, own=True)
     y = ranks.tensor(2 * size // ranks.world, size, seed=2, own=True)
 
     def function(x, y):
         first = ranks.gather(x)
-        second = ranks.gather(x if ranks.rank == 0 else y)
+        second = ranks.gather(x * 2 if ranks.rank == 0 else y)
         return first.relu() * second
 
     return function, (x, y)

@@ -115,8 +115,10 @@ def compile_programs(rank, world, names, policies, size, target, options):
     return results
 
 
-def run_programs(world, names, policies, size, target, **options):
+def run_programs(world, names, policies, size, target):
     """Distance and rewrites of each program and policy: the largest of all ranks."""
+    # Some ranks have no graph that others have: that is waited for once a function.
+    options = {"rank_timeout": 5}
     of_ranks = call_on_ranks(
         compile_programs, world, world, names, policies, size, target, options, timeout=1500
     )

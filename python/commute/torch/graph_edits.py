@@ -97,8 +97,8 @@ class GraphEdits:
         self._copies: dict[str, list[Node]] = {}
         self._fake_mode: FakeTensorMode | None = None
         self._added: list[Node] = []
-        # (old, new): the new node's value has the old one's name.
-        self._replaced: list[tuple[Node, Node]] = []
+        # (old, new, readers of the old one): the new node's value has the old one's name.
+        self._replaced: list[tuple[Node, Node, list[Node]]] = []
         # What happens to the nodes that are there already, once all new ones are made.
         self._changes: list[Callable[[], None]] = []
         self._value_key = next(
@@ -308,21 +308,22 @@ class GraphEdits:
     def _take_place(self, name: str, node: Node) -> None:
         """The value of this name is `node` from here on."""
         old_nodes = self._nodes(name)
-        self._replaced += [(old, node) for old in old_nodes]
         self._copies[name] = [node]
 
         def change() -> None:
             for old in old_nodes:
+                self._replaced.append((old, node, [*old.users]))
                 old.replace_all_uses_with(node)
 
         if old_nodes:
             self._changes.append(change)
 
     def _check_readers(self, dead: Collection[Node]) -> None:
-        """A node that is kept reads a tensor like the one that it read before."""
+        """A node that is kept reads a tensor like the one that it read before, unless it was
+        given another value to read."""
         others = {*self._added, *dead}
-        for old, new in self._replaced:
-            if not others.issuperset(new.users):
+        for old, new, readers in self._replaced:
+            if any(reader in new.users and reader not in others for reader in readers):
                 self._check_same(old, new)
 
     @staticmethod
