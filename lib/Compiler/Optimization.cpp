@@ -7,7 +7,9 @@
 #include "commute/Compiler/Optimization.h"
 
 #include "SizeRanges.h"
+#include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Equivalence/ArrivalChecks.h"
 #include "commute/Target/Target.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -49,6 +51,31 @@ static void verify(mlir::ModuleOp module, const OptimizationOptions &options,
   result.verification = std::move(*verdict);
 }
 
+/// Returns true if a module uses a value before it has arrived, and says so.
+static bool readsEarly(mlir::ModuleOp module, Optimization &result,
+                       report::RemarkCollector &remarks) {
+  mlir::func::FuncOp main = analysis::getMain(module);
+  if (!main)
+    return false;
+  analysis::Arrivals arrivals(main);
+  if (arrivals.getEarlyReads().empty())
+    return false;
+  const analysis::EarlyRead &read = arrivals.getEarlyReads().front();
+  result.outcome = Optimization::Outcome::ReadsEarly;
+  result.reason =
+      equivalence::describe(read) + ": " + equivalence::earlyReadFix.str();
+  report::RemarkEntry entry;
+  entry.verdict = report::Verdict::Refused;
+  entry.pass = "verify";
+  entry.name = "ReadsEarly";
+  report::describeLocation(read.reader->getLoc(), entry.node, entry.file,
+                           entry.line);
+  entry.message = "the graph is left alone: " + equivalence::describe(read);
+  entry.suggestion = equivalence::earlyReadFix.str();
+  remarks.add(std::move(entry));
+  return true;
+}
+
 llvm::Expected<Optimization>
 compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
                    report::RemarkCollector &remarks) {
@@ -56,6 +83,8 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
     options.onStage("optimizing");
   Optimization result;
   result.original = mlir::cast<mlir::ModuleOp>(module->clone());
+  if (readsEarly(module, result, remarks))
+    return result;
   PassRun run;
   run.passes = options.passes;
   run.settings = options.settings;
