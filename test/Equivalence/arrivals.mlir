@@ -62,6 +62,19 @@
 // RUN: not ls %t/reads.opt.mlir
 // OPT: error: {{.*}}reads.mlir: read before it has arrived: r (model.py:3), by y (model.py:4): wait for it with wait_tensor before it is used
 
+// A wait is kept although nothing uses its result.
+// RUN: commute opt %t/used.mlir -o - --passes=split-linear --policy=always | FileCheck %s --check-prefix=USED
+// RUN: commute opt %t/used.mlir -o - --passes=micro-pipeline | FileCheck %s --check-prefix=UNUSED
+// RUN: commute opt %t/used-view.mlir -o - --passes=split-linear --policy=always 2>&1 | FileCheck %s --check-prefix=LEFT
+// USED: %[[R:.*]] = tp.all_reduce
+// USED: %[[W:.*]] = tp.wait %[[R]]
+// USED: tp.map neg(%[[W]])
+// USED-NOT: tp.concat
+// UNUSED: %[[R:.*]] = tp.all_reduce
+// UNUSED: tp.map neg(%[[R]])
+// LEFT: the graph is left alone: y reads r through a view that was taken before the wait
+// LEFT: tp.concat
+
 //--- waits.mlir
 func.func @main(%x: tensor<4x8xf32> {tp.name = "x"}) -> tensor<4x8xf32> {
   %r = tp.all_reduce sum %x group <"0", [0, 1]> async : tensor<4x8xf32> -> tensor<4x8xf32> loc("r"("model.py":3:0))
@@ -209,4 +222,23 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
     %w = tp.call "torch.ops._c10d_functional.wait_tensor.default"(%r) arguments "[%0]" : (tensor<4x8xf32>) -> tensor<4x8xf32>
     return %y : tensor<4x8xf32>
   }
+}
+//--- used.mlir
+func.func @main(%x: tensor<4x8xf32> {tp.name = "x"}, %a: tensor<4x8xf32> {tp.name = "a"}, %b: tensor<16x6xf32> {tp.name = "b"}) -> (tensor<4x8xf32>, tensor<4x6xf32>) {
+  %r = tp.all_reduce sum %x group <"0", [0, 1]> async : tensor<4x8xf32> -> tensor<4x8xf32>
+  %w = tp.wait %r : tensor<4x8xf32> -> tensor<4x8xf32>
+  %y = tp.map neg(%r) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %c = tp.concat %a, %x dim 1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>
+  %m = tp.matmul %c, %b : (tensor<4x16xf32>, tensor<16x6xf32>) -> tensor<4x6xf32>
+  return %y, %m : tensor<4x8xf32>, tensor<4x6xf32>
+}
+//--- used-view.mlir
+func.func @main(%x: tensor<4x8xf32> {tp.name = "x"}, %a: tensor<4x8xf32> {tp.name = "a"}, %b: tensor<16x6xf32> {tp.name = "b"}) -> (tensor<32xf32>, tensor<4x6xf32>) {
+  %r = tp.all_reduce sum %x group <"0", [0, 1]> async : tensor<4x8xf32> -> tensor<4x8xf32> loc("r")
+  %v = tp.reshape %r : tensor<4x8xf32> -> tensor<32xf32>
+  %w = tp.wait %r : tensor<4x8xf32> -> tensor<4x8xf32>
+  %y = tp.map neg(%v) : (tensor<32xf32>) -> tensor<32xf32> loc("y")
+  %c = tp.concat %a, %x dim 1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>
+  %m = tp.matmul %c, %b : (tensor<4x16xf32>, tensor<16x6xf32>) -> tensor<4x6xf32>
+  return %y, %m : tensor<32xf32>, tensor<4x6xf32>
 }

@@ -107,7 +107,8 @@ void Arrivals::wait(Operation *op, Value awaited) {
     ownersOf[result] = owners;
 }
 
-Arrivals::Arrivals(func::FuncOp function, const llvm::BitVector &pendingInputs)
+Arrivals::Arrivals(func::FuncOp function, const llvm::BitVector &pendingInputs,
+                   bool ignoresUnusedWaits)
     : awaitedInputs(function.getNumArguments()) {
   Block &block = function.getBody().front();
   pendingOutputs.resize(block.getTerminator()->getNumOperands());
@@ -121,7 +122,9 @@ Arrivals::Arrivals(func::FuncOp function, const llvm::BitVector &pendingInputs)
     pending[function.getArgument(input)] = function.getArgument(input);
   for (Operation &op : block.without_terminator()) {
     if (Value awaited = getAwaited(&op)) {
-      wait(&op, awaited);
+      // A call is never erased.
+      if (!ignoresUnusedWaits || !op.use_empty() || isa<tp::CallOp>(op))
+        wait(&op, awaited);
     } else if (readsNoElements(&op)) {
       shareMemory(&op);
     } else {

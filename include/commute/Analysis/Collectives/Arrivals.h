@@ -33,9 +33,11 @@ public:
   /// `pendingInputs` are the inputs that are pending when the program starts:
   /// torch.compile lets a graph wait for a collective that started before it.
   /// Inputs that the program waits for before any other use are pending
-  /// without being listed.
+  /// without being listed. With `ignoresUnusedWaits`, a wait whose result
+  /// nothing uses does not count, as if it had been erased.
   explicit Arrivals(mlir::func::FuncOp function,
-                    const llvm::BitVector &pendingInputs = {});
+                    const llvm::BitVector &pendingInputs = {},
+                    bool ignoresUnusedWaits = false);
 
   /// In program order, one for each pending value.
   llvm::ArrayRef<EarlyRead> getEarlyReads() const { return earlyReads; }
