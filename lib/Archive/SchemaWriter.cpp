@@ -237,6 +237,15 @@ std::string Program::getInputsText(const Node &node,
   return result;
 }
 
+std::string Program::getText(const Argument &argument) const {
+  if (document)
+    return document->text(argument.span).str();
+  std::string result;
+  llvm::raw_string_ostream out(result);
+  SchemaWriter(out, /*document=*/nullptr).writeArgument(argument);
+  return result;
+}
+
 /// Writes {"NAME": ENTRY, ...}.
 template <typename Table, typename Writer>
 static void writeTable(llvm::raw_ostream &out, const Table &table,
@@ -292,8 +301,14 @@ std::string renderProgram(const Program &program) {
   writeSpecs("user_input", graph.inputs);
   out << ", \"output_specs\": ";
   writeSpecs("user_output", graph.outputs);
-  out << "}, \"module_call_graph\": []}, \"opset_version\": {}, "
-         "\"range_constraints\": ";
+  out << "}, \"module_call_graph\": [";
+  if (program.call)
+    out << "{\"fqn\": \"\", \"signature\": {\"inputs\": [], \"outputs\": [], "
+           "\"in_spec\": "
+        << quoteJson(program.call->inputs)
+        << ", \"out_spec\": " << quoteJson(program.call->outputs)
+        << ", \"forward_arg_names\": null}}";
+  out << "]}, \"opset_version\": {}, \"range_constraints\": ";
   auto writeBound = [&](std::optional<int64_t> bound) {
     if (bound)
       out << *bound;

@@ -7,7 +7,10 @@
 #include "commute/Compiler/Optimization.h"
 
 #include "SizeRanges.h"
+#include "WaitedValues.h"
+#include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Equivalence/ArrivalChecks.h"
 #include "commute/Target/Target.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -49,6 +52,51 @@ static void verify(mlir::ModuleOp module, const OptimizationOptions &options,
   result.verification = std::move(*verdict);
 }
 
+static void addLeftAlone(const analysis::EarlyRead &read, std::string why,
+                         llvm::StringRef suggestion,
+                         report::RemarkCollector &remarks) {
+  report::RemarkEntry entry;
+  entry.verdict = report::Verdict::Refused;
+  entry.pass = "verify";
+  entry.name = "ReadsEarly";
+  report::describeLocation(read.reader->getLoc(), entry.node, entry.file,
+                           entry.line);
+  entry.message = "the graph is left alone: " + std::move(why);
+  entry.suggestion = suggestion.str();
+  remarks.add(std::move(entry));
+}
+
+/// Returns true if a module that passes can work on says by its dataflow when
+/// values have arrived; otherwise says why it does not.
+static bool statesArrivals(mlir::ModuleOp module, Optimization &result,
+                           report::RemarkCollector &remarks) {
+  using analysis::Arrivals;
+  mlir::func::FuncOp main = analysis::getMain(module);
+  if (!main)
+    return true;
+  Arrivals arrivals(main);
+  if (!arrivals.getEarlyReads().empty()) {
+    const analysis::EarlyRead &read = arrivals.getEarlyReads().front();
+    std::string text = equivalence::describe(read);
+    result.outcome = Optimization::Outcome::ReadsEarly;
+    result.reason = text + ": " + equivalence::earlyReadFix.str();
+    addLeftAlone(read, text, equivalence::earlyReadFix, remarks);
+    return false;
+  }
+  // Passes erase a wait whose result nothing uses.
+  Arrivals byDataflow(main, arrivals.getAwaitedInputs(),
+                      /*ignoresUnusedWaits=*/true);
+  if (byDataflow.getEarlyReads().empty())
+    return true;
+  const analysis::EarlyRead &read = byDataflow.getEarlyReads().front();
+  addLeftAlone(read,
+               report::describeLocation(read.reader->getLoc()) + " reads " +
+                   report::describeLocation(read.pending.getLoc()) +
+                   " through a view that was taken before the wait",
+               "take the view of the result of wait_tensor", remarks);
+  return false;
+}
+
 llvm::Expected<Optimization>
 compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
                    report::RemarkCollector &remarks) {
@@ -56,6 +104,18 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
     options.onStage("optimizing");
   Optimization result;
   result.original = mlir::cast<mlir::ModuleOp>(module->clone());
+  mlir::OwningOpRef<mlir::ModuleOp> start;
+  if (useResultsOfWaits(module))
+    start = mlir::cast<mlir::ModuleOp>(module->clone());
+  auto restore = [&] {
+    mlir::OwningOpRef<mlir::ModuleOp> copy =
+        mlir::cast<mlir::ModuleOp>((*result.original)->clone());
+    module.getBodyRegion().takeBody(copy->getBodyRegion());
+  };
+  if (!statesArrivals(module, result, remarks)) {
+    restore();
+    return result;
+  }
   PassRun run;
   run.passes = options.passes;
   run.settings = options.settings;
@@ -69,15 +129,16 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
   for (const PassFailure &failure : result.failures)
     remarks.add(report::describeFailure(failure.pass, failure.describe()));
   if (mlir::OperationEquivalence::isEquivalentTo(
-          *result.original, module,
-          mlir::OperationEquivalence::IgnoreLocations))
+          start ? *start : *result.original, module,
+          mlir::OperationEquivalence::IgnoreLocations)) {
+    if (start)
+      restore();
     return result;
+  }
   if (options.settings.policy == Policy::Profitable)
     if (std::optional<std::string> loss = findLossAtLargestSizes(
             *result.original, module, options.settings.target)) {
-      mlir::OwningOpRef<mlir::ModuleOp> copy =
-          mlir::cast<mlir::ModuleOp>((*result.original)->clone());
-      module.getBodyRegion().takeBody(copy->getBodyRegion());
+      restore();
       remarks.clear();
       remarks.add({report::Verdict::Refused, "size-ranges", "unprofitable", "",
                    "", 0, *loss, ""});

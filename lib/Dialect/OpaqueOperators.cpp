@@ -121,3 +121,37 @@ bool commute::tp::mayHaveEffects(CallOp call) {
          name.starts_with("_functional_assert") ||
          isRandomOperator(call.getCallee());
 }
+
+/// Returns the name of an operator of PyTorch's functional collectives, which
+/// have several libraries; empty for any other operator.
+static llvm::StringRef getFunctionalCollective(CallOp call) {
+  llvm::StringRef name = call.getCallee();
+  for (llvm::StringRef library :
+       {"torch.ops._c10d_functional.", "torch.ops._c10d_functional_autograd.",
+        "torch.ops.c10d_functional."})
+    if (name.consume_front(library))
+      return name.split('.').first;
+  return "";
+}
+
+bool commute::tp::startsCommunication(CallOp call) {
+  llvm::StringRef name = getFunctionalCollective(call);
+  if (!name.empty())
+    return name != "wait_tensor" && name != "_wrap_tensor_autograd";
+  name = call.getCallee();
+  return name.consume_front("torch.ops.symm_mem.") &&
+         name.starts_with("_low_contention_");
+}
+
+mlir::Value commute::tp::getAwaited(CallOp call) {
+  bool isWait = getFunctionalCollective(call) == "wait_tensor" &&
+                call->getNumOperands() > 0;
+  return isWait ? call->getOperand(0) : mlir::Value();
+}
+
+bool commute::tp::readsNoElements(CallOp call) {
+  // The tensor that _wrap_tensor_autograd returns waits when it is used.
+  return isSizeComputation(call) || readsTypesAlone(call) ||
+         call.getCallee() == "commute.share_memory" ||
+         getFunctionalCollective(call) == "_wrap_tensor_autograd";
+}

@@ -12,6 +12,7 @@
 #include "StaticChecks.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/Sizes/SymbolicSizes.h"
+#include "commute/Equivalence/ArrivalChecks.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -250,6 +251,7 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
     result.assumptions.push_back("of sizes: " + assumption.text);
   result.numRanks = placements->getWorld().size();
   checkStatically(firstMain, secondMain, result);
+  checkArrivals(firstMain, secondMain, result);
   checkSignatures(firstMain, secondMain, result);
   for (func::FuncOp function : {firstMain, secondMain})
     result.numOps += function.getBody().front().getOperations().size() - 1;

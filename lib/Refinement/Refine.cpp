@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EarlyReads.h"
 #include "Explanation.h"
 #include "RankValues.h"
 #include "Refinement.h"
@@ -353,5 +354,6 @@ refinement::refine(ModuleOp reference, ArrayRef<ModuleOp> ranks,
   Refinement refinement(reference.getContext(), relations, options);
   if (llvm::Error error = refinement.run(reference, ranks))
     return std::move(error);
+  addEarlyReads(reference, ranks, refinement.result);
   return std::move(refinement.result);
 }

@@ -19,8 +19,8 @@ static std::string getConstant(const archive::Program &program,
                                const Argument &argument) {
   if (argument.tag == ArgumentTag::None)
     return "None";
-  StringRef text = program.document->text(argument.span).trim("{} \t\r\n");
-  return text.split(':').second.trim().str();
+  std::string text = program.getText(argument);
+  return StringRef(text).trim("{} \t\r\n").split(':').second.trim().str();
 }
 
 static std::string describeOutput(const archive::Program &program,

@@ -18,7 +18,7 @@ namespace commute::python {
 
 /// Tables of a live program that only code with LLVM can see.
 struct LiveProgram::Members {
-  /// All nodes but the graph's output, which reads what the program gives.
+  /// All nodes but the graph's output node, which returns what others compute.
   llvm::DenseSet<PyObject *> nodes;
   /// The groups of collectives that take none as an argument.
   llvm::DenseSet<llvm::StringRef> impliedGroups;

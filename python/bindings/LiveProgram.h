@@ -28,7 +28,13 @@ struct Program;
 namespace commute::python {
 
 /// A run of nodes of one graph as a program. What the nodes read of other nodes
-/// becomes the program's inputs, what others read of them its outputs.
+/// becomes the program's inputs.
+///
+/// If the run has the graph's output node, the outputs are what that node
+/// returns, as it does: in its order, with duplicates, inputs that are passed
+/// through, None and constants. After these come the values that other nodes
+/// read which are not in the run, each once, in the order of their readers, so
+/// that the outputs of a run are the same wherever its nodes define them.
 class LiveProgram {
 public:
   /// `facts` answers what only PyTorch knows; see commute.torch.node_facts.
@@ -39,9 +45,13 @@ public:
                                            bool hasSourceLines);
   ~LiveProgram();
 
-  /// The FX nodes of the program's inputs and outputs, in order, as lists.
+  /// The FX nodes of the program's inputs and outputs, in order, as lists. None
+  /// stands for an output that is a constant.
   Object getInputs() const { return inputs; }
   Object getOutputs() const { return outputs; }
+  /// The number of outputs that the graph's output node returns; 0 if it is not
+  /// in the run.
+  size_t getNumReturned() const { return numReturned; }
   /// Placeholders and attributes that stand behind other nodes, as a list.
   Object getLateInputs() const { return lateInputs; }
   size_t getNumNodes() const { return groups.size(); }
@@ -95,6 +105,7 @@ private:
   Object inputs;
   Object outputs;
   Object lateInputs;
+  size_t numReturned = 0;
   std::vector<Group> groups;
   std::vector<Definition> definitions;
 };

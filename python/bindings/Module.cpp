@@ -227,7 +227,8 @@ static void defineLiveProgram(nb::module_ &module) {
   nb::class_<LiveProgram>(
       module, "LiveProgram",
       "A run of nodes of one fx.Graph as a program. What the nodes read of "
-      "other nodes becomes its inputs, what others read of them its outputs.")
+      "other nodes becomes its inputs; its outputs are what the graph returns "
+      "and what other nodes read of them.")
       .def(nb::new_(&makeProgram), nb::arg("nodes"), nb::arg("facts"),
            nb::arg("is_functional_graph"), nb::arg("has_source_lines"))
       .def_prop_ro("inputs",
@@ -236,6 +237,7 @@ static void defineLiveProgram(nb::module_ &module) {
                    [](LiveProgram &p) { return toPython(p.getLateInputs()); })
       .def_prop_ro("outputs",
                    [](LiveProgram &p) { return toPython(p.getOutputs()); })
+      .def_prop_ro("num_returned", &LiveProgram::getNumReturned)
       .def("__len__", &LiveProgram::getNumNodes)
       .def("group", [](LiveProgram &p,
                        size_t index) { return toPython(p.getGroup(index)); })

@@ -58,6 +58,7 @@ static std::string getRefusal(const Optimization &optimization) {
   case Outcome::Unchanged:
   case Outcome::Changed:
   case Outcome::Different:
+  case Outcome::ReadsEarly:
     return "";
   case Outcome::NeedsGroups:
   case Outcome::CannotBeVerified:

@@ -298,6 +298,8 @@ ProgramHandle::optimize(const PassChoice &choice,
   case Outcome::Changed:
     result.verdict = proof ? "equivalent" : "not verified";
     break;
+  case Outcome::ReadsEarly:
+    return Failure{file.origin + ": " + done->reason};
   case Outcome::NeedsGroups:
     return Failure{file.origin +
                    ": the result cannot be proven equivalent: " + done->reason};

@@ -125,6 +125,8 @@ llvm::Expected<ExitCode> OptCommand::judge(const Optimization &optimization,
   case Outcome::Unchanged:
   case Outcome::Changed:
     return Success;
+  case Outcome::ReadsEarly:
+    return llvm::createStringError(file.origin + ": " + optimization.reason);
   case Outcome::NeedsGroups:
     return llvm::createStringError(
         file.origin +

@@ -113,6 +113,8 @@ struct Program {
   getInputsText(const Node &node,
                 llvm::function_ref<std::optional<std::string>(const Argument &)>
                     getName) const;
+  /// Returns an argument of this program as JSON text ("{\"as_int\": 3}").
+  std::string getText(const Argument &argument) const;
 };
 
 /// Checks what holds for every program that `parseProgram` returns: names are

@@ -40,6 +40,9 @@ struct Optimization {
     Unchanged,
     /// The module was changed, and proven equivalent if requested.
     Changed,
+    /// The module uses a value before it has arrived, so it has no defined
+    /// values, and no pass ran. `reason` names the value.
+    ReadsEarly,
     /// No proof is possible until the members of the program's groups are
     /// stated. `reason` says how to state them.
     NeedsGroups,
@@ -61,7 +64,8 @@ struct Optimization {
 };
 
 /// Runs passes over `module` and compares the result with the original. Remarks
-/// go to `remarks`, which must be attached to the module's context. Returns an
+/// go to `remarks`, which must be attached to the module's context, and say that
+/// a module that reads early is left alone. Returns an
 /// error for invalid options, and for a module whose statements contradict each
 /// other.
 llvm::Expected<Optimization> optimize(mlir::ModuleOp module,

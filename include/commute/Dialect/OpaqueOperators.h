@@ -38,6 +38,19 @@ bool readsTypesAlone(CallOp call);
 /// assert do not.
 bool mayHaveEffects(CallOp call);
 
+/// Returns true if a call starts communication whose results may be used only
+/// after a wait, as those of an asynchronous collective.
+bool startsCommunication(CallOp call);
+
+/// Returns the value that a call waits for, or null if it waits for none. Only
+/// a wait that no op can model is a call: one that touches memory that a graph
+/// writes into.
+mlir::Value getAwaited(CallOp call);
+
+/// Returns true if a call computes nothing from the elements of its operands:
+/// it uses their sizes and types alone, or states a fact about them.
+bool readsNoElements(CallOp call);
+
 } // namespace commute::tp
 
 #endif // COMMUTE_DIALECT_OPAQUEOPERATORS_H

@@ -222,26 +222,34 @@ class GraphEdits:
         self._changes.append(change)
 
     def _replace_outputs(self) -> None:
-        """Readers outside the program's nodes read what took the outputs' places."""
-        added = set(self._added)
-        new_of: dict[Node, Node] = {}
+        """The graph returns, and readers outside the program's nodes read, what took the
+        outputs' places."""
+        returned: dict[Node, Node] = {}
+        read: dict[Node, Node] = {}
         for place, name in self._edits["outputs"].items():
             old, new = self._program.outputs[place], self._value(name)
+            assert old is not None, "a constant has no name"
             self._check_same(old, new)
+            new_of = returned if place < self._program.num_returned else read
             new_of.update((copy, new) for copy in self._nodes(old.name) or [old])
+        if returned and self._program.output_node is not None:
+            self._change_reads(self._program.output_node, returned)
+        added = set(self._added)
         # The output of a graph may read thousands of them: change each reader once.
+        for user in {user: None for copy in read for user in copy.users}:
+            is_output = user is self._program.output_node
+            if not (is_output or user in added or self._program.contains(user)):
+                self._change_reads(user, read)
+
+    def _change_reads(self, user: Node, new_of: dict[Node, Node]) -> None:
         hooks = replace_hooks(self._graph)
-        readers = {user: None for copy in new_of for user in copy.users}
-        for user in readers:
-            if user in added or self._program.contains(user):
-                continue
-            for read in user.all_input_nodes if hooks else ():
-                if read in new_of:
-                    for hook in hooks:
-                        hook(old=read, new=new_of[read].name, user=user)
-            args = map_arg(user.args, lambda read: new_of.get(read, read))
-            user.kwargs = map_arg(user.kwargs, lambda read: new_of.get(read, read))
-            user.args = args
+        for node in user.all_input_nodes if hooks else ():
+            if node in new_of:
+                for hook in hooks:
+                    hook(old=node, new=new_of[node].name, user=user)
+        args = map_arg(user.args, lambda node: new_of.get(node, node))
+        user.kwargs = map_arg(user.kwargs, lambda node: new_of.get(node, node))
+        user.args = args
 
     #
     # New nodes

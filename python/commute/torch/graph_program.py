@@ -31,7 +31,10 @@ class GraphProgram:
     """A run of nodes of one graph as a program.
 
     `nodes` are consecutive in their graph; what they read of other nodes becomes
-    the program's inputs, what others read of them its outputs. `is_functional_graph`
+    the program's inputs. With the graph's output node among them, the program returns what
+    that node does, as it does: in its order, with duplicates, inputs that are passed through,
+    None and constants. What other nodes read of them are outputs as well, in the order of
+    these readers. `is_functional_graph`
     says that the graph comes after functionalization, where operators write into
     nothing but what their schemas say. `has_source_lines` finds the lines of the user's
     program for all nodes, which `optimize` does not need.
@@ -55,8 +58,11 @@ class GraphProgram:
         self._symbols: set[str] = self.native.symbols()
         # Placeholders and attributes that stand behind other nodes.
         self.late_inputs: list[Node] = self.native.late_inputs
-        # FX nodes of the values that others read, in the order of the outputs.
-        self.outputs: list[Node] = self.native.outputs
+        # FX nodes of the outputs, None for constants.
+        self.outputs: list[Node | None] = self.native.outputs
+        # How many of them the graph's output node returns, and this node, if the program has it.
+        self.num_returned: int = self.native.num_returned
+        self.output_node = next((node for node in nodes if node.op == "output"), None)
 
     def __len__(self) -> int:
         """The number of program nodes."""
