@@ -111,6 +111,39 @@ std::vector<Relation> RelatedInputs::getRelations() const {
   return relations;
 }
 
+llvm::Expected<Relation> RelatedInputs::findGradient(ArrayRef<JoinedRank> ranks,
+                                                     StringRef name) const {
+  std::optional<Relation> result;
+  std::string first;
+  for (const JoinedRank &rank : ranks) {
+    auto function = const_cast<func::FuncOp &>(rank.function);
+    for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+      if (getInputName(function, index) != name &&
+          getParameterName(function, index) != name)
+        continue;
+      auto place = related.find({rank.rank, index});
+      if (place == related.end())
+        continue;
+      std::string text = place->second.getText();
+      if (result && text != first)
+        return llvm::createStringError("the input " + quoted(name) + " is " +
+                                       first + " on one rank and " + text +
+                                       " on rank " + Twine(rank.rank) +
+                                       ", so its gradient must be stated");
+      first = text;
+      result = makeGradientRelation(place->second);
+      if (!result)
+        return llvm::createStringError(
+            "the input " + quoted(name) + " is " + text +
+            ", which is not made of one tensor of the reference, so its "
+            "gradient must be stated");
+    }
+  }
+  if (!result)
+    return llvm::createStringError("no rank has an input " + quoted(name));
+  return std::move(*result);
+}
+
 llvm::Error RelatedInputs::checkNames() const {
   auto check = [&](const StatedRelations::Inputs &inputs,
                    const Twine &key) -> llvm::Error {
