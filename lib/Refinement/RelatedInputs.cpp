@@ -7,9 +7,8 @@
 #include "RelatedInputs.h"
 
 #include "commute/Dialect/CarrierAttributes.h"
+#include "commute/Support/NamePattern.h"
 #include "commute/Support/Quoted.h"
-
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace commute;
@@ -268,29 +267,12 @@ RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
   return llvm::createStringError(text);
 }
 
-/// Replaces whole numbers between dots, so that layers have one line.
-static std::string getPattern(StringRef text) {
-  std::string pattern;
-  for (size_t i = 0; i < text.size();) {
-    bool begins = llvm::isDigit(text[i]) && i > 0 && text[i - 1] == '.';
-    size_t end = i;
-    while (end < text.size() && llvm::isDigit(text[end]))
-      ++end;
-    if (begins && end < text.size() && text[end] == '.') {
-      pattern += '*';
-      i = end;
-      continue;
-    }
-    pattern += text[i++];
-  }
-  return pattern;
-}
-
 void RelatedInputs::notePremise(StringRef name, const Found &found,
                                 int64_t rank) {
   std::string relation = found.relation.getText();
-  std::string line = getPattern(name) + ": " +
-                     (relation == name ? "replicated" : getPattern(relation));
+  std::string line =
+      getNamePattern(name) + ": " +
+      (relation == name ? "replicated" : getNamePattern(relation));
   switch (found.source) {
   case Source::Stated:
     break;
