@@ -10,6 +10,7 @@
 #include "RemedyTrial.h"
 
 #include "commute/Analysis/MainFunction.h"
+#include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Analysis/Sizes/SymbolicSizes.h"
 #include "commute/Dialect/TPDialect.h"
 #include "commute/Target/Estimate.h"
@@ -347,6 +348,13 @@ void Explainer::sortRemedies() {
 
 llvm::Error Explainer::run() {
   progress(0, 2);
+  if (func::FuncOp main = analysis::getMain(module)) {
+    llvm::Expected<analysis::InputPlacements> placements =
+        analysis::InputPlacements::resolveInAnyWorld(main);
+    if (!placements)
+      return placements.takeError();
+    result.assumptions = placements->describeDefaults(main);
+  }
   Step before, after;
   if (llvm::Expected<Step> step = steps.predict(module)) {
     before = std::move(*step);

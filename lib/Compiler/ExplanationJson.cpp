@@ -84,7 +84,8 @@ json::Object compiler::toJson(const Explanation &explanation) {
                       {"after", ::toJson(explanation.after)},
                       {"sites", std::move(rows)},
                       {"remedies", std::move(remedies)},
-                      {"failed_passes", std::move(failures)}};
+                      {"failed_passes", std::move(failures)},
+                      {"assumptions", json::Array(explanation.assumptions)}};
   if (!explanation.unpriced.empty())
     object["unpriced"] = explanation.unpriced;
   return object;

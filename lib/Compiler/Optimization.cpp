@@ -145,6 +145,13 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
       return result;
     }
   result.outcome = Optimization::Outcome::Changed;
+  if (mlir::func::FuncOp main = analysis::getMain(*result.original)) {
+    llvm::Expected<analysis::InputPlacements> placements =
+        analysis::InputPlacements::resolveInAnyWorld(main);
+    if (!placements)
+      return placements.takeError();
+    result.assumptions = placements->describeDefaults(main);
+  }
   if (options.verifies)
     verify(module, options, result);
   return result;

@@ -124,6 +124,8 @@ TriedRemedy compiler::describe(const Remedy &remedy, ModuleOp module,
     result.text = "if it holds, state that " + value;
   else if (remedy.option == "group")
     result.text = "if there is such a group, declare it";
+  else if (remedy.option == "input-placement")
+    result.text = "if these inputs are equal on all ranks, state that";
   else if (remedy.option == "rank") {
     result.text = "compile the program for each rank separately";
     result.option = "--rank=R";
@@ -213,6 +215,8 @@ Trial compiler::prepareTrial(ModuleOp module, std::string passes,
       facts.assumptions.push_back(remedy.value);
     } else if (remedy.option == "group") {
       facts.groups.push_back(remedy.value);
+    } else if (remedy.option == "input-placement") {
+      facts.placements.push_back(remedy.value);
     } else if (remedy.option == "rank") {
       facts.rank = 0;
     } else {

@@ -26,6 +26,10 @@ void compiler::print(const equivalence::VerifyResult &result,
     os << "not proven: " << *result.notProven << '\n';
   for (const std::string &note : result.notes)
     os << "  " << note << '\n';
+  if (!result.premises.empty())
+    os << "stated of inputs:\n";
+  for (const std::string &premise : result.premises)
+    os << "  " << premise << '\n';
   if (result.assumptions.empty())
     return;
   os << "assumed (not stated):\n";
@@ -65,6 +69,7 @@ llvm::json::Object compiler::toJson(const equivalence::VerifyResult &result) {
       {"rounds", static_cast<int64_t>(result.numRounds)},
       {"differences", std::move(differences)},
       {"notes", llvm::json::Array(result.notes)},
+      {"premises", llvm::json::Array(result.premises)},
       {"assumptions", llvm::json::Array(result.assumptions)}};
   if (result.notProven)
     object["not_proven"] = *result.notProven;

@@ -247,6 +247,7 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
   if (!secondSizes)
     return secondSizes.takeError();
   result.assumptions = placements->getAssumptions().vec();
+  result.premises = placements->describeStatements(firstMain);
   for (const tp::SizeAssumption &assumption : sizes->getAssumptions())
     result.assumptions.push_back("of sizes: " + assumption.text);
   result.numRanks = placements->getWorld().size();

@@ -27,6 +27,7 @@ Explanation::Explanation(Refinement &refinement)
 bool Explanation::holds(const Refinement::Output &output) const {
   if (!output.relation)
     return false;
+  // A missing statement is a finding of its own.
   if (!output.isRequired)
     return !output.relation->isPartial() && !output.mustBeStated;
   std::vector<FieldValue> contents = refinement.getContents(output);

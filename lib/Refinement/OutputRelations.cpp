@@ -54,7 +54,15 @@ llvm::Expected<unsigned> Refinement::findReferenceOutput(StringRef key) {
       Twine(getResults(reference).size()) + " outputs, and none of this name");
 }
 
-llvm::Error Refinement::collectOutputs() {
+bool Refinement::Output::isMeant() const {
+  if (isRequired || !relation)
+    return isRequired;
+  if (mayBeSharded)
+    return !mustBeStated && !relation->isPartial();
+  return relation->isWhole();
+}
+
+llvm::Error Refinement::collectOutputs(const RelatedInputs &inputs) {
   std::map<unsigned, const StatedRelations::Output *> requirements;
   for (const auto &[key, output] : stated.outputs) {
     llvm::Expected<unsigned> index = findReferenceOutput(key);
@@ -73,10 +81,21 @@ llvm::Error Refinement::collectOutputs() {
     auto required = requirements.find(index);
     std::string key = std::to_string(index);
     if (required != requirements.end()) {
-      output.isRequired = true;
-      output.relation = required->second->relation;
-      if (!required->second->output.empty())
-        key = required->second->output;
+      const StatedRelations::Output &statement = *required->second;
+      output.relation = statement.relation;
+      if (!statement.gradientOf.empty()) {
+        llvm::Expected<Relation> gradient =
+            inputs.findGradient(ranks, statement.gradientOf);
+        if (!gradient)
+          return llvm::createStringError("relations: outputs." + Twine(index) +
+                                         ": " +
+                                         llvm::toString(gradient.takeError()));
+        output.relation = std::move(*gradient);
+      }
+      output.isRequired = output.relation.has_value();
+      output.mayBeSharded = !output.isRequired;
+      if (!statement.output.empty())
+        key = statement.output;
     }
     bool any = false;
     for (JoinedRank &rank : ranks) {
@@ -85,7 +104,7 @@ llvm::Error Refinement::collectOutputs() {
       output.ofRanks.push_back(
           own ? rank.values.lookup(getResults(rank.function)[*own]) : Value());
     }
-    if (!any && output.isRequired)
+    if (!any && required != requirements.end())
       return llvm::createStringError("relations: outputs." + Twine(index) +
                                      ": no rank has an output " + quoted(key));
   }
@@ -125,6 +144,50 @@ llvm::Error Refinement::findOutputRelations() {
     });
   }
   return llvm::Error::success();
+}
+
+/// Says how a tensor is cut: "sharded along dim 0 over dp and along dim 1 over
+/// tp"; empty if the relation is another one.
+static std::string describeShards(const Relation &relation, const Mesh &mesh) {
+  if (relation.isWhole())
+    return "sharded";
+  if (relation.kind != Relation::Kind::Shard)
+    return "";
+  const Relation &operand = relation.operands[0];
+  std::string text = describeShards(operand, mesh);
+  if (text.empty())
+    return "";
+  std::string axis = relation.axis;
+  if (llvm::Expected<std::string> resolved = mesh.resolve(axis))
+    axis = *resolved;
+  else
+    llvm::consumeError(resolved.takeError());
+  return text + (operand.isWhole() ? " along dim " : " and along dim ") +
+         std::to_string(relation.dim) + " over " + axis;
+}
+
+Finding Refinement::makeUnstatedFinding(const Output &output) const {
+  Finding finding;
+  std::string how = describeShards(*output.relation, mesh);
+  std::string index = output.name.substr(0, output.name.find(' '));
+  std::string stated = "state \"outputs\": {\"" + index + "\": \"" +
+                       output.relation->getOutputText() + "\"}";
+  if (how.empty()) {
+    finding.message = "output " + output.name + " is " +
+                      output.relation->getText() +
+                      " of the reference's output, and nothing states that";
+    finding.fix = "return the reference's output, or " + stated;
+  } else {
+    finding.message =
+        "output " + output.name + " is " + how + ": gather it, or state it";
+    finding.fix = "gather it before it is returned, or " + stated;
+  }
+  auto own = llvm::find_if(output.ofRanks, [](Value value) { return !!value; });
+  if (own != output.ofRanks.end())
+    finding.location = own->getLoc();
+  finding.other = output.reference.getLoc();
+  finding.otherProgram = "reference";
+  return finding;
 }
 
 llvm::Error Refinement::addPairs() {

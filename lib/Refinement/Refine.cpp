@@ -205,6 +205,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
                               std::to_string(range.first) + ", " +
                               std::to_string(range.second) + ")");
   }
+  llvm::append_range(result.premises, stated.premises);
 
   JoinedRanks joined(joinedOps, ranks,
                      [&](const JoinedRank &rank, BlockArgument argument) {
@@ -220,7 +221,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   }
   if (llvm::Error error = buildReference(referenceModule))
     return error;
-  if (llvm::Error error = collectOutputs())
+  if (llvm::Error error = collectOutputs(inputs))
     return error;
   result.secondsJoining = getSeconds(start);
   start = std::clock();
@@ -240,15 +241,16 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   if (llvm::Error error = addPairs())
     return error;
   bool isRefuted = !result.findings.empty();
+  std::vector<Finding> unstated;
   for (const Output &output : outputs) {
-    bool isMeant =
-        output.isRequired || (output.relation && !output.mustBeStated &&
-                              !output.relation->isPartial());
-    isRefuted |= !isMeant;
+    isRefuted |= !output.isMeant();
     if (output.mustBeStated)
       result.notes.push_back("output " + output.name + " is " +
                              output.relation->getText() +
                              ": state this in \"outputs\" if it is meant");
+    else if (!output.isMeant() && output.relation &&
+             !output.relation->isPartial())
+      unstated.push_back(makeUnstatedFinding(output));
   }
   if (!isRefuted) {
     if (llvm::Error error = prove())
@@ -260,6 +262,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     if (llvm::Error error = explain())
       result.notes.push_back("the difference cannot be located: " +
                              llvm::toString(std::move(error)));
+    llvm::append_range(result.findings, std::move(unstated));
   }
   for (const Output &output : outputs)
     result.outputs.push_back(

@@ -35,8 +35,13 @@ private:
     llvm::SmallVector<mlir::Value> ofRanks;
     std::optional<Relation> relation;
     bool isRequired = false;
+    /// The user states that the output may be sharded in any way.
+    bool mayBeSharded = false;
     /// An order of the elements that nothing suggests must be stated.
     bool mustBeStated = false;
+
+    /// Returns true if the relation is stated, or needs no statement.
+    bool isMeant() const;
   };
 
   llvm::Error resolve(mlir::ModuleOp reference,
@@ -44,7 +49,7 @@ private:
   llvm::Error collectMesh(mlir::ModuleOp reference,
                           llvm::ArrayRef<mlir::ModuleOp> modules);
   llvm::Error buildReference(mlir::ModuleOp reference);
-  llvm::Error collectOutputs();
+  llvm::Error collectOutputs(const RelatedInputs &inputs);
   llvm::Expected<unsigned> findReferenceOutput(llvm::StringRef key);
   /// Evaluates both programs once, to look values up.
   llvm::Error evaluate(uint64_t seed);
@@ -54,6 +59,9 @@ private:
   llvm::Error findOutputRelations();
   /// Adds what must be equal to the two programs.
   llvm::Error addPairs();
+  /// Returns the finding that an output is sharded or rearranged, and nothing
+  /// states that it may be.
+  Finding makeUnstatedFinding(const Output &output) const;
   llvm::Error prove();
   void findValueRelations();
   /// Finds a value of the reference whose elements a node has in another order.

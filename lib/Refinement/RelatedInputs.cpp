@@ -7,9 +7,8 @@
 #include "RelatedInputs.h"
 
 #include "commute/Dialect/CarrierAttributes.h"
+#include "commute/Support/NamePattern.h"
 #include "commute/Support/Quoted.h"
-
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace commute;
@@ -109,6 +108,39 @@ std::vector<Relation> RelatedInputs::getRelations() const {
     if (known.insert(relation.getText()).second)
       relations.push_back(relation);
   return relations;
+}
+
+llvm::Expected<Relation> RelatedInputs::findGradient(ArrayRef<JoinedRank> ranks,
+                                                     StringRef name) const {
+  std::optional<Relation> result;
+  std::string first;
+  for (const JoinedRank &rank : ranks) {
+    auto function = const_cast<func::FuncOp &>(rank.function);
+    for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+      if (getInputName(function, index) != name &&
+          getParameterName(function, index) != name)
+        continue;
+      auto place = related.find({rank.rank, index});
+      if (place == related.end())
+        continue;
+      std::string text = place->second.getText();
+      if (result && text != first)
+        return llvm::createStringError("the input " + quoted(name) + " is " +
+                                       first + " on one rank and " + text +
+                                       " on rank " + Twine(rank.rank) +
+                                       ", so its gradient must be stated");
+      first = text;
+      result = makeGradientRelation(place->second);
+      if (!result)
+        return llvm::createStringError(
+            "the input " + quoted(name) + " is " + text +
+            ", which is not made of one tensor of the reference, so its "
+            "gradient must be stated");
+    }
+  }
+  if (!result)
+    return llvm::createStringError("no rank has an input " + quoted(name));
+  return std::move(*result);
 }
 
 llvm::Error RelatedInputs::checkNames() const {
@@ -235,29 +267,12 @@ RelatedInputs::infer(const JoinedRank &rank, unsigned index) {
   return llvm::createStringError(text);
 }
 
-/// Replaces whole numbers between dots, so that layers have one line.
-static std::string getPattern(StringRef text) {
-  std::string pattern;
-  for (size_t i = 0; i < text.size();) {
-    bool begins = llvm::isDigit(text[i]) && i > 0 && text[i - 1] == '.';
-    size_t end = i;
-    while (end < text.size() && llvm::isDigit(text[end]))
-      ++end;
-    if (begins && end < text.size() && text[end] == '.') {
-      pattern += '*';
-      i = end;
-      continue;
-    }
-    pattern += text[i++];
-  }
-  return pattern;
-}
-
 void RelatedInputs::notePremise(StringRef name, const Found &found,
                                 int64_t rank) {
   std::string relation = found.relation.getText();
-  std::string line = getPattern(name) + ": " +
-                     (relation == name ? "replicated" : getPattern(relation));
+  std::string line =
+      getNamePattern(name) + ": " +
+      (relation == name ? "replicated" : getNamePattern(relation));
   switch (found.source) {
   case Source::Stated:
     break;

@@ -42,6 +42,10 @@ public:
                                    mlir::BlockArgument argument);
   /// Returns the relations of the inputs that have been related, each once.
   std::vector<Relation> getRelations() const;
+  /// Returns the relation of the gradient of an input, by its name in the graph
+  /// or that of its parameter. The error says why it does not follow.
+  llvm::Expected<Relation> findGradient(llvm::ArrayRef<JoinedRank> ranks,
+                                        llvm::StringRef name) const;
   /// Returns an error if a stated relation is that of no input.
   llvm::Error checkNames() const;
 

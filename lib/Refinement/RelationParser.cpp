@@ -345,7 +345,36 @@ llvm::Expected<Relation> refinement::parseOutputRelation(StringRef text) {
   if (relation->kind == Relation::Kind::Name && relation->name != output)
     return llvm::createStringError(
         quoted(text) + " is not a relation of an output; expected "
-                       "replicated, shard(DIM[, AXIS]), partial[(AXIS)], or "
-                       "an expression over 'output'");
+                       "replicated, shard(DIM[, AXIS]), partial[(AXIS)], any, "
+                       "gradient(INPUT), or an expression over 'output'");
   return relation;
+}
+
+/// Replaces the names of a relation by "output", and summands by their sum.
+/// `name` is the only name, or empty while there is none.
+static std::optional<Relation> replaceNames(const Relation &relation,
+                                            std::string &name) {
+  if (relation.kind == Relation::Kind::Partial)
+    return replaceNames(relation.operands[0], name);
+  if (relation.kind == Relation::Kind::Name) {
+    if (!name.empty() && name != relation.name)
+      return std::nullopt;
+    name = relation.name;
+    return Relation::makeName("output");
+  }
+  Relation result = relation;
+  for (Relation &operand : result.operands) {
+    std::optional<Relation> replaced = replaceNames(operand, name);
+    if (!replaced)
+      return std::nullopt;
+    operand = std::move(*replaced);
+  }
+  return result;
+}
+
+std::optional<Relation>
+refinement::makeGradientRelation(const Relation &ofInput) {
+  std::string name;
+  std::optional<Relation> result = replaceNames(ofInput, name);
+  return name.empty() ? std::nullopt : result;
 }

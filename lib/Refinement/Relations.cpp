@@ -244,10 +244,16 @@ llvm::Error RelationsReader::readOutputs(JsonValue outputs) {
     }
     if (llvm::Error error = expect(relation, JsonKind::String, key))
       return error;
-    llvm::Expected<Relation> parsed = parseOutputRelation(getString(relation));
-    if (!parsed)
-      return fail(key + ": " + llvm::toString(parsed.takeError()));
-    output.relation = std::move(*parsed);
+    std::string text = getString(relation);
+    StringRef gradient = StringRef(text).trim();
+    if (gradient.consume_front("gradient(") && gradient.consume_back(")")) {
+      output.gradientOf = gradient.trim().str();
+    } else if (StringRef(text).trim() != "any") {
+      llvm::Expected<Relation> parsed = parseOutputRelation(text);
+      if (!parsed)
+        return fail(key + ": " + llvm::toString(parsed.takeError()));
+      output.relation = std::move(*parsed);
+    }
     result.outputs[name] = std::move(output);
   }
   return llvm::Error::success();
@@ -297,10 +303,19 @@ llvm::Expected<StatedRelations> RelationsReader::read(JsonValue root) {
       error = readOutputs(*entry);
     } else if (key == "ranges") {
       error = readRanges(*entry);
+    } else if (key == "premises") {
+      error = expect(*entry, JsonKind::Array, key);
+      if (!error)
+        for (JsonValue premise : *entry) {
+          error = expect(premise, JsonKind::String, "an entry of premises");
+          if (error)
+            break;
+          result.premises.push_back(getString(premise));
+        }
     } else if (key != "version") {
       error = fail("unknown key " + quoted(key) +
-                   "; expected version, mesh, inputs, inputs_of_rank, outputs "
-                   "or ranges");
+                   "; expected version, mesh, inputs, inputs_of_rank, outputs, "
+                   "ranges or premises");
     }
     if (error)
       return std::move(error);

@@ -280,6 +280,18 @@ static Refusal describeUsers(const ShardRegion &region, Value value) {
   return refusal;
 }
 
+/// Returns the first op that needs whole values only because nothing states the
+/// placement of inputs; null if there is none.
+static std::pair<Operation *, const Refusal *>
+findUnstated(const ShardRegion &region) {
+  std::pair<Operation *, const Refusal *> first = {nullptr, nullptr};
+  for (const auto &[op, refusal] : region.borders)
+    if (refusal.code == RefusalCode::Varying && refusal.option &&
+        (!first.first || op->isBeforeInBlock(first.first)))
+      first = {op, &refusal};
+  return first;
+}
+
 //===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//
@@ -367,11 +379,16 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
   // Most often, the dims that cannot be sharded equally are the ones that the
   // user meant.
   auto indivisible = state.regions.indivisible.find(site);
-  if (indivisible == state.regions.indivisible.end())
-    return;
-  refusal.reason += "; " + indivisible->second.reason;
-  refusal.remedy = indivisible->second.remedy;
-  refusal.option = indivisible->second.option;
+  if (indivisible != state.regions.indivisible.end()) {
+    refusal.reason += "; " + indivisible->second.reason;
+    refusal.remedy = indivisible->second.remedy;
+    refusal.option = indivisible->second.option;
+  } else if (auto [op, unstated] = findUnstated(region); unstated) {
+    // More ops would run on shards.
+    refusal.reason += "; " + getNodeName(op) + " " + unstated->reason;
+    refusal.remedy = unstated->remedy;
+    refusal.option = unstated->option;
+  }
 }
 
 //===----------------------------------------------------------------------===//

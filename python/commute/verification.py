@@ -38,6 +38,7 @@ class Verification:
     outputs: tuple[Mapping[str, Any], ...]
     """What the ranks hold of each output; empty for two forms."""
     premises: tuple[str, ...]
+    """What the verdict rests on: what is stated of inputs, and what is assumed of the others."""
     report: Mapping[str, Any]
     """The output of `commute verify --json`."""
     text: str
@@ -89,7 +90,7 @@ def _compare(first: Any, second: Any, **settings: Any) -> Verification:
         content["verdict"],
         tuple(content["differences"]),
         (),
-        tuple(content["assumptions"]),
+        (*content["premises"], *content["assumptions"]),
         content,
         text.rstrip("\n"),
     )

@@ -33,8 +33,9 @@ class Relations:
         raise ValueError(f"rank {rank} is not on axis {axis}")
 
     def cut(self, name, tensors, rank):
-        """A rank's input, from those of the reference."""
-        return self.evaluate(self.inputs[name], tensors, rank)
+        """A rank's input, from those of the reference; whole where nothing is stated, as plain
+        parameters of a parallel module are."""
+        return self.evaluate(self.inputs.get(name, name), tensors, rank)
 
     def evaluate(self, text, tensors, rank):
         def shard(value, dim, axis):

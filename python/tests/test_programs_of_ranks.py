@@ -11,7 +11,6 @@ import argparse
 import json
 import logging
 import tempfile
-from importlib import resources
 from pathlib import Path
 
 import pytest

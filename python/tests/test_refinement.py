@@ -130,8 +130,9 @@ def test_one_fault_in_several_outputs_is_one_finding(tmp_path):
 
     inputs = {name: WHOLE[name] for name in ("x", "up", "down")}
     local = {name: LOCAL[name] for name in ("x", "up", "down")}
-    check(tmp_path, Pair(whole, inputs, right, local, relations(CUT)), "refines")
-    pair = Pair(whole, inputs, wrong, local, relations(CUT))
+    stated = relations(CUT, {"1": "shard(1)"})
+    check(tmp_path, Pair(whole, inputs, right, local, stated), "refines")
+    pair = Pair(whole, inputs, wrong, local, stated)
     result = check(tmp_path, pair, "does not refine", "'tanh'", "'relu'")
     assert len(result.differences) == 1
 
@@ -207,11 +208,73 @@ def test_sequence_parallel(tmp_path):
         return reduce_scatter(torch.relu(all_gather(x) @ up) @ down) + bias
 
     local = {**LOCAL, "x": randn(2, 8)}
-    stated = relations({**CUT, "x": "shard(x, 0)"})
+    stated = relations({**CUT, "x": "shard(x, 0)"}, {"0": "any"})
     result = check(tmp_path, Pair(mlp, WHOLE, ranks, local, stated), "refines")
     assert result.outputs[0]["relation"] == "shard(0, tp)"
     stated = {**stated, "outputs": {"0": "replicated"}}
     check(tmp_path, Pair(mlp, WHOLE, ranks, local, stated), "does not refine", "must be replicated")
+
+
+def test_an_output_that_nobody_states_is_whole(tmp_path):
+    """A forgotten gather: each rank returns its own columns."""
+
+    def whole(x, head):
+        return torch.relu(x) @ head
+
+    inputs, local = {"x": randn(4, 6), "head": randn(6, 8)}, {"x": randn(4, 6), "head": randn(6, 4)}
+    stated = relations({"head": "shard(head, 1)"})
+    result = check(
+        tmp_path, Pair(whole, inputs, whole, local, stated), "does not refine",
+        "output 0 (matmul) is sharded along dim 1 over tp: gather it, or state it",
+        '"outputs": {"0": "shard(1, tp)"}',
+    )  # fmt: skip
+    assert len(result.differences) == 1, str(result)
+    stated["outputs"] = {"0": "shard(1, tp)"}
+    check(tmp_path, Pair(whole, inputs, whole, local, stated), "refines")
+
+    def gathered(x, head):
+        return all_gather(torch.relu(x) @ head, dim=1)
+
+    stated["outputs"] = {}
+    check(tmp_path, Pair(whole, inputs, gathered, local, stated), "refines")
+
+
+def test_the_gradient_of_a_shard(tmp_path):
+    """A gradient is cut as its parameter is, whatever the parameter's relation rests on."""
+
+    def whole(x, up):
+        return (x @ up).sum(), x.t() @ torch.ones(4, up.shape[1])
+
+    def ranks(x, up):
+        return all_reduce((x @ up).sum()), x.t() @ torch.ones(4, up.shape[1])
+
+    inputs, local = {"x": randn(4, 6), "up": randn(6, 8)}, {"x": randn(4, 6), "up": randn(6, 4)}
+    for inputs_stated in ({}, {"up": "shard(up, 1)"}, {"up": "cat([shard(up, 1)], 1)"}):
+        stated = relations(inputs_stated, {"1": "gradient(up)"})
+        result = check(tmp_path, Pair(whole, inputs, ranks, local, stated), "refines")
+        assert result.outputs[1]["required"]
+    # All gradients of `up` are equal here, so only shapes tell another relation.
+    stated = relations({}, {"1": "replicated"})
+    check(tmp_path, Pair(whole, inputs, ranks, local, stated), "does not refine")
+
+
+def test_the_gradient_of_a_summand_is_whole(tmp_path):
+    def program(x):
+        return all_reduce(x), torch.ones(4, 8)
+
+    def whole(x):
+        return x * 1, torch.ones(4, 8)
+
+    inputs = {"x": randn(4, 8)}
+    stated = relations({"x": "partial(x)"}, {"1": "gradient(x)"})
+    result = check(tmp_path, Pair(whole, inputs, program, inputs, stated), "refines")
+    assert result.outputs[1]["relation"] == "replicated"
+
+
+def test_premises_of_the_user(tmp_path):
+    stated = relations(CUT, premises=["callers pass x whole"])
+    result = check(tmp_path, Pair(mlp, WHOLE, good, LOCAL, stated), "refines")
+    assert "callers pass x whole" in result.premises
 
 
 def test_blocks_in_another_order(tmp_path):
@@ -318,7 +381,7 @@ def test_vocabulary_parallel_embedding(tmp_path):
 
 def test_several_axes(tmp_path):
     mesh = {"dp": [[0, 2], [1, 3]], "tp": [[0, 1], [2, 3]]}
-    stated = relations({**CUT, "x": "shard(x, 0, dp)"}, mesh=mesh)
+    stated = relations({**CUT, "x": "shard(x, 0, dp)"}, {"0": "any"}, mesh=mesh)
     stated["inputs"] = {
         "x": "shard(x, 0, dp)",
         "up": "shard(up, 1, tp)",
@@ -345,7 +408,9 @@ def test_all_to_all(tmp_path):
 
     inputs, local = {"x": randn(4, 8)}, {"x": randn(2, 8)}
     result = check(
-        tmp_path, Pair(reference, inputs, ranks, local, relations({"x": "shard(x, 0)"})), "refines"
+        tmp_path,
+        Pair(reference, inputs, ranks, local, relations({"x": "shard(x, 0)"}, {"0": "any"})),
+        "refines",
     )
     assert result.outputs[0]["relation"] == "shard(1, tp)"
 
@@ -449,6 +514,10 @@ def test_command(tmp_path):
         ({"inputs": {"up": "shard(up, 1, dp)"}}, "no mesh axis 'dp'"),
         ({"outputs": {"7": "replicated"}}, "none of this name"),
         ({"outputs": {"0": "sharded"}}, "not a relation of an output"),
+        ({"outputs": {"0": "gradient(w)"}}, "no rank has an input 'w'"),
+        ({"outputs": {"0": "gradient(up"}}, "not a function of relations"),
+        ({"inputs": {"bias": "zeros([8])"}, "outputs": {"0": "gradient(bias)"}}, "must be stated"),
+        ({"premises": "x"}, "premises is a string"),
         ({"ranges": {"x": [3, 3]}}, "FIRST < END"),
         ({"version": 2}, "expected 1"),
         ({"input": {}}, "unknown key 'input'"),

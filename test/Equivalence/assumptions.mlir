@@ -15,7 +15,21 @@
 // DIFFERENT: different: output 0 differs on rank 0
 
 // STATED: equivalent on 2 ranks
+// STATED-NEXT: stated of inputs:
+// STATED-NEXT:   on group '0', replicated: residual
+// STATED-NEXT: assumed (not stated):
 // STATED-NOT: residual
+
+// A rewrite rests on the default without a proof, too.
+// RUN: commute opt %t/stated.mlir -o %t/out.mlir --no-verify --policy=always --passes=sequence-parallel | FileCheck %s --check-prefix=OPT
+// RUN: commute opt %t/stated.mlir -o %t/out.mlir --no-verify --policy=always --passes=sequence-parallel --json | FileCheck %s --check-prefix=OPT-JSON
+// RUN: commute explain %t/stated.mlir | FileCheck %s --check-prefix=OPT
+// RUN: commute verify %t/stated.mlir %t/local.mlir --json | FileCheck %s --check-prefix=JSON
+// OPT: assumed (not stated): on group '0', replicated: w (weights or biases of norms)
+// OPT-JSON: "assumptions": [
+// OPT-JSON-NEXT: "on group '0', replicated: w (weights or biases of norms)"
+// JSON: "premises": [
+// JSON-NEXT: "on group '0', replicated: residual"
 
 //--- captured.mlir
 module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {

@@ -1,11 +1,12 @@
-// Outputs whose elements are in another order are found. What nothing suggests
-// must be stated.
+// Outputs whose elements are in another order are found where the user states
+// that they may be sharded in any way. What nothing suggests must be stated.
 // RUN: split-file %s %t
-// RUN: commute verify --reference=%t/reference.mlir %t/permuted.mlir | FileCheck %s --check-prefix=PERMUTED
+// RUN: commute verify --reference=%t/reference.mlir %t/permuted.mlir --relations=%t/any.json | FileCheck %s --check-prefix=PERMUTED
+// RUN: not commute verify --reference=%t/reference.mlir %t/permuted.mlir | FileCheck %s --check-prefix=UNSTATED
 // RUN: not commute verify --reference=%t/square.mlir %t/turned.mlir | FileCheck %s --check-prefix=TURNED
 // RUN: commute verify --reference=%t/square.mlir %t/turned.mlir --relations=%t/turned.json \
 // RUN:   | FileCheck %s --check-prefix=STATED
-// RUN: commute verify --reference=%t/reference.mlir %t/flat.mlir | FileCheck %s --check-prefix=FLAT
+// RUN: commute verify --reference=%t/reference.mlir %t/flat.mlir --relations=%t/any.json | FileCheck %s --check-prefix=FLAT
 // RUN: commute verify --reference=%t/reference.mlir %t/packed.mlir --relations=%t/packed.json --show-relations \
 // RUN:   | FileCheck %s --check-prefix=PACKED
 // RUN: not commute verify --reference=%t/parts.mlir %t/packed.mlir --relations=%t/parts.json \
@@ -13,6 +14,10 @@
 
 // PERMUTED: refines on 2 ranks
 // PERMUTED-NEXT: output 0 (y): shard(permute(output, [1, 0]), 0, tp)
+
+// UNSTATED: does not refine on 2 ranks
+// UNSTATED-NEXT: difference: output 0 (y) is shard(permute(output, [1, 0]), 0, tp) of the reference's output, and nothing states that
+// UNSTATED: fix: return the reference's output, or state "outputs": {"0": "shard(permute(output, [1, 0]), 0, tp)"}
 
 // TURNED: does not refine on 1 rank
 // TURNED: note: output 0 (y) is permute(output, [1, 0]): state this in "outputs" if it is meant
@@ -33,6 +38,8 @@ func.func @main(%x: tensor<4x8xf32> {tp.name = "x"}, %w: tensor<8x12xf32> {tp.na
   %y = tp.matmul %x, %w {tp.names = ["y"]} : (tensor<4x8xf32>, tensor<8x12xf32>) -> tensor<4x12xf32> loc("y")
   return %y : tensor<4x12xf32>
 }
+//--- any.json
+{"version": 1, "outputs": {"0": "any"}}
 //--- permuted.mlir
 module attributes {tp.groups = [#tp.group<"tp", [0, 1]>]} {
 func.func @main(%x: tensor<4x8xf32> {tp.name = "x"}, %w: tensor<8x6xf32> {tp.name = "w"}) -> tensor<6x4xf32> {
@@ -57,7 +64,8 @@ func.func @main(%x: tensor<4x8xf32> {tp.name = "x"}, %w: tensor<8x6xf32> {tp.nam
 }
 }
 //--- packed.json
-{"version": 1, "inputs": {"w": "cat([shard(split(w, [6, 6], 1)[0], 1), shard(split(w, [6, 6], 1)[1], 1)], 1)"}}
+{"version": 1, "inputs": {"w": "cat([shard(split(w, [6, 6], 1)[0], 1), shard(split(w, [6, 6], 1)[1], 1)], 1)"},
+ "outputs": {"0": "any"}}
 //--- parts.mlir
 func.func @main(%x: tensor<4x8xf32> {tp.name = "x"}, %a: tensor<8x6xf32> {tp.name = "a"}, %b: tensor<8x6xf32> {tp.name = "b"}) -> tensor<4x12xf32> {
   %w = tp.concat %a, %b dim 1 : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x12xf32>

@@ -229,6 +229,8 @@ void tool::print(const Explanation &explanation, llvm::StringRef origin,
   printSteps(explanation, os);
   for (const PassFailure &failure : explanation.failures)
     printWrapped(failure.pass + ": " + failure.describe(), 2, os);
+  for (const std::string &assumption : explanation.assumptions)
+    printWrapped("assumed (not stated): " + assumption, 2, os);
   printRemedies(explanation, os);
   printRows(explanation.rows, Outcome::Refused,
             "refused, by potential (what the step would gain; < is an upper "

@@ -204,6 +204,7 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
         {"remarks", remarks.toJson()}};
     if (verification)
       object["verification"] = toJson(*verification);
+    object["assumptions"] = llvm::json::Array(optimization.assumptions);
     if (std::optional<size_t> count = getNumNodes(file))
       object["nodes_before"] = static_cast<int64_t>(*count);
     if (!file.ranks.empty())
@@ -217,6 +218,9 @@ void OptCommand::printSummary(const report::RemarkCollector &remarks,
   if (verification) {
     os << "proof: ";
     print(*verification, os);
+  } else if (!summary.isUnchanged) {
+    for (const std::string &assumption : optimization.assumptions)
+      os << "assumed (not stated): " << assumption << '\n';
   }
   os << output << ": ";
   if (summary.isUnchanged)

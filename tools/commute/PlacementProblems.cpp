@@ -18,8 +18,10 @@ tool::findPlacementProblems(mlir::ModuleOp module) {
   mlir::func::FuncOp function = analysis::getMain(module);
   if (!function)
     return {};
+  // A conflict with a default says nothing of the program.
   llvm::Expected<analysis::PlacementAnalysis> placements =
-      analysis::PlacementAnalysis::run(function);
+      analysis::PlacementAnalysis::run(
+          function, analysis::InputPlacements::Default::Varying);
   if (!placements)
     return {{llvm::toString(placements.takeError()), "", ""}};
   std::vector<PlacementProblem> problems;

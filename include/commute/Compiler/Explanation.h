@@ -45,7 +45,8 @@ llvm::json::Object toJson(const ExplainedOp &op);
 /// A change that would allow a refused rewrite: an option, or an operator to
 /// describe.
 struct Remedy {
-  /// "assume", "group", "passes" or "rank"; empty for an operator.
+  /// "assume", "group", "input-placement", "passes" or "rank"; empty for an
+  /// operator.
   std::string option;
   /// The value of the option, or the name of the operator.
   std::string value;
@@ -126,6 +127,9 @@ struct Explanation {
   std::vector<TriedRemedy> remedies;
   /// Passes that failed and were skipped.
   std::vector<PassFailure> failures;
+  /// Defaults that passes rest on, because nothing states otherwise
+  /// (InputPlacements::describeDefaults).
+  std::vector<std::string> assumptions;
   /// All decisions, including those that found nothing to rewrite.
   DecisionRecord record;
 };

@@ -57,6 +57,9 @@ struct Optimization {
   std::string reason;
   /// Passes that failed and were skipped.
   std::vector<PassFailure> failures;
+  /// If passes changed the module: the defaults that they may rest on, because
+  /// nothing states otherwise (InputPlacements::describeDefaults).
+  std::vector<std::string> assumptions;
   /// The result of the comparison, if there was one.
   std::optional<equivalence::VerifyResult> verification;
   /// The module before optimization.

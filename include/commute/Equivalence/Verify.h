@@ -89,7 +89,11 @@ struct VerifyResult {
   std::optional<uint64_t> seedOfDifferences;
   /// The reason why the programs could be proven neither equal nor different.
   std::optional<std::string> notProven;
+  /// Defaults that the verdict rests on, because nothing states otherwise.
   std::vector<std::string> assumptions;
+  /// Placements of inputs that the verdict rests on, as stated by sidecars and
+  /// options (InputPlacements::describeStatements).
+  std::vector<std::string> premises;
   /// The scope of the verdict, and its premises besides the field.
   std::vector<std::string> notes;
   std::vector<EvaluatedExtent> extents;

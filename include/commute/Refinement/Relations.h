@@ -66,6 +66,8 @@ struct Relation {
   std::string getOutputText() const;
   /// Returns true if the members of an axis hold summands.
   bool isPartial() const;
+  /// Returns true for a name alone: every rank holds the whole tensor.
+  bool isWhole() const { return kind == Kind::Name; }
 };
 
 /// Parses an expression. The error quotes the text and the place in it.
@@ -75,6 +77,12 @@ llvm::Expected<Relation> parseRelation(llvm::StringRef text);
 /// "partial", "partial(dp)", or an expression in which "output" is the
 /// reference's output. The name of the result is "output".
 llvm::Expected<Relation> parseOutputRelation(llvm::StringRef text);
+
+/// Returns the relation of the gradient of an input that a relation makes: the
+/// gradient of a shard is the shard of the gradient, and that of a summand is
+/// the whole gradient. None if the input is made of several tensors of the
+/// reference, which have a gradient each.
+std::optional<Relation> makeGradientRelation(const Relation &ofInput);
 
 /// The named axes of a mesh, each with the members of all its groups.
 class Mesh {
@@ -126,7 +134,12 @@ struct StatedRelations {
     /// The rank's output, by index or name; empty for the same as that of the
     /// reference.
     std::string output;
-    Relation relation;
+    /// None if the output is a gradient, or may be sharded in any way.
+    std::optional<Relation> relation;
+    /// The rank's input of which the output is the gradient; may be empty. The
+    /// gradient is made of the reference's gradient as the input is made of the
+    /// reference's input.
+    std::string gradientOf;
   };
 
   Mesh mesh;
@@ -137,6 +150,8 @@ struct StatedRelations {
   std::map<std::string, Output> outputs;
   /// Half-open, by name of the reference's input.
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+  /// Further premises, one sentence each. They are printed with the verdict.
+  std::vector<std::string> premises;
 };
 
 /// Parses the text of relations.json. Errors start with `origin`.

@@ -6,6 +6,8 @@
 
 #include "commute/Analysis/Placements/InputPlacements.h"
 
+#include "commute/Support/NamePattern.h"
+
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -178,8 +180,60 @@ collectStated(BlockArgument argument, StringRef name, DictionaryAttr stated,
   return result;
 }
 
+std::string analysis::getPlacedName(BlockArgument input) {
+  auto function = cast<func::FuncOp>(input.getOwner()->getParentOp());
+  unsigned index = input.getArgNumber();
+  for (StringRef key :
+       {tp::TPDialect::parameterAttrName, tp::TPDialect::nameAttrName})
+    if (auto name = function.getArgAttrOfType<StringAttr>(index, key))
+      return name.str();
+  return "arg" + std::to_string(index);
+}
+
+std::vector<std::string> InputPlacements::describe(func::FuncOp function,
+                                                   bool areStated) const {
+  std::vector<std::string> lines;
+  for (auto [position, group] : llvm::enumerate(groups)) {
+    // By placement, the number of inputs with each name.
+    std::map<std::string, std::map<std::string, unsigned>> names;
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      PlacementAttr placement = placements[index][position];
+      if (stated[index][position] == areStated &&
+          placement.getKind() != PlacementKind::Varying)
+        ++names[placement.getText()][getNamePattern(getPlacedName(argument))];
+    }
+    for (const auto &[placement, patterns] : names) {
+      std::string line =
+          "on group '" + group.getKey() + "', " + placement + ": ";
+      bool isFirst = true;
+      for (const auto &[pattern, count] : patterns) {
+        line += (isFirst ? "" : ", ") + pattern;
+        if (count > 1)
+          line += " (" + std::to_string(count) + " inputs)";
+        isFirst = false;
+      }
+      lines.push_back(std::move(line));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string>
+InputPlacements::describeStatements(func::FuncOp function) const {
+  return describe(function, /*areStated=*/true);
+}
+
+std::vector<std::string>
+InputPlacements::describeDefaults(func::FuncOp function) const {
+  std::vector<std::string> lines = describe(function, /*areStated=*/false);
+  for (std::string &line : lines)
+    line += " (weights or biases of norms)";
+  return lines;
+}
+
 llvm::Expected<InputPlacements>
-InputPlacements::resolveInAnyWorld(func::FuncOp function) {
+InputPlacements::resolveInAnyWorld(func::FuncOp function, Default defaults) {
   auto module = function->getParentOfType<ModuleOp>();
   MLIRContext *context = function.getContext();
   InputPlacements result;
@@ -201,12 +255,15 @@ InputPlacements::resolveInAnyWorld(func::FuncOp function) {
         collectStated(argument, name, stated, names, firstNames);
     if (!known)
       return known.takeError();
-    bool isWeight = isNormWeight(argument);
+    bool isWeight =
+        defaults == Default::NormsReplicated && isNormWeight(argument);
     auto &row = result.placements.emplace_back();
+    auto &isStated = result.stated.emplace_back();
     for (auto [position, group] : llvm::enumerate(names)) {
       if (firstNames[position] != position)
         continue;
       PlacementAttr placement = known->lookup(position);
+      isStated.push_back(bool(placement));
       if (!placement) {
         placement = isWeight ? PlacementAttr::getReplicated(context)
                              : PlacementAttr::getVarying(context);
@@ -219,6 +276,13 @@ InputPlacements::resolveInAnyWorld(func::FuncOp function) {
     }
   }
   return result;
+}
+
+bool InputPlacements::isStated(unsigned argument, tp::GroupAttr group) const {
+  for (auto [position, known] : llvm::enumerate(groups))
+    if (known.hasSameMembers(group))
+      return stated[argument][position];
+  return false;
 }
 
 PlacementAttr InputPlacements::get(unsigned argument,

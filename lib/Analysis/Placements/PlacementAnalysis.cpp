@@ -124,9 +124,10 @@ private:
 } // namespace
 
 llvm::Expected<PlacementAnalysis>
-PlacementAnalysis::run(func::FuncOp function) {
+PlacementAnalysis::run(func::FuncOp function,
+                       InputPlacements::Default defaults) {
   llvm::Expected<InputPlacements> inputs =
-      InputPlacements::resolveInAnyWorld(function);
+      InputPlacements::resolveInAnyWorld(function, defaults);
   if (!inputs)
     return inputs.takeError();
   PlacementAnalysis result;

@@ -8,6 +8,7 @@
 
 #include "Placements/PlacementTransfer.h"
 #include "Placements/RowRules.h"
+#include "Placements/UnstatedInputs.h"
 
 #include "commute/Analysis/OtherRanks.h"
 #include "commute/Dialect/GroupSpelling.h"
@@ -158,10 +159,12 @@ bool RegionGrowth::isDivisible(Operation *op, const DimensionRule &rule,
 }
 
 Refusal RegionGrowth::refuseVarying(Operation *op, unsigned operand) const {
-  return {op, RefusalCode::Varying,
-          "uses operand " + std::to_string(operand) +
-              ", which is not known to be replicated",
-          "if it is, declare that with --input-placement"};
+  Refusal refusal{op, RefusalCode::Varying,
+                  "uses operand " + std::to_string(operand) +
+                      ", which is not known to be replicated"};
+  addMissingStatements(refusal, op->getOpOperand(operand), region.group,
+                       placements);
+  return refusal;
 }
 
 Refusal RegionGrowth::refuseIndivisible(Operation *op, int64_t rows) const {

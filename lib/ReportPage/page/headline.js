@@ -28,7 +28,7 @@ function verdictCard(proof) {
   }
   const states = { equivalent: 'better', refines: 'better', different: 'worse',
                    'does not refine': 'worse', deadlock: 'worse' };
-  const premises = proof.premises
+  const premises = proof.outputs
     ? formatCount(proof.premises.length, 'premise')
     : proof.assumptions.length ? formatCount(proof.assumptions.length, 'assumption')
     : 'no assumptions';
@@ -119,7 +119,8 @@ function refinementSection(proof) {
 }
 
 function proofSection(proof) {
-  if (proof.premises) return refinementSection(proof);
+  // Only ranks that are compared with a reference have relations of outputs.
+  if (proof.outputs) return refinementSection(proof);
   const part = section('proof', 'Proof');
   const evaluated = proof.evaluated_ranks < proof.ranks
     ? ` (${proof.evaluated_ranks} evaluated; the others have the same inputs)` : '';
@@ -139,6 +140,7 @@ function proofSection(proof) {
   const list = (title, texts) => texts.length && part.append(html('h3', {}, title),
     html('ul', {}, texts.map(text => html('li', {}, text))));
   list('Premises and scope', proof.notes);
+  list('Stated of inputs', proof.premises);
   list('Assumed, because it is not stated', proof.assumptions);
   if (proof.extents && proof.extents.length) {
     const columns = [{ title: 'size', number: true }, { title: 'evaluated', number: true },

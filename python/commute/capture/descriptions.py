@@ -2,6 +2,7 @@
 """Facts about captured programs that their graphs do not state: the sidecars of the ranks,
 and the relations of their tensors to those of a single device."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,13 +15,16 @@ from torch.export import ExportedProgram
 from commute.capture import archives, rank_constants
 from commute.capture.arguments import Arguments
 from commute.capture.errors import CaptureError
-from commute.capture.local_model import LocalModel
+from commute.capture.local_model import LocalModel, ReturnedTensor
 from commute.capture.placements import (
     AxisPlacements,
+    dims_of_parts,
     in_words,
     of_dtensor,
     output_relation,
     relation,
+    size_along,
+    stated_placement,
 )
 from commute.capture.ranks import axis_names, groups_by_name, groups_of_axis
 from commute.torch.compatibility import pytree
@@ -54,20 +58,71 @@ def name_groups(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def check_stated_inputs(
-    stated: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any], mesh: DeviceMesh
+    stated: Mapping[str, Mapping[str, Any]], arguments: Arguments, mesh: DeviceMesh
 ) -> dict[str, AxisPlacements]:
+    """Returns the placements that the caller states, by argument and axis. Raises CaptureError
+    for an unknown argument or axis, and for a value that is no placement of the argument."""
+    result: dict[str, AxisPlacements] = {}
     for name, axes in stated.items():
-        if name not in arguments:
+        if name not in arguments.named:
             raise CaptureError(
-                f"input_placements names {name!r}, but the arguments are {', '.join(arguments)}"
+                f"input_placements names {name!r}, but the arguments are"
+                f" {', '.join(arguments.named)}"
             )
-        for axis in axes:
+        if not isinstance(axes, Mapping):
+            raise CaptureError(
+                f"input_placements: {name} is {axes!r}; expected a dict from axes to placements,"
+                f" such as {{{axis_names(mesh)[0]!r}: Shard(0)}}"
+            )
+        result[name] = {}
+        for axis, value in axes.items():
             if axis not in axis_names(mesh):
                 raise CaptureError(
                     f"input_placements: {name} has the axis {axis!r}, but the mesh has"
                     f" {', '.join(axis_names(mesh))}"
                 )
-    return {name: dict(axes) for name, axes in stated.items()}
+            try:
+                placement = stated_placement(value)
+            except ValueError as error:
+                raise CaptureError(f"input_placements: {name} on axis {axis}: {error}") from None
+            for path, tensor in arguments.tensors():
+                if not is_part_of(path, name) or not isinstance(placement, Shard):
+                    continue
+                if not -tensor.dim() <= placement.dim < tensor.dim():
+                    raise CaptureError(
+                        f"input_placements: {path} has {tensor.dim()} dims, but is placed"
+                        f" {placement} on axis {axis}"
+                    )
+            result[name][axis] = placement
+    return result
+
+
+def is_part_of(path: str, argument: str) -> bool:
+    """Returns true if the path of a tensor begins with the name of an argument."""
+    return path.startswith(argument) and path[len(argument) : len(argument) + 1] in ("", "[", ".")
+
+
+def _hints(shape: Sequence[Any]) -> tuple[int, ...] | None:
+    """Returns a shape with the sizes at capture for symbolic ones; None if one is unknown."""
+    sizes = [size if isinstance(size, int) else size.node.hint for size in shape]
+    return None if any(size is None for size in sizes) else tuple(int(size) for size in sizes)
+
+
+def _gradient_names(program: ExportedProgram) -> dict[str, int]:
+    """Returns the index of the gradient of each parameter among the outputs of a program that
+    was captured with its backward."""
+    spec = program.call_spec.out_spec
+    if spec is None:
+        return {}
+    tree = pytree.tree_unflatten([0] * spec.num_leaves, spec)
+    found = enumerate(pytree.tree_leaves_with_path(tree))
+    return {str(path[-1].key): i for i, (path, _) in found if hasattr(path[-1], "key")}
+
+
+@dataclasses.dataclass(frozen=True)
+class _ReferenceOutputs:
+    shapes: tuple[tuple[int, ...] | None, ...]
+    gradients: Mapping[str, int]
 
 
 class Descriptions:
@@ -79,13 +134,25 @@ class Descriptions:
         arguments: Arguments,
         stated_inputs: Mapping[str, AxisPlacements],
         is_function: bool,
+        replicated: frozenset[str] = frozenset(),
+        states_plain_parameters: bool = False,
     ) -> None:
+        """
+        replicated: the plain parameters and buffers that are known to be equal on all ranks.
+        states_plain_parameters: the user states that all others are, too.
+        """
         self.mesh, self.arguments = mesh, arguments
         self.stated_inputs, self.is_function = stated_inputs, is_function
+        self._replicated, self._states_plain_parameters = replicated, states_plain_parameters
         self.inputs: dict[str, AxisPlacements] = {}
         self.group_names, self.groups = name_groups(mesh)
         self._relations: dict[str, str] = {}
-        self._outputs: dict[str, str] = {}
+        self._returned: list[ReturnedTensor] = []
+        # By parameter: the index of its gradient among the ranks' outputs, and the relation.
+        self._gradients: dict[str, tuple[int, str]] = {}
+        self._reference: _ReferenceOutputs | None = None
+        self._data_axes: tuple[str, ...] = ()
+        self._premises: dict[str, None] = {}
         self._sidecars: dict[int, dict[str, Any]] = {}
         self._outlines: dict[int, rank_constants.Outline] = {}
         self._constants: set[str] = set()
@@ -100,7 +167,9 @@ class Descriptions:
                 self.inputs[path] = of_dtensor(value)
             else:
                 self.inputs[path] = self._default_placements(local, path)
-        self._add_outputs(program, local)
+        self._returned = list(local.returned_tensors)
+        self._data_axes = tuple(a for a in axis_names(self.mesh) if a in local.data_axes)
+        self._note_beliefs(local)
         if backward:
             self._add_gradients(program, local.parameters())
         self._sidecars[rank] = self._sidecar(program, local, rank, used)
@@ -114,8 +183,26 @@ class Descriptions:
         for name, value in _parameters_and_buffers(module):
             if isinstance(value, DTensor):
                 continue
-            if name not in whole or whole[name].shape != value.shape:
+            if name in whole and whole[name].shape != value.shape:
+                if self._states_plain_parameters:
+                    raise CaptureError(
+                        f"plain_parameters='replicated', but {name} is {list(value.shape)} on a"
+                        f" rank and {list(whole[name].shape)} on a single device"
+                    )
                 self._local.add(name)
+            elif name not in whole:
+                self._local.add(name)
+
+    def add_reference(self, program: ExportedProgram, backward: bool) -> None:
+        """Records the outputs of the program on a single device."""
+        values = [
+            node.meta.get("val")
+            for node in program.graph.output_node().args[0]
+            if isinstance(node, torch.fx.Node)
+        ]
+        shapes = (_hints(v.shape) if isinstance(v, torch.Tensor) else None for v in values)
+        names = _gradient_names(program) if backward else {}
+        self._reference = _ReferenceOutputs(tuple(shapes), names)
 
     #
     # Inputs and outputs
@@ -127,7 +214,7 @@ class Descriptions:
         axes of data parallelism, where every rank has its own batch, the default is a shard
         of dim 0; on other axes of a parallel model, it is replicated."""
         of_caller = next(
-            (axes for name, axes in self.stated_inputs.items() if path.startswith(name)), {}
+            (axes for name, axes in self.stated_inputs.items() if is_part_of(path, name)), {}
         )
         stated = {**local.input_placements.get(path, {}), **of_caller}
         placements: AxisPlacements = {}
@@ -140,36 +227,99 @@ class Descriptions:
                 placements[axis] = Replicate()
         return placements
 
-    def _add_outputs(self, program: ExportedProgram, local: LocalModel) -> None:
-        values: list[Any] = [
-            node.meta.get("val")
-            for node in program.graph.output_node().args[0]
-            if isinstance(node, torch.fx.Node)
-        ]
-        for index, placements in enumerate(local.output_placements[: len(values)]):
-            if placements is not None:
-                self._state_output(index, output_relation(placements, values[index].dim()))
+    def _note_beliefs(self, local: LocalModel) -> None:
+        """Adds a premise for each input that a parallel style takes for a shard. Nobody states
+        that callers pass shards, so the input is taken to be what callers pass on one
+        device."""
+        for path, believed in local.believed_inputs.items():
+            stated = next((a for n, a in self.stated_inputs.items() if is_part_of(path, n)), {})
+            for axis, placement in believed.placements.items():
+                if not isinstance(placement, Shard):
+                    continue
+                if axis in stated or axis in local.input_placements.get(path, {}):
+                    continue
+                argument = next((n for n in self.arguments.named if is_part_of(path, n)), path)
+                self._premises[
+                    f"callers pass all of {path} on every rank of {axis}, but {believed.module}"
+                    f" ({believed.style}) takes it for a shard along dim {placement.dim}; if"
+                    f" callers pass shards, state input_placements={{{argument!r}:"
+                    f" {{{axis!r}: Shard({placement.dim})}}}}"
+                ] = None
 
     def _add_gradients(
         self, program: ExportedProgram, originals: Mapping[str, torch.Tensor]
     ) -> None:
         """States the placements of gradients: the gradient of a shard is a shard of the
         gradient."""
-        spec = program.call_spec.out_spec
-        if spec is None:
-            return
-        tree = pytree.tree_unflatten([0] * spec.num_leaves, spec)
-        for index, (path, _) in enumerate(pytree.tree_leaves_with_path(tree)):
-            original = originals.get(str(getattr(path[-1], "key", "")))
+        for name, index in _gradient_names(program).items():
+            original = originals.get(name)
             if isinstance(original, DTensor):
-                stated = output_relation(of_dtensor(original), original.dim())
-                self._state_output(index, stated or relation("output", original))
+                text = relation("output", original)
+                sizes = {a: size_along(self.mesh, a) for a in axis_names(self.mesh)}
+                if set(of_dtensor(original)) <= set(sizes):
+                    text = output_relation({}, of_dtensor(original), original.shape, sizes) or text
+                self._gradients[name] = index, text
             elif original is not None:
-                self._state_output(index, "replicated")
+                is_known = self._is_replicated(name) and name not in self._local
+                self._gradients[name] = index, "replicated" if is_known else f"gradient({name})"
 
-    def _state_output(self, index: int, text: str | None) -> None:
-        if text:
-            self._outputs[str(index)] = text
+    def _is_replicated(self, name: str) -> bool:
+        """Returns true if a plain parameter or buffer is known or stated to be equal on all
+        ranks."""
+        return name in self._replicated or self._states_plain_parameters
+
+    def _stated_placements(self, tensor: ReturnedTensor) -> AxisPlacements | None:
+        """Returns the placements of an output: those of its DTensor, or those that are stated for
+        the argument of its name, such as a cache that the model returns."""
+        if tensor.placements is not None:
+            return tensor.placements
+        stated = self.stated_inputs.get(tensor.name)
+        if stated is None:
+            return None
+        return {axis: stated[axis] for axis in axis_names(self.mesh) if axis in stated}
+
+    def _output_relation(self, tensor: ReturnedTensor, whole: Any) -> str | None:
+        """Returns the relation of an output if it is known; `whole` is the shape of the
+        reference's output."""
+        sizes = {axis: size_along(self.mesh, axis) for axis in axis_names(self.mesh)}
+        placements = self._stated_placements(tensor)
+        shape = _hints(tensor.shape)
+        if shape is None or not set(placements or ()) <= set(sizes):
+            return None
+        if tensor.placements is None:
+            # A plain tensor is the rank's own.
+            cut = list(shape)
+            for axis, placement in (placements or {}).items():
+                if isinstance(placement, Shard):
+                    cut[placement.dim] *= sizes[axis]
+            shape = tuple(cut)
+        data = {
+            a: sizes[a] for a in self._data_axes if sizes[a] > 1 and a not in (placements or {})
+        }
+        dims: dict[str, int] | None = {}
+        if data or (tensor.placements is None and placements):
+            dims = dims_of_parts(whole, shape, data) if whole is not None else None
+        # Without a statement, the output must be the reference's.
+        if dims is None or (placements is None and not dims):
+            return None
+        return output_relation(dims, placements or {}, shape, sizes)
+
+    def _output_relations(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        shapes = self._reference.shapes if self._reference else None
+        for index, tensor in enumerate(self._returned):
+            if shapes is not None and index >= len(shapes):
+                break
+            text = self._output_relation(tensor, shapes[index] if shapes is not None else None)
+            if text is not None:
+                found[str(index)] = text
+        for name, (index, text) in self._gradients.items():
+            of_reference = self._reference.gradients.get(name) if self._reference else index
+            if of_reference is not None:
+                found[str(of_reference)] = (
+                    text if of_reference == index else {"output": index, "relation": text}
+                )
+        return found
 
     #
     # Sidecars
@@ -186,9 +336,10 @@ class Descriptions:
             if isinstance(original, DTensor):
                 placements[name] = {**everywhere, **of_dtensor(original)}, original.shape
                 self._relations[name] = relation(name, original)
-            elif original is not None and name not in self._local:
+            elif original is not None and self._is_replicated(name):
                 placements[name] = everywhere, original.shape
-                self._relations[name] = name
+                if name not in self._local:
+                    self._relations[name] = name
         shapes = {path: value.shape for path, value in self.arguments.tensors()}
         for name in archives.input_names(program):
             path = self.arguments.path_of(name)
@@ -252,9 +403,15 @@ class Descriptions:
 
     def relations(self) -> dict[str, Any]:
         names = axis_names(self.mesh)
+        premises = list(self._premises)
+        if self._states_plain_parameters:
+            premises.append(
+                "plain parameters and buffers are equal on all ranks (plain_parameters)"
+            )
         return {
             "version": 1,
             "mesh": {name: groups_of_axis(self.mesh, axis) for axis, name in enumerate(names)},
             "inputs": self._relations,
-            "outputs": self._outputs,
+            "outputs": self._output_relations(),
+            **({"premises": premises} if premises else {}),
         }

@@ -7,13 +7,16 @@ The forward converts the shards to the DTensors that the model expects. On exit,
 is restored.
 """
 
+import dataclasses
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any
 from unittest import mock
 
 import torch
 from torch import nn
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, Replicate
 
 from commute.capture import data_parallelism
 from commute.capture.placements import AxisPlacements, of_dtensor
@@ -75,6 +78,40 @@ class _Slot:
         self.holder, self.leaf, self.name, self.original = holder, leaf, name, original
 
 
+@dataclasses.dataclass(frozen=True)
+class ReturnedTensor:
+    """What is known of a tensor that a model returns on a rank."""
+
+    name: str
+    """The key under which the model returns it; empty if it has none."""
+    placements: AxisPlacements | None
+    """Those of the DTensor that it was; None for a plain tensor."""
+    shape: tuple[Any, ...]
+    """Of the DTensor, or of the plain tensor."""
+
+
+@dataclasses.dataclass(frozen=True)
+class BelievedInput:
+    """A plain input that a parallel style takes for a shard without being told so."""
+
+    module: str
+    style: str
+    placements: AxisPlacements
+
+
+def _style_that_believes(frame: FrameType | None) -> str | None:
+    """Returns the name of the parallel style that converts an input in this frame, if the style has no
+    layouts of inputs: nobody has stated what callers pass."""
+    if frame is None or not str(frame.f_globals.get("__name__", "")).startswith(
+        ("torch.distributed.tensor.parallel.", "transformers.distributed.")
+    ):
+        return None
+    style = frame.f_locals.get("self")
+    if "input_layouts" in frame.f_locals or hasattr(style, "input_layouts"):
+        return None
+    return type(style).__name__ if style is not None else "SequenceParallel"
+
+
 def _in_plain_containers(value: Any) -> Any:
     """Converts outputs to Python's own containers. PyTorch can load the containers of a
     library, such as its model outputs, only if that library is imported."""
@@ -102,7 +139,8 @@ class LocalModel:
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.data_axes = data_parallelism.find(model).axis_names
         self.input_placements: dict[str, AxisPlacements] = {}
-        self.output_placements: list[AxisPlacements | None] = []
+        self.believed_inputs: dict[str, BelievedInput] = {}
+        self.returned_tensors: list[ReturnedTensor] = []
         self._slots: list[_Slot] = []
         self._sharding = data_parallelism.find(model)
         self._restore: list[Callable[[], None]] = []
@@ -184,16 +222,20 @@ class LocalModel:
                 slot.holder[slot.leaf] = value
 
     def returned(self, values: Any) -> Any:
-        """Converts outputs to this rank's local tensors, and records their placements."""
-        self.output_placements = []
-        leaves, spec = pytree.tree_flatten(_in_plain_containers(values))
+        """Converts outputs to this rank's local tensors, and records what is known of them."""
+        self.returned_tensors = []
+        plain = _in_plain_containers(values)
+        leaves, spec = pytree.tree_flatten_with_path(plain)
         result = []
-        for leaf in leaves:
-            if isinstance(leaf, DTensor):
-                self.output_placements.append(of_dtensor(leaf))
-                leaf = leaf.to_local()
-            elif isinstance(leaf, torch.Tensor):
-                self.output_placements.append(None)
+        for path, leaf in leaves:
+            if isinstance(leaf, torch.Tensor):
+                key = getattr(path[0], "key", None) if path else None
+                placements = of_dtensor(leaf) if isinstance(leaf, DTensor) else None
+                self.returned_tensors.append(
+                    ReturnedTensor(key if isinstance(key, str) else "", placements, (*leaf.shape,))
+                )
+                if isinstance(leaf, DTensor):
+                    leaf = leaf.to_local()
             result.append(leaf)
         return pytree.tree_unflatten(result, spec)
 
@@ -211,11 +253,21 @@ class LocalModel:
         make = DTensor.from_local
 
         def from_local(
-            local: torch.Tensor, mesh: Any = None, placements: Any = None, **other: Any
+            local: torch.Tensor, device_mesh: Any = None, placements: Any = None, **other: Any
         ) -> DTensor:
-            made = make(local, mesh, placements, **other)
-            if id(local) in names:
-                self.input_placements.setdefault(names[id(local)], {}).update(of_dtensor(made))
+            made = make(local, device_mesh, placements, **other)
+            path = names.get(id(local))
+            if path is not None:
+                own = of_dtensor(made)
+                frame = sys._getframe(1)
+                style = _style_that_believes(frame)
+                if style and not all(isinstance(p, Replicate) for p in own.values()):
+                    module = frame.f_locals.get("mod", frame.f_locals.get("module"))
+                    named = (n for n, m in self.model.named_modules() if m is module)
+                    name = next(named, "") or type(module).__name__
+                    self.believed_inputs.setdefault(path, BelievedInput(name, style, own))
+                else:
+                    self.input_placements.setdefault(path, {}).update(own)
             return made
 
         return mock.patch.object(DTensor, "from_local", staticmethod(from_local))

@@ -54,11 +54,17 @@ class Capture:
 
     def relations_with(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the content of `relations` in which the entries of `more` replace those of
-        the same names."""
+        the same names. An entry that is None removes the captured one."""
         stated: dict[str, Any] = json.loads(self.relations.read_text(encoding="utf-8"))
         for key, value in more.items():
             known = stated.get(key)
-            stated[key] = {**known, **value} if isinstance(known, dict) else value
+            merged = {**known, **value} if isinstance(known, dict) else value
+            if isinstance(merged, dict):
+                merged = {name: entry for name, entry in merged.items() if entry is not None}
+            if merged is None:
+                stated.pop(key, None)
+            else:
+                stated[key] = merged
         return stated
 
 
@@ -164,6 +170,7 @@ class _Capturing:
                     "reference: the model calls collectives itself, so it cannot run on a single"
                     " device"
                 )
+            self.descriptions.add_reference(program, self.backward)
             path = self.folder / "reference.pt2"
             archives.save(program, path)
         nodes = len(program.graph.nodes)
@@ -191,6 +198,7 @@ def capture(
     folder: str | Path = "out",
     input_placements: Mapping[str, Mapping[str, Any]] | None = None,
     reference: nn.Module | Callable[..., Any] | None = None,
+    plain_parameters: Literal["unknown", "replicated"] = "unknown",
 ) -> Capture:
     """Writes the program of every rank, and of a single device, as torch.export archives.
 
@@ -208,7 +216,13 @@ def capture(
     ranks: the ranks to write.
     input_placements: {argument: {axis: placement}} for plain tensors that are not whole and
         that the model does not convert to DTensors, such as a cache of the rank's own heads.
+        Placements are objects of torch.distributed.tensor, or "replicated", "shard(DIM)" and
+        "partial". An output that the model returns under the name of such an argument has its
+        placements.
     reference: the model on a single device, if that is not `model` without its collectives.
+    plain_parameters: whether the plain parameters and buffers of a model that is parallel
+        already are equal on all ranks. Nothing says so by default: the ranks' modules may
+        each have their own. A plan leaves them as they are, so they are known then.
 
     Raises CaptureError if a rank's program cannot be captured. If only the program of the
     single device cannot be captured, `reference_refusal` of the result states why.
@@ -219,8 +233,13 @@ def capture(
     folder = Path(folder)
     module = model if isinstance(model, nn.Module) else _FunctionModule(model)
     arguments = Arguments(named_arguments(module.forward, example_args), mesh)
-    stated = check_stated_inputs(input_placements or {}, arguments.named, mesh)
+    stated = check_stated_inputs(input_placements or {}, arguments, mesh)
+    if plain_parameters not in ("unknown", "replicated"):
+        raise CaptureError(
+            f"plain_parameters is {plain_parameters!r}; pass 'unknown' or 'replicated'"
+        )
     whole, refusal = module, None
+    replicated: frozenset[str] = frozenset()
     if reference is not None:
         whole = reference if isinstance(reference, nn.Module) else _FunctionModule(reference)
     elif not isinstance(model, nn.Module):
@@ -229,9 +248,17 @@ def capture(
         if plan is not None:
             raise CaptureError("the model already has DTensor parameters; pass it without a plan")
     elif refusal is None and (plan is not None or plans.has_own_plan(module)):
-        module = plans.apply(module, mesh, plan)
-    is_function = not isinstance(model, nn.Module)
-    descriptions = Descriptions(mesh, arguments, stated, is_function=is_function)
+        parallel = plans.apply(module, mesh, plan)
+        replicated = plans.untouched(module, parallel)
+        module = parallel
+    descriptions = Descriptions(
+        mesh,
+        arguments,
+        stated,
+        is_function=not isinstance(model, nn.Module),
+        replicated=replicated,
+        states_plain_parameters=plain_parameters == "replicated",
+    )
     if reference is not None:
         descriptions.forget_local(module, whole)
     capturing = _Capturing(descriptions, backward, dynamic_shapes, folder)

@@ -5,11 +5,13 @@ A sidecar states, for each group, how values differ between ranks ("shard(0)"). 
 states how a rank's tensor is cut from the reference's tensor ("shard(w, 0, tp)").
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+from torch.distributed.tensor.placement_types import Placement
 
 from commute.capture.errors import CaptureError
 from commute.capture.ranks import axis_names
@@ -72,20 +74,84 @@ def relation(name: str, value: DTensor) -> str:
     return text
 
 
-def output_relation(placements: AxisPlacements, rank: int) -> str | None:
-    """Returns the entry in `outputs` of relations.json for a DTensor that is returned, or None
-    if its placements cannot be stated there."""
-    stated = []
+def stated_placement(value: Any) -> Placement:
+    """Returns a placement that a user states: an object of PyTorch, or its spelling in a sidecar:
+    "replicated", "shard(DIM)", "partial" or "partial(REDUCTION)". Raises ValueError for
+    anything else."""
+    if isinstance(value, Placement):
+        return value
+    text = value.strip() if isinstance(value, str) else ""
+    if text == "replicated":
+        return Replicate()
+    if match := re.fullmatch(r"shard\(\s*(-?\d+)\s*\)", text):
+        return Shard(int(match[1]))
+    if match := re.fullmatch(r"partial(?:\(\s*(sum|avg|max|min)\s*\))?", text):
+        return Partial(match[1] or "sum")
+    raise ValueError(
+        f"{value!r} is not a placement; expected Replicate(), Shard(DIM) or Partial(), or one of"
+        " the words 'replicated', 'shard(DIM)' and 'partial'"
+    )
+
+
+def output_relation(
+    data_dims: Mapping[str, int],
+    placements: AxisPlacements,
+    shape: Sequence[int],
+    sizes: Mapping[str, int],
+) -> str | None:
+    """Returns the entry in `outputs` of relations.json for an output, or None if it cannot be
+    stated there.
+
+    data_dims: by axis of data parallelism, the dim along which each rank has its own part.
+    placements: along the other axes.
+    shape: the shape before the cuts along `placements`.
+    sizes: of the axes.
+    """
+    text = "output"
+    for axis, dim in data_dims.items():
+        text = f"shard({text}, {dim}, {axis})"
+    cut = [int(size) for size in shape]
     for axis, placement in placements.items():
-        if isinstance(placement, Shard):
-            stated.append(f"shard({_dim(placement, rank)}, {axis})")
-        elif isinstance(placement, Partial):
-            stated.append(f"partial({axis})")
-        elif not isinstance(placement, Replicate):
+        if isinstance(placement, Partial) and placement.reduce_op != "sum":
             return None
-    if len(stated) > 1:
+        if not isinstance(placement, (Replicate, Partial, Shard, StridedShard)):
+            return None
+        text = _cut(text, placement, cut, sizes[axis], axis)
+    if text == "output":
+        return "replicated"
+    # A single cut has a shorter spelling.
+    if match := re.fullmatch(r"shard\(output, (\d+), (\w+)\)", text):
+        return f"shard({match[1]}, {match[2]})"
+    if match := re.fullmatch(r"partial\(output, (\w+)\)", text):
+        return f"partial({match[1]})"
+    return text
+
+
+def dims_of_parts(
+    whole: Sequence[int], part: Sequence[int], sizes: Mapping[str, int]
+) -> dict[str, int] | None:
+    """Returns, by axis, the dim along which a tensor is cut into equal parts such that a rank has
+    a part of the given shape. Axes that do not cut are left out. None if there is no reading,
+    or more than one."""
+    if len(whole) != len(part):
         return None
-    return stated[0] if stated else "replicated"
+
+    def readings(axes: Sequence[str], shape: list[int]) -> Iterator[dict[str, int]]:
+        if not axes:
+            if shape == list(part):
+                yield {}
+            return
+        axis, *others = axes
+        size = sizes[axis]
+        yield from readings(others, shape)
+        for dim, extent in enumerate(shape):
+            if size > 1 and extent % size == 0 and extent > part[dim]:
+                cut = [*shape[:dim], extent // size, *shape[dim + 1 :]]
+                for reading in readings(others, cut):
+                    yield {axis: dim, **reading}
+
+    found = list(readings(list(sizes), list(whole)))
+    return found[0] if len(found) == 1 else None
 
 
 def size_along(mesh: DeviceMesh, axis: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import ParallelStyle, parallelize_module
 
 from commute.capture import transformers_models
@@ -78,6 +79,24 @@ def apply(model: nn.Module, mesh: DeviceMesh, plan: Any) -> nn.Module:
         return parallelize_module(parallel, _tensor_axis(mesh), styles, src_data_rank=None)
     except Exception as error:
         raise explain(parallel, error, "the plan cannot be applied") from error
+
+
+def untouched(model: nn.Module, parallel: nn.Module) -> frozenset[str]:
+    """Returns the names of the parameters and buffers that the plan leaves alone: the ranks of
+    `parallel` are made from one model, so they are equal on all ranks."""
+
+    def tensors(module: nn.Module) -> dict[str, torch.Tensor]:
+        return {
+            **dict(module.named_parameters(remove_duplicate=False)),
+            **dict(module.named_buffers(remove_duplicate=False)),
+        }
+
+    before = tensors(model)
+    return frozenset(
+        name
+        for name, value in tensors(parallel).items()
+        if not isinstance(value, DTensor) and name in before and before[name].shape == value.shape
+    )
 
 
 def _is_of_strings(plan: Any) -> bool:

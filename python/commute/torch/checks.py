@@ -4,7 +4,7 @@
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
@@ -23,6 +23,7 @@ def check(
     backward: bool = False,
     relations: Mapping[str, Any] | None = None,
     input_placements: Mapping[str, Mapping[str, Any]] | None = None,
+    plain_parameters: Literal["unknown", "replicated"] = "unknown",
     folder: str | Path | None = None,
     show_relations: bool = False,
     proof_time: float = 60.0,
@@ -37,7 +38,8 @@ def check(
     mesh: the DeviceMesh, or axis sizes such as {"tp": 8}.
     backward: also check the gradients of all parameters.
     relations: entries of relations.json that replace captured ones: "inputs",
-        "inputs_of_rank", "outputs", "ranges".
+        "inputs_of_rank", "outputs", "ranges". An entry that is None removes the captured one.
+    input_placements, plain_parameters: as for `capture`.
     folder: where to keep the captured programs.
 
         assert commute.torch.check(model, parallel, (x,), {"tp": 2})
@@ -54,6 +56,7 @@ def check(
             folder=folder or temporary,
             input_placements=input_placements,
             reference=model,
+            plain_parameters=plain_parameters,
         )
         if captured.reference is None:
             raise CaptureError(f"the model on one device: {captured.reference_refusal}")

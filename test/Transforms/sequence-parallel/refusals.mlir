@@ -23,7 +23,7 @@ module {
 }
 
 //--- c_varying_residual.mlir
-// CHECK: kept as all_reduce: along dim 0, tp.map uses operand 1, which is not known to be replicated; if it is, declare that with --input-placement
+// CHECK: kept as all_reduce: along dim 0, tp.map uses operand 1, which is not known to be replicated: nothing states the placement of 'arg4'; if it is equal on all ranks, state that with --input-placement='arg4=replicated@0'
 module {
   func.func @main(%p: tensor<8x16xbf16>, %q: tensor<8x16xbf16>, %w: tensor<16xbf16>, %b: tensor<16x16xbf16>, %x: tensor<8x16xbf16>) -> (tensor<8x16xbf16>) {
     %0 = tp.all_reduce sum %p group <"0", [0, 1]> : tensor<8x16xbf16> -> tensor<8x16xbf16>

@@ -35,7 +35,10 @@ struct PlacementProblem {
 class PlacementAnalysis {
 public:
   /// Analyzes a function. Returns the errors of InputPlacements.
-  static llvm::Expected<PlacementAnalysis> run(mlir::func::FuncOp function);
+  static llvm::Expected<PlacementAnalysis>
+  run(mlir::func::FuncOp function,
+      InputPlacements::Default defaults =
+          InputPlacements::Default::NormsReplicated);
 
   llvm::ArrayRef<tp::GroupAttr> getGroups() const { return groups; }
   /// Returns the placement of a value on the group with these members; varying
