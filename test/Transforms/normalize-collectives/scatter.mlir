@@ -87,7 +87,8 @@ module {
 // CHECK-NOT: = tp.concat
 // CHECK: %[[S:.*]] = tp.reduce_scatter sum %{{.*}} scatter_axis 1 
 // CHECK-NEXT: %[[W:.*]] = tp.wait %[[S]]
-// CHECK: return %{{.*}}, %[[S]]
+// The wait returns the same tensor, and comes first.
+// CHECK: return %{{.*}}, %[[W]]
 module {
   func.func @main(%x0: tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -207,7 +208,8 @@ module {
 // CHECK-NOT: = tp.concat
 // CHECK: %[[S:.*]] = tp.reduce_scatter sum %{{.*}} scatter_axis 1 
 // CHECK-NEXT: %[[W:.*]] = tp.wait %[[S]]
-// CHECK: return %{{.*}}, %[[S]]
+// The wait returns the same tensor, and comes first.
+// CHECK: return %{{.*}}, %[[W]]
 module {
   func.func @main(%x0: tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x8xf32>) -> tensor<3x8xf32>
@@ -337,7 +339,8 @@ module {
 // CHECK-NOT: = tp.concat
 // CHECK: %[[S:.*]] = tp.reduce_scatter sum %{{.*}} scatter_axis 1 
 // CHECK-NEXT: %[[W:.*]] = tp.wait %[[S]]
-// CHECK: return %{{.*}}, %[[S]]
+// The wait returns the same tensor, and comes first.
+// CHECK: return %{{.*}}, %[[W]]
 module {
   func.func @main(%x0: tensor<3x16xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x16xf32>) -> tensor<3x16xf32>
