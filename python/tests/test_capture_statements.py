@@ -281,3 +281,48 @@ def test_partial_is_a_word(word, tmp_path):
 def test_plain_parameters_is_a_choice(tmp_path):
     with pytest.raises(CaptureError, match="pass 'unknown' or 'replicated'"):
         capture(Model(), (X,), mesh={"tp": 2}, plan=PLAN, plain_parameters="same", folder=tmp_path)
+
+
+#
+# Random numbers
+#
+
+
+class WithDropout(nn.Module):
+    def __init__(self, hidden, where, activation=torch.relu, reduces=False):
+        super().__init__()
+        self.up = nn.Parameter(torch.randn(8, hidden))
+        self.down = nn.Parameter(torch.randn(hidden, 8))
+        self.where, self.activation, self.reduces = where, activation, reduces
+
+    def drop(self, y, where):
+        return nn.functional.dropout(y, 0.3, True) if where == self.where else y
+
+    def forward(self, x):
+        y = self.drop(self.activation(x @ self.up), "shards") @ self.down
+        if self.reduces:
+            y = functional.all_reduce(y, "sum", torch.distributed.group.WORLD)
+        return x + self.drop(y, "whole")
+
+
+@pytest.mark.parametrize(
+    ("where", "activation", "verdict"),
+    [
+        ("nowhere", torch.relu, "refines"),
+        ("whole", torch.relu, "refines"),
+        ("whole", torch.tanh, "does not refine"),
+        ("shards", torch.relu, "not proven"),
+        # The dropout has another operand, whatever it draws.
+        ("shards", torch.tanh, "does not refine"),
+    ],
+)
+def test_dropout(where, activation, verdict):
+    mesh = fake_mesh({"tp": 2})
+    model = WithDropout(4, where, activation, reduces=True)
+    result = commute.torch.check(WithDropout(8, where), model, (X,), mesh)
+    assert result.verdict == verdict, result
+    has_premise = any("equal seeds" in premise for premise in result.premises)
+    assert has_premise == (where != "nowhere")
+    if verdict == "not proven":
+        assert "random numbers: native_dropout" in result.report["not_proven"]
+        assert "shard(2, tp) of relu" in result.report["not_proven"]
