@@ -171,6 +171,53 @@ def test_a_captured_output_can_be_removed(tmp_path):
     assert captured.relations_with({"outputs": {"0": None}})["outputs"] == {}
 
 
+class Named(Model):
+    """Returns its logits under a name."""
+
+    def forward(self, x):
+        return {"hidden": x * 2, "logits": super().forward(x)}
+
+
+@pytest.mark.parametrize(
+    ("placements", "relation"),
+    [
+        ({"logits": {"tp": Shard(-1)}}, "shard(2, tp)"),
+        ({1: {"tp": "shard(2)"}}, "shard(2, tp)"),
+        ({"logits": {"tp": "replicated"}}, None),
+    ],
+)
+def test_outputs_are_stated_by_name_or_index(placements, relation):
+    model = Named()
+    result = commute.torch.check(
+        model, model, (X,), {"tp": 2}, plan={**PLAN, "head": ColwiseParallel()},
+        output_placements=placements,
+    )  # fmt: skip
+    assert bool(result) == bool(relation), result
+    if relation:
+        assert [output["relation"] for output in result.outputs] == ["replicated", relation]
+
+
+@pytest.mark.parametrize(
+    ("placements", "message"),
+    [
+        (
+            {"scores": {"tp": Shard(0)}},
+            "the model returns 2 tensors under the names hidden, logits",
+        ),
+        ({2: {"tp": Shard(0)}}, "output_placements names '2'"),
+        ({"logits": {"tp": Shard(3)}}, "logits has 3 dims, but is placed"),
+        ({"logits": {"tp": "whole"}}, "logits on axis tp: 'whole' is not a placement"),
+    ],
+)
+def test_outputs_that_cannot_be_stated(placements, message, tmp_path):
+    with pytest.raises(CaptureError) as error:
+        capture(
+            Named(), (X,), mesh={"tp": 2}, plan=PLAN, output_placements=placements,
+            folder=tmp_path, ranks=[0],
+        )  # fmt: skip
+    assert message in str(error.value)
+
+
 @pytest.mark.parametrize("is_dtensor", [False, True])
 def test_each_rank_of_another_axis_has_its_own_batch(is_dtensor, tmp_path):
     """The output is a DTensor of the tensor-parallel axis only, or plain."""
