@@ -206,6 +206,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
                               std::to_string(range.second) + ")");
   }
   llvm::append_range(result.premises, stated.premises);
+  noteRandomNumbers();
 
   JoinedRanks joined(joinedOps, ranks,
                      [&](const JoinedRank &rank, BlockArgument argument) {
@@ -262,6 +263,16 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
     if (llvm::Error error = explain())
       result.notes.push_back("the difference cannot be located: " +
                              llvm::toString(std::move(error)));
+    if (std::optional<std::string> reason = findUnprovenDraws()) {
+      result.findings.clear();
+      // A forgotten gather is one whatever the numbers are.
+      if (unstated.empty()) {
+        result.verdict = Verdict::NotProven;
+        result.notProven = std::move(*reason);
+      } else {
+        result.notes.push_back("not proven: " + *reason);
+      }
+    }
     llvm::append_range(result.findings, std::move(unstated));
   }
   for (const Output &output : outputs)

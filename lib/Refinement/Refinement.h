@@ -63,6 +63,15 @@ private:
   /// states that it may be.
   Finding makeUnstatedFinding(const Output &output) const;
   llvm::Error prove();
+  /// Adds the premise of ranks that draw random numbers.
+  void noteRandomNumbers();
+  /// Returns true if a rank does not hold what it must of an output, for the
+  /// inputs that were evaluated.
+  bool isWrong(const Output &output) const;
+  /// Returns why wrong outputs may be right: each is computed from random
+  /// numbers that a rank draws for its part of a tensor, which may be those of
+  /// one device. None if an output is wrong for another reason.
+  std::optional<std::string> findUnprovenDraws();
   void findValueRelations();
   /// Finds a value of the reference whose elements a node has in another order.
   std::optional<FoundRelation> findRearranged(const RankValues::Node &node,

@@ -171,6 +171,53 @@ def test_a_captured_output_can_be_removed(tmp_path):
     assert captured.relations_with({"outputs": {"0": None}})["outputs"] == {}
 
 
+class Named(Model):
+    """Returns its logits under a name."""
+
+    def forward(self, x):
+        return {"hidden": x * 2, "logits": super().forward(x)}
+
+
+@pytest.mark.parametrize(
+    ("placements", "relation"),
+    [
+        ({"logits": {"tp": Shard(-1)}}, "shard(2, tp)"),
+        ({1: {"tp": "shard(2)"}}, "shard(2, tp)"),
+        ({"logits": {"tp": "replicated"}}, None),
+    ],
+)
+def test_outputs_are_stated_by_name_or_index(placements, relation):
+    model = Named()
+    result = commute.torch.check(
+        model, model, (X,), {"tp": 2}, plan={**PLAN, "head": ColwiseParallel()},
+        output_placements=placements,
+    )  # fmt: skip
+    assert bool(result) == bool(relation), result
+    if relation:
+        assert [output["relation"] for output in result.outputs] == ["replicated", relation]
+
+
+@pytest.mark.parametrize(
+    ("placements", "message"),
+    [
+        (
+            {"scores": {"tp": Shard(0)}},
+            "the model returns 2 tensors under the names hidden, logits",
+        ),
+        ({2: {"tp": Shard(0)}}, "output_placements names '2'"),
+        ({"logits": {"tp": Shard(3)}}, "logits has 3 dims, but is placed"),
+        ({"logits": {"tp": "whole"}}, "logits on axis tp: 'whole' is not a placement"),
+    ],
+)
+def test_outputs_that_cannot_be_stated(placements, message, tmp_path):
+    with pytest.raises(CaptureError) as error:
+        capture(
+            Named(), (X,), mesh={"tp": 2}, plan=PLAN, output_placements=placements,
+            folder=tmp_path, ranks=[0],
+        )  # fmt: skip
+    assert message in str(error.value)
+
+
 @pytest.mark.parametrize("is_dtensor", [False, True])
 def test_each_rank_of_another_axis_has_its_own_batch(is_dtensor, tmp_path):
     """The output is a DTensor of the tensor-parallel axis only, or plain."""
@@ -281,3 +328,48 @@ def test_partial_is_a_word(word, tmp_path):
 def test_plain_parameters_is_a_choice(tmp_path):
     with pytest.raises(CaptureError, match="pass 'unknown' or 'replicated'"):
         capture(Model(), (X,), mesh={"tp": 2}, plan=PLAN, plain_parameters="same", folder=tmp_path)
+
+
+#
+# Random numbers
+#
+
+
+class WithDropout(nn.Module):
+    def __init__(self, hidden, where, activation=torch.relu, reduces=False):
+        super().__init__()
+        self.up = nn.Parameter(torch.randn(8, hidden))
+        self.down = nn.Parameter(torch.randn(hidden, 8))
+        self.where, self.activation, self.reduces = where, activation, reduces
+
+    def drop(self, y, where):
+        return nn.functional.dropout(y, 0.3, True) if where == self.where else y
+
+    def forward(self, x):
+        y = self.drop(self.activation(x @ self.up), "shards") @ self.down
+        if self.reduces:
+            y = functional.all_reduce(y, "sum", torch.distributed.group.WORLD)
+        return x + self.drop(y, "whole")
+
+
+@pytest.mark.parametrize(
+    ("where", "activation", "verdict"),
+    [
+        ("nowhere", torch.relu, "refines"),
+        ("whole", torch.relu, "refines"),
+        ("whole", torch.tanh, "does not refine"),
+        ("shards", torch.relu, "not proven"),
+        # The dropout has another operand, whatever it draws.
+        ("shards", torch.tanh, "does not refine"),
+    ],
+)
+def test_dropout(where, activation, verdict):
+    mesh = fake_mesh({"tp": 2})
+    model = WithDropout(4, where, activation, reduces=True)
+    result = commute.torch.check(WithDropout(8, where), model, (X,), mesh)
+    assert result.verdict == verdict, result
+    has_premise = any("equal seeds" in premise for premise in result.premises)
+    assert has_premise == (where != "nowhere")
+    if verdict == "not proven":
+        assert "random numbers: native_dropout" in result.report["not_proven"]
+        assert "shard(2, tp) of relu" in result.report["not_proven"]

@@ -57,6 +57,29 @@ def name_groups(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
     return own, members
 
 
+def _placements_of_axes(option: str, name: Any, axes: Any, mesh: DeviceMesh) -> AxisPlacements:
+    """Returns the placements that an entry of an option states by axis. Raises CaptureError for
+    an unknown axis, and for a value that is no placement."""
+    if not isinstance(axes, Mapping):
+        raise CaptureError(
+            f"{option}: {name} is {axes!r}; expected a dict from axes to placements, such as"
+            f" {{{axis_names(mesh)[0]!r}: Shard(0)}}"
+        )
+    found: AxisPlacements = {}
+    for axis, value in axes.items():
+        if axis not in axis_names(mesh):
+            raise CaptureError(
+                f"{option}: {name} has the axis {axis!r}, but the mesh has"
+                f" {', '.join(axis_names(mesh))}"
+            )
+        try:
+            found[axis] = stated_placement(value)
+        except ValueError as error:
+            raise CaptureError(f"{option}: {name} on axis {axis}: {error}") from None
+    # In the order of the mesh, in which shards are nested.
+    return {axis: found[axis] for axis in axis_names(mesh) if axis in found}
+
+
 def check_stated_inputs(
     stated: Mapping[str, Mapping[str, Any]], arguments: Arguments, mesh: DeviceMesh
 ) -> dict[str, AxisPlacements]:
@@ -69,32 +92,29 @@ def check_stated_inputs(
                 f"input_placements names {name!r}, but the arguments are"
                 f" {', '.join(arguments.named)}"
             )
-        if not isinstance(axes, Mapping):
-            raise CaptureError(
-                f"input_placements: {name} is {axes!r}; expected a dict from axes to placements,"
-                f" such as {{{axis_names(mesh)[0]!r}: Shard(0)}}"
-            )
-        result[name] = {}
-        for axis, value in axes.items():
-            if axis not in axis_names(mesh):
-                raise CaptureError(
-                    f"input_placements: {name} has the axis {axis!r}, but the mesh has"
-                    f" {', '.join(axis_names(mesh))}"
-                )
-            try:
-                placement = stated_placement(value)
-            except ValueError as error:
-                raise CaptureError(f"input_placements: {name} on axis {axis}: {error}") from None
+        result[name] = _placements_of_axes("input_placements", name, axes, mesh)
+        for axis, placement in result[name].items():
             for path, tensor in arguments.tensors():
-                if not is_part_of(path, name) or not isinstance(placement, Shard):
-                    continue
-                if not -tensor.dim() <= placement.dim < tensor.dim():
-                    raise CaptureError(
-                        f"input_placements: {path} has {tensor.dim()} dims, but is placed"
-                        f" {placement} on axis {axis}"
-                    )
-            result[name][axis] = placement
+                if is_part_of(path, name):
+                    _check_dim("input_placements", path, tensor.dim(), axis, placement)
     return result
+
+
+def check_stated_outputs(
+    stated: Mapping[str | int, Mapping[str, Any]], mesh: DeviceMesh
+) -> dict[str, AxisPlacements]:
+    """Returns the placements that the caller states, by name or index of an output, and axis."""
+    return {
+        str(key): _placements_of_axes("output_placements", key, axes, mesh)
+        for key, axes in stated.items()
+    }
+
+
+def _check_dim(option: str, name: Any, rank: int, axis: str, placement: Any) -> None:
+    if isinstance(placement, Shard) and not -rank <= placement.dim < rank:
+        raise CaptureError(
+            f"{option}: {name} has {rank} dims, but is placed {placement} on axis {axis}"
+        )
 
 
 def is_part_of(path: str, argument: str) -> bool:
@@ -136,13 +156,16 @@ class Descriptions:
         is_function: bool,
         replicated: frozenset[str] = frozenset(),
         states_plain_parameters: bool = False,
+        stated_outputs: Mapping[str, AxisPlacements] | None = None,
     ) -> None:
         """
+        stated_inputs, stated_outputs: by argument, and by name or index of an output.
         replicated: the plain parameters and buffers that are known to be equal on all ranks.
         states_plain_parameters: the user states that all others are, too.
         """
         self.mesh, self.arguments = mesh, arguments
         self.stated_inputs, self.is_function = stated_inputs, is_function
+        self._stated_outputs = dict(stated_outputs or {})
         self._replicated, self._states_plain_parameters = replicated, states_plain_parameters
         self.inputs: dict[str, AxisPlacements] = {}
         self.group_names, self.groups = name_groups(mesh)
@@ -268,21 +291,35 @@ class Descriptions:
         ranks."""
         return name in self._replicated or self._states_plain_parameters
 
-    def _stated_placements(self, tensor: ReturnedTensor) -> AxisPlacements | None:
+    def _stated_placements(self, index: int, tensor: ReturnedTensor) -> AxisPlacements | None:
         """Returns the placements of an output: those of its DTensor, or those that are stated for
-        the argument of its name, such as a cache that the model returns."""
+        it, or for the argument of its name, such as a cache that the model returns."""
         if tensor.placements is not None:
             return tensor.placements
-        stated = self.stated_inputs.get(tensor.name)
-        if stated is None:
-            return None
-        return {axis: stated[axis] for axis in axis_names(self.mesh) if axis in stated}
+        for key in (str(index), tensor.name):
+            if key in self._stated_outputs:
+                for axis, placement in self._stated_outputs[key].items():
+                    _check_dim("output_placements", key, len(tensor.shape), axis, placement)
+                return self._stated_outputs[key]
+        return self.stated_inputs.get(tensor.name)
 
-    def _output_relation(self, tensor: ReturnedTensor, whole: Any) -> str | None:
+    def _check_stated_outputs(self) -> None:
+        """Raises CaptureError if placements are stated for an output that the model lacks."""
+        names = {tensor.name for tensor in self._returned if tensor.name}
+        known = names | {str(index) for index in range(len(self._returned))}
+        for key in self._stated_outputs:
+            if key not in known:
+                raise CaptureError(
+                    f"output_placements names {key!r}, but the model returns"
+                    f" {len(self._returned)} tensors"
+                    + (f" under the names {', '.join(sorted(names))}" if names else "")
+                )
+
+    def _output_relation(self, index: int, tensor: ReturnedTensor, whole: Any) -> str | None:
         """Returns the relation of an output if it is known; `whole` is the shape of the
         reference's output."""
         sizes = {axis: size_along(self.mesh, axis) for axis in axis_names(self.mesh)}
-        placements = self._stated_placements(tensor)
+        placements = self._stated_placements(index, tensor)
         shape = _hints(tensor.shape)
         if shape is None or not set(placements or ()) <= set(sizes):
             return None
@@ -297,7 +334,10 @@ class Descriptions:
             a: sizes[a] for a in self._data_axes if sizes[a] > 1 and a not in (placements or {})
         }
         dims: dict[str, int] | None = {}
-        if data or (tensor.placements is None and placements):
+        is_cache = tensor.placements is None and placements == self.stated_inputs.get(tensor.name)
+        if data or (is_cache and placements):
+            # The shape tells along which dims the rank has its own part of the batch, and
+            # that an output of the name of an argument is cut like it.
             dims = dims_of_parts(whole, shape, data) if whole is not None else None
         # Without a statement, the output must be the reference's.
         if dims is None or (placements is None and not dims):
@@ -305,12 +345,14 @@ class Descriptions:
         return output_relation(dims, placements or {}, shape, sizes)
 
     def _output_relations(self) -> dict[str, Any]:
+        self._check_stated_outputs()
         found: dict[str, Any] = {}
         shapes = self._reference.shapes if self._reference else None
         for index, tensor in enumerate(self._returned):
             if shapes is not None and index >= len(shapes):
                 break
-            text = self._output_relation(tensor, shapes[index] if shapes is not None else None)
+            whole = shapes[index] if shapes is not None else None
+            text = self._output_relation(index, tensor, whole)
             if text is not None:
                 found[str(index)] = text
         for name, (index, text) in self._gradients.items():

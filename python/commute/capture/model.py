@@ -22,7 +22,11 @@ from torch.export import ExportedProgram
 
 from commute.capture import archives, plans, rank_constants, residue, transformers_models
 from commute.capture.arguments import Arguments, named_arguments
-from commute.capture.descriptions import Descriptions, check_stated_inputs
+from commute.capture.descriptions import (
+    Descriptions,
+    check_stated_inputs,
+    check_stated_outputs,
+)
 from commute.capture.errors import CaptureError
 from commute.capture.local_model import LocalModel, is_parallel
 from commute.capture.ranks import acting_as_rank, fake_mesh
@@ -197,6 +201,7 @@ def capture(
     ranks: Literal["all"] | Sequence[int] = "all",
     folder: str | Path = "out",
     input_placements: Mapping[str, Mapping[str, Any]] | None = None,
+    output_placements: Mapping[str | int, Mapping[str, Any]] | None = None,
     reference: nn.Module | Callable[..., Any] | None = None,
     plain_parameters: Literal["unknown", "replicated"] = "unknown",
 ) -> Capture:
@@ -219,6 +224,8 @@ def capture(
         Placements are objects of torch.distributed.tensor, or "replicated", "shard(DIM)" and
         "partial". An output that the model returns under the name of such an argument has its
         placements.
+    output_placements: {name or index of an output: {axis: placement}} for plain outputs that
+        are not whole, such as a new cache of the rank's own heads.
     reference: the model on a single device, if that is not `model` without its collectives.
     plain_parameters: whether the plain parameters and buffers of a model that is parallel
         already are equal on all ranks. Nothing says so by default: the ranks' modules may
@@ -234,6 +241,7 @@ def capture(
     module = model if isinstance(model, nn.Module) else _FunctionModule(model)
     arguments = Arguments(named_arguments(module.forward, example_args), mesh)
     stated = check_stated_inputs(input_placements or {}, arguments, mesh)
+    stated_outputs = check_stated_outputs(output_placements or {}, mesh)
     if plain_parameters not in ("unknown", "replicated"):
         raise CaptureError(
             f"plain_parameters is {plain_parameters!r}; pass 'unknown' or 'replicated'"
@@ -258,6 +266,7 @@ def capture(
         is_function=not isinstance(model, nn.Module),
         replicated=replicated,
         states_plain_parameters=plain_parameters == "replicated",
+        stated_outputs=stated_outputs,
     )
     if reference is not None:
         descriptions.forget_local(module, whole)

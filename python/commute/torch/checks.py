@@ -23,6 +23,7 @@ def check(
     backward: bool = False,
     relations: Mapping[str, Any] | None = None,
     input_placements: Mapping[str, Mapping[str, Any]] | None = None,
+    output_placements: Mapping[str | int, Mapping[str, Any]] | None = None,
     plain_parameters: Literal["unknown", "replicated"] = "unknown",
     folder: str | Path | None = None,
     show_relations: bool = False,
@@ -39,7 +40,7 @@ def check(
     backward: also check the gradients of all parameters.
     relations: entries of relations.json that replace captured ones: "inputs",
         "inputs_of_rank", "outputs", "ranges". An entry that is None removes the captured one.
-    input_placements, plain_parameters: as for `capture`.
+    input_placements, output_placements, plain_parameters: as for `capture`.
     folder: where to keep the captured programs.
 
         assert commute.torch.check(model, parallel, (x,), {"tp": 2})
@@ -55,6 +56,7 @@ def check(
             backward=backward,
             folder=folder or temporary,
             input_placements=input_placements,
+            output_placements=output_placements,
             reference=model,
             plain_parameters=plain_parameters,
         )
