@@ -276,5 +276,19 @@ llvm::Error RankMerger::run() {
 }
 
 llvm::Error compiler::mergeRanks(MutableArrayRef<LoadedProgram> programs) {
-  return RankMerger(programs).run();
+  llvm::Error error = RankMerger(programs).run();
+  if (!error)
+    return error;
+  // Of programs that do not fit together, say first that the ranks would wait
+  // for each other, or exchange the wrong data.
+  for (const LoadedProgram &program : programs)
+    if (llvm::Error other = checkInterfaces(program, programs[0])) {
+      llvm::consumeError(std::move(other));
+      return error;
+    }
+  if (llvm::Error disagreement = checkCollectives(programs)) {
+    llvm::consumeError(std::move(error));
+    return disagreement;
+  }
+  return error;
 }

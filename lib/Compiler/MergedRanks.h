@@ -18,10 +18,19 @@ inline constexpr llvm::StringLiteral sameNodes =
 /// Returns, for example, "rank1.pt2: node 'lt' (#4)".
 std::string describeNode(const LoadedProgram &program, size_t node);
 
+/// Checks that two programs can belong to two ranks of one model, as far as
+/// callers see: they have the same inputs, signature, groups and symbolic sizes.
+llvm::Error checkInterfaces(const LoadedProgram &program,
+                            const LoadedProgram &first);
+
 /// Checks that two programs can belong to two ranks of one model: they have the
 /// same inputs, groups and nodes.
 llvm::Error checkRanks(const LoadedProgram &program,
                        const LoadedProgram &first);
+
+/// Checks that the members of each group issue the same collectives in the same
+/// order. Returns a RanksDisagreeError if they do not.
+llvm::Error checkCollectives(llvm::ArrayRef<LoadedProgram> programs);
 
 /// Merges the modules of all ranks into the first one. `LoadedProgram::rank`
 /// states the rank of each; groups whose members are known must have no other

@@ -100,10 +100,16 @@ static llvm::Error checkNodes(const LoadedProgram &program,
   return llvm::Error::success();
 }
 
+llvm::Error compiler::checkInterfaces(const LoadedProgram &program,
+                                      const LoadedProgram &first) {
+  if (llvm::Error error = checkInputs(program, first))
+    return error;
+  return checkModule(program, first);
+}
+
 llvm::Error compiler::checkRanks(const LoadedProgram &program,
                                  const LoadedProgram &first) {
-  for (auto *check : {&checkInputs, &checkModule, &checkNodes})
-    if (llvm::Error error = check(program, first))
-      return error;
-  return llvm::Error::success();
+  if (llvm::Error error = checkInterfaces(program, first))
+    return error;
+  return checkNodes(program, first);
 }

@@ -6,9 +6,12 @@
 
 #include "StaticChecks.h"
 
+#include "commute/Analysis/Collectives/CollectiveOrder.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Analysis/Sizes/StrideAnalysis.h"
 #include "commute/Dialect/OpaqueOperators.h"
+
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace commute;
@@ -79,6 +82,32 @@ static unsigned countNotDense(func::FuncOp function,
   return count;
 }
 
+/// All ranks run the same program, so they agree on any order. A rank that runs
+/// the first program does not agree with one that runs the second.
+static void noteOrders(func::FuncOp first, func::FuncOp second,
+                       VerifyResult &result) {
+  auto collect = [](func::FuncOp function) {
+    llvm::MapVector<tp::GroupAttr, std::vector<std::string>> collectives;
+    for (auto op : function.getOps<tp::CollectiveOpInterface>())
+      collectives[op.getCollectiveGroup()].push_back(
+          analysis::describeCollective(op));
+    return collectives;
+  };
+  auto firstCollectives = collect(first), secondCollectives = collect(second);
+  for (auto &[group, own] : firstCollectives) {
+    std::vector<std::string> &other = secondCollectives[group];
+    if (own == other)
+      continue;
+    llvm::sort(own);
+    llvm::sort(other);
+    if (own == other)
+      result.notes.push_back("the collectives of group '" +
+                             group.getName().str() +
+                             "' are in another order in the second program: "
+                             "all of its ranks must run the second program");
+  }
+}
+
 void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
                                   VerifyResult &result) {
   analysis::StrideAnalysis firstStrides(first);
@@ -93,6 +122,8 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
         {"the second program gives a collective an input that may not be "
          "dense where the first does not",
          first.getLoc(), culprit->getLoc()});
+
+  noteOrders(first, second, result);
 
   // Every rank runs every op.
   SmallVector<int64_t> world =

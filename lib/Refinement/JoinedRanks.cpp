@@ -7,6 +7,7 @@
 #include "JoinedRanks.h"
 
 #include "PointToPoint.h"
+#include "commute/Analysis/Collectives/CollectiveOrder.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Dialect/NodeName.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
@@ -24,18 +25,12 @@ static std::string describeType(Type type) {
   return text;
 }
 
-/// Returns, for example, "tp.all_reduce sum of tensor<4x8xf32>".
-static std::string describeCollective(Operation *op) {
-  return cast<tp::CollectiveOpInterface>(op).getCollectiveText() + " of " +
-         describeType(op->getOperand(0).getType());
-}
-
 std::string JoinedRanks::describe(int64_t rank, Operation *op) const {
   std::string text = "rank " + std::to_string(rank);
   if (auto call = dyn_cast<tp::CallOp>(op))
     return text + " runs " + call.getCallee().str() + ", " +
            report::describeLocation(op->getLoc());
-  return text + " runs " + describeCollective(op) + ", " +
+  return text + " runs " + analysis::describeCollective(op) + ", " +
          report::describeLocation(op->getLoc());
 }
 
@@ -305,28 +300,10 @@ void JoinedRanks::deliver(const ChannelKey &key, size_t number) {
     ranks[sent.rank].values[end] = content;
 }
 
-/// Returns what of two operands must be equal for a collective to run, or an
-/// empty text if it is.
-static std::string findMismatch(Operation *first, Operation *second) {
-  auto a = cast<tp::CollectiveOpInterface>(first);
-  auto b = cast<tp::CollectiveOpInterface>(second);
-  if (first->getName() != second->getName() ||
-      a.getCollectiveText() != b.getCollectiveText())
-    return "are different collectives";
-  if (tp::getElementType(first->getOperand(0)) !=
-      tp::getElementType(second->getOperand(0)))
-    return "have different element types";
-  if (a.hasEqualOperands() &&
-      tp::getTensor(first->getOperand(0)).getShape() !=
-          tp::getTensor(second->getOperand(0)).getShape())
-    return "have operands of different sizes";
-  return "";
-}
-
 bool JoinedRanks::matches(const Key &key, const Meeting &meeting) {
   Operation *first = meeting.arrived.front();
   for (auto [position, op] : llvm::enumerate(meeting.arrived)) {
-    std::string mismatch = findMismatch(first, op);
+    std::string mismatch = analysis::findMismatch(first, op);
     if (mismatch.empty())
       continue;
     failures.push_back(

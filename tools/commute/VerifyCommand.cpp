@@ -15,6 +15,7 @@
 #include "SafeOutput.h"
 #include "commute/Archive/InputFile.h"
 #include "commute/Compiler/LoadedProgram.h"
+#include "commute/Compiler/RankPrograms.h"
 #include "commute/Compiler/StoredConstants.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Refinement/RefinementReport.h"
@@ -90,6 +91,9 @@ private:
   ProgramOptions options{command};
   ProofOptions proof{command};
 
+  /// Returns the verdict on a program whose ranks cannot run together, and
+  /// other errors.
+  llvm::Expected<ExitCode> judge(llvm::Error error) const;
   /// Checks ranks against a reference.
   llvm::Expected<ExitCode> runRefinement();
 };
@@ -193,6 +197,25 @@ llvm::Expected<ExitCode> VerifyCommand::runRefinement() {
   llvm_unreachable("a verdict that is not listed");
 }
 
+llvm::Expected<ExitCode> VerifyCommand::judge(llvm::Error error) const {
+  llvm::Error other = llvm::handleErrors(
+      std::move(error), [&](const RanksDisagreeError &disagreement) {
+        std::string message = disagreement.message();
+        if (!json) {
+          safeOuts() << "different: " << message << '\n';
+          return;
+        }
+        mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+        mlir::Location unknown = mlir::UnknownLoc::get(&context);
+        equivalence::VerifyResult result;
+        result.differences.push_back({message, unknown, unknown});
+        printJson(toJson(result));
+      });
+  if (other)
+    return std::move(other);
+  return PropertyFails;
+}
+
 llvm::Expected<ExitCode> VerifyCommand::run() {
   if (!reference.empty())
     return runRefinement();
@@ -224,10 +247,10 @@ llvm::Expected<ExitCode> VerifyCommand::run() {
   };
   llvm::Expected<LoadedProgram> a = read(paths.take_front(paths.size() / 2));
   if (!a)
-    return a.takeError();
+    return judge(a.takeError());
   llvm::Expected<LoadedProgram> b = read(paths.drop_front(paths.size() / 2));
   if (!b)
-    return b.takeError();
+    return judge(b.takeError());
   // Processor time: reading does not wait for anything.
   double secondsReading = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   equivalence::VerifyOptions verifyOptions;

@@ -19,6 +19,24 @@
 
 namespace commute::compiler {
 
+/// The error of programs whose ranks issue different collectives in a group, or
+/// issue them in different orders: they would wait for each other, or exchange
+/// the wrong data.
+class RanksDisagreeError : public llvm::ErrorInfo<RanksDisagreeError> {
+public:
+  static char ID;
+
+  explicit RanksDisagreeError(std::string text) : text(std::move(text)) {}
+
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+
+private:
+  std::string text;
+};
+
 /// Returns "rank3.pt2".
 std::string getRankFileName(size_t rank);
 
@@ -38,7 +56,8 @@ readRankFiles(llvm::ArrayRef<std::string> paths, llvm::StringRef origin,
 /// Merges the programs of several ranks into one. `LoadedProgram::rank` states
 /// the rank of each, and groups must have no other ranks. Errors name the
 /// program, and the node, at which they first differ in more than what a merged
-/// module can represent.
+/// module can represent; a RanksDisagreeError says that the ranks cannot run
+/// together.
 llvm::Expected<LoadedProgram> mergePrograms(std::vector<LoadedProgram> programs,
                                             llvm::StringRef origin);
 
