@@ -19,7 +19,8 @@ inline constexpr llvm::StringLiteral sameNodes =
 std::string describeNode(const LoadedProgram &program, size_t node);
 
 /// Checks that two programs can belong to two ranks of one model, as far as
-/// callers see: they have the same inputs, signature, groups and symbolic sizes.
+/// callers see: they have the same inputs, signature, groups and symbolic
+/// sizes.
 llvm::Error checkInterfaces(const LoadedProgram &program,
                             const LoadedProgram &first);
 

@@ -40,12 +40,12 @@ static llvm::Error compare(ArrayRef<int64_t> members,
   };
   std::vector<tp::CollectiveOpInterface> first = get(firstProgram),
                                          second = get(secondProgram);
-  std::string group =
-      "the group of ranks " +
-      llvm::join(llvm::map_range(
-                     members,
-                     [](int64_t rank) { return std::to_string(rank); }),
-                 ", ");
+  std::string group = "the group of ranks " +
+                      llvm::join(llvm::map_range(members,
+                                                 [](int64_t rank) {
+                                                   return std::to_string(rank);
+                                                 }),
+                                 ", ");
   auto fail = [&](const Twine &what) {
     return llvm::make_error<RanksDisagreeError>(
         (secondProgram.origin + ": " + what +
@@ -53,9 +53,9 @@ static llvm::Error compare(ArrayRef<int64_t> members,
          "order")
             .str());
   };
-  for (auto [index, a, b] : llvm::enumerate(
-           ArrayRef(first).take_front(second.size()),
-           ArrayRef(second).take_front(first.size()))) {
+  for (auto [index, a, b] :
+       llvm::enumerate(ArrayRef(first).take_front(second.size()),
+                       ArrayRef(second).take_front(first.size()))) {
     std::string mismatch = analysis::findMismatch(a, b);
     if (!mismatch.empty())
       return fail("collective " + Twine(index) + " of " + group +
@@ -88,11 +88,11 @@ llvm::Error compiler::checkCollectives(ArrayRef<LoadedProgram> programs) {
         if (other == programOf.end() || member == program.rank)
           continue;
         // A rank without any collective of the group is compared from here.
-        auto [first, second] = std::minmax(
-            {&program, other->second},
-            [](const LoadedProgram *a, const LoadedProgram *b) {
-              return a->rank < b->rank;
-            });
+        auto [first, second] =
+            std::minmax({&program, other->second},
+                        [](const LoadedProgram *a, const LoadedProgram *b) {
+                          return a->rank < b->rank;
+                        });
         if (llvm::Error error = compare(members, *first, *second))
           return error;
         break;

@@ -21,8 +21,7 @@ bool compiler::useResultsOfWaits(ModuleOp module) {
   bool hasChanged = false;
   for (auto completion : main.getOps<tp::CompletionOpInterface>()) {
     Value begun = completion.getBegun();
-    // Nearly always, the wait is the only user.
-    if (begun.hasOneUse())
+    if (!completion->use_empty())
       continue;
     begun.replaceUsesWithIf(completion->getResult(0), [&](OpOperand &use) {
       // A second wait for the same value stays one.

@@ -11,10 +11,11 @@
 
 namespace commute::compiler {
 
-/// Makes everything that comes after a wait use the result of the wait in place
-/// of the value that was waited for, which in PyTorch is the same tensor.
-/// Otherwise only the order of the program says that the wait is needed, and
-/// passes, which see dataflow, would erase it. Returns true if uses changed.
+/// If nothing uses the result of a wait, makes everything that comes after the
+/// wait use it in place of the value that was waited for, which in PyTorch is
+/// the same tensor. Otherwise only the order of the program says that the wait
+/// is needed, and passes, which see dataflow, would erase it. Returns true if
+/// uses changed.
 bool useResultsOfWaits(mlir::ModuleOp module);
 
 } // namespace commute::compiler

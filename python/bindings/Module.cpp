@@ -361,7 +361,8 @@ NB_MODULE(_commute, module) {
       "without one, and why the programs of the ranks could not be optimized "
       "together, or \"\". `other_ranks` has the rank, the text and the context "
       "of each other program, if they differ from this one of rank `rank`; "
-      "`group_names` the names of their groups in this process. Raises ValueError for an invalid program or option and "
+      "`group_names` the names of their groups in this process. Raises "
+      "ValueError for an invalid program or option and "
       "RuntimeError for an internal error. Releases the GIL while it runs.");
   module.def("check_options", checkOptions, nb::kw_only(),
              nb::arg("passes") = "", nb::arg("policy") = "profitable",

@@ -260,8 +260,7 @@ void Session::run(std::unique_ptr<archive::Program> program,
     LoadedProgram &own = getOwn();
     if (!loaded->ranks.empty())
       own.imported.module = getModuleOfRank(*loaded, ownIndex);
-    llvm::Expected<archive::ProgramEdits> exported =
-        getEdits(own, *vocabulary);
+    llvm::Expected<archive::ProgramEdits> exported = getEdits(own, *vocabulary);
     if (!exported)
       return fail(Status::InternalError, exported.takeError());
     if (!exported->changesNothing(*own.getGraph()))

@@ -67,10 +67,9 @@ struct Optimization {
 };
 
 /// Runs passes over `module` and compares the result with the original. Remarks
-/// go to `remarks`, which must be attached to the module's context, and say that
-/// a module that reads early is left alone. Returns an
-/// error for invalid options, and for a module whose statements contradict each
-/// other.
+/// go to `remarks`, which must be attached to the module's context, and say
+/// that a module that reads early is left alone. Returns an error for invalid
+/// options, and for a module whose statements contradict each other.
 llvm::Expected<Optimization> optimize(mlir::ModuleOp module,
                                       const OptimizationOptions &options,
                                       report::RemarkCollector &remarks);

@@ -1,4 +1,4 @@
-//===- Arrivals.cpp - results of collectives that are not there yet -------===//
+//===- Arrivals.cpp - values that are used before they arrive -------------===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //

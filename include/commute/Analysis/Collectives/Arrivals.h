@@ -1,4 +1,4 @@
-//===- Arrivals.h - results of collectives that are not there yet *- C++ -*-===//
+//===- Arrivals.h - values that are used before they arrive -----*- C++ -*-===//
 //
 // Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
 //
