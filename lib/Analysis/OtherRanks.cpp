@@ -23,8 +23,9 @@ bool analysis::areOtherRanksUnknown(Operation *op) {
 
 Refusal analysis::refuseForUnknownRanks(Operation *op,
                                         const llvm::Twine &reason) {
-  return {op, RefusalCode::UnknownRanks,
-          (reason + ", and the programs of the other ranks are unknown").str(),
-          "let the ranks exchange their programs (ranks=\"exchange\"), or state "
-          "that all run this one (ranks=\"same\")"};
+  return {
+      op, RefusalCode::UnknownRanks,
+      (reason + ", and the programs of the other ranks are unknown").str(),
+      "let the ranks exchange their programs (ranks=\"exchange\"), or state "
+      "that all run this one (ranks=\"same\")"};
 }

@@ -15,9 +15,8 @@
 using namespace mlir;
 using namespace commute;
 
-/// The seconds of a step; nullopt if some size has no value.
-static std::optional<double> getSeconds(ModuleOp module,
-                                        const target::PriceModel &model) {
+std::optional<double>
+compiler::predictSeconds(ModuleOp module, const target::PriceModel &model) {
   double seconds = 0;
   for (auto function : module.getOps<func::FuncOp>()) {
     llvm::Expected<target::Estimate> estimate =
@@ -51,8 +50,8 @@ std::optional<std::string> compiler::findLossAtLargestSizes(ModuleOp before,
     return std::nullopt;
   }
   target::PriceModel model(*machine, std::move(sizes));
-  std::optional<double> old = getSeconds(before, model);
-  std::optional<double> now = getSeconds(after, model);
+  std::optional<double> old = predictSeconds(before, model);
+  std::optional<double> now = predictSeconds(after, model);
   if (!old || !now || *now <= *old)
     return std::nullopt;
   return llvm::formatv("the graph is unchanged: at the largest sizes ({0}) a "

@@ -7,6 +7,8 @@
 #ifndef COMMUTE_LIB_COMPILER_SIZERANGES_H
 #define COMMUTE_LIB_COMPILER_SIZERANGES_H
 
+#include "commute/Target/PriceModel.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 
@@ -21,6 +23,10 @@ namespace commute::compiler {
 std::optional<std::string> findLossAtLargestSizes(mlir::ModuleOp before,
                                                   mlir::ModuleOp after,
                                                   llvm::StringRef target);
+
+/// Returns the seconds of a step; nullopt if some size has no value.
+std::optional<double> predictSeconds(mlir::ModuleOp module,
+                                     const target::PriceModel &model);
 
 } // namespace commute::compiler
 

@@ -49,6 +49,35 @@ static Operation *getAnchor(const ShardRegion &region) {
 
 namespace {
 
+/// What a region lacks that could be stated.
+struct Unstated {
+  /// "; 'mul' uses operand 1, which ..."; empty if nothing is lacking.
+  std::string clause;
+  std::string remedy;
+  std::optional<analysis::RemedyOption> option;
+};
+
+} // namespace
+
+/// Finds the first op that needs whole values only because nothing states the
+/// placement of inputs. More ops would run on shards.
+static Unstated findUnstated(const ShardRegion &region) {
+  const Refusal *first = nullptr;
+  Operation *user = nullptr;
+  for (const auto &[op, refusal] : region.borders)
+    if (refusal.code == RefusalCode::Varying && refusal.option &&
+        (!first || op->isBeforeInBlock(user))) {
+      first = &refusal;
+      user = op;
+    }
+  if (!first)
+    return {};
+  return {"; " + getNodeName(user) + " " + first->reason, first->remedy,
+          first->option};
+}
+
+namespace {
+
 /// What the regions of one group share in a round.
 struct RegionState {
   explicit RegionState(RegionOptions options) : options(options) {}
@@ -100,7 +129,8 @@ public:
 private:
   std::optional<double> findPayingRows() const;
   void addRemarks(Location anchor, ArrayRef<Location> reduces,
-                  const std::string &where, const std::string &threshold);
+                  const std::string &where, const std::string &threshold,
+                  const Unstated &unstated);
 
   const ShardRegion &region;
   const RegionState &state;
@@ -160,6 +190,7 @@ Price RegionDraft::getRefusedPrice(const target::PriceModel &model) const {
 void RegionDraft::apply(RewriterBase &rewriter) {
   // Describe the region first: the rewrite changes its types and erases ops.
   std::string where = describeDim(), threshold = describeThreshold();
+  Unstated unstated = findUnstated(region);
   Location anchor = getAnchor(region)->getLoc();
   SmallVector<Location> reduces;
   for (auto [index, entry] : llvm::enumerate(region.ops))
@@ -168,7 +199,7 @@ void RegionDraft::apply(RewriterBase &rewriter) {
   changes = rewriteRegion(
       region, [&](unsigned index) { return choice.isLocal(index); },
       state.isRankSpecific, rewriter);
-  addRemarks(anchor, reduces, where, threshold);
+  addRemarks(anchor, reduces, where, threshold, unstated);
 }
 
 void RegionDraft::count(
@@ -185,17 +216,19 @@ void RegionDraft::count(
 
 void RegionDraft::addRemarks(Location anchor, ArrayRef<Location> reduces,
                              const std::string &where,
-                             const std::string &threshold) {
+                             const std::string &threshold,
+                             const Unstated &unstated) {
   remarks.push_back(
       {anchor, "shards",
        llvm::formatv(
            "sequence parallelism along {0}: {1} all_reduces replaced by "
            "reduce_scatters, {2} ops run on shards, {3} values gathered; {4} "
-           "before, {5} after on {6}{7}",
+           "before, {5} after on {6}{7}{8}",
            where, changes.numScatters, changes.numLocalOps, changes.numGathers,
            formatMicroseconds(choice.getSecondsBefore()),
            formatMicroseconds(choice.getSecondsAfter()),
-           state.getModel().getTarget().name, threshold)});
+           state.getModel().getTarget().name, threshold, unstated.clause),
+       unstated.remedy});
   for (Location location : reduces)
     remarks.push_back({location, "reduce-scatter",
                        "replaced by a reduce_scatter along " + where});
@@ -278,18 +311,6 @@ static Refusal describeUsers(const ShardRegion &region, Value value) {
           ? "its result is returned, and graph outputs cannot be sharded"
           : text + getNodeName(first) + " " + refusal.reason;
   return refusal;
-}
-
-/// Returns the first op that needs whole values only because nothing states the
-/// placement of inputs; null if there is none.
-static std::pair<Operation *, const Refusal *>
-findUnstated(const ShardRegion &region) {
-  std::pair<Operation *, const Refusal *> first = {nullptr, nullptr};
-  for (const auto &[op, refusal] : region.borders)
-    if (refusal.code == RefusalCode::Varying && refusal.option &&
-        (!first.first || op->isBeforeInBlock(first.first)))
-      first = {op, &refusal};
-  return first;
 }
 
 //===----------------------------------------------------------------------===//
@@ -383,11 +404,10 @@ void RegionFinding::explain(Refusal &refusal, Operation *site,
     refusal.reason += "; " + indivisible->second.reason;
     refusal.remedy = indivisible->second.remedy;
     refusal.option = indivisible->second.option;
-  } else if (auto [op, unstated] = findUnstated(region); unstated) {
-    // More ops would run on shards.
-    refusal.reason += "; " + getNodeName(op) + " " + unstated->reason;
-    refusal.remedy = unstated->remedy;
-    refusal.option = unstated->option;
+  } else if (Unstated unstated = findUnstated(region); unstated.option) {
+    refusal.reason += unstated.clause;
+    refusal.remedy = unstated.remedy;
+    refusal.option = unstated.option;
   }
 }
 

@@ -63,10 +63,12 @@ static std::unique_ptr<LiveProgram> makeProgram(nb::handle nodes,
   return program;
 }
 
-static std::tuple<nb::object, nb::object, std::string, std::string>
+static std::tuple<nb::object, nb::object, std::string, std::string,
+                  std::optional<StatementGain>>
 optimize(LiveProgram &program, std::string passes, std::string policy,
          std::string target, bool verify, std::string context,
          std::string vocabulary, bool hasOtherGroups, bool ranksAreUnknown,
+         bool assumesNormWeights, std::vector<std::string> unstatedInputs,
          std::vector<std::tuple<int64_t, std::string, std::string>> otherRanks,
          int64_t rank, std::map<std::string, std::string> groupNames,
          bool exactRounding, bool allowUnproven, double maxSeconds,
@@ -78,8 +80,9 @@ optimize(LiveProgram &program, std::string passes, std::string policy,
   OptimizedProgram result = optimizeProgram(
       program, {std::move(passes), std::move(policy), std::move(target), verify,
                 std::move(context), std::move(vocabulary), hasOtherGroups,
-                ranksAreUnknown, std::move(others), rank, std::move(groupNames),
-                exactRounding, allowUnproven, maxSeconds, maxBytes});
+                ranksAreUnknown, assumesNormWeights, std::move(unstatedInputs),
+                std::move(others), rank, std::move(groupNames), exactRounding,
+                allowUnproven, maxSeconds, maxBytes});
   switch (result.status) {
   case Status::BadInput:
     throw nb::value_error(result.message.c_str());
@@ -91,7 +94,8 @@ optimize(LiveProgram &program, std::string passes, std::string policy,
     break;
   }
   return {toPython(result.edits), toPython(result.remarks),
-          std::move(result.verification), std::move(result.difference)};
+          std::move(result.verification), std::move(result.difference),
+          std::move(result.gain)};
 }
 
 static void checkOptions(std::string passes, std::string policy,
@@ -350,6 +354,8 @@ NB_MODULE(_commute, module) {
       nb::arg("target") = "h100x8", nb::arg("verify") = true,
       nb::arg("context") = "", nb::arg("vocabulary") = "",
       nb::arg("has_other_groups") = false, nb::arg("ranks_are_unknown") = false,
+      nb::arg("assumes_norm_weights") = true,
+      nb::arg("unstated_inputs") = std::vector<std::string>(),
       nb::arg("other_ranks") =
           std::vector<std::tuple<int64_t, std::string, std::string>>(),
       nb::arg("rank") = 0,
@@ -358,9 +364,12 @@ NB_MODULE(_commute, module) {
       nb::arg("max_seconds") = 60.0, nb::arg("max_bytes") = int64_t(4) << 30,
       "Runs passes over a program, once. Returns the edits, or None if nothing "
       "changed, the remarks, the report of the proof as JSON text, or \"\" "
-      "without one, and why the programs of the ranks could not be optimized "
-      "together, or \"\". `other_ranks` has the rank, the text and the context "
-      "of each other program, if they differ from this one of rank `rank`; "
+      "without one, why the programs of the ranks could not be optimized "
+      "together, or \"\", and, if stating that some of `unstated_inputs` are "
+      "replicated would save more: the seconds that are saved, those that "
+      "would be, and the names. `other_ranks` has the rank, the text and the "
+      "context of each other program, if they differ from this one of rank "
+      "`rank`; "
       "`group_names` the names of their groups in this process. Raises "
       "ValueError for an invalid program or option and "
       "RuntimeError for an internal error. Releases the GIL while it runs.");

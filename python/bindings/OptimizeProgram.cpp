@@ -12,6 +12,7 @@
 #include "commute/Compiler/LoadedProgram.h"
 #include "commute/Compiler/Optimization.h"
 #include "commute/Compiler/RankPrograms.h"
+#include "commute/Compiler/UnstatedGain.h"
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Transforms/PassTraits.h"
@@ -132,6 +133,7 @@ public:
   Object describeRemarks() const;
   const std::string &getVerification() const { return verification; }
   const std::string &getDifference() const { return difference; }
+  const std::optional<StatementGain> &getGain() const { return gain; }
 
 private:
   /// Reads the program, and those of other ranks, as one. Returns false after
@@ -160,6 +162,7 @@ private:
   std::optional<archive::ProgramEdits> edits;
   std::string verification;
   std::string difference;
+  std::optional<StatementGain> gain;
   Status status = Status::Success;
   std::string message;
 };
@@ -240,6 +243,9 @@ void Session::run(std::unique_ptr<archive::Program> program,
                 llvm::createStringError("remarks cannot be collected"));
   if (!read(std::move(program), settings, *vocabulary))
     return;
+  if (!settings.assumesNormWeights)
+    loaded->getModule()->setAttr(tp::noPlacementDefaultsAttrName,
+                                 mlir::UnitAttr::get(&context));
   if (settings.ranksAreUnknown)
     loaded->getModule()->setAttr(tp::unknownRanksAttrName,
                                  mlir::UnitAttr::get(&context));
@@ -249,6 +255,10 @@ void Session::run(std::unique_ptr<archive::Program> program,
       optimize(loaded->getModule(), options, remarks);
   if (!optimization)
     return fail(Status::InternalError, optimization.takeError());
+  if (std::optional<UnstatedGain> found =
+          findUnstatedGain(*optimization->original, loaded->getModule(),
+                           settings.unstatedInputs, options, remarks))
+    gain = {found->now, found->stated, std::move(found->inputs)};
   if (optimization->outcome == Outcome::Different)
     return fail(Status::InternalError,
                 llvm::createStringError(
@@ -326,6 +336,7 @@ OptimizedProgram python::optimizeProgram(LiveProgram &program,
   result.remarks = session->describeRemarks();
   result.verification = session->getVerification();
   result.difference = session->getDifference();
+  result.gain = session->getGain();
   if (!result.edits || !result.remarks)
     result.status = Status::PythonError;
   return result;

@@ -17,7 +17,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace commute::python {
@@ -51,6 +53,12 @@ struct OptimizeSettings {
   /// True if nothing is known of the programs of other ranks: only rewrites
   /// that hold whatever these compute are made.
   bool ranksAreUnknown = false;
+  /// False if nothing may be assumed of inputs whose placement nobody states,
+  /// not even of the weights of norms.
+  bool assumesNormWeights = true;
+  /// The inputs whose placement nobody states, for which the gain of stating
+  /// that they are replicated is predicted.
+  std::vector<std::string> unstatedInputs;
   /// The programs of the other ranks, if they differ from this one, and the
   /// rank of this one. Decisions are taken for all, which must make them with
   /// the same settings.
@@ -66,6 +74,10 @@ struct OptimizeSettings {
   double maxSeconds = 60;
   int64_t maxBytes = int64_t(4) << 30;
 };
+
+/// The seconds that the rewrites save, those that they would save if some
+/// inputs were stated to be replicated, and the names of these.
+using StatementGain = std::tuple<double, double, std::vector<std::string>>;
 
 struct OptimizedProgram {
   enum class Status {
@@ -85,6 +97,8 @@ struct OptimizedProgram {
   Object remarks;
   /// The output of `commute verify --json`; empty without a proof.
   std::string verification;
+  /// Set if more would be saved with a statement about `unstatedInputs`.
+  std::optional<StatementGain> gain;
   /// Why the programs of the ranks could not be optimized together, for example
   /// because one has a node more; empty otherwise. Nothing was changed.
   std::string difference;

@@ -22,7 +22,7 @@ class LiveProgram:
     def contains(self, arg: object, /) -> bool: ...
     def group_names(self) -> object: ...
     def symbols(self) -> object: ...
-    def to_json(self) -> str: ...
+    def to_json(self, group_names: Mapping[str, str] = {}) -> str: ...
 
 class Program:
     @staticmethod
@@ -95,11 +95,17 @@ def optimize(
     context: str = "",
     vocabulary: str = "",
     has_other_groups: bool = False,
+    ranks_are_unknown: bool = False,
+    assumes_norm_weights: bool = True,
+    unstated_inputs: Sequence[str] = [],
+    other_ranks: Sequence[tuple[int, str, str]] = [],
+    rank: int = 0,
+    group_names: Mapping[str, str] = {},
     exact_rounding: bool = False,
     allow_unproven: bool = False,
     max_seconds: float = 60.0,
     max_bytes: int = 4294967296,
-) -> tuple[object, object, str]: ...
+) -> tuple[object, object, str, str, tuple[float, float, list[str]] | None]: ...
 def check_options(
     *, passes: str = "", policy: str = "profitable", target: str = "h100x8"
 ) -> None: ...

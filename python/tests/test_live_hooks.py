@@ -3,14 +3,17 @@
 of a pass does to the compilation."""
 
 import logging
+import re
 
 import pytest
 import torch
 import torch._dynamo
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
 from torch._guards import TracingContext, tracing
 from torch._inductor import config
 from torch._inductor.custom_graph_pass import CustomGraphPass
+from torch._subclasses import FakeTensorMode
 from torch.distributed.device_mesh import init_device_mesh
 from torch.fx import Graph
 from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -379,3 +382,42 @@ def test_context_goes_by_the_names_of_users(mesh):
     communication({"version": 1, "inputs": inputs, "assumptions": ["s0 % 2 == 0"]})
     assert "all_reduce_" in seen[0] or "all_reduce" in seen[0]
     assert not {"all_reduce", "all_reduce_"} & set(seen[1])
+
+
+class NormOfASum(torch.nn.Module):
+    """A hand-written layer: its weights are plain parameters, equal on all ranks or not."""
+
+    def __init__(self):
+        super().__init__()
+        self.down = torch.nn.Linear(512, 4096, bias=False)
+        self.norm = torch.nn.RMSNorm(4096)
+        self.up = torch.nn.Linear(4096, 512, bias=False)
+
+    def forward(self, x):
+        summed = functional.all_reduce(self.down(x), "sum", dist.group.WORLD)
+        return self.up(self.norm(functional.wait_tensor(summed)))
+
+
+@pytest.mark.parametrize("statement", ["unknown", "replicated"])
+def test_parameters_of_which_nothing_is_known_are_named(fake_group, caplog, statement):
+    caplog.set_level(logging.DEBUG, logger="commute")
+    with (
+        commute.torch.enable(target="h100x8", ranks="same", plain_parameters=statement, fatal=True),
+        FakeTensorMode(allow_non_fake_inputs=True),
+        torch.no_grad(),
+    ):
+        model = NormOfASum()
+        torch.compile(model, backend=InductorGraphs())(torch.empty(8192, 512))
+    named = [
+        record.getMessage() for record in caplog.records if "would be saved" in record.getMessage()
+    ]
+    found = [
+        re.search(r"([\d.]+) us instead of ([\d.]+) us .* if (\S+) is", text) for text in named
+    ]
+    if statement == "replicated":
+        assert not named
+        return
+    (match,) = found
+    assert float(match[1]) > float(match[2])
+    assert match[3] == "norm.weight"
+    assert 'state plain_parameters="replicated"' in named[0]

@@ -154,8 +154,8 @@ def test_programs_are_still_rewritten(results):
     for name in (
         "own_rows_of_a_sum",
         "own_rows_of_a_norm",
-        "plan_of_columns_and_rows",
-        "other_function_of_a_product",
+        "own_columns_of_a_sum",
+        "plan_of_rows_of_whole_inputs",
         "embedding_of_own_words",
     ):
         assert f"{name} always" in rewritten, sorted(rewritten)

@@ -28,6 +28,11 @@ inline constexpr llvm::StringLiteral sizeRangesAttrName = "tp.size_ranges";
 /// that hold whatever it is are legal.
 inline constexpr llvm::StringLiteral unknownRanksAttrName = "tp.unknown_ranks";
 
+/// A unit attribute of modules: the weights and biases of norms are not assumed
+/// to be replicated. Inputs have the placements that are stated, and no others.
+inline constexpr llvm::StringLiteral noPlacementDefaultsAttrName =
+    "tp.no_placement_defaults";
+
 /// A string attribute of opaque calls: why the operator, which the vocabulary
 /// knows, is not modelled in this form. Completes "not fused: 'mm' uses it: ".
 inline constexpr llvm::StringLiteral limitationAttrName = "tp.limitation";

@@ -6,6 +6,7 @@
 
 #include "commute/Analysis/Placements/InputPlacements.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Support/NamePattern.h"
 
 #include "llvm/ADT/IntEqClasses.h"
@@ -237,6 +238,8 @@ InputPlacements::resolveInAnyWorld(func::FuncOp function, Default defaults) {
   auto module = function->getParentOfType<ModuleOp>();
   MLIRContext *context = function.getContext();
   InputPlacements result;
+  if (module->hasAttr(tp::noPlacementDefaultsAttrName))
+    defaults = Default::Varying;
   result.world = analysis::getWorld(module);
   assert(llvm::is_sorted(result.world) && "the ranks of a world ascend");
   SmallVector<tp::GroupAttr> names = getGroups(module);

@@ -147,9 +147,9 @@ PlacementAnalysis::run(func::FuncOp function,
   // Constants decide only which way branches go, and no op of these graphs
   // branches. To propagate them takes a third of the time.
   result.solver->load<dataflow::DeadCodeAnalysis>();
-  result.solver->load<PlacementDataFlow>(
-      result.inputs, ArrayRef<tp::GroupAttr>(result.groups), *result.relations,
-      result.hasAllRanks);
+  result.solver->load<PlacementDataFlow>(result.inputs,
+                                         ArrayRef<tp::GroupAttr>(result.groups),
+                                         *result.relations, result.hasAllRanks);
   if (failed(result.solver->initializeAndRun(function)))
     return llvm::createStringError("placement analysis failed");
   return result;

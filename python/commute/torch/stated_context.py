@@ -164,15 +164,25 @@ class StatedContext:
                     if group not in self._names or group in own
                 )
                 break
-            if isinstance(placements, dict) and self._plain_parameters is not None:
-                otherwise = "replicated" if self._is_taken_as_equal(node) else "varying"
-                placements = {**dict.fromkeys(sorted(own), otherwise), **placements}
+            if isinstance(placements, dict) and self._is_taken_as_equal(node):
+                placements = {**dict.fromkeys(sorted(own), "replicated"), **placements}
             if placements or node.name in stated_inputs:
                 inputs[node.name] = placements
         return inputs
 
     def _is_taken_as_equal(self, node: Node) -> bool:
         return self._plain_parameters == "replicated" and self._traced.is_plain_parameter(node)
+
+    def unknown_parameters(self, program: GraphProgram) -> dict[str, str]:
+        """The plain parameters of which nothing is known, and the names that users know."""
+        if self._plain_parameters != "unknown":
+            return {}
+        inputs = self._inputs_of(program, program.group_names())
+        return {
+            node.name: self._traced.name(node)
+            for node in program.input_nodes()
+            if node.name not in inputs and self._traced.is_plain_parameter(node)
+        }
 
     def checksums_of(self, program: GraphProgram) -> dict[str, int]:
         """Checksums of the parameters that are taken as equal on all ranks because the caller

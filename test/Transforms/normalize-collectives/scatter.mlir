@@ -87,8 +87,7 @@ module {
 // CHECK-NOT: = tp.concat
 // CHECK: %[[S:.*]] = tp.reduce_scatter sum %{{.*}} scatter_axis 1 
 // CHECK-NEXT: %[[W:.*]] = tp.wait %[[S]]
-// The wait returns the same tensor, and comes first.
-// CHECK: return %{{.*}}, %[[W]]
+// CHECK: return %{{.*}}, %[[S]]
 module {
   func.func @main(%x0: tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -208,8 +207,7 @@ module {
 // CHECK-NOT: = tp.concat
 // CHECK: %[[S:.*]] = tp.reduce_scatter sum %{{.*}} scatter_axis 1 
 // CHECK-NEXT: %[[W:.*]] = tp.wait %[[S]]
-// The wait returns the same tensor, and comes first.
-// CHECK: return %{{.*}}, %[[W]]
+// CHECK: return %{{.*}}, %[[S]]
 module {
   func.func @main(%x0: tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x8xf32>) -> tensor<3x8xf32>
@@ -339,8 +337,7 @@ module {
 // CHECK-NOT: = tp.concat
 // CHECK: %[[S:.*]] = tp.reduce_scatter sum %{{.*}} scatter_axis 1 
 // CHECK-NEXT: %[[W:.*]] = tp.wait %[[S]]
-// The wait returns the same tensor, and comes first.
-// CHECK: return %{{.*}}, %[[W]]
+// CHECK: return %{{.*}}, %[[S]]
 module {
   func.func @main(%x0: tensor<3x16xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
     %0 = tp.map relu(%x0) : (tensor<3x16xf32>) -> tensor<3x16xf32>
