@@ -77,9 +77,8 @@ def copy_of(module):
     return GraphModule(module, graph)
 
 
-def _make_model(layers):
-    mesh = init_device_mesh("cpu", (SIZE,), mesh_dim_names=("tp",))
-    model = torch.nn.Sequential(*(Layer() for _ in range(layers))).bfloat16()
+def parallelize(model, layers, mesh):
+    """Layers under sequence parallelism."""
     columns = ColwiseParallel(input_layouts=Shard(1))
     rows = RowwiseParallel(output_layouts=Shard(1))
     plan = {}
@@ -98,7 +97,9 @@ def compile_layers(layers, backend):
     found: there is none."""
     dist.init_process_group(backend="fake", world_size=SIZE, rank=0, store=FakeStore())
     torch._dynamo.reset()
-    model = _make_model(layers)
+    mesh = init_device_mesh("cpu", (SIZE,), mesh_dim_names=("tp",))
+    model = torch.nn.Sequential(*(Layer() for _ in range(layers))).bfloat16()
+    model = parallelize(model, layers, mesh)
     x = torch.randn(1, TOKENS // SIZE, WIDTH, dtype=torch.bfloat16, requires_grad=True)
     torch.compile(model, backend=backend)(x).sum().backward()
     dist.destroy_process_group()

@@ -136,6 +136,7 @@ class RankExchange:
         self._offers = dict(offers)
         self._members = sorted({self._rank, *members})
         self._is_open = True
+        self._published_texts: list[str] = []
         self.ranks: list[int] = []
         """All ranks of the exchange, once they have met."""
         self.offers: Mapping[str, str] = self._offers
@@ -171,17 +172,23 @@ class RankExchange:
         """
         content = json.dumps([own.text, own.facts], sort_keys=True).encode()
         digests = self.compare(name, hashlib.sha256(content).hexdigest())
-        if len({*digests.values()}) == 1:
+        # The lowest rank of those that have a program publishes it: programs may be megabytes.
+        publishers: dict[str, int] = {}
+        for rank, digest in sorted(digests.items()):
+            publishers.setdefault(digest, rank)
+        if len(publishers) == 1:
             return {}
-        # Programs may be megabytes. Values of a store are bytes, whatever its stubs say.
-        data: Any = zlib.compress(content, 1)
-        self._store.set(f"{name}/{self._rank}/text", data)
-        others = [rank for rank in self.ranks if rank != self._rank]
-        found = {}
-        for rank, data in zip(others, self._collect_bytes(name, others, "/text")):
-            text, facts = json.loads(zlib.decompress(data))
-            found[rank] = PublishedProgram(text, facts)
-        return found
+        if self._rank in publishers.values():
+            # Values of a store are bytes, whatever its stubs say.
+            data: Any = zlib.compress(content, 1)
+            key = f"{name}/{self._rank}/text"
+            self._store.set(key, data)
+            self._published_texts.append(key)
+        others = {digest: rank for digest, rank in publishers.items() if rank != self._rank}
+        found = {digests[self._rank]: own}
+        for digest, data in zip(others, self._collect_bytes(name, [*others.values()], "/text")):
+            found[digest] = PublishedProgram(*json.loads(zlib.decompress(data)))
+        return {rank: found[digest] for rank, digest in digests.items() if rank != self._rank}
 
     def compare(self, name: str, own: str) -> dict[int, str]:
         """What every rank of the exchange has for `name`, by rank."""
@@ -202,6 +209,9 @@ class RankExchange:
                 f"ranks {', '.join(map(str, differing))} do not rewrite the graph as rank"
                 f" {self._rank} does; do all ranks compile the same graph with the same options?"
             )
+        # All ranks have read the programs.
+        for key in self._published_texts:
+            self._store.delete_key(key)
         if (decision := self._settle(_GO)) != _GO:
             raise RanksDisagree(decision)
 
