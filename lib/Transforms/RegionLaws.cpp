@@ -293,8 +293,13 @@ std::string RegionDraft::describeThreshold() const {
 /// whole value.
 static Refusal describeUsers(const ShardRegion &region, Value value) {
   Operation *first = nullptr;
-  // MLIR does not define the order of users.
+  // What needs a value needs what its wait returns.
+  SmallVector<Operation *> users(value.getUsers());
   for (Operation *user : value.getUsers())
+    if (isa<tp::CompletionOpInterface>(user))
+      llvm::append_range(users, user->getUsers());
+  // MLIR does not define the order of users.
+  for (Operation *user : users)
     if (region.borders.contains(user) &&
         (!first || user->isBeforeInBlock(first)))
       first = user;
