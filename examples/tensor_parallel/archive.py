@@ -61,18 +61,19 @@ def _sidecar(program, model, world, pair, rank):
     }
 
 
-def _relations(module, size):
-    """How the ranks' parameters come from those of one device, where that is more than a
-    shard: of fused projections, each rank has a shard of each part."""
+def _relations(model, size):
+    """How the ranks' tensors come from those of one device, where that is not plain: of fused
+    projections, each rank has a shard of each part, and outputs are whole unless stated."""
     inputs = {}
-    for name, parameter in module.named_parameters():
+    for name, parameter in model.module.named_parameters():
         cut = sharding(parameter)
         if cut and cut.parts > 1:
             part = parameter.shape[cut.dim] * size // cut.parts
             parts = f"split({name}, [{', '.join([str(part)] * cut.parts)}], {cut.dim})"
             shards = [f"shard({parts}[{index}], {cut.dim})" for index in range(cut.parts)]
             inputs[name] = f"cat([{', '.join(shards)}], {cut.dim})"
-    return {"version": 1, "inputs": inputs}
+    outputs = {} if model.output == "replicated" else {"0": model.output}
+    return {"version": 1, "inputs": inputs, "outputs": outputs}
 
 
 def _make_reproducible(program):
@@ -156,7 +157,7 @@ def export_folder(folder, name, config, size, **options):
     for rank in range(size):
         export_archive(folder / f"rank{rank}.pt2", name, config, size, rank, **options)
     with _fake_groups(size, 0) as (world, pair), FakeTensorMode(), _default_dtype(config.dtype):
-        relations = _relations(build(name, config, world, pair).module, size)
+        relations = _relations(build(name, config, world, pair), size)
     (folder / "relations.json").write_text(json.dumps(relations, indent=1))
 
 

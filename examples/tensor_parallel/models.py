@@ -68,6 +68,7 @@ class Input:
 class Model:
     module: nn.Module
     inputs: dict  # name of the forward argument -> Input
+    output: str = "replicated"  # the placement of the first output
 
     def dynamic_shapes(self):
         # One Dim object per name: equal sizes get one symbol.
@@ -130,4 +131,5 @@ def build(name, config, world, pair):
         config = replace(config, sequence_parallel=True, layout="transposed")
     elif name != "llama":
         raise ValueError(f"no model named {name}; there are {', '.join(DESCRIPTIONS)}")
-    return Model(LlamaBlocks(config, world), {"x": _activations(config, world)})
+    activations = _activations(config, world)
+    return Model(LlamaBlocks(config, world), {"x": activations}, activations.placement)

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from torch.distributed.tensor import Shard
 
 import commute.torch
 from commute_tool import REPOSITORY
@@ -84,9 +85,15 @@ def test_model_of_the_torch_compile_example(backward, monkeypatch):
 
     x = torch.randn(example.BATCH, example.TOKENS, example.WIDTH)
     model = Loss()
-    # Each rank has the loss of its own tokens.
-    relations = {"outputs": {"0": "partial"}} if backward else None
+    # Each rank has its own tokens, and the loss of these.
     result = commute.torch.check(
-        model, model, (x,), {"tp": 2}, plan=example.PLAN, backward=backward, relations=relations
+        model,
+        model,
+        (x,),
+        {"tp": 2},
+        plan=example.PLAN,
+        backward=backward,
+        relations={"outputs": {"0": "partial" if backward else "shard(1)"}},
+        input_placements={"x": {"tp": Shard(1)}},
     )
     assert result, result

@@ -186,7 +186,7 @@ def test_text_of_a_program_has_what_it_returns():
             context=context,
             other_ranks=[(1, other, context)],
             group_names={"0": "0"},
-        )[-1]
+        )[3]
 
     assert difference_from(text) == ""
     assert "signature" in difference_from(text.replace("2.5", "3.5"))
