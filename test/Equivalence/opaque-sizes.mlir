@@ -1,6 +1,6 @@
 // The size of what an opaque operator reads and returns does not matter: it is a
 // function of what it reads, whatever the indices.
-// RUN: split-file %s %t
+// RUN: rm -rf %t && split-file %s %t
 // RUN: sh %S/Inputs/judge.sh %t --proof-time=5s --proof-memory=16MiB
 // RUN: commute verify %t/mask.mlir %t/mask.equal.mlir --whole --proof-time=5s --proof-memory=16MiB --show-sizes | FileCheck %s
 

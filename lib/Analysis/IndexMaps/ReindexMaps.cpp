@@ -227,8 +227,9 @@ SmallVector<Value> commute::analysis::getOrigins(Value value) {
   constexpr size_t maxOrigins = 4;
   while (origins.size() < maxOrigins) {
     Operation *op = value.getDefiningOp();
-    if (!op || !isReindexing(op) || op->getNumOperands() != 1 ||
-        !value.hasOneUse())
+    // What is before a wait has not arrived.
+    if (!op || !isReindexing(op) || isa<tp::CompletionOpInterface>(op) ||
+        op->getNumOperands() != 1 || !value.hasOneUse())
       break;
     value = op->getOperand(0);
     origins.push_back(value);

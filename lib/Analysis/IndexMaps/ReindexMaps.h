@@ -61,7 +61,8 @@ bool mayBeDense(mlir::Value value, mlir::RankedTensorType dense,
                 tp::SymbolSpace &symbols);
 
 /// Returns the values from which a value is computed by reindexing ops with a
-/// single operand and no other users, nearest first.
+/// single operand and no other users, nearest first, as far as they have
+/// arrived.
 llvm::SmallVector<mlir::Value> getOrigins(mlir::Value value);
 
 /// Returns the reindexing ops after a value in its block: all ops for which
