@@ -49,7 +49,7 @@ def run_ranks(functions):
 
 def exchange_of(store, rank, members, *, options="", offers=None, timeout=20.0, function="f"):
     return RankExchange(
-        Identity(function, f"{function}/0"),
+        Identity(function, f"{function}/0", f"{function}/"),
         members,
         options=options,
         offers=offers or {"target": f"of rank {rank}"},
@@ -150,7 +150,7 @@ def test_a_rank_that_never_compiles_is_named_and_waited_for_once():
     # The function is given up: its next graph is left alone at once.
     started = time.monotonic()
     exchange = RankExchange(
-        Identity("f", "f/1"), [0, 1], options="", offers={}, timeout=20, store=store, rank=0
+        Identity("f", "f/1", "f/"), [0, 1], options="", offers={}, timeout=20, store=store, rank=0
     )
     with pytest.raises(RanksDisagree, match="waits no more"):
         exchange.meet()

@@ -9,6 +9,7 @@ torch.distributed.tensor are looked up when they are used: importing them takes 
 import contextlib
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
@@ -16,7 +17,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symmetric_memory  # registers the ops
 from torch._dispatch.python import enable_python_dispatcher
-from torch._guards import CompileContext, TracingContext
+from torch._guards import TracingContext
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch._subclasses.fake_tensor import in_kernel_invocation_manager, unset_fake_temporarily
@@ -73,7 +74,6 @@ _LAZY = {
 __all__ = [
     "PRE_GRAD_FUSIONS",
     "AOTInput",
-    "CompileContext",
     "CustomGraphPass",
     "CustomPass",
     "FSDPModule",
@@ -88,6 +88,7 @@ __all__ = [
     "aot_descriptors",
     "clear_sharding_cache",
     "compile_fx",
+    "compiled_code",
     "compute_local_shape_and_global_offset",
     "counters",
     "default_store",
@@ -234,6 +235,12 @@ def default_store() -> dist.Store:
 #
 # The compiler
 #
+
+
+def compiled_code(context: TracingContext) -> CodeType | None:
+    """The code that is compiled in a context, of which Dynamo traces other code as well."""
+    traced = getattr(context, "traced_code", None)
+    return traced[0] if traced else None
 
 
 def replace_hooks(graph: torch.fx.Graph) -> Sequence[Callable[..., object]]:

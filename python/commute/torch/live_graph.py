@@ -41,11 +41,13 @@ from commute.torch.process_groups import (
 from commute.torch.rank_exchange import (
     Identity,
     RankExchange,
+    RanksAbsent,
     RanksDisagree,
     check_timeout,
     choose_mode,
 )
 from commute.torch.rank_programs import (
+    CommonGroups,
     RankPrograms,
     add_own_groups,
     chosen_target,
@@ -268,7 +270,11 @@ class RankOptions:
 
     @contextlib.contextmanager
     def open_exchange(
-        self, name: str, members: Collection[int], options: Mapping[str, Any]
+        self,
+        name: str,
+        members: Collection[int],
+        groups: CommonGroups | None,
+        options: Mapping[str, Any],
     ) -> Iterator[RankExchange | None]:
         """The exchange of a graph with the ranks that it connects; None if they are not asked.
         Where this rank fails, the others are told."""
@@ -284,6 +290,7 @@ class RankOptions:
             ),
             offers=offered_target(options["target"]),
             timeout=self.timeout,
+            groups=groups.own if groups is not None and self.mode == "exchange" else None,
         )
         try:
             yield exchange if len(exchange.meet()) > 1 else None
@@ -292,6 +299,8 @@ class RankOptions:
         except BaseException as error:
             exchange.abandon(f"{type(error).__name__}: {error}")
             raise
+        finally:
+            exchange.close()
 
 
 def optimize_runs(
@@ -340,12 +349,40 @@ def optimize_runs(
     if rank is not None:
         add_own_groups(stated_groups, names)
     members = set() if rank is None else members_of(stated_groups, names, rank)
+    common_groups = None if rank is None else CommonGroups(stated_groups, graph.nodes, names, rank)
     common = {**options, "runs": len(runs), "range": compile_range}
-    with ranks.open_exchange(options["passes"] or "all", members, common) as exchange:
+    with ranks.open_exchange(
+        options["passes"] or "all", members, common_groups, common
+    ) as exchange:
         if ranks.mode == "unknown" and names and not is_local(options["passes"]):
             done.remarks.append(_OF_UNKNOWN_RANKS)
-        _optimize_runs(graph, runs, programs, get_program, stated, ranks, exchange, options, done)
-    return done
+
+        def attempt() -> OptimizedRuns:
+            attempted = dataclasses.replace(done, remarks=[*done.remarks], proofs=[])
+            all_ranks = None
+            if exchange is not None and ranks.mode == "exchange" and common_groups is not None:
+                all_ranks = RankPrograms(exchange, exchange.rank, common_groups)
+            _optimize_runs(
+                graph,
+                runs,
+                programs,
+                get_program,
+                stated,
+                ranks,
+                exchange,
+                all_ranks,
+                options,
+                attempted,
+            )
+            return attempted
+
+        try:
+            return attempt()
+        except RanksAbsent:
+            # Those that have come follow the last agreement, if there is one.
+            if exchange is None or not exchange.follow():
+                raise
+            return attempt()
 
 
 def _optimize_runs(
@@ -356,13 +393,11 @@ def _optimize_runs(
     stated: StatedContext,
     ranks: RankOptions,
     exchange: RankExchange | None,
+    all_ranks: RankPrograms | None,
     options: Mapping[str, Any],
     done: OptimizedRuns,
 ) -> None:
-    rank = get_rank()
-    all_ranks = None
-    if exchange is not None and ranks.mode == "exchange" and rank is not None:
-        all_ranks = RankPrograms(exchange, rank)
+    if exchange is not None and all_ranks is not None:
         # Prices, and so decisions, are those of one machine.
         options = {**options, "target": chosen_target(exchange, options["target"])}
     transaction = None
@@ -374,11 +409,9 @@ def _optimize_runs(
             others: dict[str, Any] = {}
             if all_ranks is not None:
                 add_own_groups(own, program.group_names())
-                met = all_ranks.exchange(
-                    str(index), program, own, nodes, stated.checksums_of(program)
-                )
+                met = all_ranks.exchange(str(index), program, own, stated.checksums_of(program))
                 own = met.context
-                others = dict(other_ranks=met.ranks, rank=rank, group_names=met.group_names)
+                others = dict(other_ranks=met.ranks, rank=get_rank(), group_names=met.group_names)
             with native_errors():
                 edits, entries, proof, difference, gain = native().optimize(
                     program.native,

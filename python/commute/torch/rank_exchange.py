@@ -15,14 +15,17 @@ import dataclasses
 import hashlib
 import json
 import time
+import weakref
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from types import CodeType
 from typing import Any, NoReturn
 
 import torch.distributed as dist
 
 from commute.errors import CommuteError
-from commute.torch.compatibility import CompileContext, default_store
+from commute.torch.compatibility import TracingContext, compiled_code, default_store
 from commute.torch.process_groups import get_rank
 
 MODES = ("exchange", "same", "unknown")
@@ -30,10 +33,16 @@ MODES = ("exchange", "same", "unknown")
 # How often the store is asked: at first soon, since ranks compile at the same time.
 _SHORTEST_SLEEP, _LONGEST_SLEEP = 0.0005, 0.05
 _GO = "go"
+# How decisions begin that say which ranks have not come.
+_ABSENT = "absent: "
 
 
 class RanksDisagree(CommuteError):
     """The graph is left alone, on all ranks; the message says why."""
+
+
+class RanksAbsent(RanksDisagree):
+    """Some rank has not compiled the graph in time."""
 
 
 def default_mode() -> str:
@@ -67,26 +76,53 @@ def check_timeout(seconds: float) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Identity:
-    """What ranks that compile the same graph have in common."""
+    """What ranks that compile the same graph have in common.
+
+    Each process numbers what it compiles in its own order, and may compile more than the
+    others. So a graph goes by the place of its function in the source, not by Dynamo's
+    number of the frame.
+    """
 
     function: str
-    """The function that is compiled; graphs of one function share this."""
+    """The function that is compiled; all its compilations share this."""
     graph: str
-    """The compilation, the pass, and which of its graphs it is."""
+    """The compilation of the function, the pass, and which of its graphs it is."""
+    place: str
+    """The same without the compilation: what a function has in each of its compilations. Empty
+    for a graph that is of no function."""
 
     @staticmethod
     def take(name: str) -> "Identity":
         """The identity of the next graph that the pass `name` of this process is given."""
-        trace = CompileContext.current_trace_id()
-        function = "direct" if trace is None else str(trace.compile_id)
-        graph = f"{'direct' if trace is None else trace}/{name}"
-        # A compilation has several graphs, and torch._dynamo.reset() starts anew to count.
-        number = _graphs[graph]
-        _graphs[graph] += 1
-        return Identity(function, f"{graph}/{number}")
+        context = TracingContext.try_get()
+        code = None if context is None else compiled_code(context)
+        if context is None or code is None:
+            return Identity("direct", f"direct/{name}/{_count(f'direct/{name}')}", "")
+        function = _name_of(code)
+        if context not in _compilations:
+            _compilations[context] = _count(function)
+        compilation = f"{function}/{_compilations[context]}/{name}"
+        # A compilation has several graphs.
+        number = _count(compilation)
+        return Identity(function, f"{compilation}/{number}", f"{function}/{name}/{number}")
 
 
-_graphs: "collections.Counter[str]" = collections.Counter()
+def _count(name: str) -> int:
+    """How often this was asked for a name before."""
+    _numbers[name] += 1
+    return _numbers[name] - 1
+
+
+def _name_of(code: CodeType) -> str:
+    """The place of a function in the source. Ranks may have their files elsewhere, and
+    number generated code (of compiled autograd) in their own way."""
+    file = "generated" if code.co_filename.startswith("<") else Path(code.co_filename).name
+    return f"{file}:{code.co_firstlineno}:{code.co_name}"
+
+
+_numbers: "collections.Counter[str]" = collections.Counter()
+# Dynamo's contexts live as long as a compilation and its backward graph.
+_compilations: "weakref.WeakKeyDictionary[TracingContext, int]" = weakref.WeakKeyDictionary()
 # The functions of which some rank did not compile a graph in time.
 _given_up: set[str] = set()
 
@@ -101,16 +137,42 @@ class PublishedProgram:
     """What is stated or known of the program, likewise."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Agreement:
+    """What the ranks of an exchange agreed on: the programs of all, and what became of them."""
+
+    options: str
+    ranks: list[int]
+    offers: Mapping[str, str]
+    programs: Mapping[str, Mapping[int, bytes]]
+    """The programs by name and rank, compressed; of this rank alone if all are the same."""
+    decisions: str
+    """A digest."""
+
+
+# The last agreement on each graph of a function that was rewritten.
+_agreements: dict[str, Agreement] = {}
+
+
 class RankExchange:
     """One graph on the ranks that it connects.
 
     identity  under which all ranks find the graph
     members   the ranks with which this rank communicates in the graph. Those with which they
               communicate belong to the exchange as well
+    groups    this process's names of the groups in which the graph communicates, by the names
+              that all ranks have for them, with their ranks. All members of a group have one
+              name for it
     options   what all ranks must have in common besides the program
     offers    what may differ, and is taken from the lowest rank
 
     All operations raise RanksDisagree if the graphs are to be left alone.
+
+    A function may be compiled again on some ranks alone, such as where a guard fails that
+    holds on others. These run what they have: a graph that may have been rewritten, and that
+    communicates with a graph that is rewritten in the same way alone. So where ranks are
+    absent that took part in the last agreement on the graph, the rank follows it: it takes
+    their programs from then, and makes the decisions from then or none.
     """
 
     def __init__(
@@ -121,6 +183,7 @@ class RankExchange:
         options: str,
         offers: Mapping[str, str],
         timeout: float,
+        groups: Mapping[str, tuple[str, Sequence[int]]] | None = None,
         store: dist.Store | None = None,
         rank: int | None = None,
     ) -> None:
@@ -128,15 +191,21 @@ class RankExchange:
         self._timeout = timeout
         # Of all waits together: the work in between is the same on all ranks.
         self._waited = 0.0
-        self._rank = dist.get_rank() if rank is None else rank
+        self.rank = dist.get_rank() if rank is None else rank
         self._store = dist.PrefixStore(
             f"commute/{identity.graph}", default_store() if store is None else store
         )
         self._options = options
         self._offers = dict(offers)
-        self._members = sorted({self._rank, *members})
-        self._is_open = True
-        self._published_texts: list[str] = []
+        self._members = sorted({self.rank, *members})
+        # The ranks of the exchange, as far as this one knows.
+        self._known = {*self._members}
+        self._groups = {name: [own, [*ranks]] for name, (own, ranks) in (groups or {}).items()}
+        # The contents of the programs, by name and rank.
+        self._programs: dict[str, dict[int, bytes]] = {}
+        self._followed: Agreement | None = None
+        # What this rank has put into the store, as the others have.
+        self._published: list[tuple[str, str]] = []
         self.ranks: list[int] = []
         """All ranks of the exchange, once they have met."""
         self.offers: Mapping[str, str] = self._offers
@@ -148,22 +217,52 @@ class RankExchange:
 
     def meet(self) -> list[int]:
         """Finds all ranks of the exchange, and compares their options."""
-        own = {"members": self._members, "options": self._options, "offers": self._offers}
+        own = {
+            "members": self._members,
+            "groups": self._groups,
+            "options": self._options,
+            "offers": self._offers,
+        }
         self._publish("meeting", json.dumps(own))
+        try:
+            self._meet(own)
+        except RanksAbsent:
+            if not self.follow():
+                raise
+        return self.ranks
+
+    def _meet(self, own: dict[str, Any]) -> None:
         if self._identity.function in _given_up:
-            self._leave(f"rank {self._rank} waits no more for this function")
-        met: dict[int, dict[str, Any]] = {self._rank: own}
-        while missing := {rank for one in met.values() for rank in one["members"]} - {*met}:
-            for rank, text in zip(sorted(missing), self._collect("meeting", sorted(missing))):
+            self._leave(f"{_ABSENT}rank {self.rank} waits no more for this function")
+        met: dict[int, dict[str, Any]] = {self.rank: own}
+        while missing := sorted({rank for one in met.values() for rank in one["members"]} - {*met}):
+            self._known.update(missing)
+            for rank, text in zip(missing, self._collect("meeting", missing)):
                 met[rank] = json.loads(text)
         self.ranks = sorted(met)
         self.offers = met[self.ranks[0]]["offers"]
         for rank in self.ranks:
-            if self._rank not in met[rank]["members"] and rank in self._members:
-                self._leave(f"rank {rank} does not communicate with rank {self._rank}")
+            if self.rank not in met[rank]["members"] and rank in self._members:
+                self._leave(f"rank {rank} does not communicate with rank {self.rank}")
             if met[rank]["options"] != self._options:
-                self._leave(f"the options of ranks {rank} and {self._rank} differ")
-        return self.ranks
+                self._leave(f"the options of ranks {rank} and {self.rank} differ")
+            for name, (group, members) in self._groups.items():
+                if rank in members and met[rank]["groups"].get(name) != [group, members]:
+                    self._leave(
+                        f"ranks {rank} and {self.rank} do not use the same groups in the same"
+                        f" order, such as group {group!r} of ranks {members}"
+                    )
+
+    def follow(self) -> bool:
+        """Whether this rank follows the last agreement on the graph from now on."""
+        last = _agreements.get(self._identity.place)
+        if self._followed or last is None or last.options != self._options:
+            return False
+        if not {*self._members} <= {*last.ranks}:
+            return False
+        self._followed, self.ranks, self.offers = last, last.ranks, last.offers
+        self._waited = 0
+        return True
 
     def collect(self, name: str, own: PublishedProgram) -> dict[int, PublishedProgram]:
         """The programs of the other ranks by rank, or none if all are the same.
@@ -171,70 +270,148 @@ class RankExchange:
         `name` tells the programs of one graph apart.
         """
         content = json.dumps([own.text, own.facts], sort_keys=True).encode()
-        digests = self.compare(name, hashlib.sha256(content).hexdigest())
+        if self._followed:
+            found = self._collect_last(name, content, self._followed)
+        else:
+            found = self._collect_now(name, content)
+        self._programs[name] = {self.rank: content, **found}
+        return {
+            rank: PublishedProgram(*json.loads(other))
+            for rank, other in found.items()
+            if rank != self.rank
+        }
+
+    def _collect_now(self, name: str, own: bytes) -> dict[int, bytes]:
+        digests = self.compare(name, hashlib.sha256(own).hexdigest())
         # The lowest rank of those that have a program publishes it: programs may be megabytes.
         publishers: dict[str, int] = {}
         for rank, digest in sorted(digests.items()):
             publishers.setdefault(digest, rank)
         if len(publishers) == 1:
             return {}
-        if self._rank in publishers.values():
-            # Values of a store are bytes, whatever its stubs say.
-            data: Any = zlib.compress(content, 1)
-            key = f"{name}/{self._rank}/text"
-            self._store.set(key, data)
-            self._published_texts.append(key)
-        others = {digest: rank for digest, rank in publishers.items() if rank != self._rank}
-        found = {digests[self._rank]: own}
-        for digest, data in zip(others, self._collect_bytes(name, [*others.values()], "/text")):
-            found[digest] = PublishedProgram(*json.loads(zlib.decompress(data)))
-        return {rank: found[digest] for rank, digest in digests.items() if rank != self._rank}
+        if self.rank in publishers.values():
+            self._publish(name, zlib.compress(own, 1), "/text")
+        others = {digest: rank for digest, rank in publishers.items() if rank != self.rank}
+        found = dict(zip(others, self._collect_bytes(name, [*others.values()], "/text")))
+        contents = {digest: zlib.decompress(data) for digest, data in found.items()}
+        contents[digests[self.rank]] = own
+        return {rank: contents[digest] for rank, digest in digests.items()}
+
+    def _collect_last(self, name: str, own: bytes, followed: Agreement) -> dict[int, bytes]:
+        """The last programs of all ranks, none if they are the same. Of two ranks that follow,
+        at least one sees the program of the other."""
+        self._publish(f"last/{name}", zlib.compress(own, 1))
+        known = followed.programs.get(name, {})
+        others = [rank for rank in self.ranks if rank != self.rank]
+        last = {rank: known.get(rank, known.get(self.rank)) for rank in others}
+        come = [rank for rank in others if self._store.check([f"meeting/{rank}"])]
+        last.update(zip(come, self._collect_bytes(f"last/{name}", come, "")))
+        found = {self.rank: own}
+        for rank, data in last.items():
+            if data is None:
+                raise RanksDisagree(f"the last program of rank {rank} is not known")
+            found[rank] = zlib.decompress(data)
+        return found if len({*found.values()}) > 1 else {}
 
     def compare(self, name: str, own: str) -> dict[int, str]:
         """What every rank of the exchange has for `name`, by rank."""
         self._publish(name, own)
-        others = [rank for rank in self.ranks if rank != self._rank]
-        return {self._rank: own, **dict(zip(others, self._collect(name, others)))}
+        others = [rank for rank in self.ranks if rank != self.rank]
+        return {self.rank: own, **dict(zip(others, self._collect(name, others)))}
 
     #
     # The decision
     #
 
-    def decide(self, decisions: Iterable[str]) -> None:
+    def decide(self, decisions: Sequence[str]) -> None:
         """Returns on all ranks if all have taken the same decisions, or raises on all."""
         own = hashlib.sha256("\n".join(decisions).encode()).hexdigest()
-        differing = [rank for rank, other in self.compare("ready", own).items() if other != own]
-        if differing:
-            self._leave(
-                f"ranks {', '.join(map(str, differing))} do not rewrite the graph as rank"
-                f" {self._rank} does; do all ranks compile the same graph with the same options?"
+        if self._followed:
+            if own != self._followed.decisions:
+                raise RanksDisagree(
+                    "it is not rewritten as it was when all ranks compiled this function, and"
+                    " a rank that has not compiled it again may still run what it compiled then,"
+                    ' with which this graph does not communicate: state ranks="unknown", which'
+                    " rewrites only what holds whatever other ranks compute"
+                )
+        else:
+            differing = [rank for rank, other in self.compare("ready", own).items() if other != own]
+            if differing:
+                self._leave(
+                    f"ranks {', '.join(map(str, differing))} do not rewrite the graph as rank"
+                    f" {self.rank} does; do all ranks compile the same graph with the same"
+                    " options?"
+                )
+            self._check(self._settle(_GO))
+        if decisions and self._identity.place:
+            programs = {
+                name: {rank: zlib.compress(content, 1) for rank, content in contents.items()}
+                for name, contents in self._programs.items()
+            }
+            _agreements[self._identity.place] = Agreement(
+                self._options, self.ranks, self.offers, programs, own
             )
-        # All ranks have read the programs.
-        for key in self._published_texts:
-            self._store.delete_key(key)
-        if (decision := self._settle(_GO)) != _GO:
-            raise RanksDisagree(decision)
+        else:
+            self._forget()
 
     def abandon(self, reason: str) -> None:
         """Lets the other ranks know that this one rewrites nothing: they need not wait."""
-        if self._is_open:
-            with contextlib.suppress(RuntimeError):
-                self._settle(f"rank {self._rank}: {reason}")
+        with contextlib.suppress(RuntimeError):
+            self._settle(f"rank {self.rank}: {reason}")
+
+    def close(self) -> None:
+        """Removes what the ranks have put into the store, once all ranks have closed. The
+        keys of ranks that have not met stay, since others may still come."""
+        others = len(self.ranks) - 1
+        if others < 1 or self._followed:
+            return
+        # A store that cannot delete, or that is gone, does no harm.
+        with contextlib.suppress(RuntimeError):
+            closed, decision = f"closed/{self.ranks[0]}", f"decision/{self.ranks[0]}"
+            if self._store.add(closed, 1) <= others:
+                return
+            self._published.append(("left", ""))
+            keys = [
+                f"{name}/{rank}{suffix}" for name, suffix in self._published for rank in self.ranks
+            ]
+            for key in (*keys, decision, closed):
+                self._store.delete_key(key)
 
     def _leave(self, reason: str) -> NoReturn:
-        raise RanksDisagree(self._settle(reason))
+        self._check(self._settle(reason))
+        raise AssertionError("ranks go only if this one is ready")
 
     def _settle(self, own: str) -> str:
-        """The branch that some rank took first, or this one takes now."""
-        self._is_open = False
-        return self._store.compare_set("decision", "", own).decode()
+        """The branch that some rank took first, or this one takes now.
+
+        Once the ranks have met, this is one key, of the lowest rank: graphs of other ranks,
+        such as those of another stage of a pipeline, have the same identity. Before, no rank
+        can go, since this one is not ready; those that may wait for it are told, and tell
+        those that may wait for them.
+        """
+        if self.ranks:
+            return self._store.compare_set(f"decision/{self.ranks[0]}", "", own).decode()
+        own = self._store.compare_set(f"left/{self.rank}", "", own).decode()
+        for rank in self._known - {self.rank}:
+            self._store.compare_set(f"left/{rank}", "", own)
+        return own
+
+    def _find_decision(self) -> str:
+        """The branch that some other rank took; empty if there is none."""
+        if self.ranks and self._store.check([key := f"decision/{self.ranks[0]}"]):
+            return self._store.get(key).decode()
+        if self._store.check([key := f"left/{self.rank}"]):
+            return self._settle(self._store.get(key).decode())
+        return ""
 
     #
     # The store
     #
 
-    def _publish(self, name: str, text: str) -> None:
-        self._store.set(f"{name}/{self._rank}", text)
+    def _publish(self, name: str, value: Any, suffix: str = "") -> None:
+        # Values of a store are bytes, whatever its stubs say.
+        self._published.append((name, suffix))
+        self._store.set(f"{name}/{self.rank}{suffix}", value)
 
     def _collect(self, name: str, ranks: Sequence[int]) -> list[str]:
         return [data.decode() for data in self._collect_bytes(name, ranks, "")]
@@ -248,27 +425,38 @@ class RankExchange:
         """Waits until the store has all keys, without blocking it for other threads."""
         sleep = _SHORTEST_SLEEP
         started = time.monotonic()
-        while not self._store.check(list(keys.values())):
-            if self._store.check(["decision"]):
-                self._check(self._settle(""))
+        while keys and not self._store.check(list(keys.values())):
+            if not self._followed and (decision := self._find_decision()):
+                self._check(decision)
             elif self._waited + time.monotonic() - started > self._timeout:
                 missing = [rank for rank, key in keys.items() if not self._store.check([key])]
                 _given_up.add(self._identity.function)
-                self._check(
-                    self._settle(
-                        f"{_describe_ranks(missing)} not compiled this graph within"
-                        f" {self._timeout:g} s of rank {self._rank}"
-                    )
+                reason = (
+                    f"{_describe_ranks(missing)} not compiled this graph within"
+                    f" {self._timeout:g} s of rank {self.rank}"
                 )
+                if self._followed:
+                    raise RanksDisagree(reason)
+                self._check(self._settle(_ABSENT + reason))
             time.sleep(sleep)
             sleep = min(2 * sleep, _LONGEST_SLEEP)
         self._waited += time.monotonic() - started
 
-    @staticmethod
-    def _check(decision: str) -> None:
+    def _forget(self) -> None:
+        _agreements.pop(self._identity.place, None)
+
+    def _check(self, decision: str) -> None:
         """All keys are there, or will be at once, if all ranks were ready."""
+        if decision.startswith(_ABSENT):
+            raise RanksAbsent(decision.removeprefix(_ABSENT))
         if decision != _GO:
+            self._forget()
             raise RanksDisagree(decision)
+
+
+def _published(data: bytes) -> PublishedProgram:
+    text, facts = json.loads(zlib.decompress(data))
+    return PublishedProgram(text, facts)
 
 
 def _describe_ranks(ranks: Sequence[int]) -> str:

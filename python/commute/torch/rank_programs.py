@@ -12,12 +12,18 @@ import functools
 import json
 import os
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from commute.torch.graph_program import GraphProgram
-from commute.torch.process_groups import ProcessGroups, Ranks, group_names, lists_of
+from commute.torch.process_groups import (
+    ProcessGroups,
+    Ranks,
+    group_names,
+    lists_of,
+    process_group_name,
+)
 from commute.torch.rank_exchange import PublishedProgram, RankExchange, RanksDisagree
 
 # The parts of a context that each rank states for itself.
@@ -76,6 +82,32 @@ def _target_file(text: str) -> str:
     return file.name
 
 
+class CommonGroups:
+    """Names of groups that all ranks have in common: the members and, among groups with equal
+    members, the order in which the graph uses them.
+
+    names  the common names, by those of this process
+    own    the name in torch.distributed and the members of this rank's group, by common name
+    """
+
+    def __init__(
+        self, context: Mapping[str, Any], nodes: Iterable[Any], names: Collection[str], rank: int
+    ) -> None:
+        self.names: dict[str, str] = {}
+        self.own: dict[str, tuple[str, Sequence[int]]] = {}
+        numbers: dict[str, int] = {}
+        for name in dict.fromkeys(name for node in nodes for name in sorted(group_names([node]))):
+            if name not in names:
+                continue
+            groups = _ranks_of(context["groups"].get(name))
+            members = json.dumps(groups)
+            numbers[members] = numbers.get(members, 0) + 1
+            self.names[name] = common = f"{members} {numbers[members]}"
+            for group in groups:
+                if rank in group:
+                    self.own[common] = process_group_name(name), group
+
+
 @dataclasses.dataclass
 class OtherPrograms:
     """The programs of the other ranks, for the native module; none if all are the same."""
@@ -91,24 +123,22 @@ class OtherPrograms:
 class RankPrograms:
     """The programs of one graph, which are exchanged one by one."""
 
-    def __init__(self, exchange: RankExchange, rank: int) -> None:
+    def __init__(self, exchange: RankExchange, rank: int, groups: "CommonGroups") -> None:
         self._exchange = exchange
         self._rank = rank
-        self._common: dict[str, str] = {}
+        self._common = groups.names
 
     def exchange(
         self,
         name: str,
         program: GraphProgram,
         context: dict[str, Any],
-        nodes: Sequence[Any],
         checksums: Mapping[str, int],
     ) -> OtherPrograms:
         """Gives a program to the other ranks, and takes theirs.
 
         checksums  of the parameters that are stated to be equal on all ranks, by name
         """
-        self._name_groups(context, nodes)
         facts = {key: self._renamed(context.get(key), self._common) for key in _OF_RANK}
         # The common names also say that devices go without their index.
         text = program.native.to_json(self._common)
@@ -142,17 +172,6 @@ class RankPrograms:
         for own, common in self._common.items():
             text = text.replace(f"'{own}'", f"'{common}'")
         return text
-
-    def _name_groups(self, context: Mapping[str, Any], nodes: Sequence[Any]) -> None:
-        """Names groups by their members and, among those with equal members, by the order in
-        which the graph uses them."""
-        numbers: dict[str, int] = {}
-        for name in [*dict.fromkeys(name for node in nodes for name in group_names([node]))]:
-            if name in self._common:
-                continue
-            members = json.dumps(_ranks_of(context["groups"].get(name)))
-            numbers[members] = numbers.get(members, 0) + 1
-            self._common[name] = f"{members} {numbers[members]}"
 
     def _restricted(self, groups: Mapping[str, Any]) -> dict[str, Any]:
         """Groups of ranks that take no part say nothing about the programs."""
