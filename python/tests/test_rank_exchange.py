@@ -62,9 +62,12 @@ def exchange_of(store, rank, members, *, options="", offers=None, timeout=20.0, 
 def take_part(store, rank, members, text, decisions=("a",), **options):
     """One rank's part in an exchange: the texts that it finds, and the offers."""
     exchange = exchange_of(store, rank, members, **options)
-    exchange.meet()
-    others = exchange.collect("0", PublishedProgram(text, {"inputs": {}}))
-    exchange.decide(decisions)
+    try:
+        exchange.meet()
+        others = exchange.collect("0", PublishedProgram(text, {"inputs": {}}))
+        exchange.decide(decisions)
+    finally:
+        exchange.close()
     return exchange.ranks, {other: one.text for other, one in others.items()}, exchange.offers
 
 

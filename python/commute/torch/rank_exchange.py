@@ -428,7 +428,7 @@ class RankExchange:
         while keys and not self._store.check(list(keys.values())):
             if not self._followed and (decision := self._find_decision()):
                 self._check(decision)
-            elif self._waited + time.monotonic() - started > self._timeout:
+            if self._waited + time.monotonic() - started > self._timeout:
                 missing = [rank for rank, key in keys.items() if not self._store.check([key])]
                 _given_up.add(self._identity.function)
                 reason = (
@@ -452,11 +452,6 @@ class RankExchange:
         if decision != _GO:
             self._forget()
             raise RanksDisagree(decision)
-
-
-def _published(data: bytes) -> PublishedProgram:
-    text, facts = json.loads(zlib.decompress(data))
-    return PublishedProgram(text, facts)
 
 
 def _describe_ranks(ranks: Sequence[int]) -> str:
