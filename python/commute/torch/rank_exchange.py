@@ -204,7 +204,7 @@ class RankExchange:
         # The contents of the programs, by name and rank.
         self._programs: dict[str, dict[int, bytes]] = {}
         self._followed: Agreement | None = None
-        # What this rank has put into the store, as the others have.
+        # What ranks have put into the store: what stands before and after their number.
         self._published: list[tuple[str, str]] = []
         self.ranks: list[int] = []
         """All ranks of the exchange, once they have met."""
@@ -289,8 +289,11 @@ class RankExchange:
             publishers.setdefault(digest, rank)
         if len(publishers) == 1:
             return {}
+        self._published.append((name, "/text"))
         if self.rank in publishers.values():
-            self._publish(name, zlib.compress(own, 1), "/text")
+            # Values of a store are bytes, whatever its stubs say.
+            data: Any = zlib.compress(own, 1)
+            self._store.set(f"{name}/{self.rank}/text", data)
         others = {digest: rank for digest, rank in publishers.items() if rank != self.rank}
         found = dict(zip(others, self._collect_bytes(name, [*others.values()], "/text")))
         contents = {digest: zlib.decompress(data) for digest, data in found.items()}
@@ -408,10 +411,9 @@ class RankExchange:
     # The store
     #
 
-    def _publish(self, name: str, value: Any, suffix: str = "") -> None:
-        # Values of a store are bytes, whatever its stubs say.
-        self._published.append((name, suffix))
-        self._store.set(f"{name}/{self.rank}{suffix}", value)
+    def _publish(self, name: str, value: Any) -> None:
+        self._published.append((name, ""))
+        self._store.set(f"{name}/{self.rank}", value)
 
     def _collect(self, name: str, ranks: Sequence[int]) -> list[str]:
         return [data.decode() for data in self._collect_bytes(name, ranks, "")]
