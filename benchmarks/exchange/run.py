@@ -93,6 +93,7 @@ def compile_on_rank(rank, build, layers, own_rows):
     clock.watch(RankExchange, "meet", "exchange")
     clock.watch(rank_programs.RankPrograms, "exchange", "exchange")
     clock.watch(RankExchange, "decide", "exchange")
+    clock.watch(RankExchange, "close", "exchange")
     texts = []
     published = rank_programs.PublishedProgram
 
@@ -134,7 +135,7 @@ def simulate(build, num_ranks, num_characters, num_programs):
     def take_part(rank):
         try:
             exchange = RankExchange(
-                Identity("f", f"f/{num_programs}"),
+                Identity("f", f"f/{num_programs}", ""),
                 range(num_ranks),
                 options="",
                 offers={},
@@ -145,6 +146,7 @@ def simulate(build, num_ranks, num_characters, num_programs):
             exchange.meet()
             exchange.collect("0", PublishedProgram(f"{rank % num_programs} {common}", {}))
             exchange.decide(["a"])
+            exchange.close()
         except Exception as error:
             failures.append(error)
 
