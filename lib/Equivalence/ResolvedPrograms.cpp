@@ -37,73 +37,6 @@ bool equivalence::hasSymbols(ModuleOp module) {
   });
 }
 
-llvm::SetVector<StringAttr>
-equivalence::getSizesOfValues(func::FuncOp function) {
-  llvm::SetVector<StringAttr> names;
-  for (Operation &op : function.getBody().front())
-    if (auto own = op.getAttrOfType<ArrayAttr>(tp::sizesOfValuesAttrName))
-      names.insert_range(own.getAsRange<StringAttr>());
-  return names;
-}
-
-int64_t equivalence::fitSizeOfValues(func::FuncOp function, StringRef symbol,
-                                     int64_t number) {
-  for (Operation &op : function.getBody().front()) {
-    auto names = op.getAttrOfType<ArrayAttr>(tp::sizesOfValuesAttrName);
-    auto ranges = op.getAttrOfType<ArrayAttr>(tp::rangesOfValuesAttrName);
-    if (!names || !ranges || names.size() != ranges.size())
-      continue;
-    for (auto [name, attribute] :
-         llvm::zip(names.getAsRange<StringAttr>(), ranges)) {
-      auto range = dyn_cast<DenseI64ArrayAttr>(attribute);
-      if (name.getValue() != symbol || !range || range.size() != 2)
-        continue;
-      auto [least, most] = std::pair(range[0], range[1]);
-      if (least > most || (least <= number && number <= most))
-        return number;
-      // Few differences show if a tensor has no element or one.
-      constexpr int64_t several = 2;
-      if (most >= several)
-        least = std::max(least, several);
-      if (number < least)
-        return least;
-      return least + (number - least) % (most - least + 1);
-    }
-  }
-  return number;
-}
-
-/// Records at each op which sizes that depend on values its results have, and
-/// which numbers stand for those that it determines.
-static void markSizesOfValues(func::FuncOp function,
-                              llvm::function_ref<int64_t(StringRef)> getValue) {
-  llvm::SetVector<StringAttr> sizes = getSizesOfValues(function);
-  if (sizes.empty())
-    return;
-  Builder builder(function.getContext());
-  for (Operation &op : function.getBody().front()) {
-    llvm::SetVector<Attribute> used;
-    for (Type type : op.getResultTypes()) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      auto layout =
-          tensor ? dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding())
-                 : tp::LayoutAttr();
-      if (layout)
-        for (StringAttr symbol : layout.getSymbols())
-          if (sizes.contains(symbol))
-            used.insert(symbol);
-    }
-    if (!used.empty())
-      op.setAttr(usedSizesAttrName, builder.getArrayAttr(used.getArrayRef()));
-    if (auto own = op.getAttrOfType<ArrayAttr>(tp::sizesOfValuesAttrName)) {
-      SmallVector<int64_t> numbers;
-      for (StringAttr name : own.getAsRange<StringAttr>())
-        numbers.push_back(getValue(name));
-      op.setAttr(numbersOfSizesAttrName, builder.getI64ArrayAttr(numbers));
-    }
-  }
-}
-
 std::optional<uint64_t> equivalence::findAllocation(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto number = op->getAttrOfType<IntegerAttr>(drawAttrName);
@@ -139,9 +72,8 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
     value.setType(RankedTensorType::get(sizes, type.getElementType()));
   };
   func::FuncOp function = analysis::getMain(*result);
-  markSizesOfValues(function, getValue);
   llvm::for_each(function.getArguments(), convert);
-  int64_t draws = 0, unknowns = 0;
+  int64_t draws = 0;
   // Uninitialized memory also differs between the programs. Otherwise, they
   // would be proven equal if both read it.
   int64_t allocations = static_cast<int64_t>(program) << 32;
@@ -149,12 +81,8 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
   function.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), convert);
     if (auto call = dyn_cast<tp::CallOp>(op)) {
-      tp::CallEffects effects = tp::getCallEffects(call);
-      if (effects != tp::CallEffects::None)
-        op->setAttr(drawAttrName,
-                    builder.getI64IntegerAttr(effects == tp::CallEffects::Random
-                                                  ? draws++
-                                                  : unknowns++));
+      if (tp::isRandomOperator(call.getCallee()))
+        op->setAttr(drawAttrName, builder.getI64IntegerAttr(draws++));
     } else if (hasSingleEffect<MemoryEffects::Allocate>(op)) {
       op->setAttr(drawAttrName, builder.getI64IntegerAttr(allocations++));
     }
@@ -184,9 +112,7 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
 }
 
 void equivalence::foldProgram(func::FuncOp function) {
-  // The ops that would be replaced say which sizes their results have.
-  if (getSizesOfValues(function).empty())
-    foldPositions(function);
+  foldPositions(function);
 }
 
 void equivalence::resolveConstants(func::FuncOp first, func::FuncOp second) {

@@ -89,11 +89,7 @@ std::optional<Difference> equivalence::findFirstPartition(
             value.values, other->second.values, world, context))
       return Difference{"the programs part at value '" + name.str() + "', " +
                             *where,
-                        value.location,
-                        other->second.location,
-                        std::nullopt,
-                        std::nullopt,
-                        /*isPlace=*/true};
+                        value.location, other->second.location};
   }
   return std::nullopt;
 }
@@ -129,10 +125,7 @@ static std::optional<Difference> compareReads(const OpaqueRead &a,
                            "' reads another operand " + Twine(index) +
                            " on rank " + Twine(rank))
                               .str(),
-                          aCall.getLoc(), bCall.getLoc(), std::nullopt,
-                          tp::hasKnownEffects(bCall)
-                              ? std::nullopt
-                              : std::optional(describeUndecided(bCall))};
+                          aCall.getLoc(), bCall.getLoc()};
   return std::nullopt;
 }
 

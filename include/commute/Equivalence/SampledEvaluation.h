@@ -50,8 +50,6 @@ public:
   /// there was one.
   bool clearProblem();
   const ScalarContext &getScalars() const;
-  /// Returns the results that only one of the programs computes.
-  const UnknownResults &getUnknownResults() const;
 
 private:
   struct State;

@@ -16,8 +16,7 @@ std::string analysis::describeCollective(Operation *op) {
   return text;
 }
 
-std::string analysis::findMismatch(Operation *first, Operation *second,
-                                   bool *isOfSizes) {
+std::string analysis::findMismatch(Operation *first, Operation *second) {
   auto a = cast<tp::CollectiveOpInterface>(first);
   auto b = cast<tp::CollectiveOpInterface>(second);
   if (first->getName() != second->getName() ||
@@ -28,11 +27,8 @@ std::string analysis::findMismatch(Operation *first, Operation *second,
     return "have different element types";
   if (a.hasEqualOperands() &&
       tp::getTensor(first->getOperand(0)).getShape() !=
-          tp::getTensor(second->getOperand(0)).getShape()) {
-    if (isOfSizes)
-      *isOfSizes = true;
+          tp::getTensor(second->getOperand(0)).getShape())
     return "have operands of different sizes";
-  }
   return "";
 }
 
