@@ -143,6 +143,7 @@ llvm::Expected<LoadedProgram> compiler::readProgram(
     program.distributed = std::move(*distributed);
   }
   program.distributed.hasOtherGroups = known.hasOtherGroups;
+  program.distributed.hasOtherPrograms = known.hasOtherPrograms;
   program.distributed.isRankSpecific =
       known.isOfOneRank && program.distributed.rank.has_value();
   program.inMemory = std::move(inMemory);

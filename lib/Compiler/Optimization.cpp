@@ -10,6 +10,7 @@
 #include "WaitedValues.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Equivalence/ArrivalChecks.h"
 #include "commute/Target/Target.h"
 
@@ -151,6 +152,10 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
     if (!placements)
       return placements.takeError();
     result.assumptions = placements->describeDefaults(main);
+    if (auto premise = module->getAttrOfType<mlir::StringAttr>(
+            tp::groupPremiseAttrName))
+      result.assumptions.insert(result.assumptions.begin(),
+                                "of groups: " + premise.str());
   }
   if (options.verifies)
     verify(module, options, result);

@@ -9,6 +9,7 @@
 #include "MergedRanks.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Compiler/StoredConstants.h"
+#include "commute/Dialect/CarrierAttributes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -165,9 +166,11 @@ llvm::Expected<LoadedProgram> compiler::readRankFiles(
   if (llvm::Error error = checkDistinct(paths))
     return std::move(error);
   std::vector<LoadedProgram> programs;
+  StatedFacts ofRank = stated;
+  ofRank.hasOtherPrograms = paths.size() > 1;
   for (const std::string &path : paths) {
     llvm::Expected<LoadedProgram> program =
-        readProgramFile(path, vocabulary, stated, limits, context);
+        readProgramFile(path, vocabulary, ofRank, limits, context);
     if (!program)
       return program.takeError();
     programs.push_back(std::move(*program));
@@ -196,6 +199,8 @@ compiler::mergePrograms(std::vector<LoadedProgram> programs, StringRef origin) {
   merged.distributed.constantsOfRank.clear();
   merged.statesMore = programs.front().statesMore;
   merged.imported.module = std::move(programs.front().imported.module);
+  // The programs of all ranks state it.
+  merged.getModule()->removeAttr(tp::groupPremiseAttrName);
   merged.ranks = std::move(programs);
   return merged;
 }

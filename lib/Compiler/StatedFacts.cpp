@@ -12,6 +12,7 @@ using namespace commute::compiler;
 llvm::Error StatedFacts::addTo(vocabulary::DistributedContext &context) const {
   for (const auto &[name, ranks] : knownGroups)
     context.groups.try_emplace(name, ranks);
+  context.hasOtherPrograms = hasOtherPrograms;
   for (const std::string &group : groups)
     if (llvm::Error error = vocabulary::addGroupOption(context, group))
       return error;

@@ -200,12 +200,16 @@ ArrayRef<int64_t> GroupAttr::getMembersAround(int64_t rank) const {
   return index ? getMembers(*index / getSize()) : ArrayRef<int64_t>();
 }
 
+/// "0,1" for a group without a name, "0,1/2,3" for such an axis.
 std::string GroupAttr::getKey() const {
   if (!getName().empty())
     return getName().str();
   std::string key;
   llvm::raw_string_ostream os(key);
-  llvm::interleave(getRanks(), os, ",");
+  for (int64_t index = 0; index < getNumGroups(); ++index) {
+    os << (index ? "/" : "");
+    llvm::interleave(getMembers(index), os, ",");
+  }
   return key;
 }
 

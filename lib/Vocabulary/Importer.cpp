@@ -61,6 +61,10 @@ public:
   tp::GroupAttr getGroup(StringRef name, std::string &error) override {
     return groups.get(name, error);
   }
+  tp::GroupAttr getGroupOfRanks(ArrayRef<int64_t> ranks) override {
+    return groups.getOfRanks(ranks);
+  }
+  StringRef getGroupLimitation() override { return groups.getLimitation(); }
   tp::SymbolSpace &getSymbols() override { return symbols; }
   tp::Size getNumber(StringRef name) override {
     auto number = graph.symIntValues.find(name);
@@ -156,6 +160,7 @@ void Importer::collectFacts() {
   for (const Argument &output : graph.outputs)
     output.forEachValue(
         [&](const Argument &value) { usedNames.insert(value.text); });
+  groups.complete();
   mutatedNames = findMutatedValues(graph, vocabulary);
   symbolHints = collectSymbolHints(graph, symbols);
 }
@@ -457,6 +462,10 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
   call->setAttr(tp::TPDialect::namesAttrName, builder.getStrArrayAttr(names));
   if (!limitation.empty())
     call->setAttr(tp::limitationAttrName, builder.getStringAttr(limitation));
+  if (!limitation.empty() && limitation == groups.getLimitation())
+    remark::missed(getLocation(node),
+                   remark::RemarkOpts::name("unknown-ranks").category("import"))
+        << remark::add("left alone: {0}", limitation);
   for (auto [name, value] : llvm::zip(names, call.getOutputs()))
     values.try_emplace(name, value);
   addRecord(index, call, names.front());
@@ -469,6 +478,12 @@ void Importer::addModuleAttributes() {
   if (DictionaryAttr spellings = groups.getSpellings(vocabulary);
       !spellings.empty())
     module->setAttr(tp::groupSpellingsAttrName, spellings);
+  if (!groups.getPremise().empty())
+    module->setAttr(tp::groupPremiseAttrName,
+                    builder.getStringAttr(groups.getPremise()));
+  // If the groups of other ranks are unknown, the program is that of one rank.
+  if (!groups.getLimitation().empty())
+    rank = std::nullopt;
   if (rank)
     module->setAttr(tp::TPDialect::rankAttrName,
                     builder.getI64IntegerAttr(*rank));

@@ -226,6 +226,8 @@ tp::GroupAttr NodeReader::group() {
     return {};
   tp::GroupAttr found = graph.getGroup(*name, error);
   groupIsUnknown = !found;
+  if (!found && error.empty())
+    limitation = graph.getGroupLimitation().str();
   if (!found)
     return {};
   std::optional<int64_t> stated = integer("group_size");
@@ -235,6 +237,13 @@ tp::GroupAttr NodeReader::group() {
             " members";
     return {};
   }
+  return found;
+}
+
+tp::GroupAttr NodeReader::groupOfRanks(ArrayRef<int64_t> ranks) {
+  tp::GroupAttr found = graph.getGroupOfRanks(ranks);
+  if (!found)
+    limitation = graph.getGroupLimitation().str();
   return found;
 }
 

@@ -38,6 +38,12 @@ public:
   virtual bool areOnSameDevice(llvm::StringRef a, llvm::StringRef b) = 0;
   /// Returns the group of this name. On failure, `error` says how to state it.
   virtual tp::GroupAttr getGroup(llvm::StringRef name, std::string &error) = 0;
+  /// Returns the groups of all ranks of which `ranks` is this rank's. Returns
+  /// null if they are not known.
+  virtual tp::GroupAttr getGroupOfRanks(llvm::ArrayRef<int64_t> ranks) = 0;
+  /// Returns why collectives of groups that are known for this rank alone are
+  /// not read; empty if there are none.
+  virtual llvm::StringRef getGroupLimitation() = 0;
   virtual tp::SymbolSpace &getSymbols() = 0;
   /// Returns the symbolic number of this name, or null if it is not a number.
   virtual tp::Size getNumber(llvm::StringRef name) = 0;
@@ -111,6 +117,8 @@ public:
                              std::optional<int64_t> byDefault = {});
   /// The group named by the argument `group_name` (`group` in newer files).
   tp::GroupAttr group();
+  /// The groups of which `ranks` is the one of this rank.
+  tp::GroupAttr groupOfRanks(llvm::ArrayRef<int64_t> ranks);
   /// The dim that a collective of PyTorch acts on for a tensor of rank `rank`:
   /// 0, or the `dim` of an operator that is defined as this one.
   std::optional<int64_t> collectiveDim(int64_t rank);

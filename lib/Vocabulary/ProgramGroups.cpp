@@ -6,6 +6,7 @@
 
 #include "ProgramGroups.h"
 
+#include "GroupCompletion.h"
 #include "KnownCall.h"
 #include "OperatorCall.h"
 
@@ -17,12 +18,10 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-namespace {
-/// The arguments by which a node identifies its group.
-struct GroupArguments {
-  GroupArguments(const archive::Node &node, const Vocabulary &vocabulary);
-  GroupArguments(const GroupArguments &) = delete;
-  GroupArguments &operator=(const GroupArguments &) = delete;
+struct ProgramGroups::Arguments {
+  Arguments(const archive::Node &node, const Vocabulary &vocabulary);
+  Arguments(const Arguments &) = delete;
+  Arguments &operator=(const Arguments &) = delete;
 
   const OperatorAlias *alias;
   /// Null unless the group has a name.
@@ -30,15 +29,16 @@ struct GroupArguments {
   const archive::Argument *size = nullptr;
   /// The ranks by which TensorCast's operators identify groups.
   const archive::Argument *ranks = nullptr;
+  /// This rank, in such operators.
+  const archive::Argument *rank = nullptr;
 
 private:
   /// With an alias, the call whose arguments these are.
   archive::Node known;
 };
-} // namespace
 
-GroupArguments::GroupArguments(const archive::Node &node,
-                               const Vocabulary &vocabulary)
+ProgramGroups::Arguments::Arguments(const archive::Node &node,
+                                    const Vocabulary &vocabulary)
     : alias(vocabulary.findAlias(getCalledOperator(node))) {
   if (alias) {
     llvm::Expected<archive::Node> call = getKnownCall(node, *alias);
@@ -52,6 +52,8 @@ GroupArguments::GroupArguments(const archive::Node &node,
     return (alias ? known : node).find(argument);
   };
   ranks = find("rank_group");
+  if (ranks)
+    rank = find("rank");
   name = find("group_name");
   if (!name)
     name = find("group");
@@ -64,8 +66,7 @@ GroupArguments::GroupArguments(const archive::Node &node,
 bool vocabulary::namesGroups(const archive::Graph &graph,
                              const Vocabulary &vocabulary) {
   return llvm::any_of(graph.nodes, [&](const archive::Node &node) {
-    GroupArguments group(node, vocabulary);
-    return group.name || group.ranks;
+    return ProgramGroups::namesGroup(node, vocabulary);
   });
 }
 
@@ -82,11 +83,17 @@ void vocabulary::renameGroups(archive::Program &program,
     }
 }
 
+bool ProgramGroups::namesGroup(const archive::Node &node,
+                               const Vocabulary &vocabulary) {
+  Arguments group(node, vocabulary);
+  return group.name || group.ranks;
+}
+
 void ProgramGroups::collect(const archive::Node &node,
                             const Vocabulary &vocabulary) {
-  GroupArguments group(node, vocabulary);
+  Arguments group(node, vocabulary);
   if (group.ranks)
-    hasGroupsOfRanks = true;
+    collectRanks(group);
   if (!group.name)
     return;
   StringRef key = getKey(group.name->text);
@@ -96,6 +103,76 @@ void ProgramGroups::collect(const archive::Node &node,
     known->second = group.size->integer;
   if (group.alias && !group.alias->vocabulary.empty())
     vocabularies.insert({key, group.alias->vocabulary});
+}
+
+void ProgramGroups::collectRanks(const Arguments &arguments) {
+  if (!arguments.rank || arguments.rank->tag != archive::ArgumentTag::Int ||
+      (arguments.ranks->tag != archive::ArgumentTag::Ints &&
+       arguments.ranks->tag != archive::ArgumentTag::SymInts))
+    return;
+  std::vector<int64_t> members;
+  llvm::SmallDenseSet<int64_t> seen;
+  for (const archive::Argument &element : arguments.ranks->elements) {
+    // The node is not read if its group is not valid.
+    if (element.namesValue() || element.integer < 0 ||
+        element.integer >= tp::GroupAttr::maxRanks ||
+        !seen.insert(element.integer).second)
+      return;
+    members.push_back(element.integer);
+  }
+  if (!seen.contains(arguments.rank->integer))
+    return;
+  if (!rankOfLists)
+    rankOfLists = arguments.rank->integer;
+  groupsOfRanks.try_emplace(members, GroupRanks{members});
+}
+
+std::optional<int64_t> ProgramGroups::findRank() const {
+  if (rankOfLists)
+    return rankOfLists;
+  if (distributed.rank)
+    return distributed.rank;
+  // The first rank that is in all groups that are stated for one rank alone.
+  std::map<int64_t, size_t> counts;
+  size_t numGroups = 0;
+  for (const auto &[name, ranks] : distributed.groups) {
+    if (ranks.size() != 1)
+      continue;
+    ++numGroups;
+    for (int64_t rank : ranks.front())
+      ++counts[rank];
+  }
+  for (auto [rank, count] : counts)
+    if (count == numGroups)
+      return rank;
+  return std::nullopt;
+}
+
+void ProgramGroups::complete() {
+  std::vector<GroupRanks> stated;
+  llvm::append_range(stated, llvm::make_second_range(groupsOfRanks));
+  // The members of other ranks' groups are in the programs of these ranks.
+  if (!distributed.hasOtherPrograms)
+    llvm::append_range(stated, llvm::make_second_range(distributed.groups));
+  bool hasSingle = llvm::any_of(
+      stated, [](const GroupRanks &group) { return group.size() == 1; });
+  if (!hasSingle || !lacksOtherGroups(stated))
+    return;
+  std::optional<int64_t> rank = findRank();
+  std::optional<std::vector<GroupRanks>> all;
+  if (rank)
+    all = completeGroups(stated, *rank);
+  if (all) {
+    premise = describeCompletion(stated, *all, *rank);
+    auto next = all->begin();
+    for (auto &[members, ranks] : groupsOfRanks)
+      ranks = *next++;
+    if (!distributed.hasOtherPrograms)
+      for (const auto &[name, ranks] : distributed.groups)
+        completed[name] = *next++;
+  } else if (!distributed.hasOtherPrograms) {
+    limitation = describeIncomplete(stated);
+  }
 }
 
 StringRef ProgramGroups::getKey(StringRef name) const {
@@ -141,18 +218,26 @@ tp::GroupSpelling ProgramGroups::getSpelling(const Vocabulary &vocabulary,
   return spelling;
 }
 
+const GroupRanks *ProgramGroups::findMembers(StringRef name) const {
+  for (const auto *known : {&completed, &distributed.groups})
+    if (auto members = known->find(name.str()); members != known->end())
+      return &members->second;
+  return nullptr;
+}
+
 tp::GroupAttr ProgramGroups::get(StringRef stated, std::string &error) {
   StringRef name = getKey(stated);
   auto known = groups.find(name);
   if (known != groups.end())
     return known->second;
+  if (!limitation.empty())
+    return {};
   SmallVector<int64_t> ranks;
   int64_t size = 0;
-  auto members = distributed.groups.find(name.str());
-  if (members != distributed.groups.end()) {
-    for (const std::vector<int64_t> &group : members->second)
+  if (const GroupRanks *members = findMembers(name)) {
+    for (const std::vector<int64_t> &group : *members)
       llvm::append_range(ranks, group);
-    size = members->second.front().size();
+    size = members->front().size();
   } else {
     size = sizes.lookup(name).value_or(0);
     if (size < 1 || size > tp::GroupAttr::maxRanks) {
@@ -164,8 +249,8 @@ tp::GroupAttr ProgramGroups::get(StringRef stated, std::string &error) {
     }
     // The only group of a program consists of all ranks. With several groups,
     // members must be stated.
-    bool isOnlyOne =
-        sizes.size() == 1 && !hasGroupsOfRanks && !distributed.hasOtherGroups;
+    bool isOnlyOne = sizes.size() == 1 && groupsOfRanks.empty() &&
+                     !distributed.hasOtherGroups;
     if (isOnlyOne)
       llvm::append_range(ranks, llvm::seq<int64_t>(0, size));
   }
@@ -173,6 +258,16 @@ tp::GroupAttr ProgramGroups::get(StringRef stated, std::string &error) {
   tp::GroupAttr group = tp::GroupAttr::get(context, name, size, ranks);
   groups.insert({name, group});
   return group;
+}
+
+tp::GroupAttr ProgramGroups::getOfRanks(ArrayRef<int64_t> ranks) {
+  auto all = groupsOfRanks.find(ranks.vec());
+  if (all == groupsOfRanks.end() || !limitation.empty())
+    return {};
+  SmallVector<int64_t> flat;
+  for (const std::vector<int64_t> &group : all->second)
+    llvm::append_range(flat, group);
+  return tp::GroupAttr::get(context, /*name=*/"", ranks.size(), flat);
 }
 
 ArrayRef<Attribute> ProgramGroups::addStated() {

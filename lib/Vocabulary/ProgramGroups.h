@@ -21,16 +21,36 @@ namespace commute::vocabulary {
 /// a group are not stated, they are the ranks 0 to n-1 if the group is the
 /// program's only one and a node states its size n. Otherwise they stay
 /// unknown, because any ranks could be in the group.
+///
+/// If only the groups of one rank are named or stated, those of the other ranks
+/// are completed where the groups fit a mesh in the usual order of ranks, under
+/// a premise. Otherwise, collectives of groups are not read: they are opaque
+/// ops of a program that runs on one rank.
 class ProgramGroups {
 public:
   ProgramGroups(const DistributedContext &distributed,
                 mlir::MLIRContext *context)
       : distributed(distributed), context(context) {}
 
+  /// Returns true if a node names the group in which it communicates.
+  static bool namesGroup(const archive::Node &node,
+                         const Vocabulary &vocabulary);
   /// Records the group that a node names. Call this for all nodes before `get`.
   void collect(const archive::Node &node, const Vocabulary &vocabulary);
-  /// Returns the group of this name. On failure, `error` says how to state it.
+  /// Completes the groups of one rank by those of the other ranks. Call this
+  /// after `collect`.
+  void complete();
+  /// Returns the group of this name. On failure, `error` says how to state it,
+  /// or is empty if only this rank's group is known.
   tp::GroupAttr get(llvm::StringRef name, std::string &error);
+  /// Returns the unnamed groups of which `ranks`, members of a group around
+  /// this rank that some node lists, is one. Returns null if the groups of the
+  /// other ranks are not known.
+  tp::GroupAttr getOfRanks(llvm::ArrayRef<int64_t> ranks);
+  /// Returns the premise that completed groups rest on, or an empty string.
+  llvm::StringRef getPremise() const { return premise; }
+  /// Returns why collectives of groups are not read; empty if they are.
+  llvm::StringRef getLimitation() const { return limitation; }
   /// Adds the groups that are stated but not named by any node that was read.
   /// Returns all groups.
   llvm::ArrayRef<mlir::Attribute> addStated();
@@ -46,6 +66,16 @@ public:
   mlir::DictionaryAttr getSpellings(const Vocabulary &vocabulary) const;
 
 private:
+  /// The arguments by which a node identifies its group.
+  struct Arguments;
+
+  /// Records the group that a node identifies by its ranks.
+  void collectRanks(const Arguments &arguments);
+  /// Returns the members of the groups of this name; null if nobody states
+  /// them.
+  const GroupRanks *findMembers(llvm::StringRef name) const;
+  /// Returns the rank whose groups are all known; nullopt if there is none.
+  std::optional<int64_t> findRank() const;
   /// Returns the name of a group that a vocabulary and PyTorch name
   /// differently: that of the vocabulary.
   llvm::StringRef getKey(llvm::StringRef name) const;
@@ -61,8 +91,15 @@ private:
   mlir::MLIRContext *context;
   /// Group sizes that nodes state.
   ByName<std::optional<int64_t>> sizes;
-  /// True if some node identifies its group by a list of ranks.
-  bool hasGroupsOfRanks = false;
+  /// The groups around this rank that nodes identify by lists of ranks, and
+  /// those of all ranks.
+  std::map<std::vector<int64_t>, GroupRanks> groupsOfRanks;
+  /// The rank of which nodes list the groups.
+  std::optional<int64_t> rankOfLists;
+  /// The stated groups that were completed, by name.
+  std::map<std::string, GroupRanks> completed;
+  std::string premise;
+  std::string limitation;
   ByName<tp::GroupAttr> groups;
   /// The vocabularies of other systems whose collectives name a group.
   ByName<llvm::StringRef> vocabularies;

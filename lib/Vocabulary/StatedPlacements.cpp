@@ -9,6 +9,7 @@
 #include "commute/Dialect/SizeAssumption.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
 #include <set>
@@ -18,10 +19,21 @@ using namespace commute;
 using namespace commute::vocabulary;
 
 bool StatedNames::hasGroup(StringRef key) const {
+  std::string known = getKey(key);
   return llvm::any_of(
              groups,
-             [&](tp::GroupAttr group) { return group.getKey() == key; }) ||
+             [&](tp::GroupAttr group) { return group.getKey() == known; }) ||
          llvm::is_contained(otherGroups, key);
+}
+
+std::string StatedNames::getKey(StringRef stated) const {
+  for (tp::GroupAttr group : groups) {
+    std::string key = group.getKey();
+    if (group.getName().empty() &&
+        llvm::is_contained(llvm::split(key, '/'), stated))
+      return key;
+  }
+  return stated.str();
 }
 
 /// Returns, for example, "the program has no such group; its groups are 'dp'
@@ -191,7 +203,7 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
           return llvm::createStringError(
               "input '" + key.getValue() + "' is placed " + placement +
               " on group '" + group + "', but " + describeGroups(program));
-        stated[group] = placement;
+        stated[program.getKey(group)] = placement;
       }
     }
     for (auto [ruleIndex, item] : llvm::enumerate(rules)) {
@@ -201,7 +213,7 @@ llvm::Error vocabulary::statePlacements(func::FuncOp function,
         continue;
       ruleMatched[ruleIndex] = true;
       if (!rule->group.empty()) {
-        stated[rule->group] = rule->placement;
+        stated[program.getKey(rule->group)] = rule->placement;
         continue;
       }
       for (tp::GroupAttr group : program.groups)

@@ -20,7 +20,8 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
-/// Returns the group `rank_group`, or null if `rank` is not a member.
+/// Returns the groups of which `rank_group` is the one around `rank`; null if
+/// `rank` is not a member, and if too little is known of other ranks.
 static tp::GroupAttr readGroup(NodeReader &reader) {
   std::optional<int64_t> rank = reader.integer("rank");
   std::optional<SmallVector<int64_t>> ranks = reader.integers("rank_group");
@@ -28,7 +29,7 @@ static tp::GroupAttr readGroup(NodeReader &reader) {
     return {};
   SmallVector<int64_t> sorted(*ranks);
   llvm::sort(sorted);
-  if (sorted.front() < 0 ||
+  if (sorted.front() < 0 || sorted.back() >= tp::GroupAttr::maxRanks ||
       std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return {};
   if (!reader.noteRank(*rank)) {
@@ -37,7 +38,7 @@ static tp::GroupAttr readGroup(NodeReader &reader) {
                       "rank for this graph");
     return {};
   }
-  return tp::GroupAttr::get(reader.getContext(), /*name=*/"", *ranks);
+  return reader.groupOfRanks(*ranks);
 }
 
 static LogicalResult readAllReduce(NodeReader &reader) {
@@ -181,7 +182,7 @@ LogicalResult vocabulary::writeTensorCastCollective(Operation *op,
     return op->emitError(
         "TensorCast's collectives support only the reduction sum");
   return node.integer("rank", rank.getInt())
-      .integers("rank_group", group.getRanks())
+      .integers("rank_group", group.getMembersAround(rank.getInt()))
       .finish(op->getResult(0));
 }
 

@@ -176,7 +176,8 @@ bool Session::read(std::unique_ptr<archive::Program> program,
     return false;
   };
   ProgramContext known{settings.context, settings.hasOtherGroups,
-                       /*isOfOneRank=*/true};
+                       /*isOfOneRank=*/true,
+                       /*hasOtherPrograms=*/!settings.otherRanks.empty()};
   llvm::Expected<LoadedProgram> own =
       readProgram(std::move(program), known, vocabulary, context);
   if (!own)

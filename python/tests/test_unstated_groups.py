@@ -185,7 +185,9 @@ def test_sidecars_that_name_nothing(name, tmp_path):
 def test_a_sidecar_may_describe_the_whole_mesh(tmp_path):
     members = {"tp": [0, 1], "pp": [0, 2]}
     archive = two_axes("tp", "tp").write(tmp_path / "in.pt2", members)
-    assert show(archive)["groups"] == {"tp": "[0, 1]", "pp": "[0, 2]"}
+    # They are those of one rank; those of the others follow.
+    assert show(archive)["groups"] == {"tp": "[0, 1] [2, 3]", "pp": "[0, 2] [1, 3]"}
+    assert commute("verify", archive, archive).returncode == 0
     # On the command line it is a mistake.
     process = commute(
         "show", two_axes("tp", "tp").write(tmp_path / "bare.pt2", {"tp": [0, 1]}), "--group=pp=0,2"

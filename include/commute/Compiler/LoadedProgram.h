@@ -72,6 +72,8 @@ struct ProgramContext {
   /// theirs. If the sidecar states the rank, the program may then differ
   /// between ranks.
   bool isOfOneRank = false;
+  /// True if the programs of the other ranks are read as well.
+  bool hasOtherPrograms = false;
 };
 
 /// The same for a program in memory, such as a live graph. Errors start with

@@ -26,6 +26,8 @@ struct StatedFacts {
   /// Groups that hold unless the sidecar or `groups` states others. The program
   /// may lack some.
   std::map<std::string, vocabulary::GroupRanks> knownGroups;
+  /// True if these are the facts of one of several programs, one for each rank.
+  bool hasOtherPrograms = false;
 
   /// Adds the facts to those of an archive's sidecar. The error names the
   /// invalid option.

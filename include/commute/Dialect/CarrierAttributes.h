@@ -33,6 +33,10 @@ inline constexpr llvm::StringLiteral unknownRanksAttrName = "tp.unknown_ranks";
 inline constexpr llvm::StringLiteral noPlacementDefaultsAttrName =
     "tp.no_placement_defaults";
 
+/// A string attribute of modules: the premise under which the groups of other
+/// ranks are known, which the program does not state. Verdicts print it.
+inline constexpr llvm::StringLiteral groupPremiseAttrName = "tp.group_premise";
+
 /// A string attribute of opaque calls: why the operator, which the vocabulary
 /// knows, is not modelled in this form. Completes "not fused: 'mm' uses it: ".
 inline constexpr llvm::StringLiteral limitationAttrName = "tp.limitation";

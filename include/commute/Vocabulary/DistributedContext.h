@@ -66,6 +66,9 @@ struct DistributedContext {
   /// True if this program is part of a larger one that names further groups.
   /// Members of its only group are then not assumed to be the ranks 0 to n-1.
   bool hasOtherGroups = false;
+  /// True if the programs of the other ranks are read as well. They say which
+  /// groups these ranks have, so this program's groups are not completed.
+  bool hasOtherPrograms = false;
   /// The rank that the graph was captured on, if known.
   std::optional<int64_t> rank;
   /// True if the user named the rank that runs this program (`--rank`), so that

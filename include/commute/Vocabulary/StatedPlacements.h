@@ -26,6 +26,9 @@ struct StatedNames {
 
   /// Returns true if a node names the group `key`, or a statement adds it.
   bool hasGroup(llvm::StringRef key) const;
+  /// Returns the key of the group that a statement means. Of the groups along
+  /// an axis that have no name, "0,1/2,3", it may list one: "0,1".
+  std::string getKey(llvm::StringRef stated) const;
 };
 
 /// Sets the placements of the function's arguments that the context states.

@@ -240,6 +240,9 @@ InputPlacements::resolveInAnyWorld(func::FuncOp function, Default defaults) {
   InputPlacements result;
   if (module->hasAttr(tp::noPlacementDefaultsAttrName))
     defaults = Default::Varying;
+  if (auto premise =
+          module->getAttrOfType<StringAttr>(tp::groupPremiseAttrName))
+    result.assumptions.push_back("of groups: " + premise.str());
   result.world = analysis::getWorld(module);
   assert(llvm::is_sorted(result.world) && "the ranks of a world ascend");
   SmallVector<tp::GroupAttr> names = getGroups(module);
