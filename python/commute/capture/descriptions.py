@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
@@ -28,6 +29,7 @@ from commute.capture.placements import (
 )
 from commute.capture.ranks import axis_names, groups_by_name, groups_of_axis
 from commute.torch.compatibility import pytree
+from commute.torch.process_groups import framework_name, lists_of
 
 
 def _parameters_and_buffers(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
@@ -39,20 +41,24 @@ def name_groups(mesh: DeviceMesh) -> tuple[dict[str, str], dict[str, Any]]:
     """Returns the new name of each process group, and the members of the groups with each
     new name.
 
-    A group of all ranks keeps its name, which is the same in every PyTorch process. Groups
-    along a mesh axis are named after the axis.
+    The default group keeps its name, which is the same in every PyTorch process. Groups along a
+    mesh axis are named after the axis, and others as the framework names them that made them.
     """
     own: dict[str, str] = {}
     members: dict[str, Any] = {}
     everyone = sorted(mesh.mesh.flatten().tolist())
+    default = str(dist.group.WORLD.group_name) if dist.group.WORLD else ""
     axes = {}
     for axis, axis_name in enumerate(axis_names(mesh)):
         axes[str(groups_of_axis(mesh, axis))] = axis_name
     for name, groups in groups_by_name(mesh).items():
-        is_world = len(groups) == 1 and groups[0] == everyone
-        called = name if is_world else axes.get(str(groups), name)
+        called = axes.get(str(groups)) or framework_name(name) or name
+        ranks = {"ranks": groups[0] if len(groups) == 1 else groups}
+        # Frameworks may give one name to several groups.
+        if name == default or members.get(called, ranks) != ranks:
+            called = name
         own[name] = called
-        members[called] = {"ranks": groups[0] if len(groups) == 1 else groups}
+        members[called] = ranks
     members.setdefault("0", {"ranks": everyone})
     return own, members
 
@@ -415,10 +421,14 @@ class Descriptions:
         """Returns the placements for each process group that the program uses."""
         stated = {}
         for index, axis in enumerate(axis_names(self.mesh)):
-            name = str(self.mesh.get_group(index).group_name)
-            group = self.group_names.get(name, name)
-            if axis in axes and group in used:
-                stated[group] = in_words(axes[axis], shape, self.mesh.size(index))
+            if axis not in axes:
+                continue
+            groups = groups_of_axis(self.mesh, index)
+            text = in_words(axes[axis], shape, self.mesh.size(index))
+            # The program may use other groups of the same ranks.
+            for group in used:
+                if lists_of(self.groups.get(group, {}).get("ranks", [])) == groups:
+                    stated[group] = text
         return stated
 
     def sidecars(self) -> tuple[dict[int, dict[str, Any]], tuple[rank_constants.RankConstant, ...]]:

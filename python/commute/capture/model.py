@@ -29,6 +29,7 @@ from commute.capture.descriptions import (
 )
 from commute.capture.errors import CaptureError
 from commute.capture.local_model import LocalModel, is_parallel
+from commute.capture.meshes import find_mesh
 from commute.capture.ranks import acting_as_rank, fake_mesh
 from commute.capture.tracing import trace
 
@@ -78,7 +79,9 @@ class _FunctionModule(nn.Module):
         self.__dict__["forward"] = function
 
 
-def _mesh_of(mesh: DeviceMesh | Mapping[str, int]) -> DeviceMesh:
+def _mesh_of(mesh: DeviceMesh | Mapping[str, int] | None, model: nn.Module) -> DeviceMesh:
+    if mesh is None:
+        return find_mesh(model)
     if isinstance(mesh, DeviceMesh):
         return mesh
     if isinstance(mesh, Mapping):
@@ -194,7 +197,7 @@ def capture(
     model: nn.Module | Callable[..., Any],
     example_args: Any,
     *,
-    mesh: DeviceMesh | Mapping[str, int],
+    mesh: DeviceMesh | Mapping[str, int] | None = None,
     plan: Any = None,
     backward: bool = False,
     dynamic_shapes: Any = None,
@@ -213,7 +216,9 @@ def capture(
     example_args: a tuple of positional or a dict of keyword arguments, as passed on this
         rank.
     mesh: the DeviceMesh of the model, or axis sizes such as {"tp": 8}. With axis sizes, the
-        ranks exist only during the capture.
+        ranks exist only during the capture. None: the mesh of the model's DTensors or, if it has
+        none, the mesh whose axes have the process groups, named as the framework that made
+        the groups names them.
     plan: {module name: parallel style} as in parallelize_module, or {module name: rule} as in
         transformers.
     backward: capture the loss and the gradients of all parameters in one program.
@@ -235,10 +240,10 @@ def capture(
     single device cannot be captured, `reference_refusal` of the result states why.
     """
     transformers_models.register_caches()
-    mesh = _mesh_of(mesh)
+    module = model if isinstance(model, nn.Module) else _FunctionModule(model)
+    mesh = _mesh_of(mesh, module)
     wanted = _ranks_of(mesh, ranks)
     folder = Path(folder)
-    module = model if isinstance(model, nn.Module) else _FunctionModule(model)
     arguments = Arguments(named_arguments(module.forward, example_args), mesh)
     stated = check_stated_inputs(input_placements or {}, arguments, mesh)
     stated_outputs = check_stated_outputs(output_placements or {}, mesh)

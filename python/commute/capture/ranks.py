@@ -10,7 +10,6 @@ PyTorch's notion of "this rank" has to change.
 """
 
 import contextlib
-import gc
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -22,9 +21,10 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from commute.capture.errors import CaptureError
 from commute.torch.compatibility import (
     clear_sharding_cache,
+    coordinates_of_rank,
     group_registry,
-    process_group_by_name,
 )
+from commute.torch.known_groups import known_groups
 
 
 def start_fake_processes(world_size: int) -> None:
@@ -63,40 +63,17 @@ def groups_of_axis(mesh: DeviceMesh, axis: int) -> list[list[int]]:
     )
 
 
-def _known_meshes() -> list[DeviceMesh]:
-    """Returns all meshes of the process. PyTorch keeps no list of them, and hooks hold
-    meshes of their own."""
-    return [mesh for mesh in gc.get_objects() if type(mesh) is DeviceMesh]
-
-
-def _is_alive(name: str, groups: list[list[int]]) -> bool:
-    """Returns true if the named group exists and is one of `groups`. A mesh may outlive its
-    process groups."""
-    try:
-        group = process_group_by_name(name)
-        return dist.get_process_group_ranks(group) in groups
-    except (RuntimeError, LookupError, ValueError):
-        return False
-
-
-def _rows_by_group(meshes: list[DeviceMesh]) -> dict[str, list[list[int]]]:
-    """Returns the groups of every mesh axis, keyed by the name of this rank's group."""
-    rows: dict[str, list[list[int]]] = {}
-    for mesh in meshes:
-        for axis, name in enumerate(getattr(mesh, "_dim_group_names", ())):
-            groups = groups_of_axis(mesh, axis)
-            # An axis of a submesh has this rank's group only; its root mesh has all groups.
-            if _is_alive(str(name), groups) and len(groups) > len(rows.get(str(name), ())):
-                rows[str(name)] = groups
-    return rows
-
-
 def groups_by_name(mesh: DeviceMesh) -> dict[str, list[list[int]]]:
-    """Returns the groups of all axes of all meshes over ranks of this mesh, keyed by group
-    name."""
+    """Returns all groups of the process over ranks of a mesh, keyed by the name of this
+    rank's group: those along axes of meshes, and those that were made for all ranks alike."""
+    known_groups.note_mesh(mesh)
     ranks = set(mesh.mesh.flatten().tolist())
-    meshes = [m for m in _known_meshes() if set(m.mesh.flatten().tolist()) <= ranks]
-    return _rows_by_group(meshes)
+    found = {name: known_groups.find(name) for name in known_groups.names()}
+    return {
+        name: groups
+        for name, groups in found.items()
+        if groups is not None and {rank for group in groups for rank in group} <= ranks
+    }
 
 
 def _forget_propagated_shards() -> None:
@@ -111,35 +88,22 @@ def acting_as_rank(rank: int) -> Iterator[None]:
         yield
         return
     world: Any = group_registry()
-    meshes = _known_meshes()
-    rows = _rows_by_group(meshes)
+    rows = {name: known_groups.find(name) for name in known_groups.names()}
     members = dict(world.pg_group_ranks)
-    coordinates = {id(mesh): mesh._coordinate_on_dim for mesh in meshes}
     try:
         for group, name in list(world.pg_names.items()):
-            row = next((ranks for ranks in rows.get(str(name), ()) if rank in ranks), None)
+            row = next((ranks for ranks in rows.get(str(name)) or () if rank in ranks), None)
             if row is not None:
                 world.pg_group_ranks[group] = {member: i for i, member in enumerate(row)}
-        for mesh in meshes:
-            # A submesh is the part of its root that contains the rank, so it changes too.
-            mesh._coordinate_on_dim = _coordinate(mesh, rank)
         _forget_propagated_shards()
 
         def rank_in(group: Any) -> int:
             ranks = world.pg_group_ranks.get(group)
             return rank if ranks is None else ranks.get(rank, -1)
 
-        with mock.patch.object(dist.ProcessGroup, "rank", rank_in):
+        with mock.patch.object(dist.ProcessGroup, "rank", rank_in), coordinates_of_rank(rank):
             yield
     finally:
         world.pg_group_ranks.clear()
         world.pg_group_ranks.update(members)
-        for mesh in meshes:
-            mesh._coordinate_on_dim = coordinates[id(mesh)]
         _forget_propagated_shards()
-
-
-def _coordinate(mesh: DeviceMesh, rank: int) -> tuple[int, ...] | None:
-    full = mesh._layout.remap_to_tensor(mesh._rank_map)
-    places = (full == rank).nonzero()
-    return tuple(places[0].tolist()[1:]) if len(places) else None

@@ -17,7 +17,7 @@ def check(
     model: nn.Module | Callable[..., Any],
     parallel_model: nn.Module | Callable[..., Any],
     args: Any,
-    mesh: DeviceMesh | Mapping[str, int],
+    mesh: DeviceMesh | Mapping[str, int] | None = None,
     *,
     plan: Any = None,
     backward: bool = False,
@@ -36,7 +36,8 @@ def check(
     parallel_model: the model as the ranks run it: with DTensor parameters, with collectives
         of its own, or `model` itself together with a `plan`.
     args: the example arguments on one device, as for `capture`.
-    mesh: the DeviceMesh, or axis sizes such as {"tp": 8}.
+    mesh: the DeviceMesh, or axis sizes such as {"tp": 8}; None where the model's DTensors or
+        the process groups say it, as for `capture`.
     backward: also check the gradients of all parameters.
     relations: entries of relations.json that replace captured ones: "inputs",
         "inputs_of_rank", "outputs", "ranges". An entry that is None removes the captured one.

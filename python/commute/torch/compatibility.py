@@ -7,10 +7,13 @@ torch.distributed.tensor are looked up when they are used: importing them takes 
 """
 
 import contextlib
+import functools
 import importlib
+import inspect
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from unittest import mock
 
 import torch
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
     from torch.distributed.tensor.placement_types import _StridedShard as StridedShard
     from torch.export._trace import _export as export_without_checks
     from torch.testing._internal.distributed.fake_pg import FakeStore
+
+_log = logging.getLogger("commute")
 
 # A custom pass of Inductor: a CustomGraphPass, or a function.
 CustomPass = Callable[[Graph], Any]
@@ -80,6 +85,7 @@ __all__ = [
     "FakeStore",
     "FakeTensor",
     "FakeTensorMode",
+    "GroupWatcher",
     "HigherOrderOperator",
     "OpOverload",
     "OpOverloadPacket",
@@ -90,12 +96,16 @@ __all__ = [
     "compile_fx",
     "compiled_code",
     "compute_local_shape_and_global_offset",
+    "coordinates_of_rank",
     "counters",
     "default_store",
     "enable_python_dispatcher",
     "export_without_checks",
+    "flattened_meshes",
     "get_sharded_parameters",
     "group_names_and_ranks",
+    "group_names_of_mesh",
+    "group_ranks_by_name",
     "group_registry",
     "group_size_by_name",
     "has_kernel",
@@ -110,12 +120,14 @@ __all__ = [
     "process_group_by_name",
     "pytree",
     "register_dynamo_backend",
+    "root_of_mesh",
     "run_backward",
     "saving_without_canonical_form",
     "setup_stacktrace_preservation_hooks",
     "takes_lists_of_passes",
     "to_dtypes",
     "unset_fake_temporarily",
+    "watch_groups",
     "without_torch_functions",
 ]
 
@@ -173,6 +185,14 @@ def process_group_by_name(name: str) -> dist.ProcessGroup:
     return dist.distributed_c10d._resolve_process_group(cast("GroupName", name))
 
 
+def group_ranks_by_name(name: str) -> list[int] | None:
+    """The ranks of a group of this process, in order; None if it has no such group."""
+    try:
+        return dist.get_process_group_ranks(process_group_by_name(name))
+    except (RuntimeError, LookupError, ValueError):
+        return None
+
+
 def group_size_by_name(name: str) -> int:
     return dist.distributed_c10d._get_group_size_by_name(cast("GroupName", name))
 
@@ -189,6 +209,119 @@ def group_names_and_ranks() -> list[tuple[str, list[int]]]:
         (str(name), sorted(world.pg_group_ranks.get(group, {})))
         for group, name in world.pg_names.items()
     ]
+
+
+def group_names_of_mesh(mesh: Any) -> list[str]:
+    """The names of this rank's groups along the axes of a DeviceMesh; none if the mesh has no
+    groups."""
+    return [str(name) for name in getattr(mesh, "_dim_group_names", ())]
+
+
+def root_of_mesh(mesh: Any) -> Any:
+    """The DeviceMesh that a mesh is cut from, which may be the mesh itself."""
+    return getattr(mesh, "_root_mesh", None) or mesh
+
+
+def flattened_meshes(mesh: Any) -> list[Any]:
+    """The meshes with several axes of a DeviceMesh in one."""
+    return [*getattr(mesh, "_flatten_mapping", {}).values()]
+
+
+@contextlib.contextmanager
+def coordinates_of_rank(rank: int) -> Iterator[None]:
+    """Gives every DeviceMesh, known to anybody or not, the coordinates of another rank."""
+    mesh_class: Any = importlib.import_module("torch.distributed.device_mesh").DeviceMesh
+    found: dict[int, tuple[Any, tuple[int, ...] | None]] = {}
+
+    def coordinates(mesh: Any) -> tuple[int, ...] | None:
+        if id(mesh) not in found:
+            with unset_fake_temporarily():
+                # A submesh is the part of its root that contains the rank, so it changes too.
+                full = mesh._layout.remap_to_tensor(mesh._rank_map)
+                places = (full == rank).nonzero()
+                own = tuple(places[0].tolist()[1:]) if len(places) else None
+            found[id(mesh)] = mesh, own
+        return found[id(mesh)][1]
+
+    def keep(mesh: Any, value: Any) -> None:
+        mesh.__dict__["_coordinate_on_dim"] = value
+
+    # A property goes before what a mesh holds.
+    changed = property(coordinates, keep)
+    with mock.patch.object(mesh_class, "_coordinate_on_dim", changed, create=True):
+        yield
+
+
+class GroupWatcher(Protocol):
+    """What is told of groups and meshes when they are made."""
+
+    def forget(self) -> None:
+        """A new default group is made."""
+
+    def note_group(self, name: str, ranks: Sequence[int], description: str) -> None:
+        """This process may not be a member."""
+
+    def note_axis(self, name: str, groups: list[list[int]]) -> None:
+        """This process's group is one of several that are made at once."""
+
+    def note_mesh(self, mesh: Any) -> None: ...
+
+
+def watch_groups(watcher: GroupWatcher) -> None:
+    """Tells a watcher of all groups and meshes that are made from now on.
+
+    PyTorch makes each group in all processes, but keeps those of this rank.
+    """
+    c10d = dist.distributed_c10d
+
+    def is_told(tell: Callable[..., None], original: Any) -> Any:
+        """The function, after whose calls `tell` gets the result and the arguments by name."""
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            try:
+                tell(result, **signature.bind(*args, **kwargs).arguments)
+            except Exception:
+                # Another version of PyTorch: these groups are not known then.
+                _log.debug("a group is not noted", exc_info=True)
+            return result
+
+        return call
+
+    def note_group(
+        result: Any, group_size: int, global_ranks_in_group: Sequence[int], group_name: str,
+        group_desc: str | None = None, **_: Any,
+    ) -> None:  # fmt: skip
+        if not global_ranks_in_group:
+            watcher.forget()
+        ranks = [*global_ranks_in_group] or [*range(group_size)]
+        watcher.note_group(str(group_name), ranks, group_desc or "")
+
+    def note_split(
+        result: Any, parent_pg: Any = None, split_ranks: Any = None,
+        group_desc: str | None = None, **_: Any,
+    ) -> None:  # fmt: skip
+        if not isinstance(result, dist.ProcessGroup):
+            return
+        parent = dist.get_process_group_ranks(parent_pg)
+        groups = [[parent[rank] for rank in split] for split in split_ranks]
+        name = str(result.group_name)
+        watcher.note_group(name, dist.get_process_group_ranks(result), group_desc or "")
+        watcher.note_axis(name, groups)
+
+    device_mesh: Any = importlib.import_module("torch.distributed.device_mesh")
+    mesh = device_mesh.DeviceMesh
+    c10d._new_process_group_helper = is_told(note_group, c10d._new_process_group_helper)
+    split_group = is_told(note_split, c10d.split_group)
+    for module in (c10d, dist, device_mesh):
+        if hasattr(module, "split_group"):
+            setattr(module, "split_group", split_group)  # noqa: B010 (of another type)
+    mesh.__init__ = is_told(lambda _, self, **__: watcher.note_mesh(self), mesh.__init__)
+    mesh.from_group = staticmethod(
+        is_told(lambda made, **_: watcher.note_mesh(made), mesh.from_group)
+    )
 
 
 def get_sharded_parameters(module: "FSDPModule") -> Iterator[tuple[Any, Any, Any]]:

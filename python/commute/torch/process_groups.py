@@ -2,20 +2,16 @@
 """The process groups that this process knows, and which nodes communicate in them."""
 
 import functools
-import gc
 import sys
-import weakref
 from collections.abc import Collection, Iterable
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed.device_mesh import DeviceMesh
 from torch.fx import Node
 
-from commute.torch.compatibility import OpOverload, process_group_by_name, unset_fake_temporarily
-
-Ranks = list[list[int]]
+from commute.torch.compatibility import OpOverload, group_ranks_by_name
+from commute.torch.known_groups import Ranks, known_groups, world_groups
 
 
 def get_rank() -> int | None:
@@ -27,44 +23,6 @@ def lists_of(ranks: Any) -> Ranks:
     """The groups of an axis; a single one may be written as a list of its ranks."""
     lists: Ranks = ranks if all(isinstance(members, list) for members in ranks) else [ranks]
     return lists
-
-
-# The meshes in which groups were found, with the axis of the group.
-_found: dict[str, tuple["weakref.ref[DeviceMesh]", int]] = {}
-
-
-def _groups_along(mesh: DeviceMesh, axis: int) -> tuple[str, Ranks] | None:
-    """The name of this rank's group along an axis of a mesh, and all groups of that axis;
-    None if the mesh does not have all ranks, or no groups."""
-    if mesh.mesh.numel() != dist.get_world_size():
-        return None
-    try:
-        name = str(mesh.get_group(axis).group_name)
-    except (RuntimeError, LookupError, ValueError):
-        return None  # Of groups that were destroyed, or never made.
-    groups = mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis))
-    return name, cast("Ranks", groups.tolist())
-
-
-def _find_axes() -> None:
-    """Looks for all meshes. PyTorch keeps no list of them, so they are looked for among all
-    objects, which takes a tenth of a second and more."""
-    for mesh in gc.get_objects():
-        if type(mesh) is not DeviceMesh:
-            continue
-        for axis in range(mesh.ndim):
-            if named := _groups_along(mesh, axis):
-                _found[named[0]] = weakref.ref(mesh), axis
-
-
-def _axis_of(name: str, own: list[int]) -> Ranks | None:
-    """All groups of the axis along which this rank's group has a name and these ranks, if
-    the axis was found."""
-    reference, axis = _found.get(name, (lambda: None, 0))
-    mesh = reference()
-    named = None if mesh is None else _groups_along(mesh, axis)
-    # A mesh may be older than the groups that have its names now.
-    return named[1] if named is not None and named[0] == name and own in named[1] else None
 
 
 # Process groups by the names that other systems use in their own collectives.
@@ -93,42 +51,36 @@ def process_group_name(name: str) -> str:
     return name if group is None else str(group.group_name)
 
 
+def framework_name(name: str) -> str:
+    """What the framework that made a group of torch.distributed calls it, such as "tp:0" of vLLM
+    or "TENSOR_MODEL_PARALLEL_GROUP" of Megatron; "" if it has no name but the number."""
+    others = getattr(sys.modules.get("vllm.distributed.parallel_state"), "_groups", {})
+    for other in (*_registered, *others):
+        if other != name and process_group_name(other) == name:
+            return str(other)
+    return known_groups.description(name).removeprefix("mesh_")
+
+
 class ProcessGroups:
     """The groups of torch.distributed by name, and those that other systems name.
 
     A process knows the members of its own group. The members of the groups that have its
-    name on other ranks follow only for the group of all ranks, and from a DeviceMesh.
+    name on other ranks follow for the group of all ranks, and for groups that were made for
+    all ranks alike, as those of a DeviceMesh are.
     """
-
-    def __init__(self) -> None:
-        self._has_looked = False
 
     def own_members(self, name: str) -> list[int] | None:
         """The ranks of this rank's group; None if the process has no such group."""
-        if get_rank() is None:
-            return None
-        try:
-            group = process_group_by_name(process_group_name(name))
-        except (RuntimeError, LookupError, ValueError):
-            return None
-        return dist.get_process_group_ranks(group)
+        return None if get_rank() is None else group_ranks_by_name(process_group_name(name))
 
     def find(self, name: str) -> Ranks | None:
         """The ranks of the groups of this name on all ranks; None if not known."""
         own = self.own_members(name)
-        name = process_group_name(name)
         if own is None:
             return None
         if len(own) == dist.get_world_size():
             return [own]
-        # Passes run while PyTorch traces, where a mesh's tensor would be a fake one.
-        with unset_fake_temporarily():
-            known = _axis_of(name, own)
-            if known is None and not self._has_looked:
-                self._has_looked = True
-                _find_axes()
-                known = _axis_of(name, own)
-        return known
+        return world_groups(process_group_name(name))
 
 
 @functools.cache

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from commute.torch.graph_program import GraphProgram
+from commute.torch.known_groups import Ranks
 from commute.torch.process_groups import (
     ProcessGroups,
-    Ranks,
     group_names,
     lists_of,
     process_group_name,

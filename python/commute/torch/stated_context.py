@@ -13,9 +13,9 @@ from torch.fx import Node
 
 from commute.errors import CommuteError
 from commute.torch.graph_program import GraphProgram
+from commute.torch.known_groups import Ranks
 from commute.torch.process_groups import (
     ProcessGroups,
-    Ranks,
     get_rank,
     lists_of,
     process_group_name,

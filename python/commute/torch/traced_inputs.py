@@ -23,7 +23,7 @@ from commute.torch.compatibility import (
     is_from_local,
     unset_fake_temporarily,
 )
-from commute.torch.process_groups import Ranks
+from commute.torch.known_groups import Ranks, known_groups
 
 # DTensor and AOTAutograd's descriptors are imported where they are met: they take seconds.
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def _layout_of(value: Any) -> Layout | None:
         return None
     # Dynamo wraps a mesh that its graph reads.
     mesh = getattr(value._spec.mesh, "real_obj", value._spec.mesh)
+    # It may be older than the import of this package.
+    known_groups.note_mesh(mesh)
     with unset_fake_temporarily():
         ranks = mesh.mesh
         for axis, placement in reversed(list(enumerate(value._spec.placements))):

@@ -1,0 +1,198 @@
+# Part of Commute. Licensed under the Apache License v2.0, see LICENSE.
+"""Groups and meshes that a process knows from the moment they are made."""
+
+import gc
+import json
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as fc
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import Replicate
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from commute.torch import CaptureError, capture, check, register_group_name
+from commute.torch.process_groups import ProcessGroups, framework_name
+from records import SIDECAR, read_records
+
+
+def start(world_size, rank=0):
+    dist.init_process_group(backend="fake", world_size=world_size, rank=rank, store=FakeStore())
+
+
+def find(group):
+    return ProcessGroups().find(group if isinstance(group, str) else group.group_name)
+
+
+def make(*groups, description=None):
+    """This rank's group among some that are made."""
+    made = [dist.new_group(ranks, group_desc=description) for ranks in groups]
+    (own,) = [group for group in made if isinstance(group, dist.ProcessGroup)]
+    return own
+
+
+@pytest.fixture(autouse=True)
+def without_the_garbage_collectors_list(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("objects are looked for")
+
+    monkeypatch.setattr(gc, "get_objects", refuse)
+
+
+@pytest.mark.parametrize("rank", [0, 5])
+def test_groups_that_were_made_one_by_one(rank):
+    """As frameworks make them: a loop over the groups of each axis."""
+    start(8, rank)
+    tp = make([0, 1], [2, 3], [4, 5], [6, 7])
+    dp = make([0, 2], [1, 3], [4, 6], [5, 7])
+    pairs = [(first, first + 4) for first in range(4)]
+    pp = make(*map(list, pairs))
+    assert find(tp) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert find(dp) == [[0, 2], [1, 3], [4, 6], [5, 7]]
+    assert find(pp) == [[0, 4], [1, 5], [2, 6], [3, 7]]
+    assert find(dist.group.WORLD) == [[*range(8)]]
+
+
+def test_two_groups_of_the_same_ranks_that_were_made_together():
+    """Megatron makes a group for NCCL and one for Gloo in each round of its loop."""
+    start(4, 3)
+    made = [dist.new_group(ranks) for ranks in ([0, 1], [0, 1], [2, 3], [2, 3])]
+    first, second = [group for group in made if isinstance(group, dist.ProcessGroup)]
+    assert first is not second
+    assert find(first) == find(second) == [[0, 1], [2, 3]]
+
+
+def test_groups_that_ranks_use_in_other_places_are_not_joined():
+    start(4)
+    own, other = dist.new_group([0, 1]), dist.new_group([0, 2])
+    # Rank 1 has another group before, rank 3 has none of the kind.
+    dist.new_group([1, 2])
+    assert find(own) is None and find(other) is None
+
+
+def test_groups_of_another_kind_do_not_count():
+    start(4)
+    dist.new_group([0, 3], group_desc="ends of the pipeline")
+    tp = make([0, 1], [2, 3], description="tp")
+    assert find(tp) == [[0, 1], [2, 3]]
+
+
+def test_a_mesh_that_nobody_holds():
+    start(4)
+    name = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))["tp"].get_group().group_name
+    gc.collect()
+    assert find(name) == [[0, 1], [2, 3]]
+
+
+def test_a_mesh_of_groups_that_were_made_for_this_rank_alone():
+    """Only the mesh says what the groups of the others are."""
+    start(4)
+    tp, dp = (dist.new_group(r, use_local_synchronization=True) for r in ([0, 1], [0, 2]))
+    assert find(tp) is None
+    DeviceMesh.from_group([dp, tp], "cpu", mesh=[[0, 1], [2, 3]], mesh_dim_names=("dp", "tp"))
+    gc.collect()
+    assert find(tp) == [[0, 1], [2, 3]] and find(dp) == [[0, 2], [1, 3]]
+
+
+def test_names_that_are_given_again():
+    start(4)
+    first = make([0, 1], [2, 3])
+    name = first.group_name
+    dist.destroy_process_group()
+    assert find(name) is None
+    start(4)
+    again = dist.new_group([0, 3])
+    assert again.group_name == name and find(name) is None
+
+
+def test_names_of_frameworks():
+    start(4)
+    plain = make([0, 1], [2, 3])
+    megatron = make([0, 2], [1, 3], description="DATA_PARALLEL_GROUP")
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    assert framework_name(plain.group_name) == ""
+    assert framework_name(megatron.group_name) == "DATA_PARALLEL_GROUP"
+    assert framework_name(mesh.get_group("tp").group_name) == "tp"
+    register_group_name("tp:0", plain)
+    try:
+        assert framework_name(plain.group_name) == "tp:0"
+    finally:
+        register_group_name("tp:0", None)
+
+
+def sums_over(*groups):
+    def function(x):
+        for group in groups:
+            x = fc.all_reduce(x, "sum", group)
+        return x
+
+    return function
+
+
+def sidecar_of(folder, rank):
+    _, records = read_records(folder / f"rank{rank}.pt2")
+    return json.loads(records[SIDECAR])
+
+
+def test_capture_names_the_groups_of_frameworks(tmp_path):
+    """All ranks' programs, with groups that are no axes of the mesh."""
+    start(4)
+    tp = make([0, 1], [2, 3], description="TENSOR_MODEL_PARALLEL_GROUP")
+    ends = make([0, 3], [1, 2], description="ENDS")
+    capture(sums_over(tp, ends), (torch.randn(4, 4),), mesh={"all": 4}, folder=tmp_path)
+    for rank in range(4):
+        assert sidecar_of(tmp_path, rank)["groups"] == {
+            "TENSOR_MODEL_PARALLEL_GROUP": {"ranks": [[0, 1], [2, 3]]},
+            "ENDS": {"ranks": [[0, 3], [1, 2]]},
+        }
+
+
+# ----------------------------------------------------------------------------
+# Without a mesh
+# ----------------------------------------------------------------------------
+
+
+def test_mesh_of_the_groups_of_a_framework(tmp_path):
+    start(8)
+    make(*([rank] for rank in range(8)), description="PIPELINE")
+    tp = make([0, 1], [2, 3], [4, 5], [6, 7], description="TP")
+    make([0, 1, 2, 3], [4, 5, 6, 7], description="TP with CP")
+    cp = make([0, 2], [1, 3], [4, 6], [5, 7], description="CP")
+    make([0, 4], [1, 5], [2, 6], [3, 7], description="DP")
+    captured = capture(
+        sums_over(tp, cp),
+        {"x": torch.randn(4, 4)},
+        input_placements={"x": {"TP": "partial", "CP": "shard(0)"}},
+        folder=tmp_path,
+    )
+    mesh = json.loads(captured.relations.read_text())["mesh"]
+    assert [*mesh] == ["DP", "CP", "TP"]
+    assert mesh["CP"] == [[0, 2], [1, 3], [4, 6], [5, 7]]
+    placed = sidecar_of(tmp_path, 5)
+    assert placed["inputs"]["x"] == {"TP": "partial(sum)", "CP": "shard(0)"}
+
+
+def test_mesh_of_dtensors():
+    """The mesh from which the axis of the plan is cut."""
+    from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+
+    start(4)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8))
+    parallel = torch.nn.Sequential(torch.nn.Linear(8, 8))
+    parallelize_module(
+        parallel,
+        init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))["tp"],
+        {"0": ColwiseParallel(output_layouts=Replicate())},
+    )
+    assert check(model, parallel, (torch.randn(4, 8),))
+
+
+def test_meshes_that_are_not_known():
+    with pytest.raises(CaptureError, match="no process group"):
+        capture(sums_over(), (torch.randn(4),))
+    start(4)
+    make([0, 1], [2, 3])
+    with pytest.raises(CaptureError, match="not the axes of one mesh"):
+        # Nothing says what the other axis is.
+        capture(sums_over(), (torch.randn(4),))
