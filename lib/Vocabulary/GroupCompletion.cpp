@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GroupCompletion.h"
+#include "commute/Vocabulary/GroupCompletion.h"
 
 #include "commute/Dialect/TPDialect.h"
 
@@ -78,8 +78,25 @@ static std::set<int64_t> getRanks(llvm::ArrayRef<GroupRanks> groups) {
 bool vocabulary::lacksOtherGroups(llvm::ArrayRef<GroupRanks> groups) {
   size_t numRanks = getRanks(groups).size();
   return llvm::any_of(groups, [&](const GroupRanks &group) {
-    return getRanks(group).size() < numRanks;
+    return group.size() == 1 && group.front().size() < numRanks;
   });
+}
+
+std::optional<int64_t>
+vocabulary::findCommonRank(llvm::ArrayRef<GroupRanks> groups) {
+  std::map<int64_t, size_t> counts;
+  size_t numSingle = 0;
+  for (const GroupRanks &group : groups) {
+    if (group.size() != 1)
+      continue;
+    ++numSingle;
+    for (int64_t rank : group.front())
+      ++counts[rank];
+  }
+  for (auto [rank, count] : counts)
+    if (count == numSingle)
+      return rank;
+  return std::nullopt;
 }
 
 static const Members *findMembersAround(const GroupRanks &group, int64_t rank) {
@@ -146,6 +163,9 @@ static GroupRanks split(const std::set<int64_t> &world,
 
 std::optional<std::vector<GroupRanks>>
 vocabulary::completeGroups(llvm::ArrayRef<GroupRanks> groups, int64_t rank) {
+  for (int64_t known : getRanks(groups))
+    if (known < 0 || known >= tp::GroupAttr::maxRanks)
+      return std::nullopt;
   std::vector<std::vector<Axis>> axes;
   for (const GroupRanks &group : groups) {
     const Members *own = findMembersAround(group, rank);

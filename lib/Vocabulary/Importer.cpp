@@ -478,9 +478,14 @@ void Importer::addModuleAttributes() {
   if (DictionaryAttr spellings = groups.getSpellings(vocabulary);
       !spellings.empty())
     module->setAttr(tp::groupSpellingsAttrName, spellings);
-  if (!groups.getPremise().empty())
+  if (!groups.getPremise().empty()) {
+    remark::analysis(
+        UnknownLoc::get(context),
+        remark::RemarkOpts::name("group-premise").category("import"))
+        << remark::add("assumed: {0}", groups.getPremise());
     module->setAttr(tp::groupPremiseAttrName,
                     builder.getStringAttr(groups.getPremise()));
+  }
   // If the groups of other ranks are unknown, the program is that of one rank.
   if (!groups.getLimitation().empty())
     rank = std::nullopt;

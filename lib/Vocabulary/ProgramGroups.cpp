@@ -6,10 +6,10 @@
 
 #include "ProgramGroups.h"
 
-#include "GroupCompletion.h"
 #include "KnownCall.h"
 #include "OperatorCall.h"
 
+#include "commute/Vocabulary/GroupCompletion.h"
 #include "commute/Vocabulary/GroupNames.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -127,38 +127,17 @@ void ProgramGroups::collectRanks(const Arguments &arguments) {
   groupsOfRanks.try_emplace(members, GroupRanks{members});
 }
 
-std::optional<int64_t> ProgramGroups::findRank() const {
-  if (rankOfLists)
-    return rankOfLists;
-  if (distributed.rank)
-    return distributed.rank;
-  // The first rank that is in all groups that are stated for one rank alone.
-  std::map<int64_t, size_t> counts;
-  size_t numGroups = 0;
-  for (const auto &[name, ranks] : distributed.groups) {
-    if (ranks.size() != 1)
-      continue;
-    ++numGroups;
-    for (int64_t rank : ranks.front())
-      ++counts[rank];
-  }
-  for (auto [rank, count] : counts)
-    if (count == numGroups)
-      return rank;
-  return std::nullopt;
-}
-
 void ProgramGroups::complete() {
   std::vector<GroupRanks> stated;
   llvm::append_range(stated, llvm::make_second_range(groupsOfRanks));
   // The members of other ranks' groups are in the programs of these ranks.
   if (!distributed.hasOtherPrograms)
     llvm::append_range(stated, llvm::make_second_range(distributed.groups));
-  bool hasSingle = llvm::any_of(
-      stated, [](const GroupRanks &group) { return group.size() == 1; });
-  if (!hasSingle || !lacksOtherGroups(stated))
+  if (!lacksOtherGroups(stated))
     return;
-  std::optional<int64_t> rank = findRank();
+  std::optional<int64_t> rank = rankOfLists ? rankOfLists : distributed.rank;
+  if (!rank)
+    rank = findCommonRank(stated);
   std::optional<std::vector<GroupRanks>> all;
   if (rank)
     all = completeGroups(stated, *rank);

@@ -74,8 +74,6 @@ private:
   /// Returns the members of the groups of this name; null if nobody states
   /// them.
   const GroupRanks *findMembers(llvm::StringRef name) const;
-  /// Returns the rank whose groups are all known; nullopt if there is none.
-  std::optional<int64_t> findRank() const;
   /// Returns the name of a group that a vocabulary and PyTorch name
   /// differently: that of the vocabulary.
   llvm::StringRef getKey(llvm::StringRef name) const;

@@ -377,6 +377,10 @@ NB_MODULE(_commute, module) {
              nb::arg("passes") = "", nb::arg("policy") = "profitable",
              nb::arg("target") = "h100x8",
              "Raises ValueError where `optimize` would for any program.");
+  module.def("complete_groups", completeGroups, nb::arg("groups"),
+             nb::arg("rank") = nb::none(),
+             "Returns the groups of all ranks that groups of one rank connect, "
+             "as those of a mesh in row-major order; None if they are not.");
   module.def("implied_group", getImpliedGroup, nb::arg("target"),
              "Returns the group of a collective of a built-in vocabulary that "
              "names no group itself; an empty string for other operators.");

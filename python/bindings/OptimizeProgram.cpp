@@ -16,6 +16,7 @@
 #include "commute/Compiler/VerificationReport.h"
 #include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Transforms/PassTraits.h"
+#include "commute/Vocabulary/GroupCompletion.h"
 #include "commute/Vocabulary/GroupNames.h"
 
 #include "llvm/Support/Path.h"
@@ -105,6 +106,18 @@ static bool canChange(const archive::Program &program,
                        }) ||
          vocabulary::renderSidecar(*stated) !=
              vocabulary::renderSidecar(vocabulary::DistributedContext());
+}
+
+std::optional<std::vector<python::GroupRanks>>
+python::completeGroups(const std::vector<GroupRanks> &groups,
+                       std::optional<int64_t> rank) {
+  if (!vocabulary::lacksOtherGroups(groups))
+    return groups;
+  if (!rank)
+    rank = vocabulary::findCommonRank(groups);
+  if (!rank)
+    return std::nullopt;
+  return vocabulary::completeGroups(groups, *rank);
 }
 
 std::string python::getImpliedGroup(const std::string &target) {

@@ -117,6 +117,15 @@ std::string checkSettings(const OptimizeSettings &settings);
 /// empty for all other operators.
 std::string getImpliedGroup(const std::string &target);
 
+/// The groups along an axis, each a list of ranks.
+using GroupRanks = std::vector<std::vector<int64_t>>;
+
+/// Returns the groups of all ranks; nullopt if they are not known. `groups` may
+/// be those of one rank, which is `rank` if stated.
+std::optional<std::vector<GroupRanks>>
+completeGroups(const std::vector<GroupRanks> &groups,
+               std::optional<int64_t> rank);
+
 } // namespace commute::python
 
 #endif // COMMUTE_PYTHON_BINDINGS_OPTIMIZEPROGRAM_H

@@ -111,6 +111,9 @@ def optimize(
 def check_options(
     *, passes: str = "", policy: str = "profitable", target: str = "h100x8"
 ) -> None: ...
+def complete_groups(
+    groups: list[list[list[int]]], rank: int | None = None
+) -> list[list[list[int]]] | None: ...
 def implied_group(target: str) -> str: ...
 def verify(
     first: str,

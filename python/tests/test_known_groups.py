@@ -9,12 +9,25 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as fc
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import Replicate
+from torch.distributed.tensor import Replicate, distribute_tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from commute.torch import CaptureError, capture, check, register_group_name
+from commute.torch import (
+    CaptureError,
+    capture,
+    check,
+    contiguous_collectives_pass,
+    optimize_graph,
+    register_group_name,
+)
+from commute.torch.known_groups import known_groups
 from commute.torch.process_groups import ProcessGroups, framework_name
+from commute.torch.traced_inputs import _layout_of
 from records import SIDECAR, read_records
+
+gather = torch.ops._c10d_functional.all_gather_into_tensor
+wait = torch.ops._c10d_functional.wait_tensor
 
 
 def start(world_size, rank=0):
@@ -196,3 +209,77 @@ def test_meshes_that_are_not_known():
     with pytest.raises(CaptureError, match="not the axes of one mesh"):
         # Nothing says what the other axis is.
         capture(sums_over(), (torch.randn(4),))
+
+
+# ----------------------------------------------------------------------------
+# Groups that are older than the import of commute.torch
+# ----------------------------------------------------------------------------
+
+
+def test_the_mesh_of_a_dtensor_is_known():
+    start(4)
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    tensor = distribute_tensor(torch.zeros(4, 4), mesh["tp"], [Replicate()])
+    known_groups.forget()
+    assert find(mesh.get_group("tp")) is None
+    _layout_of(tensor)
+    assert find(mesh.get_group("tp")) == [[0, 1], [2, 3]]
+    # The axis of the tensor is cut from it.
+    assert find(mesh.get_group("dp")) == [[0, 2], [1, 3]]
+
+
+def two_gathers(*groups):
+    """The graph of gathers over groups, of a strided value."""
+
+    def function(x):
+        return [wait(gather(x.t(), 2, group.group_name)) for group in groups]
+
+    return make_fx(function, tracing_mode="fake")(torch.randn(8, 4))
+
+
+def copies_in(module):
+    return sum(node.target is torch.ops.aten.clone.default for node in module.graph.nodes)
+
+
+def test_groups_of_a_mesh_in_row_major_order_are_completed():
+    start(4)
+    module = two_gathers(make([0, 1], [2, 3]), make([0, 2], [1, 3]))
+    known_groups.forget()
+    remarks = optimize_graph(
+        module.graph, passes="contiguous-collectives", is_functional_graph=True
+    )
+    (premise,) = (remark for remark in remarks if "row-major" in remark.message)
+    assert premise.verdict == "noted"
+    assert "0,2 is one of the groups 0,2/1,3" in premise.message
+    assert copies_in(module) > 0
+
+
+def test_groups_of_this_rank_alone_are_not_completed():
+    """That the other ranks have none is known."""
+    start(4)
+    module = two_gathers(dist.new_group([0, 1]), dist.new_group([0, 2]))
+    remarks = optimize_graph(
+        module.graph, passes="contiguous-collectives", is_functional_graph=True
+    )
+    assert sum("are not known on all ranks" in remark.message for remark in remarks) == 2
+    assert copies_in(module) == 0
+
+
+@pytest.mark.parametrize("second", [[0, 2], [0, 3]], ids=["mesh", "no_mesh"])
+@pytest.mark.parametrize("stated", ["none", "one", "both"])
+@pytest.mark.parametrize("policy", ["profitable", "always", "upstream"])
+@pytest.mark.parametrize("verify", [True, False])
+def test_contiguous_collectives_of_groups_that_are_not_known(second, stated, policy, verify):
+    """A copy is the same whichever ranks communicate."""
+    start(4)
+    groups = dist.new_group([0, 1]), dist.new_group(second)
+    module = two_gathers(*groups)
+    context = {
+        "version": 1,
+        "groups": {
+            group.group_name: {"ranks": dist.get_process_group_ranks(group)}
+            for group in {"none": (), "one": groups[:1], "both": groups}[stated]
+        },
+    }
+    contiguous_collectives_pass(module, policy=policy, verify=verify, context=context, fatal=True)
+    assert copies_in(module) > 0

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GroupCompletion.h"
+#include "commute/Vocabulary/GroupCompletion.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -83,6 +83,14 @@ TEST(GroupCompletion, LacksGroups) {
   EXPECT_FALSE(lacksOtherGroups({{{0, 1}}, {{1, 0}}}));
   EXPECT_FALSE(lacksOtherGroups({{{0, 1}, {2, 3}}, {{0, 1, 2, 3}}}));
   EXPECT_TRUE(lacksOtherGroups({{{0, 1}}, {{0, 1, 2, 3}}}));
+  // Both are stated for several ranks.
+  EXPECT_FALSE(lacksOtherGroups({{{0, 1}, {2, 3}}, {{0, 2}, {4, 6}}}));
+}
+
+TEST(GroupCompletion, CommonRank) {
+  EXPECT_THAT(findCommonRank({{{2, 3}}, {{1, 3}}}), Optional(3));
+  EXPECT_THAT(findCommonRank({{{0, 1}, {2, 3}}, {{1, 3}}}), Optional(1));
+  EXPECT_FALSE(findCommonRank({{{0, 1}}, {{2, 3}}}));
 }
 
 TEST(GroupCompletion, PremiseNamesTheRankAndTheGroups) {

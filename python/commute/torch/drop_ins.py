@@ -32,7 +32,8 @@ from commute.torch import pattern_counts
 from commute.torch.compatibility import counters, is_symm_mem_enabled_for_group
 from commute.torch.containment import contained
 from commute.torch.live_graph import Remark, check_options, check_rank_options, optimize_graph
-from commute.torch.process_groups import ProcessGroups, group_names, process_group_name
+from commute.torch.process_groups import group_names, process_group_name
+from commute.torch.stated_groups import find_groups
 
 _log = logging.getLogger("commute")
 
@@ -222,10 +223,9 @@ def cat_linear_fused_pre_grad_pass(graph: Graph, **options: Any) -> Graph:
 
 
 def _has_unknown_groups(graph: Graph, context: Context) -> bool:
-    process, stated = ProcessGroups(), (context or {}).get("groups", {})
-    return any(
-        name not in stated and process.find(name) is None for name in group_names(graph.nodes)
-    )
+    names, stated = group_names(graph.nodes), (context or {}).get("groups", {})
+    # What has another form is refused where it is read.
+    return isinstance(stated, Mapping) and bool(names - {*find_groups(stated, names)})
 
 
 def contiguous_collectives_pass(

@@ -89,7 +89,7 @@ class KnownGroups:
     def _find_made(self, name: str, own: list[int]) -> Ranks | None:
         """The groups that were made for other ranks as this one was for its members: each
         rank is in as many groups of this size and description before."""
-        group = next((g for g in self._made if g.name == name and [*g.ranks] == own), None)
+        group = self._made_group(name, own)
         if group is None:
             return None
         alike = [
@@ -108,6 +108,14 @@ class KnownGroups:
         if len(place) > 1:
             return None
         return [[*other.ranks] for other, its in zip(alike, places) if its == place]
+
+    def _made_group(self, name: str, own: list[int]) -> _Group | None:
+        return next((g for g in self._made if g.name == name and [*g.ranks] == own), None)
+
+    def is_older(self, name: str, own: list[int]) -> bool:
+        """Whether a group was made before groups were noted: the other ranks may have some that
+        belong to it."""
+        return self._made_group(name, own) is None
 
     def description(self, name: str) -> str:
         """What the maker of a group calls it, such as "TENSOR_MODEL_PARALLEL_GROUP"; "" if

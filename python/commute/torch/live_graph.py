@@ -328,6 +328,7 @@ def optimize_runs(
         allow_unused=allow_unused_context,
         compile_range=compile_range,
         plain_parameters=ranks.plain_parameters,
+        completes_groups=ranks.mode != "exchange",
     )
     excluded = _without_known_ranks(
         graph, stated, verify=options["verify"], passes=options["passes"]

@@ -17,22 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from commute.torch.graph_program import GraphProgram
-from commute.torch.known_groups import Ranks
 from commute.torch.process_groups import (
     ProcessGroups,
     group_names,
-    lists_of,
     process_group_name,
 )
 from commute.torch.rank_exchange import PublishedProgram, RankExchange, RanksDisagree
+from commute.torch.stated_groups import ranks_of
 
 # The parts of a context that each rank states for itself.
 _OF_RANK = ("inputs", "assumptions", "size_ranges")
-
-
-def _ranks_of(stated: Any) -> Ranks:
-    ranks = stated.get("ranks") if isinstance(stated, dict) else None
-    return lists_of(ranks) if isinstance(ranks, list) else []
 
 
 def add_own_groups(context: dict[str, Any], names: Collection[str]) -> None:
@@ -40,7 +34,7 @@ def add_own_groups(context: dict[str, Any], names: Collection[str]) -> None:
     an exchange have no others."""
     process = ProcessGroups()
     for name in sorted(names):
-        if not _ranks_of(context["groups"].get(name)):
+        if not ranks_of(context["groups"].get(name)):
             own = process.own_members(name)
             if own is not None:
                 context["groups"][name] = {"ranks": [own]}
@@ -51,7 +45,7 @@ def members_of(context: Mapping[str, Any], names: Collection[str], rank: int) ->
     return {
         member
         for name in names
-        for group in _ranks_of(context["groups"].get(name))
+        for group in ranks_of(context["groups"].get(name))
         if rank in group
         for member in group
     }
@@ -99,7 +93,7 @@ class CommonGroups:
         for name in dict.fromkeys(name for node in nodes for name in sorted(group_names([node]))):
             if name not in names:
                 continue
-            groups = _ranks_of(context["groups"].get(name))
+            groups = ranks_of(context["groups"].get(name))
             members = json.dumps(groups)
             numbers[members] = numbers.get(members, 0) + 1
             self.names[name] = common = f"{members} {numbers[members]}"
@@ -177,9 +171,7 @@ class RankPrograms:
         """Groups of ranks that take no part say nothing about the programs."""
         restricted = {}
         for name, stated in groups.items():
-            known = [
-                group for group in _ranks_of(stated) if set(group) <= set(self._exchange.ranks)
-            ]
+            known = [group for group in ranks_of(stated) if set(group) <= set(self._exchange.ranks)]
             if known:
                 restricted[name] = {**stated, "ranks": known}
         return restricted

@@ -14,12 +14,8 @@ from torch.fx import Node
 from commute.errors import CommuteError
 from commute.torch.graph_program import GraphProgram
 from commute.torch.known_groups import Ranks
-from commute.torch.process_groups import (
-    ProcessGroups,
-    get_rank,
-    lists_of,
-    process_group_name,
-)
+from commute.torch.process_groups import get_rank
+from commute.torch.stated_groups import find_groups, ranks_of
 from commute.torch.traced_inputs import TracedInputs
 
 
@@ -35,6 +31,8 @@ class StatedContext:
     compile_range the smallest and the largest value of the graph's only symbolic size
     plain_parameters  what is known of parameters and buffers of which neither the context nor
                   a DTensor says anything: as in `optimize_graph`
+    completes_groups  of a group that is older than this package's import, this rank's members
+                  are stated, from which those of other ranks may follow under a premise
     """
 
     def __init__(
@@ -45,6 +43,7 @@ class StatedContext:
         allow_unused: bool = False,
         compile_range: tuple[int, int] | None = None,
         plain_parameters: str | None = None,
+        completes_groups: bool = False,
     ) -> None:
         self._compile_range = compile_range
         self._plain_parameters = plain_parameters
@@ -56,19 +55,7 @@ class StatedContext:
             self._groups.update(self._context.get("groups", {}))
             if not allow_unused:
                 self._check(programs)
-            self._add_groups_of_process()
-
-    def _add_groups_of_process(self) -> None:
-        process = ProcessGroups()
-        for name in sorted(self._names):
-            # The group around this rank says less than the whole axis does.
-            if name not in self._groups or self._ranks(name) == [process.own_members(name)]:
-                known = process.find(name)
-                if known is not None:
-                    self._groups[name] = {"ranks": known}
-            stated, torch_name = self._groups.get(name), process_group_name(name)
-            if isinstance(stated, dict) and torch_name != name:
-                self._groups[name] = {"process_group": torch_name, **stated}
+            self._groups = find_groups(self._groups, self._names, completes=completes_groups)
 
     def _is_readable(self) -> bool:
         """What has another form is refused where it is read."""
@@ -124,9 +111,7 @@ class StatedContext:
 
     def _ranks(self, name: str) -> Ranks:
         """The groups of a name, none if they are not known."""
-        stated = self._groups.get(name)
-        ranks = stated.get("ranks") if isinstance(stated, dict) else None
-        return lists_of(ranks) if isinstance(ranks, list) else []
+        return ranks_of(self._groups.get(name))
 
     def _rank(self, own: set[str]) -> int | None:
         """This process's rank, where all groups of a program are known and have it."""

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMUTE_LIB_VOCABULARY_GROUPCOMPLETION_H
-#define COMMUTE_LIB_VOCABULARY_GROUPCOMPLETION_H
+#ifndef COMMUTE_VOCABULARY_GROUPCOMPLETION_H
+#define COMMUTE_VOCABULARY_GROUPCOMPLETION_H
 
 #include "commute/Vocabulary/DistributedContext.h"
 
@@ -24,8 +24,13 @@
 
 namespace commute::vocabulary {
 
-/// Returns true if some group has ranks that another group does not contain.
+/// Returns true if some group is a single list of ranks, and does not contain
+/// all ranks of the other groups.
 bool lacksOtherGroups(llvm::ArrayRef<GroupRanks> groups);
+
+/// Returns the smallest rank that is in all groups that are single lists of
+/// ranks; nullopt if there is none.
+std::optional<int64_t> findCommonRank(llvm::ArrayRef<GroupRanks> groups);
 
 /// Returns the groups of all ranks that `groups` connect, in the order of
 /// `groups`, if these are groups along axes (or along several consecutive axes
@@ -46,4 +51,4 @@ std::string describeIncomplete(llvm::ArrayRef<GroupRanks> stated);
 
 } // namespace commute::vocabulary
 
-#endif // COMMUTE_LIB_VOCABULARY_GROUPCOMPLETION_H
+#endif // COMMUTE_VOCABULARY_GROUPCOMPLETION_H
