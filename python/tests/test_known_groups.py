@@ -3,6 +3,7 @@
 
 import gc
 import json
+import threading
 
 import pytest
 import torch
@@ -23,7 +24,9 @@ from commute.torch import (
 )
 from commute.torch.known_groups import known_groups
 from commute.torch.process_groups import ProcessGroups, framework_name
+from commute.torch.rank_exchange import Identity, RankExchange
 from commute.torch.traced_inputs import _layout_of
+from ranks import call_on_ranks
 from records import SIDECAR, read_records
 
 gather = torch.ops._c10d_functional.all_gather_into_tensor
@@ -283,3 +286,77 @@ def test_contiguous_collectives_of_groups_that_are_not_known(second, stated, pol
     }
     contiguous_collectives_pass(module, policy=policy, verify=verify, context=context, fatal=True)
     assert copies_in(module) > 0
+
+
+def gathers_on_a_rank(rank, second):
+    """Which gathers are fused, and the remarks, where no rank knows others' groups."""
+    names = [
+        next(
+            group.group_name
+            for group in [dist.new_group(ranks) for ranks in groups]
+            if isinstance(group, dist.ProcessGroup)
+        )
+        for groups in ([[0, 1], [2, 3]], second)
+    ]
+
+    def function(x, w):
+        for name in names:
+            x = wait(gather(x, 2, name)) @ w
+        return x
+
+    module = make_fx(function, tracing_mode="fake")(torch.randn(16, 16), torch.randn(16, 16))
+    known_groups.forget()
+    remarks = optimize_graph(
+        module.graph, passes="micro-pipeline", policy="always", is_functional_graph=True
+    )
+    fused = torch.ops.symm_mem.fused_all_gather_matmul.default
+    return (
+        [node.args[3] for node in module.graph.find_nodes(op="call_function", target=fused)],
+        names,
+        [remark.message for remark in remarks if remark.verdict != "applied"],
+    )
+
+
+def test_ranks_tell_each_other_their_groups():
+    """In no usual order; none of this rests on a premise."""
+    for fused, names, remarks in call_on_ranks(gathers_on_a_rank, 4, [[0, 3], [1, 2]]):
+        assert fused == names
+        assert not any("row-major" in remark or "left alone" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize("members", [[1, 3], [1, 3, 4, 5]], ids=["axis", "other_size"])
+def test_groups_that_ranks_have_in_the_same_place(members):
+    store = dist.HashStore()
+    groups = {
+        0: {"1": [0, 1], "2": [0, 2]},
+        1: {"1": [0, 1], "3": members},
+        2: {"4": [2, 3], "2": [0, 2]},
+        3: {"4": [2, 3], "3": members},
+    }
+    groups |= {rank: {"5": [rank], "3": members} for rank in members if rank > 3}
+    found = {}
+
+    def take_part(rank):
+        exchange = RankExchange(
+            Identity("f", "f/0", "f/"),
+            {member for ranks in groups[rank].values() for member in ranks},
+            options="",
+            offers={},
+            timeout=20,
+            groups={str(ranks): (name, ranks) for name, ranks in groups[rank].items()},
+            store=store,
+            rank=rank,
+        )
+        exchange.meet()
+        found[rank] = exchange.groups_of_all()
+
+    threads = [threading.Thread(target=take_part, args=(rank,)) for rank in groups]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    if len(members) == 2:
+        assert found[3] == {"4": [[0, 1], [2, 3]], "3": [[0, 2], [1, 3]]}
+        assert found[0] == {"1": [[0, 1], [2, 3]], "2": [[0, 2], [1, 3]]}
+    else:
+        assert found == dict.fromkeys(groups)

@@ -36,6 +36,7 @@ from commute.torch.process_groups import (
     group_names,
     has_computed_group,
     names_with_size,
+    process_group_name,
     waits_for,
 )
 from commute.torch.rank_exchange import (
@@ -119,6 +120,12 @@ def _without_known_ranks(
     if not (verify and stated.has_several_groups()):
         unknown -= names_with_size(graph.nodes)
     return unknown | foreign
+
+
+def _own_groups(names: Collection[str]) -> set[str]:
+    """The groups that this process has."""
+    process = ProcessGroups()
+    return {name for name in names if process.own_members(name) is not None}
 
 
 def _noted(node: Node, message: str, suggestion: str = "") -> Remark:
@@ -333,28 +340,44 @@ def optimize_runs(
     excluded = _without_known_ranks(
         graph, stated, verify=options["verify"], passes=options["passes"]
     )
-    collectives = collectives_among(graph.nodes)
-    done = OptimizedRuns(
-        _left_alone(_collectives_of(graph, excluded))
-        + _of_computed_groups(collectives)
-        + _of_unknown_types(collectives)
-    )
+    unknown = {*excluded}
+    rank = get_rank()
+    # Ranks that exchange their programs also tell each other their groups.
+    untold = _own_groups(stated.unknown_groups()) if ranks.mode == "exchange" else set()
     if groups is not None:
         excluded |= group_names(graph.nodes) - {*groups}
-    if excluded:
-        runs = _runs(graph, _collectives_of(graph, excluded))
-        programs = [get_program(nodes) for nodes in runs]
-    rank = get_rank()
-    names = group_names(graph.nodes) - excluded
+        untold &= {*groups}
+
+    def runs_without(names: Collection[str]) -> list[list[Node]]:
+        return _runs(graph, _collectives_of(graph, names)) if names else runs
+
+    told, rest = runs_without(excluded - untold), runs_without(excluded)
+    names = group_names(graph.nodes) - (excluded - untold)
     stated_groups = {"groups": dict(stated.groups)}
     if rank is not None:
         add_own_groups(stated_groups, names)
     members = set() if rank is None else members_of(stated_groups, names, rank)
     common_groups = None if rank is None else CommonGroups(stated_groups, graph.nodes, names, rank)
-    common = {**options, "runs": len(runs), "range": compile_range}
+    common = {**options, "runs": [len(told), len(rest)], "range": compile_range}
     with ranks.open_exchange(
         options["passes"] or "all", members, common_groups, common
     ) as exchange:
+        all_groups = exchange.groups_of_all() if exchange is not None and untold else None
+        if all_groups is not None and rank is not None:
+            stated.know({name: all_groups[process_group_name(name)] for name in untold})
+            excluded -= untold
+            stated_groups["groups"].update(stated.groups)
+            common_groups = CommonGroups(stated_groups, graph.nodes, names, rank)
+        names = group_names(graph.nodes) - excluded
+        if excluded:
+            runs = told if all_groups is not None else rest
+            programs = [get_program(nodes) for nodes in runs]
+        collectives = collectives_among(graph.nodes)
+        done = OptimizedRuns(
+            _left_alone(_collectives_of(graph, excluded & unknown))
+            + _of_computed_groups(collectives)
+            + _of_unknown_types(collectives)
+        )
         if ranks.mode == "unknown" and names and not is_local(options["passes"]):
             done.remarks.append(_OF_UNKNOWN_RANKS)
 

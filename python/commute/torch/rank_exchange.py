@@ -144,6 +144,8 @@ class Agreement:
     options: str
     ranks: list[int]
     offers: Mapping[str, str]
+    groups: Mapping[int, Sequence[Sequence[int]]]
+    """The members of each rank's groups, in the order of their use."""
     programs: Mapping[str, Mapping[int, bytes]]
     """The programs by name and rank, compressed; of this rank alone if all are the same."""
     decisions: str
@@ -200,9 +202,14 @@ class RankExchange:
         self._members = sorted({self.rank, *members})
         # The ranks of the exchange, as far as this one knows.
         self._known = {*self._members}
-        self._groups = {name: [own, [*ranks]] for name, (own, ranks) in (groups or {}).items()}
+        # With lists for tuples, as they come back from JSON.
+        self._groups: dict[str, list[Any]] = {
+            name: [own, [*ranks]] for name, (own, ranks) in (groups or {}).items()
+        }
         # The contents of the programs, by name and rank.
         self._programs: dict[str, dict[int, bytes]] = {}
+        # The members of each rank's groups, once the ranks have met.
+        self._groups_of_ranks: Mapping[int, Sequence[Sequence[int]]] = {}
         self._followed: Agreement | None = None
         # What ranks have put into the store: what stands before and after their number.
         self._published: list[tuple[str, str]] = []
@@ -240,18 +247,41 @@ class RankExchange:
             for rank, text in zip(missing, self._collect("meeting", missing)):
                 met[rank] = json.loads(text)
         self.ranks = sorted(met)
+        self._groups_of_ranks = {
+            rank: [members for _, members in met[rank]["groups"].values()] for rank in self.ranks
+        }
         self.offers = met[self.ranks[0]]["offers"]
         for rank in self.ranks:
             if self.rank not in met[rank]["members"] and rank in self._members:
                 self._leave(f"rank {rank} does not communicate with rank {self.rank}")
             if met[rank]["options"] != self._options:
-                self._leave(f"the options of ranks {rank} and {self.rank} differ")
+                self._leave(
+                    f"the options of ranks {rank} and {self.rank}, or which collectives they leave"
+                    " alone, differ"
+                )
             for name, (group, members) in self._groups.items():
                 if rank in members and met[rank]["groups"].get(name) != [group, members]:
                     self._leave(
                         f"ranks {rank} and {self.rank} do not use the same groups in the same"
                         f" order, such as group {group!r} of ranks {members}"
                     )
+
+    def groups_of_all(self) -> dict[str, list[list[int]]] | None:
+        """For each of this process's groups, by name, the groups that the ranks of the exchange
+        have in its place; None on all ranks if some have none there, or one of another size."""
+        all_groups: dict[str, list[list[int]]] = {}
+        if len({len(groups) for groups in self._groups_of_ranks.values()}) > 1:
+            return None
+        for index, (name, _) in enumerate(self._groups.values()):
+            of_rank = {rank: [*groups[index]] for rank, groups in self._groups_of_ranks.items()}
+            if len({len(group) for group in of_rank.values()}) > 1 or any(
+                of_rank.get(member) != group for group in of_rank.values() for member in group
+            ):
+                return None
+            all_groups[name] = [
+                group for rank, group in sorted(of_rank.items()) if rank == min(group)
+            ]
+        return all_groups
 
     def follow(self) -> bool:
         """Whether this rank follows the last agreement on the graph from now on."""
@@ -261,6 +291,7 @@ class RankExchange:
         if not {*self._members} <= {*last.ranks}:
             return False
         self._followed, self.ranks, self.offers = last, last.ranks, last.offers
+        self._groups_of_ranks = last.groups
         self._waited = 0
         return True
 
@@ -352,7 +383,7 @@ class RankExchange:
                 for name, contents in self._programs.items()
             }
             _agreements[self._identity.place] = Agreement(
-                self._options, self.ranks, self.offers, programs, own
+                self._options, self.ranks, self.offers, self._groups_of_ranks, programs, own
             )
         else:
             self._forget()

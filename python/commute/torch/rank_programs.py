@@ -81,7 +81,8 @@ class CommonGroups:
     members, the order in which the graph uses them.
 
     names  the common names, by those of this process
-    own    the name in torch.distributed and the members of this rank's group, by common name
+    own    the name in torch.distributed and the members of this rank's group, by a name that
+           all members have for it, in the order in which the graph uses them
     """
 
     def __init__(
@@ -96,10 +97,10 @@ class CommonGroups:
             groups = ranks_of(context["groups"].get(name))
             members = json.dumps(groups)
             numbers[members] = numbers.get(members, 0) + 1
-            self.names[name] = common = f"{members} {numbers[members]}"
+            self.names[name] = f"{members} {numbers[members]}"
             for group in groups:
                 if rank in group:
-                    self.own[common] = process_group_name(name), group
+                    self.own[f"{group} {len(self.own)}"] = process_group_name(name), group
 
 
 @dataclasses.dataclass

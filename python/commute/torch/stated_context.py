@@ -98,6 +98,10 @@ class StatedContext:
         """What is stated or known of groups, by name."""
         return self._groups
 
+    def know(self, groups: Mapping[str, Ranks]) -> None:
+        """Takes groups as known that were not before."""
+        self._groups.update((name, {"ranks": ranks}) for name, ranks in groups.items())
+
     def unknown_groups(self) -> set[str]:
         """The groups of the graph whose ranks nobody states."""
         return self._names - set(self._groups)
