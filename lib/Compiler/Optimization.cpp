@@ -152,8 +152,8 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
     if (!placements)
       return placements.takeError();
     result.assumptions = placements->describeDefaults(main);
-    if (auto premise = module->getAttrOfType<mlir::StringAttr>(
-            tp::groupPremiseAttrName))
+    if (auto premise =
+            module->getAttrOfType<mlir::StringAttr>(tp::groupPremiseAttrName))
       result.assumptions.insert(result.assumptions.begin(),
                                 "of groups: " + premise.str());
   }

@@ -22,9 +22,11 @@ from commute.torch import (
     optimize_graph,
     register_group_name,
 )
+from commute.torch.graph_program import GraphProgram
 from commute.torch.known_groups import known_groups
 from commute.torch.process_groups import ProcessGroups, framework_name
 from commute.torch.rank_exchange import Identity, RankExchange
+from commute.torch.stated_context import StatedContext
 from commute.torch.traced_inputs import _layout_of
 from ranks import call_on_ranks
 from records import SIDECAR, read_records
@@ -360,3 +362,29 @@ def test_groups_that_ranks_have_in_the_same_place(members):
         assert found[0] == {"1": [[0, 1], [2, 3]], "2": [[0, 2], [1, 3]]}
     else:
         assert found == dict.fromkeys(groups)
+
+
+def test_contexts_may_use_the_names_of_axes():
+    start(4)
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    group = mesh.get_group("tp")
+    module = make_fx(lambda x: fc.all_reduce(x, "sum", group), tracing_mode="fake")(torch.ones(4))
+    (x,) = module.graph.find_nodes(op="placeholder")
+    for name in ("tp", group.group_name):
+        context = {"version": 1, "inputs": {x.name: {name: "replicated"}}}
+        program = GraphProgram([*module.graph.nodes], is_functional_graph=True)
+        placed = StatedContext(context, [program]).of(program)["inputs"]
+        assert placed == {x.name: {group.group_name: "replicated"}}
+
+
+def test_capture_refuses_older_groups_of_other_ranks(tmp_path):
+    start(4)
+    tp = make([0, 1], [2, 3])
+    known_groups.forget()
+    with pytest.raises(CaptureError, match="rank 2 communicates in process group"):
+        capture(sums_over(tp), (torch.randn(4),), mesh={"all": 4}, folder=tmp_path)
+    # A mesh knows them.
+    mesh = DeviceMesh.from_group(
+        [dist.new_group([0, 2]), tp], "cpu", mesh=[[0, 1], [2, 3]], mesh_dim_names=("dp", "tp")
+    )
+    capture(sums_over(tp), (torch.randn(4),), mesh=mesh, folder=tmp_path)

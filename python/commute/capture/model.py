@@ -30,7 +30,7 @@ from commute.capture.descriptions import (
 from commute.capture.errors import CaptureError
 from commute.capture.local_model import LocalModel, is_parallel
 from commute.capture.meshes import find_mesh
-from commute.capture.ranks import acting_as_rank, fake_mesh
+from commute.capture.ranks import acting_as_rank, check_groups, fake_mesh
 from commute.capture.tracing import trace
 
 
@@ -159,6 +159,7 @@ class _Capturing:
         with _one_garbage_collection(), acting_as_rank(rank), LocalModel(model) as local:
             given = self.arguments.of_rank(local.mode)
             program, used = self._trace(local, given, self.arguments.for_model, f"rank {rank}")
+            check_groups(rank, used, self.descriptions.group_names)
             if not used and not is_parallel(model) and self.descriptions.mesh.size() > 1:
                 raise CaptureError(_why_not_parallel(model))
             self.descriptions.add(rank, program, local, used, self.backward)

@@ -11,7 +11,7 @@ PyTorch's notion of "this rank" has to change.
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 from unittest import mock
 
@@ -22,6 +22,7 @@ from commute.capture.errors import CaptureError
 from commute.torch.compatibility import (
     clear_sharding_cache,
     coordinates_of_rank,
+    group_names_and_ranks,
     group_registry,
 )
 from commute.torch.known_groups import known_groups
@@ -107,3 +108,19 @@ def acting_as_rank(rank: int) -> Iterator[None]:
         world.pg_group_ranks.clear()
         world.pg_group_ranks.update(members)
         _forget_propagated_shards()
+
+
+def check_groups(rank: int, used: Collection[str], called: Mapping[str, str]) -> None:
+    """Raises CaptureError if a program has been traced with groups of another rank, because
+    those of its own are not known. Call this while acting as the rank.
+
+    used    the groups of the program, as the sidecar calls them
+    called  what the sidecar calls groups of torch.distributed
+    """
+    for name, ranks in group_names_and_ranks():
+        if called.get(name, name) in used and rank not in ranks:
+            raise CaptureError(
+                f"the program of rank {rank} communicates in process group {name!r}, of which"
+                f" only one group is known, with the ranks {ranks}; import commute.torch before"
+                " groups are made, or pass the DeviceMesh that has this one"
+            )

@@ -27,6 +27,7 @@ from commute.torch.compatibility import (
     group_names_and_ranks,
     takes_lists_of_passes,
 )
+from commute.torch.known_groups import known_groups
 from commute.torch.live_graph import check_options
 from commute.torch.process_groups import get_rank
 from commute.torch.rank_exchange import choose_mode
@@ -57,7 +58,9 @@ def _process_state() -> str:
     rank = get_rank()
     if rank is None:
         return ""
-    groups = sorted(group_names_and_ranks())
+    groups = sorted(
+        (name, ranks, known_groups.find(name)) for name, ranks in group_names_and_ranks()
+    )
     return f"{rank} of {dist.get_world_size()} {groups} {TracedInputs.current()}"
 
 

@@ -15,7 +15,7 @@ from commute.errors import CommuteError
 from commute.torch.graph_program import GraphProgram
 from commute.torch.known_groups import Ranks
 from commute.torch.process_groups import get_rank
-from commute.torch.stated_groups import find_groups, ranks_of
+from commute.torch.stated_groups import find_groups, ranks_of, with_own_names
 from commute.torch.traced_inputs import TracedInputs
 
 
@@ -47,8 +47,10 @@ class StatedContext:
     ) -> None:
         self._compile_range = compile_range
         self._plain_parameters = plain_parameters
-        self._context: dict[str, Any] = {"version": 1} if context is None else dict(context)
         self._names = {name for program in programs for name in program.group_names()}
+        self._context: dict[str, Any] = (
+            {"version": 1} if context is None else with_own_names(dict(context), self._names)
+        )
         self._groups: dict[str, Any] = {}
         self._traced = TracedInputs.current()
         if self._is_readable():

@@ -6,13 +6,40 @@ from typing import Any
 
 from commute.native import native, native_errors
 from commute.torch.known_groups import Ranks, known_groups
-from commute.torch.process_groups import ProcessGroups, get_rank, lists_of, process_group_name
+from commute.torch.process_groups import (
+    ProcessGroups,
+    framework_name,
+    get_rank,
+    lists_of,
+    process_group_name,
+)
 
 
 def ranks_of(stated: Any) -> Ranks:
     """The groups of which an entry of a context states the ranks; none if it has another form."""
     ranks = stated.get("ranks") if isinstance(stated, dict) else None
     return lists_of(ranks) if isinstance(ranks, list) else []
+
+
+def with_own_names(context: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A context whose groups have their names in the graph, where it calls them as the framework
+    does that made them: the axis of a mesh, such as "tp"."""
+    called = {name: framework_name(name) for name in names}
+    own = {other: name for name, other in called.items() if other and other not in names}
+    # Of several groups with one name it is not known which is meant.
+    own = {other: name for other, name in own.items() if [*called.values()].count(other) == 1}
+
+    def renamed(stated: Any) -> Any:
+        if not isinstance(stated, Mapping):
+            return stated
+        return {own.get(name, name): entry for name, entry in stated.items()}
+
+    inputs = context.get("inputs")
+    if own and "groups" in context:
+        context = {**context, "groups": renamed(context["groups"])}
+    if own and isinstance(inputs, Mapping):
+        context = {**context, "inputs": {name: renamed(of) for name, of in inputs.items()}}
+    return context
 
 
 def find_groups(
