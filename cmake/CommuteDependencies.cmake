@@ -13,17 +13,8 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
-# MLIR's libraries link the target of LLVM's shared library. For programs that must run
-# where LLVM is not installed, LLVM's static libraries take its place.
 if(COMMUTE_STATIC_LLVM)
-  get_target_property(configuration LLVMSupport IMPORTED_CONFIGURATIONS)
-  get_target_property(support LLVMSupport IMPORTED_LOCATION_${configuration})
-  set_target_properties(LLVM PROPERTIES
-    IMPORTED_LOCATION_${configuration} ${support}
-    IMPORTED_SONAME_${configuration} ""
-    INTERFACE_LINK_LIBRARIES "LLVMCore;LLVMRemarks;LLVMBitstreamReader;LLVMTargetParser;LLVMSupport"
-    # LLVMSupport names a solver that nothing here calls.
-    INTERFACE_LINK_OPTIONS LINKER:--as-needed)
+  include(${CMAKE_CURRENT_LIST_DIR}/StaticLlvm.cmake)
 endif()
 
 separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
