@@ -32,7 +32,8 @@ parts=(machine "$@") # which gives the results their name
 for part in "${parts[@]}"; do
   [ -n "${limits[${part%%:*}]:-}" ] || { echo "run.sh: there is no part ${part%%:*}" >&2; exit 2; }
 done
-if nvidia-smi -L 2>/dev/null | grep -q GPU && [ "${CUDA_VISIBLE_DEVICES-0}" != "" ]; then
+if [ "${CUDA_VISIBLE_DEVICES-0}" != "" ] &&
+  { [ -e /dev/nvidia0 ] || [[ $(nvidia-smi -L 2>/dev/null) == *GPU* ]]; }; then
   slowness=1 seconds_in_all=350
 else
   slowness=10 seconds_in_all=3600
