@@ -130,9 +130,16 @@ void ProgramGroups::collectRanks(const Arguments &arguments) {
 void ProgramGroups::complete() {
   std::vector<GroupRanks> stated;
   llvm::append_range(stated, llvm::make_second_range(groupsOfRanks));
-  // The members of other ranks' groups are in the programs of these ranks.
-  if (!distributed.hasOtherPrograms)
-    llvm::append_range(stated, llvm::make_second_range(distributed.groups));
+  SmallVector<StringRef> names;
+  for (const auto &[name, ranks] : distributed.groups) {
+    // The members of other ranks' groups are in the programs of these ranks. An
+    // option for a group that the program lacks is an error.
+    bool isMistake = distributed.groupOptions.count(name) && !sizes.count(name);
+    if (distributed.hasOtherPrograms || isMistake)
+      continue;
+    names.push_back(name);
+    stated.push_back(ranks);
+  }
   if (!lacksOtherGroups(stated))
     return;
   std::optional<int64_t> rank = rankOfLists ? rankOfLists : distributed.rank;
@@ -145,10 +152,9 @@ void ProgramGroups::complete() {
     premise = describeCompletion(stated, *all, *rank);
     auto next = all->begin();
     for (auto &[members, ranks] : groupsOfRanks)
-      ranks = *next++;
-    if (!distributed.hasOtherPrograms)
-      for (const auto &[name, ranks] : distributed.groups)
-        completed[name] = *next++;
+      ranks = std::move(*next++);
+    for (StringRef name : names)
+      completed[name.str()] = std::move(*next++);
   } else if (!distributed.hasOtherPrograms) {
     limitation = describeIncomplete(stated);
   }
