@@ -8,6 +8,7 @@ what it returns on rank 0 becomes `results[name]`. A step that stops making prog
 that step alone: its processes are killed, and new ones go on with the rest.
 """
 
+import faulthandler
 import os
 import tempfile
 import time
@@ -18,7 +19,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 import torch.multiprocessing
-from gloo_on_gpu import stage_missing_collectives
+from gloo_on_gpu import stage_collectives
 from measuring import DEVICE, IS_GPU, Results, is_error
 from torch.distributed.device_mesh import init_device_mesh
 
@@ -106,6 +107,8 @@ def _run_processes(worker, names, ranks, folder, keep):
 
 
 def _run_rank(rank, size, folder, worker, names):
+    # Where a process ends in PyTorch's C++ code.
+    faulthandler.enable()
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // size))
     if IS_GPU:
         torch.cuda.set_device(0)
@@ -119,7 +122,7 @@ def _run_rank(rank, size, folder, worker, names):
     )
     mesh = init_device_mesh(DEVICE, (size,), mesh_dim_names=("tp",))
     results = Results(f"{folder}/results.json" if rank == 0 else f"{folder}/rank{rank}.json")
-    results[_STAGED] = stage_missing_collectives(DEVICE, mesh.get_group())
+    results[_STAGED] = stage_collectives() if IS_GPU else []
     run_step = worker(mesh)
     for name in names:
         begin = time.perf_counter()
