@@ -205,35 +205,29 @@ static std::string getSidecar(const LoadedProgram &program) {
 
 static llvm::Expected<WriteSummary>
 writeArchive(const LoadedProgram &program, StringRef path,
-             const vocabulary::Vocabulary &vocabulary, bool checkResult) {
+             const vocabulary::Vocabulary &vocabulary,
+             const archive::ProgramEdits *edits) {
   if (!program.archive)
     return llvm::createStringError(
         path + ": an archive holds weights and signatures that " +
         program.origin +
         " does not have; give a .pt2 as input, or write .mlir");
   archive::Program &graph = *program.getGraph();
-  llvm::Expected<archive::ProgramEdits> edits = getEdits(program, vocabulary);
-  if (!edits)
-    return edits.takeError();
+  std::optional<archive::ProgramEdits> own;
+  if (!edits) {
+    llvm::Expected<archive::ProgramEdits> made = getEdits(program, vocabulary);
+    if (!made)
+      return made.takeError();
+    edits = &own.emplace(std::move(*made));
+  }
   WriteSummary summary;
   summary.isUnchanged = edits->changesNothing(graph);
   summary.numNodes = edits->getNumNodes();
-  std::string json = edits->apply(graph);
-  if (checkResult && !summary.isUnchanged) {
-    // The written text must be readable: check names, types and the order of
-    // nodes.
-    llvm::Expected<std::unique_ptr<archive::Program>> reread =
-        archive::parseProgram(json, path);
-    if (!reread)
-      return llvm::createStringError(
-          "internal error: the result is not a legal program: " +
-          llvm::toString(reread.takeError()));
-  }
   std::optional<std::string> sidecar;
   if (program.statesMore)
     sidecar = getSidecar(program);
   if (llvm::Error error = archive::writeProgramArchive(
-          *program.archive, path, std::move(json), std::move(sidecar)))
+          *program.archive, path, edits->apply(graph), std::move(sidecar)))
     return std::move(error);
   return summary;
 }
@@ -241,12 +235,12 @@ writeArchive(const LoadedProgram &program, StringRef path,
 llvm::Expected<WriteSummary>
 compiler::writeProgramFile(const LoadedProgram &program, StringRef path,
                            const vocabulary::Vocabulary &vocabulary,
-                           bool checkResult) {
+                           const archive::ProgramEdits *edits) {
   llvm::Expected<FileKind> kind = getFileKind(path);
   if (!kind)
     return kind.takeError();
   if (*kind == FileKind::Archive)
-    return writeArchive(program, path, vocabulary, checkResult);
+    return writeArchive(program, path, vocabulary, edits);
 
   ModuleOp module = program.getModule();
   auto write = [&](llvm::raw_ostream &os) -> llvm::Error {

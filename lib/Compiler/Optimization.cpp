@@ -157,7 +157,19 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
       result.assumptions.insert(result.assumptions.begin(),
                                 "of groups: " + premise.str());
   }
-  if (options.verifies)
+  if (!options.verifies)
+    return result;
+  if (!options.readWritten) {
     verify(module, options, result);
+    return result;
+  }
+  // Reading the program again repeats the remarks of the first time.
+  size_t numRemarks = remarks.getEntries().size();
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> written =
+      options.readWritten();
+  if (!written)
+    return written.takeError();
+  remarks.keepFirst(numRemarks);
+  verify(**written, options, result);
   return result;
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "commute/Compiler/RankPrograms.h"
+#include "commute/Compiler/WrittenProgram.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -154,30 +155,17 @@ private:
 };
 } // namespace
 
-/// Checks that the archives in a folder can be read as one program.
-static llvm::Error checkReadable(StringRef folder, size_t numRanks,
-                                 const vocabulary::Vocabulary &vocabulary) {
-  std::vector<std::string> paths;
-  for (size_t rank = 0; rank < numRanks; ++rank)
-    paths.push_back(join(folder, getRankFileName(rank)));
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  // The sources have already been checked against the user's limits.
-  archive::ContainerLimits limits;
-  limits.maxInflation = limits.maxInflatedBytes =
-      std::numeric_limits<uint64_t>::max();
-  llvm::Expected<LoadedProgram> program =
-      readRankFiles(paths, folder, vocabulary, {}, limits, context);
-  if (program)
-    return llvm::Error::success();
-  return llvm::createStringError("internal error: the results are not the "
-                                 "programs of all ranks: " +
-                                 llvm::toString(program.takeError()));
-}
-
 llvm::Expected<WriteSummary>
 compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
                          const vocabulary::Vocabulary &vocabulary,
-                         bool checkResult) {
+                         llvm::ArrayRef<archive::ProgramEdits> edits) {
+  EditsOfRanks own;
+  if (edits.empty()) {
+    llvm::Expected<EditsOfRanks> made = getEditsOfRanks(program, vocabulary);
+    if (!made)
+      return made.takeError();
+    edits = own = std::move(*made);
+  }
   bool isNew = !fs::exists(folder);
   if (isNew) {
     if (std::error_code code = fs::create_directory(folder))
@@ -216,19 +204,17 @@ compiler::writeRankFiles(LoadedProgram &program, StringRef folder,
   WriteSummary summary;
   summary.isUnchanged = true;
   for (auto [rank, own] : llvm::enumerate(program.ranks)) {
-    own.imported.module = getModuleOfRank(program, rank);
+    // The sidecar states the placements that are resolved in the module.
+    if (own.statesMore)
+      own.imported.module = getModuleOfRank(program, rank);
     llvm::Expected<WriteSummary> written = writeProgramFile(
-        own, join(stage, getRankFileName(rank)), vocabulary, checkResult);
+        own, join(stage, getRankFileName(rank)), vocabulary, &edits[rank]);
     own.imported.module = {};
     if (!written)
       return written.takeError();
     summary.numNodes = written->numNodes;
     summary.isUnchanged &= written->isUnchanged;
   }
-  if (checkResult && !summary.isUnchanged)
-    if (llvm::Error error =
-            checkReadable(stage, program.ranks.size(), vocabulary))
-      return std::move(error);
   FileExchange exchange(stage, folder);
   for (size_t rank = 0; rank < program.ranks.size(); ++rank)
     if (llvm::Error error = exchange.add(getRankFileName(rank)))

@@ -283,13 +283,25 @@ bool ScatterOp::wrapsNegativeIndices() { return getWrapsNegative(); }
 LogicalResult SortOp::inferShapes(Adaptor op, ShapeInference &inference) {
   RankedTensorType input = getTensor(op.getInput());
   Sizes sizes = inference.getSizes(op.getInput());
-  if (failed(inference.verifyDim("dim", op.getDim(), input.getRank())) ||
-      failed(inference.setResult(input.getElementType(), sizes, 0, "values")))
+  if (failed(inference.verifyDim("dim", op.getDim(), input.getRank())))
     return failure();
-  if (auto unordered = static_cast<int64_t>(op.getUnordered().value_or(0));
-      unordered < 0)
-    return inference.emitOpError()
-           << "has " << unordered << " unordered elements";
+  if (op.getUnordered() && !op.getAlgorithm())
+    return inference.emitOpError(
+        "leaves the order of its elements open, but names no algorithm");
+  if (op.getFirst()) {
+    auto count = static_cast<int64_t>(*op.getFirst());
+    std::optional<int64_t> available = getConstant(sizes[op.getDim()]);
+    if (count < 0)
+      return inference.emitOpError()
+             << "returns the first " << count << " elements of each row";
+    if (available && count > *available)
+      return inference.emitOpError()
+             << "returns the first " << count << " elements of each row, but "
+             << "dim " << op.getDim() << " has size " << *available;
+    sizes[op.getDim()] = count;
+  }
+  if (failed(inference.setResult(input.getElementType(), sizes, 0, "values")))
+    return failure();
   return inference.setResult(IntegerType::get(input.getContext(), 64), sizes, 1,
                              "order");
 }
@@ -304,6 +316,8 @@ DimensionRule SortOp::getDimensionRule() {
                           ? builder.addFixed(size)
                           : builder.addParallel(size);
     builder.mapOperand(0, dim, factor);
+    if (getFirst() && dim == static_cast<int64_t>(getDim()))
+      factor = builder.addFixed(static_cast<int64_t>(*getFirst()));
     builder.mapResult(0, dim, factor);
     builder.mapResult(1, dim, factor);
   }
@@ -316,7 +330,8 @@ LogicalResult SortOp::evaluate(Algebra &algebra,
   SortOrder how;
   how.isDescending = getDescending();
   how.algorithm = getAlgorithm().value_or("");
-  how.numUnordered = getUnordered().value_or(0);
+  how.count = getFirst();
+  how.isUnordered = getUnordered();
   AlgebraValue order = algebra.sortedOrder(
       operands[0], getDim(), how, getTensor(getOrder()).getElementType());
   results.push_back(algebra.takeAlong(operands[0], order, getDim()));
@@ -334,8 +349,11 @@ std::optional<Work> SortOp::getWork(SymbolValues symbols) {
       *this, llvm::Log2_64_Ceil(std::max<int64_t>(*size, 1)), symbols);
 }
 
-Strides SortOp::inferStrides(Adaptor, unsigned,
+Strides SortOp::inferStrides(Adaptor op, unsigned,
                              ArrayRef<StridedShape> operandShapes,
                              ArrayRef<Size> resultSizes) {
+  // topk and argmax always return dense tensors.
+  if (op.getFirst())
+    return getContiguousStrides(resultSizes);
   return getDenseStrides(operandShapes, resultSizes);
 }

@@ -84,10 +84,76 @@ void FieldAlgebra::noteMissing(ArrayRef<int64_t> indices) {
                                     "indices that are not sampled", indices};
 }
 
+/// Makes some unknown elements of a row equal to others. The seed divides all
+/// elements into classes, whatever row they are in: to tie the elements of a
+/// row again, or to tie those of several rows and then of all of them, changes
+/// nothing, as for elements that are equal.
+static void tieElements(MutableArrayRef<uint64_t> row,
+                        const ScalarContext &scalars) {
+  // All elements are equal, or there are two numbers, or many or few ties. The
+  // rounds take turns.
+  static constexpr uint64_t numClasses[] = {1, 2, 5, 64};
+  uint64_t seed = scalars.getSeed();
+  uint64_t count = numClasses[seed / periodOfTies % std::size(numClasses)];
+  uint64_t key = PrimeField::mix(seed, 0x71c3a2e4b5960d1f);
+  // The element that stands for a class: a number, if there is one.
+  llvm::DenseMap<uint64_t, std::pair<bool, uint64_t>> classes;
+  auto getClass = [&](uint64_t element) {
+    return (PrimeField::mix(element, key) >> 8) % count;
+  };
+  auto isTied = [&](uint64_t element) { return !scalars.isInfinite(element); };
+  for (uint64_t element : row) {
+    if (!isTied(element))
+      continue;
+    std::pair<bool, uint64_t> own(!scalars.getKnownNumber(element), element);
+    auto [known, isNew] = classes.try_emplace(getClass(element), own);
+    if (!isNew)
+      known->second = std::min(known->second, own);
+  }
+  for (uint64_t &element : row)
+    if (isTied(element) && !scalars.getKnownNumber(element))
+      element = classes.find(getClass(element))->second.second;
+}
+
+static uint64_t hashRow(ArrayRef<uint64_t> row) {
+  uint64_t hash = row.size();
+  for (uint64_t element : row)
+    hash = PrimeField::mix(element, hash);
+  return hash;
+}
+
+FieldValue FieldAlgebra::tieSortedRows(const FieldValue &table, unsigned dim) {
+  SampledDim own = table->getDims()[dim];
+  if (context.ties != Ties::SameValues || context.sortedRows.empty() ||
+      !table->isField() || own.isUniform || !own.sample->isFull())
+    return table;
+  std::shared_ptr<FieldTensor> result;
+  auto [outer, inner] = getOuterAndInner(table->getCounts(), dim);
+  int64_t size = own.getSize();
+  std::vector<uint64_t> row(size);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < inner; ++i) {
+      for (int64_t j = 0; j < size; ++j)
+        row[j] = table->elements[(o * size + j) * inner + i];
+      if (!context.sortedRows.contains(hashRow(row)))
+        continue;
+      if (!result) {
+        result = make(table->getDims(), table->getElementType());
+        if (!result)
+          return table;
+        result->elements = table->elements;
+      }
+      tieElements(row, context.scalars);
+      for (int64_t j = 0; j < size; ++j)
+        result->elements[(o * size + j) * inner + i] = row[j];
+    }
+  return result ? result : table;
+}
+
 AlgebraValue FieldAlgebra::take(const AlgebraValue &table,
                                 const AlgebraValue &indices, unsigned dim,
                                 bool wrapsNegative) {
-  FieldValue from = share(table);
+  FieldValue from = tieSortedRows(share(table), dim);
   const FieldTensor &at = get(indices);
   Dims dims(from->getDims().take_front(dim));
   llvm::append_range(dims, at.getDims());
@@ -134,6 +200,7 @@ AlgebraValue FieldAlgebra::takeAlong(const AlgebraValue &table,
   Type type = table->getElementType();
   if (!joinBeside(operands, dim))
     return fail(SampleProblem::TooLarge, "", indices->getSizes(), type);
+  operands[0] = tieSortedRows(operands[0], dim);
   const FieldTensor &from = *operands[0], &at = *operands[1];
   std::shared_ptr<FieldTensor> result = make(at.getDims(), type);
   if (!result)
@@ -223,13 +290,15 @@ AlgebraValue FieldAlgebra::scatter(const AlgebraValue &input,
 }
 
 /// Gives elements whose order the algorithm leaves undefined an order of its
-/// own: equal elements of a sorted row, and the first ones. This order depends
-/// only on how the elements compare.
+/// own: equal elements of a sorted row, and all that are returned if these are
+/// unordered. The order is a random function of the algorithm, of its arguments
+/// and of how all elements of the row compare.
 static void shuffle(MutableArrayRef<int64_t> order, const tp::SortOrder &how,
                     llvm::function_ref<bool(int64_t, int64_t)> differ) {
   uint64_t key = PrimeField::mix(
-      how.isDescending,
+      2 * how.isDescending + how.isUnordered,
       PrimeField::mix(llvm::xxh3_64bits(how.algorithm), 0x2545f4914f6cdd1d));
+  key = PrimeField::mix(how.count.value_or(-1), key);
   for (size_t j = 0; j < order.size(); ++j)
     key = PrimeField::mix(
         2 * order[j] + (j > 0 && differ(order[j - 1], order[j])), key);
@@ -239,15 +308,15 @@ static void shuffle(MutableArrayRef<int64_t> order, const tp::SortOrder &how,
              std::pair(PrimeField::mix(b, key), b);
     });
   };
-  for (size_t begin = 0; !how.algorithm.empty() && begin < order.size();) {
+  for (size_t begin = 0; begin < order.size();) {
     size_t end = begin + 1;
     while (end < order.size() && !differ(order[begin], order[end]))
       ++end;
     shuffleRun(order.slice(begin, end - begin));
     begin = end;
   }
-  shuffleRun(
-      order.take_front(std::min<size_t>(how.numUnordered, order.size())));
+  if (how.isUnordered)
+    shuffleRun(order.take_front(how.count.value_or(order.size())));
 }
 
 AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
@@ -255,7 +324,8 @@ AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
   const FieldTensor &from = get(input);
   SampledDim own = from.getDims()[dim];
   Dims dims(from.getDims());
-  dims[dim] = getDim(own.getSize());
+  int64_t size = own.getSize(), count = how.count.value_or(size);
+  dims[dim] = getDim(count);
   if (!own.isUniform && !own.sample->isFull())
     return fail(SampleProblem::Mismatch, "a row to sort is not whole",
                 from.getSizes(), type);
@@ -263,7 +333,6 @@ AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
   if (!result)
     return fail(SampleProblem::TooLarge, "", from.getSizes(), type);
   auto [outer, inner] = getOuterAndInner(from.getCounts(), dim);
-  int64_t size = own.getSize();
   std::vector<int64_t> order(size);
   std::vector<double> keys(size);
   std::vector<uint64_t> row(size);
@@ -274,6 +343,10 @@ AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
       for (int64_t j = 0; j < size; ++j)
         row[j] = from.elements[own.isUniform ? o * inner + i
                                              : (o * size + j) * inner + i];
+      if (context.ties != Ties::None && from.isField()) {
+        context.sortedRows.insert(hashRow(row));
+        tieElements(row, context.scalars);
+      }
       bool areEqual = llvm::all_equal(row);
       for (int64_t j = 0; j < size && !isInteger && !areEqual; ++j)
         keys[j] = from.isTruth() ? context.scalars.toBit(row[j])
@@ -295,12 +368,12 @@ AlgebraValue FieldAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
       };
       if (!areEqual)
         llvm::sort(order, isBefore);
-      if (!how.algorithm.empty() || how.numUnordered > 0)
+      if (!how.algorithm.empty())
         shuffle(order, how, [&](int64_t a, int64_t b) {
           return !areEqual && (isLess(a, b) || isLess(b, a));
         });
-      for (int64_t j = 0; j < size; ++j)
-        result->elements[(o * size + j) * inner + i] = order[j];
+      for (int64_t j = 0; j < count; ++j)
+        result->elements[(o * count + j) * inner + i] = order[j];
     }
   return result;
 }

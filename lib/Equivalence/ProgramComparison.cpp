@@ -201,6 +201,7 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
     decisions->beginRound();
     // Two rounds out of four, so that both kinds of rounds above are included.
     context.repeatsElements = hasSorted && seed % 4 >= 2;
+    context.ties = choices == Choices::Sampled ? Ties::None : ties;
     differences.clear();
     places.clear();
     Operation *culprit = nullptr;
@@ -280,6 +281,37 @@ ArrayRef<const IndexSample *> ProgramComparison::getCells(Value value) {
     cells->chooseCells();
   }
   return cells->get(value);
+}
+
+bool ProgramComparison::hasTies(uint64_t seed) const {
+  return hasSorted && !differenceOfTies && seed % periodOfTies == 1;
+}
+
+llvm::Expected<ProgramComparison::Outcome>
+ProgramComparison::compareWithTies(uint64_t seed, Choices &choices) {
+  llvm::scope_exit reset([&] { ties = Ties::None; });
+  ties = Ties::SameValues;
+  llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
+  if (!outcome || *outcome != Outcome::Different)
+    return outcome;
+  std::vector<Difference> found = std::move(differences);
+  std::set<Place> foundAt = std::move(left);
+  // The programs may be equal in the other model, or in the remaining places.
+  ties = Ties::OpenOrder;
+  outcome = compareInModels(seed, choices);
+  if (!outcome || *outcome == Outcome::Equal)
+    return outcome;
+  bool isInOtherPlaces =
+      *outcome == Outcome::Different && !foundAt.empty() && !left.empty() &&
+      llvm::none_of(left, [&](Place place) { return foundAt.contains(place); });
+  if (isInOtherPlaces)
+    return Outcome::Equal;
+  result.notProven.reset();
+  ties = Ties::None;
+  outcome = compareInModels(seed, choices);
+  if (outcome && *outcome == Outcome::Equal)
+    differenceOfTies = found.front();
+  return outcome;
 }
 
 llvm::Expected<ProgramComparison::Outcome>
@@ -372,6 +404,7 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   constexpr unsigned roundsApartAtOnce = 64;
   numEqualRounds = 0;
   bitsOfIntegers = 0;
+  differenceOfTies.reset();
   cells.reset();
   decisions.emplace([this](Value value) { return getCells(value); });
   earlier.emplace(EarlierRounds{
@@ -407,7 +440,9 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
     chooseSamples(round < firstApart ? getSeedOfSamples(round, numRounds)
                                      : seed,
                   reducesSizes);
-    llvm::Expected<Outcome> outcome = compareInModels(seed, choices);
+    llvm::Expected<Outcome> outcome = hasTies(seed)
+                                          ? compareWithTies(seed, choices)
+                                          : compareInModels(seed, choices);
     if (!outcome)
       return outcome.takeError();
     if (roundsOfIntegers != 0 &&
@@ -480,6 +515,10 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   }
   if (result.isEquivalent())
     result.notProven = decisions->describeMissed(first, second);
+  if (result.isEquivalent() && differenceOfTies)
+    result.notProven =
+        "where elements of a sorted row are equal, the programs may differ: " +
+        differenceOfTies->message;
   if (result.isEquivalent()) {
     noteUnmetNumbers();
     noteFlagsOfRanks();

@@ -82,6 +82,12 @@ private:
   /// others. `choices` becomes the one in which they are equal. Each output may
   /// be equal in a different model.
   llvm::Expected<Outcome> compareInModels(uint64_t seed, Choices &choices);
+  /// Returns true if more elements of sorted rows than those that are equal
+  /// count as equal in a round.
+  bool hasTies(uint64_t seed) const;
+  /// Compares the programs in a round with ties, in both models of them, and
+  /// then without ties.
+  llvm::Expected<Outcome> compareWithTies(uint64_t seed, Choices &choices);
   /// Returns true if the programs are equal in the places `asked`, for some
   /// random outcomes of all comparisons.
   llvm::Expected<bool> looksEqual(bool reducesSizes, unsigned numRounds,
@@ -144,6 +150,10 @@ private:
   double bitsOfIntegers = 0;
   static constexpr double enoughBitsOfIntegers = 12;
   bool hasBeenEvaluatedWhole = false;
+  /// The model of ties of the current comparison, and a difference that only
+  /// ties have shown.
+  Ties ties = Ties::None;
+  std::optional<Difference> differenceOfTies;
   std::optional<EarlierRounds> earlier;
   /// What the rounds did not draw of the numbers that integer inputs meet.
   enum class UnmetNumbers { None, Single, Pairs, Triples };

@@ -255,7 +255,9 @@ AlgebraValue FloatAlgebra::scatter(const AlgebraValue &input,
 
 AlgebraValue FloatAlgebra::sortedOrder(const AlgebraValue &input, unsigned dim,
                                        const tp::SortOrder &order, Type type) {
-  return sortRows(asTensor(input), dim, order.isDescending, type);
+  int64_t size = input->getSizes()[dim];
+  return sortRows(asTensor(input), dim, order.isDescending,
+                  order.count.value_or(size), type);
 }
 
 AlgebraValue FloatAlgebra::reshape(const AlgebraValue &input,

@@ -180,12 +180,14 @@ TensorValue runtime::scatterElements(const Tensor &input, const Tensor &indices,
 }
 
 TensorValue runtime::sortRows(const Tensor &input, unsigned dim,
-                              bool descending, Type type) {
-  std::shared_ptr<Tensor> result = Tensor::allocate(input.getSizes(), type);
+                              bool descending, int64_t count, Type type) {
+  SmallVector<int64_t> sizes(input.getSizes());
+  sizes[dim] = count;
+  std::shared_ptr<Tensor> result = Tensor::allocate(sizes, type);
   int64_t size = input.getSizes()[dim];
   int64_t outer = runtime::getNumElements(input.getSizes().take_front(dim));
   int64_t inner = runtime::getNumElements(input.getSizes().drop_front(dim + 1));
-  std::vector<int64_t> orders(input.getNumElements());
+  std::vector<int64_t> orders(result->getNumElements());
   dispatch(getComputeKind(input.getKind()), [&](auto zero) {
     using Compute = decltype(zero);
     std::vector<Compute> elements(input.getNumElements());
@@ -212,8 +214,8 @@ TensorValue runtime::sortRows(const Tensor &input, unsigned dim,
             return a < b;
           return descending ? descends : ascends;
         });
-        for (int64_t row = 0; row < size; ++row)
-          orders[at(row)] = order[row];
+        for (int64_t row = 0; row < count; ++row)
+          orders[(block * count + row) * inner + column] = order[row];
       }
   });
   storeElements(result->getKind(), orders.data(), orders.size(),

@@ -128,8 +128,9 @@ TensorValue scatterElements(const Tensor &input, const Tensor &indices,
                             const Tensor &updates, unsigned dim,
                             bool accumulates, bool wrapsNegative,
                             std::string &failure);
+/// Returns the indices of the first `count` elements of each sorted row.
 TensorValue sortRows(const Tensor &input, unsigned dim, bool descending,
-                     mlir::Type type);
+                     int64_t count, mlir::Type type);
 
 } // namespace commute::runtime
 

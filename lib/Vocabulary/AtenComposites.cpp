@@ -223,7 +223,7 @@ static LogicalResult readSliceScatter(NodeReader &reader) {
       type.isDynamicDim(*dim) || getTensor(source).isDynamicDim(*dim))
     return failure();
   // The size of the source determines the end.
-  (void)reader.find("end");
+  reader.skip("end");
   int64_t whole = type.getDimSize(*dim);
   start = std::clamp<int64_t>(*start < 0 ? *start + whole : *start, 0, whole);
   return setScattered(reader, self, source, *dim, *start,
@@ -268,7 +268,8 @@ static bool fitsBeside(NodeReader &reader, Value gradient,
 static LogicalResult readSliceBackward(NodeReader &reader) {
   Value gradient = reader.tensor("grad_output");
   RankedTensorType type = reader.getResultType();
-  if (!gradient || !type || !reader.find("input_sizes"))
+  reader.skip("input_sizes");
+  if (!gradient || !type)
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", type.getRank(), 0);
   std::optional<int64_t> start = reader.integer("start", 0);
@@ -278,7 +279,7 @@ static LogicalResult readSliceBackward(NodeReader &reader) {
       getTensor(gradient).isDynamicDim(*dim) || !isDense(reader, type))
     return failure();
   // The size of the gradient determines the end.
-  (void)reader.find("end");
+  reader.skip("end");
   int64_t whole = type.getDimSize(*dim);
   int64_t count = getTensor(gradient).getDimSize(*dim);
   start = std::clamp<int64_t>(*start < 0 ? *start + whole : *start, 0, whole);
@@ -319,7 +320,8 @@ static LogicalResult readSliceBackward(NodeReader &reader) {
 static LogicalResult readSelectBackward(NodeReader &reader) {
   Value gradient = reader.tensor("grad_output");
   RankedTensorType type = reader.getResultType();
-  if (!gradient || !type || !reader.find("input_sizes"))
+  reader.skip("input_sizes");
+  if (!gradient || !type)
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", type.getRank());
   std::optional<int64_t> index = reader.integer("index");

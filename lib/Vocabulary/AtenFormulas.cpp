@@ -43,7 +43,7 @@ static LogicalResult readRepeatInterleave(NodeReader &reader) {
   Value repeats = reader.tensor("repeats");
   RankedTensorType type = reader.getResultType();
   // Which the result has.
-  (void)reader.find("output_size");
+  reader.skip("output_size");
   if (!repeats || !type || !getTensor(repeats).hasStaticShape() ||
       getTensor(repeats).getRank() != 1 || isFloat(repeats))
     return failure();

@@ -11,6 +11,9 @@ using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
 
+/// The algorithms that leave the order of equal elements open.
+static constexpr StringRef sortName = "sort", topkName = "topk";
+
 static tp::SortOp createSort(NodeReader &reader, Type values, Type order,
                              Value input, int64_t dim,
                              const tp::SortOrder &how) {
@@ -19,15 +22,17 @@ static tp::SortOp createSort(NodeReader &reader, Type values, Type order,
       values, order, input, dim, how.isDescending,
       how.algorithm.empty() ? StringAttr()
                             : builder.getStringAttr(how.algorithm),
-      how.numUnordered == 0 ? IntegerAttr()
-                            : builder.getI64IntegerAttr(how.numUnordered));
+      how.count ? builder.getI64IntegerAttr(*how.count) : IntegerAttr(),
+      how.isUnordered);
 }
 
-/// Sorts the rows of `input` along `dim`.
+/// Sorts the rows of `input` along `dim`, and returns dense tensors.
 static tp::SortOp createSort(NodeReader &reader, Value input, int64_t dim,
                              const tp::SortOrder &how) {
   tp::SymbolSpace &symbols = reader.getSymbols();
   tp::Sizes sizes = symbols.getSizes(getTensor(input));
+  if (how.count)
+    sizes[dim] = *how.count;
   tp::Strides strides = tp::getContiguousStrides(sizes);
   Type element = getTensor(input).getElementType();
   return createSort(
@@ -43,7 +48,7 @@ static std::optional<tp::SortOrder> readSortOrder(NodeReader &reader) {
   std::optional<bool> isStable = reader.boolean("stable", false);
   if (!descending || !isStable)
     return std::nullopt;
-  return tp::SortOrder{*descending, *isStable ? "" : "sort"};
+  return tp::SortOrder{*descending, *isStable ? StringRef() : sortName};
 }
 
 static LogicalResult readSort(NodeReader &reader) {
@@ -73,41 +78,39 @@ static LogicalResult readArgsort(NodeReader &reader) {
   return reader.result(createSort(reader, self, *dim, *how).getOrder());
 }
 
-/// topk(x, k): the first elements of the sorted rows.
 static LogicalResult readTopk(NodeReader &reader) {
   Value self = reader.tensor("self");
+  RankedTensorType values = reader.getResultType(0);
+  RankedTensorType order = reader.getResultType(1);
   std::optional<int64_t> count = reader.integer("k");
   std::optional<bool> largest = reader.boolean("largest", true);
   std::optional<bool> isSorted = reader.boolean("sorted", true);
-  if (!self || !count || !largest || !isSorted)
+  if (!self || !values || !order || !count || !largest || !isSorted)
     return failure();
   std::optional<int64_t> dim = reader.dim("dim", getTensor(self).getRank(), -1);
   if (!dim)
     return failure();
-  tp::SortOrder how{*largest, "topk", *isSorted ? 0 : *count};
-  tp::SortOp sort = createSort(reader, self, *dim, how);
-  for (auto [index, sorted] : llvm::enumerate(sort->getResults())) {
-    RankedTensorType type = reader.getResultType(index);
-    if (!type)
-      return failure();
-    // New memory, unlike a view of the sorted rows.
-    Value first = reader.slice(sorted, *dim, 0, *count);
-    reader.setResult(index, reader.create<tp::CopyOp>(
-                                type, first, /*preserves_strides=*/false));
-  }
+  tp::SortOp op = createSort(reader, values, order, self, *dim,
+                             {*largest, topkName, *count, !*isSorted});
+  reader.setResult(0, op.getValues());
+  reader.setResult(1, op.getOrder());
   return success();
 }
 
 /// Returns the index of the largest or smallest element of each row, the first
-/// one in case of ties. Returns null if the size of the rows is unknown.
+/// one in case of ties.
 static Value createExtremeIndex(NodeReader &reader, Value input, int64_t dim,
                                 bool isLargest, RankedTensorType type) {
-  tp::SortOp sort =
-      createSort(reader, input, dim, {/*isDescending=*/isLargest});
-  Value first = reader.slice(sort.getOrder(), dim, 0, 1);
-  return reader.create<tp::CopyOp>(
-      type, reader.reshape(first, reader.getSymbols().getSizes(type)),
-      /*preserves_strides=*/false);
+  tp::SortOp sort = createSort(reader, input, dim,
+                               {/*isDescending=*/isLargest, /*algorithm=*/{},
+                                /*count=*/1});
+  if (sort.getOrder().getType() == type)
+    return sort.getOrder();
+  Value index =
+      reader.reshape(sort.getOrder(), reader.getSymbols().getSizes(type));
+  if (index.getType() == type)
+    return index;
+  return reader.create<tp::CopyOp>(type, index, /*preserves_strides=*/false);
 }
 
 template <bool isLargest>
@@ -153,17 +156,60 @@ static LogicalResult readExtreme(NodeReader &reader) {
   return success();
 }
 
+/// Writes the index of the extreme element of each row and, if it is used, that
+/// element.
+static LogicalResult writeExtreme(tp::SortOp op, NodeWriter &writer) {
+  bool isLargest = op.getDescending();
+  if (op.getValues().use_empty())
+    return writer
+        .node(op.getLoc(), isLargest ? "torch.ops.aten.argmax.default"
+                                     : "torch.ops.aten.argmin.default")
+        .tensor("self", op.getInput())
+        .integer("dim", op.getDim())
+        .boolean("keepdim", true)
+        .finish(op.getOrder());
+  return writer
+      .node(op.getLoc(),
+            isLargest ? "torch.ops.aten.max.dim" : "torch.ops.aten.min.dim")
+      .tensor("self", op.getInput())
+      .integer("dim", op.getDim())
+      .boolean("keepdim", true)
+      .finish(op.getResults());
+}
+
+/// Which of several equal elements are returned, and in which order, depends on
+/// the operator and its arguments. Hence each form of the op is written as the
+/// operator that it is read from.
 static LogicalResult writeSort(Operation *operation, NodeWriter &writer) {
   auto op = cast<tp::SortOp>(operation);
-  // If the order of equal elements is undefined, they may keep their current
-  // order.
-  return writer.node(op.getLoc(), "torch.ops.aten.sort.stable")
-      .tensor("self", op.getInput())
-      .keywords()
-      .boolean("stable", true)
-      .integer("dim", op.getDim())
-      .boolean("descending", op.getDescending())
-      .finish(op.getResults());
+  StringRef algorithm = op.getAlgorithm().value_or("");
+  std::optional<uint64_t> count = op.getFirst();
+  if (algorithm == topkName && count)
+    return writer.node(op.getLoc(), "torch.ops.aten.topk.default")
+        .tensor("self", op.getInput())
+        .integer("k", static_cast<int64_t>(*count))
+        .integer("dim", op.getDim())
+        .boolean("largest", op.getDescending())
+        .boolean("sorted", !op.getUnordered())
+        .finish(op.getResults());
+  if (algorithm == sortName && !count && !op.getUnordered())
+    return writer.node(op.getLoc(), "torch.ops.aten.sort.default")
+        .tensor("self", op.getInput())
+        .integer("dim", op.getDim())
+        .boolean("descending", op.getDescending())
+        .finish(op.getResults());
+  if (algorithm.empty() && !count)
+    return writer.node(op.getLoc(), "torch.ops.aten.sort.stable")
+        .tensor("self", op.getInput())
+        .keywords()
+        .boolean("stable", true)
+        .integer("dim", op.getDim())
+        .boolean("descending", op.getDescending())
+        .finish(op.getResults());
+  if (algorithm.empty() && count == 1)
+    return writeExtreme(op, writer);
+  return op.emitError("cannot be written as a PyTorch node: no operator sorts "
+                      "in this way");
 }
 
 void vocabulary::addAtenSorting(Vocabulary &vocabulary) {

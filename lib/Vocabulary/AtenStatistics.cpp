@@ -126,7 +126,7 @@ static LogicalResult setNorm(NodeReader &reader, StringRef order) {
   std::optional<bool> keepDims = reader.boolean("keepdim", false);
   RankedTensorType type = reader.getResultType();
   // It is the element type of the result.
-  reader.skip("dtype");
+  (void)reader.find("dtype");
   if (!self || !which || !keepDims || !type || !isFloat(self) ||
       !isa<FloatType>(type.getElementType()))
     return failure();

@@ -13,6 +13,7 @@
 #include "OperatorRanks.h"
 #include "Origins.h"
 #include "ResultNames.h"
+#include "SourceSpelling.h"
 #include "SymbolicNumbers.h"
 #include "TensorMetadata.h"
 
@@ -40,8 +41,9 @@ public:
            archive::Program &program, const Vocabulary &vocabulary)
       : function(function), program(program), graph(program.graph),
         vocabulary(vocabulary), writer(*this, vocabulary),
-        origins(function, imported, graph), metadata(function, program),
-        numbers(function, graph, metadata, *this), resultNames(program) {}
+        origins(function, imported, graph), sources(graph, vocabulary),
+        metadata(function, program), numbers(function, graph, metadata, *this),
+        resultNames(program) {}
 
   llvm::Expected<ProgramEdits> run();
 
@@ -94,6 +96,9 @@ private:
   /// before.
   bool checkOperands(const Origin &origin,
                      ArrayRef<std::pair<const Argument *, StringRef>> operands);
+  /// Writes changed ops as a call of the operator that they were read from, if
+  /// they are still what a reader makes of it. Returns false if they are not.
+  bool tryWriteAsSource(Operation *op);
   LogicalResult write(Operation *op);
   LogicalResult emit(Operation *op);
   void collectSpelling();
@@ -107,6 +112,7 @@ private:
   const Vocabulary &vocabulary;
   NodeWriter writer;
   Origins origins;
+  SourceSpelling sources;
   TensorMetadata metadata;
   SymbolicNumbers numbers;
   ProgramEdits edits;
@@ -415,6 +421,58 @@ LogicalResult Exporter::write(Operation *op) {
   return result;
 }
 
+static void rename(Argument &argument,
+                   llvm::function_ref<StringRef(StringRef)> getName) {
+  if (argument.namesValue())
+    argument.text = getName(argument.text);
+  for (Argument &element : argument.elements)
+    rename(element, getName);
+}
+
+bool Exporter::tryWriteAsSource(Operation *op) {
+  std::optional<ChangedNode> changed =
+      origins.findChanged(op, [&](Value leaf) { return isAvailable(leaf); });
+  if (!changed)
+    return false;
+  const Node &source = graph.nodes[changed->node];
+  bool isWritten = llvm::any_of(changed->results, [&](const auto &result) {
+    return names.contains(result.second);
+  });
+  bool returnsTensors =
+      llvm::all_of(source.outputs, [](const Argument &output) {
+        return output.tag == archive::ArgumentTag::Tensor;
+      });
+  if (isWritten || !returnsTensors ||
+      !sources.isCall(source, changed->operands, changed->results, op))
+    return false;
+  Node node;
+  node.target = source.target;
+  node.isSingleTensorReturn = source.isSingleTensorReturn;
+  node.inputs = source.inputs;
+  bool areKnown = true;
+  for (archive::NamedArgument &input : node.inputs)
+    rename(input.value, [&](StringRef name) {
+      Value operand = changed->operands.lookup(name);
+      StringRef now = operand ? getName(operand) : name;
+      areKnown &= !now.empty() && resultNames.isDefined(now);
+      return now;
+    });
+  if (!areKnown)
+    return false;
+  StringRef base = source.target.drop_front(strlen("torch.ops."));
+  base = base.split('.').second.split('.').first;
+  SmallVector<Value> values;
+  node.outputs = source.outputs;
+  for (Argument &output : node.outputs) {
+    values.push_back(changed->results.lookup(output.text));
+    output.text = makeName(values.back(), base);
+  }
+  node.name =
+      values.size() == 1 ? node.outputs.front().text : makeName(Value(), base);
+  add(std::move(node), values, op->getLoc());
+  return true;
+}
+
 LogicalResult Exporter::emit(Operation *op) {
   if (op->hasAttr(innerAttrName))
     return success();
@@ -427,6 +485,8 @@ LogicalResult Exporter::emit(Operation *op) {
     if (tryKeep(*origin))
       return success();
   bool isNamed = op->hasAttr(tp::TPDialect::namesAttrName);
+  if (isNamed && tryWriteAsSource(op))
+    return success();
   // A number is an argument of its users, not a node. It becomes a node only if
   // some user needs its name.
   if (auto constant = dyn_cast<tp::ConstantOp>(op);

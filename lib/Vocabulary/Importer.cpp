@@ -9,6 +9,7 @@
 
 #include "Fingerprint.h"
 #include "FunctionArguments.h"
+#include "GraphFacts.h"
 #include "InPlace.h"
 #include "KnownCall.h"
 #include "NodeReader.h"
@@ -57,7 +58,9 @@ public:
     return tensorTypes.get(name);
   }
   bool isUsed(StringRef name) override { return usedNames.contains(name); }
-  bool areOnSameDevice(StringRef a, StringRef b) override;
+  bool areOnSameDevice(StringRef a, StringRef b) override {
+    return ::commute::vocabulary::areOnSameDevice(graph, a, b);
+  }
   tp::GroupAttr getGroup(StringRef name, std::string &error) override {
     return groups.get(name, error);
   }
@@ -151,15 +154,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 void Importer::collectFacts() {
-  for (const Node &node : graph.nodes) {
-    for (const archive::NamedArgument &input : node.inputs)
-      input.value.forEachValue(
-          [&](const Argument &value) { usedNames.insert(value.text); });
+  for (const Node &node : graph.nodes)
     groups.collect(node, vocabulary);
-  }
-  for (const Argument &output : graph.outputs)
-    output.forEachValue(
-        [&](const Argument &value) { usedNames.insert(value.text); });
+  usedNames = getUsedNames(graph);
   groups.complete();
   mutatedNames = findMutatedValues(graph, vocabulary);
   symbolHints = collectSymbolHints(graph, symbols);
@@ -168,15 +165,6 @@ void Importer::collectFacts() {
 //===----------------------------------------------------------------------===//
 // Targets and locations
 //===----------------------------------------------------------------------===//
-
-bool Importer::areOnSameDevice(StringRef a, StringRef b) {
-  auto first = graph.tensorValues.find(a), second = graph.tensorValues.find(b);
-  if (first == graph.tensorValues.end() || second == graph.tensorValues.end())
-    return false;
-  const archive::TensorMeta &x = first->second, &y = second->second;
-  return x.device.type == y.device.type && x.device.index == y.device.index &&
-         x.layout == y.layout;
-}
 
 StringAttr Importer::getTargetAttr(StringRef target) {
   StringAttr &attribute = targetAttrs[{target.data(), target.size()}];

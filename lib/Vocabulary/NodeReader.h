@@ -77,9 +77,13 @@ public:
   const archive::Argument *find(llvm::StringRef argument) const;
   /// Returns true if the argument is absent or None.
   bool isAbsent(llvm::StringRef argument) const;
-  /// Notes that an argument is understood without being read, because something
-  /// else determines its value.
-  void skip(llvm::StringRef argument) const { find(argument); }
+  /// Notes that an argument is understood without being read, because the types
+  /// of the node's tensors determine its value.
+  void skip(llvm::StringRef argument) const {
+    hasSkipped |= find(argument) != nullptr;
+  }
+  /// Returns true if the node has an argument that was skipped.
+  bool skipsArguments() const { return hasSkipped; }
   /// Returns an argument of the node that is not None and that the reader has
   /// not asked for, or null.
   const archive::NamedArgument *findUnread() const;
@@ -222,6 +226,7 @@ private:
   const OperatorEntry &entry;
   const OperatorAlias *alias;
   mutable llvm::SmallPtrSet<const archive::Argument *, 8> asked;
+  mutable bool hasSkipped = false;
   /// Lists of arguments that were passed one by one.
   mutable std::deque<archive::Argument> gathered;
   mlir::OpBuilder &builder;

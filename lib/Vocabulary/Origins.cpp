@@ -12,6 +12,8 @@
 #include "commute/Dialect/NodeName.h"
 #include "commute/Dialect/TPDialect.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::vocabulary;
@@ -75,4 +77,37 @@ Origins::find(Operation *op,
     llvm::append_range(origin.leaves, otherNow.leaves);
   }
   return origin;
+}
+
+std::optional<ChangedNode>
+Origins::findChanged(Operation *op,
+                     llvm::function_ref<bool(Value)> isAvailable) const {
+  StringAttr name = getFirstName(op);
+  auto found = name ? records.find(name.getValue()) : records.end();
+  if (found == records.end())
+    return std::nullopt;
+  ChangedNode changed;
+  changed.node = found->second.first;
+  for (const RootRecord &root : imported.records[changed.node].roots) {
+    Operation *other = opByName.lookup(root.name);
+    // A copy of the op carries the same name.
+    if (!other || (root.name == name.getValue() && other != op) ||
+        !isMemoryEffectFree(other) ||
+        isa<tp::CallOp, tp::CollectiveOpInterface>(other))
+      return std::nullopt;
+    changed.ops.push_back(other);
+    Fingerprint now = getFingerprint(other);
+    if (now.leaves.size() != root.leafNames.size())
+      return std::nullopt;
+    for (auto [before, leaf] : llvm::zip_equal(root.leafNames, now.leaves)) {
+      auto [known, isNew] = changed.operands.try_emplace(before, leaf);
+      if ((!isNew && known->second != leaf) ||
+          (other != op && !isAvailable(leaf)))
+        return std::nullopt;
+    }
+    for (OpResult result : other->getResults())
+      if (StringRef own = getGraphName(result); !own.empty())
+        changed.results[own] = result;
+  }
+  return changed;
 }

@@ -24,6 +24,15 @@ struct Origin {
   llvm::SmallVector<mlir::Value, 4> leaves;
 };
 
+/// A node whose ops have changed since import, and the values that replace its
+/// tensors now, by the names that these have in the graph.
+struct ChangedNode {
+  size_t node;
+  llvm::SmallVector<mlir::Operation *, 1> ops;
+  llvm::DenseMap<llvm::StringRef, mlir::Value> operands;
+  llvm::DenseMap<llvm::StringRef, mlir::Value> results;
+};
+
 /// Maps the ops of a function to the nodes that they were imported from.
 class Origins {
 public:
@@ -36,6 +45,12 @@ public:
   std::optional<Origin>
   find(mlir::Operation *op,
        llvm::function_ref<bool(mlir::Value)> isAvailable) const;
+  /// Returns the node of an op that has changed, or nullopt if it is unknown
+  /// which values replace the node's. All values that other ops of the node use
+  /// must be available.
+  std::optional<ChangedNode>
+  findChanged(mlir::Operation *op,
+              llvm::function_ref<bool(mlir::Value)> isAvailable) const;
 
 private:
   const ImportedProgram &imported;

@@ -14,6 +14,7 @@
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Compiler/UnstatedGain.h"
 #include "commute/Compiler/VerificationReport.h"
+#include "commute/Compiler/WrittenProgram.h"
 #include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Transforms/PassTraits.h"
 #include "commute/Vocabulary/GroupCompletion.h"
@@ -265,6 +266,16 @@ void Session::run(std::unique_ptr<archive::Program> program,
                                  mlir::UnitAttr::get(&context));
   loaded->getModule()->setAttr(tp::elementTypeListsAttrName,
                                mlir::UnitAttr::get(&context));
+  // The proof is that of the edited graph.
+  EditsOfRanks written;
+  options.readWritten =
+      [&]() -> llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> {
+    llvm::Expected<EditsOfRanks> made = getEditsOfRanks(*loaded, *vocabulary);
+    if (!made)
+      return made.takeError();
+    written = std::move(*made);
+    return readEdited(*loaded, written, *vocabulary);
+  };
   llvm::Expected<Optimization> optimization =
       optimize(loaded->getModule(), options, remarks);
   if (!optimization)
@@ -281,14 +292,15 @@ void Session::run(std::unique_ptr<archive::Program> program,
   bool isUnprovenButAllowed =
       optimization->outcome == Outcome::NotProven && settings.allowUnproven;
   if (optimization->outcome == Outcome::Changed || isUnprovenButAllowed) {
-    LoadedProgram &own = getOwn();
-    if (!loaded->ranks.empty())
-      own.imported.module = getModuleOfRank(*loaded, ownIndex);
-    llvm::Expected<archive::ProgramEdits> exported = getEdits(own, *vocabulary);
-    if (!exported)
-      return fail(Status::InternalError, exported.takeError());
-    if (!exported->changesNothing(*own.getGraph()))
-      edits = std::move(*exported);
+    if (written.empty()) {
+      llvm::Expected<EditsOfRanks> made = getEditsOfRanks(*loaded, *vocabulary);
+      if (!made)
+        return fail(Status::InternalError, made.takeError());
+      written = std::move(*made);
+    }
+    archive::ProgramEdits &own = written[ownIndex];
+    if (!own.changesNothing(*getOwn().getGraph()))
+      edits = std::move(own);
   }
   if (optimization->verification)
     llvm::raw_string_ostream(verification)

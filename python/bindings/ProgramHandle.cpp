@@ -16,11 +16,13 @@
 #include "commute/Compiler/StepEstimate.h"
 #include "commute/Compiler/StoredConstants.h"
 #include "commute/Compiler/VerificationReport.h"
+#include "commute/Compiler/WrittenProgram.h"
 #include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -218,10 +220,8 @@ Fallible<size_t> ProgramHandle::write(const std::string &path) const {
     return Failure{path + ": expected a folder, because the program has the "
                           "archives of all ranks"};
   llvm::Expected<WriteSummary> written =
-      isFolder ? writeRankFiles(file, path, access.getSource().vocabulary,
-                                /*checkResult=*/true)
-               : writeProgramFile(file, path, access.getSource().vocabulary,
-                                  /*checkResult=*/true);
+      isFolder ? writeRankFiles(file, path, access.getSource().vocabulary)
+               : writeProgramFile(file, path, access.getSource().vocabulary);
   if (!written)
     return toFailure(written.takeError());
   return written->numNodes;
@@ -257,7 +257,7 @@ ProgramHandle::optimize(const PassChoice &choice,
   using Outcome = Optimization::Outcome;
   Access access(*this);
   ProgramSource &source = access.getSource();
-  const LoadedProgram &file = access.getFile();
+  LoadedProgram &file = access.getFile();
   OptimizationOptions options;
   options.passes = choice.passes;
   llvm::Expected<PassSettings> settings = getSettings(choice, file);
@@ -281,6 +281,18 @@ ProgramHandle::optimize(const PassChoice &choice,
     source.remarks.add(entry);
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::cast<mlir::ModuleOp>(access.getModule()->clone());
+  if (hasGraphs(file))
+    options.readWritten =
+        [&]() -> llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> {
+      std::swap(module, file.imported.module);
+      llvm::scope_exit restore(
+          [&] { std::swap(module, file.imported.module); });
+      llvm::Expected<EditsOfRanks> edits =
+          getEditsOfRanks(file, source.vocabulary);
+      if (!edits)
+        return edits.takeError();
+      return readEdited(file, *edits, source.vocabulary);
+    };
   llvm::Expected<Optimization> done =
       compiler::optimize(*module, options, source.remarks);
   if (!done)

@@ -56,8 +56,32 @@ func.func @order_is_no_integer(%arg0: tensor<4x8xf32>) {
 
 // -----
 
-func.func @fewer_than_none_unordered(%arg0: tensor<4x8xf32>) {
-  // expected-error @below {{'tp.sort' op has -1 unordered elements}}
-  %0, %1 = tp.sort %arg0 dim 1 unordered -1 : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+func.func @first_of_too_few(%arg0: tensor<4x8xf32>) {
+  // expected-error @below {{'tp.sort' op returns the first 9 elements of each row, but dim 1 has size 8}}
+  %0, %1 = tp.sort %arg0 dim 1 first 9 : tensor<4x8xf32> -> tensor<4x9xf32>, tensor<4x9xi64>
+  return
+}
+
+// -----
+
+func.func @first_below_zero(%arg0: tensor<4x8xf32>) {
+  // expected-error @below {{'tp.sort' op returns the first -1 elements of each row}}
+  %0, %1 = tp.sort %arg0 dim 1 first -1 : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+  return
+}
+
+// -----
+
+func.func @first_of_other_size(%arg0: tensor<4x8xf32>) {
+  // expected-error @below {{'tp.sort' op}}
+  %0, %1 = tp.sort %arg0 dim 1 first 2 : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+  return
+}
+
+// -----
+
+func.func @unordered_by_no_algorithm(%arg0: tensor<4x8xf32>) {
+  // expected-error @below {{'tp.sort' op leaves the order of its elements open, but names no algorithm}}
+  %0, %1 = tp.sort %arg0 dim 1 first 2 unordered : tensor<4x8xf32> -> tensor<4x2xf32>, tensor<4x2xi64>
   return
 }

@@ -24,7 +24,7 @@ func.func @scatter(%arg0: tensor<8x4xf32>, %arg1: tensor<2x4xi64>, %arg2: tensor
 func.func @sort(%arg0: tensor<4x8xf32>) {
   // CHECK-NEXT: %values, %order = tp.sort %arg0 dim 1 descending : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
   %0, %1 = tp.sort %arg0 dim 1 descending : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
-  // CHECK-NEXT: tp.sort %arg0 dim 0 algorithm "topk" unordered 2 : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
-  %2, %3 = tp.sort %arg0 dim 0 algorithm "topk" unordered 2 : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+  // CHECK-NEXT: tp.sort %arg0 dim 0 algorithm "topk" first 2 unordered : tensor<4x8xf32> -> tensor<2x8xf32>, tensor<2x8xi64>
+  %2, %3 = tp.sort %arg0 dim 0 algorithm "topk" first 2 unordered : tensor<4x8xf32> -> tensor<2x8xf32>, tensor<2x8xi64>
   return
 }

@@ -13,8 +13,22 @@
 // RUN: commute verify %t/experts-any.mlir %t/experts-any.mlir --whole | FileCheck %s --check-prefix=EQUAL
 // RUN: commute verify %t/compared-before.mlir %t/compared-after.mlir | FileCheck %s --check-prefix=EQUAL
 // RUN: commute verify %t/counted-before.mlir %t/counted-before.mlir --whole | FileCheck %s --check-prefix=EQUAL
+// RUN: commute verify %t/two.mlir %t/two-of-four.mlir | FileCheck %s --check-prefix=EQUAL
+// RUN: not commute verify %t/two-chosen.mlir %t/two-of-four-chosen.mlir | FileCheck %s --check-prefix=DIFFERENT
+// RUN: not commute verify %t/two-chosen.mlir %t/two-unordered-chosen.mlir | FileCheck %s --check-prefix=DIFFERENT
+// RUN: not commute verify %t/two-chosen.mlir %t/two-of-turned-chosen.mlir | FileCheck %s --check-prefix=DIFFERENT
+// RUN: not commute verify %t/two-chosen.mlir %t/two-stable-chosen.mlir | FileCheck %s --check-prefix=DIFFERENT
+// RUN: commute verify %t/two.mlir %t/two-looked-up.mlir | FileCheck %s --check-prefix=EQUAL
+// RUN: commute verify %t/two-chosen.mlir %t/two-chosen-by-halves.mlir | FileCheck %s --check-prefix=EQUAL
+// RUN: not commute verify %t/computed-chosen.mlir %t/computed-stable-chosen.mlir | FileCheck %s --check-prefix=COMPUTED
+// RUN: commute verify %t/sorted-sum.mlir %t/sum.mlir | FileCheck %s --check-prefix=EQUAL
+// RUN: commute verify %t/sorted-twice.mlir %t/sorted-once.mlir | FileCheck %s --check-prefix=EQUAL
+// RUN: commute verify %t/masked.mlir %t/scattered.mlir | FileCheck %s --check-prefix=EQUAL
+// RUN: not commute verify %t/two-times-sorted-sum.mlir %t/two-of-four-times-sum.mlir | FileCheck %s --check-prefix=UNPROVEN
 // EQUAL: equivalent
 // DIFFERENT: different
+// COMPUTED: {{different|where elements of a sorted row are equal, the programs may differ}}
+// UNPROVEN: not proven: where elements of a sorted row are equal, the programs may differ: output 0 differs
 
 //--- open.mlir
 func.func @main(%x: tensor<40xi64>) -> tensor<40xi64> {
@@ -57,38 +71,34 @@ func.func @main(%x: tensor<40xi64>) -> tensor<40xi64> {
 
 //--- ordered.mlir
 func.func @main(%x: tensor<40xf32>) -> tensor<4xf32> {
-  %values, %order = tp.sort %x dim 0 descending algorithm "topk" : tensor<40xf32> -> tensor<40xf32>, tensor<40xi64>
-  %first = tp.slice %values dim 0 start 0 step 1 : tensor<40xf32> -> tensor<4xf32>
+  %first, %order = tp.sort %x dim 0 descending algorithm "topk" first 4 : tensor<40xf32> -> tensor<4xf32>, tensor<4xi64>
   return %first : tensor<4xf32>
 }
 
 //--- unordered.mlir
 func.func @main(%x: tensor<40xf32>) -> tensor<4xf32> {
-  %values, %order = tp.sort %x dim 0 descending algorithm "topk" unordered 4 : tensor<40xf32> -> tensor<40xf32>, tensor<40xi64>
-  %first = tp.slice %values dim 0 start 0 step 1 : tensor<40xf32> -> tensor<4xf32>
+  %first, %order = tp.sort %x dim 0 descending algorithm "topk" first 4 unordered : tensor<40xf32> -> tensor<4xf32>, tensor<4xi64>
   return %first : tensor<4xf32>
 }
 
 //--- ordered-sum.mlir
 func.func @main(%x: tensor<40xf32>) -> tensor<f32> {
-  %values, %order = tp.sort %x dim 0 descending algorithm "topk" : tensor<40xf32> -> tensor<40xf32>, tensor<40xi64>
-  %first = tp.slice %values dim 0 start 0 step 1 : tensor<40xf32> -> tensor<4xf32>
+  %first, %order = tp.sort %x dim 0 descending algorithm "topk" first 4 : tensor<40xf32> -> tensor<4xf32>, tensor<4xi64>
   %sum = tp.reduce sum %first dims [0] : tensor<4xf32> -> tensor<f32>
   return %sum : tensor<f32>
 }
 
 //--- unordered-sum.mlir
 func.func @main(%x: tensor<40xf32>) -> tensor<f32> {
-  %values, %order = tp.sort %x dim 0 descending algorithm "topk" unordered 4 : tensor<40xf32> -> tensor<40xf32>, tensor<40xi64>
-  %first = tp.slice %values dim 0 start 0 step 1 : tensor<40xf32> -> tensor<4xf32>
+  %first, %order = tp.sort %x dim 0 descending algorithm "topk" first 4 unordered : tensor<40xf32> -> tensor<4xf32>, tensor<4xi64>
   %sum = tp.reduce sum %first dims [0] : tensor<4xf32> -> tensor<f32>
   return %sum : tensor<f32>
 }
 
 //--- unordered-sum-of-three.mlir
 func.func @main(%x: tensor<40xf32>) -> tensor<f32> {
-  %values, %order = tp.sort %x dim 0 descending algorithm "topk" unordered 4 : tensor<40xf32> -> tensor<40xf32>, tensor<40xi64>
-  %first = tp.slice %values dim 0 start 0 step 1 : tensor<40xf32> -> tensor<3xf32>
+  %four, %order = tp.sort %x dim 0 descending algorithm "topk" first 4 unordered : tensor<40xf32> -> tensor<4xf32>, tensor<4xi64>
+  %first = tp.slice %four dim 0 start 0 step 1 : tensor<4xf32> -> tensor<3xf32>
   %sum = tp.reduce sum %first dims [0] : tensor<3xf32> -> tensor<f32>
   return %sum : tensor<f32>
 }
@@ -156,4 +166,166 @@ func.func @main(%c: tensor<12x3xi64>, %x: tensor<3xf64>) -> (tensor<3xi1>, tenso
   %one = tp.constant 1.0 : f64 -> tensor<f64>
   %more = tp.map add(%x, %one) : (tensor<3xf64>, tensor<f64>) -> tensor<3xf64>
   return %none, %more : tensor<3xi1>, tensor<3xf64>
+}
+
+//--- two.mlir
+// The values of the largest elements do not depend on how many are asked for.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xf32> {
+  %two, %order = tp.sort %x dim 1 descending algorithm "topk" first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  return %two : tensor<6x2xf32>
+}
+
+//--- two-of-four.mlir
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xf32> {
+  %four, %order = tp.sort %x dim 1 descending algorithm "topk" first 4 : tensor<6x8xf32> -> tensor<6x4xf32>, tensor<6x4xi64>
+  %two = tp.slice %four dim 1 start 0 step 1 : tensor<6x4xf32> -> tensor<6x2xf32, #tp.layout<strides = [4, 1]>>
+  %r = tp.copy %two : tensor<6x2xf32, #tp.layout<strides = [4, 1]>> -> tensor<6x2xf32>
+  return %r : tensor<6x2xf32>
+}
+
+//--- two-looked-up.mlir
+// What is chosen is what stands at the index.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xf32> {
+  %two, %order = tp.sort %x dim 1 descending algorithm "topk" first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  %r = tp.take_along %x, %order dim 1 : (tensor<6x8xf32>, tensor<6x2xi64>) -> tensor<6x2xf32>
+  return %r : tensor<6x2xf32>
+}
+
+//--- two-chosen.mlir
+// Which of several equal elements are chosen depends on the whole row and on
+// how many there are.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xi64> {
+  %two, %order = tp.sort %x dim 1 descending algorithm "topk" first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  return %order : tensor<6x2xi64>
+}
+
+//--- two-of-four-chosen.mlir
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xi64> {
+  %four, %order = tp.sort %x dim 1 descending algorithm "topk" first 4 : tensor<6x8xf32> -> tensor<6x4xf32>, tensor<6x4xi64>
+  %two = tp.slice %order dim 1 start 0 step 1 : tensor<6x4xi64> -> tensor<6x2xi64, #tp.layout<strides = [4, 1]>>
+  %r = tp.copy %two : tensor<6x2xi64, #tp.layout<strides = [4, 1]>> -> tensor<6x2xi64>
+  return %r : tensor<6x2xi64>
+}
+
+//--- two-unordered-chosen.mlir
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xi64> {
+  %two, %order = tp.sort %x dim 1 descending algorithm "topk" first 2 unordered : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  return %order : tensor<6x2xi64>
+}
+
+//--- two-stable-chosen.mlir
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xi64> {
+  %two, %order = tp.sort %x dim 1 descending first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  return %order : tensor<6x2xi64>
+}
+
+//--- two-of-turned-chosen.mlir
+// The halves of each row change places.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xi64> {
+  %left = tp.slice %x dim 1 start 0 step 1 : tensor<6x8xf32> -> tensor<6x4xf32, #tp.layout<strides = [8, 1]>>
+  %right = tp.slice %x dim 1 start 4 step 1 : tensor<6x8xf32> -> tensor<6x4xf32, #tp.layout<strides = [8, 1]>>
+  %turned = tp.concat %right, %left dim 1 : (tensor<6x4xf32, #tp.layout<strides = [8, 1]>>, tensor<6x4xf32, #tp.layout<strides = [8, 1]>>) -> tensor<6x8xf32>
+  %two, %order = tp.sort %turned dim 1 descending algorithm "topk" first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  %four = tp.constant 4 : i64 -> tensor<i64>
+  %eight = tp.constant 8 : i64 -> tensor<i64>
+  %back = tp.map add(%order, %four) : (tensor<6x2xi64>, tensor<i64>) -> tensor<6x2xi64>
+  %r = tp.map remainder(%back, %eight) : (tensor<6x2xi64>, tensor<i64>) -> tensor<6x2xi64>
+  return %r : tensor<6x2xi64>
+}
+
+//--- two-chosen-by-halves.mlir
+// Whole rows are kept.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xi64> {
+  %upper = tp.slice %x dim 0 start 0 step 1 : tensor<6x8xf32> -> tensor<3x8xf32>
+  %lower = tp.slice %x dim 0 start 3 step 1 : tensor<6x8xf32> -> tensor<3x8xf32>
+  %a, %first = tp.sort %upper dim 1 descending algorithm "topk" first 2 : tensor<3x8xf32> -> tensor<3x2xf32>, tensor<3x2xi64>
+  %b, %second = tp.sort %lower dim 1 descending algorithm "topk" first 2 : tensor<3x8xf32> -> tensor<3x2xf32>, tensor<3x2xi64>
+  %r = tp.concat %first, %second dim 0 : (tensor<3x2xi64>, tensor<3x2xi64>) -> tensor<6x2xi64>
+  return %r : tensor<6x2xi64>
+}
+
+//--- computed-chosen.mlir
+// No input repeats, yet products of small numbers may be equal.
+func.func @main(%x: tensor<6x8xf32>, %y: tensor<6x8xf32>) -> tensor<6x2xi64> {
+  %p = tp.map mul(%x, %y) : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  %q = tp.map tanh(%p) : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  %s = tp.map add(%q, %y) : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  %two, %order = tp.sort %s dim 1 descending algorithm "topk" first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  return %order : tensor<6x2xi64>
+}
+
+//--- computed-stable-chosen.mlir
+func.func @main(%x: tensor<6x8xf32>, %y: tensor<6x8xf32>) -> tensor<6x2xi64> {
+  %p = tp.map mul(%x, %y) : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  %q = tp.map tanh(%p) : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  %s = tp.map add(%q, %y) : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  %two, %order = tp.sort %s dim 1 descending first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  return %order : tensor<6x2xi64>
+}
+
+//--- sorted-sum.mlir
+// A sum does not depend on the order of equal elements, even if their values
+// differ.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6xf32> {
+  %values, %order = tp.sort %x dim 1 : tensor<6x8xf32> -> tensor<6x8xf32>, tensor<6x8xi64>
+  %r = tp.reduce sum %values dims [1] : tensor<6x8xf32> -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+//--- sum.mlir
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6xf32> {
+  %r = tp.reduce sum %x dims [1] : tensor<6x8xf32> -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+//--- sorted-twice.mlir
+// Equal elements of a sorted row are those of the row.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
+  %once, %order = tp.sort %x dim 1 algorithm "sort" : tensor<6x8xf32> -> tensor<6x8xf32>, tensor<6x8xi64>
+  %twice, %unused = tp.sort %once dim 1 algorithm "sort" : tensor<6x8xf32> -> tensor<6x8xf32>, tensor<6x8xi64>
+  return %twice : tensor<6x8xf32>
+}
+
+//--- sorted-once.mlir
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
+  %once, %order = tp.sort %x dim 1 : tensor<6x8xf32> -> tensor<6x8xf32>, tensor<6x8xi64>
+  return %once : tensor<6x8xf32>
+}
+
+//--- masked.mlir
+// The weights of a router, by a mask of the chosen experts and by their values.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
+  %two, %order = tp.sort %x dim 1 descending algorithm "topk" first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  %zero = tp.constant 0.0 : f32 -> tensor<6x8xf32>
+  %one = tp.constant 1.0 : f32 -> tensor<6x2xf32>
+  %mask = tp.scatter %zero, %order, %one dim 1 : (tensor<6x8xf32>, tensor<6x2xi64>, tensor<6x2xf32>) -> tensor<6x8xf32>
+  %r = tp.map mul(%mask, %x) : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  return %r : tensor<6x8xf32>
+}
+
+//--- scattered.mlir
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
+  %two, %order = tp.sort %x dim 1 descending algorithm "topk" first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  %zero = tp.constant 0.0 : f32 -> tensor<6x8xf32>
+  %r = tp.scatter %zero, %order, %two dim 1 : (tensor<6x8xf32>, tensor<6x2xi64>, tensor<6x2xf32>) -> tensor<6x8xf32>
+  return %r : tensor<6x8xf32>
+}
+
+//--- two-times-sorted-sum.mlir
+// Equal by two laws, each of which holds in another model of equal elements.
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xf32> {
+  %values, %order = tp.sort %x dim 1 : tensor<6x8xf32> -> tensor<6x8xf32>, tensor<6x8xi64>
+  %sum = tp.reduce sum %values dims [1] keep_dims : tensor<6x8xf32> -> tensor<6x1xf32>
+  %two, %chosen = tp.sort %x dim 1 descending algorithm "topk" first 2 : tensor<6x8xf32> -> tensor<6x2xf32>, tensor<6x2xi64>
+  %r = tp.map mul(%two, %sum) : (tensor<6x2xf32>, tensor<6x1xf32>) -> tensor<6x2xf32>
+  return %r : tensor<6x2xf32>
+}
+
+//--- two-of-four-times-sum.mlir
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x2xf32> {
+  %sum = tp.reduce sum %x dims [1] keep_dims : tensor<6x8xf32> -> tensor<6x1xf32>
+  %four, %chosen = tp.sort %x dim 1 descending algorithm "topk" first 4 : tensor<6x8xf32> -> tensor<6x4xf32>, tensor<6x4xi64>
+  %two = tp.slice %four dim 1 start 0 step 1 : tensor<6x4xf32> -> tensor<6x2xf32, #tp.layout<strides = [4, 1]>>
+  %r = tp.map mul(%two, %sum) : (tensor<6x2xf32, #tp.layout<strides = [4, 1]>>, tensor<6x1xf32>) -> tensor<6x2xf32>
+  return %r : tensor<6x2xf32>
 }

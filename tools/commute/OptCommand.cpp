@@ -18,6 +18,7 @@
 #include "commute/Compiler/Optimization.h"
 #include "commute/Compiler/RankPrograms.h"
 #include "commute/Compiler/VerificationReport.h"
+#include "commute/Compiler/WrittenProgram.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/BuryPointer.h"
@@ -294,6 +295,17 @@ llvm::Expected<ExitCode> OptCommand::run() {
     stage = std::make_unique<Progress>(name.str(),
                                        /*draws=*/name != "verifying");
   };
+  // The proof is that of the archives as they are read again.
+  EditsOfRanks edits;
+  if (optimizationOptions.settings.isForPyTorch && hasGraphs(*file))
+    optimizationOptions.readWritten =
+        [&]() -> llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> {
+      llvm::Expected<EditsOfRanks> made = getEditsOfRanks(*file, **vocabulary);
+      if (!made)
+        return made.takeError();
+      edits = std::move(*made);
+      return readEdited(*file, edits, **vocabulary);
+    };
   llvm::Expected<Optimization> optimization =
       optimize(file->getModule(), optimizationOptions, remarks);
   stage.reset();
@@ -308,8 +320,9 @@ llvm::Expected<ExitCode> OptCommand::run() {
 
   stage = std::make_unique<Progress>("writing " + output);
   llvm::Expected<WriteSummary> summary =
-      *isFolder ? writeRankFiles(*file, output, **vocabulary, !noVerify)
-                : writeProgramFile(*file, output, **vocabulary, !noVerify);
+      *isFolder ? writeRankFiles(*file, output, **vocabulary, edits)
+                : writeProgramFile(*file, output, **vocabulary,
+                                   edits.empty() ? nullptr : edits.data());
   stage.reset();
   if (!summary)
     return summary.takeError();

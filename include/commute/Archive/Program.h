@@ -180,6 +180,11 @@ public:
   /// Returns the edited document. Everything not edited keeps the source's
   /// bytes.
   std::string apply(const Program &program) const;
+  /// Returns the edited program without text of its own, for a graph that is
+  /// not in an archive, such as a live one. It refers to strings of `program`
+  /// and of the edits, and cannot be edited again if `program` was read from
+  /// text.
+  std::unique_ptr<Program> applyInMemory(const Program &program) const;
 
 private:
   bool keepsNodes(const Program &program) const;

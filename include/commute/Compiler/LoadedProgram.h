@@ -105,11 +105,12 @@ struct WriteSummary {
 };
 
 /// Writes the program to `path` atomically. An archive can be written only if
-/// the program was read from an archive. With `checkResult`, first checks that
-/// the new text can be read.
+/// the program was read from an archive. `edits` are those of the program, if
+/// they are known already.
 llvm::Expected<WriteSummary>
 writeProgramFile(const LoadedProgram &program, llvm::StringRef path,
-                 const vocabulary::Vocabulary &vocabulary, bool checkResult);
+                 const vocabulary::Vocabulary &vocabulary,
+                 const archive::ProgramEdits *edits = nullptr);
 
 } // namespace commute::compiler
 

@@ -21,6 +21,11 @@ struct OptimizationOptions {
   PassSettings settings;
   /// Prove that the result is equivalent.
   bool verifies = true;
+  /// Returns the program that a reader makes of the optimized module once it is
+  /// written (see WrittenProgram.h), which is then compared with the original.
+  /// Empty if the module itself is the result.
+  std::function<llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>()>
+      readWritten;
   equivalence::VerifyOptions proof;
   /// Returns the path of the reproducer of the n-th failed pass, counted
   /// from 1.
@@ -66,10 +71,11 @@ struct Optimization {
   mlir::OwningOpRef<mlir::ModuleOp> original;
 };
 
-/// Runs passes over `module` and compares the result with the original. Remarks
-/// go to `remarks`, which must be attached to the module's context, and say
-/// that a module that reads early is left alone. Returns an error for invalid
-/// options, and for a module whose statements contradict each other.
+/// Runs passes over `module` and compares the result, as it is written, with
+/// the original. Remarks go to `remarks`, which must be attached to the
+/// module's context, and say that a module that reads early is left alone.
+/// Returns an error for invalid options, for a module whose statements
+/// contradict each other, and for a result that cannot be written.
 llvm::Expected<Optimization> optimize(mlir::ModuleOp module,
                                       const OptimizationOptions &options,
                                       report::RemarkCollector &remarks);

@@ -85,10 +85,12 @@ mlir::OwningOpRef<mlir::ModuleOp> getModuleOfRank(const LoadedProgram &program,
                                                   size_t rank);
 
 /// Writes the archives of all ranks, or none, into a folder, which is created
-/// if it does not exist.
+/// if it does not exist. `edits` are those of the ranks, if they are known
+/// already, or empty.
 llvm::Expected<WriteSummary>
 writeRankFiles(LoadedProgram &program, llvm::StringRef folder,
-               const vocabulary::Vocabulary &vocabulary, bool checkResult);
+               const vocabulary::Vocabulary &vocabulary,
+               llvm::ArrayRef<archive::ProgramEdits> edits = {});
 
 /// Returns, for example, "0 on rank 0, 128 on rank 1", or nullopt for an op
 /// that selects values other than constants.

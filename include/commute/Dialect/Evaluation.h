@@ -60,8 +60,11 @@ struct SortOrder {
   /// The algorithm that determines the order of equal elements; empty if they
   /// keep their order. An evaluation on numbers may always keep it.
   llvm::StringRef algorithm = {};
-  /// The number of leading elements whose order the algorithm determines.
-  int64_t numUnordered = 0;
+  /// The number of elements at the beginning of each sorted row that are
+  /// returned; all if nullopt.
+  std::optional<int64_t> count = {};
+  /// The algorithm determines the order of all elements that it returns.
+  bool isUnordered = false;
 };
 
 /// The operations on tensors of one rank. Sizes are concrete and legal, because
@@ -140,7 +143,7 @@ public:
                                const AlgebraValue &updates, unsigned dim,
                                bool accumulates, bool wrapsNegative) = 0;
   /// Returns, for each row along `dim`, the indices of its elements in sorted
-  /// order. NaN is greater than every number.
+  /// order, or of the first of them. NaN is greater than every number.
   virtual AlgebraValue sortedOrder(const AlgebraValue &input, unsigned dim,
                                    const SortOrder &order, mlir::Type type) = 0;
   virtual AlgebraValue reshape(const AlgebraValue &input,

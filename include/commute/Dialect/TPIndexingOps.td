@@ -73,27 +73,29 @@ def TP_SortOp : TP_TensorOp<"sort", [TP_InferredTypes]> {
   let summary = "Rows in ascending or descending order";
   let description = [{
     Sorts every row along `dim`, independently of the others. `order` holds the
-    index that each element had in its row.
+    index that each element had in its row. With `first`, only so many elements
+    at the beginning of each sorted row are returned.
 
     Equal elements keep their order, unless `algorithm` names an algorithm that
-    leaves their order open (PyTorch's `sort` without `stable`, `topk`). Their
-    order is then a function of the algorithm and of how the elements of the row
-    compare. If `unordered` is stated (`topk` without `sorted`), the same holds
-    for the order of the first `unordered` elements.
+    leaves their order open (PyTorch's `sort` without `stable`, `topk`). Which
+    of them are returned, and in which order, is then a function of the
+    algorithm, of `descending`, `first` and `unordered`, and of how all elements
+    of the row compare. With `unordered` (`topk` without `sorted`), so is the
+    order of all elements that are returned.
 
     ```mlir
-    %values, %order = tp.sort %x dim 1 descending algorithm "topk" unordered 2
-      : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+    %values, %order = tp.sort %x dim 1 descending algorithm "topk" first 2
+      : tensor<4x8xf32> -> tensor<4x2xf32>, tensor<4x2xi64>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim,
                        UnitAttr:$descending, OptionalAttr<StrAttr>:$algorithm,
-                       OptionalAttr<I64Attr>:$unordered);
+                       OptionalAttr<I64Attr>:$first, UnitAttr:$unordered);
   let results = (outs AnyRankedTensor:$values, AnyRankedTensor:$order);
   let assemblyFormat = [{
     $input `dim` $dim (`descending` $descending^)?
-    (`algorithm` $algorithm^)? (`unordered` $unordered^)? attr-dict
-    `:` type($input) `->` type($values) `,` type($order)
+    (`algorithm` $algorithm^)? (`first` $first^)? (`unordered` $unordered^)?
+    attr-dict `:` type($input) `->` type($values) `,` type($order)
   }];
 }
 

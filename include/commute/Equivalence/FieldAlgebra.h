@@ -125,6 +125,22 @@ struct ProofBudget {
 
 class DecisionCoverage;
 
+/// Which elements of the rows that are sorted count as equal. Programs that
+/// agree for every choice of such elements, in one of the two models of them,
+/// agree where these are equal.
+enum class Ties {
+  /// Only those that are equal.
+  None,
+  /// Some more, where the row is sorted and where it is read at indices.
+  SameValues,
+  /// Some more, only where the row is sorted: their order is open, and their
+  /// values differ.
+  OpenOrder,
+};
+
+/// One round in so many has ties: those with a seed of 1 modulo it.
+inline constexpr unsigned periodOfTies = 4;
+
 /// State shared by the evaluation of a program on all ranks.
 struct EvaluationContext {
   EvaluationContext(IndexSamples &samples, Precision precision, Choices choices,
@@ -152,6 +168,9 @@ struct EvaluationContext {
   /// Random floats occur more than once, so that a sort has equal elements:
   /// drawn from the whole field, they would all be different.
   bool repeatsElements = false;
+  Ties ties = Ties::None;
+  /// The hashes of all rows of floats that were sorted.
+  llvm::DenseSet<uint64_t> sortedRows;
   /// Where to record what decisions about integers were; may be null.
   DecisionCoverage *decisions = nullptr;
 };
@@ -267,6 +286,9 @@ private:
   /// Stores several tensors at the same indices of every dim but `dim`. If
   /// their samples do not match, returns false and sets the context's problem.
   bool joinBeside(llvm::MutableArrayRef<FieldValue> values, unsigned dim);
+  /// Returns `table` with those elements of sorted rows along `dim` tied that
+  /// count as equal (see Ties::SameValues).
+  FieldValue tieSortedRows(const FieldValue &table, unsigned dim);
   /// The value that is read at an index out of range, which no program may
   /// read.
   uint64_t getOutsideElement(uint64_t index, mlir::Type type);

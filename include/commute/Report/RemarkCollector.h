@@ -55,6 +55,11 @@ public:
   llvm::ArrayRef<RemarkEntry> getEntries() const { return *entries; }
   void add(RemarkEntry entry) { entries->push_back(std::move(entry)); }
   void clear() { entries->clear(); }
+  /// Keeps only the first `count` entries.
+  void keepFirst(size_t count) {
+    entries->erase(entries->begin() + static_cast<std::ptrdiff_t>(count),
+                   entries->end());
+  }
   /// Removes repetitions: the graphs of all ranks get the same remarks.
   void removeRepeated();
   /// Prints the remarks grouped by pass.
