@@ -73,6 +73,8 @@ llvm::json::Object compiler::toJson(const equivalence::VerifyResult &result) {
       {"assumptions", llvm::json::Array(result.assumptions)}};
   if (result.notProven)
     object["not_proven"] = *result.notProven;
+  if (result.undecided)
+    object["undecided"] = equivalence::toJson(*result.undecided);
   return object;
 }
 

@@ -6,7 +6,9 @@
 
 #include "commute/Dialect/OpaqueOperators.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace commute::tp;
 
@@ -51,6 +53,17 @@ bool commute::tp::isRandomOperator(llvm::StringRef callee) {
       "scaled_dot_product_efficient_attention",
       "scaled_dot_product_cudnn_attention",
       "scaled_dot_product_fused_attention_overrideable",
+      "scaled_dot_product_attention_math",
+      "scaled_dot_product_attention_math_for_mps",
+      "scaled_dot_product_flash_attention_for_cpu",
+      "flash_attention_forward",
+      "flash_attention_forward_no_dropout_inplace",
+      "efficient_attention_forward",
+      "cudnn_attention_forward",
+      "cudnn_init_dropout_state",
+      "triton_scaled_dot_attention",
+      "fill_mem_eff_dropout_mask",
+      "lstm_mps",
       "lstm",
       "gru",
       "rnn_tanh",
@@ -67,6 +80,50 @@ bool commute::tp::isRandomOperator(llvm::StringRef callee) {
     name = name.rsplit('.').second.empty() ? name : name.rsplit('.').second;
   }
   return names.contains(name.trim('_'));
+}
+
+/// Returns true if a call takes a process group: by name, as an object, or as
+/// an argument that operators of serving engines call so.
+static bool takesProcessGroup(llvm::StringRef arguments) {
+  return llvm::any_of(
+      std::initializer_list<llvm::StringRef>{"group_name\"",
+                                             "\"process_group\"", "\"group\"",
+                                             "\"pg\"", "c10d.ProcessGroup"},
+      [&](llvm::StringRef sign) { return arguments.contains(sign); });
+}
+
+std::optional<CallEffects> commute::tp::parseCallEffects(llvm::StringRef text) {
+  return llvm::StringSwitch<std::optional<CallEffects>>(text)
+      .Case("none", CallEffects::None)
+      .Case("random", CallEffects::Random)
+      .Case("communication", CallEffects::Communication)
+      .Default(std::nullopt);
+}
+
+/// Returns true for the namespaces of PyTorch's own operators that compute.
+static bool isOwnOperator(llvm::StringRef callee) {
+  return callee.starts_with("torch.ops.aten.") ||
+         callee.starts_with("torch.ops.prims.");
+}
+
+CallEffects commute::tp::getCallEffects(CallOp call) {
+  if (auto stated = call->getAttrOfType<mlir::StringAttr>(effectsAttrName))
+    return parseCallEffects(stated.getValue()).value_or(CallEffects::Unknown);
+  if (isSizeComputation(call))
+    return CallEffects::None;
+  llvm::StringRef callee = call.getCallee();
+  if (takesProcessGroup(call.getArguments()) ||
+      llvm::any_of(
+          std::initializer_list<llvm::StringRef>{
+              "torch.ops.c10d.", "torch.ops._c10d_functional.",
+              "torch.ops._c10d_functional_autograd.",
+              "torch.ops.c10d_functional.", "torch.ops.symm_mem.",
+              "torch.ops._dtensor.", "torch.distributed."},
+          [&](llvm::StringRef space) { return callee.starts_with(space); }))
+    return CallEffects::Communication;
+  if (isRandomOperator(callee))
+    return CallEffects::Random;
+  return isOwnOperator(callee) ? CallEffects::None : CallEffects::Unknown;
 }
 
 bool commute::tp::isSizeComputation(CallOp call) {
@@ -92,6 +149,11 @@ bool commute::tp::isAssertion(CallOp call) {
                             name);
 }
 
+bool commute::tp::hasKnownEffects(CallOp call) {
+  return call.getMutatedOperands().empty() &&
+         (isAssertion(call) || getCallEffects(call) == CallEffects::Random);
+}
+
 bool commute::tp::readsTypesAlone(CallOp call) {
   if (call.getReadsTypes())
     return true;
@@ -111,15 +173,16 @@ bool commute::tp::mayHaveEffects(CallOp call) {
   if (isSizeComputation(call) ||
       (call.getReadsTypes() && call->getNumResults() == 0))
     return false;
+  if (!call.getMutatedOperands().empty() ||
+      getCallEffects(call) != CallEffects::None)
+    return true;
   llvm::StringRef callee = call.getCallee();
-  bool isOwn = callee.consume_front("torch.ops.aten.") ||
-               callee.consume_front("torch.ops.prims.");
-  llvm::StringRef name = callee.split('.').first;
-  return !isOwn || !call.getMutatedOperands().empty() ||
-         call->getNumResults() == 0 || name.ends_with("_") ||
-         name.starts_with("_assert") ||
-         name.starts_with("_functional_assert") ||
-         isRandomOperator(call.getCallee());
+  if (!isOwnOperator(callee))
+    return false;
+  // The operator's name without namespace and overload.
+  llvm::StringRef name = callee.rsplit('.').first.rsplit('.').second;
+  return call->getNumResults() == 0 || name.ends_with("_") ||
+         name.starts_with("_assert") || name.starts_with("_functional_assert");
 }
 
 /// Returns the name of an operator of PyTorch's functional collectives, which

@@ -261,11 +261,10 @@ LogicalResult LockstepEvaluator::evaluateModelled(
   }
 }
 
-/// Returns a hash of an opaque op and of all its operands on one rank.
-static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
-                            size_t rank) {
-  uint64_t hash =
-      llvm::xxh3_64bits((call.getCallee() + "\n" + call.getArguments()).str());
+/// Returns a hash of what an opaque op reads of its operands on one rank.
+static uint64_t getOperandsHash(tp::CallOp call, ArrayRef<RankValues> operands,
+                                size_t rank) {
+  uint64_t hash = 0;
   bool readsTypes = tp::readsTypesAlone(call);
   bool readsSizes = tp::isSizeComputation(call);
   for (auto [value, operand] : llvm::zip_equal(call.getOperands(), operands)) {
@@ -284,10 +283,30 @@ static uint64_t getCallHash(tp::CallOp call, ArrayRef<RankValues> operands,
     else
       hash = PrimeField::mix(getContentHash(operand[rank]), hash);
   }
-  // Generators may be in different states on different ranks.
-  if (auto draw = call->getAttrOfType<IntegerAttr>(drawAttrName))
-    hash = PrimeField::mix(rank, PrimeField::mix(draw.getInt(), hash + 2));
   return hash;
+}
+
+std::vector<uint64_t> equivalence::getCallHashes(tp::CallOp call,
+                                                 ArrayRef<RankValues> operands,
+                                                 size_t numRanks) {
+  uint64_t name =
+      llvm::xxh3_64bits((call.getCallee() + "\n" + call.getArguments()).str());
+  auto draw = call->getAttrOfType<IntegerAttr>(drawAttrName);
+  std::vector<uint64_t> hashes(numRanks);
+  uint64_t ofAll = 0;
+  for (auto [rank, hash] : llvm::enumerate(hashes)) {
+    hash = PrimeField::mix(getOperandsHash(call, operands, rank), name);
+    ofAll = PrimeField::mix(hash, ofAll);
+  }
+  if (!draw)
+    return hashes;
+  // Generators may be in different states on different ranks, and what an
+  // operator receives from others depends on what they send.
+  bool readsPeers = tp::getCallEffects(call) != tp::CallEffects::Random;
+  for (auto [rank, hash] : llvm::enumerate(hashes))
+    hash = PrimeField::mix(
+        rank, PrimeField::mix(draw.getInt(), (readsPeers ? ofAll : hash) + 2));
+  return hashes;
 }
 
 /// Returns a value after memory that it may share has been written: a random
@@ -298,8 +317,9 @@ static RankValues overwrite(const RankValues &values, tp::CallOp call,
                             ArrayRef<RankValues> operands, bool isCertain,
                             EvaluationContext &context) {
   RankValues result;
+  std::vector<uint64_t> hashes = getCallHashes(call, operands, values.size());
   for (auto [rank, value] : llvm::enumerate(values)) {
-    uint64_t hash = getCallHash(call, operands, rank) + (isCertain ? 0 : 1);
+    uint64_t hash = hashes[rank] + (isCertain ? 0 : 1);
     auto written = std::make_shared<FieldTensor>(*value);
     for (uint64_t &element : written->elements) {
       element = PrimeField::mix(element, hash);
@@ -320,9 +340,8 @@ void LockstepEvaluator::evaluateOpaque(
     SmallVectorImpl<RankValues> &results) {
   results.resize(call->getNumResults());
   DenseMap<uint64_t, SmallVector<FieldValue>> known;
-  for (size_t rank = 0; rank < algebras.size(); ++rank) {
-    // A random function of all operands.
-    uint64_t hash = getCallHash(call, operands, rank);
+  // A random function of all that the op depends on.
+  for (uint64_t hash : getCallHashes(call, operands, algebras.size())) {
     SmallVector<FieldValue> &values = known[hash];
     for (auto [index, result] : llvm::enumerate(call.getOutputs())) {
       if (values.size() == index) {

@@ -8,12 +8,14 @@
 
 #include "RegionComparison.h"
 #include "StatedRanges.h"
+#include "commute/Equivalence/ResolvedPrograms.h"
 #include "commute/Report/RemarkCollector.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Format.h"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 
 using namespace mlir;
@@ -45,12 +47,16 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
     Operation *outside = nullptr;
     Operation *division = nullptr;
   } firstErrors, secondErrors;
+  UnknownResults unknown(first, second);
+  bool notesUnknown = unknown.areThereAny();
   auto observeInto = [&](std::vector<OpaqueRead> &reads, Errors &errors) {
     context.hasReadOutside = false;
     context.scalars.clearDivisionByZero();
     return [&](Operation *op, ArrayRef<RankValues> operands,
                ArrayRef<RankValues>) {
       recordReads(op, operands, reads);
+      if (notesUnknown)
+        unknown.note(op, operands);
       if (context.hasReadOutside && !errors.outside)
         errors.outside = op;
       if (context.scalars.hasDividedByZero() && !errors.division)
@@ -69,19 +75,33 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
     // The first program shows that these inputs are legal.
     differences.push_back({"the second program cannot run: " +
                                llvm::toString(secondOutputs.takeError()),
-                           firstMain.getLoc(), secondMain.getLoc()});
+                           firstMain.getLoc(), secondMain.getLoc(),
+                           std::nullopt, findSizeOfValues(secondMain)});
     return Outcome::Different;
   }
+  if (notesUnknown) {
+    unknown.find();
+    if (!otherSize)
+      otherSize = unknown.findOtherSize();
+  }
+  auto getCause = [&](Operation *op) {
+    std::optional<Undecided> cause;
+    for (Value operand : op->getOperands())
+      if (!cause)
+        cause = unknown.getCause(operand);
+    return cause;
+  };
   if (secondErrors.outside && !firstErrors.outside)
     differences.push_back(
         {"the second program reads at an index that is outside of the dim, for "
          "inputs that the first program runs with",
-         firstMain.getLoc(), secondErrors.outside->getLoc()});
+         firstMain.getLoc(), secondErrors.outside->getLoc(), std::nullopt,
+         getCause(secondErrors.outside)});
   if (secondErrors.division && !firstErrors.division)
     differences.push_back({"the second program divides an integer by zero, for "
                            "inputs that the first program runs with",
-                           firstMain.getLoc(),
-                           secondErrors.division->getLoc()});
+                           firstMain.getLoc(), secondErrors.division->getLoc(),
+                           std::nullopt, getCause(secondErrors.division)});
   if (!options.comparesOpaqueCalls) {
     firstReads.clear();
     secondReads.clear();
@@ -89,7 +109,9 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
   for (auto &[position, difference] :
        findOtherReads(firstReads, secondReads, world)) {
     places.insert({false, position});
-    if (differences.empty())
+    if (!difference.cause)
+      difference.cause = getCause(secondReads[position].call);
+    if (differences.empty() || (!difference.cause && differences.back().cause))
       differences.push_back(std::move(difference));
   }
 
@@ -109,10 +131,13 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
       continue;
     differs = true;
     places.insert({true, index});
+    std::optional<Undecided> cause =
+        unknown.getCause(getOutput(first, index), getOutput(second, index));
     differences.push_back(
         {"output " + std::to_string(index) + " differs " + *where,
          getOutput(firstMain, index).getLoc(),
-         getOutput(secondMain, index).getLoc(), static_cast<unsigned>(index)});
+         getOutput(secondMain, index).getLoc(), static_cast<unsigned>(index),
+         std::move(cause)});
   }
   if (differs) {
     // Keep values only now, to find where the difference begins.
@@ -188,9 +213,10 @@ ProgramComparison::compare(uint64_t seed, Choices choices) {
   // that only few draws show would have to occur in both, so every other round
   // evaluates only the whole.
   constexpr size_t maxOps = 2000;
-  bool usesRegions =
-      options.usesRegions && !(seed % 2 == 1 && result.numOps <= maxOps &&
-                               (hasSampled || choices == Choices::Sampled));
+  // Regions do not say which sizes that depend on values are the same.
+  bool usesRegions = options.usesRegions && !hasSizesOfValues &&
+                     !(seed % 2 == 1 && result.numOps <= maxOps &&
+                       (hasSampled || choices == Choices::Sampled));
   // Each attempt uses samples that are refined by the problem of the previous
   // one; at the end, all dims are whole.
   for (int attempt = 0;; ++attempt) {
@@ -402,6 +428,10 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
   shared.reset();
   // As many are added at a time.
   constexpr unsigned roundsApartAtOnce = 64;
+  hasSizesOfValues = llvm::any_of(std::array{first, second}, [](auto function) {
+    return !getSizesOfValues(function).empty();
+  });
+  otherSize.reset();
   numEqualRounds = 0;
   bitsOfIntegers = 0;
   differenceOfTies.reset();
@@ -512,6 +542,10 @@ llvm::Error ProgramComparison::run(func::FuncOp resolvedFirst,
       numRounds = std::min(numRounds + roundsApartAtOnce,
                            firstApart + getRoundsApart(reducesSizes));
     }
+  }
+  if (result.isEquivalent() && otherSize) {
+    result.notProven = otherSize->reason;
+    result.undecided = otherSize;
   }
   if (result.isEquivalent())
     result.notProven = decisions->describeMissed(first, second);

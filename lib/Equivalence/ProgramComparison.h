@@ -135,6 +135,10 @@ private:
   /// of choices; none if they differ otherwise.
   std::set<Place> left;
   bool sizesFit = true;
+  /// Whether a program determines sizes from values, and one of these that the
+  /// programs are not known to determine alike.
+  bool hasSizesOfValues = false;
+  std::optional<Undecided> otherSize;
   /// Whether an evaluation used drawn outcomes, and whether there was a choice,
   /// a bound, or a sort of unknowns at all.
   bool hasSampled = false;

@@ -37,6 +37,90 @@ bool equivalence::hasSymbols(ModuleOp module) {
   });
 }
 
+llvm::SetVector<StringAttr>
+equivalence::getSizesOfValues(func::FuncOp function) {
+  llvm::SetVector<StringAttr> names;
+  for (Operation &op : function.getBody().front())
+    if (auto own = op.getAttrOfType<ArrayAttr>(tp::sizesOfValuesAttrName))
+      names.insert_range(own.getAsRange<StringAttr>());
+  return names;
+}
+
+/// Returns the least and the greatest number that a program asserts of a size
+/// that it determines from values.
+static std::optional<std::pair<int64_t, int64_t>>
+getRangeOfSize(func::FuncOp function, StringRef symbol) {
+  for (Operation &op : function.getBody().front()) {
+    auto names = op.getAttrOfType<ArrayAttr>(tp::sizesOfValuesAttrName);
+    auto ranges = op.getAttrOfType<ArrayAttr>(tp::rangesOfValuesAttrName);
+    if (!names || !ranges || names.size() != ranges.size())
+      continue;
+    for (auto [name, attribute] :
+         llvm::zip(names.getAsRange<StringAttr>(), ranges))
+      if (auto range = dyn_cast<DenseI64ArrayAttr>(attribute);
+          range && range.size() == 2 && name.getValue() == symbol)
+        return std::pair(range[0], range[1]);
+  }
+  return std::nullopt;
+}
+
+int64_t
+equivalence::fitSizeOfValues(func::FuncOp function, StringRef symbol,
+                             int64_t number,
+                             llvm::function_ref<bool(int64_t)> isTaken) {
+  std::optional<std::pair<int64_t, int64_t>> range =
+      getRangeOfSize(function, symbol);
+  if (range && range->first > range->second)
+    return number;
+  auto [least, most] = range.value_or(
+      std::pair<int64_t, int64_t>(0, std::numeric_limits<int64_t>::max()));
+  if (number < least || number > most) {
+    // Few differences show if a tensor has no element or one.
+    constexpr int64_t several = 2;
+    if (most >= several)
+      least = std::max(least, several);
+    number =
+        number < least ? least : least + (number - least) % (most - least + 1);
+  }
+  // Sizes that are evaluated as one number cannot be told apart.
+  int64_t free = number;
+  constexpr int maxTries = 64;
+  for (int tries = 0; tries < maxTries && isTaken(free); ++tries)
+    free = free < most ? free + 1 : least;
+  return isTaken(free) ? number : free;
+}
+
+/// Records at each op which sizes that depend on values its results have, and
+/// which numbers stand for those that it determines.
+static void markSizesOfValues(func::FuncOp function,
+                              llvm::function_ref<int64_t(StringRef)> getValue) {
+  llvm::SetVector<StringAttr> sizes = getSizesOfValues(function);
+  if (sizes.empty())
+    return;
+  Builder builder(function.getContext());
+  for (Operation &op : function.getBody().front()) {
+    llvm::SetVector<Attribute> used;
+    for (Type type : op.getResultTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      auto layout =
+          tensor ? dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding())
+                 : tp::LayoutAttr();
+      if (layout)
+        for (StringAttr symbol : layout.getSymbols())
+          if (sizes.contains(symbol))
+            used.insert(symbol);
+    }
+    if (!used.empty())
+      op.setAttr(usedSizesAttrName, builder.getArrayAttr(used.getArrayRef()));
+    if (auto own = op.getAttrOfType<ArrayAttr>(tp::sizesOfValuesAttrName)) {
+      SmallVector<int64_t> numbers;
+      for (StringAttr name : own.getAsRange<StringAttr>())
+        numbers.push_back(getValue(name));
+      op.setAttr(numbersOfSizesAttrName, builder.getI64ArrayAttr(numbers));
+    }
+  }
+}
+
 std::optional<uint64_t> equivalence::findAllocation(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto number = op->getAttrOfType<IntegerAttr>(drawAttrName);
@@ -72,8 +156,9 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
     value.setType(RankedTensorType::get(sizes, type.getElementType()));
   };
   func::FuncOp function = analysis::getMain(*result);
+  markSizesOfValues(function, getValue);
   llvm::for_each(function.getArguments(), convert);
-  int64_t draws = 0;
+  int64_t draws = 0, unknowns = 0;
   // Uninitialized memory also differs between the programs. Otherwise, they
   // would be proven equal if both read it.
   int64_t allocations = static_cast<int64_t>(program) << 32;
@@ -81,8 +166,12 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
   function.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), convert);
     if (auto call = dyn_cast<tp::CallOp>(op)) {
-      if (tp::isRandomOperator(call.getCallee()))
-        op->setAttr(drawAttrName, builder.getI64IntegerAttr(draws++));
+      tp::CallEffects effects = tp::getCallEffects(call);
+      if (effects != tp::CallEffects::None)
+        op->setAttr(drawAttrName,
+                    builder.getI64IntegerAttr(effects == tp::CallEffects::Random
+                                                  ? draws++
+                                                  : unknowns++));
     } else if (hasSingleEffect<MemoryEffects::Allocate>(op)) {
       op->setAttr(drawAttrName, builder.getI64IntegerAttr(allocations++));
     }
@@ -112,7 +201,9 @@ equivalence::resolveSizes(ModuleOp module, unsigned program,
 }
 
 void equivalence::foldProgram(func::FuncOp function) {
-  foldPositions(function);
+  // The ops that would be replaced say which sizes their results have.
+  if (getSizesOfValues(function).empty())
+    foldPositions(function);
 }
 
 void equivalence::resolveConstants(func::FuncOp first, func::FuncOp second) {

@@ -43,6 +43,8 @@ struct SampledEvaluation::State {
   RankClasses ranks;
   std::optional<EvaluationContext> context;
   DenseMap<Value, FieldValue> values;
+  std::optional<UnknownResults> unknown;
+  bool notesUnknown = false;
 };
 
 SampledEvaluation::SampledEvaluation(func::FuncOp first, func::FuncOp second,
@@ -67,8 +69,10 @@ SampledEvaluation::State::evaluate(func::FuncOp function,
   for (auto [argument, value] :
        llvm::zip_equal(function.getArguments(), *inputs))
     values[argument] = value.front();
-  auto observe = [&](Operation *op, ArrayRef<RankValues>,
+  auto observe = [&](Operation *op, ArrayRef<RankValues> operands,
                      ArrayRef<RankValues> results) {
+    if (notesUnknown)
+      unknown->note(op, operands);
     for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
       values[result] = value.front();
   };
@@ -85,6 +89,8 @@ llvm::Error SampledEvaluation::run() {
   constexpr int maxAttempts = 64;
   for (int attempt = 0;; ++attempt) {
     state->values.clear();
+    state->unknown.emplace(state->first, state->second);
+    state->notesUnknown = state->unknown->areThereAny();
     state->context.emplace(state->samples, state->options.precision,
                            Choices::Symbolic, state->seed, state->budget);
     state->context->scalars.setPool(state->dims.getPool());
@@ -93,6 +99,8 @@ llvm::Error SampledEvaluation::run() {
     if (!error)
       error = state->evaluate(state->second, *placements, culprit);
     if (!error) {
+      if (state->notesUnknown)
+        state->unknown->find();
       // Sums of results are tried out by the thousand, and no exponential of
       // them is taken.
       state->context->scalars.getLogarithms().recordsSums = false;
@@ -108,6 +116,10 @@ llvm::Error SampledEvaluation::run() {
 
 FieldValue SampledEvaluation::get(Value value) const {
   return state->values.lookup(value);
+}
+
+const UnknownResults &SampledEvaluation::getUnknownResults() const {
+  return *state->unknown;
 }
 
 namespace {

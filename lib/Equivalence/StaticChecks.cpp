@@ -108,6 +108,44 @@ static void noteOrders(func::FuncOp first, func::FuncOp second,
   }
 }
 
+/// Opaque ops may have side effects, so both programs must contain the same
+/// ones in the same order.
+static void checkCalls(func::FuncOp first, func::FuncOp second,
+                       VerifyResult &result) {
+  auto collect = [](func::FuncOp function, bool all) {
+    return llvm::to_vector(llvm::make_filter_range(
+        function.getOps<tp::CallOp>(), [&](tp::CallOp call) {
+          return tp::mayHaveEffects(call) &&
+                 (all || !tp::hasKnownEffects(call));
+        }));
+  };
+  // If only known effects differ, the programs do.
+  for (bool all : {false, true}) {
+    auto firstCalls = collect(first, all);
+    auto secondCalls = collect(second, all);
+    auto fail = [&](const Twine &message, Location a, Location b,
+                    tp::CallOp culprit) {
+      Difference &difference =
+          result.differences.emplace_back(message.str(), a, b);
+      if (!all)
+        difference.cause = describeUndecided(culprit);
+    };
+    for (auto [a, b] : llvm::zip(firstCalls, secondCalls))
+      if (a.getCallee() != b.getCallee() ||
+          a.getArguments() != b.getArguments())
+        return fail("opaque ops are not the same ones in the same order",
+                    a.getLoc(), b.getLoc(), b);
+    if (firstCalls.size() == secondCalls.size())
+      continue;
+    size_t common = std::min(firstCalls.size(), secondCalls.size());
+    return fail("the programs have " + Twine(firstCalls.size()) + " and " +
+                    Twine(secondCalls.size()) + " opaque ops",
+                first.getLoc(), second.getLoc(),
+                firstCalls.size() > common ? firstCalls[common]
+                                           : secondCalls[common]);
+  }
+}
+
 void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
                                   VerifyResult &result) {
   analysis::StrideAnalysis firstStrides(first);
@@ -139,27 +177,5 @@ void equivalence::checkStatically(func::FuncOp first, func::FuncOp second,
       }
   });
 
-  // Opaque ops may have side effects, so both programs must contain the same
-  // ones in the same order.
-  auto collectCalls = [](func::FuncOp function) {
-    return llvm::to_vector(llvm::make_filter_range(
-        function.getOps<tp::CallOp>(),
-        [](tp::CallOp call) { return tp::mayHaveEffects(call); }));
-  };
-  auto firstCalls = collectCalls(first);
-  auto secondCalls = collectCalls(second);
-  for (auto [a, b] : llvm::zip(firstCalls, secondCalls)) {
-    if (a.getCallee() != b.getCallee() ||
-        a.getArguments() != b.getArguments()) {
-      result.differences.push_back(
-          {"opaque ops are not the same ones in the same order", a.getLoc(),
-           b.getLoc()});
-      return;
-    }
-  }
-  if (firstCalls.size() != secondCalls.size())
-    result.differences.push_back(
-        {"the programs have " + std::to_string(firstCalls.size()) + " and " +
-             std::to_string(secondCalls.size()) + " opaque ops",
-         first.getLoc(), second.getLoc()});
+  checkCalls(first, second, result);
 }

@@ -89,7 +89,11 @@ std::optional<Difference> equivalence::findFirstPartition(
             value.values, other->second.values, world, context))
       return Difference{"the programs part at value '" + name.str() + "', " +
                             *where,
-                        value.location, other->second.location};
+                        value.location,
+                        other->second.location,
+                        std::nullopt,
+                        std::nullopt,
+                        /*isPlace=*/true};
   }
   return std::nullopt;
 }
@@ -125,7 +129,10 @@ static std::optional<Difference> compareReads(const OpaqueRead &a,
                            "' reads another operand " + Twine(index) +
                            " on rank " + Twine(rank))
                               .str(),
-                          aCall.getLoc(), bCall.getLoc()};
+                          aCall.getLoc(), bCall.getLoc(), std::nullopt,
+                          tp::hasKnownEffects(bCall)
+                              ? std::nullopt
+                              : std::optional(describeUndecided(bCall))};
   return std::nullopt;
 }
 

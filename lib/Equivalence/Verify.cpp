@@ -6,7 +6,6 @@
 
 #include "commute/Equivalence/Verify.h"
 
-#include "PositionFolding.h"
 #include "ProgramComparison.h"
 #include "SignatureChecks.h"
 #include "StaticChecks.h"
@@ -19,6 +18,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 
+#include <array>
 #include <map>
 
 using namespace mlir;
@@ -77,6 +77,24 @@ static llvm::Error checkComparable(func::FuncOp first, func::FuncOp second) {
   return llvm::Error::success();
 }
 
+void VerifyResult::dropUndecided() {
+  auto first = llvm::find_if(
+      differences, [](const Difference &own) { return own.cause.has_value(); });
+  if (first == differences.end())
+    return;
+  Undecided cause = *first->cause;
+  llvm::erase_if(differences,
+                 [](const Difference &own) { return own.cause.has_value(); });
+  // Where values part says nothing if no other difference is left.
+  bool isProven = llvm::any_of(
+      differences, [](const Difference &own) { return !own.isPlace; });
+  if (isProven)
+    return;
+  differences.clear();
+  notProven = cause.reason;
+  undecided = std::move(cause);
+}
+
 namespace {
 
 /// The values of symbolic sizes at which programs are compared: first those at
@@ -84,9 +102,13 @@ namespace {
 /// distinguished from it.
 class SizeSeries {
 public:
+  /// `ofValues` names the sizes that the programs determine from values.
   SizeSeries(const analysis::SymbolicSizes &first,
-             const analysis::SymbolicSizes &second)
-      : first(first), second(second) {}
+             const analysis::SymbolicSizes &second,
+             llvm::SetVector<StringAttr> ofValues,
+             std::array<func::FuncOp, 2> functions)
+      : first(first), second(second), ofValues(std::move(ofValues)),
+        functions(functions) {}
 
   /// Sets of other values to try, because a program may not run at all sizes
   /// that its constraints allow.
@@ -116,6 +138,8 @@ private:
   int64_t getStart(int64_t value) const;
 
   const analysis::SymbolicSizes &first, &second;
+  llvm::SetVector<StringAttr> ofValues;
+  std::array<func::FuncOp, 2> functions;
   unsigned attempt = 0;
   bool startsWithSmallest = false;
   Values values;
@@ -143,13 +167,30 @@ int64_t SizeSeries::getStart(int64_t value) const {
 }
 
 int64_t SizeSeries::getValue(StringRef symbol) {
+  if (auto own = values.find(symbol.str()); own != values.end())
+    return own->second;
   // Both programs are analyzed with the same sizes.
   const analysis::SymbolicSizes &known = first.knows(symbol) ? first : second;
   int64_t value = known.getExample(symbol);
+  // Sizes of values get different numbers, so that they can be told apart.
+  auto number = llvm::find_if(
+      ofValues, [&](StringAttr name) { return name.getValue() == symbol; });
+  if (number != ofValues.end())
+    value = known.getValueFrom(symbol, value + (number - ofValues.begin()))
+                .value_or(value);
   if (startsWithSmallest)
     value = known.getValueFrom(symbol, 1).value_or(value);
   if (attempt > 0)
     value = known.getValueFrom(symbol, getStart(value)).value_or(value);
+  auto isTaken = [&](int64_t number) {
+    return llvm::any_of(ofValues, [&](StringAttr name) {
+      auto other = values.find(name.str());
+      return other != values.end() && other->second == number;
+    });
+  };
+  if (number != ofValues.end())
+    for (func::FuncOp function : functions)
+      value = fitSizeOfValues(function, symbol, value, isTaken);
   return values[symbol.str()] = value;
 }
 
@@ -190,12 +231,13 @@ equivalence::compareValues(func::FuncOp first, func::FuncOp second,
   for (func::FuncOp function : {first, second}) {
     result.numOps += function.getBody().front().getOperations().size() - 1;
     if (options.reducesSizes)
-      foldPositions(function);
+      foldProgram(function);
   }
   ProgramComparison comparison(first, second, *placements, options, budget,
                                result);
   if (llvm::Error error = comparison.run(first, second))
     return std::move(error);
+  result.dropUndecided();
   return result;
 }
 
@@ -257,7 +299,9 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
   for (func::FuncOp function : {firstMain, secondMain})
     result.numOps += function.getBody().front().getOperations().size() - 1;
 
-  SizeSeries series(*sizes, *secondSizes);
+  llvm::SetVector<StringAttr> ofValues = getSizesOfValues(firstMain);
+  ofValues.insert_range(getSizesOfValues(secondMain));
+  SizeSeries series(*sizes, *secondSizes, ofValues, {firstMain, secondMain});
   for (unsigned attempt = 0; attempt <= SizeSeries::numOthers; ++attempt) {
     // One more set of sizes suffices.
     if (attempt > 0 && (!result.isEquivalent() || !series.hasSymbols() ||
@@ -277,6 +321,14 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
       resolvedFirst = resolveSizes(first, 0, getValue);
       if (!resolvedFirst) {
         llvm::consumeError(resolvedFirst.takeError());
+        // Sizes that the program determines need not be these numbers.
+        if (std::optional<Undecided> size = findSizeOfValues(firstMain)) {
+          llvm::consumeError(std::move(error));
+          result.notProven = size->reason;
+          result.undecided = std::move(size);
+          result.dropUndecided();
+          return result;
+        }
         return error;
       }
       llvm::consumeError(std::move(error));
@@ -286,14 +338,15 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
       result.differences.push_back(
           {"the second program does not fit the sizes of the first: " +
                llvm::toString(resolvedSecond.takeError()),
-           firstMain.getLoc(), secondMain.getLoc()});
+           firstMain.getLoc(), secondMain.getLoc(), std::nullopt,
+           findSizeOfValues(secondMain)});
       break;
     }
     resolveConstants(analysis::getMain(**resolvedFirst),
                      analysis::getMain(**resolvedSecond));
     if (options.reducesSizes)
       for (ModuleOp resolved : {**resolvedFirst, **resolvedSecond})
-        foldPositions(analysis::getMain(resolved));
+        foldProgram(analysis::getMain(resolved));
     ProgramComparison comparison(firstMain, secondMain, *placements, options,
                                  budget, result);
     llvm::Error error = comparison.run(analysis::getMain(**resolvedFirst),
@@ -310,5 +363,6 @@ equivalence::verifyEquivalence(ModuleOp first, ModuleOp second,
   }
   if (std::string text = series.describe(); !text.empty())
     result.notes.push_back(std::move(text));
+  result.dropUndecided();
   return result;
 }

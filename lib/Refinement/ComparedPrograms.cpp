@@ -64,10 +64,9 @@ llvm::Error Refinement::collectMesh(ModuleOp referenceModule,
   return llvm::Error::success();
 }
 
-/// Copies a module with the sizes at capture.
-static llvm::Expected<OwningOpRef<ModuleOp>>
-resolveModule(ModuleOp module, unsigned program, StringRef what,
-              std::map<std::string, int64_t> &symbols) {
+llvm::Expected<OwningOpRef<ModuleOp>>
+Refinement::resolveModule(ModuleOp module, unsigned program, StringRef what,
+                          std::map<std::string, int64_t> &symbols) {
   if (!analysis::getMain(module))
     return llvm::createStringError(what + ": a program must be a module with "
                                           "one function of one block");
@@ -75,8 +74,34 @@ resolveModule(ModuleOp module, unsigned program, StringRef what,
       analysis::SymbolicSizes::resolve(module);
   if (!sizes)
     return sizes.takeError();
+  func::FuncOp main = analysis::getMain(module);
+  llvm::SetVector<StringAttr> ofValues = equivalence::getSizesOfValues(main);
+  if (!undecidedSize)
+    undecidedSize = equivalence::findSizeOfValues(main);
   auto getValue = [&](StringRef symbol) {
-    return symbols[(what + ": " + symbol).str()] = sizes->getExample(symbol);
+    std::string key = (what + ": " + symbol).str();
+    int64_t value = sizes->getExample(symbol);
+    // Sizes of values get different numbers, so that they can be told apart.
+    if (llvm::any_of(ofValues, [&](StringAttr name) {
+          return name.getValue() == symbol;
+        })) {
+      auto known = sizeNumbers.numbers.find(key);
+      auto [number, isNew] = numberOfSize.try_emplace(
+          symbol.str(), static_cast<int64_t>(numberOfSize.size()));
+      auto isTaken = [&](int64_t number) {
+        auto size = sizeOfNumber.find(number);
+        return size != sizeOfNumber.end() && size->second != symbol;
+      };
+      value = known != sizeNumbers.numbers.end()
+                  ? known->second
+                  : equivalence::fitSizeOfValues(
+                        main, symbol,
+                        sizes->getValueFrom(symbol, value + number->second)
+                            .value_or(value),
+                        isTaken);
+      sizeOfNumber.try_emplace(value, symbol.str());
+    }
+    return symbols[key] = value;
   };
   llvm::Expected<OwningOpRef<ModuleOp>> resolved =
       equivalence::resolveSizes(module, program, getValue);
@@ -84,6 +109,12 @@ resolveModule(ModuleOp module, unsigned program, StringRef what,
     return llvm::createStringError(what + ": " +
                                    llvm::toString(resolved.takeError()));
   return resolved;
+}
+
+/// Returns "rank 2", or "the ranks" if one program is that of all.
+static std::string describeProgram(size_t index, size_t numPrograms) {
+  return numPrograms == 1 ? std::string("the ranks")
+                          : "rank " + std::to_string(index);
 }
 
 llvm::Error Refinement::resolve(ModuleOp referenceModule,
@@ -96,8 +127,7 @@ llvm::Error Refinement::resolve(ModuleOp referenceModule,
   resolvedReference = std::move(*resolved);
   reference = analysis::getMain(*resolvedReference);
   for (auto [index, module] : llvm::enumerate(modules)) {
-    std::string what = modules.size() == 1 ? std::string("the ranks")
-                                           : "rank " + std::to_string(index);
+    std::string what = describeProgram(index, modules.size());
     llvm::Expected<OwningOpRef<ModuleOp>> own =
         resolveModule(module, 1, what, symbols);
     if (!own)
@@ -123,6 +153,34 @@ llvm::Error Refinement::resolve(ModuleOp referenceModule,
   return llvm::Error::success();
 }
 
+std::optional<NumbersOfSizes> Refinement::matchSizes(size_t numPrograms) {
+  if (!evaluation)
+    if (llvm::Error error = evaluate(proofOptions.seed)) {
+      llvm::consumeError(std::move(error));
+      return std::nullopt;
+    }
+  using Size = equivalence::UnknownResults::Size;
+  ArrayRef<Size> ofReference = evaluation->getUnknownResults().getSizes(0);
+  NumbersOfSizes matched;
+  for (const Size &size : ofReference)
+    matched.numbers["the reference: " + size.symbol] = size.number;
+  for (const Size &size : evaluation->getUnknownResults().getSizes(1)) {
+    const Size *same = llvm::find_if(
+        ofReference, [&](const Size &other) { return other.key == size.key; });
+    if (same == ofReference.end())
+      return std::nullopt;
+    auto [symbol, rank] = StringRef(size.symbol).split('@');
+    auto index = llvm::find_if(
+        world, [&](int64_t own) { return std::to_string(own) == rank; });
+    std::string program = describeProgram(index - world.begin(), numPrograms);
+    auto [known, isNew] = matched.numbers.try_emplace(
+        program + ": " + symbol.str(), same->number);
+    if (!isNew && known->second != same->number)
+      return std::nullopt;
+  }
+  return matched;
+}
+
 llvm::Error Refinement::buildReference(ModuleOp referenceModule) {
   func::FuncOp joined = joinedOps.getFunction();
   SmallVector<Value> inputs;
@@ -136,14 +194,16 @@ llvm::Error Refinement::buildReference(ModuleOp referenceModule) {
   device.front().function = reference;
   device.front().rank = analysis::getWorld(referenceModule).front();
   JoinedRanks run(
-      referenceOps, device, [&](const JoinedRank &, BlockArgument argument) {
+      referenceOps, device,
+      [&](const JoinedRank &, BlockArgument argument) {
         unsigned index = argument.getArgNumber();
         auto tensor = dyn_cast<RankedTensorType>(argument.getType());
         TypedAttr value = getConstant(reference, index);
         return value && tensor ? referenceOps.constant(value, tensor.getShape(),
                                                        tensor.getElementType())
                                : inputs[index];
-      });
+      },
+      /*isReference=*/true);
   llvm::Expected<bool> runs = run.run();
   if (!runs)
     return runs.takeError();

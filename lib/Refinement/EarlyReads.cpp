@@ -68,6 +68,7 @@ void refinement::addEarlyReads(ModuleOp reference, ArrayRef<ModuleOp> ranks,
   using Verdict = RefinementResult::Verdict;
   if (result.verdict != Verdict::Deadlock)
     result.verdict = Verdict::Differs;
+  result.undecided.reset();
   for (OutputRelation &output : result.outputs)
     output.holds = false;
   result.findings.insert(result.findings.begin(),

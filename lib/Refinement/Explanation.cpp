@@ -310,8 +310,9 @@ bool Explanation::run() {
   std::vector<Finding> before = std::move(refinement.result.findings);
   refinement.result.findings.clear();
   std::vector<Deviation> wrong;
+  // Of outputs that rest on an opaque op, nobody knows whether they are wrong.
   for (const Refinement::Output &output : refinement.outputs)
-    if (!holds(output))
+    if (!holds(output) && !refinement.getCause(output))
       wrong.push_back(findDeviation(output));
   // One fault may be on the way to several outputs.
   std::vector<SmallVector<Step *>> outputs;

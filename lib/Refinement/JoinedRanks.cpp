@@ -10,6 +10,7 @@
 #include "commute/Analysis/Collectives/CollectiveOrder.h"
 #include "commute/Analysis/Placements/InputPlacements.h"
 #include "commute/Dialect/NodeName.h"
+#include "commute/Dialect/OpaqueOperators.h"
 #include "commute/Equivalence/ResolvedPrograms.h"
 #include "commute/Report/RemarkCollector.h"
 
@@ -157,6 +158,52 @@ llvm::Expected<bool> JoinedRanks::advance(size_t index) {
   return true;
 }
 
+/// The attributes that name sizes that a program determines from values.
+static constexpr StringLiteral sizeAttrNames[] = {
+    tp::sizesOfValuesAttrName, equivalence::usedSizesAttrName};
+
+/// Returns true for ops whose results differ between ranks, and from those of
+/// the reference, even if they have equal operands: uninitialized memory, and
+/// calls that may communicate. Sizes that depend on values are those of a rank,
+/// too.
+static bool isOfRank(Operation *op) {
+  if (llvm::any_of(sizeAttrNames,
+                   [&](StringRef name) { return op->hasAttr(name); }))
+    return true;
+  if (!op->hasAttr(equivalence::drawAttrName))
+    return false;
+  auto call = dyn_cast<tp::CallOp>(op);
+  return !call || tp::getCallEffects(call) != tp::CallEffects::Random;
+}
+
+void JoinedRanks::markRank(Operation *op, size_t index) {
+  Builder &builder = ops.getBuilder();
+  auto call = dyn_cast<tp::CallOp>(op);
+  bool isRandom = call && tp::getCallEffects(call) == tp::CallEffects::Random;
+  if (auto number = op->getAttrOfType<IntegerAttr>(equivalence::drawAttrName);
+      number && !isRandom) {
+    // Allocations and calls are counted by the bits up to this one
+    // (resolveSizes).
+    constexpr unsigned firstBitOfRank = 33;
+    auto rank = static_cast<int64_t>(2 * index + (isReference ? 0 : 1));
+    op->setAttr(
+        equivalence::drawAttrName,
+        builder.getI64IntegerAttr(number.getInt() | (rank << firstBitOfRank)));
+  }
+  if (isReference)
+    return;
+  for (StringRef attribute : sizeAttrNames) {
+    auto names = op->getAttrOfType<ArrayAttr>(attribute);
+    if (!names)
+      continue;
+    SmallVector<Attribute> own;
+    for (StringAttr name : names.getAsRange<StringAttr>())
+      own.push_back(builder.getStringAttr(name.getValue() + "@" +
+                                          Twine(ranks[index].rank)));
+    op->setAttr(attribute, builder.getArrayAttr(own));
+  }
+}
+
 llvm::Error JoinedRanks::execute(size_t index, Operation *op,
                                  ArrayRef<Value> operands) {
   JoinedRank &own = ranks[index];
@@ -177,21 +224,15 @@ llvm::Error JoinedRanks::execute(size_t index, Operation *op,
   }
   if (isa<tp::GroupOpInterface>(op))
     return evaluate({index}, {op});
-  SmallVector<Value> results = copyOp(ops, op, operands);
-  if (!results.empty())
-    if (Operation *copied = results.front().getDefiningOp();
-        copied && copied->hasAttr(equivalence::drawAttrName) &&
-        !isa<tp::CallOp>(copied)) {
-      // Uninitialized memory differs between ranks, and between ops and
-      // programs, which are the bits up to this one (resolveSizes).
-      constexpr unsigned firstBitOfRank = 33;
-      auto number =
-          copied->getAttrOfType<IntegerAttr>(equivalence::drawAttrName);
-      copied->setAttr(equivalence::drawAttrName,
-                      ops.getBuilder().getI64IntegerAttr(
-                          number.getInt() |
-                          (static_cast<int64_t>(index) << firstBitOfRank)));
-    }
+  SmallVector<Value> results;
+  if (isOfRank(op)) {
+    Operation *marked = op->clone();
+    markRank(marked, index);
+    results = copyOp(ops, marked, operands);
+    marked->destroy();
+  } else {
+    results = copyOp(ops, op, operands);
+  }
   for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
     own.values[result] = value;
   return llvm::Error::success();
@@ -276,6 +317,7 @@ void JoinedRanks::deliver(const ChannelKey &key, size_t number) {
       ranks[sent.rank].values.lookup(sent.op->getOperand(sent.operand));
   Value completed = received.op->getResult(received.result);
   if (content.getType() != completed.getType()) {
+    failsBySizes = true;
     failures.push_back(
         {describe(ranks[sent.rank].rank, sent.op) + " and sends " +
              describeType(content.getType()) + ", but " +
@@ -303,7 +345,7 @@ void JoinedRanks::deliver(const ChannelKey &key, size_t number) {
 bool JoinedRanks::matches(const Key &key, const Meeting &meeting) {
   Operation *first = meeting.arrived.front();
   for (auto [position, op] : llvm::enumerate(meeting.arrived)) {
-    std::string mismatch = analysis::findMismatch(first, op);
+    std::string mismatch = analysis::findMismatch(first, op, &failsBySizes);
     if (mismatch.empty())
       continue;
     failures.push_back(
@@ -365,6 +407,7 @@ llvm::Error JoinedRanks::evaluate(ArrayRef<size_t> members,
             ": this op cannot be evaluated across programs");
       if (failed(evaluated)) {
         if (!algebra.isWaiting()) {
+          failsBySizes = true;
           failures.push_back({"rank " + std::to_string(ranks[member].rank) +
                                   " cannot run a collective: " + message,
                               "", op->getLoc(), std::nullopt, ""});

@@ -38,10 +38,13 @@ public:
   using MakeInput = std::function<llvm::Expected<mlir::Value>(
       const JoinedRank &rank, mlir::BlockArgument argument)>;
 
-  /// `makeInput` is called at the first use of an input.
+  /// `makeInput` is called at the first use of an input. `isReference` is true
+  /// for the one device of the reference, whose calls are others than those of
+  /// the ranks.
   JoinedRanks(UniqueOps &ops, std::vector<JoinedRank> &ranks,
-              MakeInput makeInput)
-      : ops(ops), ranks(ranks), makeInput(std::move(makeInput)) {}
+              MakeInput makeInput, bool isReference = false)
+      : ops(ops), ranks(ranks), makeInput(std::move(makeInput)),
+        isReference(isReference) {}
 
   /// Runs all programs. Returns false after a mismatch
   /// of communication, which is then in `failures`. Returns an error for
@@ -50,6 +53,8 @@ public:
 
   std::vector<Finding> failures;
   bool isDeadlock = false;
+  /// True if the failures may be due to the sizes of values.
+  bool failsBySizes = false;
 
 private:
   /// The members of a group and the number of the collective among those of
@@ -82,6 +87,8 @@ private:
   /// Runs the next op of a rank, unless the rank has to wait. Returns true if
   /// it got further.
   llvm::Expected<bool> advance(size_t index);
+  /// Marks a copied op as one of this rank's, or of the reference's.
+  void markRank(mlir::Operation *op, size_t index);
   llvm::Error execute(size_t index, mlir::Operation *op,
                       llvm::ArrayRef<mlir::Value> operands);
   /// Returns the value of an operand; null if it is not there yet.
@@ -107,6 +114,7 @@ private:
   UniqueOps &ops;
   std::vector<JoinedRank> &ranks;
   MakeInput makeInput;
+  bool isReference;
   std::vector<State> states;
   std::map<int64_t, size_t> indexOf;
   std::map<Key, Meeting> meetings;

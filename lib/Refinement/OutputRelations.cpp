@@ -256,6 +256,7 @@ llvm::Error Refinement::addPairs() {
         finding.other = output.reference.getLoc();
         finding.otherProgram = "reference";
         result.findings.push_back(std::move(finding));
+        output.isRefuted = true;
         break;
       }
       pairs.push_back({*expected, actual, index, rank});

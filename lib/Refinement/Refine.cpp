@@ -127,6 +127,7 @@ llvm::Error Refinement::prove() {
   if (verified->notProven) {
     result.verdict = RefinementResult::Verdict::NotProven;
     result.notProven = *verified->notProven;
+    result.undecided = verified->undecided;
   } else if (verified->differences.empty()) {
     result.verdict = RefinementResult::Verdict::Refines;
   } else {
@@ -153,6 +154,59 @@ llvm::Error Refinement::prove() {
 }
 
 //===----------------------------------------------------------------------===//
+// Outputs of which nothing is known
+//===----------------------------------------------------------------------===//
+
+std::optional<equivalence::Undecided>
+Refinement::getCause(const Output &output) const {
+  SmallVector<Value> ofReference, ofRanks;
+  auto collect = [&](Value value, SmallVectorImpl<Value> &values) {
+    if (Value evaluated = value ? evaluatedOf.lookup(value) : Value())
+      values.push_back(evaluated);
+  };
+  collect(output.reference, ofReference);
+  for (Value value : output.ofRanks)
+    collect(value, ofRanks);
+  return evaluation->getUnknownResults().getCause(ofReference, ofRanks);
+}
+
+std::optional<equivalence::Undecided> Refinement::findUndecided() {
+  if (!evaluation)
+    if (llvm::Error error = evaluate(proofOptions.seed)) {
+      llvm::consumeError(std::move(error));
+      return undecidedSize;
+    }
+  std::optional<equivalence::Undecided> first;
+  for (const Output &output : outputs) {
+    if (!output.isRefuted)
+      continue;
+    std::optional<equivalence::Undecided> cause = getCause(output);
+    if (!cause)
+      return std::nullopt;
+    if (!first)
+      first = std::move(cause);
+  }
+  return first;
+}
+
+llvm::Error Refinement::dropErrorOfSizes(llvm::Error error) {
+  // Sizes that a program determines need not be the numbers chosen for them.
+  if (!undecidedSize)
+    return error;
+  result.notes.push_back("the sizes that were tried do not fit: " +
+                         llvm::toString(std::move(error)));
+  setNotProven(*undecidedSize);
+  return llvm::Error::success();
+}
+
+void Refinement::setNotProven(const equivalence::Undecided &undecided) {
+  result.verdict = RefinementResult::Verdict::NotProven;
+  result.notProven = undecided.reason;
+  result.undecided = undecided;
+  result.findings.clear();
+}
+
+//===----------------------------------------------------------------------===//
 // The verdict
 //===----------------------------------------------------------------------===//
 
@@ -165,7 +219,7 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   if (llvm::Error error = collectMesh(referenceModule, modules))
     return error;
   if (llvm::Error error = resolve(referenceModule, modules))
-    return error;
+    return dropErrorOfSizes(std::move(error));
   result.numRanks = world.size();
   if (stated.inputsOfRank.size() > static_cast<size_t>(world.back()) + 1)
     return llvm::createStringError(
@@ -214,14 +268,18 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
                      });
   llvm::Expected<bool> runs = joined.run();
   if (!runs)
-    return runs.takeError();
+    return dropErrorOfSizes(runs.takeError());
+  if (!*runs && joined.failsBySizes && undecidedSize) {
+    setNotProven(*undecidedSize);
+    return llvm::Error::success();
+  }
   if (!*runs) {
     result.verdict = joined.isDeadlock ? Verdict::Deadlock : Verdict::Differs;
     result.findings = std::move(joined.failures);
     return llvm::Error::success();
   }
   if (llvm::Error error = buildReference(referenceModule))
-    return error;
+    return dropErrorOfSizes(std::move(error));
   if (llvm::Error error = collectOutputs(inputs))
     return error;
   result.secondsJoining = getSeconds(start);
@@ -231,6 +289,8 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   });
   if (!areAllStated || options.findsAllRelations) {
     if (llvm::Error error = findOutputRelations()) {
+      if (undecidedSize)
+        return dropErrorOfSizes(std::move(error));
       result.verdict = Verdict::NotProven;
       result.notProven = "the relations of the outputs cannot be found (state "
                          "\"outputs\", or raise --proof-time or "
@@ -241,10 +301,11 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
   }
   if (llvm::Error error = addPairs())
     return error;
-  bool isRefuted = !result.findings.empty();
+  bool isRefuted = false;
   std::vector<Finding> unstated;
-  for (const Output &output : outputs) {
-    isRefuted |= !output.isMeant();
+  for (Output &output : outputs) {
+    output.isRefuted |= !output.isMeant();
+    isRefuted |= output.isRefuted;
     if (output.mustBeStated)
       result.notes.push_back("output " + output.name + " is " +
                              output.relation->getText() +
@@ -253,11 +314,17 @@ llvm::Error Refinement::run(ModuleOp referenceModule,
              !output.relation->isPartial())
       unstated.push_back(makeUnstatedFinding(output));
   }
-  if (!isRefuted) {
-    if (llvm::Error error = prove())
-      return error;
-  } else {
+  std::optional<equivalence::Undecided> undecided;
+  if (isRefuted)
+    undecided = findUndecided();
+  if (isRefuted && !undecided) {
     result.verdict = Verdict::Differs;
+  } else {
+    // The other outputs may be wrong.
+    if (llvm::Error error = prove())
+      return dropErrorOfSizes(std::move(error));
+    if (undecided && result.verdict != Verdict::Differs)
+      setNotProven(*undecided);
   }
   if (result.verdict == Verdict::Differs) {
     if (llvm::Error error = explain())
@@ -361,13 +428,34 @@ void Refinement::findValueRelations() {
   }
 }
 
+/// Compares with the numbers that are chosen for sizes of values and, where the
+/// verdict rests on these, once more with numbers such that each size that the
+/// ranks determine as the reference does is that of the reference.
+static llvm::Expected<RefinementResult>
+compare(ModuleOp reference, ArrayRef<ModuleOp> ranks,
+        const StatedRelations &relations, const RefineOptions &options) {
+  NumbersOfSizes numbers;
+  Refinement refinement(reference.getContext(), relations, options, numbers);
+  if (llvm::Error error = refinement.run(reference, ranks))
+    return std::move(error);
+  if (!refinement.hasSizesOfValues() || !refinement.result.undecided)
+    return std::move(refinement.result);
+  std::optional<NumbersOfSizes> matched = refinement.matchSizes(ranks.size());
+  if (!matched)
+    return std::move(refinement.result);
+  Refinement again(reference.getContext(), relations, options, *matched);
+  if (llvm::Error error = again.run(reference, ranks))
+    return std::move(error);
+  return std::move(again.result);
+}
+
 llvm::Expected<RefinementResult>
 refinement::refine(ModuleOp reference, ArrayRef<ModuleOp> ranks,
                    const StatedRelations &relations,
                    const RefineOptions &options) {
-  Refinement refinement(reference.getContext(), relations, options);
-  if (llvm::Error error = refinement.run(reference, ranks))
-    return std::move(error);
-  addEarlyReads(reference, ranks, refinement.result);
-  return std::move(refinement.result);
+  llvm::Expected<RefinementResult> result =
+      compare(reference, ranks, relations, options);
+  if (result)
+    addEarlyReads(reference, ranks, *result);
+  return result;
 }

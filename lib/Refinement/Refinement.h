@@ -13,18 +13,30 @@
 
 namespace commute::refinement {
 
-/// The state of one call of `refine`.
+/// The numbers at which sizes that depend on values are evaluated, by program
+/// and symbol ("rank 0: u1").
+struct NumbersOfSizes {
+  std::map<std::string, int64_t> numbers;
+};
+
+/// The state of one comparison.
 class Refinement {
 public:
   Refinement(mlir::MLIRContext *context, const StatedRelations &stated,
-             const RefineOptions &options)
-      : stated(stated), options(options), joinedOps(context),
-        referenceOps(context) {}
+             const RefineOptions &options, const NumbersOfSizes &sizeNumbers)
+      : stated(stated), options(options), sizeNumbers(sizeNumbers),
+        joinedOps(context), referenceOps(context) {}
 
   llvm::Error run(mlir::ModuleOp reference,
                   llvm::ArrayRef<mlir::ModuleOp> ranks);
 
   RefinementResult result;
+
+  /// Returns true if a program determines sizes from values.
+  bool hasSizesOfValues() const { return undecidedSize.has_value(); }
+  /// Returns numbers such that each size that the ranks determine has that of
+  /// the size which the reference determines alike; nullopt if one has none.
+  std::optional<NumbersOfSizes> matchSizes(size_t numPrograms);
 
 private:
   /// An output of the reference as it must be on the ranks.
@@ -39,10 +51,17 @@ private:
     bool mayBeSharded = false;
     /// An order of the elements that nothing suggests must be stated.
     bool mustBeStated = false;
+    /// Does not hold, whatever the proof says.
+    bool isRefuted = false;
 
     /// Returns true if the relation is stated, or needs no statement.
     bool isMeant() const;
   };
+
+  /// Copies a module with the sizes at capture.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  resolveModule(mlir::ModuleOp module, unsigned program, llvm::StringRef what,
+                std::map<std::string, int64_t> &symbols);
 
   llvm::Error resolve(mlir::ModuleOp reference,
                       llvm::ArrayRef<mlir::ModuleOp> modules);
@@ -72,6 +91,16 @@ private:
   /// numbers that a rank draws for its part of a tensor, which may be those of
   /// one device. None if an output is wrong for another reason.
   std::optional<std::string> findUnprovenDraws();
+  /// Returns why nothing is known of an output, if it rests on an opaque op or
+  /// on a size that depends on values.
+  std::optional<equivalence::Undecided> getCause(const Output &output) const;
+  /// Returns why nothing is known of all refuted outputs; nullopt if one of
+  /// them is known to be wrong.
+  std::optional<equivalence::Undecided> findUndecided();
+  void setNotProven(const equivalence::Undecided &undecided);
+  /// Returns the error of an evaluation. If a program determines sizes from
+  /// values, it is a note of a verdict that rests on these.
+  llvm::Error dropErrorOfSizes(llvm::Error error);
   void findValueRelations();
   /// Finds a value of the reference whose elements a node has in another order.
   std::optional<FoundRelation> findRearranged(const RankValues::Node &node,
@@ -81,6 +110,13 @@ private:
 
   const StatedRelations &stated;
   const RefineOptions &options;
+  const NumbersOfSizes &sizeNumbers;
+  /// The first size of a program that depends on values, and what their numbers
+  /// are counted by if none are stated.
+  std::optional<equivalence::Undecided> undecidedSize;
+  std::map<std::string, int64_t> numberOfSize;
+  /// The first of them that is evaluated as a number.
+  std::map<int64_t, std::string> sizeOfNumber;
   Mesh mesh;
   llvm::SmallVector<int64_t> world;
   mlir::OwningOpRef<mlir::ModuleOp> resolvedReference;

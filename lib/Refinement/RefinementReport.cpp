@@ -134,5 +134,7 @@ llvm::json::Object refinement::toJson(const RefinementResult &result) {
     object["values"] = std::move(values);
   if (result.verdict == Verdict::NotProven)
     object["not_proven"] = result.notProven;
+  if (result.undecided)
+    object["undecided"] = equivalence::toJson(*result.undecided);
   return object;
 }

@@ -109,9 +109,10 @@ static LogicalResult readAllToAll(NodeReader &reader) {
       reader.integers("output_split_sizes");
   std::optional<SmallVector<int64_t>> inputs =
       reader.integers("input_split_sizes");
-  // Symbolic split sizes are not modelled.
-  if (!input || !type || !outputs || !inputs || getTensor(input).getRank() == 0)
+  if (!input || !type || getTensor(input).getRank() == 0)
     return failure();
+  if (!outputs || !inputs)
+    return reader.decline("its split sizes are symbolic");
   tp::GroupAttr group = reader.group();
   if (!group)
     return failure();

@@ -6,6 +6,8 @@
 
 #include "VocabularyFile.h"
 
+#include "commute/Dialect/OpaqueOperators.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -214,6 +216,29 @@ llvm::Error VocabularyFile::readNames(StringRef target, JsonValue entry,
 // Entries
 //===----------------------------------------------------------------------===//
 
+llvm::Error VocabularyFile::readEffects(StringRef target, JsonValue entry,
+                                        OperatorVocabulary &own) {
+  for (auto it = entry.begin(); it != entry.end(); ++it)
+    if (StringRef key = *getText(it.key());
+        key != "effects" && key != "comment")
+      return makeError(target, ": \"" + key +
+                                   "\" is for operators that are the same as "
+                                   "a known one, and \"effects\" for those "
+                                   "that are not");
+  std::optional<StringRef> stated = getText(entry.get("effects"));
+  if (!stated || !tp::parseCallEffects(*stated))
+    return makeError(target,
+                     ": \"effects\" must be \"none\" (its results are a "
+                     "function of its operands), \"communication\" (also of "
+                     "what other ranks send) or \"random\"");
+  if (const OperatorEntry *known = vocabulary.find(target);
+      vocabulary.findAlias(target) || (known && known->read))
+    return makeError(target, " is built in and cannot be redefined");
+  own.targets.push_back(target);
+  vocabulary.effects[target] = *stated;
+  return llvm::Error::success();
+}
+
 llvm::Error VocabularyFile::readOperator(StringRef target, JsonValue entry,
                                          OperatorVocabulary &own) {
   if (!entry.is(JsonKind::Object))
@@ -221,15 +246,19 @@ llvm::Error VocabularyFile::readOperator(StringRef target, JsonValue entry,
   if (llvm::Error error =
           checkKeys(entry, "operator \"" + target + "\"",
                     {"same_as", "arguments", "constants", "ignored", "mutated",
-                     "results", "wait", "signature", "comment"}))
+                     "results", "wait", "signature", "effects", "comment"}))
     return error;
+  if (entry.get("effects"))
+    return readEffects(target, entry, own);
   OperatorAlias alias;
   alias.isBuiltIn = isBuiltIn;
   alias.vocabulary = own.name;
   std::optional<StringRef> sameAs = getText(entry.get("same_as"));
   if (!sameAs)
     return makeError(target, " lacks \"same_as\", the known operator that it "
-                             "behaves like");
+                             "behaves like, and \"effects\", what an operator "
+                             "that is like no known one does besides "
+                             "computing");
   alias.sameAs = *sameAs;
   const OperatorEntry *known = vocabulary.find(alias.sameAs);
   if (!known || !known->read)

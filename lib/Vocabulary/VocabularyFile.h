@@ -31,6 +31,9 @@ private:
   std::optional<llvm::StringRef> getText(JsonValue value);
   llvm::Error readOperator(llvm::StringRef target, JsonValue entry,
                            OperatorVocabulary &own);
+  /// Reads the entry of an operator that is like no known one.
+  llvm::Error readEffects(llvm::StringRef target, JsonValue entry,
+                          OperatorVocabulary &own);
   llvm::Error readArguments(llvm::StringRef target, JsonValue arguments,
                             OperatorAlias &alias);
   std::optional<OperatorAlias::Source> readSource(JsonValue value);

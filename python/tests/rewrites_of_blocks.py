@@ -32,6 +32,8 @@ class Rewrite:
     strict_faults: dict = field(default_factory=dict)
     # Whether PyTorch computes all that it does: nobody knows opaque operators.
     has_floats: bool = True
+    # Whether all is described that the faults are about; else they are not proven.
+    is_described: bool = True
     # "meta" for programs too large to compute.
     device: str = "cpu"
 

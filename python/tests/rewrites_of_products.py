@@ -463,7 +463,7 @@ CLAMP_FAULTS = {
 }
 
 
-def same(name, build, faults, groups=None, has_floats=True):
+def same(name, build, faults, groups=None, has_floats=True, is_described=True):
     return Rewrite(
         name,
         groups or line(2),
@@ -471,6 +471,7 @@ def same(name, build, faults, groups=None, has_floats=True):
         lambda p, fault: build(p, fault or "twin"),
         faults,
         has_floats=has_floats,
+        is_described=is_described,
     )
 
 
@@ -498,6 +499,12 @@ PRODUCT_REWRITES = [
     same("attention batch by batch", attention_block, ATTENTION_FAULTS),
     same("masked softmax of a shard", masked_softmax, SOFTMAX_FAULTS, [Group("0", [1, 0])]),
     same("embedding of a shard", embedding, EMBEDDING_FAULTS),
-    same("around opaque operators", opaque_calls, OPAQUE_FAULTS, has_floats=False),
+    same(
+        "around opaque operators",
+        opaque_calls,
+        OPAQUE_FAULTS,
+        has_floats=False,
+        is_described=False,
+    ),
     same("a lower bound under a sum", clamp, CLAMP_FAULTS),
 ]

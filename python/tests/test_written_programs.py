@@ -61,8 +61,7 @@ class SummedProgram(Program):
     def repeating(self, dtype, shape):
         """A sum in which few numbers occur, so that rows have equal elements."""
         tensors = [
-            torch.randint(0, 3, shape, generator=self.generator).to(dtype) / 2
-            for _ in range(RANKS)
+            torch.randint(0, 3, shape, generator=self.generator).to(dtype) / 2 for _ in range(RANKS)
         ]
         return self.sum(super().input(dtype, shape, tensors=tensors))
 
@@ -125,7 +124,9 @@ def choosing_operators(program):
             given = dict(zip(("self", "k", "dim", "largest", "sorted"), node.args, strict=False))
             given = {"dim": -1, "largest": True, "sorted": True, **given, **node.kwargs}
             tensor = given.pop("self").meta["val"]
-            chosen["topk", given["k"], given["dim"] % tensor.dim(), given["largest"], given["sorted"]] += 1
+            chosen[
+                "topk", given["k"], given["dim"] % tensor.dim(), given["largest"], given["sorted"]
+            ] += 1
         elif str(node.target).startswith(("aten.sort", "aten.argsort")):
             # An argsort that moves is written as the sort that it is a part of.
             chosen[str(node.target).replace("argsort", "sort")] += 1
@@ -141,7 +142,9 @@ def prove(source, target, seeds=SEEDS):
     if process.returncode == NOT_PROVEN:
         # A draw of another seed may bring what the proof lacks.
         verdicts = {PROVEN, NOT_PROVEN}
-        process = commute("opt", source, "-o", target, "--policy=always", "--json", "--allow-unproven")
+        process = commute(
+            "opt", source, "-o", target, "--policy=always", "--json", "--allow-unproven"
+        )
     for seed in seeds:
         verified = commute("verify", source, target, f"--seed={seed}")
         said = f"opt: {output}\nverify --seed={seed}: {verified.stdout}{verified.stderr}"
@@ -160,7 +163,9 @@ def check(seed, folder):
         is_changed = prove(source, target)
         before, after = (torch.export.load(path) for path in (source, target))
         assert choosing_operators(before) == choosing_operators(after)
-        inputs = [[value.tensors[rank].clone() for value in program.inputs] for rank in range(RANKS)]
+        inputs = [
+            [value.tensors[rank].clone() for value in program.inputs] for rank in range(RANKS)
+        ]
         with torch.no_grad():
             results = run_in_lockstep(after.graph_module, inputs, {WORLD: [list(range(RANKS))]})
         tolerances = program.tolerances()
@@ -238,9 +243,7 @@ def check_model(name, folder):
         assert chosen[0] == chosen[1]
     tie_scores(model)
     tensors = whole_tensors(model, arguments)
-    for ours, theirs in zip(
-        run_ranks(written, tensors), run_ranks(captured, tensors), strict=True
-    ):
+    for ours, theirs in zip(run_ranks(written, tensors), run_ranks(captured, tensors), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
     return is_changed
 

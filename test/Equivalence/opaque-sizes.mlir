@@ -33,7 +33,7 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
   }
 }
 
-//--- mask.wrong.mlir
+//--- mask.unknown.mlir
 !x = tensor<1x131072x64xf32>
 !h = tensor<1x65536x64xf32>
 module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
@@ -47,8 +47,8 @@ module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {
   }
 }
 
-// One row of what it reads is another one.
-//--- mask.wrong-row.mlir
+// One row of what it reads is another one. Nobody knows whether that matters.
+//--- mask.unknown-row.mlir
 !x = tensor<1x131072x64xf32>
 !h = tensor<1x65536x64xf32>
 module attributes {tp.groups = [#tp.group<"0", [0, 1]>]} {

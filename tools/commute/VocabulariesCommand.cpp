@@ -103,7 +103,12 @@ static void print(const OperatorVocabulary &own, const Vocabulary &vocabulary,
     os << "  names groups in its own way; PyTorch's name of a group is its "
           "\"process_group\"\n";
   for (llvm::StringRef target : own.targets)
-    print(target, *vocabulary.findAlias(target), os);
+    if (llvm::StringRef effects = vocabulary.findEffects(target);
+        !effects.empty())
+      os << "  " << target << "\n      opaque, with effects: " << effects
+         << '\n';
+    else
+      print(target, *vocabulary.findAlias(target), os);
 }
 
 static llvm::json::Object toJson(const OperatorVocabulary &own) {

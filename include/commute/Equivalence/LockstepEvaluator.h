@@ -85,6 +85,12 @@ getSampledDims(mlir::RankedTensorType type,
                llvm::ArrayRef<const IndexSample *> samples,
                EvaluationContext &context);
 
+/// Returns, by rank, a hash of an opaque op and of all that its results depend
+/// on: its operands, or those of all ranks if it may communicate.
+std::vector<uint64_t> getCallHashes(tp::CallOp call,
+                                    llvm::ArrayRef<RankValues> operands,
+                                    size_t numRanks);
+
 /// Evaluates single ops on all representative ranks at once.
 class LockstepEvaluator {
 public:

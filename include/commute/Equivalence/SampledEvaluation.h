@@ -50,6 +50,8 @@ public:
   /// there was one.
   bool clearProblem();
   const ScalarContext &getScalars() const;
+  /// Returns the results that only one of the programs computes.
+  const UnknownResults &getUnknownResults() const;
 
 private:
   struct State;

@@ -8,6 +8,7 @@
 #define COMMUTE_EQUIVALENCE_VERIFY_H
 
 #include "commute/Equivalence/FieldAlgebra.h"
+#include "commute/Equivalence/UnknownResults.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -69,6 +70,12 @@ struct Difference {
   mlir::Location second;
   /// The index of the output that differs; none for other values.
   std::optional<unsigned> output = std::nullopt;
+  /// Set if the difference rests on an opaque op, or a size that depends on
+  /// values, so that it proves nothing.
+  std::optional<Undecided> cause = std::nullopt;
+  /// True for the first value in which the programs part, which only says where
+  /// another difference begins.
+  bool isPlace = false;
 };
 
 /// How one extent was evaluated.
@@ -89,6 +96,8 @@ struct VerifyResult {
   std::optional<uint64_t> seedOfDifferences;
   /// The reason why the programs could be proven neither equal nor different.
   std::optional<std::string> notProven;
+  /// The op that this reason is, if it is one.
+  std::optional<Undecided> undecided;
   /// Defaults that the verdict rests on, because nothing states otherwise.
   std::vector<std::string> assumptions;
   /// Placements of inputs that the verdict rests on, as stated by sidecars and
@@ -111,6 +120,10 @@ struct VerifyResult {
   /// Processor time of the choice of samples and of the evaluation.
   double secondsForSizes = 0;
   double secondsEvaluating = 0;
+
+  /// Makes differences that prove nothing the reason why nothing is proven,
+  /// unless there are others.
+  void dropUndecided();
 
   bool isEquivalent() const { return differences.empty() && !notProven; }
 };

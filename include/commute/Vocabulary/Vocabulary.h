@@ -149,6 +149,11 @@ public:
   const OperatorEntry *find(llvm::StringRef target) const;
   /// Returns nullptr for an operator that is not an alias.
   const OperatorAlias *findAlias(llvm::StringRef target) const;
+  /// Returns the effects that a vocabulary file states of an operator that
+  /// stays opaque ("none", "communication" or "random"); empty if none does.
+  llvm::StringRef findEffects(llvm::StringRef target) const {
+    return effects.lookup(target);
+  }
   /// Both return nullptr for an op that has no such writer.
   WriteFunction findWriter(mlir::OperationName name) const;
   WriteFunction findFunctionWriter(mlir::OperationName name) const;
@@ -180,6 +185,7 @@ private:
   std::vector<OperatorVocabulary> vocabularies;
   llvm::StringMap<OperatorEntry> operators;
   llvm::StringMap<OperatorAlias> aliases;
+  llvm::StringMap<llvm::StringRef> effects;
   llvm::StringMap<WriteFunction> writers;
   llvm::StringMap<WriteFunction> functionWriters;
 };

@@ -16,7 +16,8 @@ std::string analysis::describeCollective(Operation *op) {
   return text;
 }
 
-std::string analysis::findMismatch(Operation *first, Operation *second) {
+std::string analysis::findMismatch(Operation *first, Operation *second,
+                                   bool *isOfSizes) {
   auto a = cast<tp::CollectiveOpInterface>(first);
   auto b = cast<tp::CollectiveOpInterface>(second);
   if (first->getName() != second->getName() ||
@@ -27,8 +28,11 @@ std::string analysis::findMismatch(Operation *first, Operation *second) {
     return "have different element types";
   if (a.hasEqualOperands() &&
       tp::getTensor(first->getOperand(0)).getShape() !=
-          tp::getTensor(second->getOperand(0)).getShape())
+          tp::getTensor(second->getOperand(0)).getShape()) {
+    if (isOfSizes)
+      *isOfSizes = true;
     return "have operands of different sizes";
+  }
   return "";
 }
 

@@ -1,15 +1,17 @@
 #!/bin/sh
 # Verifies all pairs of a folder, both ways round: NAME.equal*.mlir computes what
-# NAME.mlir does, NAME.wrong*.mlir does not. Prints verdicts that are others.
+# NAME.mlir does, NAME.wrong*.mlir does not, and of NAME.unknown*.mlir nobody knows.
+# Prints verdicts that are others.
 # Further arguments are options of `commute verify`.
 cd "$1" || exit 2
 shift
 status=0
-for other in *.equal*.mlir *.wrong*.mlir; do
+for other in *.equal*.mlir *.wrong*.mlir *.unknown*.mlir; do
   case $other in
   \*.*) continue ;;
   *.equal*) expected=0 ;;
   *.wrong*) expected=1 ;;
+  *.unknown*) expected=4 ;;
   esac
   base=${other%%.*}.mlir
   for pair in "$base $other" "$other $base"; do

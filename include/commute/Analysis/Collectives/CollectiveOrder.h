@@ -21,8 +21,9 @@ std::string describeCollective(mlir::Operation *op);
 
 /// Returns why two members of a group cannot run these collectives together, as
 /// the end of a sentence ("are different collectives"), or an empty string if
-/// they can.
-std::string findMismatch(mlir::Operation *first, mlir::Operation *second);
+/// they can. Sets `isOfSizes` if it is because of the sizes of their operands.
+std::string findMismatch(mlir::Operation *first, mlir::Operation *second,
+                         bool *isOfSizes = nullptr);
 
 /// Returns the collectives that `rank` runs in the group of these members, in
 /// order.
