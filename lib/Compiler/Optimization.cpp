@@ -163,6 +163,13 @@ compiler::optimize(mlir::ModuleOp module, const OptimizationOptions &options,
     verify(module, options, result);
     return result;
   }
+  // Without the members of its groups, nothing is proven of a program, and a
+  // reader would ask for them as those of the new nodes.
+  if (mlir::func::FuncOp main = analysis::getMain(*result.original))
+    if (llvm::Expected<analysis::InputPlacements> placements =
+            analysis::InputPlacements::resolve(main);
+        !placements)
+      return placements.takeError();
   // Reading the program again repeats the remarks of the first time.
   size_t numRemarks = remarks.getEntries().size();
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> written =

@@ -9,6 +9,7 @@
 #include "MergedRanks.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Compiler/RankPrograms.h"
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Dialect/TPDialect.h"
 
 using namespace mlir;
@@ -54,6 +55,22 @@ edit(const LoadedProgram &program, const archive::ProgramEdits &edits) {
   return std::move(edited);
 }
 
+/// States the members of the groups of a module, which a graph need not state
+/// again: a fused operator has no argument with the size of its group.
+static void addKnownGroups(ModuleOp module,
+                           vocabulary::DistributedContext &distributed) {
+  module.walk([&](tp::GroupOpInterface op) {
+    tp::GroupAttr group = op.getRankGroup();
+    if (group.getName().empty() || !group.hasKnownMembers())
+      return;
+    auto [known, isNew] = distributed.groups.try_emplace(group.getName().str());
+    if (!isNew)
+      return;
+    for (int64_t index = 0; index < group.getNumGroups(); ++index)
+      known->second.push_back(group.getMembers(index).vec());
+  });
+}
+
 /// Reads the edited graph of one program. `merged` is the module of all ranks.
 static llvm::Expected<LoadedProgram>
 readEditedGraph(const LoadedProgram &program,
@@ -67,6 +84,7 @@ readEditedGraph(const LoadedProgram &program,
   result.origin = program.origin;
   result.distributed = program.distributed;
   result.rank = program.rank;
+  addKnownGroups(merged, result.distributed);
   result.inMemory = std::move(*edited);
   llvm::Expected<vocabulary::ImportedProgram> imported =
       vocabulary::importProgram(*result.inMemory, vocabulary,
@@ -81,6 +99,66 @@ readEditedGraph(const LoadedProgram &program,
   return result;
 }
 
+/// Returns true if a slice takes the part that an op selects on a rank.
+static bool takesPartOfRank(tp::SliceOp slice, tp::RankSliceOp part,
+                            int64_t rank) {
+  std::optional<int64_t> position = part.getGroup().getPosition(rank);
+  auto type = cast<RankedTensorType>(part.getResult().getType());
+  int64_t axis = part.getSliceAxis();
+  if (!position || static_cast<int64_t>(slice.getDim()) != axis ||
+      slice.getStep() != 1 ||
+      slice.getInput().getType() != part.getInput().getType() ||
+      slice.getResult().getType() != type)
+    return false;
+  int64_t start = slice.getStart();
+  if (slice.getBlocks())
+    return start == *position;
+  return !type.isDynamicDim(axis) && start == *position * type.getDimSize(axis);
+}
+
+/// In the module of a graph that was written for one rank, replaces the slices
+/// that stand for parts of ranks by these, after a comparison on that rank: on
+/// the others, the graph is written with other numbers.
+static llvm::Error restorePartsOfRanks(ModuleOp written, ModuleOp module) {
+  llvm::StringMap<tp::RankSliceOp> parts;
+  module.walk([&](tp::RankSliceOp part) {
+    if (auto name = part->getAttrOfType<StringAttr>(tp::writtenNameAttrName))
+      parts.try_emplace(name, part);
+  });
+  if (parts.empty())
+    return llvm::Error::success();
+  auto rank = module->getAttrOfType<IntegerAttr>(tp::TPDialect::rankAttrName);
+  std::string unread;
+  size_t numRestored = 0;
+  written.walk([&](Operation *op) {
+    if (op->getNumResults() != 1)
+      return;
+    auto part = parts.find(vocabulary::getGraphName(op->getResult(0)));
+    if (part == parts.end())
+      return;
+    auto slice = dyn_cast<tp::SliceOp>(op);
+    if (!slice || !rank ||
+        !takesPartOfRank(slice, part->second, rank.getInt())) {
+      unread = part->first().str();
+      return;
+    }
+    ++numRestored;
+    OpBuilder builder(slice);
+    auto restored = tp::RankSliceOp::create(
+        builder, slice.getLoc(), slice.getResult().getType(), slice.getInput(),
+        part->second.getSliceAxis(), part->second.getGroup());
+    slice.getResult().replaceAllUsesWith(restored.getResult());
+    slice.erase();
+  });
+  if (unread.empty() && numRestored == parts.size())
+    return llvm::Error::success();
+  if (unread.empty())
+    unread = "a part of this rank";
+  return llvm::createStringError("'" + unread +
+                                 "' is not read as the part of a value that "
+                                 "belongs to this rank");
+}
+
 static llvm::Expected<OwningOpRef<ModuleOp>>
 readEditedGraphs(const LoadedProgram &program,
                  ArrayRef<archive::ProgramEdits> edits,
@@ -91,6 +169,8 @@ readEditedGraphs(const LoadedProgram &program,
         readEditedGraph(program, edits.front(), vocabulary, merged);
     if (!read)
       return read.takeError();
+    if (llvm::Error error = restorePartsOfRanks(read->getModule(), merged))
+      return std::move(error);
     return std::move(read->imported.module);
   }
   std::vector<LoadedProgram> ranks;

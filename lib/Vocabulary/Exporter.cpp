@@ -17,6 +17,7 @@
 #include "SymbolicNumbers.h"
 #include "TensorMetadata.h"
 
+#include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Dialect/GroupSpelling.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -418,6 +419,13 @@ LogicalResult Exporter::write(Operation *op) {
                             : nullptr;
   LogicalResult result = write ? write(op, writer) : writer.writeAsOperator(op);
   writer.exchangeOwn(outer);
+  // The node has the part of this rank as a constant. What it stands for is
+  // known to readers of the module alone.
+  if (succeeded(result) && isa<tp::GroupOpInterface>(op) &&
+      !isa<tp::CollectiveOpInterface>(op))
+    op->setAttr(
+        tp::writtenNameAttrName,
+        StringAttr::get(op->getContext(), names.lookup(op->getResult(0))));
   return result;
 }
 

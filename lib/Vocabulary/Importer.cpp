@@ -17,6 +17,7 @@
 #include "OperatorCall.h"
 #include "ProgramGroups.h"
 #include "Signature.h"
+#include "SizesOfValues.h"
 #include "SymbolHints.h"
 #include "SymbolicExpression.h"
 #include "TensorTypes.h"
@@ -49,7 +50,9 @@ public:
         distributed(distributed), context(context), builder(context),
         symbols(context), rank(distributed.rank),
         isRankSpecific(distributed.isRankSpecific), tensorTypes(graph, symbols),
-        groups(distributed, context), vocabularyRemarks(vocabulary, context) {}
+        groups(distributed, context),
+        sizesOfValues(program, *this, symbolHints, context),
+        vocabularyRemarks(vocabulary, context) {}
 
   llvm::Expected<ImportedProgram> run();
 
@@ -120,12 +123,6 @@ private:
   void readModelled(size_t index, NodeReader &reader);
   void readOpaque(const Node &node, const OperatorEntry *entry,
                   const OperatorAlias *alias, StringRef limitation);
-  /// Marks the ops of a node that determine symbolic sizes from values: those
-  /// of whose results a symbol occurs first.
-  void noteSizesOfValues(const Node &node);
-  /// Adds the symbols of a value that have not occurred before.
-  void collectNewSymbols(const Argument &value,
-                         SmallVectorImpl<Attribute> &names);
   llvm::Error addReturn();
   void addModuleAttributes();
 
@@ -151,8 +148,7 @@ private:
   llvm::DenseSet<StringRef> mutatedNames;
   ProgramGroups groups;
   SymbolHints symbolHints;
-  /// The symbols of the values read so far.
-  llvm::DenseSet<StringAttr> knownSymbols;
+  SizesOfValues sizesOfValues;
   VocabularyRemarks vocabularyRemarks;
 };
 
@@ -436,7 +432,7 @@ void Importer::readModelled(size_t index, NodeReader &reader) {
     attributes.set(tp::TPDialect::targetAttrName, target);
     op->setDiscardableAttrs(attributes.getDictionary(context));
   }
-  noteSizesOfValues(node);
+  sizesOfValues.note(node);
   for (Operation *op : reader.getCreated()) {
     auto names = namesOfOp.find(op);
     if (names != namesOfOp.end())
@@ -471,66 +467,8 @@ void Importer::readOpaque(const Node &node, const OperatorEntry *entry,
   }
   for (auto [name, value] : llvm::zip(names, call.getOutputs()))
     values.try_emplace(name, value);
-  noteSizesOfValues(node);
+  sizesOfValues.note(node);
   addRecord(index, call, names.front());
-}
-
-void Importer::collectNewSymbols(const Argument &value,
-                                 SmallVectorImpl<Attribute> &names) {
-  auto add = [&](StringAttr name) {
-    // A symbol that had a value at capture is one of the inputs' sizes.
-    if (knownSymbols.insert(name).second &&
-        !symbolHints.contains(name.getValue().str()))
-      names.push_back(name);
-  };
-  if (value.tag == ArgumentTag::Tensor) {
-    RankedTensorType type = getTensorType(value.text);
-    auto layout = type ? dyn_cast_if_present<tp::LayoutAttr>(type.getEncoding())
-                       : tp::LayoutAttr();
-    if (layout)
-      llvm::for_each(layout.getSymbols(), add);
-  } else if (tp::Size number = getNumber(value.text);
-             number && !number.getConstant()) {
-    number.getSymbolic().walk([&](AffineExpr part) {
-      if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
-        add(symbols.getNames()[symbol.getPosition()]);
-    });
-  }
-}
-
-void Importer::noteSizesOfValues(const Node &node) {
-  // Nearly all nodes of nearly all graphs have static sizes.
-  if (symbols.getNames().empty())
-    return;
-  for (const Argument &output : node.outputs)
-    output.forEachValue([&](const Argument &value) {
-      SmallVector<Attribute> names;
-      collectNewSymbols(value, names);
-      Value result = values.lookup(value.text);
-      if (names.empty() || !result || !result.getDefiningOp())
-        return;
-      SmallVector<Attribute> ranges;
-      for (Attribute name : names) {
-        auto stated = program.rangeConstraints.find(
-            cast<StringAttr>(name).getValue().str());
-        archive::RangeConstraint range;
-        if (stated != program.rangeConstraints.end())
-          range = stated->second;
-        ranges.push_back(builder.getDenseI64ArrayAttr(
-            {range.min.value_or(0),
-             range.max.value_or(std::numeric_limits<int64_t>::max())}));
-      }
-      Operation *op = result.getDefiningOp();
-      auto add = [&](StringRef attribute, ArrayRef<Attribute> own) {
-        SmallVector<Attribute> all;
-        if (auto known = op->getAttrOfType<ArrayAttr>(attribute))
-          all.assign(known.begin(), known.end());
-        llvm::append_range(all, own);
-        op->setAttr(attribute, builder.getArrayAttr(all));
-      };
-      add(tp::sizesOfValuesAttrName, names);
-      add(tp::rangesOfValuesAttrName, ranges);
-    });
 }
 
 void Importer::addModuleAttributes() {
@@ -583,11 +521,9 @@ llvm::Expected<ImportedProgram> Importer::run() {
   imported.records.resize(graph.nodes.size());
   if (llvm::Error error = addFunction())
     return std::move(error);
-  SmallVector<Attribute> sizesOfInputs;
   for (const Argument &input : graph.inputs)
-    input.forEachValue([&](const Argument &value) {
-      collectNewSymbols(value, sizesOfInputs);
-    });
+    input.forEachValue(
+        [&](const Argument &value) { sizesOfValues.noteKnown(value); });
   for (size_t index = 0; index < graph.nodes.size(); ++index)
     if (llvm::Error error = readNode(index))
       return std::move(error);

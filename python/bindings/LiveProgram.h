@@ -86,6 +86,7 @@ public:
 
 private:
   friend class LiveReader;
+  friend class OutputReader;
   LiveProgram();
 
   /// The FX node of a program node, and those that pick its results.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LiveMembers.h"
+#include "LiveOutputs.h"
 #include "LivePicks.h"
 #include "LiveTargets.h"
 
@@ -67,13 +68,6 @@ private:
   LogicalResult addSharedMemory();
   LogicalResult addCall(PyObject *node);
   LogicalResult addOutputs();
-  /// Adds what the graph's output node returns. Appends its structure, in which
-  /// "*" stands for each output: "[*, [*, *]]".
-  LogicalResult addReturned(PyObject *value, std::string &structure);
-  /// Adds the values that nodes outside of the program read, but for the
-  /// graph's output node if that is given.
-  LogicalResult addRead(PyObject *outputNode);
-  LogicalResult addOutput(PyObject *node, Argument output);
 
   LogicalResult readInputs(PyObject *node, PyObject *target,
                            const TargetInfo &info, archive::Node &result);
@@ -252,130 +246,18 @@ LogicalResult LiveReader::addSharedMemory() {
   return success();
 }
 
-LogicalResult LiveReader::addOutput(PyObject *node, Argument output) {
-  if (PyList_Append(live.outputs.get(), node) < 0)
-    return failure();
-  if (output.namesValue()) {
-    output.nameSpan.begin = graph.outputs.size();
-    program.outerNames.push_back(output);
-  }
-  program.outputSpecs.push_back({archive::OutputKind::User, output, {}});
-  graph.outputs.push_back(std::move(output));
-  return success();
-}
-
-LogicalResult LiveReader::addReturned(PyObject *value, std::string &structure) {
-  auto addParts = [&](PyObject *const *parts, Py_ssize_t count) {
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      structure += i > 0 ? ", " : "";
-      if (failed(addReturned(parts[i], structure)))
-        return failure();
-    }
-    return success();
-  };
-  // What calls a graph takes a list and a tuple alike.
-  if (PyList_Check(value) || PyTuple_Check(value)) {
-    structure += "[";
-    if (failed(addParts(PySequence_Fast_ITEMS(value),
-                        PySequence_Fast_GET_SIZE(value))))
-      return failure();
-    structure += "]";
-    return success();
-  }
-  if (PySlice_Check(value)) {
-    auto *slice = reinterpret_cast<PySliceObject *>(value);
-    PyObject *parts[] = {slice->start, slice->stop, slice->step};
-    structure += "slice(";
-    if (failed(addParts(parts, 3)))
-      return failure();
-    structure += ")";
-    return success();
-  }
-  if (PyDict_Check(value)) {
-    structure += "{";
-    PyObject *key = nullptr, *part = nullptr;
-    for (Py_ssize_t place = 0; PyDict_Next(value, &place, &key, &part);) {
-      Object name = Object::steal(PyObject_Repr(key));
-      std::optional<StringRef> text;
-      if (name)
-        text = getText(name.get(), strings);
-      if (!text)
-        return failure();
-      structure += (*text + ": ").str();
-      if (failed(addReturned(part, structure)))
-        return failure();
-      structure += ", ";
-    }
-    structure += "}";
-    return success();
-  }
-  structure += "*";
-  Argument output;
-  if (failed(arguments.read(value, output)))
-    return failure();
-  return addOutput(facts.isNode(value) ? value : Py_None, std::move(output));
-}
-
-LogicalResult LiveReader::addRead(PyObject *outputNode) {
-  Object readers = Object::steal(PyList_New(0));
-  if (!readers)
-    return failure();
-  llvm::DenseSet<PyObject *> known;
-  for (auto [node, kind] : nodes) {
-    // Of a node that gives several values only these have a name.
-    if (kind != NodeKind::Call || !values.contains(node))
-      continue;
-    Object users = get(node, names.users);
-    if (!users)
-      return failure();
-    PyObject *user = nullptr, *ignored = nullptr;
-    for (Py_ssize_t place = 0;
-         PyDict_Next(users.get(), &place, &user, &ignored);)
-      if (user != outputNode && !members.contains(user) &&
-          known.insert(user).second && PyList_Append(readers.get(), user) < 0)
-        return failure();
-  }
-  // Nodes are compared by their places in the graph.
-  if (PyList_Sort(readers.get()) < 0)
-    return failure();
-  llvm::DenseSet<PyObject *> added;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers.get()); ++i) {
-    Object reads = get(PyList_GET_ITEM(readers.get(), i), names.inputNodes);
-    if (!reads)
-      return failure();
-    PyObject *read = nullptr, *ignored = nullptr;
-    for (Py_ssize_t place = 0;
-         PyDict_Next(reads.get(), &place, &read, &ignored);) {
-      auto value = values.find(read);
-      if (value == values.end() || !members.contains(read) ||
-          inputNodes.contains(read) || !added.insert(read).second)
-        continue;
-      if (failed(addOutput(read, value->second)))
-        return failure();
-    }
-  }
-  return success();
-}
-
 LogicalResult LiveReader::addOutputs() {
   PyObject *outputNode = nullptr;
-  for (auto [node, kind] : nodes)
+  std::vector<PyObject *> calls;
+  for (auto [node, kind] : nodes) {
     if (kind == NodeKind::Output)
       outputNode = node;
-  if (outputNode) {
-    Object args = get(outputNode, names.args);
-    if (!args)
-      return failure();
-    std::string structure;
-    PyObject *returned = PyTuple_GET_SIZE(args.get()) == 1
-                             ? PyTuple_GET_ITEM(args.get(), 0)
-                             : args.get();
-    if (failed(addReturned(returned, structure)))
-      return failure();
-    program.call.emplace().outputs = strings.save(structure);
+    // Of a node that gives several values only these have a name.
+    if (kind == NodeKind::Call && values.contains(node))
+      calls.push_back(node);
   }
-  live.numReturned = graph.outputs.size();
-  return addRead(outputNode);
+  OutputReader outputs(facts, arguments, live, values, inputNodes);
+  return outputs.read(outputNode, calls);
 }
 
 //===----------------------------------------------------------------------===//

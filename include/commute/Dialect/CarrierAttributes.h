@@ -45,6 +45,10 @@ inline constexpr llvm::StringLiteral limitationAttrName = "tp.limitation";
 /// and the elements that the archive stores. Equal strings are equal tensors.
 inline constexpr llvm::StringLiteral contentAttrName = "tp.content";
 
+/// A string attribute of ops that select this rank's part of a value: the name
+/// of the value that the graph of this rank was written with in their place.
+inline constexpr llvm::StringLiteral writtenNameAttrName = "tp.written_name";
+
 /// The number that an archive stores for an input that is a buffer with one
 /// integer. Other weights may be loaded, so it is no constant of the program.
 inline constexpr llvm::StringLiteral storedAttrName = "tp.stored";
