@@ -86,9 +86,13 @@ readEditedGraph(const LoadedProgram &program,
   result.rank = program.rank;
   addKnownGroups(merged, result.distributed);
   result.inMemory = std::move(*edited);
+  llvm::DenseSet<StringRef> added;
+  for (const archive::ProgramEdits::NodeItem &item : edits.getNodes())
+    if (!item.source)
+      added.insert(item.added.name);
   llvm::Expected<vocabulary::ImportedProgram> imported =
       vocabulary::importProgram(*result.inMemory, vocabulary,
-                                result.distributed, merged.getContext());
+                                result.distributed, merged.getContext(), added);
   if (!imported)
     return imported.takeError();
   result.imported = std::move(*imported);

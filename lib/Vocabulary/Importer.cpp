@@ -45,10 +45,11 @@ namespace {
 class Importer : public GraphReader {
 public:
   Importer(const archive::Program &program, const Vocabulary &vocabulary,
-           const DistributedContext &distributed, MLIRContext *context)
+           const DistributedContext &distributed, MLIRContext *context,
+           const llvm::DenseSet<StringRef> &added)
       : program(program), graph(program.graph), vocabulary(vocabulary),
-        distributed(distributed), context(context), builder(context),
-        symbols(context), rank(distributed.rank),
+        distributed(distributed), context(context), added(added),
+        builder(context), symbols(context), rank(distributed.rank),
         isRankSpecific(distributed.isRankSpecific), tensorTypes(graph, symbols),
         groups(distributed, context),
         sizesOfValues(program, *this, symbolHints, context),
@@ -131,6 +132,7 @@ private:
   const Vocabulary &vocabulary;
   const DistributedContext &distributed;
   MLIRContext *context;
+  const llvm::DenseSet<StringRef> &added;
   OpBuilder builder;
   tp::SymbolSpace symbols;
   std::optional<int64_t> rank;
@@ -332,7 +334,7 @@ llvm::Error Importer::readNode(size_t index) {
     }
     if (isRead) {
       bool fits = succeeded(verifyCreated(reader, message));
-      if (fits && !touchesPlace) {
+      if (fits && (!touchesPlace || added.contains(node.name))) {
         readModelled(index, reader);
         return llvm::Error::success();
       }
@@ -561,6 +563,7 @@ llvm::Expected<ImportedProgram> Importer::run() {
 
 llvm::Expected<ImportedProgram> vocabulary::importProgram(
     const archive::Program &program, const Vocabulary &vocabulary,
-    const DistributedContext &distributed, MLIRContext *context) {
-  return Importer(program, vocabulary, distributed, context).run();
+    const DistributedContext &distributed, MLIRContext *context,
+    const llvm::DenseSet<StringRef> &added) {
+  return Importer(program, vocabulary, distributed, context, added).run();
 }

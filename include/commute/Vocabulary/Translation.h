@@ -13,6 +13,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/Error.h"
 
 namespace commute::vocabulary {
@@ -44,12 +45,14 @@ struct ImportedProgram {
 llvm::StringRef getGraphName(mlir::Value value);
 
 /// Imports a program's graph as a module with one function, `main`. Nodes that
-/// the vocabulary does not know become tp.call. Errors name the program's
-/// origin and the node.
+/// the vocabulary does not know become tp.call, and so do nodes that touch
+/// memory that the graph changes in place: passes would move them. Those in
+/// `added`, by their names, are as passes made them, for a module that is only
+/// compared. Errors name the program's origin and the node.
 llvm::Expected<ImportedProgram>
 importProgram(const archive::Program &program, const Vocabulary &vocabulary,
-              const DistributedContext &distributed,
-              mlir::MLIRContext *context);
+              const DistributedContext &distributed, mlir::MLIRContext *context,
+              const llvm::DenseSet<llvm::StringRef> &added = {});
 
 /// Returns the edits that turn `program` into `module`, which was imported from
 /// it. Nodes whose ops were not rewritten are kept as they are in the file,
