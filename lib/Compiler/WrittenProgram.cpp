@@ -86,13 +86,23 @@ readEditedGraph(const LoadedProgram &program,
   result.rank = program.rank;
   addKnownGroups(merged, result.distributed);
   result.inMemory = std::move(*edited);
-  llvm::DenseSet<StringRef> added;
+  vocabulary::EditedNodes nodes;
   for (const archive::ProgramEdits::NodeItem &item : edits.getNodes())
     if (!item.source)
-      added.insert(item.added.name);
+      for (const archive::Argument &output : item.added.outputs)
+        output.forEachValue([&](const archive::Argument &value) {
+          nodes.added.insert(value.text);
+        });
+  merged.walk([&](tp::CallOp call) {
+    auto names = call->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
+    if (!names)
+      return;
+    for (StringAttr name : names.getAsRange<StringAttr>())
+      nodes.opaque.insert(name.getValue());
+  });
   llvm::Expected<vocabulary::ImportedProgram> imported =
       vocabulary::importProgram(*result.inMemory, vocabulary,
-                                result.distributed, merged.getContext(), added);
+                                result.distributed, merged.getContext(), nodes);
   if (!imported)
     return imported.takeError();
   result.imported = std::move(*imported);

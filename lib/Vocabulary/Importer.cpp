@@ -46,9 +46,9 @@ class Importer : public GraphReader {
 public:
   Importer(const archive::Program &program, const Vocabulary &vocabulary,
            const DistributedContext &distributed, MLIRContext *context,
-           const llvm::DenseSet<StringRef> &added)
+           const EditedNodes &edited)
       : program(program), graph(program.graph), vocabulary(vocabulary),
-        distributed(distributed), context(context), added(added),
+        distributed(distributed), context(context), edited(edited),
         builder(context), symbols(context), rank(distributed.rank),
         isRankSpecific(distributed.isRankSpecific), tensorTypes(graph, symbols),
         groups(distributed, context),
@@ -132,7 +132,7 @@ private:
   const Vocabulary &vocabulary;
   const DistributedContext &distributed;
   MLIRContext *context;
-  const llvm::DenseSet<StringRef> &added;
+  const EditedNodes &edited;
   OpBuilder builder;
   tp::SymbolSpace symbols;
   std::optional<int64_t> rank;
@@ -301,6 +301,14 @@ llvm::Error Importer::readNode(size_t index) {
       output.forEachValue(check);
   }
 
+  bool staysOpaque = false;
+  for (const Argument &output : node.outputs)
+    output.forEachValue([&](const Argument &value) {
+      if (edited.added.contains(value.text))
+        touchesPlace = false;
+      staysOpaque |= edited.opaque.contains(value.text);
+    });
+
   bool isKnown = entry && entry->read &&
                  (alias || hasKnownArguments(node, *entry)) &&
                  (!entry->needsOneElementType || hasOneElementType(node));
@@ -334,7 +342,7 @@ llvm::Error Importer::readNode(size_t index) {
     }
     if (isRead) {
       bool fits = succeeded(verifyCreated(reader, message));
-      if (fits && (!touchesPlace || added.contains(node.name))) {
+      if (fits && !touchesPlace && !staysOpaque) {
         readModelled(index, reader);
         return llvm::Error::success();
       }
@@ -561,9 +569,10 @@ llvm::Expected<ImportedProgram> Importer::run() {
   return std::move(imported);
 }
 
-llvm::Expected<ImportedProgram> vocabulary::importProgram(
-    const archive::Program &program, const Vocabulary &vocabulary,
-    const DistributedContext &distributed, MLIRContext *context,
-    const llvm::DenseSet<StringRef> &added) {
-  return Importer(program, vocabulary, distributed, context, added).run();
+llvm::Expected<ImportedProgram>
+vocabulary::importProgram(const archive::Program &program,
+                          const Vocabulary &vocabulary,
+                          const DistributedContext &distributed,
+                          MLIRContext *context, const EditedNodes &edited) {
+  return Importer(program, vocabulary, distributed, context, edited).run();
 }

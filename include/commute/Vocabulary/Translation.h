@@ -44,15 +44,21 @@ struct ImportedProgram {
 /// pass created the value or it is internal to the expansion of a node.
 llvm::StringRef getGraphName(mlir::Value value);
 
+/// The nodes of a graph that passes have edited, by the names of their results.
+/// It is read for comparison alone: what was read as an opaque call is one
+/// again, and nodes that passes added are as these made them.
+struct EditedNodes {
+  llvm::DenseSet<llvm::StringRef> added, opaque;
+};
+
 /// Imports a program's graph as a module with one function, `main`. Nodes that
 /// the vocabulary does not know become tp.call, and so do nodes that touch
-/// memory that the graph changes in place: passes would move them. Those in
-/// `added`, by their names, are as passes made them, for a module that is only
-/// compared. Errors name the program's origin and the node.
+/// memory that the graph changes in place: passes would move them. Errors name
+/// the program's origin and the node.
 llvm::Expected<ImportedProgram>
 importProgram(const archive::Program &program, const Vocabulary &vocabulary,
               const DistributedContext &distributed, mlir::MLIRContext *context,
-              const llvm::DenseSet<llvm::StringRef> &added = {});
+              const EditedNodes &edited = {});
 
 /// Returns the edits that turn `program` into `module`, which was imported from
 /// it. Nodes whose ops were not rewritten are kept as they are in the file,
