@@ -22,20 +22,10 @@ static NewNames getNewNames(llvm::ArrayRef<ProgramEdits::Rename> renames) {
 }
 
 static void renameValues(Argument &argument, const NewNames &names) {
-  if (argument.namesValue())
-    if (auto name = names.find(argument.nameSpan.begin); name != names.end())
-      argument.text = name->second;
-  for (Argument &element : argument.elements)
-    renameValues(element, names);
-}
-
-/// Numbers the names of values in a node, as a graph that was not read from
-/// text does.
-static void numberNames(Argument &argument, uint32_t &position) {
-  if (argument.namesValue())
-    argument.nameSpan.begin = position++;
-  for (Argument &element : argument.elements)
-    numberNames(element, position);
+  argument.forEachValue([&](Argument &value) {
+    if (auto name = names.find(value.nameSpan.begin); name != names.end())
+      value.text = name->second;
+  });
 }
 
 std::unique_ptr<Program>
@@ -74,15 +64,11 @@ ProgramEdits::applyInMemory(const Program &program) const {
     if (item.source && item.renames.empty())
       continue;
     NewNames names = getNewNames(item.renames);
-    uint32_t position = 0;
-    for (NamedArgument &input : node.inputs) {
+    for (NamedArgument &input : node.inputs)
       renameValues(input.value, names);
-      numberNames(input.value, position);
-    }
-    for (Argument &output : node.outputs) {
+    for (Argument &output : node.outputs)
       renameValues(output, names);
-      numberNames(output, position);
-    }
+    node.numberValues();
     if (!item.source && item.added.origin)
       node.stackTrace = source.nodes[*item.added.origin].stackTrace;
   }

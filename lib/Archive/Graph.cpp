@@ -129,6 +129,15 @@ const Argument *Node::find(llvm::StringRef argument) const {
   return nullptr;
 }
 
+void Node::numberValues() {
+  uint32_t position = 0;
+  auto number = [&](Argument &value) { value.nameSpan.begin = position++; };
+  for (NamedArgument &input : inputs)
+    input.value.forEachValue(number);
+  for (Argument &output : outputs)
+    output.forEachValue(number);
+}
+
 std::optional<SourceLine> innermostSourceLine(llvm::StringRef stackTrace) {
   // Python prints the innermost frame last, and the source line below each
   // `File` line. A match must therefore be at the start of a line.

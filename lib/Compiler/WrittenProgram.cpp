@@ -12,6 +12,8 @@
 #include "commute/Dialect/CarrierAttributes.h"
 #include "commute/Dialect/TPDialect.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace commute;
 using namespace commute::compiler;
@@ -55,27 +57,60 @@ edit(const LoadedProgram &program, const archive::ProgramEdits &edits) {
   return std::move(edited);
 }
 
-/// States the members of the groups of a module, which a graph need not state
+using KnownGroups = std::map<std::string, vocabulary::GroupRanks>;
+
+/// Returns the members of the groups of a module, which a graph need not state
 /// again: a fused operator has no argument with the size of its group.
-static void addKnownGroups(ModuleOp module,
-                           vocabulary::DistributedContext &distributed) {
+static KnownGroups getKnownGroups(ModuleOp module) {
+  KnownGroups groups;
   module.walk([&](tp::GroupOpInterface op) {
     tp::GroupAttr group = op.getRankGroup();
     if (group.getName().empty() || !group.hasKnownMembers())
       return;
-    auto [known, isNew] = distributed.groups.try_emplace(group.getName().str());
-    if (!isNew)
-      return;
-    for (int64_t index = 0; index < group.getNumGroups(); ++index)
+    auto [known, isNew] = groups.try_emplace(group.getName().str());
+    for (int64_t index = 0; isNew && index < group.getNumGroups(); ++index)
       known->second.push_back(group.getMembers(index).vec());
   });
+  return groups;
 }
 
-/// Reads the edited graph of one program. `merged` is the module of all ranks.
-static llvm::Expected<LoadedProgram>
-readEditedGraph(const LoadedProgram &program,
-                const archive::ProgramEdits &edits,
-                const vocabulary::Vocabulary &vocabulary, ModuleOp merged) {
+/// Returns the names of the results of a module's opaque calls.
+static llvm::DenseSet<StringRef> getOpaqueNames(ModuleOp module) {
+  llvm::DenseSet<StringRef> opaque;
+  module.walk([&](tp::CallOp call) {
+    auto names = call->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
+    if (!names)
+      return;
+    for (StringAttr name : names.getAsRange<StringAttr>())
+      opaque.insert(name.getValue());
+  });
+  return opaque;
+}
+
+namespace {
+/// Reads the edited graphs of the ranks of one module.
+class EditedGraphReader {
+public:
+  EditedGraphReader(ModuleOp merged, const vocabulary::Vocabulary &vocabulary)
+      : merged(merged), vocabulary(vocabulary), groups(getKnownGroups(merged)) {
+    nodes.opaque = getOpaqueNames(merged);
+  }
+
+  llvm::Expected<LoadedProgram> read(const LoadedProgram &program,
+                                     const archive::ProgramEdits &edits);
+
+private:
+  /// The module of all ranks.
+  ModuleOp merged;
+  const vocabulary::Vocabulary &vocabulary;
+  KnownGroups groups;
+  vocabulary::EditedNodes nodes;
+};
+} // namespace
+
+llvm::Expected<LoadedProgram>
+EditedGraphReader::read(const LoadedProgram &program,
+                        const archive::ProgramEdits &edits) {
   llvm::Expected<std::unique_ptr<archive::Program>> edited =
       edit(program, edits);
   if (!edited)
@@ -84,22 +119,15 @@ readEditedGraph(const LoadedProgram &program,
   result.origin = program.origin;
   result.distributed = program.distributed;
   result.rank = program.rank;
-  addKnownGroups(merged, result.distributed);
+  result.distributed.groups.insert(groups.begin(), groups.end());
   result.inMemory = std::move(*edited);
-  vocabulary::EditedNodes nodes;
+  nodes.added.clear();
   for (const archive::ProgramEdits::NodeItem &item : edits.getNodes())
     if (!item.source)
       for (const archive::Argument &output : item.added.outputs)
         output.forEachValue([&](const archive::Argument &value) {
           nodes.added.insert(value.text);
         });
-  merged.walk([&](tp::CallOp call) {
-    auto names = call->getAttrOfType<ArrayAttr>(tp::TPDialect::namesAttrName);
-    if (!names)
-      return;
-    for (StringAttr name : names.getAsRange<StringAttr>())
-      nodes.opaque.insert(name.getValue());
-  });
   llvm::Expected<vocabulary::ImportedProgram> imported =
       vocabulary::importProgram(*result.inMemory, vocabulary,
                                 result.distributed, merged.getContext(), nodes);
@@ -107,9 +135,9 @@ readEditedGraph(const LoadedProgram &program,
     return imported.takeError();
   result.imported = std::move(*imported);
   // Programs that do not communicate run on the ranks that have one.
-  StringRef groups = tp::TPDialect::groupsAttrName;
-  if (!result.getModule()->hasAttr(groups) && merged->hasAttr(groups))
-    result.getModule()->setAttr(groups, merged->getAttr(groups));
+  StringRef stated = tp::TPDialect::groupsAttrName;
+  if (!result.getModule()->hasAttr(stated) && merged->hasAttr(stated))
+    result.getModule()->setAttr(stated, merged->getAttr(stated));
   return result;
 }
 
@@ -178,9 +206,9 @@ readEditedGraphs(const LoadedProgram &program,
                  ArrayRef<archive::ProgramEdits> edits,
                  const vocabulary::Vocabulary &vocabulary) {
   ModuleOp merged = program.getModule();
+  EditedGraphReader reader(merged, vocabulary);
   if (program.ranks.empty()) {
-    llvm::Expected<LoadedProgram> read =
-        readEditedGraph(program, edits.front(), vocabulary, merged);
+    llvm::Expected<LoadedProgram> read = reader.read(program, edits.front());
     if (!read)
       return read.takeError();
     if (llvm::Error error = restorePartsOfRanks(read->getModule(), merged))
@@ -189,8 +217,7 @@ readEditedGraphs(const LoadedProgram &program,
   }
   std::vector<LoadedProgram> ranks;
   for (auto [own, ownEdits] : llvm::zip_equal(program.ranks, edits)) {
-    llvm::Expected<LoadedProgram> read =
-        readEditedGraph(own, ownEdits, vocabulary, merged);
+    llvm::Expected<LoadedProgram> read = reader.read(own, ownEdits);
     if (!read)
       return read.takeError();
     ranks.push_back(std::move(*read));
@@ -201,9 +228,13 @@ readEditedGraphs(const LoadedProgram &program,
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>>
-compiler::readEdited(const LoadedProgram &program,
-                     ArrayRef<archive::ProgramEdits> edits,
-                     const vocabulary::Vocabulary &vocabulary) {
+compiler::readWritten(LoadedProgram &program,
+                      const vocabulary::Vocabulary &vocabulary,
+                      EditsOfRanks &edits) {
+  llvm::Expected<EditsOfRanks> made = getEditsOfRanks(program, vocabulary);
+  if (!made)
+    return made.takeError();
+  edits = std::move(*made);
   llvm::Expected<OwningOpRef<ModuleOp>> result =
       readEditedGraphs(program, edits, vocabulary);
   if (!result)

@@ -6,6 +6,7 @@
 
 #include "commute/Dialect/SymbolicSize.h"
 
+#include "commute/Dialect/SymbolNames.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "llvm/Support/CheckedArithmetic.h"
@@ -335,6 +336,13 @@ RankedTensorType SymbolSpace::getType(Type elementType, ArrayRef<Size> sizes,
       shape, elementType,
       LayoutAttr::get(context, used, rewrite(statedSizes),
                       rewrite(statedStrides), knowsStrides));
+}
+
+ArrayRef<StringAttr> commute::tp::getSymbolNames(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto layout = tensor ? dyn_cast_if_present<LayoutAttr>(tensor.getEncoding())
+                       : LayoutAttr();
+  return layout ? layout.getSymbols() : ArrayRef<StringAttr>();
 }
 
 std::optional<int64_t> commute::tp::evaluateSize(RankedTensorType type,

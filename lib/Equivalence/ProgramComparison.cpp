@@ -48,15 +48,13 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
     Operation *division = nullptr;
   } firstErrors, secondErrors;
   UnknownResults unknown(first, second);
-  bool notesUnknown = unknown.areThereAny();
   auto observeInto = [&](std::vector<OpaqueRead> &reads, Errors &errors) {
     context.hasReadOutside = false;
     context.scalars.clearDivisionByZero();
     return [&](Operation *op, ArrayRef<RankValues> operands,
                ArrayRef<RankValues>) {
       recordReads(op, operands, reads);
-      if (notesUnknown)
-        unknown.note(op, operands);
+      unknown.note(op, operands);
       if (context.hasReadOutside && !errors.outside)
         errors.outside = op;
       if (context.scalars.hasDividedByZero() && !errors.division)
@@ -79,11 +77,9 @@ ProgramComparison::compareWhole(EvaluationContext &context, uint64_t seed,
                            std::nullopt, findSizeOfValues(secondMain)});
     return Outcome::Different;
   }
-  if (notesUnknown) {
-    unknown.find();
-    if (!otherSize)
-      otherSize = unknown.findOtherSize();
-  }
+  unknown.find();
+  if (!otherSize)
+    otherSize = unknown.findOtherSize();
   auto getCause = [&](Operation *op) {
     std::optional<Undecided> cause;
     for (Value operand : op->getOperands())

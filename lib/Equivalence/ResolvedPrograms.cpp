@@ -10,6 +10,7 @@
 #include "SharedMemory.h"
 #include "commute/Analysis/MainFunction.h"
 #include "commute/Dialect/OpaqueOperators.h"
+#include "commute/Dialect/SymbolNames.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -100,16 +101,10 @@ static void markSizesOfValues(func::FuncOp function,
   Builder builder(function.getContext());
   for (Operation &op : function.getBody().front()) {
     llvm::SetVector<Attribute> used;
-    for (Type type : op.getResultTypes()) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      auto layout =
-          tensor ? dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding())
-                 : tp::LayoutAttr();
-      if (layout)
-        for (StringAttr symbol : layout.getSymbols())
-          if (sizes.contains(symbol))
-            used.insert(symbol);
-    }
+    for (Type type : op.getResultTypes())
+      for (StringAttr symbol : tp::getSymbolNames(type))
+        if (sizes.contains(symbol))
+          used.insert(symbol);
     if (!used.empty())
       op.setAttr(usedSizesAttrName, builder.getArrayAttr(used.getArrayRef()));
     if (auto own = op.getAttrOfType<ArrayAttr>(tp::sizesOfValuesAttrName)) {

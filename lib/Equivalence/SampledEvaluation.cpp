@@ -44,7 +44,6 @@ struct SampledEvaluation::State {
   std::optional<EvaluationContext> context;
   DenseMap<Value, FieldValue> values;
   std::optional<UnknownResults> unknown;
-  bool notesUnknown = false;
 };
 
 SampledEvaluation::SampledEvaluation(func::FuncOp first, func::FuncOp second,
@@ -71,8 +70,7 @@ SampledEvaluation::State::evaluate(func::FuncOp function,
     values[argument] = value.front();
   auto observe = [&](Operation *op, ArrayRef<RankValues> operands,
                      ArrayRef<RankValues> results) {
-    if (notesUnknown)
-      unknown->note(op, operands);
+    unknown->note(op, operands);
     for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
       values[result] = value.front();
   };
@@ -90,7 +88,6 @@ llvm::Error SampledEvaluation::run() {
   for (int attempt = 0;; ++attempt) {
     state->values.clear();
     state->unknown.emplace(state->first, state->second);
-    state->notesUnknown = state->unknown->areThereAny();
     state->context.emplace(state->samples, state->options.precision,
                            Choices::Symbolic, state->seed, state->budget);
     state->context->scalars.setPool(state->dims.getPool());
@@ -99,8 +96,7 @@ llvm::Error SampledEvaluation::run() {
     if (!error)
       error = state->evaluate(state->second, *placements, culprit);
     if (!error) {
-      if (state->notesUnknown)
-        state->unknown->find();
+      state->unknown->find();
       // Sums of results are tried out by the thousand, and no exponential of
       // them is taken.
       state->context->scalars.getLogarithms().recordsSums = false;

@@ -100,8 +100,9 @@ std::optional<Undecided> equivalence::findSizeOfValues(func::FuncOp function) {
 // Calls and sizes that both programs have
 //===----------------------------------------------------------------------===//
 
-bool UnknownResults::areThereAny() const {
-  return llvm::any_of(functions, [](func::FuncOp function) {
+UnknownResults::UnknownResults(func::FuncOp first, func::FuncOp second)
+    : functions{first, second} {
+  areThereAny = llvm::any_of(functions, [](func::FuncOp function) {
     return llvm::any_of(function.getBody().front(), [](Operation &op) {
       return isa<tp::CallOp>(op) || op.hasAttr(tp::sizesOfValuesAttrName);
     });
@@ -170,6 +171,8 @@ bool UnknownResults::isMatched(unsigned program, const Size &size) const {
 //===----------------------------------------------------------------------===//
 
 void UnknownResults::find() {
+  if (!areThereAny)
+    return;
   for (unsigned program : {0, 1})
     collect(program);
   for (unsigned program : {0, 1})

@@ -85,14 +85,14 @@ Refinement::resolveModule(ModuleOp module, unsigned program, StringRef what,
     if (llvm::any_of(ofValues, [&](StringAttr name) {
           return name.getValue() == symbol;
         })) {
-      auto known = sizeNumbers.numbers.find(key);
+      auto known = sizeNumbers.find(key);
       auto [number, isNew] = numberOfSize.try_emplace(
           symbol.str(), static_cast<int64_t>(numberOfSize.size()));
       auto isTaken = [&](int64_t number) {
         auto size = sizeOfNumber.find(number);
         return size != sizeOfNumber.end() && size->second != symbol;
       };
-      value = known != sizeNumbers.numbers.end()
+      value = known != sizeNumbers.end()
                   ? known->second
                   : equivalence::fitSizeOfValues(
                         main, symbol,
@@ -163,7 +163,7 @@ std::optional<NumbersOfSizes> Refinement::matchSizes(size_t numPrograms) {
   ArrayRef<Size> ofReference = evaluation->getUnknownResults().getSizes(0);
   NumbersOfSizes matched;
   for (const Size &size : ofReference)
-    matched.numbers["the reference: " + size.symbol] = size.number;
+    matched["the reference: " + size.symbol] = size.number;
   for (const Size &size : evaluation->getUnknownResults().getSizes(1)) {
     const Size *same = llvm::find_if(
         ofReference, [&](const Size &other) { return other.key == size.key; });
@@ -173,8 +173,8 @@ std::optional<NumbersOfSizes> Refinement::matchSizes(size_t numPrograms) {
     auto index = llvm::find_if(
         world, [&](int64_t own) { return std::to_string(own) == rank; });
     std::string program = describeProgram(index - world.begin(), numPrograms);
-    auto [known, isNew] = matched.numbers.try_emplace(
-        program + ": " + symbol.str(), same->number);
+    auto [known, isNew] =
+        matched.try_emplace(program + ": " + symbol.str(), same->number);
     if (!isNew && known->second != same->number)
       return std::nullopt;
   }

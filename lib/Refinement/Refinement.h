@@ -15,9 +15,7 @@ namespace commute::refinement {
 
 /// The numbers at which sizes that depend on values are evaluated, by program
 /// and symbol ("rank 0: u1").
-struct NumbersOfSizes {
-  std::map<std::string, int64_t> numbers;
-};
+using NumbersOfSizes = std::map<std::string, int64_t>;
 
 /// The state of one comparison.
 class Refinement {

@@ -6,6 +6,8 @@
 
 #include "commute/Target/Estimate.h"
 
+#include "commute/Dialect/SymbolNames.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -33,9 +35,8 @@ static void forEachSymbolicType(func::FuncOp function, Visitor visit) {
 std::vector<StringRef> target::getSizeSymbols(func::FuncOp function) {
   llvm::SetVector<StringRef> symbols;
   forEachSymbolicType(function, [&](RankedTensorType type) {
-    if (auto layout = dyn_cast_or_null<tp::LayoutAttr>(type.getEncoding()))
-      for (StringAttr symbol : layout.getSymbols())
-        symbols.insert(symbol.getValue());
+    for (StringAttr symbol : tp::getSymbolNames(type))
+      symbols.insert(symbol.getValue());
   });
   return {symbols.begin(), symbols.end()};
 }

@@ -7,6 +7,7 @@
 #include "PassPrices.h"
 
 #include "commute/Dialect/CarrierAttributes.h"
+#include "commute/Dialect/SymbolNames.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -19,13 +20,8 @@ static target::SizeTable getSizes(func::FuncOp function,
   target::SizeTable table =
       target::getStatedSizes(function->getParentOfType<ModuleOp>());
   auto addSymbols = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    auto layout =
-        tensor ? dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding())
-               : tp::LayoutAttr();
-    if (layout)
-      for (StringAttr symbol : layout.getSymbols())
-        table.try_emplace(symbol.str(), sizes.getExample(symbol.getValue()));
+    for (StringAttr symbol : tp::getSymbolNames(type))
+      table.try_emplace(symbol.str(), sizes.getExample(symbol.getValue()));
   };
   // A rewrite must pay at the smallest size that the program is compiled for:
   // sharding and fusion pay for the work on many rows.

@@ -429,14 +429,6 @@ LogicalResult Exporter::write(Operation *op) {
   return result;
 }
 
-static void rename(Argument &argument,
-                   llvm::function_ref<StringRef(StringRef)> getName) {
-  if (argument.namesValue())
-    argument.text = getName(argument.text);
-  for (Argument &element : argument.elements)
-    rename(element, getName);
-}
-
 bool Exporter::tryWriteAsSource(Operation *op) {
   std::optional<ChangedNode> changed =
       origins.findChanged(op, [&](Value leaf) { return isAvailable(leaf); });
@@ -459,11 +451,10 @@ bool Exporter::tryWriteAsSource(Operation *op) {
   node.inputs = source.inputs;
   bool areKnown = true;
   for (archive::NamedArgument &input : node.inputs)
-    rename(input.value, [&](StringRef name) {
-      Value operand = changed->operands.lookup(name);
-      StringRef now = operand ? getName(operand) : name;
-      areKnown &= !now.empty() && resultNames.isDefined(now);
-      return now;
+    input.value.forEachValue([&](Argument &value) {
+      if (Value operand = changed->operands.lookup(value.text))
+        value.text = getName(operand);
+      areKnown &= !value.text.empty() && resultNames.isDefined(value.text);
     });
   if (!areKnown)
     return false;

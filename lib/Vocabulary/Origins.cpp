@@ -95,7 +95,6 @@ Origins::findChanged(Operation *op,
         !isMemoryEffectFree(other) ||
         isa<tp::CallOp, tp::CollectiveOpInterface>(other))
       return std::nullopt;
-    changed.ops.push_back(other);
     Fingerprint now = getFingerprint(other);
     if (now.leaves.size() != root.leafNames.size())
       return std::nullopt;

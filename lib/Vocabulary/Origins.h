@@ -28,7 +28,6 @@ struct Origin {
 /// tensors now, by the names that these have in the graph.
 struct ChangedNode {
   size_t node;
-  llvm::SmallVector<mlir::Operation *, 1> ops;
   llvm::DenseMap<llvm::StringRef, mlir::Value> operands;
   llvm::DenseMap<llvm::StringRef, mlir::Value> results;
 };

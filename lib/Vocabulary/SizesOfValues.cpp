@@ -7,6 +7,7 @@
 #include "SizesOfValues.h"
 
 #include "commute/Dialect/OpaqueOperators.h"
+#include "commute/Dialect/SymbolNames.h"
 #include "commute/Dialect/TPDialect.h"
 
 #include <limits>
@@ -25,11 +26,8 @@ SmallVector<Attribute> SizesOfValues::collectNewSymbols(const Argument &value) {
       names.push_back(name);
   };
   if (value.tag == ArgumentTag::Tensor) {
-    RankedTensorType type = reader.getTensorType(value.text);
-    auto layout = type ? dyn_cast_if_present<tp::LayoutAttr>(type.getEncoding())
-                       : tp::LayoutAttr();
-    if (layout)
-      llvm::for_each(layout.getSymbols(), add);
+    if (RankedTensorType type = reader.getTensorType(value.text))
+      llvm::for_each(tp::getSymbolNames(type), add);
   } else if (tp::Size number = reader.getNumber(value.text);
              number && !number.getConstant()) {
     number.getSymbolic().walk([&](AffineExpr part) {

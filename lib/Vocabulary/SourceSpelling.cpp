@@ -54,10 +54,7 @@ public:
   StringRef getGroupLimitation() override { return {}; }
   tp::SymbolSpace &getSymbols() override { return symbols; }
   tp::Size getNumber(StringRef name) override {
-    auto number = graph.symIntValues.find(name);
-    return number == graph.symIntValues.end()
-               ? tp::Size()
-               : readSize(number->second, symbols);
+    return ::commute::vocabulary::getNumber(graph, name, symbols);
   }
   bool noteRank(int64_t) override { return false; }
 

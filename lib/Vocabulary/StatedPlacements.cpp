@@ -7,6 +7,7 @@
 #include "commute/Vocabulary/StatedPlacements.h"
 
 #include "commute/Dialect/SizeAssumption.h"
+#include "commute/Dialect/SymbolNames.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -139,12 +140,10 @@ vocabulary::checkStatedAssumptions(ModuleOp module,
       symbols.insert(hint.getName().getValue());
   llvm::DenseSet<Type> seen;
   auto add = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !seen.insert(type).second)
+    if (!seen.insert(type).second)
       return;
-    if (auto layout = dyn_cast_if_present<tp::LayoutAttr>(tensor.getEncoding()))
-      for (StringAttr symbol : layout.getSymbols())
-        symbols.insert(symbol.getValue());
+    for (StringAttr symbol : tp::getSymbolNames(type))
+      symbols.insert(symbol.getValue());
   };
   module.walk([&](Block *block) {
     llvm::for_each(block->getArgumentTypes(), add);

@@ -399,6 +399,13 @@ tp::Size vocabulary::readSize(const archive::SymInt &size,
   return read(size, /*isStride=*/false, space, parts);
 }
 
+tp::Size vocabulary::getNumber(const archive::Graph &graph, StringRef name,
+                               tp::SymbolSpace &space) {
+  auto number = graph.symIntValues.find(name);
+  return number == graph.symIntValues.end() ? tp::Size()
+                                            : readSize(number->second, space);
+}
+
 tp::Size vocabulary::readStride(const archive::SymInt &stride,
                                 tp::SymbolSpace &space,
                                 SmallVectorImpl<OpaquePart> *parts) {

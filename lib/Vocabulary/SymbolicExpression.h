@@ -42,6 +42,11 @@ std::optional<int64_t> evaluate(const OpaquePart &part,
 tp::Size readSize(const archive::SymInt &size, tp::SymbolSpace &space,
                   llvm::SmallVectorImpl<OpaquePart> *parts = nullptr);
 
+/// Returns the symbolic number that a name denotes in a graph; empty if it
+/// denotes none.
+tp::Size getNumber(const archive::Graph &graph, llvm::StringRef name,
+                   tp::SymbolSpace &space);
+
 /// Parses a stride. PyTorch writes the strides of a dense tensor as products of
 /// `Max(1, size)`, which are valid even if the tensor is empty. `Max(1, size)`
 /// is read as `size`, because the strides of an empty tensor are irrelevant.

@@ -377,14 +377,6 @@ LogicalResult LiveReader::readPicked(PyObject *node, PyObject *values,
   return success();
 }
 
-/// Numbers the values that a node names, in order.
-static void numberValues(Argument &argument, uint32_t &position) {
-  if (argument.namesValue())
-    argument.nameSpan.begin = position++;
-  for (Argument &element : argument.elements)
-    numberValues(element, position);
-}
-
 LogicalResult LiveReader::readSourceLine(PyObject *node,
                                          archive::Node &result) {
   Object meta = get(node, names.meta);
@@ -428,11 +420,7 @@ LogicalResult LiveReader::addCall(PyObject *node) {
   if (failed(readInputs(node, target.get(), *info, result)) ||
       failed(readResults(node, result, group)))
     return failure();
-  uint32_t position = 0;
-  for (archive::NamedArgument &input : result.inputs)
-    numberValues(input.value, position);
-  for (Argument &output : result.outputs)
-    numberValues(output, position);
+  result.numberValues();
   return success();
 }
 

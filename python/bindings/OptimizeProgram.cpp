@@ -268,13 +268,8 @@ void Session::run(std::unique_ptr<archive::Program> program,
                                mlir::UnitAttr::get(&context));
   // The proof is that of the edited graph.
   EditsOfRanks written;
-  options.readWritten =
-      [&]() -> llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> {
-    llvm::Expected<EditsOfRanks> made = getEditsOfRanks(*loaded, *vocabulary);
-    if (!made)
-      return made.takeError();
-    written = std::move(*made);
-    return readEdited(*loaded, written, *vocabulary);
+  options.readWritten = [&] {
+    return readWritten(*loaded, *vocabulary, written);
   };
   llvm::Expected<Optimization> optimization =
       optimize(loaded->getModule(), options, remarks);

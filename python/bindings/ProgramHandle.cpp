@@ -282,16 +282,12 @@ ProgramHandle::optimize(const PassChoice &choice,
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::cast<mlir::ModuleOp>(access.getModule()->clone());
   if (hasGraphs(file))
-    options.readWritten =
-        [&]() -> llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> {
+    options.readWritten = [&] {
       std::swap(module, file.imported.module);
       llvm::scope_exit restore(
           [&] { std::swap(module, file.imported.module); });
-      llvm::Expected<EditsOfRanks> edits =
-          getEditsOfRanks(file, source.vocabulary);
-      if (!edits)
-        return edits.takeError();
-      return readEdited(file, *edits, source.vocabulary);
+      EditsOfRanks edits;
+      return readWritten(file, source.vocabulary, edits);
     };
   llvm::Expected<Optimization> done =
       compiler::optimize(*module, options, source.remarks);

@@ -298,13 +298,8 @@ llvm::Expected<ExitCode> OptCommand::run() {
   // The proof is that of the archives as they are read again.
   EditsOfRanks edits;
   if (optimizationOptions.settings.isForPyTorch && hasGraphs(*file))
-    optimizationOptions.readWritten =
-        [&]() -> llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> {
-      llvm::Expected<EditsOfRanks> made = getEditsOfRanks(*file, **vocabulary);
-      if (!made)
-        return made.takeError();
-      edits = std::move(*made);
-      return readEdited(*file, edits, **vocabulary);
+    optimizationOptions.readWritten = [&] {
+      return readWritten(*file, **vocabulary, edits);
     };
   llvm::Expected<Optimization> optimization =
       optimize(file->getModule(), optimizationOptions, remarks);

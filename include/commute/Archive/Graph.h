@@ -195,6 +195,14 @@ struct Argument {
     for (const Argument &element : elements)
       element.forEachValue(visit);
   }
+  /// The same for a visitor that changes them.
+  template <typename Visitor>
+  void forEachValue(Visitor &&visit) {
+    if (namesValue())
+      visit(*this);
+    for (Argument &element : elements)
+      element.forEachValue(visit);
+  }
 };
 
 /// How a node passes an argument, numbered as in the export schema.
@@ -249,6 +257,9 @@ struct Node {
   /// Returns the argument of this name, or nullptr. PyTorch omits arguments
   /// that have their default value.
   const Argument *find(llvm::StringRef argument) const;
+  /// Numbers the values that the node names, in order: their positions in a
+  /// graph that was not read from text.
+  void numberValues();
 };
 
 /// The innermost line of user code in a Python stack trace.

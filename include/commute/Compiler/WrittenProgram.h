@@ -31,14 +31,14 @@ llvm::Expected<EditsOfRanks>
 getEditsOfRanks(LoadedProgram &program,
                 const vocabulary::Vocabulary &vocabulary);
 
-/// Returns the module that a reader makes of the edited graphs, with the facts
-/// that are stated of `program`, in the context of its module. For archives,
-/// the reader gets the very text that is written. The error says why the result
-/// is not a legal program, which is a bug in Commute.
+/// Returns the module that a reader makes of the edited graphs of `program`,
+/// with the facts that are stated of it, in the context of its module. Sets
+/// `edits` to these edits. For archives, the reader gets the very text that is
+/// written. Returns an error if the module cannot be written, or if the result
+/// is not a legal program, which is a bug in Commute. Requires graphs.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-readEdited(const LoadedProgram &program,
-           llvm::ArrayRef<archive::ProgramEdits> edits,
-           const vocabulary::Vocabulary &vocabulary);
+readWritten(LoadedProgram &program, const vocabulary::Vocabulary &vocabulary,
+            EditsOfRanks &edits);
 
 } // namespace commute::compiler
 

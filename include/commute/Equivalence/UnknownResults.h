@@ -62,12 +62,7 @@ class UnknownResults {
 public:
   /// The n-th random calls of both programs draw the same numbers, and all
   /// others draw different ones.
-  UnknownResults(mlir::func::FuncOp first, mlir::func::FuncOp second)
-      : functions{first, second} {}
-
-  /// Returns true if a program has opaque ops or sizes that depend on values;
-  /// otherwise, there is nothing to note.
-  bool areThereAny() const;
+  UnknownResults(mlir::func::FuncOp first, mlir::func::FuncOp second);
 
   /// To be called for each op of both programs when it has been evaluated.
   void note(mlir::Operation *op, llvm::ArrayRef<RankValues> operands);
@@ -130,6 +125,9 @@ private:
   void propagate(unsigned program);
 
   mlir::func::FuncOp functions[2];
+  /// Whether a program has opaque ops or sizes that depend on values;
+  /// otherwise, there is nothing to note.
+  bool areThereAny;
   /// What an op computes of which operands, by rank.
   llvm::DenseMap<mlir::Operation *, std::vector<uint64_t>> keys;
   std::set<std::vector<uint64_t>> keysOf[2];
